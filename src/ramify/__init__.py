@@ -1,0 +1,1 @@
+"""Ramify compiles robot dynamics: robot in, native SIMD code out."""

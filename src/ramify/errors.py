@@ -1,0 +1,66 @@
+"""The errors a user can meet.
+
+    Error
+    ├── ModelError        a robot description that cannot be a robot
+    │   └── UnsupportedJoint
+    ├── UnknownName       no joint, body or frame of that name
+    ├── ShapeError        an array of the wrong shape or type
+    ├── FrameError        spatial quantities of different frames mixed
+    ├── TraceError        a Python function that cannot be traced
+    └── CompileError      a program that cannot become native code
+
+A message says what was given, what was expected and what is possible.
+``ModelWarning`` is not an error: the robot loads, and the message names what is odd.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class Error(Exception):
+    """The root of all errors that Ramify raises."""
+
+
+class ModelError(Error):
+    """A robot description that cannot be a robot."""
+
+
+class UnsupportedJoint(ModelError):
+    """A joint type that Ramify does not know."""
+
+
+class UnknownName(Error):
+    """No joint, body, frame or option of that name."""
+
+
+class ShapeError(Error):
+    """An array of the wrong shape, type or layout."""
+
+
+class FrameError(Error):
+    """Spatial quantities of different frames or kinds in one operation."""
+
+
+class TraceError(Error):
+    """A Python function that cannot be traced, with the line at fault."""
+
+
+class CompileError(Error):
+    """A program that cannot become native code."""
+
+
+class ModelWarning(UserWarning):
+    """Something odd in a robot description; the robot loads all the same."""
+
+
+def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownName:
+    """Return the error for a name that is not there, with close matches."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=3)
+    hint = " Close: " + ", ".join(map(repr, close)) + "." if close else ""
+    shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+    return UnknownName(
+        f"no {kind} {name!r} in {owner}.{hint} All {len(names)}: {shown or 'none'}."
+    )

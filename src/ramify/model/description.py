@@ -1,0 +1,158 @@
+"""A robot as its file describes it, before anything is merged or renumbered.
+
+What every loader and the builder produce and what the Tree is made from. Bodies
+stand in file order, parents before children; a body has no joints (fixed to its
+parent), one, or several (MJCF), which act in their order from the parent outwards:
+
+    T_parent_body = placement · Π_j  T(position_j) J_j(q_j − reference_j) T(−position_j)
+
+with the axis and position of each joint in body coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ramify.model.pose import Array, Pose
+
+JOINT_TYPES = (
+    "revolute",
+    "prismatic",
+    "helical",
+    "cylindrical",
+    "universal",
+    "planar",
+    "spherical",
+    "floating",
+)
+"""Joint types with freedom; a body without joints is fixed to its parent."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inertial:
+    """The mass distribution of a body, in body coordinates."""
+
+    mass: float
+    """[kg]"""
+    com: Array
+    """(3,) centre of mass in the body frame [m]"""
+    inertia: Array
+    """(3, 3) rotational inertia about the centre of mass, body axes [kg m²]"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """The range of each coordinate of a joint; infinite where the file gives none."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    velocity: tuple[float, ...] = ()
+    effort: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """q = multiplier · q_of + offset, on one-coordinate joints."""
+
+    of: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointDescription:
+    """One joint of a body.
+
+    The axis of a planar joint is the plane's normal; of a universal joint, the
+    first axis (``axis2`` is the second, in body coordinates at the reference).
+    Spherical and floating joints ignore it.
+    """
+
+    name: str
+    type: str
+    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    """(3,) unit vector in body coordinates"""
+    position: Array = field(default_factory=lambda: np.zeros(3))
+    """(3,) the joint's anchor in body coordinates"""
+    reference: float = 0.0
+    """the coordinate at which the body stands at its placement (MJCF ``ref``)"""
+    axis2: Array | None = None
+    pitch: float = 0.0
+    """helical: advance per radian [m/rad]"""
+    limits: Limits | None = None
+    armature: float = 0.0
+    """rotor inertia added to the diagonal of M"""
+    damping: float = 0.0
+    friction: float = 0.0
+    stiffness: float = 0.0
+    spring_reference: float = 0.0
+    is_continuous: bool = False
+    """a URDF continuous joint: an angle without limits"""
+    mimic: Mimic | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BodyDescription:
+    """One body (URDF link, MJCF body) and how it hangs on its parent."""
+
+    name: str
+    parent: str | None
+    """name of the parent body; None is the world"""
+    placement: Pose
+    """the body frame in the parent's frame, at the reference configuration"""
+    joints: tuple[JointDescription, ...] = ()
+    inertial: Inertial | None = None
+    fixed_joint: str | None = None
+    """the name of the fixed joint in the file, where it has one (URDF)"""
+    gravity_compensation: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameDescription:
+    """A named frame fixed to a body (site, tool, the user's own)."""
+
+    name: str
+    body: str | None
+    placement: Pose
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopDescription:
+    """A constraint that closes a loop: a cut joint between two bodies, or a coupling.
+
+    ``type`` is "weld", "spherical" (MJCF connect), "coupling" (MJCF joint) or the
+    name of a joint type; placements are the cut's frames in each body.
+    """
+
+    name: str
+    type: str
+    body_a: str | None = None
+    body_b: str | None = None
+    placement_a: Pose = field(default_factory=Pose.identity)
+    placement_b: Pose = field(default_factory=Pose.identity)
+    joints: tuple[str, ...] = ()
+    """coupling: the dependent joint, then the one it follows (if any)"""
+    coefficients: tuple[float, ...] = ()
+    """coupling: y − y0 = Σ c_k (x − x0)^k"""
+    length: float = math.nan
+    """distance: the rod's length"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Description:
+    """A whole robot as described."""
+
+    name: str
+    bodies: tuple[BodyDescription, ...]
+    frames: tuple[FrameDescription, ...] = ()
+    loops: tuple[LoopDescription, ...] = ()
+    keyframes: dict[str, Array] = field(default_factory=dict[str, Array])
+    """configurations by name, in the file's own coordinates (MJCF qpos)"""
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    format: str = "python"
+    """"urdf", "mjcf" or "python" """
+    warnings: tuple[str, ...] = ()
+    """what is odd about the file, each naming its element"""
