@@ -1,0 +1,314 @@
+"""The arguments of one call, checked and made regular, in Python.
+
+Whatever the fast path does not take comes through here: values by name, lists, other
+dtypes and layouts, overlapping arrays; and every mistake, with its message.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.errors import ShapeError
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+Ports = tuple[tuple[str, Shape], ...]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How a kernel is called.
+
+    Attributes:
+        name: what messages call it.
+        inputs: names and core shapes, in order.
+        outputs: the same of the results.
+        layout: where a batch has its extra axis.
+        threads: how many a large batch may use.
+    """
+
+    name: str
+    inputs: Ports
+    outputs: Ports
+    dtype: Literal["float64", "float32"] = "float64"
+    layout: Literal["batch_first", "batch_last"] = "batch_first"
+    threads: int = 1
+
+    def shape(self, core: Shape, batch: int | None) -> Shape:
+        """Return the shape of an array with this core."""
+        if batch is None:
+            return core
+        return (batch, *core) if self.layout == "batch_first" else (*core, batch)
+
+    def allowed(self, core: Shape) -> str:
+        """Return the shapes that an input may have, for messages."""
+        sizes = [str(n) for n in core]
+        batched = ["batch", *sizes] if self.layout == "batch_first" else [*sizes, "batch"]
+        return f"{core} or ({', '.join(batched)}{',' if len(batched) == 1 else ''})"
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The inputs' names."""
+        return tuple(name for name, _ in self.inputs)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The outputs' names."""
+        return tuple(name for name, _ in self.outputs)
+
+
+@dataclass(frozen=True)
+class Strided:
+    """An array as the driver sees it: step from element to element, stride between states."""
+
+    array: Array
+    step: int
+    stride: int
+
+
+# Binding: which value is which argument.
+
+
+def bind(
+    signature: Signature, values: Sequence[object], names: tuple[str, ...] | None
+) -> tuple[list[object], object]:
+    """Return the inputs in order, and ``out`` or None."""
+    known = signature.input_names
+    count = len(values) - len(names or ())
+    if count > len(known):
+        raise TypeError(
+            f"{signature.name}() takes {_inputs(known)} and out=; {count} values were given."
+        )
+    bound = dict(zip(known, values[:count]))  # noqa: B905 (fewer values than names is for below)
+    out: object = None
+    for name, value in zip(names or (), values[count:], strict=True):
+        if name == "out":
+            out = value
+        elif name not in known:
+            raise TypeError(
+                f"{signature.name}() has no input {name!r}; it takes {_inputs(known)} and out=."
+            )
+        elif name in bound:
+            raise TypeError(f"{signature.name}() got {name!r} twice: by position and by name.")
+        else:
+            bound[name] = value
+    missing = [name for name in known if name not in bound]
+    if missing:
+        listed = ", ".join(map(repr, missing))
+        raise TypeError(f"{signature.name}() misses {listed}; it takes {_inputs(known)}.")
+    return [bound[name] for name in known], out
+
+
+def _inputs(names: tuple[str, ...]) -> str:
+    return f"{len(names)} input{'s' * (len(names) != 1)} ({', '.join(names)})"
+
+
+# Inputs: any real numbers to an array of the kernel's dtype.
+
+
+def read_inputs(
+    signature: Signature, values: Sequence[object]
+) -> tuple[list[Strided], int | None]:
+    """Return the inputs as the driver can read them, and their common batch."""
+    arrays = [
+        to_array(signature, name, value)
+        for (name, _), value in zip(signature.inputs, values, strict=True)
+    ]
+    batches = [
+        batch_of(signature, name, core, array.shape)
+        for (name, core), array in zip(signature.inputs, arrays, strict=True)
+    ]
+    batch = common_batch(signature, batches)
+    inputs: list[Strided] = []
+    for array, own in zip(arrays, batches, strict=True):
+        strided = as_strided(signature, array, own is not None)
+        inputs.append(strided or _copy(signature, array, own is not None))
+    return inputs, batch
+
+
+def _copy(signature: Signature, array: Array, batched: bool) -> Strided:
+    """Return a contiguous copy, which any core can be read from."""
+    strided = as_strided(signature, np.array(array, order="C"), batched)
+    assert strided is not None
+    return strided
+
+
+def to_array(signature: Signature, name: str, value: object) -> Array:
+    """Return a value as an aligned native array of the kernel's dtype."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # lists of unequal lengths
+        raise ShapeError(
+            f"{name} is no array: {error}; kernel {signature.name!r} needs "
+            f"{signature.allowed(dict(signature.inputs)[name])}."
+        ) from error
+    if array.dtype.kind not in "fiub":
+        given = type(value).__name__
+        given += f" of {array.dtype}" if isinstance(value, np.ndarray) else ""
+        raise ShapeError(
+            f"{name} is {given}; kernel {signature.name!r} needs real numbers "
+            f"({signature.dtype}) of shape {signature.allowed(dict(signature.inputs)[name])}."
+        )
+    return np.require(array, signature.dtype, ["ALIGNED"])
+
+
+def batch_of(signature: Signature, name: str, core: Shape, shape: Shape) -> int | None:
+    """Return the length of an array's batch axis, or None."""
+    if shape == core:
+        return None
+    if len(shape) == len(core) + 1:
+        first = signature.layout == "batch_first"
+        batch, rest = (shape[0], shape[1:]) if first else (shape[-1], shape[:-1])
+        if rest == core:
+            return batch
+    raise ShapeError(
+        f"{name} has shape {shape}; kernel {signature.name!r} needs {signature.allowed(core)}."
+    )
+
+
+def common_batch(signature: Signature, batches: Sequence[int | None]) -> int | None:
+    """Return the batch that all inputs broadcast to: equal sizes, or 1."""
+    sizes = {b for b in batches if b is not None}
+    if len(sizes - {1}) > 1:
+        given = ", ".join(
+            f"{name} {batch}"
+            for name, batch in zip(signature.input_names, batches, strict=True)
+            if batch is not None
+        )
+        raise ShapeError(
+            f"batches differ: {given}; kernel {signature.name!r} needs equal ones, or 1."
+        )
+    return (sizes - {1} or sizes or {None}).pop()
+
+
+def as_strided(signature: Signature, array: Array, batched: bool) -> Strided | None:
+    """Return an array as the driver sees it, or None if its core has no single step."""
+    shape, strides = array.shape, array.strides
+    stride = 0
+    if batched:
+        axis = 0 if signature.layout == "batch_first" else array.ndim - 1
+        stride = strides[axis] if shape[axis] != 1 else 0
+        shape = shape[:axis] + shape[axis + 1 :]
+        strides = strides[:axis] + strides[axis + 1 :]
+    step = array.itemsize
+    expected: int | None = None
+    for length, own in zip(reversed(shape), reversed(strides), strict=True):
+        if length == 1:
+            continue
+        if expected is None:
+            step = own
+        elif own != expected:
+            return None
+        expected = own * length
+    return Strided(array, step, stride)
+
+
+# Outputs: arrays to write to.
+
+
+@functools.cache
+def result_type(names: tuple[str, ...]) -> type[tuple[Array, ...]]:
+    """Return the tuple type of several outputs, with their names; its values pickle."""
+    kind = namedtuple("Outputs", names, rename=True)  # noqa: PYI024 (names are data)
+    kind.__module__ = __name__
+    kind.__reduce__ = lambda self: (make_result, (names, tuple(self)))  # type: ignore[method-assign]
+    return kind
+
+
+def make_result(names: tuple[str, ...], values: Sequence[Array]) -> tuple[Array, ...]:
+    """Return several outputs as a named tuple."""
+    return result_type(names)(*values)
+
+
+def allocate(signature: Signature, batch: int | None) -> Array | tuple[Array, ...]:
+    """Return new output arrays: one, or a tuple with the outputs' names."""
+    arrays = [
+        np.empty(signature.shape(core, batch), signature.dtype) for _, core in signature.outputs
+    ]
+    return arrays[0] if len(arrays) == 1 else make_result(signature.output_names, arrays)
+
+
+def read_out(signature: Signature, out: object, batch: int | None) -> list[Array]:
+    """Return the arrays of ``out=`` in order, each fit to be written."""
+    arrays: list[Array] = []
+    for (name, core), value in zip(signature.outputs, _out_values(signature, out), strict=True):
+        label = "out" if len(signature.outputs) == 1 else f"out {name!r}"
+        shape = signature.shape(core, batch)
+        needs = f"kernel {signature.name!r} needs a {signature.dtype} array of shape {shape}"
+        if not isinstance(value, np.ndarray):
+            raise ShapeError(f"{label} is {type(value).__name__}; {needs}.")
+        array = cast(Array, np.asarray(value))
+        if array.shape != shape:
+            raise ShapeError(f"{label} has shape {array.shape}; {needs}.")
+        if array.dtype != np.dtype(signature.dtype):
+            raise ShapeError(f"{label} is an array of {array.dtype}; {needs}.")
+        if not array.flags.writeable:
+            raise ShapeError(f"{label} is read-only; {needs} that can be written.")
+        arrays.append(array)
+    for i, array in enumerate(arrays):
+        for k in range(i):
+            if overlaps(array, arrays[k]):
+                first, second = signature.output_names[k], signature.output_names[i]
+                raise ShapeError(f"out {first!r} and out {second!r} share memory.")
+    return arrays
+
+
+def _out_values(signature: Signature, out: object) -> list[object]:
+    """Return the objects given as ``out=``, in the outputs' order."""
+    names = signature.output_names
+    if isinstance(out, Mapping):
+        given = cast(Mapping[object, object], out)
+        if set(given) != set(names):
+            listed = ", ".join(repr(k) for k in given)
+            raise ShapeError(f"out has {listed or 'nothing'}; outputs are {', '.join(names)}.")
+        return [given[name] for name in names]
+    if isinstance(out, (tuple, list)):
+        values = list(cast(Sequence[object], out))
+        if len(values) != len(names):
+            raise ShapeError(
+                f"out has {len(values)} arrays; kernel {signature.name!r} has "
+                f"{len(names)} outputs ({', '.join(names)})."
+            )
+        return values
+    if len(names) == 1:
+        return [out]
+    raise ShapeError(
+        f"out is {type(out).__name__}; kernel {signature.name!r} needs a tuple or dict of "
+        f"{len(names)} arrays ({', '.join(names)})."
+    )
+
+
+def overlaps(left: Array, right: Array) -> bool:
+    """Say whether two arrays share memory, or may."""
+    if not np.may_share_memory(left, right):
+        return False
+    try:
+        return bool(np.shares_memory(left, right, max_work=100_000))
+    except np.exceptions.TooHardError:
+        return True
+
+
+def is_same(left: Strided, right: Strided) -> bool:
+    """Say whether two arrays are the same elements in the same order."""
+    return (
+        left.array.ctypes.data == right.array.ctypes.data
+        and left.array.shape == right.array.shape
+        and (left.step, left.stride) == (right.step, right.stride)
+    )
+
+
+def is_simple(strided: Strided, size: int, batch: int) -> bool:
+    """Say whether no two elements share memory, as far as strides can tell."""
+    item = strided.array.itemsize
+    step, stride = abs(strided.step), abs(strided.stride)
+    steps, strides = size <= 1 or step >= item, batch <= 1 or stride >= item
+    rows = batch <= 1 or stride >= (size - 1) * step + item
+    columns = size <= 1 or step >= (batch - 1) * stride + item
+    return steps and strides and (rows or columns)

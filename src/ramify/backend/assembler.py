@@ -1,0 +1,233 @@
+"""LLVM IR for code whose every value is a 64-bit word, and from IR to an address.
+
+The call path is plain systems code: offsets, loops, calls. ``Code`` writes it without
+pointer types; addresses are words and arithmetic on them is integer arithmetic.
+Nothing here needs LLVM's middle end: what is written is what runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ramify.backend import cache
+from ramify.backend.jit import Loaded, compile_objects
+from ramify.backend.target import host
+from ramify.backend.words import WORD
+
+# llvmlite carries no types; behind Any it stays out of the signatures below.
+ir: Any = importlib.import_module("llvmlite.ir")
+llvm: Any = importlib.import_module("llvmlite.binding")
+
+Value = Any  # an SSA value of LLVM
+I64 = ir.IntType(64)
+I32 = ir.IntType(32)
+
+
+def const(value: int) -> Value:
+    """Return a word."""
+    return ir.Constant(I64, value)
+
+
+class Module:
+    """A module of functions from words to a word."""
+
+    def __init__(self, name: str) -> None:
+        self.llvm = ir.Module(name)
+        self._functions: dict[str, Any] = {}
+
+    def function(self, name: str, arguments: int, *, local: bool = False) -> Code:
+        """Begin a function; a local one is not seen from outside."""
+        function = self._declare(name, arguments)
+        function.linkage = "internal" if local else "external"
+        function.attributes.add("nounwind")
+        return Code(self, function)
+
+    def callee(self, name: str, arguments: int) -> Value:
+        """Return a function of this module or, if there is none, of the process."""
+        return self._functions.get(name) or self._declare(name, arguments)
+
+    def _declare(self, name: str, arguments: int) -> Value:
+        kind = ir.FunctionType(I64, [I64] * arguments)
+        self._functions[name] = ir.Function(self.llvm, kind, name)
+        return self._functions[name]
+
+
+class Turn:
+    """One turn of a fold: set ``next``; ``result`` is there when it is over."""
+
+    index: Value
+    value: Value
+    next: Value
+    result: Value
+
+
+class Code:
+    """The body of one function, written from top to bottom."""
+
+    def __init__(self, module: Module, function: Value) -> None:
+        self.module = module
+        self.function = function
+        self.arguments: Sequence[Value] = function.args
+        self.b = ir.IRBuilder(function.append_basic_block("entry"))
+
+    def load(self, address: Value, index: int = 0) -> Value:
+        """Return the word at an address."""
+        return self.load_as(I64, self.add(address, index * WORD), WORD)
+
+    def store(self, value: Value, address: Value, index: int = 0) -> None:
+        """Write the word at an address."""
+        self.store_as(value, self.add(address, index * WORD), WORD)
+
+    def load_at(self, address: Value, offset: int) -> Value:
+        """Return the word that lies some bytes behind an address."""
+        return self.load_as(I64, self.add(address, offset), WORD)
+
+    def load_int(self, address: Value) -> Value:
+        """Return the C int at an address, as a word."""
+        return self.b.sext(self.load_as(I32, address, 4), I64)
+
+    def load_as(self, kind: Value, address: Value, align: int) -> Value:
+        """Return what is at an address."""
+        return self.b.load(self.b.inttoptr(address, kind.as_pointer()), align=align)
+
+    def store_as(self, value: Value, address: Value, align: int) -> None:
+        """Write a value of any type."""
+        self.b.store(value, self.b.inttoptr(address, value.type.as_pointer()), align=align)
+
+    def add(self, left: Value, right: Value | int) -> Value:
+        """Return left + right."""
+        if isinstance(right, int):
+            return self.b.add(left, const(right)) if right else left
+        return self.b.add(left, right)
+
+    def mul(self, left: Value, right: Value | int) -> Value:
+        """Return left · right."""
+        return self.b.mul(left, const(right) if isinstance(right, int) else right)
+
+    def compare(self, left: Value, relation: str, right: Value | int) -> Value:
+        """Return whether a relation of signed words holds."""
+        other = const(right) if isinstance(right, int) else right
+        return self.b.icmp_signed(relation, left, other)
+
+    def min(self, left: Value, right: Value | int) -> Value:
+        """Return the smaller word."""
+        other = const(right) if isinstance(right, int) else right
+        return self.b.select(self.compare(left, "<", other), left, other)
+
+    def max(self, left: Value, right: Value | int) -> Value:
+        """Return the larger word."""
+        other = const(right) if isinstance(right, int) else right
+        return self.b.select(self.compare(left, ">", other), left, other)
+
+    def call(self, name: str, *arguments: Value | int) -> Value:
+        """Call a function by its name."""
+        values = [const(a) if isinstance(a, int) else a for a in arguments]
+        return self.b.call(self.module.callee(name, len(values)), values)
+
+    def call_address(self, address: Value, *arguments: Value) -> Value:
+        """Call the function at an address."""
+        kind = ir.FunctionType(I64, [I64] * len(arguments))
+        return self.b.call(self.b.inttoptr(address, kind.as_pointer()), arguments)
+
+    def cell(self, initial: Value | int, count: int = 1) -> Value:
+        """Return the address of words on the stack; only in the entry block."""
+        block = self.b.alloca(I64, size=count)
+        block.align = 64
+        address = self.b.ptrtoint(block, I64)
+        self.store(const(initial) if isinstance(initial, int) else initial, address)
+        return address
+
+    @contextmanager
+    def loop(self, count: Value, step: int = 1) -> Iterator[Value]:
+        """Repeat what is written inside for 0, step, 2·step ... below count."""
+        before = self.b.block
+        body = self.function.append_basic_block("loop")
+        after = self.function.append_basic_block("after")
+        self.b.cbranch(self.compare(count, ">", 0), body, after)
+        self.b.position_at_end(body)
+        index = self.b.phi(I64)
+        index.add_incoming(const(0), before)
+        yield index
+        following = self.add(index, step)
+        index.add_incoming(following, self.b.block)
+        self.b.cbranch(self.compare(following, "<", count), body, after)
+        self.b.position_at_end(after)
+
+    @contextmanager
+    def fold(self, count: Value, initial: Value | int) -> Iterator[Turn]:
+        """Repeat what is written inside, handing a word from turn to turn."""
+        first = const(initial) if isinstance(initial, int) else initial
+        before = self.b.block
+        turn = Turn()
+        with self.loop(count) as turn.index:
+            turn.value = self.b.phi(I64)
+            turn.value.add_incoming(first, before)
+            yield turn
+            turn.value.add_incoming(turn.next, self.b.block)
+            end = self.b.block
+        turn.result = self.b.phi(I64)
+        turn.result.add_incoming(first, before)
+        turn.result.add_incoming(turn.next, end)
+
+    @contextmanager
+    def when(self, condition: Value, likely: bool | None = None) -> Iterator[None]:
+        """Do what is written inside if the condition holds."""
+        with self.b.if_then(condition, likely=likely):
+            yield
+
+    def choose(self, condition: Value, then: Callable[[], Value], otherwise: Value) -> Value:
+        """Return what ``then`` writes if the condition holds, and else ``otherwise``."""
+        before = self.b.block
+        with self.b.if_then(condition):
+            value = then()
+            end = self.b.block
+        result = self.b.phi(I64)
+        result.add_incoming(otherwise, before)
+        result.add_incoming(value, end)
+        return result
+
+    def leave_if(self, condition: Value, result: Value | int) -> None:
+        """Return from the function if the condition holds, which is rare."""
+        with self.b.if_then(condition, likely=False):
+            self.leave(result)
+
+    def leave(self, result: Value | int) -> None:
+        """Return from the function."""
+        self.b.ret(const(result) if isinstance(result, int) else result)
+
+
+_loaded: list[Loaded] = []  # code that is called until the process ends
+_lock = threading.Lock()
+
+
+def load(name: str, emit: Callable[[], Module], symbols: Mapping[str, int]) -> int:
+    """Return the address of a function, from the disk cache or compiled now.
+
+    Args:
+        name: the function's.
+        emit: writes the module.
+        symbols: addresses of the functions that it calls in this process.
+    """
+    text = str(emit().llvm)
+    key = hashlib.sha256(f"{text}\n{host()}\n{llvm.llvm_version_info}".encode()).hexdigest()
+    with _lock:
+        code = cache.load(key)
+        if code is None:
+            (code,) = compile_objects([lambda: text], host())
+            cache.store(key, code)
+        for symbol, address in symbols.items():
+            llvm.add_symbol(symbol, address)
+        _loaded.append(Loaded([code], [name], host()))
+        return int(_loaded[-1].addresses[0])
+
+
+def python_functions(*names: str) -> dict[str, int]:
+    """Return the addresses of functions of Python's C interface."""
+    address = ctypes.c_void_p
+    return {n: ctypes.cast(getattr(ctypes.pythonapi, n), address).value or 0 for n in names}

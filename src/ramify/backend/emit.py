@@ -1,0 +1,167 @@
+"""Write the cuts of a schedule as LLVM IR, one lane per state.
+
+    void cut(T *in, T *out, void **libm)
+
+``in`` and ``out`` are the same workspace; no slot is both read and written in one
+cut, so both are noalias. The text is written directly: at a million operations,
+objects for every instruction would take longer than LLVM itself.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from ramify.backend.schedule import Cut
+from ramify.backend.target import BYTES
+from ramify.backend.vectormath import lanewise, sincos
+from ramify.symbolic.expr import Expr
+
+ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
+LIBM = frozenset({"tan", "asin", "acos", "atan2", "exp", "log", "pow"})
+
+
+class Emitter:
+    """The text of one cut, for one lane width and type."""
+
+    def __init__(self, lanes: int, dtype: str) -> None:
+        self.lanes = lanes
+        self.scalar = "double" if dtype == "float64" else "float"
+        self.is_double = dtype == "float64"
+        self.type = self.scalar if lanes == 1 else f"<{lanes} x {self.scalar}>"
+        self.bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        suffix = "f64" if dtype == "float64" else "f32"
+        self.suffix = suffix if lanes == 1 else f"v{lanes}{suffix}"
+        self.stride = lanes * BYTES[dtype]
+        self.dtype = dtype
+        self.constants: dict[float, str] = {}
+
+    def constant(self, value: float) -> str:
+        """Return a number as an IR constant, in every lane."""
+        text = self.constants.get(value)
+        if text is None:
+            if not self.is_double:
+                value = struct.unpack("f", struct.pack("f", value))[0]
+            bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+            text = f"0x{bits:016X}"
+            if self.lanes > 1:
+                text = "<" + ", ".join([f"{self.scalar} {text}"] * self.lanes) + ">"
+            self.constants[value] = text
+        return text
+
+    def cut(self, cut: Cut, symbol: str) -> str:
+        """Return the module of one cut, its function called ``symbol``."""
+        V, lines = self.type, []
+        name: dict[Expr, str] = {}
+        sines: dict[Expr, str] = {}
+        calls: set[str] = set()
+        stores: dict[Expr, list[int]] = {}
+        for e, slot in cut.stores:
+            stores.setdefault(e, []).append(slot)
+
+        def operand(a: Expr) -> str:
+            text = name.get(a)
+            if text is None:
+                if a.op == "const":
+                    return self.constant(a.value)
+                # Loaded where first used, to live in a register no longer than needed.
+                k = len(name)
+                text = name[a] = f"%v{k}"
+                offset = cut.loads[a] * self.stride
+                lines.append(f"%p{k} = getelementptr i8, ptr %in, i64 {offset}")
+                lines.append(f"{text} = load {V}, ptr %p{k}, align {self.stride}")
+            return text
+
+        def store(e: Expr) -> None:
+            for slot in stores.get(e, ()):
+                value = operand(e)
+                offset = slot * self.stride
+                lines.append(f"%s{slot} = getelementptr i8, ptr %out, i64 {offset}")
+                lines.append(f"store {V} {value}, ptr %s{slot}, align {self.stride}")
+
+        for e in cut.order:
+            args = [operand(a) for a in e.args]
+            result = name[e] = f"%v{len(name)}"
+            if e.op in ("sin", "cos"):
+                self._sincos(e, args[0], result, sines, lines)
+                calls.add("sincos")
+            else:
+                lines.extend(self._operation(e.op, args, result, calls))
+            store(e)
+        for e in stores:
+            if not e.args:
+                store(e)
+        body = "\n  ".join(lines)
+        return (
+            f"{self._functions(calls)}\n"
+            f"define void @{symbol}(ptr noalias %in, ptr noalias %out, ptr %libm) "
+            f'nounwind "prefer-vector-width"="512" {{\n'
+            f"  {body}\n  ret void\n}}\n"
+        )
+
+    def _operation(
+        self, op: str, args: list[str], result: str, calls: set[str]
+    ) -> list[str]:
+        V, N = self.type, self.suffix
+        if op in ARITHMETIC:
+            return [f"{result} = {ARITHMETIC[op]} {V} {args[0]}, {args[1]}"]
+        if op in ("fma", "fms", "fnma"):
+            a, b, c = args
+            lines: list[str] = []
+            if op == "fms":
+                lines.append(f"{result}n = fneg {V} {c}")
+                c = f"{result}n"
+            elif op == "fnma":
+                lines.append(f"{result}n = fneg {V} {a}")
+                a = f"{result}n"
+            call = f"@llvm.fmuladd.{N}({V} {a}, {V} {b}, {V} {c})"
+            return [*lines, f"{result} = call {V} {call}"]
+        if op == "neg":
+            return [f"{result} = fneg {V} {args[0]}"]
+        if op == "sqrt":
+            return [f"{result} = call {V} @llvm.sqrt.{N}({V} {args[0]})"]
+        if op == "abs":
+            return [f"{result} = call {V} @llvm.fabs.{N}({V} {args[0]})"]
+        if op in COMPARE:
+            return [f"{result} = fcmp {COMPARE[op]} {V} {args[0]}, {args[1]}"]
+        if op in ("and", "or"):
+            return [f"{result} = {op} {self.bits} {args[0]}, {args[1]}"]
+        if op == "not":
+            ones = "true" if self.lanes == 1 else f"<{', '.join(['i1 true'] * self.lanes)}>"
+            return [f"{result} = xor {self.bits} {args[0]}, {ones}"]
+        if op == "where":
+            c, a, b = args
+            return [f"{result} = select {self.bits} {c}, {V} {a}, {V} {b}"]
+        if op in ("min", "max"):
+            return self._extremum(op, args, result)
+        calls.add(op)
+        passed = ", ".join(f"{V} {a}" for a in args)
+        return [f"{result} = call {V} @ramify_{op}({passed}, ptr %libm)"]
+
+    def _extremum(self, op: str, args: list[str], result: str) -> list[str]:
+        """Return min or max as NumPy means it: NaN if either is NaN."""
+        V, B, (a, b) = self.type, self.bits, args
+        order = "ult" if op == "min" else "ugt"
+        return [
+            f"{result}c = fcmp {order} {V} {a}, {b}",
+            f"{result}m = select {B} {result}c, {V} {a}, {V} {b}",
+            f"{result}u = fcmp uno {V} {b}, {b}",
+            f"{result} = select {B} {result}u, {V} {b}, {V} {result}m",
+        ]
+
+    def _sincos(
+        self, e: Expr, x: str, result: str, sines: dict[Expr, str], lines: list[str]
+    ) -> None:
+        V = self.type
+        pair = sines.get(e.args[0])
+        if pair is None:
+            pair = sines[e.args[0]] = f"{result}sc"
+            call = f"@ramify_sincos({V} {x}, ptr %libm)"
+            lines.append(f"{pair} = call {{{V}, {V}}} {call}")
+        which = 0 if e.op == "sin" else 1
+        lines.append(f"{result} = extractvalue {{{V}, {V}}} {pair}, {which}")
+
+    def _functions(self, calls: set[str]) -> str:
+        texts = [sincos(self.lanes, self.dtype)] if "sincos" in calls else []
+        texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
+        return "\n".join(texts)

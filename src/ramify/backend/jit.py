@@ -1,0 +1,127 @@
+"""From LLVM IR to object code, on all cores; and from object code to addresses.
+
+Every cut is a module of its own, in a context of its own, that refers to nothing
+outside: objects need no linking, and compile in parallel.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import string_at
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite.binding import ffi
+
+from ramify.backend.target import Target
+from ramify.errors import CompileError
+
+SPEED = 2
+"""The code generator's level: 3 compiles slower and runs no faster on such code."""
+
+
+def _initialize() -> None:
+    for step in ("initialize", "initialize_native_target", "initialize_native_asmprinter"):
+        try:
+            getattr(llvm, step)()
+        except RuntimeError:  # newer llvmlite initialises itself, and says so
+            continue
+
+
+_initialize()
+
+
+def _target_machine(target: Target) -> Any:
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=SPEED, reloc="pic"
+    )
+
+
+class _Workers(threading.local):
+    """Each thread has its own code generator."""
+
+    machines: dict[Target, Any]
+
+    def machine(self, target: Target) -> Any:
+        if not hasattr(self, "machines"):
+            self.machines = {}
+        if target not in self.machines:
+            self.machines[target] = _target_machine(target)
+        return self.machines[target]
+
+
+_workers = _Workers()
+
+
+def _unlocked(function: Any) -> Any:
+    """Return a function of llvmlite without the lock around all of LLVM.
+
+    Modules in contexts of their own may compile at the same time; llvmlite does not
+    know that, and lets one thread in. Without the attribute we compile in turn.
+    """
+    return getattr(function, "_cfn", function)
+
+
+def _emit(ir: str, target: Target, is_object: bool) -> bytes:
+    machine = _workers.machine(target)
+    module = llvm.parse_assembly(ir, llvm.create_context())
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
+    emit = _unlocked(ffi.lib.LLVMPY_TargetMachineEmitToMemory)
+    with ffi.OutputString() as error:
+        buffer = emit(machine, module, int(is_object), error)
+        if not buffer:
+            raise CompileError(f"LLVM cannot generate code: {error}")
+    start = ffi.lib.LLVMPY_GetBufferStart(buffer)
+    size = ffi.lib.LLVMPY_GetBufferSize(buffer)
+    try:
+        return string_at(start, size)
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def compile_objects(
+    sources: Sequence[Callable[[], str]],
+    target: Target,
+    progress: Callable[[int], None] | None = None,
+) -> list[bytes]:
+    """Return the object code of each module; a source makes its IR when it is due."""
+
+    def work(source: Callable[[], str]) -> bytes:
+        code = _emit(source(), target, is_object=True)
+        if progress is not None:
+            progress(1)
+        return code
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if len(sources) == 1 or cores == 1:
+        return [work(s) for s in sources]
+    with ThreadPoolExecutor(min(cores, len(sources))) as pool:
+        return list(pool.map(work, sources))
+
+
+def assembly(ir: str, target: Target) -> str:
+    """Return the assembly of one module."""
+    return _emit(ir, target, is_object=False).decode()
+
+
+class Loaded:
+    """Object code in memory, ready to run, for as long as this object lives."""
+
+    def __init__(self, objects: Sequence[bytes], symbols: Sequence[str], target: Target):
+        empty = llvm.parse_assembly("", llvm.create_context())
+        self._engine = llvm.create_mcjit_compiler(empty, _target_machine(target))
+        for code in objects:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        self.addresses = tuple(self._engine.get_function_address(s) for s in symbols)
+        if not all(self.addresses):
+            raise CompileError("the object code does not hold the functions it should")
+
+
+def llvm_version() -> str:
+    """Return the version of the LLVM that generates code."""
+    return ".".join(map(str, llvm.llvm_version_info))

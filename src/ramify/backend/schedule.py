@@ -1,0 +1,194 @@
+"""Cut a Program into pieces that compile fast, and give values a place between them.
+
+One function for a whole program would compile in time n^1.7. A cut holds 1,000 to
+3,000 operations; what one cut makes and a later one needs goes through a workspace:
+
+    slots [0, inputs)                  the inputs, flat and in order
+    slots [inputs, inputs + results)   the results
+    slots above                        values between cuts, reused when they die
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ramify.symbolic.expr import Condition, Expr
+from ramify.symbolic.program import Program
+
+SMALLEST, LARGEST = 1000, 3000
+
+
+@dataclass(slots=True)
+class Cut:
+    """A run of operations that becomes one function."""
+
+    name: str
+    order: list[Expr]
+    """operations, arguments first; constants and inputs are not listed"""
+    loads: dict[Expr, int] = field(default_factory=dict[Expr, int])
+    """values made before this cut: node -> slot"""
+    stores: list[tuple[Expr, int]] = field(default_factory=list[tuple[Expr, int]])
+    """what later cuts or the caller need: (node, slot)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The cuts of a program in their order, and the size of the workspace."""
+
+    cuts: tuple[Cut, ...]
+    slots: int
+
+
+def schedule(program: Program) -> Schedule:
+    """Return the cuts of a program with all loads and stores."""
+    operations = _angles_first([e for e in program.order if e.args])
+    conditions = [e for e in operations if isinstance(e, Condition)]
+    # A condition is made again in each cut that asks for it: no slot holds a truth.
+    operations = [e for e in operations if not isinstance(e, Condition)]
+    cuts = [
+        Cut(program.regions[part[0].region] if part else "start", part)
+        for part in _cut(operations, program)
+    ]
+    if conditions:
+        for cut in cuts:
+            _insert_conditions(cut)
+    return _place(cuts, program)
+
+
+def _angles_first(operations: list[Expr]) -> list[Expr]:
+    """Put sines and cosines of inputs in front, and each sine beside its cosine.
+
+    They are function calls, at which no value survives in a register.
+    """
+    twins: dict[Expr, list[Expr]] = {}
+    for e in operations:
+        if e.op in ("sin", "cos"):
+            twins.setdefault(e.args[0], []).append(e)
+    if not twins:
+        return operations
+    early = [e for x, pair in twins.items() if x.op == "input" for e in pair]
+    done = set(early)
+    order = early
+    for e in operations:
+        if e in done:
+            continue
+        group = twins[e.args[0]] if e.op in ("sin", "cos") else (e,)
+        for g in group:
+            done.add(g)
+            order.append(g)
+    return order
+
+
+def _cut(operations: list[Expr], program: Program) -> list[list[Expr]]:
+    """Cut where few values live, preferably where a region of the trace begins."""
+    n = len(operations)
+    if n <= LARGEST:
+        return [operations]
+    alive = _live_values(operations, program)
+    parts: list[list[Expr]] = []
+    start = 0
+    while n - start > LARGEST:
+        # Leave the last two parts even rather than one of them tiny.
+        latest = min(start + LARGEST, n - SMALLEST)
+        candidates = range(start + SMALLEST, latest + 1)
+        best = min(candidates, key=lambda i: _crossing(i, alive, operations))
+        parts.append(operations[start:best])
+        start = best
+    parts.append(operations[start:])
+    return parts
+
+
+def _crossing(i: int, alive: list[int], operations: list[Expr]) -> float:
+    same_region = operations[i].region == operations[i - 1].region
+    return alive[i] * (1.25 if same_region else 1.0)
+
+
+def _live_values(operations: list[Expr], program: Program) -> list[int]:
+    """Return how many values made before operation i are needed at i or later."""
+    last: dict[Expr, int] = {}
+    for i, e in enumerate(operations):
+        for a in e.args:
+            last[a] = i
+    alive = [0] * (len(operations) + 1)
+    for i, e in enumerate(operations):
+        if e in last:
+            alive[i + 1] += 1
+            alive[last[e] + 1 if last[e] + 1 < len(alive) else -1] -= 1
+    total = 0
+    for i, change in enumerate(alive):
+        total += change
+        alive[i] = total
+    return alive
+
+
+def _insert_conditions(cut: Cut) -> None:
+    order: list[Expr] = []
+    done: set[Expr] = set()
+    for e in cut.order:
+        stack = [a for a in e.args if isinstance(a, Condition)]
+        needed: list[Expr] = []
+        while stack:
+            c = stack.pop()
+            if c not in done:
+                needed.append(c)
+                stack.extend(a for a in c.args if isinstance(a, Condition))
+        for c in reversed(needed):
+            if c not in done:
+                done.add(c)
+                order.append(c)
+        order.append(e)
+    cut.order = order
+
+
+def _place(cuts: list[Cut], program: Program) -> Schedule:
+    """Give every value between cuts a slot, and list the loads and stores."""
+    offsets = program.input_offsets()
+    inputs = sum(v.size for v in program.inputs)
+    slots = inputs + len(program.results)
+    results: dict[Expr, list[int]] = {}
+    for k, e in enumerate(program.results):
+        results.setdefault(e, []).append(inputs + k)
+
+    made_in = {e: k for k, cut in enumerate(cuts) for e in cut.order if not _is_again(e)}
+    last_used: dict[Expr, int] = {}
+    for k, cut in enumerate(cuts):
+        for e in cut.order:
+            for a in e.args:
+                last_used[a] = k
+
+    slot_of: dict[Expr, int] = {e: s[0] for e, s in results.items()}
+    free: list[int] = []
+    dying: dict[int, list[int]] = {}
+    for k, cut in enumerate(cuts):
+        free.extend(dying.pop(k, ()))
+        for e in cut.order:
+            if made_in.get(e) != k:
+                continue
+            if e in results:
+                cut.stores.extend((e, s) for s in results[e])
+            elif last_used.get(e, k) > k:
+                if free:
+                    slot = free.pop()
+                else:
+                    slot = slots
+                    slots += 1
+                slot_of[e] = slot
+                cut.stores.append((e, slot))
+                # Free again after the cut that uses it last, never within it.
+                dying.setdefault(last_used[e] + 1, []).append(slot)
+        for e in cut.order:
+            for a in e.args:
+                if a.op == "input":
+                    cut.loads[a] = offsets[a.value[0]] + a.value[1]
+                elif a.args and made_in.get(a, k) != k:
+                    cut.loads[a] = slot_of[a]
+    for e, targets in results.items():
+        if not e.args:
+            cuts[-1].stores.extend((e, s) for s in targets)
+            if e.op == "input":
+                cuts[-1].loads[e] = offsets[e.value[0]] + e.value[1]
+    return Schedule(tuple(cuts), slots)
+
+
+def _is_again(e: Expr) -> bool:
+    return isinstance(e, Condition)

@@ -1,0 +1,42 @@
+"""The processor that code is made for: its name, its features, its vector width."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+BYTES = {"float64": 8, "float32": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A processor as LLVM knows it."""
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bytes: int
+
+    def lanes(self, dtype: str) -> int:
+        """Return how many states one vector register holds."""
+        return self.vector_bytes // BYTES[dtype]
+
+
+@functools.cache
+def host() -> Target:
+    """Return the processor that this process runs on."""
+    features: dict[str, bool] = llvm.get_host_cpu_features()
+    if features.get("avx512f"):
+        width = 64
+    elif features.get("avx2"):
+        width = 32
+    else:
+        width = 16
+    return Target(
+        llvm.get_process_triple(),
+        llvm.get_host_cpu_name(),
+        features.flatten(),  # type: ignore[attr-defined]
+        width,
+    )

@@ -1,0 +1,138 @@
+"""What the emitted call path and Python agree on: blocks of 64-bit words in memory.
+
+    Call    one callable: what the FASTCALL function needs, reached through its ``self``
+    Kernel  one compiled program and the driver that runs it
+    Port    one input or output: its core shape
+    View    one array of one call: where its elements are
+
+An address, a Python object and a number are one word each, so a block is a plain array
+of int64 here and an offset from an address in the emitted code. ARRAY are the fields of
+a NumPy array's own struct, part of NumPy's binary interface since 1.0.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+WORD = 8
+MAX_PORTS = 32  # more inputs and outputs than this are read in Python
+
+
+class View(IntEnum):
+    """One array of one call."""
+
+    DATA = 0
+    STEP = 1  # bytes from element to element
+    STRIDE = 2  # bytes from state to state; 0 repeats one state
+
+
+class Port(IntEnum):
+    """One input or output."""
+
+    SIZE = 0
+    RANK = 1
+    SHAPE = 2  # address of RANK words
+
+
+class Kernel(IntEnum):
+    """One compiled program."""
+
+    RUN = 0
+    CUTS = 1  # address of N_CUTS code addresses
+    N_CUTS = 2
+    N_INPUTS = 3
+    N_OUTPUTS = 4
+    PORTS = 5  # address of the inputs' and outputs' ports
+    BYTES = 6  # of the workspace
+    LIBM = 7
+
+
+class Call(IntEnum):
+    """One callable."""
+
+    SINGLE = 0  # address of a Kernel, 0 until compiled
+    BATCH = 1
+    PORTS = 2
+    N_INPUTS = 3  # -1 sends every call to SLOW
+    N_OUTPUTS = 4
+    ITEMSIZE = 5
+    BATCH_LAST = 6
+    THREADED_FROM = 7  # batches of this size on go to SLOW, which splits them
+    DTYPE = 8  # this and all below: Python objects
+    ARRAY_TYPE = 9
+    OUT_NAME = 10
+    NONE = 11
+    TUPLE_TYPE = 12
+    RESULT_TYPE = 13
+    EMPTY = 14  # numpy.empty
+    SHAPE = 15  # the one output's shape
+    ALLOCATE = 16  # makes the outputs of a batch
+    SLOW = 17
+
+
+VIEW_WORDS = 4
+PORT_WORDS = 4
+
+HEAD = object.__basicsize__
+TYPE_OFFSET = HEAD - WORD
+
+
+class ArrayField(IntEnum):
+    """Offsets into PyArrayObject."""
+
+    DATA = HEAD
+    RANK = HEAD + 8  # int
+    SHAPE = HEAD + 16
+    STRIDES = HEAD + 24
+    DTYPE = HEAD + 40
+    FLAGS = HEAD + 48  # int
+
+
+ALIGNED = 0x0100
+WRITEABLE = 0x0400
+
+Words = ctypes.Array[ctypes.c_int64]
+
+
+def words(values: Sequence[int]) -> Words:
+    """Return a block that holds the values; it must outlive every use of its address."""
+    return (ctypes.c_int64 * max(len(values), 1))(*values)
+
+
+def view_words(array: npt.NDArray[np.floating], step: int, stride: int) -> tuple[int, ...]:
+    """Return the words of a View."""
+    return (array.ctypes.data, step, stride, 0)
+
+
+def objects_are_as_expected() -> bool:
+    """Say whether this interpreter's objects and arrays have the layout used here."""
+    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != WORD:
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or HEAD != 2 * WORD:
+        return False
+    probe = np.zeros((3, 5, 2), np.float32)[::2, ::-1]
+    probe.flags.writeable = False
+    address = id(probe)
+    at = ctypes.c_int64.from_address
+    half = ctypes.c_int32.from_address
+    return (
+        at(address + TYPE_OFFSET).value == id(np.ndarray)
+        and at(address + ArrayField.DATA).value == probe.ctypes.data
+        and half(address + ArrayField.RANK).value == probe.ndim
+        and at(address + ArrayField.DTYPE).value == id(np.dtype(np.float32))
+        and half(address + ArrayField.FLAGS).value == probe.flags.num
+        and _three(at(address + ArrayField.SHAPE).value) == probe.shape
+        and _three(at(address + ArrayField.STRIDES).value) == probe.strides
+    )
+
+
+def _three(address: int) -> tuple[int, ...]:
+    """Return three words, if the address can be one."""
+    return tuple((ctypes.c_int64 * 3).from_address(address)) if address > 4096 else ()

@@ -1,0 +1,248 @@
+"""What the user calls: a compiled program, NumPy in, NumPy out."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.backend import jit
+from ramify.backend.libm import libm_table
+from ramify.backend.native import NativeKernel, Signature, make_callable
+from ramify.backend.schedule import schedule
+from ramify.backend.target import host
+from ramify.compiler import Machine, build, sources
+from ramify.errors import CompileError
+from ramify.simplify.passes import lower, simplify
+from ramify.symbolic.count import Ops, count
+from ramify.symbolic.program import Program
+from ramify.symbolic.trace import Shape, trace
+
+DTYPES = ("float64", "float32")
+LAYOUTS = ("batch_first", "batch_last")
+MOST_LANES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a function is compiled and called."""
+
+    dtype: str = "float64"
+    lanes: int | None = None
+    threads: int = 1
+    layout: str = "batch_first"
+
+    @staticmethod
+    def checked(
+        dtype: npt.DTypeLike, lanes: int | None, threads: int, layout: str
+    ) -> Options:
+        """Return the options; a CompileError says what is possible."""
+        try:
+            name = np.dtype(dtype).name
+        except TypeError:
+            name = repr(dtype)
+        if name not in DTYPES:
+            raise CompileError(f"dtype is {name}; possible: {', '.join(DTYPES)}")
+        if lanes is not None and lanes not in (1, 2, 4, 8, 16, 32, MOST_LANES):
+            raise CompileError(f"lanes is {lanes!r}; possible: 1, 2, 4, ... {MOST_LANES}")
+        if not isinstance(threads, int) or threads < 1:
+            raise CompileError(f"threads is {threads!r}; expected 1 or more")
+        if layout not in LAYOUTS:
+            raise CompileError(f"layout is {layout!r}; possible: {', '.join(LAYOUTS)}")
+        return Options(name, lanes, threads, layout)
+
+
+class _Compilation:
+    """A traced program on its way to native code, one kernel per number of lanes.
+
+    Apart from `Function`, so that native code can hold it without holding itself.
+    """
+
+    def __init__(self, program: Program, options: Options, seconds: float) -> None:
+        self.traced = program
+        self.options = options
+        self.seconds = seconds
+        self.from_cache: list[bool] = []
+        self._kernels: dict[int, NativeKernel] = {}
+        self._lock = threading.RLock()
+
+    @cached_property
+    def program(self) -> Program:
+        return simplify(self.traced)
+
+    @cached_property
+    def ops(self) -> Ops:
+        return count(self.program)
+
+    def machine(self, kind: str) -> Machine:
+        target, o = host(), self.options
+        lanes = o.lanes or (1 if kind == "single" else target.lanes(o.dtype))
+        return Machine(target, lanes, o.dtype)
+
+    def sources(self) -> list[Callable[[], str]]:
+        return sources(schedule(lower(self.program)), self.machine("batch"))
+
+    def kernel_for(self, kind: Literal["single", "batch"]) -> NativeKernel:
+        machine = self.machine(kind)
+        with self._lock:
+            if machine.lanes not in self._kernels:
+                start = time.perf_counter()
+                kernel, was_cached = build(
+                    self.traced.digest(),
+                    lambda: self.program,
+                    machine,
+                    _Progress(self.traced.name),
+                )
+                self._kernels[machine.lanes] = kernel
+                self.from_cache.append(was_cached)
+                self.seconds += time.perf_counter() - start
+            return self._kernels[machine.lanes]
+
+
+class Function:
+    """A program as native code, called with NumPy arrays.
+
+    Call it with one array per input, by position or by name: each of its own shape
+    (one state), or with a batch axis in front (at the end with
+    ``layout="batch_last"``). ``out=`` takes the array, or the tuple of arrays, that
+    results are written to. Code is generated at the first call of one state and at
+    the first call of a batch, or by `prepare`; then it is kept on disk.
+    """
+
+    def __init__(self, compilation: _Compilation) -> None:
+        self._compilation = compilation
+
+    # The call itself is native: see `function`.
+    __call__: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        """The name of the program."""
+        return self._compilation.traced.name
+
+    @property
+    def program(self) -> Program:
+        """The program after the simplifications."""
+        return self._compilation.program
+
+    @property
+    def ops(self) -> Ops:
+        """The operations of one evaluation, by kind."""
+        return self._compilation.ops
+
+    @property
+    def ir(self) -> str:
+        """The LLVM IR of the batch kernel, all cuts."""
+        return "\n".join(write() for write in self._compilation.sources())
+
+    @property
+    def assembly(self) -> str:
+        """The machine code of the batch kernel as text, all cuts."""
+        texts = [write() for write in self._compilation.sources()]
+        return "\n".join(jit.assembly(text, host()) for text in texts)
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds spent on tracing and on native code so far (`prepare` does it)."""
+        return self._compilation.seconds
+
+    @property
+    def cached(self) -> bool:
+        """Whether there is native code, and all of it came from the disk cache."""
+        from_cache = self._compilation.from_cache
+        return bool(from_cache) and all(from_cache)
+
+    @property
+    def lanes(self) -> int:
+        """How many states one vector register of the batch kernel holds."""
+        return self._compilation.machine("batch").lanes
+
+    def prepare(self, *, single: bool = True, batch: bool = True) -> Function:
+        """Generate the code for one state and for batches now; return self."""
+        if single:
+            self._compilation.kernel_for("single")
+        if batch:
+            self._compilation.kernel_for("batch")
+        return self
+
+    def __repr__(self) -> str:
+        o = self._compilation.options
+        return f"{self.name}: {self.ops}; {o.dtype} x {self.lanes}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return function, (self._compilation.traced, self._compilation.options)
+
+
+class _Progress:
+    """One line on a terminal when code generation takes longer than a second."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.start = time.perf_counter()
+
+    def __call__(self, done: int, total: int) -> None:
+        late = time.perf_counter() - self.start > 1.0
+        if late and sys.stderr.isatty():
+            end = "\n" if done == total else ""
+            text = f"\rramify: compiling {self.name}, {done} of {total} parts"
+            print(text, end=end, file=sys.stderr, flush=True)
+
+
+def function(
+    program: Program, options: Options, trace_seconds: float = 0.0
+) -> Function:
+    """Return the function of a traced program."""
+    signature = Signature(
+        program.name,
+        tuple((v.name, v.shape) for v in program.inputs),
+        tuple((v.name, v.shape) for v in program.outputs),
+        options.dtype,
+        options.layout,
+        options.threads,
+    )
+    compilation = _Compilation(program, options, trace_seconds)
+    native = make_callable(signature, compilation.kernel_for, libm_table())
+    # A class of its own, so that a call reaches the native code with nothing between.
+    return type("Function", (Function,), {"__call__": native})(compilation)
+
+
+def kernel(
+    fn: Callable[..., Any],
+    inputs: Mapping[str, Shape],
+    *,
+    dtype: npt.DTypeLike = "float64",
+    lanes: int | None = None,
+    threads: int = 1,
+    layout: str = "batch_first",
+    name: str | None = None,
+) -> Function:
+    """Compile a Python function of scalars and arrays to native code.
+
+    Args:
+        fn: called once with symbols: NumPy arrays of them, or a scalar for shape ().
+            It returns a symbol, an array of them, or a dict of named outputs.
+        inputs: the shape of each input by name, in the order of fn's parameters.
+        dtype: "float64" or "float32".
+        lanes: states per vector, for batches; what the processor holds by default.
+        threads: how many threads share a large batch.
+        layout: where the batch axis is: "batch_first" or "batch_last".
+        name: what the function is called in messages; fn's own name by default.
+
+    >>> import numpy as np, ramify
+    >>> norm = ramify.kernel(lambda x: ramify.sqrt(x @ x), {"x": 3}, name="norm")
+    >>> norm(np.array([2.0, 3.0, 6.0]))
+    array(7.)
+    >>> norm(np.array([[2.0, 3.0, 6.0], [0.0, 3.0, 4.0]]))
+    array([7., 5.])
+    """
+    options = Options.checked(dtype, lanes, threads, layout)
+    start = time.perf_counter()
+    program = trace(fn, inputs, name)
+    return function(program, options, time.perf_counter() - start)

@@ -1,0 +1,113 @@
+"""The inertia of an MJCF body: written, or gathered from its geoms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ramify.model.description import Inertial
+from ramify.model.mjcf_defaults import LARGEST, ORIENTATIONS, TINY, Settings
+from ramify.model.mjcf_geoms import inertial_of, is_counted, needs_file
+from ramify.model.mjcf_orientation import position, rotation
+from ramify.model.pose import Array, Pose
+from ramify.model.xml import Element, fault, number, numbers, where, word
+
+Placed = tuple[Element, Pose]
+"""an element with its defaults filled in, and the frame that it stands in"""
+
+
+def read_inertial(placed: Placed, settings: Settings) -> Inertial:
+    """Return what an <inertial> says, in body coordinates."""
+    element, T_body_frame = placed
+    word(element, "pos")
+    mass = number(element, "mass", largest=LARGEST)
+    if mass < 0:
+        raise fault(element, f"mass={mass:g}; expected at least 0")
+    T = T_body_frame @ Pose(np.eye(3), position(element))
+    return Inertial(
+        mass, T.p, T.R @ _written_inertia(element, settings) @ T.R.transpose()
+    )
+
+
+def _written_inertia(element: Element, settings: Settings) -> Array:
+    """Return the inertia about the centre of mass, in the frame of the element."""
+    if "fullinertia" not in element.attrib:
+        moments = numbers(element, "diaginertia", 3, (0, 0, 0), largest=LARGEST)
+        R = rotation(element, settings)
+        return (R * np.array(moments)) @ R.transpose()
+    others = [a for a in (*ORIENTATIONS, "diaginertia") if a in element.attrib]
+    if others:
+        raise fault(element, f"fullinertia and {others[0]} are given; expected one")
+    xx, yy, zz, xy, xz, yz = numbers(element, "fullinertia", 6, largest=LARGEST)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def gather(body: Element, geoms: list[Placed], settings: Settings) -> Inertial | None:
+    """Return the inertia of the geoms together, None if none has mass.
+
+    Raises:
+        ModelError: one of them is a mesh.
+    """
+    parts: list[Inertial] = []
+    for geom, T_body_frame in geoms:
+        if not is_counted(geom, settings):
+            continue
+        if needs_file(geom):
+            raise fault(body, _no_meshes(geom))
+        part = inertial_of(geom, settings)
+        if part.mass > TINY:
+            R = T_body_frame.R
+            com = T_body_frame.apply(part.com)
+            parts.append(Inertial(part.mass, com, R @ part.inertia @ R.transpose()))
+    return _together(parts) if parts else None
+
+
+def takes_mesh(geoms: list[Placed], settings: Settings) -> bool:
+    """Return whether one of the geoms that give inertia is a mesh."""
+    return any(is_counted(g, settings) and needs_file(g) for g, _ in geoms)
+
+
+def _no_meshes(geom: Element) -> str:
+    name = geom.get("name") or geom.get("mesh") or geom.get("hfield") or ""
+    return (
+        f"takes its inertia from the mesh geom {name!r} (line {geom.line}), and meshes "
+        "are never read; add an <inertial> to the body (MuJoCo writes it with "
+        "compiler saveinertial='true')"
+    )
+
+
+def _together(parts: list[Inertial]) -> Inertial:
+    mass = sum(part.mass for part in parts)
+    com = sum((part.mass * part.com for part in parts), np.zeros(3)) / mass
+    total = np.zeros((3, 3))
+    for part in parts:
+        r = part.com - com
+        total += part.inertia + part.mass * (r @ r * np.eye(3) - np.outer(r, r))
+    return Inertial(mass, com, total)
+
+
+def bounded(
+    inertial: Inertial | None, body: Element, settings: Settings, warnings: list[str]
+) -> Inertial | None:
+    """Apply boundmass, boundinertia and balanceinertia; warn of what is unphysical."""
+    if inertial is None:
+        if settings.least_mass <= 0 and settings.least_inertia <= 0:
+            return None
+        # MuJoCo puts the mass of a body without any at ``pos``, in body coordinates.
+        inertial = Inertial(0.0, position(body), np.zeros((3, 3)))
+    mass = max(inertial.mass, settings.least_mass)
+    moments, R = np.linalg.eigh(inertial.inertia)
+    raised = np.maximum(moments, settings.least_inertia)
+    changed = settings.least_inertia > 0 and bool((raised != moments).any())
+    if changed:
+        moments = raised
+    slack = 1e-12 * float(np.abs(moments).max())
+    if moments[0] + moments[1] < moments[2] - slack or moments[0] < -slack:
+        if settings.balance_inertia and moments.sum() >= 0:
+            return Inertial(mass, inertial.com, np.eye(3) * moments.mean())
+        warnings.append(
+            f"{where(body)}: unphysical inertia: principal moments "
+            f"{moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} "
+            "(none may be negative or exceed the sum of the others)"
+        )
+    inertia = (R * moments) @ R.transpose() if changed else inertial.inertia
+    return Inertial(mass, inertial.com, inertia)

@@ -1,0 +1,88 @@
+"""The optimiser: a flat list of named passes, Program to Program, in order.
+
+A pass keeps the values (up to rounding) and never raises the cost of a program
+(`Ops.cost`: a division counts as what it takes on the machine).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ramify.simplify import rules
+from ramify.simplify.rewrite import rewrite
+from ramify.symbolic.expr import Expr, const, div, mul
+from ramify.symbolic.program import Program, live
+
+Pass = Callable[[Program], Program]
+
+
+def drop_dead_code(program: Program) -> Program:
+    """Keep what the results need.    Assumes: nothing."""
+    return replace(program, order=live(program.order, program.results))
+
+
+def fold_trigonometry(program: Program) -> Program:
+    """Use sin² + cos² = 1 and rotations by quarter turns.    Assumes: finite angles."""
+    return rewrite(program, rules.fold_trigonometry)
+
+
+def collect_terms(program: Program) -> Program:
+    """Join constants and take out common factors.    Assumes: reassociation allowed."""
+    return rewrite(program, rules.collect_constants, rules.factor_common)
+
+
+def share_reciprocals(program: Program) -> Program:
+    """x/d, y/d → r = 1/d, x·r, y·r.    Assumes: one rounding more is allowed."""
+    divided: dict[Expr, int] = {}
+    for e in program.order:
+        if e.op == "div":
+            divided[e.args[1]] = divided.get(e.args[1], 0) + 1
+    if all(n < 2 for n in divided.values()):
+        return program
+
+    def rule(e: Expr, args: tuple[Expr, ...], uses: dict[Expr, int]) -> Expr | None:
+        if e.op == "div" and divided[e.args[1]] > 1:
+            return mul(args[0], div(const(1.0), args[1]))
+        return None
+
+    return rewrite(program, rule)
+
+
+def place_signs(program: Program) -> Program:
+    """Let differences and constants take signs.    Assumes: x − y = −(y − x)."""
+    return rewrite(program, rules.place_signs)
+
+
+def contract(program: Program) -> Program:
+    """Fuse products into sums.    Assumes: contraction allowed."""
+    return rewrite(program, rules.contract)
+
+
+SIMPLIFICATIONS: tuple[Pass, ...] = (
+    drop_dead_code,
+    fold_trigonometry,
+    collect_terms,
+    place_signs,
+)
+"""What makes the program shorter; operation counts are taken after these."""
+
+LOWERING: tuple[Pass, ...] = (
+    share_reciprocals,
+    contract,
+)
+"""What suits the machine: fewer divisions, fused products."""
+
+
+def simplify(program: Program) -> Program:
+    """Return the program after the simplifications."""
+    for simplification in SIMPLIFICATIONS:
+        program = simplification(program)
+    return program
+
+
+def lower(program: Program) -> Program:
+    """Return the simplified program in the form that becomes native code."""
+    for lowering in LOWERING:
+        program = lowering(program)
+    return program

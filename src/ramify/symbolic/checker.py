@@ -1,0 +1,44 @@
+"""Check that a Program is one: used on what passes make, and in the tests."""
+
+from __future__ import annotations
+
+import math
+
+from ramify.symbolic.expr import ARITY, CONDITIONS, Condition, Expr
+from ramify.symbolic.program import Program
+
+LOGIC = frozenset({"and", "or", "not"})
+
+
+def check(program: Program) -> Program:
+    """Return the program; an AssertionError says what is wrong with it."""
+    sizes = {v.name: v.size for v in program.inputs}
+    assert len(sizes) == len(program.inputs), "two inputs have one name"
+    outputs = {v.name for v in program.outputs}
+    assert len(outputs) == len(program.outputs), "two outputs have one name"
+    total = sum(v.size for v in program.outputs)
+    assert total == len(program.results), "results do not fill the outputs"
+    seen: set[Expr] = set()
+    for e in program.order:
+        _check_node(e, sizes, len(program.regions), seen)
+        seen.add(e)
+    for e in program.results:
+        assert e in seen, f"the result {e!r} is not in the order"
+        assert not isinstance(e, Condition), f"the result {e!r} is a condition"
+    return program
+
+
+def _check_node(e: Expr, sizes: dict[str, int], regions: int, seen: set[Expr]) -> None:
+    assert len(e.args) == ARITY[e.op], f"{e!r} has {len(e.args)} arguments"
+    assert e not in seen, f"{e!r} stands twice in the order"
+    assert 0 <= e.region < regions, f"{e!r} is in no region"
+    assert isinstance(e, Condition) == (e.op in CONDITIONS), f"{e!r} has a wrong kind"
+    for k, a in enumerate(e.args):
+        assert a in seen, f"{e!r} comes before its argument {a!r}"
+        wants_condition = e.op in LOGIC or (e.op == "where" and k == 0)
+        assert isinstance(a, Condition) == wants_condition, f"{e!r}: argument {k}"
+    if e.op == "const":
+        assert math.isfinite(e.value), f"the constant {e.value} is not finite"
+    if e.op == "input":
+        name, index = e.value
+        assert 0 <= index < sizes[name], f"{name}[{index}] is not an input"

@@ -1,0 +1,83 @@
+"""Operation counts: exact, free of noise, our first measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from ramify.symbolic.program import Program
+
+FIELD = {
+    **dict.fromkeys(("add", "sub"), "add"),
+    **dict.fromkeys(("min", "max", "abs", "where"), "select"),
+    **dict.fromkeys(("lt", "le", "eq", "and", "or", "not"), "compare"),
+    **dict.fromkeys(("tan", "asin", "acos", "atan2", "exp", "log", "pow"), "function"),
+}
+FUSED = ("fma", "fms", "fnma")
+
+DIVISION_COST = 6
+"""What a division or a root costs in multiplications, on the vector units of today
+(4 to 8 cycles a vector on Zen 3 and Ice Lake, where a product takes half a cycle)."""
+FUNCTION_COST = 20
+"""What a sine and cosine together, or another function, cost in multiplications."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ops:
+    """How many operations a program has, by kind.
+
+    A fused multiply-add counts as one ``mul`` and one ``add``; ``fma`` says how many
+    pairs are fused. The sine and cosine of one angle are one ``sincos``.
+    """
+
+    mul: int = 0
+    add: int = 0
+    div: int = 0
+    sqrt: int = 0
+    neg: int = 0
+    sincos: int = 0
+    function: int = 0
+    """tan, asin, acos, atan2, exp, log, pow"""
+    compare: int = 0
+    select: int = 0
+    """min, max, abs, where"""
+    fma: int = 0
+
+    @property
+    def total(self) -> int:
+        """All operations (a fused pair counts twice)."""
+        return sum(getattr(self, f.name) for f in fields(self)) - self.fma
+
+    @property
+    def cost(self) -> int:
+        """All operations in units of one multiplication, as the machine pays them."""
+        slow = self.div + self.sqrt
+        functions = self.sincos + self.function
+        rest = self.total - slow - functions
+        return rest + DIVISION_COST * slow + FUNCTION_COST * functions
+
+    def __str__(self) -> str:
+        parts = [
+            f"{getattr(self, f.name):,} {f.name}"
+            for f in fields(self)
+            if getattr(self, f.name)
+        ]
+        return ", ".join(parts) or "no operations"
+
+
+def count(program: Program) -> Ops:
+    """Return the number of operations of each kind."""
+    n: dict[str, int] = {}
+    angles: set[int] = set()
+    for e in program.order:
+        op = e.op
+        if op in ("const", "input"):
+            continue
+        if op in ("sin", "cos"):
+            angles.add(id(e.args[0]))
+        elif op in FUSED:
+            for kind in ("mul", "add", "fma"):
+                n[kind] = n.get(kind, 0) + 1
+        else:
+            kind = FIELD.get(op, op)
+            n[kind] = n.get(kind, 0) + 1
+    return Ops(sincos=len(angles), **n)

@@ -1,0 +1,86 @@
+"""What a Program means: its operations done one by one with NumPy.
+
+The reference that native code is tested against; clarity before speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.symbolic.program import Program
+
+MEANING: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "fma": lambda a, b, c: a * b + c,
+    "fms": lambda a, b, c: a * b - c,
+    "fnma": lambda a, b, c: c - a * b,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan2": np.arctan2,
+    "exp": np.exp,
+    "log": np.log,
+    "pow": np.power,
+    "abs": np.abs,
+    "min": np.minimum,
+    "max": np.maximum,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "eq": lambda a, b: a == b,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+    "where": np.where,
+}
+
+
+def evaluate(
+    program: Program,
+    inputs: Mapping[str, npt.ArrayLike],
+    dtype: npt.DTypeLike = np.float64,
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the outputs by name, for inputs of one state or of a batch.
+
+    Inputs have their own shape, or that with a leading batch axis. Complex numbers
+    work where the operations are analytic, which is how derivatives are tested.
+    """
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    batch: int | None = None
+    for v in program.inputs:
+        a = np.asarray(inputs[v.name], dtype=dtype)
+        if a.ndim > len(v.shape):
+            batch = a.shape[0]
+            arrays[v.name] = a.reshape(a.shape[0], v.size)
+        else:
+            arrays[v.name] = a.reshape(v.size)
+    value: dict[Any, Any] = {}
+    kind = np.dtype(dtype).type
+    with np.errstate(all="ignore"):
+        for e in program.order:
+            if e.op == "const":
+                value[e] = kind(e.value)
+            elif e.op == "input":
+                value[e] = arrays[e.value[0]][..., e.value[1]]
+            else:
+                value[e] = MEANING[e.op](*(value[a] for a in e.args))
+    outputs: dict[str, npt.NDArray[Any]] = {}
+    lead = () if batch is None else (batch,)
+    start = 0
+    for v in program.outputs:
+        out = np.empty((*lead, v.size), dtype=dtype)
+        for i, e in enumerate(program.results[start : start + v.size]):
+            out[..., i] = value[e]
+        outputs[v.name] = out.reshape((*lead, *v.shape))
+        start += v.size
+    return outputs

@@ -1,0 +1,106 @@
+"""Run a Python function on symbols and keep what it did as a Program."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ramify.errors import TraceError
+from ramify.symbolic import expr
+from ramify.symbolic.expr import Condition, Expr
+from ramify.symbolic.program import Program, Variable, live
+
+Shape = int | Sequence[int]
+
+
+@contextlib.contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Hold the collector while millions of nodes, and no cycles, are made."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def trace(
+    fn: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None
+) -> Program:
+    """Return the program of ``fn`` called with one array of symbols per input.
+
+    Args:
+        fn: called with the inputs in order: a scalar symbol for shape (), else a
+            NumPy array of symbols. It returns a symbol, an array or (nested) list of
+            them, or a dict of such by name.
+        inputs: the shape of each input by name; 3 means (3,).
+        name: what the program is called; the function's own name by default.
+    """
+    variables = tuple(Variable(n, _shape(n, s)) for n, s in inputs.items())
+    with no_garbage_collection(), expr.fresh_table() as table:
+        returned = fn(*(_symbols(v) for v in variables))
+        named: Mapping[str, Any] = (
+            returned if isinstance(returned, Mapping) else {"result": returned}  # type: ignore[assignment]
+        )
+        if not named:
+            raise TraceError(f"{_name_of(fn)} returned no outputs")
+        outputs: list[Variable] = []
+        results: list[Expr] = []
+        for key, value in named.items():
+            array = _as_array(key, value)
+            outputs.append(Variable(str(key), array.shape))
+            results.extend(_number(e) for e in array.ravel())
+        nodes = tuple(table.table.values())
+        regions = tuple(table.regions)
+    return Program(
+        name or _name_of(fn),
+        variables,
+        tuple(outputs),
+        tuple(results),
+        live(nodes, results),
+        regions,
+    )
+
+
+def _name_of(fn: Callable[..., Any]) -> str:
+    return getattr(fn, "__name__", type(fn).__name__)
+
+
+def _shape(name: str, shape: Shape) -> tuple[int, ...]:
+    extents = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    for n in extents:
+        if not isinstance(n, (int, np.integer)) or n < 0:
+            raise TraceError(
+                f"input {name!r} has shape {shape!r}; expected an integer or a tuple "
+                "of integers that are not negative"
+            )
+    return tuple(int(n) for n in extents)
+
+
+def _symbols(variable: Variable) -> Any:
+    if variable.shape == ():
+        return expr.symbol(variable.name)
+    array = np.empty(variable.size, dtype=object)
+    for i in range(variable.size):
+        array[i] = expr.symbol(variable.name, i)
+    return array.reshape(variable.shape)
+
+
+def _as_array(name: str, value: Any) -> np.ndarray[Any, Any]:
+    if value is None:
+        raise TraceError(f"output {name!r} is None; did the function return it?")
+    try:
+        return np.asarray(value, dtype=object)
+    except ValueError as error:
+        raise TraceError(f"output {name!r} is not an array: {error}") from None
+
+
+def _number(value: Any) -> Expr:
+    if isinstance(value, Condition):
+        return expr.where(value, expr.const(1.0), expr.const(0.0))
+    return expr.lift(value)
