@@ -287,8 +287,8 @@ def test_polynomials_are_as_near_as_their_comment_says(form: vectormath.Format) 
 def test_products_of_a_quadrant_and_a_part_are_exact(kind: str, fused: bool) -> None:
     parts = vectormath.PARTS[kind, fused]
     whole = sum(map(mpmath.mpf, parts))
-    # The worst |r| for |x| ≤ 1e5 is near 2^-58 (2^-27 in float); k adds 16 bits.
-    needed = -16 - (27 + 26 if kind == "float" else 58 + 55)
+    # The least |r| for |x| ≤ 1e5 is 2^-60.5 (2^-27.9 in float); k adds 16 bits.
+    needed = -16 - (28 + 26 if kind == "float" else 61 + 55)
     assert abs(whole - mpmath.pi / 2) < mpmath.mpf(2) ** needed
     if not fused:
         for part in parts[:-1]:

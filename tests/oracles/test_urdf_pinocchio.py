@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SHARED_ROBOTS
-from support.kinematics import body_poses, merged_inertias, random_coordinates
 
+from conftest import SHARED_ROBOTS
 from ramify.errors import ModelError
 from ramify.model.description import Description
 from ramify.model.pose import Array, Pose
 from ramify.model.urdf import parse_urdf
 from ramify.model.xml import read_source
+from support.kinematics import body_poses, merged_inertias, random_coordinates
 
 pin = pytest.importorskip("pinocchio")
 pytestmark = pytest.mark.oracle
@@ -186,9 +186,9 @@ def test_the_largest_robot_parses_in_under_50_ms() -> None:
         pytest.skip("no URDF files")
     largest = max(texts, key=lambda text: text.count("<link "))
     times: list[float] = []
-    for _ in range(5):
-        start = time.perf_counter()
+    for _ in range(10):
+        start = time.process_time()
         robot = parse_urdf(largest, "largest.urdf")
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     print(f"{len(robot.bodies)} links in {1e3 * min(times):.1f} ms")
     assert min(times) < 0.05

@@ -280,8 +280,8 @@ def test_numbers_are_read() -> None:
 )
 def test_what_is_no_finite_number_is_refused(text: str) -> None:
     expected = (
-        rf"leg\.urdf:3: joint 'knee': origin: xyz: cannot read '{text}' in '0 {text} 1'; "
-        "expected a finite number"
+        rf"leg\.urdf:3: joint 'knee': origin: xyz: cannot read '{text}' "
+        f"in '0 {text} 1'; expected a finite number"
     )
     with pytest.raises(ModelError, match=expected):
         numbers(element(f'xyz="0 {text} 1"'), "xyz", 3)

@@ -10,7 +10,7 @@ import functools
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -50,27 +50,29 @@ class Signature:
     def allowed(self, core: Shape) -> str:
         """Return the shapes that an input may have, for messages."""
         sizes = [str(n) for n in core]
-        batched = ["batch", *sizes] if self.layout == "batch_first" else [*sizes, "batch"]
+        batched = (
+            ["batch", *sizes] if self.layout == "batch_first" else [*sizes, "batch"]
+        )
         return f"{core} or ({', '.join(batched)}{',' if len(batched) == 1 else ''})"
 
-    @property
+    @functools.cached_property
     def input_names(self) -> tuple[str, ...]:
         """The inputs' names."""
         return tuple(name for name, _ in self.inputs)
 
-    @property
+    @functools.cached_property
     def output_names(self) -> tuple[str, ...]:
         """The outputs' names."""
         return tuple(name for name, _ in self.outputs)
 
 
-@dataclass(frozen=True)
-class Strided:
-    """An array as the driver sees it: step from element to element, stride between states."""
+class Strided(NamedTuple):
+    """An array as the driver sees it: bytes between elements and between states."""
 
     array: Array
     step: int
     stride: int
+    batched: bool
 
 
 # Binding: which value is which argument.
@@ -84,7 +86,8 @@ def bind(
     count = len(values) - len(names or ())
     if count > len(known):
         raise TypeError(
-            f"{signature.name}() takes {_inputs(known)} and out=; {count} values were given."
+            f"{signature.name}() takes {_inputs(known)} and out=; "
+            f"{count} values were given."
         )
     bound = dict(zip(known, values[:count]))  # noqa: B905 (fewer values than names is for below)
     out: object = None
@@ -93,16 +96,21 @@ def bind(
             out = value
         elif name not in known:
             raise TypeError(
-                f"{signature.name}() has no input {name!r}; it takes {_inputs(known)} and out=."
+                f"{signature.name}() has no input {name!r}; "
+                f"it takes {_inputs(known)} and out=."
             )
         elif name in bound:
-            raise TypeError(f"{signature.name}() got {name!r} twice: by position and by name.")
+            raise TypeError(
+                f"{signature.name}() got {name!r} twice: by position and by name."
+            )
         else:
             bound[name] = value
     missing = [name for name in known if name not in bound]
     if missing:
         listed = ", ".join(map(repr, missing))
-        raise TypeError(f"{signature.name}() misses {listed}; it takes {_inputs(known)}.")
+        raise TypeError(
+            f"{signature.name}() misses {listed}; it takes {_inputs(known)}."
+        )
     return [bound[name] for name in known], out
 
 
@@ -129,12 +137,12 @@ def read_inputs(
     inputs: list[Strided] = []
     for array, own in zip(arrays, batches, strict=True):
         strided = as_strided(signature, array, own is not None)
-        inputs.append(strided or _copy(signature, array, own is not None))
+        inputs.append(strided or copied(signature, array, own is not None))
     return inputs, batch
 
 
-def _copy(signature: Signature, array: Array, batched: bool) -> Strided:
-    """Return a contiguous copy, which any core can be read from."""
+def copied(signature: Signature, array: Array, batched: bool) -> Strided:
+    """Return a contiguous copy, which the driver can always read."""
     strided = as_strided(signature, np.array(array, order="C"), batched)
     assert strided is not None
     return strided
@@ -151,12 +159,14 @@ def to_array(signature: Signature, name: str, value: object) -> Array:
         ) from error
     if array.dtype.kind not in "fiub":
         given = type(value).__name__
-        given += f" of {array.dtype}" if isinstance(value, np.ndarray) else ""
+        given += f" of {array.dtype}" if given == "ndarray" else ""
         raise ShapeError(
             f"{name} is {given}; kernel {signature.name!r} needs real numbers "
-            f"({signature.dtype}) of shape {signature.allowed(dict(signature.inputs)[name])}."
+            f"({signature.dtype}) of shape "
+            f"{signature.allowed(dict(signature.inputs)[name])}."
         )
-    return np.require(array, signature.dtype, ["ALIGNED"])
+    array = np.asarray(array, signature.dtype)
+    return array if array.flags.aligned else np.array(array)
 
 
 def batch_of(signature: Signature, name: str, core: Shape, shape: Shape) -> int | None:
@@ -169,7 +179,8 @@ def batch_of(signature: Signature, name: str, core: Shape, shape: Shape) -> int 
         if rest == core:
             return batch
     raise ShapeError(
-        f"{name} has shape {shape}; kernel {signature.name!r} needs {signature.allowed(core)}."
+        f"{name} has shape {shape}; kernel {signature.name!r} needs "
+        f"{signature.allowed(core)}."
     )
 
 
@@ -183,7 +194,7 @@ def common_batch(signature: Signature, batches: Sequence[int | None]) -> int | N
             if batch is not None
         )
         raise ShapeError(
-            f"batches differ: {given}; kernel {signature.name!r} needs equal ones, or 1."
+            f"batches differ: {given}; kernel {signature.name!r} needs equal ones or 1."
         )
     return (sizes - {1} or sizes or {None}).pop()
 
@@ -207,7 +218,7 @@ def as_strided(signature: Signature, array: Array, batched: bool) -> Strided | N
         elif own != expected:
             return None
         expected = own * length
-    return Strided(array, step, stride)
+    return Strided(array, step, stride, batched)
 
 
 # Outputs: arrays to write to.
@@ -216,9 +227,12 @@ def as_strided(signature: Signature, array: Array, batched: bool) -> Strided | N
 @functools.cache
 def result_type(names: tuple[str, ...]) -> type[tuple[Array, ...]]:
     """Return the tuple type of several outputs, with their names; its values pickle."""
-    kind = namedtuple("Outputs", names, rename=True)  # noqa: PYI024 (names are data)
-    kind.__module__ = __name__
-    kind.__reduce__ = lambda self: (make_result, (names, tuple(self)))  # type: ignore[method-assign]
+    kind: Any = namedtuple("Outputs", names, rename=True)  # pyright: ignore[reportUntypedNamedTuple]
+
+    def reduce(self: tuple[Array, ...]) -> tuple[object, ...]:
+        return make_result, (names, tuple(self))
+
+    kind.__reduce__ = reduce
     return kind
 
 
@@ -230,21 +244,27 @@ def make_result(names: tuple[str, ...], values: Sequence[Array]) -> tuple[Array,
 def allocate(signature: Signature, batch: int | None) -> Array | tuple[Array, ...]:
     """Return new output arrays: one, or a tuple with the outputs' names."""
     arrays = [
-        np.empty(signature.shape(core, batch), signature.dtype) for _, core in signature.outputs
+        np.empty(signature.shape(core, batch), signature.dtype)
+        for _, core in signature.outputs
     ]
-    return arrays[0] if len(arrays) == 1 else make_result(signature.output_names, arrays)
+    return (
+        arrays[0] if len(arrays) == 1 else make_result(signature.output_names, arrays)
+    )
 
 
 def read_out(signature: Signature, out: object, batch: int | None) -> list[Array]:
     """Return the arrays of ``out=`` in order, each fit to be written."""
     arrays: list[Array] = []
-    for (name, core), value in zip(signature.outputs, _out_values(signature, out), strict=True):
+    for (name, core), value in zip(
+        signature.outputs, _out_values(signature, out), strict=True
+    ):
         label = "out" if len(signature.outputs) == 1 else f"out {name!r}"
         shape = signature.shape(core, batch)
-        needs = f"kernel {signature.name!r} needs a {signature.dtype} array of shape {shape}"
+        kernel = f"kernel {signature.name!r}"
+        needs = f"{kernel} needs a {signature.dtype} array of shape {shape}"
         if not isinstance(value, np.ndarray):
             raise ShapeError(f"{label} is {type(value).__name__}; {needs}.")
-        array = cast(Array, np.asarray(value))
+        array = np.asarray(cast(Array, value))
         if array.shape != shape:
             raise ShapeError(f"{label} has shape {array.shape}; {needs}.")
         if array.dtype != np.dtype(signature.dtype):
@@ -267,7 +287,9 @@ def _out_values(signature: Signature, out: object) -> list[object]:
         given = cast(Mapping[object, object], out)
         if set(given) != set(names):
             listed = ", ".join(repr(k) for k in given)
-            raise ShapeError(f"out has {listed or 'nothing'}; outputs are {', '.join(names)}.")
+            raise ShapeError(
+                f"out has {listed or 'nothing'}; outputs are {', '.join(names)}."
+            )
         return [given[name] for name in names]
     if isinstance(out, (tuple, list)):
         values = list(cast(Sequence[object], out))
@@ -280,9 +302,14 @@ def _out_values(signature: Signature, out: object) -> list[object]:
     if len(names) == 1:
         return [out]
     raise ShapeError(
-        f"out is {type(out).__name__}; kernel {signature.name!r} needs a tuple or dict of "
-        f"{len(names)} arrays ({', '.join(names)})."
+        f"out is {type(out).__name__}; kernel {signature.name!r} needs a tuple or dict "
+        f"of {len(names)} arrays ({', '.join(names)})."
     )
+
+
+def address(array: Array) -> int:
+    """Return where an array's first element is; array.ctypes.data takes longer."""
+    return array.__array_interface__["data"][0]
 
 
 def overlaps(left: Array, right: Array) -> bool:
@@ -290,15 +317,15 @@ def overlaps(left: Array, right: Array) -> bool:
     if not np.may_share_memory(left, right):
         return False
     try:
-        return bool(np.shares_memory(left, right, max_work=100_000))
-    except np.exceptions.TooHardError:
+        return bool(np.shares_memory(left, right, cast(Any, 100_000)))
+    except RuntimeError:  # too hard to tell
         return True
 
 
 def is_same(left: Strided, right: Strided) -> bool:
     """Say whether two arrays are the same elements in the same order."""
     return (
-        left.array.ctypes.data == right.array.ctypes.data
+        address(left.array) == address(right.array)
         and left.array.shape == right.array.shape
         and (left.step, left.stride) == (right.step, right.stride)
     )

@@ -10,15 +10,17 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import importlib
+import inspect
+import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ramify.backend import cache
+from ramify.backend import cache, words
 from ramify.backend.jit import Loaded, compile_objects
 from ramify.backend.target import host
-from ramify.backend.words import WORD
+from ramify.backend.words import HEAD, WORD
 
 # llvmlite carries no types; behind Any it stays out of the signatures below.
 ir: Any = importlib.import_module("llvmlite.ir")
@@ -51,6 +53,13 @@ class Module:
     def callee(self, name: str, arguments: int) -> Value:
         """Return a function of this module or, if there is none, of the process."""
         return self._functions.get(name) or self._declare(name, arguments)
+
+    def intrinsic(self, name: str, kind: Value) -> Value:
+        """Return an intrinsic of LLVM that takes and gives one value of a type."""
+        if name not in self._functions:
+            function = ir.FunctionType(kind, [kind])
+            self._functions[name] = ir.Function(self.llvm, function, name)
+        return self._functions[name]
 
     def _declare(self, name: str, arguments: int) -> Value:
         kind = ir.FunctionType(I64, [I64] * arguments)
@@ -98,7 +107,9 @@ class Code:
 
     def store_as(self, value: Value, address: Value, align: int) -> None:
         """Write a value of any type."""
-        self.b.store(value, self.b.inttoptr(address, value.type.as_pointer()), align=align)
+        self.b.store(
+            value, self.b.inttoptr(address, value.type.as_pointer()), align=align
+        )
 
     def add(self, left: Value, right: Value | int) -> Value:
         """Return left + right."""
@@ -144,7 +155,7 @@ class Code:
         return address
 
     @contextmanager
-    def loop(self, count: Value, step: int = 1) -> Iterator[Value]:
+    def loop(self, count: Value, step: int = 1) -> Generator[Value]:
         """Repeat what is written inside for 0, step, 2·step ... below count."""
         before = self.b.block
         body = self.function.append_basic_block("loop")
@@ -160,7 +171,7 @@ class Code:
         self.b.position_at_end(after)
 
     @contextmanager
-    def fold(self, count: Value, initial: Value | int) -> Iterator[Turn]:
+    def fold(self, count: Value, initial: Value | int) -> Generator[Turn]:
         """Repeat what is written inside, handing a word from turn to turn."""
         first = const(initial) if isinstance(initial, int) else initial
         before = self.b.block
@@ -176,13 +187,15 @@ class Code:
         turn.result.add_incoming(turn.next, end)
 
     @contextmanager
-    def when(self, condition: Value, likely: bool | None = None) -> Iterator[None]:
+    def when(self, condition: Value, likely: bool | None = None) -> Generator[None]:
         """Do what is written inside if the condition holds."""
         with self.b.if_then(condition, likely=likely):
             yield
 
-    def choose(self, condition: Value, then: Callable[[], Value], otherwise: Value) -> Value:
-        """Return what ``then`` writes if the condition holds, and else ``otherwise``."""
+    def choose(
+        self, condition: Value, then: Callable[[], Value], otherwise: Value
+    ) -> Value:
+        """Return what ``then`` writes if the condition holds, else ``otherwise``."""
         before = self.b.block
         with self.b.if_then(condition):
             value = then()
@@ -206,28 +219,47 @@ _loaded: list[Loaded] = []  # code that is called until the process ends
 _lock = threading.Lock()
 
 
-def load(name: str, emit: Callable[[], Module], symbols: Mapping[str, int]) -> int:
+def load(
+    name: str, emit: Callable[[], Module], symbols: Mapping[str, int], options: str
+) -> int:
     """Return the address of a function, from the disk cache or compiled now.
 
     Args:
         name: the function's.
-        emit: writes the module.
+        emit: writes the module; a function of the emitting Python module.
         symbols: addresses of the functions that it calls in this process.
+        options: what the module depends on besides the source that writes it.
     """
-    text = str(emit().llvm)
-    key = hashlib.sha256(f"{text}\n{host()}\n{llvm.llvm_version_info}".encode()).hexdigest()
     with _lock:
+        key = _key(name, emit, options)
         code = cache.load(key)
         if code is None:
-            (code,) = compile_objects([lambda: text], host())
+            (code,) = compile_objects([lambda: str(emit().llvm)], host())
             cache.store(key, code)
         for symbol, address in symbols.items():
             llvm.add_symbol(symbol, address)
-        _loaded.append(Loaded([code], [name], host()))
-        return int(_loaded[-1].addresses[0])
+        loaded: Any = Loaded([code], [name], host())
+        _loaded.append(loaded)
+        return loaded.addresses[0]
+
+
+def _key(name: str, emit: Callable[[], Module], options: str) -> str:
+    """Return what the object code is made from, as a digest.
+
+    That is the source of its emitter: writing the IR takes longer than loading code.
+    """
+    try:
+        writers = (emit.__module__, __name__, words.__name__)
+        source = "".join(inspect.getsource(sys.modules[module]) for module in writers)
+    except OSError:  # an installation without sources
+        source = str(emit().llvm)
+    parts = (name, options, source, repr(host()), llvm.llvm_version_info, HEAD)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def python_functions(*names: str) -> dict[str, int]:
     """Return the addresses of functions of Python's C interface."""
     address = ctypes.c_void_p
-    return {n: ctypes.cast(getattr(ctypes.pythonapi, n), address).value or 0 for n in names}
+    return {
+        n: ctypes.cast(getattr(ctypes.pythonapi, n), address).value or 0 for n in names
+    }

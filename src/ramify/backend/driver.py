@@ -1,13 +1,13 @@
-"""The driver: pack a tile of states into the workspace, run the cuts, unpack; as LLVM IR.
+"""The driver: pack a tile of states into the workspace, run the cuts, unpack.
 
     run(kernel, views, batch) -> 0, or 1 if there is no memory
 
-A slot of the workspace is one element of every state of the tile. In a batch-first array
-the elements of one state lie side by side, so packing transposes, four by four; in a
-batch-last array a slot is there already. The last tile repeats the last state: its idle
-lanes read and write what the last lane does, and no result depends on its place.
-Slots are written and read as whole vectors, as the cuts do: a vector read of fresh
-scalar writes would wait for all of them to reach the cache.
+A slot of the workspace is one element of every state of the tile. In a batch-first
+array the elements of one state lie side by side, so packing transposes, square by
+square; in a batch-last array a slot is there already. The last tile repeats the last
+state: its idle lanes read and write what the last lane does, and no result depends on
+its place. Slots are written and read as whole vectors, as the cuts do: a vector read of
+fresh scalar writes would wait for all of them to reach the cache.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ramify.backend.assembler import I32, Code, Module, Value, const, ir, load, python_functions
+from ramify.backend.assembler import (
+    I32,
+    Code,
+    Module,
+    Value,
+    const,
+    ir,
+    load,
+    python_functions,
+)
 from ramify.backend.words import PORT_WORDS, VIEW_WORDS, WORD, Kernel, Port, View
 
 STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
@@ -28,7 +37,7 @@ ALIGN = 64
 def driver(dtype: str, lanes: int) -> int:
     """Return the address of ``run`` for one element type and tile width."""
     symbols = python_functions("PyMem_RawMalloc", "PyMem_RawFree")
-    return load("run", lambda: emit(Tile(dtype, lanes)), symbols)
+    return load("run", lambda: emit(Tile(dtype, lanes)), symbols, f"{dtype} {lanes}")
 
 
 @dataclass(frozen=True)
@@ -40,18 +49,30 @@ class Tile:
 
     @property
     def itemsize(self) -> int:
+        """Bytes of an element."""
         return 8 if self.dtype == "float64" else 4
 
     @property
     def slot(self) -> int:
+        """Bytes of a slot."""
         return self.lanes * self.itemsize
+
+    @property
+    def square(self) -> int:
+        """States and elements that are transposed together: 128 bits of each."""
+        return (
+            16 // self.itemsize
+            if self.lanes == 1
+            else min(self.lanes, 16 // self.itemsize)
+        )
 
     @property
     def columns(self) -> int:
         """Elements of a state that are moved at once."""
-        return {1: 32 // self.itemsize, 2: 2}.get(self.lanes, 4)
+        return 4
 
     def vector(self, width: int) -> Value:
+        """Return the type of some elements side by side."""
         scalar = ir.DoubleType() if self.dtype == "float64" else ir.FloatType()
         return scalar if width == 1 else ir.VectorType(scalar, width)
 
@@ -92,8 +113,10 @@ def align(code: Code, address: Value) -> Value:
 def emit_tiles(module: Module, tile: Tile) -> None:
     """tiles(kernel, views, batch, workspace): run tile after tile."""
     code = module.function("tiles", 4, local=True)
-    kernel, views, batch, workspace = code.arguments
-    cuts, n_cuts, libm = (code.load(kernel, w) for w in (Kernel.CUTS, Kernel.N_CUTS, Kernel.LIBM))
+    kernel, _, batch, workspace = code.arguments
+    cuts, n_cuts, libm = (
+        code.load(kernel, w) for w in (Kernel.CUTS, Kernel.N_CUTS, Kernel.LIBM)
+    )
     with code.loop(batch, tile.lanes) as first:
         outputs = move_ports(code, tile, "pack", first, workspace)
         with code.loop(n_cuts) as i:
@@ -109,13 +132,17 @@ def move_ports(code: Code, tile: Tile, mover: str, first: Value, slots: Value) -
     n_inputs = code.load(kernel, Kernel.N_INPUTS)
     begin = const(0) if mover == "pack" else n_inputs
     count = n_inputs if mover == "pack" else code.load(kernel, Kernel.N_OUTPUTS)
-    ports = code.add(code.load(kernel, Kernel.PORTS), code.mul(begin, PORT_WORDS * WORD))
+    ports = code.add(
+        code.load(kernel, Kernel.PORTS), code.mul(begin, PORT_WORDS * WORD)
+    )
     views = code.add(views, code.mul(begin, VIEW_WORDS * WORD))
     with code.fold(count, slots) as turn:
         i, slot = turn.index, turn.value
         view = code.add(views, code.mul(i, VIEW_WORDS * WORD))
         size = code.load(code.add(ports, code.mul(i, PORT_WORDS * WORD)), Port.SIZE)
-        data, step, stride = (code.load(view, w) for w in (View.DATA, View.STEP, View.STRIDE))
+        data, step, stride = (
+            code.load(view, w) for w in (View.DATA, View.STEP, View.STRIDE)
+        )
         # A repeated state stays in its slots from the first tile on.
         moves = code.b.or_(code.compare(stride, "!=", 0), code.compare(first, "==", 0))
         with code.when(moves):
@@ -136,13 +163,16 @@ class Move:
     rows: Sequence[Value]  # the address of every lane's state
 
     def slot(self, element: Value) -> Value:
+        """Return the address of an element's slot."""
         return self.code.add(self.slots, self.code.mul(element, self.tile.slot))
 
     def load_slot(self, element: Value) -> Value:
+        """Return one element of every state."""
         kind = self.tile.vector(self.tile.lanes)
         return self.code.load_as(kind, self.slot(element), min(self.tile.slot, ALIGN))
 
     def store_slot(self, value: Value, element: Value) -> None:
+        """Write one element of every state."""
         self.code.store_as(value, self.slot(element), min(self.tile.slot, ALIGN))
 
 
@@ -181,42 +211,47 @@ def emit_mover(
 
 def pack_rows(move: Move, column: Value) -> None:
     """Move a few neighbouring elements of every state into their slots."""
-    code, tile = move.code, move.tile
-    offset = code.mul(column, tile.itemsize)
-    kind = tile.vector(tile.columns)
-    loads = [code.load_as(kind, code.add(row, offset), tile.itemsize) for row in move.rows]
-    if tile.lanes == 1:
-        code.store_as(loads[0], move.slot(column), tile.itemsize)
-        return
-    squares = [
-        transpose(code, tile, loads[lane : lane + tile.columns])
-        for lane in range(0, tile.lanes, tile.columns)
-    ]
-    for j in range(tile.columns):
-        move.store_slot(join(code, [square[j] for square in squares]), code.add(column, j))
+    code, tile, n = move.code, move.tile, move.tile.square
+    for first in range(0, tile.columns, n):
+        address = code.mul(code.add(column, first), tile.itemsize)
+        kind = tile.vector(n)
+        loads = [
+            code.load_as(kind, code.add(row, address), tile.itemsize)
+            for row in move.rows
+        ]
+        if tile.lanes == 1:
+            code.store_as(loads[0], move.slot(code.add(column, first)), tile.itemsize)
+            continue
+        squares = [join(code, loads[k::n]) for k in range(n)]
+        for j, slot in enumerate(transpose(code, squares)):
+            move.store_slot(whole(code, tile, slot), code.add(column, first + j))
 
 
 def unpack_rows(move: Move, column: Value) -> None:
     """Move a few neighbouring elements of every state out of their slots."""
-    code, tile = move.code, move.tile
-    offset = code.mul(column, tile.itemsize)
-    slots = [move.load_slot(code.add(column, j)) for j in range(tile.columns)]
-    if tile.lanes == 1:
-        # Scalars, as the cuts wrote them.
-        for j, value in enumerate(slots):
-            code.store_as(value, code.add(code.add(move.rows[0], offset), j * tile.itemsize), 1)
+    code, tile, n = move.code, move.tile, move.tile.square
+    if tile.lanes == 1:  # in scalars, as the cuts wrote them
+        for j in range(tile.columns):
+            scatter(move, code.add(column, j))
         return
-    for lane in range(0, tile.lanes, tile.columns):
-        part = [shuffle(code, s, s, range(lane, lane + tile.columns)) for s in slots]
-        for k, row in enumerate(transpose(code, tile, part)):
-            code.store_as(row, code.add(move.rows[lane + k], offset), tile.itemsize)
+    for first in range(0, tile.columns, n):
+        slots = [move.load_slot(code.add(column, first + j)) for j in range(n)]
+        address = code.mul(code.add(column, first), tile.itemsize)
+        for k, squares in enumerate(transpose(code, slots)):
+            for lane in range(0, tile.lanes, n):
+                part = shuffle(code, squares, squares, range(lane, lane + n))
+                code.store_as(
+                    part, code.add(move.rows[lane + k], address), tile.itemsize
+                )
 
 
 def pack_slot(move: Move, element: Value) -> None:
     """Move one element of neighbouring states: a slot is there already."""
     code, tile = move.code, move.tile
     address = code.add(move.rows[0], code.mul(element, move.step))
-    move.store_slot(code.load_as(tile.vector(tile.lanes), address, tile.itemsize), element)
+    move.store_slot(
+        code.load_as(tile.vector(tile.lanes), address, tile.itemsize), element
+    )
 
 
 def unpack_slot(move: Move, element: Value) -> None:
@@ -231,7 +266,8 @@ def gather(move: Move, element: Value) -> None:
     code, tile = move.code, move.tile
     offset = code.mul(element, move.step)
     scalars = [
-        code.load_as(tile.vector(1), code.add(row, offset), tile.itemsize) for row in move.rows
+        code.load_as(tile.vector(1), code.add(row, offset), tile.itemsize)
+        for row in move.rows
     ]
     if tile.lanes == 1:
         move.store_slot(scalars[0], element)
@@ -239,7 +275,7 @@ def gather(move: Move, element: Value) -> None:
     slot = ir.Constant(tile.vector(tile.lanes), ir.Undefined)
     for lane, scalar in enumerate(scalars):
         slot = code.b.insert_element(slot, scalar, ir.Constant(I32, lane))
-    move.store_slot(slot, element)
+    move.store_slot(whole(code, tile, slot), element)
 
 
 def scatter(move: Move, element: Value) -> None:
@@ -248,26 +284,44 @@ def scatter(move: Move, element: Value) -> None:
     slot = move.load_slot(element)
     offset = code.mul(element, move.step)
     for lane, row in enumerate(move.rows):
-        scalar = slot if tile.lanes == 1 else code.b.extract_element(slot, ir.Constant(I32, lane))
+        scalar = (
+            slot
+            if tile.lanes == 1
+            else code.b.extract_element(slot, ir.Constant(I32, lane))
+        )
         code.store_as(scalar, code.add(row, offset), tile.itemsize)
 
 
-def transpose(code: Code, tile: Tile, rows: Sequence[Value]) -> list[Value]:
-    """Transpose a square of two or four rows."""
+def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
+    """Transpose the squares that lie side by side in two or four rows.
+
+    Two rows hold squares of two, four rows squares of four: what a 128-bit lane of a
+    register holds, so that no element crosses one.
+    """
+    lanes = rows[0].type.count
+
+    def pick(left: Value, right: Value, *columns: int) -> Value:
+        """Take columns of each square, counted through left and right."""
+        n = len(columns)
+        mask = [
+            base + (c if c < n else c - n + lanes)
+            for base in range(0, lanes, n)
+            for c in columns
+        ]
+        return shuffle(code, left, right, mask)
+
     if len(rows) == 2:
-        return [shuffle(code, *rows, mask) for mask in ((0, 2), (1, 3))]
+        return [pick(*rows, 0, 2), pick(*rows, 1, 3)]
     a, b, c, d = rows
-    if tile.itemsize == 8:  # within the halves of a register first, then across them
-        even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
-        w, x = shuffle(code, a, b, even), shuffle(code, c, d, even)
-        y, z = shuffle(code, a, b, odd), shuffle(code, c, d, odd)
-        pairs = ((w, x, 0), (y, z, 0), (w, x, 2), (y, z, 2))
-    else:
-        low, high = (0, 4, 1, 5), (2, 6, 3, 7)
-        w, x = shuffle(code, a, b, low), shuffle(code, c, d, low)
-        y, z = shuffle(code, a, b, high), shuffle(code, c, d, high)
-        pairs = ((w, x, 0), (w, x, 2), (y, z, 0), (y, z, 2))
-    return [shuffle(code, p, q, (k, k + 1, k + 4, k + 5)) for p, q, k in pairs]
+    ab, cd = pick(a, b, 0, 4, 1, 5), pick(c, d, 0, 4, 1, 5)
+    ab2, cd2 = pick(a, b, 2, 6, 3, 7), pick(c, d, 2, 6, 3, 7)
+    low, high = (0, 1, 4, 5), (2, 3, 6, 7)
+    return [
+        pick(ab, cd, *low),
+        pick(ab, cd, *high),
+        pick(ab2, cd2, *low),
+        pick(ab2, cd2, *high),
+    ]
 
 
 def join(code: Code, parts: list[Value]) -> Value:
@@ -279,6 +333,13 @@ def join(code: Code, parts: list[Value]) -> Value:
             for p, q in zip(parts[::2], parts[1::2], strict=True)
         ]
     return parts[0]
+
+
+def whole(code: Code, tile: Tile, vector: Value) -> Value:
+    """Keep LLVM from storing a vector in pieces, which a cut's read would wait for."""
+    width, bits = tile.lanes, 8 * tile.itemsize
+    fence = code.module.intrinsic(f"llvm.arithmetic.fence.v{width}f{bits}", vector.type)
+    return code.b.call(fence, [vector])
 
 
 def shuffle(code: Code, left: Value, right: Value, mask: Sequence[int]) -> Value:

@@ -6,7 +6,7 @@ The fast path takes arrays as they are: every argument a numpy.ndarray of the ke
 dtype, aligned, its core uniformly strided, given by position, with or without ``out=``.
 It reads the arrays' own struct (see words), which costs a few loads where
 PyObject_GetBuffer would allocate and format a string. Whatever else it meets, it hands
-to the slow path before it has changed anything: wrong or merely unusual, Python decides.
+to the slow path before it has changed anything: wrong or just unusual, Python decides.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FAILED = 0  # a Python exception is set, as NULL says
 @functools.cache
 def entry() -> int:
     """Return the address of ``call``."""
-    return load("call", emit, python_functions(*API))
+    return load("call", emit, python_functions(*API), "")
 
 
 def emit() -> Module:
@@ -87,7 +87,9 @@ def emit_call(module: Module) -> None:
     batch = code.call("inputs", call, args, views)
     slow_if(code.compare(batch, "<=", REJECTED))
     single = code.compare(batch, "==", UNBATCHED)
-    kernel = code.b.select(single, code.load(call, Call.SINGLE), code.load(call, Call.BATCH))
+    kernel = code.b.select(
+        single, code.load(call, Call.SINGLE), code.load(call, Call.BATCH)
+    )
     slow_if(code.compare(kernel, "==", 0))
     slow_if(code.compare(batch, "==", 0))
     slow_if(code.compare(batch, ">=", code.load(call, Call.THREADED_FROM)))
@@ -119,7 +121,9 @@ def given_out(code: Code, call: Value, slow_if: object) -> Value:
         known = code.compare(name, "==", code.load(call, Call.OUT_NAME))
         out = code.load(code.add(args, code.mul(nargs, WORD)))
         is_none = code.compare(out, "==", code.load(call, Call.NONE))
-        return code.b.select(known, code.b.select(is_none, const(0), out), const(REJECTED))
+        return code.b.select(
+            known, code.b.select(is_none, const(0), out), const(REJECTED)
+        )
 
     out = code.choose(code.compare(count, "==", 1), value, const(0))
     slow_if(code.compare(out, "==", REJECTED))
@@ -149,7 +153,7 @@ def emit_slow(module: Module) -> None:
 
 
 def emit_core(module: Module) -> None:
-    """core(array, port, skipped, view, itemsize): check the core's shape, find its step.
+    """core(array, port, skipped, view, itemsize): check a core's shape, find its step.
 
     Returns 1 if the shape, without the first ``skipped`` axes, is the port's and the
     elements are evenly spaced in C order.
@@ -165,13 +169,17 @@ def emit_core(module: Module) -> None:
     with code.fold(rank, 0) as turn:
         axis = code.mul(code.add(code.b.sub(rank, turn.index), -1), WORD)
         length = code.load(code.add(shape, axis))
-        code.leave_if(code.compare(length, "!=", code.load(code.add(expected, axis))), 0)
+        code.leave_if(
+            code.compare(length, "!=", code.load(code.add(expected, axis))), 0
+        )
         stride = code.load(code.add(strides, axis))
         matters = code.compare(length, "!=", 1)
         code.leave_if(code.b.and_(matters, code.compare(stride, "==", 0)), 0)
         innermost = code.compare(turn.value, "==", 0)
         uneven = code.compare(stride, "!=", turn.value)
-        code.leave_if(code.b.and_(matters, code.b.and_(uneven, code.b.not_(innermost))), 0)
+        code.leave_if(
+            code.b.and_(matters, code.b.and_(uneven, code.b.not_(innermost))), 0
+        )
         with code.when(code.b.and_(matters, innermost)):
             code.store(stride, view, View.STEP)
         turn.next = code.b.select(matters, code.mul(stride, length), turn.value)
@@ -179,7 +187,7 @@ def emit_core(module: Module) -> None:
 
 
 def emit_read(module: Module) -> None:
-    """read(call, array, port, view, flags): fill a view; its batch, UNBATCHED or REJECTED."""
+    """read(call, array, port, view, flags): fill a view; its batch, or REJECTED."""
     code = module.function("read", 5, local=True)
     call, array, port, view, flags = code.arguments
     kind = code.load_at(array, TYPE_OFFSET)
@@ -222,7 +230,9 @@ def emit_inputs(module: Module) -> None:
         # UNBATCHED gives way to a batch of one, and that to any other.
         open_ended = code.compare(batch, "<=", UNBATCHED)
         follows = code.b.or_(open_ended, code.compare(batch, "==", 1))
-        yields = code.b.or_(code.compare(own, "==", UNBATCHED), code.compare(own, "==", 1))
+        yields = code.b.or_(
+            code.compare(own, "==", UNBATCHED), code.compare(own, "==", 1)
+        )
         same = code.compare(own, "==", batch)
         agrees = code.b.or_(same, code.b.or_(follows, yields))
         code.leave_if(code.b.not_(agrees), REJECTED)
@@ -235,7 +245,7 @@ def emit_inputs(module: Module) -> None:
 
 
 def emit_outputs(module: Module) -> None:
-    """outputs(call, out, views, batch): read the output arrays; 1 if they can be written."""
+    """outputs(call, out, views, batch): read the outputs; 1 if they can be written."""
     code = module.function("outputs", 4, local=True)
     call, out, views, batch = code.arguments
     several = code.compare(code.load(call, Call.N_OUTPUTS), "!=", 1)
@@ -320,26 +330,30 @@ def emit_is_apart(module: Module) -> None:
     with code.when(apart, likely=True):
         code.leave(1)
     same = code.compare(other, "<", code.load(call, Call.N_INPUTS))
-    pairs = [
-        (view_of(code, views, k), port_of(code, call, k))
-        for k in (index, other)
-    ]
+    pairs = [(view_of(code, views, k), port_of(code, call, k)) for k in (index, other)]
     (view, port), (other_view, other_port) = pairs
     for word in (View.DATA, View.STEP, View.STRIDE):
         equal = code.compare(code.load(view, word), "==", code.load(other_view, word))
         same = code.b.and_(same, equal)
-    sizes = code.compare(code.load(port, Port.SIZE), "==", code.load(other_port, Port.SIZE))
+    sizes = code.compare(
+        code.load(port, Port.SIZE), "==", code.load(other_port, Port.SIZE)
+    )
     code.leave(code.b.zext(code.b.and_(same, sizes), index.type))
 
 
-def extent(code: Code, call: Value, views: Value, index: Value, batch: Value) -> tuple[Value, Value]:
+def extent(
+    code: Code, call: Value, views: Value, index: Value, batch: Value
+) -> tuple[Value, Value]:
     """Return the first byte of an array and the byte behind its last."""
     view = view_of(code, views, index)
     port = port_of(code, call, index)
     low = high = code.load(view, View.DATA)
     for count, word in ((code.load(port, Port.SIZE), View.STEP), (batch, View.STRIDE)):
         reach = code.mul(code.max(code.add(count, -1), 0), code.load(view, word))
-        low, high = code.add(low, code.min(reach, 0)), code.add(high, code.max(reach, 0))
+        low, high = (
+            code.add(low, code.min(reach, 0)),
+            code.add(high, code.max(reach, 0)),
+        )
     return low, code.add(high, code.load(call, Call.ITEMSIZE))
 
 
@@ -353,7 +367,9 @@ def emit_make(module: Module) -> None:
         code.store(code.load(call, Call.SHAPE), pair, 0)
         code.store(code.load(call, Call.DTYPE), pair, 1)
         empty = code.load(call, Call.EMPTY)
-        code.leave(code.call("PyObject_VectorcallDict", empty, pair, const(2), const(0)))
+        code.leave(
+            code.call("PyObject_VectorcallDict", empty, pair, const(2), const(0))
+        )
     number = code.call("PyLong_FromSsize_t", batch)
     code.leave_if(code.compare(number, "==", 0), FAILED)
     code.store(number, pair, 0)

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
 WORD = 8
 MAX_PORTS = 32  # more inputs and outputs than this are read in Python
@@ -102,13 +101,8 @@ Words = ctypes.Array[ctypes.c_int64]
 
 
 def words(values: Sequence[int]) -> Words:
-    """Return a block that holds the values; it must outlive every use of its address."""
+    """Return a block that holds the values; it must outlive the uses of its address."""
     return (ctypes.c_int64 * max(len(values), 1))(*values)
-
-
-def view_words(array: npt.NDArray[np.floating], step: int, stride: int) -> tuple[int, ...]:
-    """Return the words of a View."""
-    return (array.ctypes.data, step, stride, 0)
 
 
 def objects_are_as_expected() -> bool:

@@ -41,6 +41,7 @@ from ramify.model.mjcf_ignored import (
 )
 from ramify.model.mjcf_include import expand_includes
 from ramify.model.mjcf_inertia import bounded, gather, read_inertial, takes_mesh
+from ramify.model.mjcf_known import warn_of_unknown_attributes
 from ramify.model.mjcf_loops import Loops
 from ramify.model.pose import Array, Pose
 from ramify.model.xml import Element, fault, numbers, parse_xml
@@ -84,6 +85,12 @@ class _Model:
                 raise unknown(section, "element", section.tag, _SECTIONS)
             self.sections[section.tag].append(section)
         self.warnings: list[str] = []
+        for section in self.sections["compiler"]:
+            warn_of_unknown_attributes(section, self.warnings)
+        for section in self.sections["default"]:
+            for element in section.iter():
+                assert isinstance(element, Element)
+                warn_of_unknown_attributes(element, self.warnings)
         self.settings = Settings.of(self.sections["compiler"], root)
         self.defaults = Defaults(self.sections["default"])
         self.world = Worldbody(
@@ -223,7 +230,7 @@ class _Model:
         return (0.0, 0.0, 0.0) if switch == "disable" else (x, y, z)
 
     def keyframes(self) -> dict[str, Array]:
-        """Return qpos by the name of its key."""
+        """Return qpos by the name of its key; qpos0 is how the file stands."""
         rest, quaternions = self.reference()
         keys: dict[str, Array] = {}
         for section in self.sections["keyframe"]:
@@ -240,7 +247,7 @@ class _Model:
                         raise fault(key, f"a zero quaternion at {at} of qpos")
                     q[at : at + 4] /= norm
                 keys[name] = q
-        return keys
+        return {"qpos0": np.array(rest)} | keys
 
     def reference(self) -> tuple[list[float], list[int]]:
         """Return qpos0, and where quaternions begin in it."""

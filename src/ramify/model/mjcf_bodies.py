@@ -24,6 +24,7 @@ from ramify.model.mjcf_defaults import (
 )
 from ramify.model.mjcf_inertia import Placed
 from ramify.model.mjcf_joints import FREEDOMS, read_free_joint, read_joint
+from ramify.model.mjcf_known import warn_of_unknown_attributes
 from ramify.model.mjcf_orientation import from_euler, pose, segment
 from ramify.model.pose import Pose
 from ramify.model.xml import Element, fault, number, numbers, where
@@ -52,21 +53,13 @@ class Body:
     inertial: Placed | None = None
     geoms: list[Placed] = field(default_factory=list[Placed])
     gravity_compensation: float = 0.0
+    is_moving: bool = False
+    """whether a joint stands between this body and the world; known after the walk"""
 
     @property
     def is_world(self) -> bool:
         """Whether this is the world itself."""
         return self.parent is None
-
-    @property
-    def is_moving(self) -> bool:
-        """Whether a joint stands between this body and the world."""
-        body: Body | None = self
-        while body is not None:
-            if body.joints:
-                return True
-            body = body.parent
-        return False
 
 
 @dataclass(slots=True, eq=False)
@@ -116,6 +109,8 @@ class Worldbody:
             self._walk([scope])
         self._name_the_nameless()
         for body in self.bodies[1:]:
+            assert body.parent is not None
+            body.is_moving = bool(body.joints) or body.parent.is_moving
             self._check_joints(body)
 
     def _walk(self, stack: list[Scope]) -> None:
@@ -129,6 +124,7 @@ class Worldbody:
                 self._copies += 1
                 if self._copies > MOST_COPIES:
                     raise fault(element, f"replicate makes over {MOST_COPIES} elements")
+            warn_of_unknown_attributes(element, self._warnings)
             match element.tag:
                 case "body":
                     stack.append(self._body(element, scope))

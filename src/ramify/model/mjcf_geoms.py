@@ -63,7 +63,7 @@ def inertial_of(geom: Element, settings: Settings) -> Inertial:
         raise fault(geom, "a negative mass or density; expected a positive one")
     moments = mass * (_shell if is_shell else _solid)(kind, size)
     R = placement.R
-    return Inertial(mass, placement.p, (R * moments) @ R.transpose())
+    return Inertial(mass, placement.p, (R * moments) @ np.transpose(R))
 
 
 def _size_and_pose(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ramify.errors import ModelError
-from ramify.model.xml import Element, fault, parse_xml, read_source, word
+from ramify.model.source import read_source
+from ramify.model.xml import Element, fault, parse_xml, word
 
 
 def expand_includes(root: Element, folder: Path | None, label: str) -> None:

@@ -24,7 +24,7 @@ def read_inertial(placed: Placed, settings: Settings) -> Inertial:
         raise fault(element, f"mass={mass:g}; expected at least 0")
     T = T_body_frame @ Pose(np.eye(3), position(element))
     return Inertial(
-        mass, T.p, T.R @ _written_inertia(element, settings) @ T.R.transpose()
+        mass, T.p, T.R @ _written_inertia(element, settings) @ np.transpose(T.R)
     )
 
 
@@ -33,7 +33,7 @@ def _written_inertia(element: Element, settings: Settings) -> Array:
     if "fullinertia" not in element.attrib:
         moments = numbers(element, "diaginertia", 3, (0, 0, 0), largest=LARGEST)
         R = rotation(element, settings)
-        return (R * np.array(moments)) @ R.transpose()
+        return (R * np.array(moments)) @ np.transpose(R)
     others = [a for a in (*ORIENTATIONS, "diaginertia") if a in element.attrib]
     if others:
         raise fault(element, f"fullinertia and {others[0]} are given; expected one")
@@ -57,7 +57,7 @@ def gather(body: Element, geoms: list[Placed], settings: Settings) -> Inertial |
         if part.mass > TINY:
             R = T_body_frame.R
             com = T_body_frame.apply(part.com)
-            parts.append(Inertial(part.mass, com, R @ part.inertia @ R.transpose()))
+            parts.append(Inertial(part.mass, com, R @ part.inertia @ np.transpose(R)))
     return _together(parts) if parts else None
 
 
@@ -102,12 +102,13 @@ def bounded(
         moments = raised
     slack = 1e-12 * float(np.abs(moments).max())
     if moments[0] + moments[1] < moments[2] - slack or moments[0] < -slack:
-        if settings.balance_inertia and moments.sum() >= 0:
-            return Inertial(mass, inertial.com, np.eye(3) * moments.mean())
+        if settings.balance_inertia:
+            mean = float(np.maximum(moments, 0.0).mean())
+            return Inertial(mass, inertial.com, np.eye(3) * mean)
         warnings.append(
             f"{where(body)}: unphysical inertia: principal moments "
             f"{moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} "
             "(none may be negative or exceed the sum of the others)"
         )
-    inertia = (R * moments) @ R.transpose() if changed else inertial.inertia
+    inertia = (R * moments) @ np.transpose(R) if changed else inertial.inertia
     return Inertial(mass, inertial.com, inertia)

@@ -88,7 +88,7 @@ def _limits(
     lower, upper = -math.inf, math.inf
     has_range = kind != "floating" and _is_limited(element, "", settings, warnings)
     if has_range:
-        lower, upper = numbers(element, "range", 2, (0.0, 0.0), largest=LARGEST)
+        lower, upper = numbers(element, "range", 2, (0.0, 0.0))
         if kind in ("revolute", "spherical"):
             lower, upper = radians(lower, settings), radians(upper, settings)
     if kind == "spherical" and has_range:
@@ -100,7 +100,7 @@ def _limits(
         return None
     effort: tuple[float, ...] = ()
     if _is_limited(element, "actuatorfrc", settings, warnings):
-        ends = numbers(element, "actuatorfrcrange", 2, (0.0, 0.0), largest=LARGEST)
+        ends = numbers(element, "actuatorfrcrange", 2, (0.0, 0.0))
         effort = (max(map(abs, ends)),)
     if not has_range and not effort:
         return None
@@ -112,7 +112,7 @@ def _is_limited(
 ) -> bool:
     """Return whether a range is in force, by MuJoCo's rules."""
     name = f"{prefix}range"
-    lower, upper = numbers(element, name, 2, (0.0, 0.0), largest=LARGEST)
+    lower, upper = numbers(element, name, 2, (0.0, 0.0))
     word = choice(element, f"{prefix}limited", "true", "false", "auto", default="auto")
     if word == "false" or (word == "auto" and not lower and not upper):
         return False

@@ -26,7 +26,7 @@ from typing import Final
 
 import numpy as np
 
-from ramify.errors import UnsupportedJoint, unknown_name
+from ramify.errors import UnsupportedJoint
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -289,30 +289,27 @@ def _with_sound_mimics(
 ) -> list[BodyDescription]:
     """Return the bodies, with joints independent that mimic what is not there."""
     moving = {j.name: j for body in bodies for j in body.joints}
-    mimics: dict[str, str] = {}
-    for k, body in enumerate(bodies):
-        for joint in body.joints:
-            if joint.mimic is None:
-                continue
-            of = joint.mimic.of
-            if of not in joints:
-                unknown = unknown_name("joint", of, "the file", joints)
-                warnings.append(
-                    f"{where(joints[joint.name])}: taken as independent, it mimics "
-                    f"what is not there: {unknown}"
-                )
-                free = replace(joint, mimic=None)
-                bodies[k] = replace(body, joints=(free,))
-            elif of not in moving or moving[of].type not in _ONE_COORDINATE:
-                raise fault(
-                    joints[joint.name],
-                    f"mimics {of!r}, a {joints[of].get('type')} joint; expected a "
-                    "revolute, continuous or prismatic one",
-                )
-            else:
-                mimics[joint.name] = of
+    mimics = {name: j.mimic.of for name, j in moving.items() if j.mimic is not None}
+    lost = [name for name, of in mimics.items() if of not in joints]
+    if lost:
+        missing = listed(dict.fromkeys(mimics.pop(name) for name in lost))
+        warnings.append(
+            f"{where(joints[lost[0]])}: mimics what is not there; taken as "
+            f"independent: {listed(lost)} (no joint {missing} in the file)"
+        )
+    for name, of in mimics.items():
+        if of not in moving or moving[of].type not in _ONE_COORDINATE:
+            raise fault(
+                joints[name],
+                f"mimics {of!r}, a {joints[of].get('type')} joint; expected a "
+                "revolute, continuous or prismatic one",
+            )
     refuse_cycles(mimics, joints)
-    return bodies
+    free = {name: replace(moving[name], mimic=None) for name in lost}
+    return [
+        replace(body, joints=tuple(free.get(j.name, j) for j in body.joints))
+        for body in bodies
+    ]
 
 
 def _loop(loop: ET.Element, links: Elements) -> LoopDescription:

@@ -24,12 +24,12 @@ from ramify.errors import TraceError
 Key: TypeAlias = tuple[Any, ...]
 ScalarLike: TypeAlias = "Expr | float | SupportsFloat"
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
 def users_line() -> str:
     """Return "file:line" of the innermost caller outside of Ramify and NumPy."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  fast, documented
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(_PACKAGE) and f"{os.sep}numpy{os.sep}" not in name:
@@ -135,12 +135,14 @@ class Expr:
         raise TraceError(
             f"{users_line()}: a symbol has no truth value while a function is "
             "traced, so `if`, `while`, `and`, `or`, `not` and `in` cannot use it; use "
-            "ramify.where(condition, a, b), and & | ~ between conditions"
+            "ramify.where(condition, a, b), & | ~ between conditions, ramify.minimum "
+            "and maximum; compare arrays by numpy.less(a, b, dtype=object)"
         )
 
     def __float__(self) -> float:
-        if self.op == "const":
-            return self.value
+        return self.value if self.op == "const" else self._no_number_yet()
+
+    def _no_number_yet(self, *_: object) -> Any:
         raise TraceError(
             f"{users_line()}: a symbol is not a number yet, so float(), int(), round() "
             "and the math module cannot use it; use the operators and "
@@ -148,7 +150,7 @@ class Expr:
         )
 
     __int__ = __index__ = __round__ = __floor__ = __ceil__ = __trunc__ = __complex__ = (
-        __float__  # type: ignore[assignment]
+        _no_number_yet
     )
 
     def __iter__(self) -> Iterator[Expr]:
@@ -165,7 +167,8 @@ class Expr:
         _unsupported
     )
     __and__ = __or__ = __xor__ = __invert__ = __matmul__ = __rmatmul__ = _unsupported
-    __lshift__ = __rshift__ = __getitem__ = __len__ = _unsupported
+    # No __len__: NumPy would ask for it, and so raise, at every np.array([x, y]).
+    __lshift__ = __rshift__ = __getitem__ = _unsupported
 
     # NumPy's functions on object arrays call these methods.
     def sqrt(self) -> Expr:
@@ -194,7 +197,7 @@ class Expr:
 
     def arctan2(self, x: ScalarLike) -> Expr:
         """Return the angle of the point (x, self)."""
-        return atan2(self, lift(x))
+        return atan2(lift(self), lift(x))
 
     def exp(self) -> Expr:
         """Return eˣ."""
@@ -246,8 +249,13 @@ class _Trace:
         self.region = 0
 
 
+# 0 and 1 are the same in every table, so that modules may keep them.
+_ZERO = Expr("const", (), 0.0, 0)
+_ONE = Expr("const", (), 1.0, 0)
+_ALWAYS: dict[Key, Expr] = {("const", 0.0): _ZERO, ("const", 1.0): _ONE}
+
 # Outside of a trace nodes are kept as long as somebody uses them.
-_current = _Trace(WeakValueDictionary())
+_current = _Trace(WeakValueDictionary(_ALWAYS))
 _table: MutableMapping[Key, Expr] = _current.table
 _lock = threading.RLock()
 
@@ -262,7 +270,7 @@ def fresh_table() -> Iterator[_Trace]:
     global _current, _table  # noqa: PLW0603  one table, swapped whole
     with _lock:
         outer = _current
-        _current = _Trace({})
+        _current = _Trace(dict(_ALWAYS))
         _table = _current.table
         try:
             yield _current
@@ -381,10 +389,14 @@ def sub(a: Expr, b: Expr) -> Expr:
         return add(a, b.args[0])
     if a.op == "neg":
         return neg(add(a.args[0], b))
-    mirror = _table.get(("sub", id(b), id(a)))
-    if mirror is not None:
-        return neg(mirror)
-    return _binary("sub", a, b)
+    key: Key = ("sub", id(a), id(b))
+    found = _table.get(key)
+    if found is None:
+        mirror = _table.get(("sub", id(b), id(a)))
+        if mirror is not None:
+            return neg(mirror)
+        found = _table[key] = Expr("sub", (a, b), None, _current.region)
+    return found
 
 
 def mul(a: Expr, b: Expr) -> Expr:
@@ -517,9 +529,10 @@ def power(a: Expr, exponent: Expr) -> Expr:
     if c == 0.5:
         return unary("sqrt", a)
     if a.op == "const":
-        if a.value < 0.0:
-            raise TraceError(f"{users_line()}: ({a.value}) ** {c} is not real")
-        return const(a.value**c)
+        try:
+            return const(math.pow(a.value, c))
+        except (ValueError, OverflowError) as error:
+            raise TraceError(f"{users_line()}: ({a.value}) ** {c}: {error}") from None
     return node("pow", (a, exponent))
 
 

@@ -154,6 +154,8 @@ def live(nodes: Iterable[Expr], results: Sequence[Expr]) -> tuple[Expr, ...]:
         if e in needed:
             kept.append(e)
             needed.update(e.args)
+    if len(kept) != len(needed):  # some were made outside, before ``nodes``
+        return reachable(results)
     kept.reverse()
     return tuple(kept)
 

@@ -1,0 +1,332 @@
+"""From compiled cuts to a Python callable: NumPy in, NumPy out.
+
+    make_callable -> builtin --fast--> run            (pycall, driver: emitted code)
+                        └--slow--> Calls.slow -> run  (arguments: Python)
+
+The builtin's ``self`` is an int, the address of a Call (see words), that keeps alive
+everything the address leads to. The slow path does not know the builtin: where there
+can be none, it is the callable.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ramify.backend import arguments, workers
+from ramify.backend.arguments import Array, Signature, Strided, address
+from ramify.backend.words import (
+    MAX_PORTS,
+    Call,
+    Kernel,
+    Words,
+    objects_are_as_expected,
+    words,
+)
+
+__all__ = ["NativeKernel", "Signature", "make_callable"]
+
+Kind = Literal["single", "batch"]
+
+METH_FASTCALL_KEYWORDS = 0x80 | 0x02
+NEVER = 2**62
+CHUNK_WORK = 100_000
+"""Slots times states that are worth a thread: some 50 us, what waking one costs."""
+
+Run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+@dataclass(frozen=True)
+class NativeKernel:
+    """A compiled program: ``void cut(T* workspace, T* workspace, void** libm)``.
+
+    The workspace has ``slots`` slots of ``lanes`` elements, aligned to 64 bytes: the
+    inputs, which cuts leave as they are, the outputs, and what the cuts like.
+    """
+
+    lanes: int
+    cuts: tuple[int, ...]
+    slots: int
+    keepalive: object
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A kernel with its driver, ready to run."""
+
+    kernel: NativeKernel
+    run: Callable[[int, int, int], int]
+    block: Words
+    keepalive: object
+
+
+class Anchor(int):
+    """The address of a Call; its attribute ``keepalive`` owns what is there."""
+
+    keepalive: object
+
+
+class MethodDef(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def make_callable(
+    signature: Signature, kernel_for: Callable[[Kind], NativeKernel], libm_table: Any
+) -> Callable[..., Any]:
+    """Return ``f(x, ..., out=None)`` that runs a kernel on NumPy arrays.
+
+    Args:
+        signature: names, shapes, dtype and layout.
+        kernel_for: makes the kernel for one state or for batches, at the first call.
+        libm_table: a ctypes array of C functions, handed to the cuts.
+    """
+    if "out" in signature.input_names:
+        raise ValueError(
+            f"kernel {signature.name!r} has an input 'out', which is not free."
+        )
+    calls = Calls(signature, kernel_for, libm_table)
+    if (
+        os.environ.get("RAMIFY_PLAIN_CALLS", "0") not in ("", "0")
+        or not _has_fast_calls()
+    ):
+        return _plain(calls)
+    return _builtin(calls)
+
+
+@functools.cache
+def _has_fast_calls() -> bool:
+    return objects_are_as_expected()
+
+
+def _plain(calls: Calls) -> Callable[..., Any]:
+    """Return the slow path as a Python function."""
+
+    def call(*values: object, **named: object) -> object:
+        return calls.slow((*values, *named.values()), tuple(named))
+
+    call.__name__ = call.__qualname__ = calls.signature.name
+    call.__doc__ = calls.doc.partition("--\n\n")[2]
+    return call
+
+
+def _builtin(calls: Calls) -> Callable[..., Any]:
+    """Return the emitted function as a builtin of Python."""
+    from ramify.backend.pycall import entry  # noqa: PLC0415 (llvmlite only where it is used)
+
+    name, doc = calls.signature.name.encode(), calls.doc.encode()
+    method = MethodDef(name, entry(), METH_FASTCALL_KEYWORDS, doc)
+    anchor = Anchor(ctypes.addressof(calls.block))
+    anchor.keepalive = (calls, calls.hand_over_objects(), method, name, doc)
+    kind = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object
+    )
+    new = kind(("PyCFunction_NewEx", ctypes.pythonapi))
+    return new(ctypes.addressof(method), anchor, "ramify")
+
+
+class Calls:
+    """All that the calls of one callable share."""
+
+    def __init__(
+        self,
+        signature: Signature,
+        kernel_for: Callable[[Kind], NativeKernel],
+        libm: Any,
+    ) -> None:
+        self.signature = signature
+        self._kernel_for = kernel_for
+        self._libm = libm
+        self._loaded: dict[Kind, Loaded] = {}
+        self._lock, self._pid = threading.RLock(), os.getpid()
+        shapes = [shape for _, shape in (*signature.inputs, *signature.outputs)]
+        self._shapes = [words(shape) for shape in shapes]
+        self._sizes = [math.prod(shape) for shape in shapes]
+        self._ports = words(
+            [
+                word
+                for shape, block in zip(shapes, self._shapes, strict=True)
+                for word in (math.prod(shape), len(shape), ctypes.addressof(block), 0)
+            ]
+        )
+        self.block = self._make_block()
+
+    @property
+    def doc(self) -> str:
+        """The docstring, from which Python reads the signature."""
+        listed = "".join(f"{name}, " for name in self.signature.input_names)
+        shapes = "; ".join(f"{n} {s}" for n, s in self.signature.inputs) or "nothing"
+        results = "; ".join(f"{n} {s}" for n, s in self.signature.outputs)
+        return (
+            f"{self.signature.name}({listed}*, out=None)\n--\n\n"
+            f"Takes {shapes}; returns {results}. Any input may have a batch axis."
+        )
+
+    def hand_over_objects(self) -> dict[Call, object]:
+        """Write the Python objects of the Call, and return them for the Anchor to own.
+
+        They hold this object; owned here, they would make a cycle.
+        """
+        core = self.signature.outputs[0][1] if self.signature.outputs else ()
+        objects: dict[Call, object] = {
+            Call.DTYPE: np.dtype(self.signature.dtype),
+            Call.ARRAY_TYPE: np.ndarray,
+            Call.OUT_NAME: sys.intern("out"),
+            Call.NONE: None,
+            Call.TUPLE_TYPE: tuple,
+            Call.RESULT_TYPE: arguments.result_type(self.signature.output_names),
+            Call.EMPTY: np.empty,
+            Call.SHAPE: core,
+            Call.ALLOCATE: self.allocate,
+            Call.SLOW: self.slow,
+        }
+        for word, value in objects.items():
+            self.block[word] = id(value)
+        return objects
+
+    def _make_block(self) -> Words:
+        block = words([0] * len(Call))
+        n_inputs, n_outputs = len(self.signature.inputs), len(self.signature.outputs)
+        fits = n_inputs + n_outputs <= MAX_PORTS
+        block[Call.PORTS] = ctypes.addressof(self._ports)
+        block[Call.N_INPUTS] = n_inputs if fits else -1
+        block[Call.N_OUTPUTS] = n_outputs
+        block[Call.ITEMSIZE] = np.dtype(self.signature.dtype).itemsize
+        block[Call.BATCH_LAST] = self.signature.layout == "batch_last"
+        block[Call.THREADED_FROM] = NEVER
+        return block
+
+    def allocate(self, batch: int) -> Array | tuple[Array, ...]:
+        """Return new outputs, of one state where the batch is negative."""
+        return arguments.allocate(self.signature, None if batch < 0 else batch)
+
+    def loaded(self, kind: Kind) -> Loaded:
+        """Return a kernel, compiled by the first thread that asks."""
+        if self._pid != os.getpid():  # a fork may have copied a lock that was taken
+            self._lock, self._pid = threading.RLock(), os.getpid()
+        with self._lock:
+            if kind not in self._loaded:
+                self._loaded[kind] = self._load(kind)
+            return self._loaded[kind]
+
+    def _load(self, kind: Kind) -> Loaded:
+        from ramify.backend.driver import driver  # noqa: PLC0415 (llvmlite only where it is used)
+
+        kernel = self._kernel_for(kind)
+        cuts = words(kernel.cuts)
+        run = driver(self.signature.dtype, kernel.lanes)
+        itemsize = np.dtype(self.signature.dtype).itemsize
+        block = words([0] * len(Kernel))
+        block[Kernel.RUN] = run
+        block[Kernel.CUTS] = ctypes.addressof(cuts)
+        block[Kernel.N_CUTS] = len(kernel.cuts)
+        block[Kernel.N_INPUTS] = len(self.signature.inputs)
+        block[Kernel.N_OUTPUTS] = len(self.signature.outputs)
+        block[Kernel.PORTS] = ctypes.addressof(self._ports)
+        block[Kernel.BYTES] = kernel.slots * kernel.lanes * itemsize
+        block[Kernel.LIBM] = ctypes.addressof(self._libm)
+        loaded = Loaded(kernel, Run(run), block, cuts)
+        if kind == "batch" and self.signature.threads > 1:
+            self.block[Call.THREADED_FROM] = 2 * chunk_of(kernel)
+        self.block[Call.SINGLE if kind == "single" else Call.BATCH] = ctypes.addressof(
+            block
+        )
+        return loaded
+
+    def slow(self, values: tuple[object, ...], names: tuple[str, ...] | None) -> object:
+        """Run a call with any arguments: ``values``, the last of them by name."""
+        given, out = arguments.bind(self.signature, values, names)
+        inputs, batch = arguments.read_inputs(self.signature, given)
+        if out is None:
+            result = arguments.allocate(self.signature, batch)
+            outputs = [result] if isinstance(result, np.ndarray) else list(result)
+        else:
+            result = out
+            outputs = arguments.read_out(self.signature, out, batch)
+        if batch != 0:
+            self._run(inputs, outputs, batch)
+        return result
+
+    def _run(
+        self, inputs: list[Strided], outputs: list[Array], batch: int | None
+    ) -> None:
+        """Run on arrays that may overlap, or cannot be written as they are."""
+        targets = [self._target(i, array, batch) for i, array in enumerate(outputs)]
+        if batch is not None:
+            inputs = [self._apart(one, targets) for one in inputs]
+        loaded = self.loaded("single" if batch is None else "batch")
+        self._run_tiles(loaded, [*inputs, *targets], batch or 1)
+        for array, target in zip(outputs, targets, strict=True):
+            if target.array is not array:
+                array[...] = target.array
+
+    def _target(self, index: int, array: Array, batch: int | None) -> Strided:
+        """Return an output as the driver can write it, or a new array in its place."""
+        size = self._sizes[len(self.signature.inputs) + index]
+        strided = arguments.as_strided(self.signature, array, batch is not None)
+        if (
+            strided
+            and array.flags.aligned
+            and arguments.is_simple(strided, size, batch or 1)
+        ):
+            return strided
+        return arguments.copied(self.signature, array, batch is not None)
+
+    def _apart(self, one: Strided, targets: list[Strided]) -> Strided:
+        """Return an input that no output overwrites before it is read."""
+        # An input that is an output, element by element, is read tile by tile before.
+        if any(
+            arguments.overlaps(one.array, t.array) and not arguments.is_same(one, t)
+            for t in targets
+        ):
+            return arguments.copied(self.signature, one.array, one.batched)
+        return one
+
+    def _run_tiles(self, loaded: Loaded, arrays: list[Strided], batch: int) -> None:
+        """Run the kernel, on several threads if that pays."""
+        chunk = chunk_of(loaded.kernel)
+        parts = max(1, min(self.signature.threads, batch // chunk))
+        lanes = loaded.kernel.lanes
+        share = -(-batch // (parts * lanes)) * lanes
+        tasks = [
+            functools.partial(
+                self._run_part, loaded, arrays, first, min(share, batch - first)
+            )
+            for first in range(0, batch, share)
+        ]
+        if any(workers.run_all(tasks) if len(tasks) > 1 else [tasks[0]()]):
+            raise MemoryError
+
+    @staticmethod
+    def _run_part(loaded: Loaded, arrays: list[Strided], first: int, count: int) -> int:
+        """Run some of the states; ctypes releases the GIL."""
+        views = words(
+            [
+                word
+                for a in arrays
+                for word in (address(a.array) + first * a.stride, a.step, a.stride, 0)
+            ]
+        )
+        return loaded.run(
+            ctypes.addressof(loaded.block), ctypes.addressof(views), count
+        )
+
+
+def chunk_of(kernel: NativeKernel) -> int:
+    """Return the smallest number of states that is worth a thread."""
+    return max(kernel.lanes, CHUNK_WORK // max(kernel.slots, 1))

@@ -1,0 +1,49 @@
+"""The threads that large batches are split over: one pool for the process."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_pool: ThreadPoolExecutor | None = None
+_lock = threading.Lock()
+
+
+def _forget() -> None:
+    """Begin anew in a forked child, which has none of its parent's threads."""
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def run_all(tasks: Sequence[Callable[[], T]]) -> list[T]:
+    """Run the tasks at once, the first in this thread, and return their results."""
+    futures = [_submit(task) for task in tasks[1:]]
+    return [tasks[0](), *(future.result() for future in futures)]
+
+
+def _submit(task: Callable[[], T]) -> Future[T]:
+    """Run a task in the pool, or here if the interpreter is about to end."""
+    try:
+        return _shared().submit(task)
+    except RuntimeError:
+        future: Future[T] = Future()
+        future.set_result(task())
+        return future
+
+
+def _shared() -> ThreadPoolExecutor:
+    """Return the pool, made on first use."""
+    global _pool  # noqa: PLW0603 (the pool is the process's)
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="ramify")
+        return _pool

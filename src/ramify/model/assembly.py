@@ -1,0 +1,385 @@
+"""From a Description to a Tree: root, order, fixed bodies merged, mimic joints bound.
+
+Every joint gets a frame with its axis along z, and the body behind it takes that frame
+as its own; bodies without joints become part of the body they are fixed to, and stay
+as named frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import final
+
+import numpy as np
+
+from ramify.errors import ModelError, UnknownName, UnsupportedJoint, unknown_name
+from ramify.model.description import (
+    BodyDescription,
+    Description,
+    JointDescription,
+    Limits,
+    LoopDescription,
+)
+from ramify.model.joints import SIZES, Joint
+from ramify.model.pose import Array, Pose
+from ramify.model.tree import ROOT, Body, BodyInertia, Tree
+
+ROOTS = ("fixed", "floating", "planar")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PublicJoint:
+    """A joint as the user knows it, and its place in q and q̇."""
+
+    name: str
+    type: str
+    bodies: tuple[int, ...]
+    """the tree's bodies that it moves: more than one for universal and cylindrical"""
+    q_index: int
+    nq: int
+    v_index: int
+    nv: int
+    limits: Limits | None
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A named frame: where it is fixed, and its pose in that body's frame."""
+
+    name: str
+    body: int
+    placement: Pose
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A Tree and the names and frames that users know it by."""
+
+    name: str
+    tree: Tree
+    joints: tuple[PublicJoint, ...]
+    """in the order of q and q̇"""
+    frames: dict[str, Frame]
+    body_names: tuple[str, ...]
+    """every body of the description, fixed ones included"""
+    masses: dict[str, float]
+    nq: int
+    nv: int
+    loops: tuple[LoopDescription, ...] = ()
+    keyframes: dict[str, Array] = field(default_factory=dict[str, Array])
+    warnings: tuple[str, ...] = ()
+    mimics: tuple[str, ...] = ()
+    """the joints that follow others and have no coordinates"""
+    description: Description | None = None
+
+    def frame(self, name: str) -> Frame:
+        """Return the frame of that name."""
+        if name not in self.frames:
+            raise unknown_name("frame", name, f"robot {self.name!r}", self.frames)
+        return self.frames[name]
+
+    def joint(self, name: str) -> PublicJoint:
+        """Return the joint of that name."""
+        for j in self.joints:
+            if j.name == name:
+                return j
+        names = [j.name for j in self.joints]
+        raise unknown_name("joint", name, f"robot {self.name!r}", names)
+
+
+def with_root(description: Description, root: str | None) -> Description:
+    """Return the description with its one root body on a joint of that type."""
+    if root is None:
+        return description
+    if root not in ROOTS:
+        raise UnknownName(f"root is {root!r}; possible: {', '.join(ROOTS)} or None")
+    tops = [b for b in description.bodies if b.parent is None]
+    moving = [b for b in tops if b.joints or _has_children(description, b)] or tops
+    if len(moving) != 1:
+        names = ", ".join(repr(b.name) for b in moving[:6])
+        raise ModelError(
+            f"root={root!r} needs one body on the world; {description.name!r} has "
+            f"{len(moving)}: {names}"
+        )
+    (top,) = moving
+    taken = {j.name for b in description.bodies for j in b.joints}
+    name = "root_joint"
+    while name in taken:
+        name += "_"
+    if root == "fixed":
+        joints: tuple[JointDescription, ...] = ()
+    elif len(top.joints) == 1 and top.joints[0].type == root:
+        joints = top.joints
+    else:
+        joints = (JointDescription(name, root),)
+    new = replace(top, joints=joints)
+    bodies = tuple(new if b is top else b for b in description.bodies)
+    return replace(description, bodies=bodies)
+
+
+def _has_children(description: Description, body: BodyDescription) -> bool:
+    return any(b.parent == body.name for b in description.bodies)
+
+
+def assemble(
+    description: Description,
+    joint_order: str | Sequence[str] = "file",
+    mimic: str = "reduce",
+) -> Model:
+    """Return the model of a description.
+
+    Args:
+        description: the robot as its file describes it.
+        joint_order: "file" (depth first), "alphabetical" (siblings by joint name, as
+            Pinocchio orders them) or the names of all joints in the order wanted.
+        mimic: "reduce" (a mimic joint follows and is not in q) or "independent".
+    """
+    if mimic not in ("reduce", "independent"):
+        raise UnknownName(f"mimic is {mimic!r}; possible: 'reduce', 'independent'")
+    if isinstance(joint_order, str) and joint_order not in ("file", "alphabetical"):
+        raise UnknownName(
+            f"joint_order is {joint_order!r}; possible: 'file', 'alphabetical' or a "
+            "list of all joint names"
+        )
+    bodies = _ordered(description.bodies, joint_order == "alphabetical")
+    builder = _Builder(mimic == "reduce")
+    for body in bodies:
+        builder.add(body)
+    return builder.finish(description, joint_order)
+
+
+def _ordered(
+    bodies: Sequence[BodyDescription], alphabetical: bool
+) -> list[BodyDescription]:
+    """Return the bodies depth first, siblings in file order or by joint name."""
+    children: dict[str | None, list[BodyDescription]] = {}
+    for b in bodies:
+        children.setdefault(b.parent, []).append(b)
+    if alphabetical:
+        for siblings in children.values():
+            siblings.sort(key=_joint_name)
+    order: list[BodyDescription] = []
+    stack = list(reversed(children.get(None, [])))
+    while stack:
+        b = stack.pop()
+        order.append(b)
+        stack.extend(reversed(children.get(b.name, [])))
+    if len(order) != len(bodies):
+        lost = sorted({b.name for b in bodies} - {b.name for b in order})
+        raise ModelError(f"no way from the world to: {', '.join(map(repr, lost[:6]))}")
+    return order
+
+
+def _joint_name(body: BodyDescription) -> str:
+    return body.joints[0].name if body.joints else body.fixed_joint or ""
+
+
+class _Builder:
+    """Collects the bodies of a tree from those of a description."""
+
+    def __init__(self, reduce_mimics: bool) -> None:
+        self.reduce_mimics = reduce_mimics
+        self.bodies: list[Body] = []
+        self.frames: dict[str, Frame] = {}
+        self.at: dict[str, tuple[int, Pose]] = {}
+        """where each described body is: tree body, pose in its frame"""
+        self.described: dict[str, JointDescription] = {}
+        self.moved: dict[str, tuple[int, ...]] = {}
+        """joint name -> the tree's bodies it moves"""
+        self.masses: dict[str, float] = {}
+
+    def add(self, body: BodyDescription) -> None:
+        """Add one body, behind its joints or fixed to its parent."""
+        if body.name in self.at:
+            raise ModelError(f"two bodies are called {body.name!r}")
+        i, T = self.at[body.parent] if body.parent is not None else (ROOT, Pose.identity())
+        T = T @ body.placement  # the body's frame in that of tree body i
+        for joint in body.joints:
+            i, T = self._add_joint(body, joint, i, T)
+        self.at[body.name] = i, T
+        self.frames[body.name] = Frame(body.name, i, T)
+        self.masses[body.name] = body.inertial.mass if body.inertial else 0.0
+        if body.inertial is not None and i != ROOT:
+            own = body.inertial
+            inertia = BodyInertia.of(own.mass, own.com, own.inertia).seen_from(T)
+            self.bodies[i] = replace(
+                self.bodies[i], inertia=self.bodies[i].inertia + inertia
+            )
+
+    def _add_joint(
+        self, body: BodyDescription, joint: JointDescription, i: int, T: Pose
+    ) -> tuple[int, Pose]:
+        """Add one joint; return its (last) body and the described body's pose in it."""
+        if joint.name in self.described:
+            raise ModelError(f"two joints are called {joint.name!r}")
+        self.described[joint.name] = joint
+        first = len(self.bodies)
+        for kind, axis in _simple_joints(joint):
+            T_body_joint = Pose(axis, joint.position)
+            placement = T @ T_body_joint
+            name = body.name if not self._named(body.name) else f"{body.name}:{joint.name}"
+            tree_joint = Joint(
+                joint.name,
+                kind,
+                -1,
+                -1,
+                pitch=joint.pitch,
+                reference=joint.reference if SIZES[kind][0] == 1 else 0.0,
+                armature=joint.armature,
+                damping=joint.damping,
+                friction=joint.friction,
+                stiffness=joint.stiffness,
+                spring_reference=joint.spring_reference,
+                limits=joint.limits,
+                is_continuous=joint.is_continuous,
+            )
+            self.bodies.append(Body(name, i, tree_joint, placement, BodyInertia.zero()))
+            i = len(self.bodies) - 1
+            T = T_body_joint.inverse()
+        self.moved[joint.name] = tuple(range(first, len(self.bodies)))
+        return i, T
+
+    def _named(self, name: str) -> bool:
+        return any(b.name == name for b in self.bodies)
+
+    def finish(
+        self, description: Description, joint_order: str | Sequence[str]
+    ) -> Model:
+        """Give every joint its place in q, and return the model."""
+        leaders = self._leaders()
+        free = [n for n in self.described if n not in leaders]
+        order = free if isinstance(joint_order, str) else _checked(joint_order, free)
+        joints, nq, nv = self._place(order)
+        for name, (leader, multiplier, offset) in leaders.items():
+            (k,), (j,) = self.moved[name], self.moved[leader]
+            self._update(
+                k,
+                q_index=self.bodies[j].joint.q_index,
+                v_index=self.bodies[j].joint.v_index,
+                leader=j,
+                multiplier=multiplier,
+                offset=offset,
+            )
+        for f in description.frames:
+            i, T = self.at[f.body] if f.body is not None else (ROOT, Pose.identity())
+            if f.name not in self.frames:
+                self.frames[f.name] = Frame(f.name, i, T @ f.placement)
+        self.frames.setdefault("world", Frame("world", ROOT, Pose.identity()))
+        return Model(
+            name=description.name,
+            tree=Tree(tuple(self.bodies), description.gravity),
+            joints=tuple(joints),
+            frames=self.frames,
+            body_names=tuple(self.at),
+            masses=self.masses,
+            nq=nq,
+            nv=nv,
+            loops=description.loops,
+            keyframes=description.keyframes,
+            warnings=description.warnings,
+            mimics=tuple(leaders),
+            description=description,
+        )
+
+    def _place(self, order: Sequence[str]) -> tuple[list[PublicJoint], int, int]:
+        joints: list[PublicJoint] = []
+        nq = nv = 0
+        for name in order:
+            q0, v0 = nq, nv
+            for k in self.moved[name]:
+                joint = self.bodies[k].joint
+                self._update(k, q_index=nq, v_index=nv)
+                nq, nv = nq + joint.nq, nv + joint.nv
+            d = self.described[name]
+            joints.append(
+                PublicJoint(
+                    name, d.type, self.moved[name], q0, nq - q0, v0, nv - v0, d.limits
+                )
+            )
+        return joints, nq, nv
+
+    def _update(self, k: int, **changes: object) -> None:
+        joint = replace(self.bodies[k].joint, **changes)  # type: ignore[arg-type]
+        self.bodies[k] = replace(self.bodies[k], joint=joint)
+
+    def _leaders(self) -> dict[str, tuple[str, float, float]]:
+        """Return, for each mimic joint, the free joint it follows in the end."""
+        out: dict[str, tuple[str, float, float]] = {}
+        for name, joint in self.described.items():
+            if joint.mimic is None or not self.reduce_mimics:
+                continue
+            of, a, b = joint.mimic.of, joint.mimic.multiplier, joint.mimic.offset
+            seen = {name}
+            while True:
+                if of not in self.described:
+                    raise unknown_name("joint", of, f"mimic of {name!r}", self.described)
+                if of in seen:
+                    raise ModelError(f"joint {name!r} mimics itself: {sorted(seen)}")
+                seen.add(of)
+                further = self.described[of].mimic
+                if further is None:
+                    break
+                of, a, b = further.of, a * further.multiplier, a * further.offset + b
+            for n in (name, of):
+                if SIZES.get(self.described[n].type, (2, 2)) != (1, 1):
+                    raise ModelError(
+                        f"joint {name!r} mimics {of!r}: both need one coordinate, but "
+                        f"{n!r} is {self.described[n].type}"
+                    )
+            out[name] = (of, a, b)
+        return out
+
+
+def _checked(order: Sequence[str], names: Sequence[str]) -> list[str]:
+    wanted = list(order)
+    for n in wanted:
+        if n not in names:
+            raise unknown_name("joint", n, "joint_order", names)
+    missing = [n for n in names if n not in wanted]
+    if missing or len(wanted) != len(names):
+        what = f"lacks {missing}" if missing else "names a joint twice"
+        raise ModelError(f"joint_order {what}; it needs every joint once")
+    return wanted
+
+
+def _simple_joints(joint: JointDescription) -> list[tuple[str, Array]]:
+    """Return the tree's joints that make up one: (kind, axes of its frame)."""
+    match joint.type:
+        case "revolute" | "prismatic" | "helical" | "planar":
+            return [(joint.type, frame_with_z(joint.axis))]
+        case "spherical" | "floating":
+            return [(joint.type, np.eye(3))]
+        case "cylindrical":
+            R = frame_with_z(joint.axis)
+            return [("revolute", R), ("prismatic", R)]
+        case "universal":
+            second = np.array([1.0, 0.0, 0.0]) if joint.axis2 is None else joint.axis2
+            return [
+                ("revolute", frame_with_z(joint.axis)),
+                ("revolute", frame_with_z(second)),
+            ]
+        case _:
+            raise UnsupportedJoint(
+                f"joint {joint.name!r} is {joint.type!r}; supported: revolute, "
+                "prismatic, helical, cylindrical, universal, planar, spherical, "
+                "floating, fixed"
+            )
+
+
+def frame_with_z(axis: Array) -> Array:
+    """Return axes with z along ``axis``; exact where it is a coordinate axis."""
+    z = np.asarray(axis, dtype=float)
+    z = z / np.linalg.norm(z)
+    k = int(np.argmax(np.abs(z)))
+    if abs(z[k]) == 1.0:
+        R = np.roll(np.eye(3), k + 1, axis=0)  # a cyclic permutation: x y z -> z to k
+        if z[k] < 0:
+            R = R @ np.diag([1.0, -1.0, -1.0])
+        return R
+    x = np.cross(np.eye(3)[(k + 1) % 3], z)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])

@@ -1,0 +1,66 @@
+"""How numbers are laid out at the public face: see docs/conventions.md.
+
+Inside, everything is Featherstone's: angular part first, body coordinates,
+quaternions (x, y, z, w). A `Conventions` value says what q, q̇ and 6-vectors look like
+to the caller; it is resolved while a function is traced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+from ramify.errors import UnknownName
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Conventions:
+    """The layout of coordinates, velocities and 6-vectors."""
+
+    quaternion: Literal["xyzw", "wxyz"] = "xyzw"
+    """the order of a quaternion's entries in q"""
+    floating_velocity: Literal["body", "world_linear"] = "body"
+    """a floating joint's q̇: linear and angular in the body's frame, or linear along
+    the axes of its parent (the world) and angular in the body's frame"""
+    order: Literal["linear_first", "angular_first"] = "linear_first"
+    """the order of the halves of every 6-vector, of the rows of Jacobians, and of a
+    floating joint's q̇"""
+
+    def __post_init__(self) -> None:
+        allowed = {
+            "quaternion": ("xyzw", "wxyz"),
+            "floating_velocity": ("body", "world_linear"),
+            "order": ("linear_first", "angular_first"),
+        }
+        for name, options in allowed.items():
+            value = getattr(self, name)
+            if value not in options:
+                raise UnknownName(
+                    f"Conventions: {name} is {value!r}; possible: {', '.join(options)}"
+                )
+
+    def __str__(self) -> str:
+        for name, value in NAMED.items():
+            if value == self:
+                return name
+        return f"quaternion {self.quaternion}, {self.floating_velocity}, {self.order}"
+
+
+NAMED = {
+    "pinocchio": Conventions(),
+    "mujoco": Conventions("wxyz", "world_linear", "linear_first"),
+    "featherstone": Conventions("xyzw", "body", "angular_first"),
+}
+
+
+def conventions(value: str | Conventions) -> Conventions:
+    """Return the conventions of that name, or the value itself."""
+    if isinstance(value, Conventions):
+        return value
+    if value not in NAMED:
+        raise UnknownName(
+            f"no conventions {value!r}; possible: {', '.join(map(repr, NAMED))}, or a "
+            "ramify.Conventions(...)"
+        )
+    return NAMED[value]

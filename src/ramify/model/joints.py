@@ -1,0 +1,145 @@
+"""The joints of a Tree: how each moves its body, over symbols.
+
+A Tree knows six kinds; loaders make the others of them (a universal joint is two
+revolute ones with a massless body between, a cylindrical one a revolute and a
+prismatic one). Each acts along z of its frame:
+
+    kind        q                        q̇ (body coordinates)       motion
+    revolute    angle                    rate                        turn about z
+    prismatic   distance                 rate                        shift along z
+    helical     angle                    rate                        turn, and shift by pitch·q
+    spherical   unit quaternion x y z w  angular velocity            turn
+    planar      x, y, angle              vx, vy, wz                  shift in xy, turn about z
+    floating    position, quaternion     angular, then linear        anything
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from ramify.model.description import Limits
+from ramify.model.pose import Array
+from ramify.spatial.transform import Rotate, Shift, Step, Turn
+from ramify.spatial.vector3 import ONE, ZERO, ZERO3, Mat, unit
+from ramify.spatial.vectors import Motion
+from ramify.symbolic.expr import Expr, lift
+
+SIZES = {
+    "revolute": (1, 1),
+    "prismatic": (1, 1),
+    "helical": (1, 1),
+    "spherical": (4, 3),
+    "planar": (3, 3),
+    "floating": (7, 6),
+}
+"""(coordinates, degrees of freedom) of each kind"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """One joint of a Tree, at its place in q and q̇.
+
+    A joint that follows another (mimic) has no place of its own: ``leader`` is the
+    body whose joint it follows, with q = multiplier · q_leader + offset.
+    """
+
+    name: str
+    kind: str
+    q_index: int
+    v_index: int
+    pitch: float = 0.0
+    reference: float = 0.0
+    """the coordinate at which the joint does not move its body (MJCF ``ref``)"""
+    armature: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    stiffness: float = 0.0
+    spring_reference: float = 0.0
+    limits: Limits | None = None
+    is_continuous: bool = False
+    leader: int | None = None
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+    @property
+    def nq(self) -> int:
+        """The number of its coordinates."""
+        return SIZES[self.kind][0]
+
+    @property
+    def nv(self) -> int:
+        """The number of its degrees of freedom."""
+        return SIZES[self.kind][1]
+
+    def steps(self, q: tuple[Expr, ...]) -> tuple[Step, ...]:
+        """Return the steps from the joint's frame on the parent to the body's frame."""
+        match self.kind:
+            case "revolute":
+                return (_turn_z(self._moved(q[0])),)
+            case "prismatic":
+                return (Shift(2, self._moved(q[0])),)
+            case "helical":
+                angle = self._moved(q[0])
+                return (_turn_z(angle), Shift(2, angle * self.pitch))
+            case "spherical":
+                return (Rotate(transposed_rotation(*q)),)
+            case "planar":
+                return (Shift(0, q[0]), Shift(1, q[1]), _turn_z(q[2]))
+            case _:
+                x, y, z, *quaternion = q
+                E = transposed_rotation(*quaternion)
+                return (Shift(0, x), Shift(1, y), Shift(2, z), Rotate(E))
+
+    def _moved(self, q: Expr) -> Expr:
+        return q - self.reference
+
+    def columns(self) -> tuple[Motion, ...]:
+        """Return the motion of each degree of freedom, in body coordinates: constant."""
+        match self.kind:
+            case "revolute":
+                return (Motion(unit(2), ZERO3),)
+            case "prismatic":
+                return (Motion(ZERO3, unit(2)),)
+            case "helical":
+                return (Motion(unit(2), (ZERO, ZERO, lift(self.pitch))),)
+            case "spherical":
+                return tuple(Motion(unit(k), ZERO3) for k in range(3))
+            case "planar":
+                linear = tuple(Motion(ZERO3, unit(k)) for k in range(2))
+                return (*linear, Motion(unit(2), ZERO3))
+            case _:
+                angular = tuple(Motion(unit(k), ZERO3) for k in range(3))
+                return (*angular, *(Motion(ZERO3, unit(k)) for k in range(3)))
+
+    def neutral(self) -> Array:
+        """Return the coordinates at which the body stands at its placement."""
+        match self.kind:
+            case "spherical":
+                return np.array([0.0, 0.0, 0.0, 1.0])
+            case "floating":
+                return np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+            case "planar":
+                return np.zeros(3)
+            case _:
+                return np.array([self.reference])
+
+
+def _turn_z(angle: Expr) -> Turn:
+    return Turn(2, angle.cos(), angle.sin())
+
+
+def transposed_rotation(x: Expr, y: Expr, z: Expr, w: Expr) -> Mat:
+    """Return E = Rᵀ of a unit quaternion: from parent to body coordinates."""
+    x2, y2, z2 = x + x, y + y, z + z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return (
+        (ONE - (yy + zz), xy + wz, xz - wy),
+        (xy - wz, ONE - (xx + zz), yz + wx),
+        (xz + wy, yz - wx, ONE - (xx + yy)),
+    )

@@ -1,0 +1,250 @@
+"""A kinematic tree: bodies numbered so that parents come first, and its topology.
+
+Parent arrays are 0-based with ROOT = −1 for the world. The expanded arrays have one
+entry per degree of freedom: a joint with n of them is a chain of n (Featherstone
+2005, §2). D0, D1 and D2 measure the tree; costs of the sparse algorithms follow from
+them (§4, §5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.errors import ModelError
+from ramify.model.joints import Joint
+from ramify.model.pose import Array, Pose
+
+ROOT = -1
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BodyInertia:
+    """A rigid-body inertia as numbers, about the body frame's origin."""
+
+    m: float
+    h: Array
+    """(3,) first moment m c"""
+    I: Array
+    """(3, 3) about the origin"""
+
+    @staticmethod
+    def zero() -> BodyInertia:
+        """Return the inertia of a body without mass."""
+        return BodyInertia(0.0, np.zeros(3), np.zeros((3, 3)))
+
+    @staticmethod
+    def of(mass: float, com: Array, inertia: Array) -> BodyInertia:
+        """Return the inertia of a mass with ``inertia`` about its centre ``com``."""
+        c = np.asarray(com, dtype=float)
+        I = np.asarray(inertia, dtype=float) + mass * (c @ c * np.eye(3) - np.outer(c, c))
+        return BodyInertia(float(mass), mass * c, I)
+
+    def __add__(self, other: BodyInertia) -> BodyInertia:
+        return BodyInertia(self.m + other.m, self.h + other.h, self.I + other.I)
+
+    def seen_from(self, T: Pose) -> BodyInertia:
+        """Return this inertia, given in a frame at pose T, in the frame T is given in."""
+        h = T.R @ self.h
+        A = T.R @ self.I @ T.R.T
+        r, m = T.p, self.m
+        A = A + 2 * (r @ h) * np.eye(3) - np.outer(r, h) - np.outer(h, r)
+        A = A + m * (r @ r * np.eye(3) - np.outer(r, r))
+        return BodyInertia(m, h + m * r, A)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A moving body, its joint, and where it hangs on its parent."""
+
+    name: str
+    parent: int
+    joint: Joint
+    placement: Pose
+    """the joint's frame in the parent's frame; the body's own frame at q neutral"""
+    inertia: BodyInertia
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Bodies in regular numbering: ``parents[i] < i``."""
+
+    bodies: tuple[Body, ...]
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    parents: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        parents = tuple(b.parent for b in self.bodies)
+        check_parents(parents)
+        object.__setattr__(self, "parents", parents)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """Yield (body, parent), parents first."""
+        return iter(enumerate(self.parents))
+
+    def __reversed__(self) -> Iterator[tuple[int, int]]:
+        """Yield (body, parent), children first."""
+        return ((i, self.parents[i]) for i in range(len(self) - 1, -1, -1))
+
+    def __len__(self) -> int:
+        return len(self.bodies)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each body."""
+        out: list[list[int]] = [[] for _ in self.parents]
+        for i, p in self:
+            if p != ROOT:
+                out[p].append(i)
+        return tuple(map(tuple, out))
+
+    @cached_property
+    def roots(self) -> tuple[int, ...]:
+        """The bodies that hang on the world."""
+        return tuple(i for i, p in self if p == ROOT)
+
+    def ancestors(self, i: int) -> Iterator[int]:
+        """Yield the parent of i, its parent, and so on."""
+        return ancestors(self.parents, i)
+
+    def support(self, i: int) -> tuple[int, ...]:
+        """Return the bodies on the way from the world to i, i included, in order."""
+        return (*reversed(tuple(self.ancestors(i))), i) if i != ROOT else ()
+
+    def subtree(self, i: int) -> tuple[int, ...]:
+        """Return i and all bodies beyond it, in order."""
+        inside = {i}
+        for j in range(i + 1, len(self)):
+            if self.parents[j] in inside:
+                inside.add(j)
+        return tuple(sorted(inside))
+
+    @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """The number of bodies on the way from the world to each, itself included."""
+        return depths(self.parents)
+
+    def common_ancestor(self, i: int, j: int) -> int:
+        """Return the nearest body that both hang on (i itself counts), or ROOT."""
+        above = {ROOT, *self.support(i)}
+        while j not in above:
+            j = self.parents[j]
+        return j
+
+    @cached_property
+    def dofs(self) -> tuple[tuple[int, ...], ...]:
+        """The degrees of freedom of each body's joint, in the tree's own order."""
+        out: list[tuple[int, ...]] = []
+        n = 0
+        for b in self.bodies:
+            out.append(tuple(range(n, n + b.joint.nv)))
+            n += b.joint.nv
+        return tuple(out)
+
+    @cached_property
+    def dof_parents(self) -> tuple[int, ...]:
+        """The expanded parent array: one entry per degree of freedom."""
+        out: list[int] = []
+        for i, p in self:
+            above = p
+            while above != ROOT and not self.dofs[above]:
+                above = self.parents[above]
+            last = ROOT if above == ROOT else self.dofs[above][-1]
+            for k in self.dofs[i]:
+                out.append(last)
+                last = k
+        return tuple(out)
+
+
+def check_parents(parents: Sequence[int]) -> None:
+    """Raise ModelError unless ``ROOT <= parents[i] < i`` for all i."""
+    for i, p in enumerate(parents):
+        if not ROOT <= p < i:
+            raise ModelError(
+                f"parents[{i}] is {p}; a regular numbering needs -1 (the world) or a "
+                f"body before {i}"
+            )
+
+
+def ancestors(parents: Sequence[int], i: int) -> Iterator[int]:
+    """Yield the parent of i, its parent, and so on to below ROOT."""
+    i = parents[i]
+    while i != ROOT:
+        yield i
+        i = parents[i]
+
+
+def depths(parents: Sequence[int]) -> tuple[int, ...]:
+    """Return how many nodes lie between the world and each, itself included."""
+    out: list[int] = []
+    for p in parents:
+        out.append(1 if p == ROOT else out[p] + 1)
+    return tuple(out)
+
+
+def D0(parents: Sequence[int]) -> int:
+    """Return the number of nodes that do not hang on the world."""
+    return sum(p != ROOT for p in parents)
+
+
+def D1(parents: Sequence[int]) -> int:
+    """Return Σ (dᵢ − 1): the nonzeros of M below its diagonal."""
+    return sum(d - 1 for d in depths(parents))
+
+
+def D2(parents: Sequence[int]) -> int:
+    """Return Σ dᵢ (dᵢ − 1) / 2: the multiplications of the LTL factorisation."""
+    return sum(d * (d - 1) // 2 for d in depths(parents))
+
+
+def sparsity_pattern(parents: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Return where M may be nonzero: (i, j) with one an ancestor of the other."""
+    n = len(parents)
+    pattern = np.eye(n, dtype=bool)
+    for i in range(n):
+        for j in ancestors(parents, i):
+            pattern[i, j] = pattern[j, i] = True
+    return pattern
+
+
+def factor_pattern(parents: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Return where L of M = LᵀL or LᵀDL may be nonzero: M's lower triangle."""
+    return np.tril(sparsity_pattern(parents))
+
+
+def check_sparsity(matrix: Array, parents: Sequence[int], tolerance: float = 0.0) -> None:
+    """Raise ModelError where a matrix is not zero though its tree says it is."""
+    pattern = sparsity_pattern(parents)
+    if matrix.shape != pattern.shape:
+        n = len(parents)
+        raise ModelError(f"the matrix has shape {matrix.shape}; the tree needs ({n}, {n})")
+    wrong = np.argwhere((np.abs(matrix) > tolerance) & ~pattern)
+    if len(wrong):
+        i, j = wrong[0]
+        raise ModelError(
+            f"entry ({i}, {j}) is {matrix[i, j]:.3g}, but {i} and {j} are on different "
+            f"branches of the tree ({len(wrong)} such entries)"
+        )
+
+
+def depth_first(parents: Sequence[int]) -> tuple[int, ...]:
+    """Return the nodes in depth-first order: a regular numbering of the same tree."""
+    check_parents(parents)
+    below: list[list[int]] = [[] for _ in range(len(parents) + 1)]
+    for i, p in enumerate(parents):
+        below[p].append(i)
+    order: list[int] = []
+    stack = list(reversed(below[ROOT]))
+    while stack:
+        i = stack.pop()
+        order.append(i)
+        stack.extend(reversed(below[i]))
+    return tuple(order)
