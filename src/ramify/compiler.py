@@ -111,5 +111,3 @@ def _unpack(data: bytes) -> tuple[int, list[bytes]]:
         objects.append(data[start : start + size])
         start += size
     return int(head["slots"]), objects
-
-

@@ -1,6 +1,6 @@
 """The errors a user can meet.
 
-    Error
+    ramify.Error
     ├── ModelError        a robot description that cannot be a robot
     │   └── UnsupportedJoint
     ├── UnknownName       no joint, body or frame of that name
@@ -27,11 +27,11 @@ class ModelError(Error):
     """A robot description that cannot be a robot."""
 
 
-class UnsupportedJoint(ModelError):
+class UnsupportedJoint(ModelError):  # noqa: N818  what is wrong, in a word
     """A joint type that Ramify does not know."""
 
 
-class UnknownName(Error):
+class UnknownName(Error):  # noqa: N818  what is wrong, in a word
     """No joint, body, frame or option of that name."""
 
 

@@ -25,8 +25,10 @@ from ramify.symbolic.count import Ops, count
 from ramify.symbolic.program import Program
 from ramify.symbolic.trace import Shape, trace
 
-DTYPES = ("float64", "float32")
-LAYOUTS = ("batch_first", "batch_last")
+DType = Literal["float64", "float32"]
+Layout = Literal["batch_first", "batch_last"]
+DTYPES: tuple[DType, ...] = ("float64", "float32")
+LAYOUTS: tuple[Layout, ...] = ("batch_first", "batch_last")
 MOST_LANES = 64
 
 
@@ -34,24 +36,26 @@ MOST_LANES = 64
 class Options:
     """How a function is compiled and called."""
 
-    dtype: str = "float64"
+    dtype: DType = "float64"
     lanes: int | None = None
     threads: int = 1
-    layout: str = "batch_first"
+    layout: Layout = "batch_first"
 
     @staticmethod
     def checked(
-        dtype: npt.DTypeLike, lanes: int | None, threads: int, layout: str
+        dtype: npt.DTypeLike, lanes: int | None, threads: object, layout: str
     ) -> Options:
         """Return the options; a CompileError says what is possible."""
         try:
-            name = np.dtype(dtype).name
+            name = str(np.dtype(dtype))
         except TypeError:
             name = repr(dtype)
         if name not in DTYPES:
             raise CompileError(f"dtype is {name}; possible: {', '.join(DTYPES)}")
         if lanes is not None and lanes not in (1, 2, 4, 8, 16, 32, MOST_LANES):
-            raise CompileError(f"lanes is {lanes!r}; possible: 1, 2, 4, ... {MOST_LANES}")
+            raise CompileError(
+                f"lanes is {lanes!r}; possible: 1, 2, 4, ... {MOST_LANES}"
+            )
         if not isinstance(threads, int) or threads < 1:
             raise CompileError(f"threads is {threads!r}; expected 1 or more")
         if layout not in LAYOUTS:
@@ -213,7 +217,7 @@ def function(
     return type("Function", (Function,), {"__call__": native})(compilation)
 
 
-def kernel(
+def kernel(  # noqa: PLR0913  options, by keyword
     fn: Callable[..., Any],
     inputs: Mapping[str, Shape],
     *,

@@ -25,8 +25,8 @@ from ramify.symbolic.trace import trace
 CONSTANTS = (0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 0.1, math.pi / 2, -math.pi, 1.7)
 EXPONENTS = (0, 1, 2, 3, -1, 0.5, -0.5, 1.5, 0.25, -2)
 LARGEST_INPUT = 2.0
-LARGEST_VALUE = 16.0
-LARGEST_ERROR = 1000.0  # in units of the rounding error of 1
+LARGEST_VALUE = 64.0
+LARGEST_ERROR = 4000.0  # in units of the rounding error of 1
 
 Shape = tuple[int, ...]
 
@@ -141,9 +141,11 @@ def _multiply_add(p: Pool, s: Step) -> None:
 
 
 def _div(p: Pool, s: Step) -> None:
-    x, y = p.pick(s.i), p.pick(s.j)
-    it = x.it / (2 + y.it * y.it)
-    p.put(it, x.bound / 2, x.error / 2 + x.bound * y.error)
+    x, y, z = p.pick(s.i), p.pick(s.j), p.pick(s.k)
+    divisor = 2 + y.it * y.it
+    it = (x.it / divisor, 1 / divisor, x.it / divisor - z.it / divisor)[s.c % 3]
+    bound = x.bound + z.bound + 1
+    p.put(it, bound, x.error + z.error + bound * y.error)
 
 
 def _neg(p: Pool, s: Step) -> None:

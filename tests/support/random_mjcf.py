@@ -10,7 +10,7 @@ CLASSES = ("main", "heavy", "tilted")
 DEFAULTS = """
 <default>
   <geom density="300"/><joint armature=".1"/>
-  <default class="heavy"><geom density="5000"/><joint damping="2" axis="1 2 3"/></default>
+  <default class="heavy"><geom density="50"/><joint damping="2" axis="1 2 3"/></default>
   <default class="tilted"><geom euler="10 20 30"/><joint pos=".1 .2 .3"/></default>
 </default>"""
 
@@ -88,15 +88,15 @@ class _Writer:
             inside += self.geom()
         while self.left > 0 and self.maybe(0.7):
             inside += self.body()
-        if self.maybe(0.3):
-            return (
-                f"<frame {self.pose()} {self.class_word('childclass')}>{inside}</frame>"
-            )
-        return inside
+        return self.element("frame", inside) if self.maybe(0.3) else inside
 
     def body(self) -> str:
         self.left -= 1
-        return f"<body {self.pose()} {self.class_word('childclass')}>{self.content()}</body>"
+        return self.element("body", self.content())
+
+    def element(self, tag: str, inside: str) -> str:
+        words = f"{self.pose()} {self.class_word('childclass')}"
+        return f"<{tag} {words}>{inside}</{tag}>"
 
 
 def text(values: Iterable[float]) -> str:

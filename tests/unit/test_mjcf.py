@@ -61,7 +61,7 @@ MODELS = {
           <default class="leg">
             <joint type="slide" range="-1 2" frictionloss=".3"/>
             <default class="stiff"><joint stiffness="5" springref="2"/></default>
-            <default class="light"><geom type="box" size="1 2 3" density="10"/></default>
+            <default class="light"><geom type="box" size="1 2 3"/></default>
           </default>
         </default>""",
     ),
@@ -88,7 +88,8 @@ MODELS = {
           <frame pos="1 0 0" euler="0 0 90">
             <inertial mass="1" pos="0 1 0" diaginertia="1 2 2.5"/>
           </frame></body>""",
-        before='<default><default class="slider"><joint type="slide"/></default></default>',
+        before="""<default><default class="slider"><joint type="slide"/></default>
+        </default>""",
     ),
     "orientations": mjcf(
         "".join(
@@ -208,7 +209,7 @@ MODELS = {
     ),
     "replicate": mjcf(
         f"""<body name="hub"><joint/>{LINK}
-          <replicate count="11" offset=".1 0 0" euler="0 10 30">
+          <replicate count="10" offset=".1 0 0" euler="0 10 30">
             <body name="a" pos="0 1 0"><joint name="j"/>{LINK}<site name="s"/></body>
             <geom size=".1" pos="0 0 1"/>
           </replicate></body>
@@ -222,6 +223,18 @@ MODELS = {
         before='<compiler fusestatic="true"/>',
     ),
     "gravity compensation": mjcf(f'<body gravcomp=".5"><joint/>{LINK}</body>'),
+    "free joint with defaults": mjcf(
+        f'<body><joint type="free"/>{LINK}</body><body><freejoint/>{LINK}</body>',
+        before="""<default><joint armature=".5" frictionloss="1" pos="1 2 3" ref="3"
+        range="-1 1"/></default>""",
+    ),
+    "what is only seen": mjcf(
+        f"""<light/><camera/><body><geom type="plane" size="1 1 1"/></body>
+        <body><joint/>{LINK}<light/><camera name="eye"/></body>"""
+    ),
+    "a shape too small to weigh": mjcf(
+        '<body><joint/><geom size="1e-6" mass="1"/><geom size=".1" mass="2"/></body>'
+    ),
     "site named like its body": mjcf(
         f'<body name="a"><joint/>{LINK}<site name="a" pos="1 2 3"/></body>'
     ),
@@ -252,8 +265,8 @@ TWO_BODIES = f"""
     <body name="a" pos="1 0 0" quat="1 1 0 0"><joint name="j" ref="30"/>{LINK}
       <site name="s" pos="1 2 3" euler="0 0 20"/></body>
     <body name="b" pos="0 1 0" euler="10 20 30"><freejoint/>{LINK}
-      <body pos="1 2 3"><joint name="k" type="slide"/>{LINK}<site name="t"/></body></body>
-    """
+      <body pos="1 2 3"><joint name="k" type="slide"/>{LINK}<site name="t"/></body>
+    </body>"""
 
 
 def test_loops_are_cut_where_mujoco_cuts_them() -> None:
@@ -313,6 +326,14 @@ def test_keyframes_are_mujocos() -> None:
     assert_close(ours["qpos0"], theirs.qpos0, "qpos0")
     for i, name in enumerate(("home", "key1", "up")):
         assert_close(ours[name], theirs.key_qpos[i], name)
+
+
+def test_top_class_may_have_a_name() -> None:
+    body = '<body><joint class="robot"/><joint/><geom size=".1"/></body>'
+    robot = parse(
+        mjcf(body, before='<default class="robot"><joint ref="90"/></default>')
+    )
+    assert [j.reference for j in robot.bodies[0].joints] == [np.pi / 2] * 2
 
 
 def test_gravity_is_the_options() -> None:

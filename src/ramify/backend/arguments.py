@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
@@ -201,6 +201,8 @@ def common_batch(signature: Signature, batches: Sequence[int | None]) -> int | N
 
 def as_strided(signature: Signature, array: Array, batched: bool) -> Strided | None:
     """Return an array as the driver sees it, or None if its core has no single step."""
+    if not batched and array.flags.c_contiguous:
+        return Strided(array, array.itemsize, 0, batched)
     shape, strides = array.shape, array.strides
     stride = 0
     if batched:
@@ -241,15 +243,23 @@ def make_result(names: tuple[str, ...], values: Sequence[Array]) -> tuple[Array,
     return result_type(names)(*values)
 
 
-def allocate(signature: Signature, batch: int | None) -> Array | tuple[Array, ...]:
-    """Return new output arrays: one, or a tuple with the outputs' names."""
-    arrays = [
-        np.empty(signature.shape(core, batch), signature.dtype)
-        for _, core in signature.outputs
-    ]
-    return (
-        arrays[0] if len(arrays) == 1 else make_result(signature.output_names, arrays)
-    )
+def allocator(signature: Signature) -> Callable[[int], Array | tuple[Array, ...]]:
+    """Return a function of the batch, negative for one state, that makes the outputs.
+
+    They are one array, or a tuple with the outputs' names.
+    """
+    dtype, kind = np.dtype(signature.dtype), result_type(signature.output_names)
+    cores = [core for _, core in signature.outputs]
+    first = signature.layout == "batch_first"
+
+    def shapes(batch: int) -> list[Shape]:
+        if batch < 0:
+            return cores
+        return [(batch, *c) for c in cores] if first else [(*c, batch) for c in cores]
+
+    if len(cores) == 1:
+        return lambda batch: np.empty(shapes(batch)[0], dtype)
+    return lambda batch: tuple.__new__(kind, [np.empty(s, dtype) for s in shapes(batch)])
 
 
 def read_out(signature: Signature, out: object, batch: int | None) -> list[Array]:

@@ -93,6 +93,10 @@ class Code:
         """Write the word at an address."""
         self.store_as(value, self.add(address, index * WORD), WORD)
 
+    def at(self, block: Value, index: Value) -> Value:
+        """Return the address of a word in a block."""
+        return self.add(block, self.mul(index, WORD))
+
     def load_at(self, address: Value, offset: int) -> Value:
         """Return the word that lies some bytes behind an address."""
         return self.load_as(I64, self.add(address, offset), WORD)
@@ -220,40 +224,44 @@ _lock = threading.Lock()
 
 
 def load(
-    name: str, emit: Callable[[], Module], symbols: Mapping[str, int], options: str
-) -> int:
-    """Return the address of a function, from the disk cache or compiled now.
+    emit: Callable[[], Module],
+    functions: Sequence[str],
+    symbols: Mapping[str, int],
+    sources: Sequence[str],
+    options: str = "",
+) -> tuple[int, ...]:
+    """Return the addresses of functions, from the disk cache or compiled now.
 
     Args:
-        name: the function's.
-        emit: writes the module; a function of the emitting Python module.
+        emit: writes the module.
+        functions: names of functions in the module.
         symbols: addresses of the functions that it calls in this process.
-        options: what the module depends on besides the source that writes it.
+        sources: names of the Python modules that write it.
+        options: what else it depends on.
     """
     with _lock:
-        key = _key(name, emit, options)
+        key = _key(emit, [*sources, __name__, words.__name__], options)
         code = cache.load(key)
         if code is None:
             (code,) = compile_objects([lambda: str(emit().llvm)], host())
             cache.store(key, code)
         for symbol, address in symbols.items():
             llvm.add_symbol(symbol, address)
-        loaded: Any = Loaded([code], [name], host())
+        loaded: Any = Loaded([code], functions, host())
         _loaded.append(loaded)
-        return loaded.addresses[0]
+        return loaded.addresses
 
 
-def _key(name: str, emit: Callable[[], Module], options: str) -> str:
+def _key(emit: Callable[[], Module], sources: Sequence[str], options: str) -> str:
     """Return what the object code is made from, as a digest.
 
     That is the source of its emitter: writing the IR takes longer than loading code.
     """
     try:
-        writers = (emit.__module__, __name__, words.__name__)
-        source = "".join(inspect.getsource(sys.modules[module]) for module in writers)
+        source = "".join(inspect.getsource(sys.modules[name]) for name in sources)
     except OSError:  # an installation without sources
         source = str(emit().llvm)
-    parts = (name, options, source, repr(host()), llvm.llvm_version_info, HEAD)
+    parts = (options, source, repr(host()), llvm.llvm_version_info, HEAD)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

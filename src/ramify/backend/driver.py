@@ -37,7 +37,9 @@ ALIGN = 64
 def driver(dtype: str, lanes: int) -> int:
     """Return the address of ``run`` for one element type and tile width."""
     symbols = python_functions("PyMem_RawMalloc", "PyMem_RawFree")
-    return load("run", lambda: emit(Tile(dtype, lanes)), symbols, f"{dtype} {lanes}")
+    options = f"{dtype} {lanes}"
+    tile = Tile(dtype, lanes)
+    return load(lambda: emit(tile), ["run"], symbols, [__name__], options)[0]
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,14 @@ class Tile:
     @property
     def square(self) -> int:
         """States and elements that are transposed together: 128 bits of each."""
-        return (
-            16 // self.itemsize
-            if self.lanes == 1
-            else min(self.lanes, 16 // self.itemsize)
-        )
+        if self.lanes == 1:
+            return self.columns
+        return min(self.lanes, 16 // self.itemsize)
 
     @property
     def columns(self) -> int:
         """Elements of a state that are moved at once."""
-        return 4
+        return 32 // self.itemsize if self.lanes == 1 else 4
 
     def vector(self, width: int) -> Value:
         """Return the type of some elements side by side."""

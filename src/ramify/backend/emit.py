@@ -14,6 +14,7 @@ import struct
 from ramify.backend.schedule import Cut
 from ramify.backend.target import BYTES
 from ramify.backend.vectormath import lanewise, sincos
+from ramify.errors import CompileError
 from ramify.symbolic.expr import Expr
 
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -40,9 +41,8 @@ class Emitter:
         """Return a number as an IR constant, in every lane."""
         text = self.constants.get(value)
         if text is None:
-            if not self.is_double:
-                value = struct.unpack("f", struct.pack("f", value))[0]
-            bits = struct.unpack("<Q", struct.pack("<d", value))[0]
+            number = value if self.is_double else _single(value)
+            bits = struct.unpack("<Q", struct.pack("<d", number))[0]
             text = f"0x{bits:016X}"
             if self.lanes > 1:
                 text = "<" + ", ".join([f"{self.scalar} {text}"] * self.lanes) + ">"
@@ -51,7 +51,8 @@ class Emitter:
 
     def cut(self, cut: Cut, symbol: str) -> str:
         """Return the module of one cut, its function called ``symbol``."""
-        V, lines = self.type, []
+        v = self.type
+        lines: list[str] = []
         name: dict[Expr, str] = {}
         sines: dict[Expr, str] = {}
         calls: set[str] = set()
@@ -69,7 +70,7 @@ class Emitter:
                 text = name[a] = f"%v{k}"
                 offset = cut.loads[a] * self.stride
                 lines.append(f"%p{k} = getelementptr i8, ptr %in, i64 {offset}")
-                lines.append(f"{text} = load {V}, ptr %p{k}, align {self.stride}")
+                lines.append(f"{text} = load {v}, ptr %p{k}, align {self.stride}")
             return text
 
         def store(e: Expr) -> None:
@@ -77,7 +78,7 @@ class Emitter:
                 value = operand(e)
                 offset = slot * self.stride
                 lines.append(f"%s{slot} = getelementptr i8, ptr %out, i64 {offset}")
-                lines.append(f"store {V} {value}, ptr %s{slot}, align {self.stride}")
+                lines.append(f"store {v} {value}, ptr %s{slot}, align {self.stride}")
 
         for e in cut.order:
             args = [operand(a) for a in e.args]
@@ -102,66 +103,74 @@ class Emitter:
     def _operation(
         self, op: str, args: list[str], result: str, calls: set[str]
     ) -> list[str]:
-        V, N = self.type, self.suffix
+        v, n = self.type, self.suffix
         if op in ARITHMETIC:
-            return [f"{result} = {ARITHMETIC[op]} {V} {args[0]}, {args[1]}"]
+            return [f"{result} = {ARITHMETIC[op]} {v} {args[0]}, {args[1]}"]
         if op in ("fma", "fms", "fnma"):
             a, b, c = args
             lines: list[str] = []
             if op == "fms":
-                lines.append(f"{result}n = fneg {V} {c}")
+                lines.append(f"{result}n = fneg {v} {c}")
                 c = f"{result}n"
             elif op == "fnma":
-                lines.append(f"{result}n = fneg {V} {a}")
+                lines.append(f"{result}n = fneg {v} {a}")
                 a = f"{result}n"
-            call = f"@llvm.fmuladd.{N}({V} {a}, {V} {b}, {V} {c})"
-            return [*lines, f"{result} = call {V} {call}"]
+            call = f"@llvm.fmuladd.{n}({v} {a}, {v} {b}, {v} {c})"
+            return [*lines, f"{result} = call {v} {call}"]
         if op == "neg":
-            return [f"{result} = fneg {V} {args[0]}"]
+            return [f"{result} = fneg {v} {args[0]}"]
         if op == "sqrt":
-            return [f"{result} = call {V} @llvm.sqrt.{N}({V} {args[0]})"]
+            return [f"{result} = call {v} @llvm.sqrt.{n}({v} {args[0]})"]
         if op == "abs":
-            return [f"{result} = call {V} @llvm.fabs.{N}({V} {args[0]})"]
+            return [f"{result} = call {v} @llvm.fabs.{n}({v} {args[0]})"]
         if op in COMPARE:
-            return [f"{result} = fcmp {COMPARE[op]} {V} {args[0]}, {args[1]}"]
+            return [f"{result} = fcmp {COMPARE[op]} {v} {args[0]}, {args[1]}"]
         if op in ("and", "or"):
             return [f"{result} = {op} {self.bits} {args[0]}, {args[1]}"]
         if op == "not":
-            ones = "true" if self.lanes == 1 else f"<{', '.join(['i1 true'] * self.lanes)}>"
+            ones = ", ".join(["i1 true"] * self.lanes)
+            ones = "true" if self.lanes == 1 else f"<{ones}>"
             return [f"{result} = xor {self.bits} {args[0]}, {ones}"]
         if op == "where":
             c, a, b = args
-            return [f"{result} = select {self.bits} {c}, {V} {a}, {V} {b}"]
+            return [f"{result} = select {self.bits} {c}, {v} {a}, {v} {b}"]
         if op in ("min", "max"):
             return self._extremum(op, args, result)
         calls.add(op)
-        passed = ", ".join(f"{V} {a}" for a in args)
-        return [f"{result} = call {V} @ramify_{op}({passed}, ptr %libm)"]
+        passed = ", ".join(f"{v} {a}" for a in args)
+        return [f"{result} = call {v} @ramify_{op}({passed}, ptr %libm)"]
 
     def _extremum(self, op: str, args: list[str], result: str) -> list[str]:
         """Return min or max as NumPy means it: NaN if either is NaN."""
-        V, B, (a, b) = self.type, self.bits, args
+        v, bits, (a, b) = self.type, self.bits, args
         order = "ult" if op == "min" else "ugt"
         return [
-            f"{result}c = fcmp {order} {V} {a}, {b}",
-            f"{result}m = select {B} {result}c, {V} {a}, {V} {b}",
-            f"{result}u = fcmp uno {V} {b}, {b}",
-            f"{result} = select {B} {result}u, {V} {b}, {V} {result}m",
+            f"{result}c = fcmp {order} {v} {a}, {b}",
+            f"{result}m = select {bits} {result}c, {v} {a}, {v} {b}",
+            f"{result}u = fcmp uno {v} {b}, {b}",
+            f"{result} = select {bits} {result}u, {v} {b}, {v} {result}m",
         ]
 
     def _sincos(
         self, e: Expr, x: str, result: str, sines: dict[Expr, str], lines: list[str]
     ) -> None:
-        V = self.type
+        v = self.type
         pair = sines.get(e.args[0])
         if pair is None:
             pair = sines[e.args[0]] = f"{result}sc"
-            call = f"@ramify_sincos({V} {x}, ptr %libm)"
-            lines.append(f"{pair} = call {{{V}, {V}}} {call}")
+            call = f"@ramify_sincos({v} {x}, ptr %libm)"
+            lines.append(f"{pair} = call {{{v}, {v}}} {call}")
         which = 0 if e.op == "sin" else 1
-        lines.append(f"{result} = extractvalue {{{V}, {V}}} {pair}, {which}")
+        lines.append(f"{result} = extractvalue {{{v}, {v}}} {pair}, {which}")
 
     def _functions(self, calls: set[str]) -> str:
         texts = [sincos(self.lanes, self.dtype)] if "sincos" in calls else []
         texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
         return "\n".join(texts)
+
+
+def _single(value: float) -> float:
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        raise CompileError(f"the constant {value} is too large for float32") from None

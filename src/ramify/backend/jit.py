@@ -6,6 +6,7 @@ outside: objects need no linking, and compile in parallel.
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -13,20 +14,21 @@ from concurrent.futures import ThreadPoolExecutor
 from ctypes import string_at
 from typing import Any
 
-import llvmlite.binding as llvm
-from llvmlite.binding import ffi
-
 from ramify.backend.target import Target
 from ramify.errors import CompileError
+
+# llvmlite carries no types; behind Any it stays out of the signatures below.
+llvm: Any = importlib.import_module("llvmlite.binding")
+ffi: Any = llvm.ffi
 
 SPEED = 2
 """The code generator's level: 3 compiles slower and runs no faster on such code."""
 
 
 def _initialize() -> None:
-    for step in ("initialize", "initialize_native_target", "initialize_native_asmprinter"):
+    for step in ("", "_native_target", "_native_asmprinter"):
         try:
-            getattr(llvm, step)()
+            getattr(llvm, f"initialize{step}")()
         except RuntimeError:  # newer llvmlite initialises itself, and says so
             continue
 
@@ -96,11 +98,17 @@ def compile_objects(
             progress(1)
         return code
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = _cores()
     if len(sources) == 1 or cores == 1:
         return [work(s) for s in sources]
     with ThreadPoolExecutor(min(cores, len(sources))) as pool:
         return list(pool.map(work, sources))
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def assembly(ir: str, target: Target) -> str:
@@ -111,13 +119,17 @@ def assembly(ir: str, target: Target) -> str:
 class Loaded:
     """Object code in memory, ready to run, for as long as this object lives."""
 
-    def __init__(self, objects: Sequence[bytes], symbols: Sequence[str], target: Target):
+    def __init__(
+        self, objects: Sequence[bytes], symbols: Sequence[str], target: Target
+    ):
         empty = llvm.parse_assembly("", llvm.create_context())
         self._engine = llvm.create_mcjit_compiler(empty, _target_machine(target))
         for code in objects:
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
-        self.addresses = tuple(self._engine.get_function_address(s) for s in symbols)
+        self.addresses: tuple[int, ...] = tuple(
+            self._engine.get_function_address(s) for s in symbols
+        )
         if not all(self.addresses):
             raise CompileError("the object code does not hold the functions it should")
 

@@ -127,10 +127,10 @@ def _plain(calls: Calls) -> Callable[..., Any]:
 
 def _builtin(calls: Calls) -> Callable[..., Any]:
     """Return the emitted function as a builtin of Python."""
-    from ramify.backend.pycall import entry  # noqa: PLC0415 (llvmlite only where it is used)
+    from ramify.backend.pycall import entries  # noqa: PLC0415 (llvmlite only where it is used)
 
     name, doc = calls.signature.name.encode(), calls.doc.encode()
-    method = MethodDef(name, entry(), METH_FASTCALL_KEYWORDS, doc)
+    method = MethodDef(name, entries()[0], METH_FASTCALL_KEYWORDS, doc)
     anchor = Anchor(ctypes.addressof(calls.block))
     anchor.keepalive = (calls, calls.hand_over_objects(), method, name, doc)
     kind = ctypes.PYFUNCTYPE(
@@ -138,6 +138,20 @@ def _builtin(calls: Calls) -> Callable[..., Any]:
     )
     new = kind(("PyCFunction_NewEx", ctypes.pythonapi))
     return new(ctypes.addressof(method), anchor, "ramify")
+
+
+def forward(function: Callable[..., Any]) -> Anchor:
+    """Return a Call that hands everything to a Python function."""
+
+    def slow(values: tuple[object, ...], names: tuple[str, ...] | None) -> object:
+        count = len(values) - len(names or ())
+        return function(*values[:count], **dict(zip(names or (), values[count:], strict=True)))
+
+    block = words([0] * len(Call))
+    block[Call.N_INPUTS], block[Call.NONE], block[Call.SLOW] = -1, id(None), id(slow)
+    anchor = Anchor(ctypes.addressof(block))
+    anchor.keepalive = (block, slow)
+    return anchor
 
 
 class Calls:
@@ -152,6 +166,7 @@ class Calls:
         self.signature = signature
         self._kernel_for = kernel_for
         self._libm = libm
+        self._allocate = arguments.allocator(signature)
         self._loaded: dict[Kind, Loaded] = {}
         self._lock, self._pid = threading.RLock(), os.getpid()
         shapes = [shape for _, shape in (*signature.inputs, *signature.outputs)]
@@ -164,6 +179,8 @@ class Calls:
                 for word in (math.prod(shape), len(shape), ctypes.addressof(block), 0)
             ]
         )
+        self._names = [sys.intern(name) for name in signature.input_names]
+        self._name_words = words([id(name) for name in self._names])
         self.block = self._make_block()
 
     @property
@@ -192,7 +209,7 @@ class Calls:
             Call.RESULT_TYPE: arguments.result_type(self.signature.output_names),
             Call.EMPTY: np.empty,
             Call.SHAPE: core,
-            Call.ALLOCATE: self.allocate,
+            Call.ALLOCATE: self._allocate,
             Call.SLOW: self.slow,
         }
         for word, value in objects.items():
@@ -203,6 +220,7 @@ class Calls:
         block = words([0] * len(Call))
         n_inputs, n_outputs = len(self.signature.inputs), len(self.signature.outputs)
         fits = n_inputs + n_outputs <= MAX_PORTS
+        block[Call.NAMES] = ctypes.addressof(self._name_words)
         block[Call.PORTS] = ctypes.addressof(self._ports)
         block[Call.N_INPUTS] = n_inputs if fits else -1
         block[Call.N_OUTPUTS] = n_outputs
@@ -210,10 +228,6 @@ class Calls:
         block[Call.BATCH_LAST] = self.signature.layout == "batch_last"
         block[Call.THREADED_FROM] = NEVER
         return block
-
-    def allocate(self, batch: int) -> Array | tuple[Array, ...]:
-        """Return new outputs, of one state where the batch is negative."""
-        return arguments.allocate(self.signature, None if batch < 0 else batch)
 
     def loaded(self, kind: Kind) -> Loaded:
         """Return a kernel, compiled by the first thread that asks."""
@@ -253,7 +267,7 @@ class Calls:
         given, out = arguments.bind(self.signature, values, names)
         inputs, batch = arguments.read_inputs(self.signature, given)
         if out is None:
-            result = arguments.allocate(self.signature, batch)
+            result = self._allocate(-1 if batch is None else batch)
             outputs = [result] if isinstance(result, np.ndarray) else list(result)
         else:
             result = out

@@ -47,11 +47,12 @@ def schedule(program: Program) -> Schedule:
     operations = [e for e in operations if not isinstance(e, Condition)]
     cuts = [
         Cut(program.regions[part[0].region] if part else "start", part)
-        for part in _cut(operations, program)
+        for part in _cut(operations)
     ]
     if conditions:
+        place: dict[Expr, int] = {c: i for i, c in enumerate(conditions)}
         for cut in cuts:
-            _insert_conditions(cut)
+            _insert_conditions(cut, place)
     return _place(cuts, program)
 
 
@@ -79,12 +80,12 @@ def _angles_first(operations: list[Expr]) -> list[Expr]:
     return order
 
 
-def _cut(operations: list[Expr], program: Program) -> list[list[Expr]]:
+def _cut(operations: list[Expr]) -> list[list[Expr]]:
     """Cut where few values live, preferably where a region of the trace begins."""
     n = len(operations)
     if n <= LARGEST:
         return [operations]
-    alive = _live_values(operations, program)
+    alive = _live_values(operations)
     parts: list[list[Expr]] = []
     start = 0
     while n - start > LARGEST:
@@ -103,7 +104,7 @@ def _crossing(i: int, alive: list[int], operations: list[Expr]) -> float:
     return alive[i] * (1.25 if same_region else 1.0)
 
 
-def _live_values(operations: list[Expr], program: Program) -> list[int]:
+def _live_values(operations: list[Expr]) -> list[int]:
     """Return how many values made before operation i are needed at i or later."""
     last: dict[Expr, int] = {}
     for i, e in enumerate(operations):
@@ -121,7 +122,8 @@ def _live_values(operations: list[Expr], program: Program) -> list[int]:
     return alive
 
 
-def _insert_conditions(cut: Cut) -> None:
+def _insert_conditions(cut: Cut, place: dict[Expr, int]) -> None:
+    """Put conditions (``place``: their order) before their first use in this cut."""
     order: list[Expr] = []
     done: set[Expr] = set()
     for e in cut.order:
@@ -130,12 +132,10 @@ def _insert_conditions(cut: Cut) -> None:
         while stack:
             c = stack.pop()
             if c not in done:
+                done.add(c)
                 needed.append(c)
                 stack.extend(a for a in c.args if isinstance(a, Condition))
-        for c in reversed(needed):
-            if c not in done:
-                done.add(c)
-                order.append(c)
+        order.extend(sorted(needed, key=place.__getitem__))
         order.append(e)
     cut.order = order
 
@@ -149,7 +149,9 @@ def _place(cuts: list[Cut], program: Program) -> Schedule:
     for k, e in enumerate(program.results):
         results.setdefault(e, []).append(inputs + k)
 
-    made_in = {e: k for k, cut in enumerate(cuts) for e in cut.order if not _is_again(e)}
+    made_in: dict[Expr, int] = {}
+    for k, cut in enumerate(cuts):
+        made_in.update((e, k) for e in cut.order if not isinstance(e, Condition))
     last_used: dict[Expr, int] = {}
     for k, cut in enumerate(cuts):
         for e in cut.order:
@@ -188,7 +190,3 @@ def _place(cuts: list[Cut], program: Program) -> Schedule:
             if e.op == "input":
                 cuts[-1].loads[e] = offsets[e.value[0]] + e.value[1]
     return Schedule(tuple(cuts), slots)
-
-
-def _is_again(e: Expr) -> bool:
-    return isinstance(e, Condition)

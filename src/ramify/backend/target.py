@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from dataclasses import dataclass
+from typing import Any
 
-import llvmlite.binding as llvm
+# llvmlite carries no types; behind Any it stays out of the signatures below.
+llvm: Any = importlib.import_module("llvmlite.binding")
 
 BYTES = {"float64": 8, "float32": 4}
 
@@ -27,7 +30,7 @@ class Target:
 @functools.cache
 def host() -> Target:
     """Return the processor that this process runs on."""
-    features: dict[str, bool] = llvm.get_host_cpu_features()
+    features: Any = llvm.get_host_cpu_features()
     if features.get("avx512f"):
         width = 64
     elif features.get("avx2"):
@@ -37,6 +40,6 @@ def host() -> Target:
     return Target(
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
-        features.flatten(),  # type: ignore[attr-defined]
+        features.flatten(),
         width,
     )

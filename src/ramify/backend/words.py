@@ -64,22 +64,26 @@ class Call(IntEnum):
     ITEMSIZE = 5
     BATCH_LAST = 6
     THREADED_FROM = 7  # batches of this size on go to SLOW, which splits them
-    DTYPE = 8  # this and all below: Python objects
-    ARRAY_TYPE = 9
-    OUT_NAME = 10
-    NONE = 11
-    TUPLE_TYPE = 12
-    RESULT_TYPE = 13
-    EMPTY = 14  # numpy.empty
-    SHAPE = 15  # the one output's shape
-    ALLOCATE = 16  # makes the outputs of a batch
-    SLOW = 17
+    NAMES = 8  # address of the inputs' names, Python strings
+    DTYPE = 9  # this and all below: Python objects
+    ARRAY_TYPE = 10
+    OUT_NAME = 11
+    NONE = 12
+    TUPLE_TYPE = 13
+    RESULT_TYPE = 14
+    EMPTY = 15  # numpy.empty
+    SHAPE = 16  # the one output's shape
+    ALLOCATE = 17  # makes the outputs of a batch
+    SLOW = 18
 
 
 VIEW_WORDS = 4
 PORT_WORDS = 4
 
 HEAD = object.__basicsize__
+INSTANCE_ENTRY = HEAD  # of a Vectorcall: the function, and the address of its Call
+INSTANCE_CALL = HEAD + WORD
+INSTANCE_BYTES = HEAD + 2 * WORD
 TYPE_OFFSET = HEAD - WORD
 
 

@@ -29,7 +29,7 @@ from ramify.model.mjcf_orientation import from_euler, pose, segment
 from ramify.model.pose import Pose
 from ramify.model.xml import Element, fault, number, numbers, where
 
-MOST_COPIES: Final = 100_000
+MOST_COPIES: Final = 50_000
 """elements that <replicate> may make: nested ones multiply"""
 _UNSEEN: Final = ("camera", "light")
 _MAKERS: Final = ("composite", "flexcomp", "attach")
@@ -205,7 +205,7 @@ class Worldbody:
         offset = np.array(numbers(element, "offset", 3, (0, 0, 0), largest=LARGEST))
         euler = numbers(element, "euler", 3, (0, 0, 0), largest=LARGEST)
         name = self._defaults.class_name(element, "childclass", scope.class_name)
-        digits = len(str(count - 1))
+        digits = len(str(count))
         scopes: list[Scope] = []
         p = np.zeros(3)
         for i in range(count):

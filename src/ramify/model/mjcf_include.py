@@ -20,6 +20,7 @@ def expand_includes(root: Element, folder: Path | None, label: str) -> None:
     seen = set[Path]()
     if folder is not None:
         seen.add(folder / Path(label).name)
+    roots = set[Element]()
     waiting: list[tuple[Element, Path | None]] = [(root, folder)]
     while waiting:
         element, here = waiting.pop()
@@ -31,11 +32,12 @@ def expand_includes(root: Element, folder: Path | None, label: str) -> None:
                 waiting.append((child, here))
                 continue
             path, included = _included(child, folder, here, seen)
-            # The file's own elements may be includes again: keep them for the loop.
+            # What it holds may be includes again: it stays whole until all are read.
             waiting.append((included, path.parent))
             children.append(included)
+            roots.add(included)
         element[:] = children
-    _dissolve(root)
+    _dissolve(root, roots)
 
 
 def _included(
@@ -59,8 +61,6 @@ def _included(
         included = parse_xml(text, str(path.relative_to(folder)))
     except ModelError as e:
         raise fault(element, f"file={name!r}: {e}") from None
-    included.tag = "include"
-    included.parent = element.parent
     return path, included
 
 
@@ -82,7 +82,7 @@ def _found(element: Element, name: str, folder: Path, here: Path) -> Path:
     raise fault(element, f"file={name!r}: no such file in the model's directory")
 
 
-def _dissolve(root: Element) -> None:
+def _dissolve(root: Element, roots: set[Element]) -> None:
     """Put the children of every included root in its place."""
     waiting = [root]
     while waiting:
@@ -92,7 +92,7 @@ def _dissolve(root: Element) -> None:
         while pending:
             child = pending.pop()
             assert isinstance(child, Element)
-            if child.tag == "include":
+            if child in roots:
                 pending.extend(reversed(child))
             else:
                 child.parent = element

@@ -59,6 +59,8 @@ def radians(angle: float, settings: Settings) -> float:
 def from_euler(angles: Sequence[float], settings: Settings) -> Array:
     """Return the rotation of Euler angles: lower case turns with the body."""
     so_far = np.eye(3)
+    if not any(angles):
+        return so_far
     for letter, angle in zip(settings.euler_sequence, angles, strict=True):
         axis = np.eye(3)["xyz".index(letter.lower())]
         turn = Pose.from_axis_angle(axis, radians(angle, settings)).R

@@ -1,0 +1,1 @@
+"""Program to Program: the same values by fewer operations."""

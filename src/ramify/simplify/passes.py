@@ -33,16 +33,16 @@ def collect_terms(program: Program) -> Program:
 
 
 def share_reciprocals(program: Program) -> Program:
-    """x/d, y/d → r = 1/d, x·r, y·r.    Assumes: one rounding more is allowed."""
+    """x/d, y/d → r = 1/d, x·r, y·r.    Assumes: one rounding more; finite 1/d."""
     divided: dict[Expr, int] = {}
     for e in program.order:
-        if e.op == "div":
+        if e.op == "div" and e.args[1].op != "const":
             divided[e.args[1]] = divided.get(e.args[1], 0) + 1
     if all(n < 2 for n in divided.values()):
         return program
 
-    def rule(e: Expr, args: tuple[Expr, ...], uses: dict[Expr, int]) -> Expr | None:
-        if e.op == "div" and divided[e.args[1]] > 1:
+    def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
+        if e.op == "div" and divided.get(e.args[1], 0) > 1:
             return mul(args[0], div(const(1.0), args[1]))
         return None
 

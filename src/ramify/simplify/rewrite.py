@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from ramify.symbolic.count import count
 from ramify.symbolic.expr import BUILD, Expr, const, fresh_table, symbol
 from ramify.symbolic.program import Program, live
 from ramify.symbolic.trace import no_garbage_collection
@@ -13,7 +15,11 @@ Rule = Callable[[Expr, tuple[Expr, ...], dict[Expr, int]], Expr | None]
 
 
 def rewrite(program: Program, *rules: Rule) -> Program:
-    """Return the program rebuilt, each node by the first rule that answers."""
+    """Return the program rebuilt, each node by the first rule that answers.
+
+    A rule can free a sign that products then carry outwards, one for each; where
+    that costs more than the rules save, the program stays as it is.
+    """
     uses = program.uses()
     new: dict[Expr, Expr] = {}
     with no_garbage_collection(), fresh_table() as table:
@@ -33,15 +39,5 @@ def rewrite(program: Program, *rules: Rule) -> Program:
             new[e] = replacement
         results = tuple(new[e] for e in program.results)
         nodes = tuple(table.table.values())
-    return Program(
-        program.name,
-        program.inputs,
-        program.outputs,
-        results,
-        live(nodes, results),
-        program.regions,
-    )
-
-
-
-
+    rebuilt = replace(program, results=results, order=live(nodes, results))
+    return rebuilt if count(rebuilt).cost <= count(program).cost else program

@@ -17,8 +17,10 @@ from ramify.symbolic.expr import Expr, add, const, div, mul, neg, sub, unary
 Args = tuple[Expr, ...]
 Uses = dict[Expr, int]
 
+TINY = 2.0**-1000
 
-def fold_trigonometry(e: Expr, args: Args, uses: Uses) -> Expr | None:
+
+def fold_trigonometry(e: Expr, args: Args, _: Uses) -> Expr | None:
     """sin² x + cos² x → 1;  sin and cos of x + k·π/2 → those of x."""
     if e.op == "add":
         x, y = _angle_of_square(args[0]), _angle_of_square(args[1])
@@ -49,7 +51,7 @@ def _quarter_turns(op: str, angle: Expr) -> Expr | None:
 def _turned(op: str, x: Expr, c: float) -> Expr | None:
     """Return sin or cos of x + c where c is k quarter turns, else None."""
     k = round(c / (math.pi / 2))
-    if abs(c - k * (math.pi / 2)) > 4e-15 * max(1, abs(k)):
+    if k == 0 or abs(c - k * (math.pi / 2)) > 4e-15 * abs(k):
         return None
     if op == "cos":
         k += 1  # cos x = sin(x + π/2)
@@ -57,24 +59,34 @@ def _turned(op: str, x: Expr, c: float) -> Expr | None:
     return neg(value) if k % 4 >= 2 else value
 
 
-def collect_constants(e: Expr, args: Args, uses: Uses) -> Expr | None:
-    """c·(d·x) → (cd)·x;  (x + c) + d → x + (c + d);  c·x + d·x → (c + d)·x;  x/c → x·(1/c)."""
+def collect_constants(e: Expr, args: Args, _: Uses) -> Expr | None:
+    """Let constants meet.
+
+    c·(d·x) → (cd)·x;  (x + c) + d → x + (c + d);  c·x + d·x → (c + d)·x;
+    x/c → x·(1/c), all where no constant comes near the ends of the number range.
+    """
     if e.op == "mul":
         c, x = args if args[0].op == "const" else (args[1], args[0])
         if c.op == "const" and x.op == "mul" and x.args[0].op == "const":
-            return mul(const(c.value * x.args[0].value), x.args[1])
+            return _times(c.value * x.args[0].value, x.args[1])
     elif e.op in ("add", "sub"):
-        return _sum_of_constants(e, args, uses)
+        return _sum_of_constants(e, args)
     elif e.op == "div" and args[1].op == "const":
-        return mul(const(1.0 / args[1].value), args[0])
+        return _times(1.0 / args[1].value, args[0])
     return None
 
 
-def _sum_of_constants(e: Expr, args: Args, uses: Uses) -> Expr | None:
+def _times(c: float, x: Expr) -> Expr | None:
+    """Return c·x, or None for a c that has overflowed or lost digits."""
+    return mul(const(c), x) if TINY < abs(c) < 1 / TINY else None
+
+
+def _sum_of_constants(e: Expr, args: Args) -> Expr | None:
     sign = 1.0 if e.op == "add" else -1.0
     (c, x), (d, y) = _scaled(args[0]), _scaled(args[1])
     if x is y and (c != 1.0 or d != 1.0):
-        return mul(const(c + sign * d), x)
+        total = c + sign * d
+        return mul(const(total), x) if abs(total) < 1 / TINY else None
     for k, (inner, outer) in enumerate(((args[0], args[1]), (args[1], args[0]))):
         if outer.op != "const" or inner.op not in ("add", "sub"):
             continue
@@ -84,11 +96,13 @@ def _sum_of_constants(e: Expr, args: Args, uses: Uses) -> Expr | None:
         # e = ±inner ± outer, with one of inner's two terms constant.
         s_inner, s_outer = (1.0, sign) if k == 0 else (sign, 1.0)
         s_b = -1.0 if inner.op == "sub" else 1.0
+        kept = a.value if a.op == "const" else s_b * b.value
+        total = s_inner * kept + s_outer * outer.value
+        if abs(total) >= 1 / TINY:
+            return None
         if a.op == "const":
-            total = s_inner * a.value + s_outer * outer.value
             negative = s_inner * s_b < 0
             return sub(const(total), b) if negative else add(const(total), b)
-        total = s_inner * s_b * b.value + s_outer * outer.value
         return sub(const(total), a) if s_inner < 0 else add(a, const(total))
     return None
 
@@ -101,7 +115,7 @@ def _scaled(e: Expr) -> tuple[float, Expr]:
 
 
 def factor_common(e: Expr, args: Args, uses: Uses) -> Expr | None:
-    """a·x ± a·y → a·(x ± y), and a·x ± a → a·(x ± 1) with a constant x, where only this sum needs the products."""
+    """a·x ± a·y → a·(x ± y), where only this sum needs the products."""
     if e.op not in ("add", "sub") or args[0].op != "mul" or args[1].op != "mul":
         return None
     if uses[e.args[0]] > 1 or uses[e.args[1]] > 1:
@@ -120,7 +134,10 @@ def factor_common(e: Expr, args: Args, uses: Uses) -> Expr | None:
 
 
 def place_signs(e: Expr, args: Args, uses: Uses) -> Expr | None:
-    """−(x − y) → y − x;  −(c·x) → (−c)·x;  −(c + x) → −c − x, where only the sign needs it."""
+    """Let what is negated take the sign, where only the sign needs it.
+
+    −(x − y) → y − x;  −(c·x) → (−c)·x;  −(c + x) → −c − x;  −(c/x) → (−c)/x
+    """
     if e.op != "neg" or uses[e.args[0]] > 1:
         return None
     x = args[0]
@@ -144,7 +161,9 @@ def contract(e: Expr, args: Args, uses: Uses) -> Expr | None:
         return None
     x, y = args
     if x.op == "mul" and uses[e.args[0]] == 1:
-        return (expr.fma if e.op == "add" else expr.fms)(*x.args, y)
+        a, b = x.args
+        return (expr.fma if e.op == "add" else expr.fms)(a, b, y)
     if y.op == "mul" and uses[e.args[1]] == 1:
-        return (expr.fma if e.op == "add" else expr.fnma)(*y.args, x)
+        a, b = y.args
+        return (expr.fma if e.op == "add" else expr.fnma)(a, b, x)
     return None

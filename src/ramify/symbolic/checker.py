@@ -29,6 +29,7 @@ def check(program: Program) -> Program:
 
 
 def _check_node(e: Expr, sizes: dict[str, int], regions: int, seen: set[Expr]) -> None:
+    assert e.op in ARITY, f"{e.op!r} is not an operation"
     assert len(e.args) == ARITY[e.op], f"{e!r} has {len(e.args)} arguments"
     assert e not in seen, f"{e!r} stands twice in the order"
     assert 0 <= e.region < regions, f"{e!r} is in no region"
@@ -41,4 +42,6 @@ def _check_node(e: Expr, sizes: dict[str, int], regions: int, seen: set[Expr]) -
         assert math.isfinite(e.value), f"the constant {e.value} is not finite"
     if e.op == "input":
         name, index = e.value
-        assert 0 <= index < sizes[name], f"{name}[{index}] is not an input"
+        assert 0 <= index < sizes.get(name, 0), f"{name}[{index}] is not an input"
+    if e.op == "pow":
+        assert e.args[1].op == "const", f"{e!r} has an exponent that varies"

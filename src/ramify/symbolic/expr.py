@@ -15,7 +15,8 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Generator, Iterator, MutableMapping
+from functools import partial
 from typing import Any, SupportsFloat, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -167,8 +168,8 @@ class Expr:
         _unsupported
     )
     __and__ = __or__ = __xor__ = __invert__ = __matmul__ = __rmatmul__ = _unsupported
-    # No __len__: NumPy would ask for it, and so raise, at every np.array([x, y]).
-    __lshift__ = __rshift__ = __getitem__ = _unsupported
+    __lshift__ = __rshift__ = _unsupported
+    # No __getitem__ or __len__: NumPy would take a symbol for a sequence.
 
     # NumPy's functions on object arrays call these methods.
     def sqrt(self) -> Expr:
@@ -224,9 +225,10 @@ class Condition(Expr):
             "ramify.where(condition, a, b)"
         )
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _not_a_number
-    __truediv__ = __rtruediv__ = __neg__ = __pow__ = __abs__ = _not_a_number
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _not_a_number
+    __add__ = __radd__ = __sub__ = __rsub__ = _not_a_number  # type: ignore[assignment]
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _not_a_number  # type: ignore[assignment]
+    __neg__ = __pow__ = __abs__ = _not_a_number  # type: ignore[assignment]
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _not_a_number  # type: ignore[assignment]
 
     def __and__(self, other: Condition) -> Condition:
         return logic("and", self, other)
@@ -261,7 +263,7 @@ _lock = threading.RLock()
 
 
 @contextlib.contextmanager
-def fresh_table() -> Iterator[_Trace]:
+def fresh_table() -> Generator[_Trace]:
     """Build nodes in a table of their own, in this thread, until the end.
 
     The nodes in it are in an order of evaluation, and depend on nothing that was
@@ -593,11 +595,10 @@ BUILD: dict[str, Callable[..., Expr]] = {
     "fma": fma,
     "fms": fms,
     "fnma": fnma,
-    "min": lambda a, b: extremum("min", a, b),
-    "max": lambda a, b: extremum("max", a, b),
-    **{op: (lambda a, op=op: unary(op, a)) for op in _FOLD},
-    **{op: (lambda a, b, op=op: compare(op, a, b)) for op in ("lt", "le", "eq")},
-    **{op: (lambda *c, op=op: logic(op, *c)) for op in ("and", "or", "not")},
+    **{op: partial(extremum, op) for op in ("min", "max")},
+    **{op: partial(unary, op) for op in _FOLD},
+    **{op: partial(compare, op) for op in ("lt", "le", "eq")},
+    **{op: partial(logic, op) for op in ("and", "or", "not")},
 }
 """For each operation with arguments, the function that builds it."""
 

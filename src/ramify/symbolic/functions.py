@@ -6,6 +6,7 @@ Each works on a symbol, on a number, and element by element on NumPy arrays of t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,26 @@ def _elementwise(f: Callable[..., Expr], *operands: Any) -> Any:
     """Apply f to scalars, or to arrays element by element as NumPy broadcasts."""
     if not any(isinstance(x, (np.ndarray, list, tuple)) for x in operands):
         return f(*operands)
-    arrays = np.broadcast_arrays(*(np.asarray(x, dtype=object) for x in operands))
-    result = np.empty(arrays[0].shape, dtype=object)
-    for index in np.ndindex(result.shape):
-        result[index] = f(*(a[index] for a in arrays))
+    arrays: Any = np.broadcast_arrays(*(np.asarray(x, dtype=object) for x in operands))
+    result: Any = np.empty(arrays[0].shape, dtype=object)
+    for i, entries in enumerate(zip(*(a.flat for a in arrays), strict=True)):
+        result.flat[i] = f(*entries)
     return result
 
 
 def _function(op: str) -> Callable[[Any], Any]:
-    return lambda x: _elementwise(lambda a: expr.unary(op, lift(a)), x)
+    def f(x: Any) -> Expr:
+        return expr.unary(op, lift(x))
+
+    return partial(_elementwise, f)
+
+
+def _atan2(y: Any, x: Any) -> Expr:
+    return expr.atan2(lift(y), lift(x))
+
+
+def _extremum(op: str, a: Any, b: Any) -> Expr:
+    return expr.extremum(op, lift(a), lift(b))
 
 
 _sqrt, _sin, _cos, _tan = map(_function, ("sqrt", "sin", "cos", "tan"))
@@ -76,17 +88,17 @@ def log(x: Any) -> Any:
 
 def atan2(y: Any, x: Any) -> Any:
     """Return the angle of the point (x, y), in (−π, π]."""
-    return _elementwise(lambda b, a: expr.atan2(lift(b), lift(a)), y, x)
+    return _elementwise(_atan2, y, x)
 
 
 def minimum(a: Any, b: Any) -> Any:
     """Return the smaller of a and b."""
-    return _elementwise(lambda x, y: expr.extremum("min", lift(x), lift(y)), a, b)
+    return _elementwise(partial(_extremum, "min"), a, b)
 
 
 def maximum(a: Any, b: Any) -> Any:
     """Return the larger of a and b."""
-    return _elementwise(lambda x, y: expr.extremum("max", lift(x), lift(y)), a, b)
+    return _elementwise(partial(_extremum, "max"), a, b)
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

@@ -5,6 +5,7 @@ The reference that native code is tested against; clarity before speed.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,15 +14,28 @@ import numpy.typing as npt
 
 from ramify.symbolic.program import Program
 
+
+def _fma(a: Any, b: Any, c: Any) -> Any:
+    return a * b + c
+
+
+def _fms(a: Any, b: Any, c: Any) -> Any:
+    return a * b - c
+
+
+def _fnma(a: Any, b: Any, c: Any) -> Any:
+    return c - a * b
+
+
 MEANING: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
-    "fma": lambda a, b, c: a * b + c,
-    "fms": lambda a, b, c: a * b - c,
-    "fnma": lambda a, b, c: c - a * b,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": np.divide,
+    "neg": operator.neg,
+    "fma": _fma,
+    "fms": _fms,
+    "fnma": _fnma,
     "sqrt": np.sqrt,
     "sin": np.sin,
     "cos": np.cos,
@@ -35,9 +49,9 @@ MEANING: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "min": np.minimum,
     "max": np.maximum,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "eq": lambda a, b: a == b,
+    "lt": operator.lt,
+    "le": operator.le,
+    "eq": operator.eq,
     "and": np.logical_and,
     "or": np.logical_or,
     "not": np.logical_not,
@@ -58,7 +72,7 @@ def evaluate(
     arrays: dict[str, npt.NDArray[Any]] = {}
     batch: int | None = None
     for v in program.inputs:
-        a = np.asarray(inputs[v.name], dtype=dtype)
+        a: Any = np.asarray(inputs[v.name], dtype=dtype)
         if a.ndim > len(v.shape):
             batch = a.shape[0]
             arrays[v.name] = a.reshape(a.shape[0], v.size)
@@ -78,7 +92,7 @@ def evaluate(
     lead = () if batch is None else (batch,)
     start = 0
     for v in program.outputs:
-        out = np.empty((*lead, v.size), dtype=dtype)
+        out: Any = np.empty((*lead, v.size), dtype=dtype)
         for i, e in enumerate(program.results[start : start + v.size]):
             out[..., i] = value[e]
         outputs[v.name] = out.reshape((*lead, *v.shape))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ Shape = int | Sequence[int]
 
 
 @contextlib.contextmanager
-def no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Generator[None]:
     """Hold the collector while millions of nodes, and no cycles, are made."""
     was_on = gc.isenabled()
     gc.disable()
@@ -44,9 +45,9 @@ def trace(
     variables = tuple(Variable(n, _shape(n, s)) for n, s in inputs.items())
     with no_garbage_collection(), expr.fresh_table() as table:
         returned = fn(*(_symbols(v) for v in variables))
-        named: Mapping[str, Any] = (
-            returned if isinstance(returned, Mapping) else {"result": returned}  # type: ignore[assignment]
-        )
+        named: Any = returned
+        if not isinstance(returned, Mapping):
+            named = {"result": returned}
         if not named:
             raise TraceError(f"{_name_of(fn)} returned no outputs")
         outputs: list[Variable] = []
@@ -55,14 +56,20 @@ def trace(
             array = _as_array(key, value)
             outputs.append(Variable(str(key), array.shape))
             results.extend(_number(e) for e in array.ravel())
-        nodes = tuple(table.table.values())
+        order = live(tuple(table.table.values()), results)
+        for e in order:
+            if e.op == "input" and table.table.get(("input", e.value)) is not e:
+                raise TraceError(
+                    f"{_name_of(fn)} uses {e!r}, a symbol of another trace; expected "
+                    "only what it is called with, and constants"
+                )
         regions = tuple(table.regions)
     return Program(
         name or _name_of(fn),
         variables,
         tuple(outputs),
         tuple(results),
-        live(nodes, results),
+        order,
         regions,
     )
 
@@ -72,20 +79,23 @@ def _name_of(fn: Callable[..., Any]) -> str:
 
 
 def _shape(name: str, shape: Shape) -> tuple[int, ...]:
-    extents = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    for n in extents:
-        if not isinstance(n, (int, np.integer)) or n < 0:
-            raise TraceError(
-                f"input {name!r} has shape {shape!r}; expected an integer or a tuple "
-                "of integers that are not negative"
-            )
-    return tuple(int(n) for n in extents)
+    try:
+        extents = shape if isinstance(shape, Sequence) else (shape,)
+        checked = tuple(operator.index(n) for n in extents)
+    except TypeError:
+        checked = (-1,)
+    if any(n < 0 for n in checked):
+        raise TraceError(
+            f"input {name!r} has shape {shape!r}; expected an integer or a tuple of "
+            "integers that are not negative"
+        )
+    return checked
 
 
 def _symbols(variable: Variable) -> Any:
     if variable.shape == ():
         return expr.symbol(variable.name)
-    array = np.empty(variable.size, dtype=object)
+    array: Any = np.empty(variable.size, dtype=object)
     for i in range(variable.size):
         array[i] = expr.symbol(variable.name, i)
     return array.reshape(variable.shape)

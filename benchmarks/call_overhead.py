@@ -1,0 +1,107 @@
+"""What one call from Python costs: arrays of 50 numbers, a kernel that does next to nothing.
+
+    python benchmarks/call_overhead.py [--quick] [--json]
+
+All figures are of one run and stand beside numpy.empty(50), the least that a function
+of NumPy costs. The promise: four arrays with ``out=`` at most 2.5 times that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import statistics
+import timeit
+from collections.abc import Callable
+
+import numpy as np
+
+from ramify.backend.jit import Loaded, compile_objects
+from ramify.backend.native import NativeKernel, Signature, make_callable
+from ramify.backend.target import host
+
+N = 50
+PROMISE = 2.5
+NOTHING = "define void @cut(ptr %w, ptr %o, ptr %libm) { ret void }"
+
+
+def trivial(inputs: int, outputs: int = 1) -> Callable[..., object]:
+    """Return a callable whose kernel returns at once: what is left is the call."""
+    loaded = Loaded(compile_objects([lambda: NOTHING], host()), ["cut"], host())
+    signature = Signature(
+        "f",
+        tuple((f"x{k}", (N,)) for k in range(inputs)),
+        tuple((f"y{k}", (N,)) for k in range(outputs)),
+    )
+
+    def kernel_for(kind: str) -> NativeKernel:
+        lanes = 1 if kind == "single" else host().lanes("float64")
+        return NativeKernel(lanes, tuple(loaded.addresses), (inputs + outputs) * N, loaded)
+
+    return make_callable(signature, kernel_for, (ctypes.c_void_p * 1)())
+
+
+def cases() -> dict[str, Callable[[int], float]]:
+    """Return what is timed: seconds for a number of calls."""
+    a, b, c, d = np.random.default_rng(0).normal(size=(4, N))
+    out, pair = np.empty(N), (np.empty(N), np.empty(N))
+    A, B, C, D = (np.ones((8, N)) for _ in range(4))
+    batch_out = np.empty((8, N))
+    four, one, two = trivial(4), trivial(1), trivial(4, 2)
+    function = type("Function", (), {"__call__": four})()
+    names = {
+        "numpy.empty(50)": "empty(N)",
+        "four arrays, out=": "four(a, b, c, d, out=out)",
+        "four arrays": "four(a, b, c, d)",
+        "one array, out=": "one(a, out=out)",
+        "four arrays, two outputs, out=": "two(a, b, c, d, out=pair)",
+        "four arrays, two outputs": "two(a, b, c, d)",
+        "four arrays, out=, as __call__ of a class": "function(a, b, c, d, out=out)",
+        "batch of 8, out=": "four(A, B, C, D, out=batch_out)",
+        "batch of 8": "four(A, B, C, D)",
+        "slow path: by name": "four(x0=a, x1=b, x2=c, x3=d, out=out)",
+        "slow path: lists": "four(listed, b, c, d, out=out)",
+    }
+    space = {
+        **locals(), "empty": np.empty, "N": N, "listed": a.tolist(), "pair": pair, "D": D,
+    }  # fmt: skip
+    timers = {name: timeit.Timer(code, globals=space) for name, code in names.items()}
+    for timer in timers.values():
+        timer.timeit(2)  # compiles
+    return {name: timer.timeit for name, timer in timers.items()}
+
+
+def measure(quick: bool) -> dict[str, float]:
+    """Return the nanoseconds of one call, for each case; the cases take turns."""
+    rounds, calls = (7, 5_000) if quick else (25, 20_000)
+    timed = cases()
+    best = dict.fromkeys(timed, float("inf"))
+    for _ in range(rounds):
+        for name, run in timed.items():
+            count = calls // 50 if name.startswith("slow") else calls
+            best[name] = min(best[name], run(count) / count * 1e9)
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--json", action="store_true", help="print JSON only")
+    options = parser.parse_args()
+    times = measure(options.quick)
+    unit = times["numpy.empty(50)"]
+    ratios = {name: ns / unit for name, ns in times.items()}
+    kept = ratios["four arrays, out="] <= PROMISE
+    if options.json:
+        report = {"nanoseconds": times, "ratios": ratios, "promise": PROMISE, "kept": kept}
+        print(json.dumps(report, indent=2))
+        return
+    print(f"{'one call':44s}{'ns':>9s}{'x numpy.empty(50)':>20s}")
+    for name, ns in times.items():
+        print(f"{name:44s}{ns:9.0f}{ratios[name]:20.2f}")
+    print(f"four arrays with out= at most {PROMISE} x numpy.empty(50): {'yes' if kept else 'NO'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Sparse factorisations of a symmetric matrix along a tree (Featherstone 2005).
+
+    M = Lᵀ D L (L with unit diagonal)      or      M = Lᵀ L
+
+with no fill-in: M and L hold (i, j) only where j is i or an ancestor of i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ramify.algorithms.crba import TreeMatrix
+from ramify.model.tree import ROOT, ancestors
+from ramify.symbolic.expr import Expr, const, region
+
+Diagonal = dict[int, Expr]
+DofVector = dict[int, Expr]
+
+
+def ltdl(M: TreeMatrix, parents: Sequence[int]) -> tuple[TreeMatrix, Diagonal]:
+    """Factor M = Lᵀ D L."""
+    L, D = dict(M), {}
+    for k in reversed(range(len(parents))):
+        region(f"factor {k}")
+        D[k] = L.pop((k, k))
+        for i in ancestors(parents, k):
+            l_ki = L[k, i] / D[k]
+            for j in (i, *ancestors(parents, i)):
+                L[i, j] = L[i, j] - l_ki * L[k, j]
+            L[k, i] = l_ki
+    return L, D
+
+
+def ltl(M: TreeMatrix, parents: Sequence[int]) -> TreeMatrix:
+    """Factor M = Lᵀ L."""
+    L = dict(M)
+    for k in reversed(range(len(parents))):
+        region(f"factor {k}")
+        L[k, k] = L[k, k].sqrt()
+        for i in ancestors(parents, k):
+            L[k, i] = L[k, i] / L[k, k]
+        for i in ancestors(parents, k):
+            for j in (i, *ancestors(parents, i)):
+                L[i, j] = L[i, j] - L[k, i] * L[k, j]
+    return L
+
+
+def solve(
+    L: TreeMatrix, D: Diagonal, b: DofVector, parents: Sequence[int]
+) -> DofVector:
+    """Solve Lᵀ D L x = b in two sweeps of the tree."""
+    x = dict(b)
+    dofs = range(len(parents))
+    region("solve")
+    for k in reversed(dofs):  # x ← L⁻ᵀ x
+        for i in ancestors(parents, k):
+            x[i] = x[i] - L[k, i] * x[k]
+    for k in dofs:  # x ← L⁻¹ D⁻¹ x
+        x[k] = x[k] / D[k]
+        for i in ancestors(parents, k):
+            x[k] = x[k] - L[k, i] * x[i]
+    return x
+
+
+def elimination_parents(pattern: Iterable[tuple[int, int]], n: int) -> tuple[int, ...]:
+    """Return a tree over which a matrix factors: ancestors cover its nonzeros.
+
+    For a matrix that is not of a tree (mimic joints tie branches together): its
+    elimination tree, last row first. Of a tree's matrix it is the tree itself.
+    """
+    below: list[set[int]] = [set() for _ in range(n)]
+    for i, j in pattern:
+        if i != j:
+            below[max(i, j)].add(min(i, j))
+    parents = [ROOT] * n
+    for k in reversed(range(n)):
+        if below[k]:
+            parents[k] = max(below[k])
+            below[parents[k]] |= below[k] - {parents[k]}
+    return tuple(parents)
+
+
+def filled(M: TreeMatrix, parents: Sequence[int]) -> TreeMatrix:
+    """Return M with zeros where the tree has entries and M has none."""
+    full = dict(M)
+    for k in range(len(parents)):
+        for i in ancestors(parents, k):
+            full.setdefault((k, i), const(0.0))
+    return full

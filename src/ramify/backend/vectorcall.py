@@ -1,0 +1,117 @@
+"""A base class whose instances are called as fast as a builtin.
+
+An instance of a Python class is called through ``__call__``: a look-up, a tuple and a
+dict, 0.2 us. An instance of ``Vectorcall`` holds the address of the emitted function,
+and the interpreter jumps there. Where that cannot be, ``__call__`` does the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ramify.backend.native import Anchor, forward
+from ramify.backend.words import (
+    INSTANCE_BYTES,
+    INSTANCE_CALL,
+    INSTANCE_ENTRY,
+    objects_are_as_expected,
+)
+
+DEFAULT, BASETYPE, HAVE_VECTORCALL = 1 << 18, 1 << 10, 1 << 11
+TP_CALL, TP_MEMBERS = 50, 72  # numbers of slots, see CPython's typeslots.h
+T_SSIZE, T_ULONGLONG, READONLY = 19, 18, 1
+FLAGS_OFFSET = 168  # of tp_flags in the struct of a type
+
+
+class Member(ctypes.Structure):
+    """CPython's PyMemberDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class Slot(ctypes.Structure):
+    """CPython's PyType_Slot."""
+
+    _fields_ = (("slot", ctypes.c_int), ("function", ctypes.c_void_p))
+
+
+class Spec(ctypes.Structure):
+    """CPython's PyType_Spec."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("basicsize", ctypes.c_int),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.c_void_p),
+    )
+
+
+class Plain:
+    """The base class where instances cannot hold a function."""
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """Call the attached function."""
+        return self._attached(*values, **named)  # type: ignore[attr-defined]
+
+
+_kept: list[object] = []  # what the type points to
+
+
+def _make_base() -> type:
+    """Return the type that holds a function and the address of its Call."""
+    if not objects_are_as_expected():
+        return Plain
+    members = (Member * 4)(
+        Member(b"__vectorcalloffset__", T_SSIZE, INSTANCE_ENTRY, READONLY, None),
+        Member(b"_entry", T_ULONGLONG, INSTANCE_ENTRY, 0, None),
+        Member(b"_call", T_ULONGLONG, INSTANCE_CALL, 0, None),
+    )
+    through = ctypes.cast(ctypes.pythonapi.PyVectorcall_Call, ctypes.c_void_p).value
+    slots = (Slot * 3)(Slot(TP_CALL, through), Slot(TP_MEMBERS, ctypes.addressof(members)))
+    flags = DEFAULT | BASETYPE | HAVE_VECTORCALL
+    name = b"ramify.backend.vectorcall.Vectorcall"
+    spec = Spec(name, INSTANCE_BYTES, 0, flags, ctypes.addressof(slots))
+    _kept.extend((members, slots, spec, name))
+    new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)
+    return new(("PyType_FromSpec", ctypes.pythonapi))(ctypes.addressof(spec))
+
+
+if TYPE_CHECKING:
+    Vectorcall = Plain
+else:
+    Vectorcall = _make_base()
+
+T = TypeVar("T", bound=type)
+
+
+def vectorcalled(cls: T) -> T:
+    """Let a subclass of Vectorcall use it: a decorator, needed before Python 3.12."""
+    flags = ctypes.c_ulong.from_address(id(cls) + FLAGS_OFFSET)
+    if sys.version_info < (3, 12) and cls.__flags__ == flags.value and Vectorcall is not Plain:
+        flags.value |= HAVE_VECTORCALL
+    return cls
+
+
+def attach(instance: Vectorcall, function: Callable[..., Any]) -> None:
+    """Make an instance of a subclass callable, by what make_callable returned."""
+    target: Any = instance
+    target._attached = function  # keeps alive what _call leads to
+    if isinstance(instance, Plain):
+        return
+    from ramify.backend.pycall import entries  # noqa: PLC0415 (llvmlite only where used)
+
+    anchor = getattr(function, "__self__", None)
+    if not isinstance(anchor, Anchor):
+        target._attached = anchor = forward(function)
+    target._call = int(anchor)
+    target._entry = entries()[1]

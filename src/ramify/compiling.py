@@ -1,0 +1,140 @@
+"""From quantities of a robot to one compiled function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from ramify.errors import CompileError
+from ramify.function import Function, Options, function
+from ramify.model.assembly import Model
+from ramify.model.conventions import Conventions
+from ramify.quantities.base import INPUTS, Context, Quantity
+from ramify.simplify.passes import simplify
+from ramify.symbolic.count import Ops
+from ramify.symbolic.count import count as count_operations
+from ramify.symbolic.program import Program
+from ramify.symbolic.trace import trace
+
+if TYPE_CHECKING:
+    from ramify.robot import Robot
+
+
+def compile(
+    quantities: Quantity | Sequence[Quantity],
+    robot: Robot,
+    *,
+    dtype: npt.DTypeLike = "float64",
+    lanes: int | None = None,
+    threads: int = 1,
+    layout: str = "batch_first",
+    parameters: Sequence[str] = (),
+) -> Function:
+    """Compile one quantity of a robot, or several into one kernel.
+
+    Several share what they have in common, and come back as a named tuple. Inputs are
+    those that they need of q, qd, qdd and tau, in this order, then others.
+
+    Args:
+        quantities: such as ``ramify.forward_dynamics`` or ``ramify.jacobian("hand")``.
+        robot: what to compile them for.
+        dtype: "float64" or "float32".
+        lanes: states per vector, for batches; what the processor holds by default.
+        threads: how many threads share a large batch.
+        layout: where the batch axis is: "batch_first" or "batch_last".
+        parameters: what becomes an input instead of a constant: "gravity",
+            "inertia:<body>", "placement:<body>".
+    """
+    options = Options.checked(dtype, lanes, threads, layout)
+    start = time.perf_counter()
+    program = program_of(quantities, robot, parameters)
+    return function(program, options, time.perf_counter() - start)
+
+
+def count(
+    quantities: Quantity | Sequence[Quantity],
+    robot: Robot,
+    *,
+    parameters: Sequence[str] = (),
+) -> Ops:
+    """Return the operations that compiling the same would give, without compiling."""
+    return count_operations(simplify(program_of(quantities, robot, parameters)))
+
+
+def program_of(
+    quantities: Quantity | Sequence[Quantity],
+    robot: Robot,
+    parameters: Sequence[str] = (),
+) -> Program:
+    """Return the traced program of some quantities of a robot."""
+    model, conventions = robot.placed_model, robot.conventions
+    wanted = [quantities] if isinstance(quantities, Quantity) else list(quantities)
+    if not wanted or not all(isinstance(x, Quantity) for x in wanted):
+        raise CompileError(
+            f"{quantities!r} cannot be compiled; expected a quantity such as "
+            "ramify.inverse_dynamics, or a list of them"
+        )
+    chosen = [resolve(x, model, conventions) for x in wanted]
+    names = [x.name for x in wanted]
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            names[k] = f"{name}_{names[: k + 1].count(name)}"
+    shapes = _shapes(chosen, model)
+    label = "+".join(map(str, chosen))
+
+    def traced(*symbols: Any) -> dict[str, Any]:
+        inputs = dict(zip(shapes, symbols, strict=True))
+        context = Context(model, conventions, inputs)
+        out: dict[str, Any] = {}
+        for name, quantity in zip(names, chosen, strict=True):
+            value = quantity.of(context)
+            if isinstance(value, Mapping):
+                out.update(value)  # type: ignore[arg-type]
+            else:
+                out[name] = value
+        return out
+
+    if parameters:
+        raise CompileError("parameters are not there yet")
+    return trace(traced, shapes, f"{label} of {robot.name}")
+
+
+def _shapes(
+    quantities: Sequence[Quantity], model: Model
+) -> dict[str, tuple[int, ...]]:
+    needed: dict[str, tuple[int, ...]] = {}
+    for quantity in quantities:
+        needed.update(quantity.input_shapes(model))
+    first = {n: needed[n] for n in INPUTS if n in needed}
+    return {**first, **{n: s for n, s in needed.items() if n not in first}}
+
+
+def resolve(quantity: Quantity, model: Model, conventions: Conventions) -> Quantity:
+    """Return the quantity with ``algorithm="auto"`` decided by counting."""
+    options = dict(quantity.options)
+    if not quantity.algorithms or options.get("algorithm", "auto") != "auto":
+        return quantity
+    costs = costs_of(quantity, model, conventions)
+    return quantity(algorithm=min(costs, key=lambda name: costs[name].cost))
+
+
+def costs_of(
+    quantity: Quantity, model: Model, conventions: Conventions
+) -> dict[str, Ops]:
+    """Return the operations of each algorithm for a quantity."""
+    shapes = _shapes([quantity], model)
+    costs: dict[str, Ops] = {}
+    for algorithm in quantity.algorithms:
+        choice = quantity(algorithm=algorithm)
+        if algorithm == "aba" and model.mimics:
+            continue  # couplings tie branches together: no articulated bodies
+
+        def traced(*symbols: Any, choice: Quantity = choice) -> Any:
+            inputs = dict(zip(shapes, symbols, strict=True))
+            return choice.of(Context(model, conventions, inputs))
+
+        costs[algorithm] = count_operations(trace(traced, shapes))
+    return costs

@@ -1,0 +1,78 @@
+"""Load a robot from a file or a text."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ramify.errors import ModelError, ModelWarning
+from ramify.model.conventions import Conventions
+from ramify.model.description import Description
+from ramify.model.mjcf import parse_mjcf
+from ramify.model.source import read_source
+from ramify.model.urdf import parse_urdf
+from ramify.model.xml import parse_xml
+from ramify.robot import Robot
+
+
+def load(
+    source: str | os.PathLike[str],
+    *,
+    root: str | None = None,
+    conventions: str | Conventions = "pinocchio",
+    joint_order: str | Sequence[str] = "file",
+    mimic: str = "reduce",
+    strict: bool = False,
+    gravity: Sequence[float] | None = None,
+) -> Robot:
+    """Load a robot from a URDF or MJCF file, or from the text of one.
+
+    Meshes are never read. What is odd about the file comes as a `ModelWarning` that
+    names it.
+
+    Args:
+        source: a path, or XML text.
+        root: "floating", "planar" or "fixed" puts the root body on such a joint; None
+            leaves what the file says.
+        conventions: how q, q̇ and 6-vectors are laid out: "pinocchio", "mujoco",
+            "featherstone" or a `Conventions` value.
+        joint_order: "file" (depth first), "alphabetical" (as Pinocchio) or the names
+            of all joints in the order wanted.
+        mimic: "reduce" (a mimic joint follows its leader and is not in q) or
+            "independent".
+        strict: turn warnings into a `ModelError`.
+        gravity: (3,) [m/s²]; the file's (MJCF) or (0, 0, −9.81) by default.
+
+    Raises:
+        ModelError: the file cannot be read or cannot be a robot.
+    """
+    description = parse(source)
+    if gravity is not None:
+        x, y, z = (float(g) for g in gravity)
+        description = replace(description, gravity=(x, y, z))
+    robot = Robot.from_description(
+        description,
+        root=root,
+        conventions=conventions,
+        joint_order=joint_order,
+        mimic=mimic,
+    )
+    if robot.warnings and strict:
+        raise ModelError(f"{description.name} (strict): " + "; ".join(robot.warnings))
+    for text in robot.warnings:
+        warnings.warn(text, ModelWarning, stacklevel=2)
+    return robot
+
+
+def parse(source: str | os.PathLike[str]) -> Description:
+    """Return the description in a file or a text, by the name of its first element."""
+    text, path = read_source(source)
+    label = path.name if path is not None else "text"
+    tag = parse_xml(text, label).tag
+    if tag == "robot":
+        return parse_urdf(text, label)
+    if tag in ("mujoco", "mujocoinclude"):
+        return parse_mjcf(text, label, path.parent if path is not None else None)
+    raise ModelError(f"{label}: the first element is <{tag}>; expected <robot> or <mujoco>")

@@ -1,0 +1,660 @@
+"""A robot written in Python: bodies, joints, frames and loops, one call each.
+
+    >>> arm = RobotBuilder("arm")
+    >>> link = Body("link", Inertia.from_capsule(1.5, radius=0.04, length=0.4))
+    >>> hand = Body("hand", Inertia.from_box(0.5, (0.1, 0.05, 0.02)))
+    >>> arm.add(link, joint=Joint.revolute((0, 0, 1), name="shoulder"))
+    Body('link', 1.5 kg)
+    >>> arm.add(hand, link, Joint.revolute((0, 1, 0), limits=(-2, 2)), (0, 0, 0.5))
+    Body('hand', 0.5 kg)
+    >>> [joint.name for body in arm.description().bodies for joint in body.joints]
+    ['shoulder', 'hand_joint']
+
+Every mistake is an error where it is made, with what was given and what is possible.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast, final
+
+import numpy as np
+
+from ramify.errors import ModelError, unknown_name
+from ramify.model.description import (
+    BodyDescription,
+    Description,
+    FrameDescription,
+    Inertial,
+    JointDescription,
+    Limits,
+    LoopDescription,
+    Mimic,
+)
+from ramify.model.pose import Array, Pose, Vector
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+WORLD = "world"
+"""the name of what does not move"""
+
+LOOP_TYPES = (
+    *("weld", "spherical", "distance", "revolute", "prismatic", "helical"),
+    *("cylindrical", "universal", "planar"),
+)
+"""what can close a loop: a cut joint, or a rod with a ball at each end"""
+
+_COORDINATES = {
+    **{"revolute": 1, "prismatic": 1, "helical": 1},
+    **{"cylindrical": 2, "universal": 2, "planar": 3},
+}
+"""how many coordinates of a joint can have limits"""
+
+Placement = Pose | Vector
+"""a pose, or the position of a frame with parallel axes"""
+
+T = TypeVar("T")
+
+ORIGIN = (0.0, 0.0, 0.0)
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Inertia:
+    """The mass distribution of a body, made from shapes of uniform density.
+
+    Every shape stands with its centre at the body's origin, or ``at`` a position or
+    pose; a cylinder and a capsule stand along z. Inertias add up to that of the whole.
+    """
+
+    mass: float
+    """[kg]"""
+    com: Array
+    """(3,) centre of mass in body coordinates [m]"""
+    matrix: Array
+    """(3, 3) rotational inertia about the centre of mass, body axes [kg m²]"""
+
+    def __post_init__(self) -> None:
+        mass = _number("Inertia: mass", self.mass, at_least=0.0)
+        object.__setattr__(self, "mass", mass)
+        object.__setattr__(self, "com", _vector("Inertia: com", self.com))
+        object.__setattr__(self, "matrix", _physical("Inertia: matrix", self.matrix))
+
+    @staticmethod
+    def from_box(mass: float, size: Vector, at: Placement = ORIGIN) -> Inertia:
+        """Return the inertia of a box with these three edges [m]."""
+        a, b, c = _vector("Inertia.from_box: size", size, at_least=0.0)
+        squares = (b * b + c * c, c * c + a * a, a * a + b * b)
+        return _solid("from_box", mass, (s / 12 for s in squares), at)
+
+    @staticmethod
+    def from_sphere(mass: float, radius: float, at: Placement = ORIGIN) -> Inertia:
+        """Return the inertia of a solid sphere."""
+        r = _number("Inertia.from_sphere: radius", radius, at_least=0.0)
+        return _solid("from_sphere", mass, (2 / 5 * r * r,) * 3, at)
+
+    @staticmethod
+    def from_ellipsoid(mass: float, radii: Vector, at: Placement = ORIGIN) -> Inertia:
+        """Return the inertia of a solid ellipsoid with these three half axes [m]."""
+        a, b, c = _vector("Inertia.from_ellipsoid: radii", radii, at_least=0.0)
+        squares = (b * b + c * c, c * c + a * a, a * a + b * b)
+        return _solid("from_ellipsoid", mass, (s / 5 for s in squares), at)
+
+    @staticmethod
+    def from_cylinder(
+        mass: float, radius: float, length: float, at: Placement = ORIGIN
+    ) -> Inertia:
+        """Return the inertia of a solid cylinder along z."""
+        r = _number("Inertia.from_cylinder: radius", radius, at_least=0.0)
+        l = _number("Inertia.from_cylinder: length", length, at_least=0.0)
+        across = r * r / 4 + l * l / 12
+        return _solid("from_cylinder", mass, (across, across, r * r / 2), at)
+
+    @staticmethod
+    def from_capsule(
+        mass: float, radius: float, length: float, at: Placement = ORIGIN
+    ) -> Inertia:
+        """Return the inertia of a solid capsule along z.
+
+        ``length`` [m] is that of its cylinder; the two half balls come on top.
+        """
+        r = _number("Inertia.from_capsule: radius", radius, at_least=0.0)
+        l = _number("Inertia.from_capsule: length", length, at_least=0.0)
+        if r == 0:
+            return _solid("from_capsule", mass, (l * l / 12, l * l / 12, 0.0), at)
+        ball = 4 * r / (4 * r + 3 * l)  # its share of the volume
+        tube = 1 - ball
+        # The half balls: a ball's 2/5 r², its halves moved apart by l.
+        across = ball * (2 / 5 * r * r + 3 / 8 * r * l + l * l / 4)
+        across += tube * (r * r / 4 + l * l / 12)
+        along = ball * 2 / 5 * r * r + tube * r * r / 2
+        return _solid("from_capsule", mass, (across, across, along), at)
+
+    @staticmethod
+    def from_point(mass: float, at: Vector = ORIGIN) -> Inertia:
+        """Return the inertia of a point mass."""
+        return _solid("from_point", mass, (0.0, 0.0, 0.0), at)
+
+    @staticmethod
+    def from_matrix(
+        mass: float,
+        com: Vector,
+        inertia: Sequence[Sequence[float]] | Array,
+        at: Placement = ORIGIN,
+    ) -> Inertia:
+        """Return the inertia of a mass with ``inertia`` (3, 3) about its ``com``."""
+        about_com = Inertia(mass, cast(Array, com), cast(Array, inertia))
+        pose = _pose("Inertia.from_matrix: at", at)
+        return _placed(about_com.mass, about_com.com, about_com.matrix, pose)
+
+    def __add__(self, other: Inertia) -> Inertia:
+        mass = self.mass + other.mass
+        if mass == 0:
+            return Inertia(0.0, self.com, self.matrix + other.matrix)
+        com = (self.mass * self.com + other.mass * other.com) / mass
+        matrix = self.matrix + other.matrix
+        for part in (self, other):
+            d = part.com - com
+            matrix = matrix + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
+        return Inertia(mass, com, matrix)
+
+    def inertial(self) -> Inertial:
+        """Return this inertia as a Description holds it."""
+        return Inertial(self.mass, self.com, self.matrix)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Body:
+    """A rigid body: its name, its inertia, and the named frames fixed to it.
+
+    Without an inertia it has no mass: a mere frame, or a link between two joints.
+    """
+
+    name: str
+    inertia: Inertia | None = None
+    frames: Mapping[str, Placement] = field(default_factory=dict[str, Placement])
+
+    def __post_init__(self) -> None:
+        _name("a body", self.name)
+        if self.inertia is not None:
+            _instance(f"body {self.name!r}: inertia", self.inertia, Inertia)
+        poses: dict[str, Pose] = {}
+        for frame, placement in self.frames.items():
+            if _name(f"body {self.name!r}: a frame", frame) == self.name:
+                raise ModelError(f"body {self.name!r}: a frame has the body's name")
+            poses[frame] = _pose(f"body {self.name!r}: frame {frame!r}", placement)
+        object.__setattr__(self, "frames", MappingProxyType(poses))
+
+    def __repr__(self) -> str:
+        mass = "no mass" if self.inertia is None else f"{self.inertia.mass:g} kg"
+        return f"Body({self.name!r}, {mass})"
+
+
+class JointOptions(TypedDict, total=False):
+    """What every joint takes by keyword, beside its geometry.
+
+    ``name``: by default the body's, and "_joint". ``limits``: (lower, upper), or one
+    such pair for each coordinate. ``velocity``, ``effort``: the largest allowed.
+    ``armature``: rotor inertia [kg m², kg]. ``damping``, ``friction``, ``stiffness``:
+    kept with the joint. ``position``: the joint's anchor in body coordinates.
+    ``mimic``: the name of the joint to follow, or (name, multiplier, offset).
+    """
+
+    name: str
+    limits: Sequence[float] | Sequence[Sequence[float]]
+    velocity: float
+    effort: float
+    armature: float
+    damping: float
+    friction: float
+    stiffness: float
+    position: Vector
+    mimic: str | tuple[str, float] | tuple[str, float, float]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Joint:
+    """How a body moves against its parent; axes are in body coordinates."""
+
+    type: str
+    """a joint type of the description, or "fixed" """
+    details: JointDescription
+    """all but the name, which is empty until the joint gets one"""
+
+    @staticmethod
+    def revolute(axis: Vector = Z, **options: Unpack[JointOptions]) -> Joint:
+        """Return a joint that turns about its axis."""
+        return _joint("revolute", options, axis=axis)
+
+    @staticmethod
+    def prismatic(axis: Vector = Z, **options: Unpack[JointOptions]) -> Joint:
+        """Return a joint that shifts along its axis."""
+        return _joint("prismatic", options, axis=axis)
+
+    @staticmethod
+    def helical(
+        pitch: float, axis: Vector = Z, **options: Unpack[JointOptions]
+    ) -> Joint:
+        """Return a screw: it turns about its axis and advances by ``pitch`` [m/rad]."""
+        joint = _joint("helical", options, axis=axis)
+        pitch = _number("Joint.helical: pitch", pitch)
+        return Joint("helical", replace(joint.details, pitch=pitch))
+
+    @staticmethod
+    def cylindrical(axis: Vector = Z, **options: Unpack[JointOptions]) -> Joint:
+        """Return a joint that turns about its axis and shifts along it."""
+        return _joint("cylindrical", options, axis=axis)
+
+    @staticmethod
+    def universal(
+        axis: Vector = X,
+        axis2: Vector = Y,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        """Return a joint that turns about ``axis``, then about ``axis2``."""
+        joint = _joint("universal", options, axis=axis)
+        second = _direction("Joint.universal: axis2", axis2)
+        if np.linalg.norm(np.cross(joint.details.axis, second)) < 1e-6:
+            raise ModelError(
+                "Joint.universal: axis and axis2 are parallel; expected two directions"
+            )
+        return Joint("universal", replace(joint.details, axis2=second))
+
+    @staticmethod
+    def planar(normal: Vector = Z, **options: Unpack[JointOptions]) -> Joint:
+        """Return a joint that shifts in a plane and turns about its normal."""
+        return _joint("planar", options, normal=normal)
+
+    @staticmethod
+    def spherical(**options: Unpack[JointOptions]) -> Joint:
+        """Return a ball joint."""
+        return _joint("spherical", options)
+
+    @staticmethod
+    def floating(**options: Unpack[JointOptions]) -> Joint:
+        """Return the joint of a body that moves freely."""
+        return _joint("floating", options)
+
+    @staticmethod
+    def fixed(name: str = "") -> Joint:
+        """Return the joint of a body that does not move against its parent."""
+        return _joint("fixed", {"name": name} if name else {})
+
+    def __repr__(self) -> str:
+        name = f" {self.details.name!r}" if self.details.name else ""
+        return f"Joint({self.type}{name})"
+
+
+@final
+class RobotBuilder:
+    """Collects bodies, parents first, and gives their Description."""
+
+    def __init__(self, name: str, gravity: Vector = (0.0, 0.0, -9.81)) -> None:
+        self.name = _name("a robot", name)
+        self.gravity: Array = _vector(f"robot {name!r}: gravity", gravity)
+        self._bodies: dict[str, BodyDescription] = {}
+        self._joints: set[str] = set()
+        self._frames: dict[str, FrameDescription] = {}
+        self._loops: dict[str, LoopDescription] = {}
+
+    def add(
+        self,
+        body: Body,
+        parent: Body | str = WORLD,
+        joint: Joint | Sequence[Joint] = (),
+        placement: Placement = ORIGIN,
+    ) -> Body:
+        """Add a body, and return it.
+
+        Args:
+            body: the body.
+            parent: a body that was added before, or its name, or "world".
+            joint: what moves it; several act in their order from the parent outwards;
+                none, or ``Joint.fixed()``, fixes it.
+            placement: where its frame stands in the parent's, with all joints at zero.
+        """
+        what = f"body {_instance('body', body, Body).name!r}"
+        for name in (body.name, *body.frames):
+            self._check_free(name)
+        above = self._known(parent)
+        joints = (joint,) if isinstance(joint, Joint) else tuple(joint)
+        names = self._joint_names(body, joints)
+        moving = [j for j in joints if j.type != "fixed"]
+        self._bodies[body.name] = BodyDescription(
+            body.name,
+            above,
+            _pose(f"{what}: placement", placement),
+            tuple(
+                replace(j.details, name=n) for j, n in zip(moving, names, strict=False)
+            ),
+            None if body.inertia is None else body.inertia.inertial(),
+            fixed_joint=names[0] if joints and not moving else None,
+        )
+        self._joints.update(names)
+        for name, pose in body.frames.items():
+            self._frames[name] = FrameDescription(name, body.name, cast(Pose, pose))
+        return body
+
+    def _joint_names(self, body: Body, joints: Sequence[Joint]) -> list[str]:
+        what = f"body {body.name!r}"
+        names: list[str] = []
+        for k, joint in enumerate(joints):
+            type_ = _instance(f"{what}: joint", joint, Joint).type
+            if type_ == "fixed" and len(joints) > 1:
+                raise ModelError(f"{what}: a fixed joint; expected no other beside it")
+            name = joint.details.name or f"{body.name}_joint{k + 1 if k else ''}"
+            if name in self._joints or name in names:
+                raise ModelError(
+                    f"{what}: robot {self.name!r} has a joint {name!r} already"
+                )
+            names.append(name)
+        return names
+
+    def add_frame(
+        self, name: str, body: Body | str, placement: Placement = ORIGIN
+    ) -> None:
+        """Add a named frame fixed to a body, or to the world."""
+        self._check_free(_name("a frame", name))
+        pose = _pose(f"frame {name!r}: placement", placement)
+        self._frames[name] = FrameDescription(name, self._known(body), pose)
+
+    def close(  # noqa: PLR0913 - two ends, each with its place
+        self,
+        name: str,
+        type: str,  # noqa: A002 - as in the description
+        a: Body | str,
+        b: Body | str,
+        *,
+        at: Placement = ORIGIN,
+        at_b: Placement | None = None,
+        length: float | None = None,
+    ) -> None:
+        """Close a loop: hold body b to body a by a cut joint.
+
+        Args:
+            name: the name of the constraint.
+            type: what holds: "weld", "spherical", "revolute" and other joint types, or
+                "distance", a rod between two points.
+            a: one body.
+            b: the other.
+            at: the cut's frame in body a; a joint acts along its z.
+            at_b: the cut's frame in body b; by default where it meets the one in a
+                with all joints at zero.
+            length: of the rod; by default what it is with all joints at zero.
+        """
+        what = f"loop {_name('a loop', name)!r}"
+        if name in self._loops:
+            raise ModelError(f"{what} is in robot {self.name!r} already")
+        if type not in LOOP_TYPES:
+            raise unknown_name("loop type", type, what, LOOP_TYPES)
+        ends = self._known(a), self._known(b)
+        if ends[0] == ends[1]:
+            raise ModelError(f"{what} joins {ends[0] or WORLD!r} to itself")
+        T_world = neutral_poses(self._bodies.values())
+        T_a, T_b = T_world[ends[0]], T_world[ends[1]]
+        cut_a = _pose(f"{what}: at", at)
+        if at_b is not None:
+            cut_b = _pose(f"{what}: at_b", at_b)
+        elif type == "distance":
+            raise ModelError(f"{what}: a distance needs at_b, the rod's end in body b")
+        else:
+            cut_b = T_b.inverse() @ T_a @ cut_a
+        if type != "distance":
+            if length is not None:
+                raise ModelError(f"{what}: only a distance has a length")
+            rod = math.nan
+        elif length is None:
+            rod = float(np.linalg.norm(T_a.apply(cut_a.p) - T_b.apply(cut_b.p)))
+        else:
+            rod = _number(f"{what}: length", length)
+        if rod <= 0:
+            raise ModelError(f"{what}: length is {rod:g}; expected a positive number")
+        self._loops[name] = LoopDescription(name, type, *ends, cut_a, cut_b, length=rod)
+
+    def description(self) -> Description:
+        """Return the robot so far."""
+        if not self._bodies:
+            raise ModelError(f"robot {self.name!r} has no bodies; add one first")
+        joints = {j.name: j for b in self._bodies.values() for j in b.joints}
+        for joint in joints.values():
+            if joint.mimic is not None and joint.mimic.of not in joints:
+                owner = f"robot {self.name!r}, for the mimic of {joint.name!r}"
+                raise unknown_name("moving joint", joint.mimic.of, owner, joints)
+        x, y, z = (float(g) for g in self.gravity)
+        return Description(
+            self.name,
+            tuple(self._bodies.values()),
+            tuple(self._frames.values()),
+            tuple(self._loops.values()),
+            gravity=(x, y, z),
+        )
+
+    def _check_free(self, name: str) -> None:
+        if name in self._bodies or name in self._frames:
+            raise ModelError(
+                f"robot {self.name!r} has a body or frame {name!r} already"
+            )
+
+    def _known(self, body: Body | str) -> str | None:
+        """Return the name of a body that was added; None for the world."""
+        name = body.name if isinstance(body, Body) else _instance("parent", body, str)
+        if name == WORLD:
+            return None
+        if name not in self._bodies:
+            owner = f"robot {self.name!r}"
+            raise unknown_name("body", name, owner, (WORLD, *self._bodies))
+        return name
+
+
+def neutral_poses(bodies: Iterable[BodyDescription]) -> dict[str | None, Pose]:
+    """Return where each body stands with all joints at zero; None is the world."""
+    T_world: dict[str | None, Pose] = {None: Pose.identity()}
+    for body in bodies:
+        T_world[body.name] = T_world[body.parent] @ body.placement
+    return T_world
+
+
+# ------------------------------------------------------------ making inertias
+
+
+def _solid(shape: str, mass: float, moments: Iterable[float], at: Placement) -> Inertia:
+    """Return the inertia of a centred shape, given its moments per mass."""
+    owner = f"Inertia.{shape}"
+    m = _number(f"{owner}: mass", mass, at_least=0.0)
+    matrix = m * np.array(list(moments)) * np.eye(3)
+    return _placed(m, np.zeros(3), matrix, _pose(f"{owner}: at", at))
+
+
+def _placed(mass: float, com: Array, matrix: Array, T: Pose) -> Inertia:
+    if not np.array_equal(T.R, np.eye(3)):
+        matrix = T.R @ matrix @ np.transpose(T.R)
+        matrix = (matrix + np.transpose(matrix)) / 2
+    return Inertia(mass, T.apply(com), matrix)
+
+
+def _physical(what: str, inertia: object) -> Array:
+    """Return a rotational inertia that some mass distribution has.
+
+    Numbers are often rounded: a millionth of the largest eigenvalue is no fault.
+    """
+    given = _array(what, inertia, (3, 3))
+    if np.abs(given - np.transpose(given)).max() > 1e-9 * np.abs(given).max():
+        raise ModelError(f"{what} is {_shown(inertia)}; expected a symmetric one")
+    I: Array = (given + np.transpose(given)) / 2
+    low, middle, high = (float(x) for x in np.linalg.eigvalsh(I))
+    tolerance = 1e-6 * max(-low, high) + 1e-15
+    values = f"{what} has the eigenvalues {low:.4g}, {middle:.4g}, {high:.4g} kg m²"
+    if low < -tolerance:
+        raise ModelError(f"{values}; expected none below zero")
+    if low + middle < high - tolerance:
+        raise ModelError(f"{values}; expected the sum of two to be at least the third")
+    I.setflags(write=False)
+    return I
+
+
+# ------------------------------------------------------------ making joints
+
+
+def _joint(type_: str, options: Mapping[str, Any], **axis: Vector) -> Joint:
+    """Return a joint of checked parts."""
+    owner = f"Joint.{type_}"
+    for option in options:
+        if option not in JointOptions.__annotations__:
+            raise unknown_name("option", option, owner, JointOptions.__annotations__)
+    given = dict(options)
+    name = given.pop("name", "")
+    if name:
+        owner = f"{owner} {_name('a joint', name)!r}"
+    checks: dict[str, Callable[[str, Any], Any]] = {
+        "position": _vector,
+        "mimic": _mimic,
+    }
+    checks |= dict.fromkeys(
+        ("armature", "damping", "friction", "stiffness"), _not_negative
+    )
+    details = {
+        option: check(f"{owner}: {option}", given[option])
+        for option, check in checks.items()
+        if option in given
+    }
+    for word, value in axis.items():
+        details["axis"] = _direction(f"{owner}: {word}", value)
+    if "mimic" in details and _COORDINATES.get(type_) != 1:
+        raise ModelError(
+            f"{owner}: mimic; only a joint with one coordinate can follow another: "
+            "revolute, prismatic or helical"
+        )
+    limits = _limits(owner, type_, given)
+    return Joint(type_, JointDescription(name, type_, limits=limits, **details))
+
+
+def _limits(owner: str, type_: str, given: Mapping[str, Any]) -> Limits | None:
+    if not {"limits", "velocity", "effort"} & given.keys():
+        return None
+    n = _COORDINATES.get(type_, 0)
+    if n == 0:
+        raise ModelError(f"{owner}: limits; a {type_} joint has none")
+    pairs: list[tuple[float, float]] = [(-math.inf, math.inf)] * n
+    if "limits" in given:
+        shape = (n, 2) if n > 1 else (2,)
+        array = _array(f"{owner}: limits", given["limits"], shape, finite=False)
+        pairs = [(float(a), float(b)) for a, b in np.reshape(array, (n, 2))]
+    for lower, upper in pairs:
+        if lower > upper:
+            raise ModelError(
+                f"{owner}: limits ({lower:g}, {upper:g}); expected lower <= upper"
+            )
+    most = {
+        word: (_not_negative(f"{owner}: {word}", given[word], finite=False),) * n
+        for word in ("velocity", "effort")
+        if word in given
+    }
+    return Limits(tuple(a for a, _ in pairs), tuple(b for _, b in pairs), **most)
+
+
+def _mimic(what: str, value: object) -> Mimic:
+    match value:
+        case str(of):
+            return Mimic(of)
+        case (str(of), multiplier):
+            return Mimic(of, _number(what, multiplier))
+        case (str(of), multiplier, offset):
+            return Mimic(of, _number(what, multiplier), _number(what, offset))
+        case _:
+            raise ModelError(
+                f"{what} is {_shown(value)}; expected the name of a joint, or (name, "
+                "multiplier, offset)"
+            )
+
+
+def _direction(what: str, value: object) -> Array:
+    axis = _vector(what, value)
+    length = float(np.linalg.norm(axis))
+    if length < 1e-9:
+        raise ModelError(f"{what} is {_shown(value)}, zero; expected a direction")
+    unit = axis if length == 1 else axis / length
+    unit.setflags(write=False)
+    return unit
+
+
+# ------------------------------------------------------------ checking what is given
+
+
+def _name(what: str, name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"{what} is called {_shown(name)}; expected a name")
+    if name == WORLD:
+        raise ModelError(f"{what} is called 'world'; that name is taken by the world")
+    return name
+
+
+def _instance(what: str, value: Any, type_: type[T]) -> T:
+    if not isinstance(value, type_):
+        raise ModelError(f"{what} is {_shown(value)}; expected a {type_.__name__}")
+    return value
+
+
+def _number(
+    what: str,
+    value: object,
+    at_least: float = -math.inf,
+    finite: bool = True,
+) -> float:
+    try:
+        number = float(cast(Any, value))
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} is {_shown(value)}; expected a number") from None
+    if math.isnan(number) or (finite and math.isinf(number)):
+        raise ModelError(f"{what} is {number:g}; expected a finite number")
+    if number < at_least:
+        raise ModelError(f"{what} is {number:g}; expected {at_least:g} or more")
+    return number
+
+
+def _not_negative(what: str, value: object, finite: bool = True) -> float:
+    return _number(what, value, 0.0, finite)
+
+
+def _array(
+    what: str, value: object, shape: tuple[int, ...], finite: bool = True
+) -> Array:
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        array = None
+    if array is None or array.shape != shape:
+        size = " x ".join(map(str, shape))
+        raise ModelError(f"{what} is {_shown(value)}; expected {size} numbers")
+    if np.isnan(array).any() or (finite and np.isinf(array).any()):
+        raise ModelError(f"{what} is {_shown(value)}; expected finite numbers")
+    return array
+
+
+def _vector(what: str, value: object, at_least: float = -math.inf) -> Array:
+    array = _array(what, value, (3,))
+    if array.min() < at_least:
+        raise ModelError(f"{what} is {_shown(value)}; expected {at_least:g} or more")
+    array.setflags(write=False)
+    return array
+
+
+def _pose(what: str, value: object) -> Pose:
+    if not isinstance(value, Pose):
+        return Pose.at(_vector(what, value))
+    R, p = _array(what, value.R, (3, 3)), _vector(what, value.p)
+    if np.abs(R @ np.transpose(R) - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
+        raise ModelError(f"{what}: R is not a rotation matrix")
+    R.setflags(write=False)
+    return Pose(R, p)
+
+
+def _shown(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,81 @@
+"""The transform of a joint, placement and motion together, as axial steps."""
+
+from __future__ import annotations
+
+from ramify.model.placement import AXIAL, screws
+from ramify.model.pose import Pose, quarter_turns_exact
+from ramify.model.tree import Body
+from ramify.spatial.transform import Rotate, Shift, Step, Transform, Turn
+from ramify.spatial.vector3 import ZERO3, Mat, Vec
+from ramify.symbolic.expr import Expr, const
+
+
+def transform(body: Body, q: tuple[Expr, ...]) -> Transform:
+    """Return X from the parent's frame to the body's, for joint coordinates q."""
+    joint = body.joint
+    if joint.kind not in AXIAL:
+        return Transform(fixed_steps(body.placement)).then(*joint.steps(q))
+    s = screws(body.placement)
+    if not s.is_usable:
+        lead = (*_shifts(body.placement.p), _turn(2, s.gamma), _turn(0, s.alpha))
+        return _clean(*lead, *_axial(body, s.theta, 0.0, q))
+    lead = (_turn(2, s.gamma), _shift(2, s.b), _turn(0, s.alpha), _shift(0, s.a))
+    return _clean(*lead, *_axial(body, s.theta, s.d, q))
+
+
+def _axial(body: Body, theta: float, d: float, q: tuple[Expr, ...]) -> tuple[Step, ...]:
+    """Return the last screw, about z: the placement's and the joint's in one."""
+    joint = body.joint
+    x = q[0] - joint.reference
+    if joint.kind == "prismatic":
+        return _turn(2, theta), Shift(2, x + d)
+    angle = q[0] + (theta - joint.reference)
+    turn = Turn(2, angle.cos(), angle.sin())
+    slide = const(d) if joint.kind == "revolute" else x * joint.pitch + d
+    return turn, Shift(2, slide)
+
+
+def fixed_steps(T: Pose) -> tuple[Step, ...]:
+    """Return the steps of a constant pose: shifts along the outer axes, then turns."""
+    s = screws(T)
+    turns = (_turn(2, s.gamma), _turn(0, s.alpha), _turn(2, s.theta))
+    return _clean(*_shifts(T.p), *turns).steps
+
+
+def position(X: Transform) -> Vec:
+    """Return where the origin of the last frame is, in the first."""
+    return X.point_back(ZERO3)
+
+
+def rotation(X: Transform) -> Mat:
+    """Return R: free vectors of the last frame in coordinates of the first."""
+    from ramify.spatial.vector3 import unit  # noqa: PLC0415
+
+    columns = tuple(X.rotate_back(unit(k)) for k in range(3))
+    return tuple(zip(*columns, strict=True))  # type: ignore[return-value]
+
+
+def _clean(*steps: Step) -> Transform:
+    """Leave out the steps that do nothing."""
+    return Transform(tuple(s for s in steps if not _is_nothing(s)))
+
+
+def _is_nothing(step: Step) -> bool:
+    if isinstance(step, Rotate):
+        return False
+    if isinstance(step, Shift):
+        return step.d.op == "const" and step.d.value == 0.0
+    return step.s.op == "const" and step.s.value == 0.0 and step.c.value == 1.0
+
+
+def _turn(axis: int, angle: float) -> Turn:
+    c, s = quarter_turns_exact(angle)
+    return Turn(axis, const(c), const(s))
+
+
+def _shift(axis: int, distance: float) -> Shift:
+    return Shift(axis, const(distance))
+
+
+def _shifts(p: object) -> tuple[Shift, ...]:
+    return tuple(_shift(k, float(x)) for k, x in enumerate(p))  # type: ignore[arg-type]

@@ -1,0 +1,136 @@
+"""Put body frames where transforms are cheapest (Featherstone 2005, §5).
+
+A joint whose axis is z does not care how its body's frame is turned about z or shifted
+along it. Between two such axes there is always
+
+    P = screw_z(γ, b) · screw_x(α, a) · screw_z(θ, d)
+
+so for one child of each body the frame can take up (γ, b): that child is a DH node and
+costs two screws instead of three. The child with the largest subtree is chosen. Frames
+of floating, spherical and planar joints stay: their velocities are the user's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from ramify.model.pose import Array, Pose, quarter_turns_exact
+from ramify.model.tree import ROOT, Tree
+
+AXIAL = ("revolute", "prismatic", "helical")
+SMALLEST_SINE = 0.05
+"""Below it b and d would be twenty times the distances in the file, and lose digits."""
+EXACT = 1e-12
+"""Entries of rotations below this are rounding errors of the file's digits."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Screws:
+    """A pose as three screws: about z, about the new x, about the new z."""
+
+    gamma: float
+    b: float
+    alpha: float
+    a: float
+    theta: float
+    d: float
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether the first and the last axis are parallel."""
+        return quarter_turns_exact(self.alpha)[1] == 0.0
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the common normal is well defined: not where axes almost agree."""
+        return self.is_parallel or abs(math.sin(self.alpha)) > SMALLEST_SINE
+
+
+def screws(T: Pose) -> Screws:
+    """Return the screws of a pose; parallel axes have b = 0, common ones γ = 0 too."""
+    R = np.where(np.abs(T.R) < EXACT, 0.0, T.R)
+    z = R[:, 2]
+    sine = math.hypot(z[0], z[1])
+    if sine == 0.0:
+        return _parallel_screws(R, T.p)
+    # z_child = Rz(γ) Rx(α) z = (sin α sin γ, −sin α cos γ, cos α)
+    gamma = math.atan2(z[0], -z[1])
+    if gamma > math.pi / 2 + EXACT or gamma <= -math.pi / 2 - EXACT:
+        gamma += math.pi if gamma < 0 else -math.pi  # the common normal has two ends
+    cg, sg = quarter_turns_exact(gamma)
+    alpha = math.atan2(z[0] * sg - z[1] * cg, z[2])
+    ca, sa = quarter_turns_exact(alpha)
+    theta = math.atan2(-(R[0, 1] * cg + R[1, 1] * sg), R[0, 0] * cg + R[1, 0] * sg)
+    x, y = T.p[0] * cg + T.p[1] * sg, -T.p[0] * sg + T.p[1] * cg
+    d = -y / sa
+    return Screws(gamma, float(T.p[2] - d * ca), alpha, float(x), theta, float(d))
+
+
+def _parallel_screws(R: Array, p: Array) -> Screws:
+    """Return the screws where z stays z or becomes −z: the common normal is along p."""
+    distance = math.hypot(p[0], p[1])
+    if distance < EXACT:
+        distance = 0.0
+    gamma = math.atan2(p[1], p[0]) if distance else 0.0
+    turned = math.atan2(R[1, 0], R[0, 0])
+    if R[2, 2] < 0:
+        return Screws(gamma, 0.0, math.pi, distance, gamma - turned, -float(p[2]))
+    return Screws(gamma, 0.0, 0.0, distance, turned - gamma, float(p[2]))
+
+
+def screw_z(angle: float, distance: float) -> Pose:
+    """Return a turn about z and a shift along it."""
+    c, s = quarter_turns_exact(angle)
+    R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return Pose(R, np.array([0.0, 0.0, distance]))
+
+
+def place_frames(tree: Tree) -> tuple[Tree, tuple[Pose, ...]]:
+    """Return the tree with frames placed, and the pose of each new frame in the old."""
+    sizes = [1] * len(tree)
+    for i, p in reversed(tree):
+        if p != ROOT:
+            sizes[p] += sizes[i]
+    moves = tuple(_move(tree, i, sizes) for i in range(len(tree)))
+    bodies = list(tree.bodies)
+    for i, p in tree:
+        A = moves[i]
+        P = bodies[i].placement @ A
+        if p != ROOT:
+            P = moves[p].inverse() @ P
+        inertia = bodies[i].inertia.seen_from(A.inverse())
+        bodies[i] = replace(bodies[i], placement=P, inertia=inertia)
+    return Tree(tuple(bodies), tree.gravity), moves
+
+
+def _move(tree: Tree, i: int, sizes: list[int]) -> Pose:
+    body = tree.bodies[i]
+    if body.joint.kind not in AXIAL:
+        return Pose.identity()
+    own = screws(body.placement)
+    axial = [c for c in tree.children[i] if tree.bodies[c].joint.kind in AXIAL]
+    if not axial:
+        return _leaf_move(body.inertia.h, own)
+    child = max(axial, key=lambda c: sizes[c])
+    to = screws(tree.bodies[child].placement)
+    if not to.is_usable:
+        return Pose.identity()
+    if not to.is_parallel:
+        return screw_z(to.gamma, to.b)
+    # Parallel axes leave b free: take it to cancel this body's own shift.
+    gamma = to.gamma if to.a != 0.0 else -own.theta
+    return screw_z(gamma, -own.d if own.is_usable else 0.0)
+
+
+def _leaf_move(h: Array, own: Screws) -> Pose:
+    """Turn x towards the centre of mass, so that it has no y; cancel the own shift."""
+    if not own.is_usable:
+        return Pose.identity()
+    if abs(h[0]) < EXACT and abs(h[1]) < EXACT:
+        return screw_z(-own.theta, -own.d)
+    return screw_z(math.atan2(h[1], h[0]), -own.d)

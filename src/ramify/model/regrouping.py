@@ -1,0 +1,60 @@
+"""Move inertia across joints, leaves to root, without changing the equation of motion.
+
+What looks the same from both sides of a joint, wherever the joint stands, may belong
+to either side (Featherstone's notes; the base parameters of identification):
+
+    revolute    masses on the axis: m, h_z, and J of a rod along z with I = diag(J, J, 0)
+    prismatic   I, which does not depend on where its body is
+    spherical   a point mass at the centre
+
+It is moved where that leaves no more nonzero parameters than there were. Afterwards most masses and several moments are zero. Energies, momenta and the centre
+of mass are not those of the robot any more: only its equation of motion is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ramify.model.tree import ROOT, BodyInertia, Tree
+
+
+def regroup(tree: Tree) -> Tree:
+    """Return the tree with what can be moved moved towards the root."""
+    inertias = [b.inertia for b in tree.bodies]
+    for i, p in reversed(tree):
+        body = tree.bodies[i]
+        moved = movable(body.joint.kind, inertias[i])
+        if moved is None:
+            continue
+        own = inertias[i]
+        left = BodyInertia(own.m - moved.m, own.h - moved.h, own.I - moved.I)
+        if p == ROOT:
+            inertias[i] = left
+            continue
+        carried = inertias[p] + moved.seen_from(body.placement)
+        before = nonzeros(own) + nonzeros(inertias[p])
+        if nonzeros(left) + nonzeros(carried) <= before:
+            inertias[i], inertias[p] = left, carried
+    bodies = [replace(b, inertia=I) for b, I in zip(tree.bodies, inertias, strict=True)]
+    return Tree(tuple(bodies), tree.gravity)
+
+
+def movable(kind: str, inertia: BodyInertia) -> BodyInertia | None:
+    """Return the part of an inertia that its parent may carry instead."""
+    if kind == "revolute":
+        h = np.array([0.0, 0.0, inertia.h[2]])
+        J = inertia.I[1, 1]
+        return BodyInertia(inertia.m, h, np.diag([J, J, 0.0]))
+    if kind == "prismatic":
+        return BodyInertia(0.0, np.zeros(3), inertia.I)
+    if kind == "spherical":
+        return BodyInertia(inertia.m, np.zeros(3), np.zeros((3, 3)))
+    return None
+
+
+def nonzeros(inertia: BodyInertia) -> int:
+    """Return how many of the ten parameters are not zero."""
+    upper = inertia.I[np.triu_indices(3)]
+    return int(inertia.m != 0) + np.count_nonzero(inertia.h) + np.count_nonzero(upper)

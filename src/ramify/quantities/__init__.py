@@ -1,0 +1,1 @@
+"""What can be computed of a robot: the words of the public API."""
