@@ -3,8 +3,8 @@
 Each takes ``geometry="general"`` (random placements, axes and physical inertias from
 ``seed``, so that no operation is saved by a special value) or ``"plain"`` (round
 numbers and axes along x, y, z, so that many are). In general geometry the frame of a
-floating base stands at the joint of its first child with z along that joint's axis:
-the frame of a free body is free to choose, and Featherstone (2005, §5) chooses it so,
+floating base stands at the joint of its first child, z along that joint's axis: the
+frame of a free body is free to choose, and Featherstone (2005, §5) chooses it so,
 because the transform from the base to this child is then a pure rotation.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -242,7 +242,7 @@ def chain30(geometry: str = "general", seed: int = 0) -> Description:
     return _with_geometry(builder.description(), geometry, seed)
 
 
-def asimo(
+def asimo(  # noqa: PLR0913 - the paper's variations
     geometry: str = "general",
     seed: int = 0,
     *,
@@ -384,14 +384,15 @@ def hmmwv(geometry: str = "general", seed: int = 0) -> Description:
     for corner, x, y in corners:
         a, start = ("rack", 0.0) if x > 0 else ("chassis", x - 0.2)
         at, end = (start, 0.4 * y, 0), (-0.2, 0, -0.2)
-        builder.close(f"{corner}rod", "distance", a, f"{corner}spindle", at, at_b=end)
+        b = f"{corner}spindle"
+        builder.close(f"{corner}rod", "distance", a, b, at=at, at_b=end)
     return _with_geometry(builder.description(), geometry, seed)
 
 
 # ------------------------------------------------------------ random trees
 
 
-def random_tree(
+def random_tree(  # noqa: PLR0913 - what can vary in a tree
     n: int,
     rng: np.random.Generator | int = 0,
     joints: Sequence[str] = JOINTS,
@@ -478,8 +479,8 @@ def _check_geometry(geometry: str) -> None:
 
 
 def _at_least(least: int, word: str, n: int) -> int:
-    if n < least:
-        raise ModelError(f"{word} is {n}; expected {least} or more")
+    if not isinstance(cast(object, n), int) or n < least:
+        raise ModelError(f"{word} is {n!r}; expected a whole number, {least} or more")
     return n
 
 
@@ -497,6 +498,8 @@ def _generalised(
     for body in description.bodies:
         placement = _random_pose(rng, body.placement)
         joints = tuple(_random_joint(rng, j) for j in body.joints)
+        if not moves_base_frames:
+            joints = tuple(_with_random_anchor(rng, j) for j in joints)
         if moves_base_frames and body.parent in bases and joints:
             bases.discard(body.parent)
             placement = Pose.identity()
@@ -512,8 +515,8 @@ def _generalised(
     frames = [
         replace(f, placement=_random_pose(rng, f.placement)) for f in description.frames
     ]
-    T_world = neutral_poses(bodies)
-    loops = [_random_loop(rng, loop, T_world) for loop in description.loops]
+    poses = neutral_poses(bodies)
+    loops = [_random_loop(rng, loop, poses) for loop in description.loops]
     return replace(
         description, bodies=tuple(bodies), frames=tuple(frames), loops=tuple(loops)
     )
@@ -539,6 +542,14 @@ def _random_joint(
     )
 
 
+def _with_random_anchor(
+    rng: np.random.Generator, joint: JointDescription
+) -> JointDescription:
+    if joint.type == "floating":
+        return joint  # its coordinates are those of the body's own frame
+    return replace(joint, position=0.1 * rng.normal(size=3))
+
+
 def _random_rotation(rng: np.random.Generator) -> Array:
     return Pose.from_quaternion(rng.normal(size=4)).R
 
@@ -551,23 +562,24 @@ def _random_inertial(rng: np.random.Generator, inertial: Inertial) -> Inertial:
     """
     mass = inertial.mass * rng.uniform(0.5, 1.5)
     size = math.sqrt(np.trace(inertial.inertia) / 6 / inertial.mass)
-    A = size * rng.normal(size=(3, 3))
-    covariance = mass / 3 * (A @ np.transpose(A)) + 0.1 * mass * size**2 * np.eye(3)
-    inertia = np.trace(covariance) * np.eye(3) - covariance
+    spread = size * rng.normal(size=(3, 3))
+    covariance = spread @ np.transpose(spread) / 3 + 0.1 * size**2 * np.eye(3)
+    inertia = mass * (np.trace(covariance) * np.eye(3) - covariance)
     return Inertial(mass, size * rng.normal(size=3), inertia)
 
 
 def _random_loop(
-    rng: np.random.Generator, loop: LoopDescription, T_world: dict[str | None, Pose]
+    rng: np.random.Generator, loop: LoopDescription, poses: dict[str | None, Pose]
 ) -> LoopDescription:
     """Return the loop at other places of its bodies, closed with all joints at zero."""
-    T_a, T_b = T_world[loop.body_a], T_world[loop.body_b]
     cut_a = _random_pose(rng, loop.placement_a)
+    cut_in_world = poses[loop.body_a] @ cut_a
     if loop.type != "distance":
-        cut_b = T_b.inverse() @ T_a @ cut_a
+        cut_b = poses[loop.body_b].inverse() @ cut_in_world
         return replace(loop, placement_a=cut_a, placement_b=cut_b)
     cut_b = _random_pose(rng, loop.placement_b)
-    length = float(np.linalg.norm(T_a.apply(cut_a.p) - T_b.apply(cut_b.p)))
+    rod = poses[loop.body_b].apply(cut_b.p) - cut_in_world.p
+    length = float(np.linalg.norm(rod))
     return replace(loop, placement_a=cut_a, placement_b=cut_b, length=length)
 
 
@@ -579,17 +591,15 @@ def _standing_on(name: str, description: Description) -> Description:
     axis and position are those of J seen from the parent, the axis reversed.
     """
     bodies = {b.name: b for b in description.bodies}
-    fixed = replace(bodies.pop(name), parent=None, placement=Pose.identity(), joints=())
-    turned = [fixed]
-    child = next(b for b in description.bodies if b.name == name)
+    child = bodies.pop(name)
+    turned = [replace(child, parent=None, placement=Pose.identity(), joints=())]
     while child.parent is not None:
-        T = child.placement
+        there = child.placement
         joints = tuple(
-            replace(j, axis=0.0 - T.R @ j.axis, position=T.apply(j.position))
+            replace(j, axis=0.0 - there.R @ j.axis, position=there.apply(j.position))
             for j in reversed(child.joints)
         )
-        parent = bodies.pop(child.parent)
-        new = replace(parent, parent=child.name, placement=T.inverse(), joints=joints)
-        turned.append(new)
+        back, parent = there.inverse(), bodies.pop(child.parent)
+        turned.append(replace(parent, parent=child.name, placement=back, joints=joints))
         child = parent
     return replace(description, bodies=(*turned, *bodies.values()))

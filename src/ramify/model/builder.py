@@ -559,7 +559,7 @@ def _limits(owner: str, type_: str, given: Mapping[str, Any]) -> Limits | None:
     return Limits(tuple(a for a, _ in pairs), tuple(b for _, b in pairs), **most)
 
 
-def _mimic(what: str, value: object) -> Mimic:
+def _mimic(what: str, value: Any) -> Mimic:
     match value:
         case str(of):
             return Mimic(of)

@@ -67,8 +67,8 @@ def collect_constants(e: Expr, args: Args, _: Uses) -> Expr | None:
     """
     if e.op == "mul":
         c, x = args if args[0].op == "const" else (args[1], args[0])
-        if c.op == "const" and x.op == "mul" and x.args[0].op == "const":
-            return _times(c.value * x.args[0].value, x.args[1])
+        if c.op == "const":
+            return _times(c.value, x)
     elif e.op in ("add", "sub"):
         return _sum_of_constants(e, args)
     elif e.op == "div" and args[1].op == "const":
@@ -77,8 +77,10 @@ def collect_constants(e: Expr, args: Args, _: Uses) -> Expr | None:
 
 
 def _times(c: float, x: Expr) -> Expr | None:
-    """Return c·x, or None for a c that has overflowed or lost digits."""
-    return mul(const(c), x) if TINY < abs(c) < 1 / TINY else None
+    """Return c·x as (cd)·y for an x = d·y; None where a product leaves the range."""
+    d, y = _scaled(x)
+    c *= d
+    return mul(const(c), y) if TINY < abs(c) < 1 / TINY else None
 
 
 def _sum_of_constants(e: Expr, args: Args) -> Expr | None:

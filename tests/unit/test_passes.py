@@ -1,0 +1,242 @@
+"""Passes: the same values at no higher cost, and each rule where it should fire."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.programs import Recipe, assert_same, random_recipe, recipes, values_for
+
+from ramify.simplify import passes
+from ramify.simplify.passes import LOWERING, SIMPLIFICATIONS, Pass, lower, simplify
+from ramify.symbolic.checker import check
+from ramify.symbolic.count import Ops, count
+from ramify.symbolic.expr import Expr
+from ramify.symbolic.functions import cos, minimum, sin
+from ramify.symbolic.interpreter import evaluate
+from ramify.symbolic.printer import text
+from ramify.symbolic.program import Program
+from ramify.symbolic.trace import trace
+
+
+def everything(program: Program) -> Program:
+    return lower(simplify(program))
+
+
+PASSES = (*SIMPLIFICATIONS, *LOWERING, simplify, everything)
+
+
+@pytest.mark.parametrize("simplification", PASSES, ids=lambda p: p.__name__)
+@settings(max_examples=80, deadline=None)
+@given(recipe=recipes(), seed=st.integers(0, 1000))
+def test_a_pass_keeps_values_and_never_raises_the_cost(
+    simplification: Pass, recipe: Recipe, seed: int
+) -> None:
+    program = recipe.program()
+    after = check(simplification(program))
+    assert (after.inputs, after.outputs) == (program.inputs, program.outputs)
+    assert count(after).cost <= count(program).cost
+    values = values_for(recipe.inputs, np.random.default_rng(seed), batch=3)
+    assert_same(evaluate(after, values), evaluate(program, values))
+
+
+@pytest.mark.parametrize("share_of_functions", [0.0, 0.1, 0.5])
+def test_long_programs_keep_their_values_through_all_passes(
+    share_of_functions: float, rng: np.random.Generator
+) -> None:
+    recipe = random_recipe(rng, 3000, functions=share_of_functions)
+    program = recipe.program()
+    values = values_for(recipe.inputs, rng, batch=3)
+    expected = evaluate(program, values)
+    for simplification in (*SIMPLIFICATIONS, *LOWERING):
+        cost = count(program).cost
+        program = check(simplification(program))
+        assert count(program).cost <= cost
+        assert_same(evaluate(program, values), expected)
+
+
+def test_the_whole_list_reaches_what_passes_alone_reach() -> None:
+    assert set(SIMPLIFICATIONS) | set(LOWERING) == {
+        passes.drop_dead_code,
+        passes.fold_trigonometry,
+        passes.collect_terms,
+        passes.place_signs,
+        passes.share_reciprocals,
+        passes.contract,
+    }
+
+
+# Each rule by an example. x, y, a and d are the inputs.
+
+
+def body(simplification: Pass, fn: Callable[..., Any]) -> str:
+    """Return the operations of a function after one pass, each on a line."""
+    program = trace(fn, {"x": (), "y": (), "a": (), "d": ()}, name="f")
+    lines = text(check(simplification(program))).splitlines()[1:]
+    return "; ".join(line.strip() for line in lines)
+
+
+TRIGONOMETRY: list[tuple[Callable[..., Any], str]] = [
+    (lambda x, y, a, d: sin(x) * sin(x) + cos(x) * cos(x), "result = 1"),
+    (lambda x, y, a, d: cos(x) ** 2 + sin(x) ** 2, "result = 1"),
+    (lambda x, y, a, d: sin(x + math.pi / 2), "t2 = cos(x); result = t2"),
+    (lambda x, y, a, d: sin(math.pi / 2 + x), "t2 = cos(x); result = t2"),
+    (lambda x, y, a, d: cos(x - math.pi / 2), "t2 = sin(x); result = t2"),
+    (lambda x, y, a, d: cos(math.pi / 2 - x), "t2 = sin(x); result = t2"),
+    (lambda x, y, a, d: sin(x + 2 * math.pi), "t2 = sin(x); result = t2"),
+    (lambda x, y, a, d: sin(x + math.pi), "t2 = sin(x); t3 = -t2; result = t3"),
+    (lambda x, y, a, d: cos(x + math.pi), "t2 = cos(x); t3 = -t2; result = t3"),
+    (lambda x, y, a, d: sin(math.pi - x), "t2 = sin(x); result = t2"),
+]
+COLLECT: list[tuple[Callable[..., Any], str]] = [
+    (lambda x, y, a, d: 2 * (3 * x), "t2 = 6 * x; result = t2"),
+    (lambda x, y, a, d: (3 * x) / 2, "t2 = 1.5 * x; result = t2"),
+    (lambda x, y, a, d: x / 4, "t2 = 0.25 * x; result = t2"),
+    (lambda x, y, a, d: (x + 1) + 2, "t2 = x + 3; result = t2"),
+    (lambda x, y, a, d: (x - 1) - 2, "t2 = x + -3; result = t2"),
+    (lambda x, y, a, d: 5 - (x + 1), "t2 = 4 - x; result = t2"),
+    (lambda x, y, a, d: 5 - (1 - x), "t2 = 4 + x; result = t2"),
+    (lambda x, y, a, d: (1 - x) - 5, "t2 = -4 - x; result = t2"),
+    (lambda x, y, a, d: (x + 1) - 1, "result = x"),
+    (lambda x, y, a, d: 2 * x + 3 * x, "t2 = 5 * x; result = t2"),
+    (lambda x, y, a, d: x - 3 * x, "t2 = -2 * x; result = t2"),
+    (lambda x, y, a, d: a * x + a * y, "t3 = x + y; t4 = a * t3; result = t4"),
+    (lambda x, y, a, d: x * a - a * y, "t3 = x - y; t4 = a * t3; result = t4"),
+    (lambda x, y, a, d: a * x - y * a, "t3 = x - y; t4 = a * t3; result = t4"),
+    (lambda x, y, a, d: x * a + y * a, "t3 = x + y; t4 = a * t3; result = t4"),
+]
+SIGNS: list[tuple[Callable[..., Any], str]] = [
+    (lambda x, y, a, d: -(x - y), "t2 = y - x; result = t2"),
+    (lambda x, y, a, d: -(2 * x), "t2 = -2 * x; result = t2"),
+    (lambda x, y, a, d: -(2 + x), "t2 = -2 - x; result = t2"),
+    (lambda x, y, a, d: -(x + 2), "t2 = -2 - x; result = t2"),
+    (lambda x, y, a, d: -(2 / x), "t2 = -2 / x; result = t2"),
+]
+RECIPROCALS: list[tuple[Callable[..., Any], str]] = [
+    (
+        lambda x, y, a, d: [x / d, y / d],
+        "t4 = 1 / d; t5 = x * t4; t6 = y * t4; result[0] = t5; result[1] = t6",
+    ),
+    (
+        lambda x, y, a, d: [1 / d, y / d],
+        "t3 = 1 / d; t4 = y * t3; result[0] = t3; result[1] = t4",
+    ),
+]
+CONTRACT: list[tuple[Callable[..., Any], str]] = [
+    (lambda x, y, a, d: a * x + y, "t3 = a * x + y; result = t3"),
+    (lambda x, y, a, d: y + a * x, "t3 = a * x + y; result = t3"),
+    (lambda x, y, a, d: a * x - y, "t3 = a * x - y; result = t3"),
+    (lambda x, y, a, d: y - a * x, "t3 = y - a * x; result = t3"),
+]
+
+
+def renumbered(operations: str) -> str:
+    """Return the text with t1, t2, ... in order: constants and inputs take numbers."""
+    names: dict[str, str] = {}
+    words = operations.replace("; ", " ; ").split()
+    for word in words:
+        if word[0] == "t" and word[1:].isdigit():
+            names.setdefault(word, f"t{len(names)}")
+    for name in sorted(names, key=len, reverse=True):
+        operations = operations.replace(name, f"<{names[name]}>")
+    return operations.replace("<", "").replace(">", "")
+
+
+@pytest.mark.parametrize(
+    ("simplification", "fn", "expected"),
+    [
+        (p, fn, expected)
+        for p, examples in (
+            (passes.fold_trigonometry, TRIGONOMETRY),
+            (passes.collect_terms, COLLECT),
+            (passes.place_signs, SIGNS),
+            (passes.share_reciprocals, RECIPROCALS),
+            (passes.contract, CONTRACT),
+        )
+        for fn, expected in examples
+    ],
+)
+def test_a_rule_fires(simplification: Pass, fn: Any, expected: str) -> None:
+    assert renumbered(body(simplification, fn)) == renumbered(expected)
+
+
+@pytest.mark.parametrize(
+    ("simplification", "fn"),
+    [
+        (passes.fold_trigonometry, lambda x, y, a, d: sin(x) ** 2 + cos(y) ** 2),
+        (passes.fold_trigonometry, lambda x, y, a, d: sin(x) ** 2 + sin(x) ** 2),
+        (passes.fold_trigonometry, lambda x, y, a, d: sin(x + 1.57)),
+        (passes.fold_trigonometry, lambda x, y, a, d: sin(x + 1e-15)),
+        (passes.collect_terms, lambda x, y, a, d: [a * x + a * y, a * x, a * y]),
+        (passes.collect_terms, lambda x, y, a, d: a * x + y * d),
+        (passes.collect_terms, lambda x, y, a, d: x + x),
+        (passes.place_signs, lambda x, y, a, d: [-(x - y), x - y]),
+        (passes.place_signs, lambda x, y, a, d: [-(2 * x), 2 * x]),
+        (passes.share_reciprocals, lambda x, y, a, d: [x / d, x / y]),
+        (passes.contract, lambda x, y, a, d: [a * x + y, a * x]),
+    ],
+)
+def test_a_rule_keeps_away(simplification: Pass, fn: Any) -> None:
+    assert body(simplification, fn) == body(lambda program: program, fn)
+
+
+@pytest.mark.parametrize(
+    ("fn", "x"),
+    [
+        (lambda x: x / 1e-310, 1e-300),
+        (lambda x: [x / 1e-310, (x * x) / 1e-310], 1e-200),
+        (lambda x: 1e200 * (1e200 * x), 1e-300),
+        (lambda x: 1e-200 * (1e-200 * x), 1e300),
+        (lambda x: 1e308 * x + 1.5e308 * x, 1e-10),
+        (lambda x: (x + 1.5e308) + 1.5e308, -1.7e308),
+        (lambda x: x / 1.7e308, 1e308),
+    ],
+)
+def test_constants_meet_only_within_the_range_of_numbers(fn: Any, x: float) -> None:
+    program = trace(fn, {"x": ()})
+    after = check(everything(program))
+    expected = evaluate(program, {"x": x})["result"]
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(evaluate(after, {"x": x})["result"], expected, 1e-15)
+
+
+def test_a_freed_sign_that_would_cost_more_is_not_taken() -> None:
+    def f(x: Expr, y: Any) -> Any:
+        half = -0.5 * (2 * x)
+        return [minimum(half * y[0], 1), minimum(half * y[1], 1), half * y[2], 2 * x]
+
+    program = trace(f, {"x": (), "y": 3})
+    assert count(passes.collect_terms(program)).cost <= count(program).cost
+
+
+def test_dead_code_goes() -> None:
+    program = trace(lambda x: [sin(x), cos(x)], {"x": ()})
+    half = Program(
+        "half", program.inputs, program.outputs, (program.results[0],) * 2, program.order
+    )
+    assert [e.op for e in passes.drop_dead_code(half).order] == ["input", "sin"]
+
+
+def test_regions_survive_the_passes(rng: np.random.Generator) -> None:
+    program = random_recipe(rng, 2000).program()
+    after = everything(program)
+    assert after.regions == program.regions
+    regions = [e.region for e in after.order if e.args]
+    assert regions == sorted(regions)
+    assert len(set(regions)) > 3
+
+
+def test_a_rotation_about_a_turned_axis_costs_what_a_plain_one_does() -> None:
+    def rotate(angle: Any, p: Any) -> list[Any]:
+        s, c = sin(angle), cos(angle)
+        return [c * p[0] - s * p[1], s * p[0] + c * p[1]]
+
+    plain = trace(rotate, {"q": (), "p": 2})
+    turned = trace(lambda q, p: rotate(q + math.pi / 2, p), {"q": (), "p": 2})
+    assert count(simplify(plain)) == Ops(mul=4, add=2, sincos=1)
+    assert count(simplify(turned)).total <= count(plain).total + 1
