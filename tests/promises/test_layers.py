@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "spatial": {"symbolic"},
     "model": {"symbolic", "spatial"},
     "algorithms": {"symbolic", "spatial", "model"},
+    "quantities": {"symbolic", "spatial", "model", "algorithms"},
     "simplify": {"symbolic"},
     "backend": {"symbolic"},
 }

@@ -89,13 +89,21 @@ def affine_kernel(
 
 @dataclass(frozen=True)
 class Affine:
-    """A kernel y = A x + c over flattened inputs and outputs, and what NumPy makes of it."""
+    """A kernel y = A x + c over flattened inputs and outputs, and NumPy's answer."""
 
     signature: Signature
     A: np.ndarray
     c: np.ndarray
     call: Callable[..., Any]
+    kernel_for: Callable[[Any], NativeKernel]
     compiled: list[str]  # the kinds of kernel made so far
+
+    def random(self, rng: np.random.Generator, batch: int | None) -> list[np.ndarray]:
+        """Return random inputs."""
+        shapes = [
+            self.signature.shape(core, batch) for _, core in self.signature.inputs
+        ]
+        return [rng.normal(size=shape).astype(self.signature.dtype) for shape in shapes]
 
     def reference(self, *inputs: npt.ArrayLike) -> tuple[np.ndarray, ...]:
         """Return the outputs by NumPy, in float64."""
@@ -109,7 +117,9 @@ class Affine:
             flat.append(array.reshape((*lead, math.prod(core))))
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in flat))
         flat.append(np.zeros((*batch, 0)))
-        x = np.concatenate([np.broadcast_to(v, (*batch, v.shape[-1])) for v in flat], -1)
+        x = np.concatenate(
+            [np.broadcast_to(v, (*batch, v.shape[-1])) for v in flat], -1
+        )
         y = x @ self.A.T + self.c
         results: list[np.ndarray] = []
         for _, core in self.signature.outputs:
@@ -155,4 +165,4 @@ def affine(
         return affine_kernel(A, c, signature.dtype, width, extra_slots)
 
     call = make_callable(signature, kernel_for, NO_LIBM)
-    return Affine(signature, A, c, call, compiled)
+    return Affine(signature, A, c, call, kernel_for, compiled)

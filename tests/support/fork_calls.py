@@ -12,7 +12,9 @@ from support.affine import affine
 
 
 def main() -> None:
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is the point
+    warnings.simplefilter(
+        "ignore", DeprecationWarning
+    )  # fork with threads is the point
     warm = affine({"x": (5,)}, {"y": (3,)}, threads=2)
     cold = affine({"x": (5,)}, {"y": (3,)}, threads=2)
     one, many = np.ones(5), np.ones((100_000, 5))

@@ -60,7 +60,7 @@ NUMBERS = SimpleNamespace(
     maximum=np.maximum,
     where=np.where,
     constant=np.float64,
-    region=lambda name: None,
+    region=lambda _: None,
 )
 
 

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.programs import random_program
 
 from ramify.symbolic import expr, functions
 from ramify.symbolic.count import DIVISION_COST, FUNCTION_COST, Ops, count
 from ramify.symbolic.expr import Expr
 from ramify.symbolic.trace import trace
+from support.programs import random_program
 
 
 @pytest.mark.parametrize(
     ("fn", "ops"),
     [
-        (lambda x, y: x, Ops()),
+        (lambda x, _y: x, Ops()),
         (lambda x, y: x * y + x - 2 * y, Ops(mul=2, add=2)),
         (lambda x, y: -(x * y), Ops(mul=1, neg=1)),
         (lambda x, y: x / y, Ops(div=1)),
-        (lambda x, y: functions.sqrt(x), Ops(sqrt=1)),
-        (lambda x, y: x**3, Ops(mul=2)),
-        (lambda x, y: functions.sin(x) + functions.cos(x), Ops(sincos=1, add=1)),
+        (lambda x, _y: functions.sqrt(x), Ops(sqrt=1)),
+        (lambda x, _y: x**3, Ops(mul=2)),
+        (lambda x, _y: functions.sin(x) + functions.cos(x), Ops(sincos=1, add=1)),
         (lambda x, y: functions.sin(x) + functions.cos(y), Ops(sincos=2, add=1)),
-        (lambda x, y: functions.tan(x), Ops(function=1)),
-        (lambda x, y: functions.asin(x), Ops(function=1)),
-        (lambda x, y: functions.acos(x), Ops(function=1)),
-        (lambda x, y: functions.atan2(x, y), Ops(function=1)),
-        (lambda x, y: functions.exp(x), Ops(function=1)),
-        (lambda x, y: functions.log(x), Ops(function=1)),
-        (lambda x, y: x**1.5, Ops(function=1)),
-        (lambda x, y: abs(x), Ops(select=1)),
-        (lambda x, y: functions.minimum(x, y), Ops(select=1)),
-        (lambda x, y: functions.maximum(x, y), Ops(select=1)),
+        (lambda x, _y: functions.tan(x), Ops(function=1)),
+        (lambda x, _y: functions.asin(x), Ops(function=1)),
+        (lambda x, _y: functions.acos(x), Ops(function=1)),
+        (functions.atan2, Ops(function=1)),
+        (lambda x, _y: functions.exp(x), Ops(function=1)),
+        (lambda x, _y: functions.log(x), Ops(function=1)),
+        (lambda x, _y: x**1.5, Ops(function=1)),
+        (lambda x, _y: abs(x), Ops(select=1)),
+        (functions.minimum, Ops(select=1)),
+        (functions.maximum, Ops(select=1)),
         (
             lambda x, y: functions.where((x < y) & ~(x <= y) | (x == y), x, y),
             Ops(compare=6, select=1),

@@ -9,6 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from ramify.symbolic import expr, functions
+from ramify.symbolic.expr import Expr
+from ramify.symbolic.interpreter import MEANING, evaluate
+from ramify.symbolic.trace import trace
 from support.programs import (
     Recipe,
     assert_same,
@@ -16,11 +21,6 @@ from support.programs import (
     recipes,
     values_for,
 )
-
-from ramify.symbolic import expr, functions
-from ramify.symbolic.expr import Expr
-from ramify.symbolic.interpreter import MEANING, evaluate
-from ramify.symbolic.trace import trace
 
 
 @settings(max_examples=150, deadline=None)

@@ -9,7 +9,6 @@ import sys
 
 import numpy as np
 from hypothesis import given, settings
-from support.programs import random_program, recipes, values_for
 
 from ramify.symbolic import functions
 from ramify.symbolic.checker import check
@@ -17,6 +16,7 @@ from ramify.symbolic.expr import Expr, const, symbol
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program, Variable, from_flat, live, reachable
 from ramify.symbolic.trace import trace
+from support.programs import random_program, recipes, values_for
 
 DEEP = 200_000
 

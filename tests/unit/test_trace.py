@@ -39,10 +39,10 @@ def test_inputs_are_scalars_vectors_and_matrices() -> None:
         (lambda x: (x[0], x[1], x[0]), {"result": (3,)}),
         (lambda x: [[x[0], 0], [1, x[1]]], {"result": (2, 2)}),
         (lambda x: np.outer(x, x), {"result": (2, 2)}),
-        (lambda x: 3.0, {"result": ()}),
-        (lambda x: np.ones((2, 3)), {"result": (2, 3)}),
+        (lambda _: 3.0, {"result": ()}),
+        (lambda _: np.ones((2, 3)), {"result": (2, 3)}),
         (lambda x: {"a": x[0], "b": [x]}, {"a": (), "b": (1, 2)}),
-        (lambda x: [], {"result": (0,)}),
+        (lambda _: [], {"result": (0,)}),
     ],
 )
 def test_outputs_have_the_shapes_that_were_returned(
@@ -109,7 +109,7 @@ def test_traces_within_traces_leave_each_other_alone() -> None:
 
 
 def test_a_failed_trace_leaves_nothing_behind() -> None:
-    def fails(x: Expr) -> Expr:
+    def fails(_: Expr) -> Expr:
         region("lost")
         raise ZeroDivisionError
 
@@ -125,10 +125,10 @@ OUTSIDE = symbol("outside") * 2.0
 @pytest.mark.parametrize(
     ("fn", "inputs", "message"),
     [
-        (lambda x: None, {"x": 1}, "output 'result' is None; did the function return"),
+        (lambda _: None, {"x": 1}, "output 'result' is None; did the function return"),
         (lambda x: {"a": x, "b": None}, {"x": 1}, "output 'b' is None"),
-        (lambda x: {}, {"x": 1}, "returned no outputs"),
-        (lambda x: "x", {"x": 1}, "'x' is a str; expected a real number or a symbol"),
+        (lambda _: {}, {"x": 1}, "returned no outputs"),
+        (lambda _: "x", {"x": 1}, "'x' is a str; expected a real number or a symbol"),
         (lambda x: [x[0], None], {"x": 1}, "None is a NoneType; expected a real num"),
         (lambda x: [[1, 2], [x[0]]], {"x": 1}, "is a list; expected a real number"),
         (lambda x: x + OUTSIDE, {"x": 1}, r"uses Expr\(outside\[0\]\), a symbol of an"),

@@ -240,7 +240,8 @@ def result_type(names: tuple[str, ...]) -> type[tuple[Array, ...]]:
 
 def make_result(names: tuple[str, ...], values: Sequence[Array]) -> tuple[Array, ...]:
     """Return several outputs as a named tuple."""
-    return result_type(names)(*values)
+    kind: Any = result_type(names)
+    return kind._make(values)
 
 
 def allocator(signature: Signature) -> Callable[[int], Array | tuple[Array, ...]]:
@@ -248,18 +249,19 @@ def allocator(signature: Signature) -> Callable[[int], Array | tuple[Array, ...]
 
     They are one array, or a tuple with the outputs' names.
     """
-    dtype, kind = np.dtype(signature.dtype), result_type(signature.output_names)
+    dtype, empty = np.dtype(signature.dtype), np.empty
     cores = [core for _, core in signature.outputs]
     first = signature.layout == "batch_first"
 
-    def shapes(batch: int) -> list[Shape]:
+    def one(batch: int, core: Shape = cores[0] if cores else ()) -> Array:
         if batch < 0:
-            return cores
-        return [(batch, *c) for c in cores] if first else [(*c, batch) for c in cores]
+            return empty(core, dtype)
+        return empty((batch, *core) if first else (*core, batch), dtype)
 
     if len(cores) == 1:
-        return lambda batch: np.empty(shapes(batch)[0], dtype)
-    return lambda batch: tuple.__new__(kind, [np.empty(s, dtype) for s in shapes(batch)])
+        return one
+    kind: Any = result_type(signature.output_names)
+    return lambda batch: kind(*[one(batch, core) for core in cores])
 
 
 def read_out(signature: Signature, out: object, batch: int | None) -> list[Array]:

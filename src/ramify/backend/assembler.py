@@ -33,7 +33,7 @@ I32 = ir.IntType(32)
 
 def const(value: int) -> Value:
     """Return a word."""
-    return ir.Constant(I64, value)
+    return ir.Constant(I64, int(value))
 
 
 class Module:

@@ -171,6 +171,6 @@ class Emitter:
 
 def _single(value: float) -> float:
     try:
-        return struct.unpack("f", struct.pack("f", value))[0]
+        return struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         raise CompileError(f"the constant {value} is too large for float32") from None

@@ -145,7 +145,9 @@ def forward(function: Callable[..., Any]) -> Anchor:
 
     def slow(values: tuple[object, ...], names: tuple[str, ...] | None) -> object:
         count = len(values) - len(names or ())
-        return function(*values[:count], **dict(zip(names or (), values[count:], strict=True)))
+        return function(
+            *values[:count], **dict(zip(names or (), values[count:], strict=True))
+        )
 
     block = words([0] * len(Call))
     block[Call.N_INPUTS], block[Call.NONE], block[Call.SLOW] = -1, id(None), id(slow)

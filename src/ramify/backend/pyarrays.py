@@ -1,8 +1,8 @@
 """Reading NumPy arrays in emitted code: which are taken, and where their elements are.
 
-Taken is a numpy.ndarray of the kernel's dtype, aligned, its core of the right shape and
-evenly strided, with or without a batch axis. The arrays' own struct is read (see words):
-a few loads, where PyObject_GetBuffer would allocate, and format a string, on each call.
+Taken is a numpy.ndarray of the kernel's dtype, aligned, its core of the right shape
+and evenly strided, with or without a batch axis. The arrays' own struct is read (see
+words): a few loads, where PyObject_GetBuffer would allocate, and format a string.
 """
 
 from __future__ import annotations
@@ -238,5 +238,3 @@ def extent(
             code.add(high, code.max(reach, 0)),
         )
     return low, code.add(high, code.load(call, Call.ITEMSIZE))
-
-

@@ -67,7 +67,11 @@ def emit_call(module: Module) -> None:
 
     n_inputs, named = code.load(call, Call.N_INPUTS), code.compare(names, "!=", 0)
     miscounted = code.compare(nargs, "!=", n_inputs)
-    slow_if(code.b.or_(code.compare(n_inputs, "<", 0), code.b.and_(miscounted, code.b.not_(named))))
+    slow_if(
+        code.b.or_(
+            code.compare(n_inputs, "<", 0), code.b.and_(miscounted, code.b.not_(named))
+        )
+    )
     given = code.choose(
         named, lambda: code.call("bind", call, args, nargs, names, bound), const(0)
     )
@@ -143,7 +147,9 @@ def emit_bind(module: Module) -> None:
     code.leave(code.b.select(complete, turn.result, const(REJECTED)))
 
 
-def take_named(code: Code, name: Value, value: Value, known: Value, used: Value) -> None:
+def take_named(
+    code: Code, name: Value, value: Value, known: Value, used: Value
+) -> None:
     """Write a value to the input of that name, if it is still to be had."""
     call, *_, bound = code.arguments
     with code.loop(code.load(call, Call.N_INPUTS)) as i:

@@ -77,7 +77,9 @@ def _make_base() -> type:
         Member(b"_call", T_ULONGLONG, INSTANCE_CALL, 0, None),
     )
     through = ctypes.cast(ctypes.pythonapi.PyVectorcall_Call, ctypes.c_void_p).value
-    slots = (Slot * 3)(Slot(TP_CALL, through), Slot(TP_MEMBERS, ctypes.addressof(members)))
+    slots = (Slot * 3)(
+        Slot(TP_CALL, through), Slot(TP_MEMBERS, ctypes.addressof(members))
+    )
     flags = DEFAULT | BASETYPE | HAVE_VECTORCALL
     name = b"ramify.backend.vectorcall.Vectorcall"
     spec = Spec(name, INSTANCE_BYTES, 0, flags, ctypes.addressof(slots))
@@ -96,9 +98,11 @@ T = TypeVar("T", bound=type)
 
 def vectorcalled(cls: T) -> T:
     """Let a subclass of Vectorcall use it: a decorator, needed before Python 3.12."""
-    flags = ctypes.c_ulong.from_address(id(cls) + FLAGS_OFFSET)
-    if sys.version_info < (3, 12) and cls.__flags__ == flags.value and Vectorcall is not Plain:
-        flags.value |= HAVE_VECTORCALL
+    if sys.version_info < (3, 12) and not issubclass(cls, Plain):
+        flags = ctypes.c_ulong.from_address(id(cls) + FLAGS_OFFSET)
+        expected: Any = cls.__flags__
+        if flags.value == expected:
+            flags.value |= HAVE_VECTORCALL
     return cls
 
 
@@ -106,7 +110,7 @@ def attach(instance: Vectorcall, function: Callable[..., Any]) -> None:
     """Make an instance of a subclass callable, by what make_callable returned."""
     target: Any = instance
     target._attached = function  # keeps alive what _call leads to
-    if isinstance(instance, Plain):
+    if Vectorcall is Plain:
         return
     from ramify.backend.pycall import entries  # noqa: PLC0415 (llvmlite only where used)
 

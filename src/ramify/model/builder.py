@@ -444,7 +444,9 @@ class RobotBuilder:
 
     def _known(self, body: Body | str) -> str | None:
         """Return the name of a body that was added; None for the world."""
-        name = body.name if isinstance(body, Body) else _instance("parent", body, str)
+        name = body.name if isinstance(body, Body) else cast(object, body)
+        if not isinstance(name, str):
+            raise ModelError(f"{_shown(name)} is no body; expected one, or its name")
         if name == WORLD:
             return None
         if name not in self._bodies:
@@ -597,7 +599,7 @@ def _name(what: str, name: object) -> str:
 
 def _instance(what: str, value: Any, type_: type[T]) -> T:
     if not isinstance(value, type_):
-        raise ModelError(f"{what} is {_shown(value)}; expected a {type_.__name__}")
+        raise ModelError(f"{what} is {_shown(value)}; expected type {type_.__name__}")
     return value
 
 

@@ -130,7 +130,7 @@ def factor_common(e: Expr, args: Args, uses: Uses) -> Expr | None:
         return mul(a, combine(x, b))
     if x is b:
         return mul(x, combine(a, y))
-    if x is y:
+    if x is y and (a.op != "const" or b.op != "const"):
         return mul(x, combine(a, b))
     return None
 

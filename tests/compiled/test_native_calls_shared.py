@@ -1,0 +1,157 @@
+"""Native calls share nothing by accident: threads, forks, references, memory."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ramify.errors import ShapeError
+from support.affine import affine
+from support.processes import run_script
+
+LAYOUTS = ["batch_first", "batch_last"]
+
+
+@pytest.mark.usefixtures("call_path")
+def test_one_kernel_is_compiled_for_eight_threads(rng: np.random.Generator) -> None:
+    f = affine({"x": (5,)}, {"y": (3,)})
+    singles, batches = rng.normal(size=(8, 5)), rng.normal(size=(8, 50, 5))
+    start, failures = threading.Barrier(8), []
+
+    def work(k: int) -> None:
+        start.wait()
+        try:
+            for _ in range(200):
+                f.check(batches[k])
+                f.check(singles[k])
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert failures == []
+    assert sorted(f.compiled) == ["batch", "single"]
+
+
+@pytest.mark.usefixtures("call_path")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_threads_give_the_same_result(rng: np.random.Generator, layout: str) -> None:
+    one = affine({"x": (5,), "w": (2,)}, {"y": (3,)}, layout=layout)
+    many = affine({"x": (5,), "w": (2,)}, {"y": (3,)}, layout=layout, threads=3)
+    for batch in (1, 99, 30_001, 100_003):
+        x, _ = one.random(rng, batch)
+        w = rng.normal(size=2)
+        np.testing.assert_array_equal(one.check(x, w), many.check(x, w))
+
+
+def test_a_call_leaves_no_reference_and_no_memory(rng: np.random.Generator) -> None:
+    f = affine({"x": (5,), "w": (2,)}, {"y": (3,)})
+    g = affine({"x": (5,), "w": (2,)}, {"y": (3,), "z": ()})
+    x, w, out, z = rng.normal(size=5), rng.normal(size=2), np.empty(3), np.empty(())
+    X, batch_out, pair, bad = (
+        rng.normal(size=(6, 5)),
+        np.empty((6, 3)),
+        (out, z),
+        np.ones(4),
+    )
+    calls: list[Callable[[], Any]] = [
+        lambda: f.call(x, w),
+        lambda: f.call(x, w, out=out),
+        lambda: f.call(x, w, out=None),
+        lambda: f.call(X, w),
+        lambda: f.call(X, w, out=batch_out),
+        lambda: f.call(x, w=w),
+        lambda: f.call([1, 2, 3, 4, 5], w),
+        lambda: f.call(X, w, out=X[:, :3]),
+        lambda: g.call(x, w),
+        lambda: g.call(x, w, out=pair),
+        lambda: g.call(X, w),
+        lambda: raises(f.call, bad, w),
+        lambda: raises(f.call, x),
+        lambda: raises(f.call, x, w, out=bad),
+        lambda: raises(g.call, x, w, out=(out, bad)),
+        lambda: raises(f.call, None, "w"),
+    ]
+    kept = [
+        f.call,
+        g.call,
+        x,
+        w,
+        out,
+        X,
+        batch_out,
+        pair,
+        bad,
+        np.dtype("f8"),
+        "out",
+        (),
+    ]
+    for call in calls:
+        for _ in range(50):
+            call()
+        gc.collect()
+        before = [sys.getrefcount(o) for o in kept]
+        tracemalloc.start()
+        call()
+        low = tracemalloc.get_traced_memory()[0]
+        for _ in range(10_000 if call in calls[:5] else 1_000):
+            call()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - low
+        tracemalloc.stop()
+        assert [sys.getrefcount(o) for o in kept] == before
+        assert grown < 4_000
+
+
+def raises(call: Callable[..., Any], *args: Any, **named: Any) -> None:
+    with pytest.raises((ShapeError, TypeError)):
+        call(*args, **named)
+
+
+def test_the_callable_keeps_alive_what_it_needs(rng: np.random.Generator) -> None:
+    f = affine({"x": (5,)}, {"y": (3,)})
+    x, X = rng.normal(size=5), rng.normal(size=(6, 5))
+    call, expected = f.call, (f.check(x), f.check(X))
+    del f
+    gc.collect()
+    junk = [np.ones(n) for n in range(1000)]
+    for _ in range(100):
+        np.testing.assert_array_equal(call(x), expected[0])
+        np.testing.assert_array_equal(call(X), expected[1])
+    del junk
+    bound = type("F", (), {"__call__": call})()
+    np.testing.assert_array_equal(bound(x), expected[0])
+
+
+def test_a_dropped_callable_is_freed_without_the_collector() -> None:
+    f = affine({"x": (5,)}, {"y": (3,)})
+    f.check(np.ones(5))
+    owner = type(f.call.__self__.keepalive[0])  # type: ignore[attr-defined]
+    del f
+    gc.collect()
+    gc.disable()
+    try:
+        count = sum(isinstance(o, owner) for o in gc.get_objects())
+        g = affine({"x": (5,)}, {"y": (3,)})
+        g.check(np.ones(5))
+        del g
+        assert sum(isinstance(o, owner) for o in gc.get_objects()) == count
+    finally:
+        gc.enable()
+
+
+@pytest.mark.usefixtures("call_path")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_can_call() -> None:
+    assert "parent and child agree" in run_script("fork_calls.py")
