@@ -36,7 +36,7 @@ class Function(Vectorcall):
 
 def trivial(inputs: int, outputs: int = 1) -> Callable[..., object]:
     """Return a callable whose kernel returns at once: what is left is the call."""
-    loaded = Loaded(compile_objects([lambda: NOTHING], host()), ["cut"], host())
+    loaded = Loaded([(compile_objects([lambda: NOTHING], host())[0], ["cut"])], host())
     signature = Signature(
         "f",
         tuple((f"x{k}", (N,)) for k in range(inputs)),

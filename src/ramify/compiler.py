@@ -79,7 +79,8 @@ def build(
 
 
 def _load(slots: int, objects: list[bytes], machine: Machine) -> NativeKernel:
-    loaded = Loaded(objects, [symbol(k) for k in range(len(objects))], machine.target)
+    cuts = [(code, (symbol(k),)) for k, code in enumerate(objects)]
+    loaded = Loaded(cuts, machine.target)
     return NativeKernel(machine.lanes, loaded.addresses, slots, loaded)
 
 

@@ -80,7 +80,7 @@ def affine_kernel(
         ),
     ]
     objects = compile_objects([lambda s=s: s for s in sources], host())
-    loaded = Loaded(objects, ["cut0", "cut1"], host())
+    loaded = Loaded([(objects[0], ["cut0"]), (objects[1], ["cut1"])], host())
     _kept.append(loaded)
     return NativeKernel(
         lanes, tuple(loaded.addresses), n_in + n_out + extra_slots, loaded

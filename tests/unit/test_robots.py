@@ -92,6 +92,13 @@ def test_tree1_expands_to_the_papers_parents(geometry: str) -> None:
     assert from_one == [0, 1, 2, 3, 2, 4, 4, 5, 8, 9, 5]
 
 
+def test_the_last_body_of_an_expanded_joint_has_the_name_and_the_mass() -> None:
+    tree = assemble(robots.featherstone_tree1("plain", expanded=True)).tree
+    (between, last) = tree.bodies[:2]
+    assert (between.name, between.inertia.m) == ("body1:joint1", 0.0)
+    assert (last.name, last.inertia.m) == ("body1", 1.0)
+
+
 @every_geometry
 def test_humanoid30_measures_what_the_paper_prints(geometry: str) -> None:
     model = assemble(robots.humanoid30(geometry))

@@ -6,6 +6,7 @@ dtypes and layouts, overlapping arrays; and every mistake, with its message.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +16,10 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from ramify.backend.words import HAS_KNOWN_OBJECTS, ArrayField
 from ramify.errors import ShapeError
 
+DATA_OFFSET = int(ArrayField.DATA)
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 Ports = tuple[tuple[str, Shape], ...]
@@ -270,26 +273,33 @@ def read_out(signature: Signature, out: object, batch: int | None) -> list[Array
     for (name, core), value in zip(
         signature.outputs, _out_values(signature, out), strict=True
     ):
-        label = "out" if len(signature.outputs) == 1 else f"out {name!r}"
         shape = signature.shape(core, batch)
-        kernel = f"kernel {signature.name!r}"
-        needs = f"{kernel} needs a {signature.dtype} array of shape {shape}"
-        if not isinstance(value, np.ndarray):
-            raise ShapeError(f"{label} is {type(value).__name__}; {needs}.")
-        array = np.asarray(cast(Array, value))
-        if array.shape != shape:
-            raise ShapeError(f"{label} has shape {array.shape}; {needs}.")
-        if array.dtype != np.dtype(signature.dtype):
-            raise ShapeError(f"{label} is an array of {array.dtype}; {needs}.")
-        if not array.flags.writeable:
-            raise ShapeError(f"{label} is read-only; {needs} that can be written.")
-        arrays.append(array)
+        fault = _fault(value, shape, signature.dtype)
+        if fault is not None:
+            label = "out" if len(signature.outputs) == 1 else f"out {name!r}"
+            raise ShapeError(
+                f"{label} {fault}; kernel {signature.name!r} needs a writable "
+                f"{signature.dtype} array of shape {shape}."
+            )
+        arrays.append(np.asarray(cast(Array, value)))
     for i, array in enumerate(arrays):
         for k in range(i):
             if overlaps(array, arrays[k]):
                 first, second = signature.output_names[k], signature.output_names[i]
                 raise ShapeError(f"out {first!r} and out {second!r} share memory.")
     return arrays
+
+
+def _fault(value: object, shape: Shape, dtype: str) -> str | None:
+    """Return why a value cannot be written to, for messages, or None."""
+    if not isinstance(value, np.ndarray):
+        return f"is {type(value).__name__}"
+    array = cast(Array, value)
+    if array.shape != shape:
+        return f"has shape {array.shape}"
+    if array.dtype != dtype:
+        return f"is an array of {array.dtype}"
+    return None if array.flags.writeable else "is read-only"
 
 
 def _out_values(signature: Signature, out: object) -> list[object]:
@@ -320,7 +330,9 @@ def _out_values(signature: Signature, out: object) -> list[object]:
 
 
 def address(array: Array) -> int:
-    """Return where an array's first element is; array.ctypes.data takes longer."""
+    """Return where an array's first element is."""
+    if HAS_KNOWN_OBJECTS:  # four times as fast
+        return ctypes.c_int64.from_address(id(array) + DATA_OFFSET).value
     return array.__array_interface__["data"][0]
 
 

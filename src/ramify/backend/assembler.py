@@ -7,13 +7,13 @@ Nothing here needs LLVM's middle end: what is written is what runs.
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import importlib
 import inspect
+import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -50,9 +50,9 @@ class Module:
         function.attributes.add("nounwind")
         return Code(self, function)
 
-    def callee(self, name: str, arguments: int) -> Value:
-        """Return a function of this module or, if there is none, of the process."""
-        return self._functions.get(name) or self._declare(name, arguments)
+    def callee(self, name: str) -> Value:
+        """Return a function that was begun before."""
+        return self._functions[name]
 
     def intrinsic(self, name: str, kind: Value) -> Value:
         """Return an intrinsic of LLVM that takes and gives one value of a type."""
@@ -143,7 +143,7 @@ class Code:
     def call(self, name: str, *arguments: Value | int) -> Value:
         """Call a function by its name."""
         values = [const(a) if isinstance(a, int) else a for a in arguments]
-        return self.b.call(self.module.callee(name, len(values)), values)
+        return self.b.call(self.module.callee(name), values)
 
     def call_address(self, address: Value, *arguments: Value) -> Value:
         """Call the function at an address."""
@@ -223,10 +223,19 @@ _loaded: list[Loaded] = []  # code that is called until the process ends
 _lock = threading.Lock()
 
 
+def _renew_lock() -> None:
+    """Begin anew in a forked child: a thread that it lacks may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 def load(
     emit: Callable[[], Module],
     functions: Sequence[str],
-    symbols: Mapping[str, int],
     sources: Sequence[str],
     options: str = "",
 ) -> tuple[int, ...]:
@@ -235,7 +244,6 @@ def load(
     Args:
         emit: writes the module.
         functions: names of functions in the module.
-        symbols: addresses of the functions that it calls in this process.
         sources: names of the Python modules that write it.
         options: what else it depends on.
     """
@@ -245,9 +253,7 @@ def load(
         if code is None:
             (code,) = compile_objects([lambda: str(emit().llvm)], host())
             cache.store(key, code)
-        for symbol, address in symbols.items():
-            llvm.add_symbol(symbol, address)
-        loaded: Any = Loaded([code], functions, host())
+        loaded = Loaded([(code, functions)], host())
         _loaded.append(loaded)
         return loaded.addresses
 
@@ -263,11 +269,3 @@ def _key(emit: Callable[[], Module], sources: Sequence[str], options: str) -> st
         source = str(emit().llvm)
     parts = (options, source, repr(host()), llvm.llvm_version_info, HEAD)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def python_functions(*names: str) -> dict[str, int]:
-    """Return the addresses of functions of Python's C interface."""
-    address = ctypes.c_void_p
-    return {
-        n: ctypes.cast(getattr(ctypes.pythonapi, n), address).value or 0 for n in names
-    }

@@ -17,16 +17,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ramify.backend.assembler import (
-    I32,
-    Code,
-    Module,
-    Value,
-    const,
-    ir,
-    load,
-    python_functions,
-)
+from ramify.backend.assembler import I32, Code, Module, Value, const, ir, load
 from ramify.backend.words import PORT_WORDS, VIEW_WORDS, WORD, Kernel, Port, View
 
 STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
@@ -36,10 +27,9 @@ ALIGN = 64
 @functools.cache
 def driver(dtype: str, lanes: int) -> int:
     """Return the address of ``run`` for one element type and tile width."""
-    symbols = python_functions("PyMem_RawMalloc", "PyMem_RawFree")
     options = f"{dtype} {lanes}"
     tile = Tile(dtype, lanes)
-    return load(lambda: emit(tile), ["run"], symbols, [__name__], options)[0]
+    return load(lambda: emit(tile), ["run"], [__name__], options)[0]
 
 
 @dataclass(frozen=True)
@@ -98,10 +88,10 @@ def emit_run(module: Module) -> None:
             workspace = align(code, code.b.ptrtoint(block, size.type))
             code.call("tiles", kernel, views, batch, workspace)
             code.leave(0)
-    memory = code.call("PyMem_RawMalloc", code.add(size, ALIGN))
+    memory = code.call_address(code.load(kernel, Kernel.MALLOC), code.add(size, ALIGN))
     code.leave_if(code.compare(memory, "==", 0), 1)
     code.call("tiles", kernel, views, batch, align(code, memory))
-    code.call("PyMem_RawFree", memory)
+    code.call_address(code.load(kernel, Kernel.FREE), memory)
     code.leave(0)
 
 

@@ -7,11 +7,13 @@ outside: objects need no linking, and compile in parallel.
 from __future__ import annotations
 
 import importlib
+import functools
+import itertools
 import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from ctypes import string_at
+from ctypes import py_object, pythonapi, string_at
 from typing import Any
 
 from ramify.backend.target import Target
@@ -42,7 +44,7 @@ def _target_machine(target: Target) -> Any:
         features=target.features,
         opt=SPEED,
         reloc="pic",
-        # Constants are near the code (see `Loaded`): one instruction reaches them.
+        # Constants lie near the code (see `Loaded`): one instruction reaches them.
         codemodel="small",
     )
 
@@ -121,26 +123,46 @@ def assembly(ir: str, target: Target) -> str:
     return _emit(ir, target, is_object=False).decode()
 
 
+@functools.cache
+def _linker(target: Target) -> Any:
+    """Return the one JIT of this process; it lives as long as the process does."""
+    linker = llvm.create_lljit_compiler(_target_machine(target))
+    # What it loaded must never outlive it, whatever order the exit clears things in.
+    pythonapi.Py_IncRef(py_object(linker))
+    return linker
+
+
+_library = itertools.count()
+
+
 class Loaded:
-    """Object code in memory, ready to run, for as long as this object lives."""
+    """Object code in memory, ready to run, for as long as this object lives.
+
+    Each object is a library of its own, its code and constants in one piece of memory.
+    """
 
     def __init__(
-        self, objects: Sequence[bytes], symbols: Sequence[str], target: Target
-    ):
-        # In the global context: one of its own might be collected before the engine.
-        empty = llvm.parse_assembly("")
-        # llvmlite's own memory manager keeps all sections of an object together.
-        self._engine = llvm.create_mcjit_compiler(
-            empty, _target_machine(target), use_lmm=True
-        )
-        for code in objects:
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+        self,
+        objects: Sequence[tuple[bytes, Sequence[str]]],
+        target: Target,
+    ) -> None:
+        """Load the code of each object; its functions come to ``addresses``."""
+        self._libraries = [_link(code, names, target) for code, names in objects]
         self.addresses: tuple[int, ...] = tuple(
-            self._engine.get_function_address(s) for s in symbols
+            library[f]
+            for library, (_, functions) in zip(self._libraries, objects, strict=True)
+            for f in functions
         )
-        if not all(self.addresses):
-            raise CompileError("the object code does not hold the functions it should")
+
+
+def _link(code: bytes, functions: Sequence[str], target: Target) -> Any:
+    builder = llvm.JITLibraryBuilder().add_object_img(code)
+    for f in functions:
+        builder.export_symbol(f)
+    try:
+        return builder.link(_linker(target), f"ramify{next(_library)}")
+    except RuntimeError as error:
+        raise CompileError(f"LLVM cannot load object code: {error}") from None
 
 
 def llvm_version() -> str:

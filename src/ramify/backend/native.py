@@ -3,9 +3,9 @@
     make_callable -> builtin --fast--> run            (pycall, driver: emitted code)
                         └--slow--> Calls.slow -> run  (arguments: Python)
 
-The builtin's ``self`` is an int, the address of a Call (see words), that keeps alive
-everything the address leads to. The slow path does not know the builtin: where there
-can be none, it is the callable.
+The builtin's ``self`` is an Anchor, which holds the address of a Call (see words) and
+keeps alive everything that it leads to. The slow path does not know the builtin: where
+there can be none, it is the callable.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ import numpy as np
 
 from ramify.backend import arguments, workers
 from ramify.backend.arguments import Array, Signature, Strided, address
+from ramify.backend.vectorcall import Anchor
 from ramify.backend.words import (
+    HAS_KNOWN_OBJECTS,
     MAX_PORTS,
     Call,
     Kernel,
     Words,
-    objects_are_as_expected,
+    api_table,
+    python_function,
     words,
 )
 
@@ -69,12 +72,6 @@ class Loaded:
     keepalive: object
 
 
-class Anchor(int):
-    """The address of a Call; its attribute ``keepalive`` owns what is there."""
-
-    keepalive: object
-
-
 class MethodDef(ctypes.Structure):
     """CPython's PyMethodDef."""
 
@@ -101,17 +98,8 @@ def make_callable(
             f"kernel {signature.name!r} has an input 'out', which is not free."
         )
     calls = Calls(signature, kernel_for, libm_table)
-    if (
-        os.environ.get("RAMIFY_PLAIN_CALLS", "0") not in ("", "0")
-        or not _has_fast_calls()
-    ):
-        return _plain(calls)
-    return _builtin(calls)
-
-
-@functools.cache
-def _has_fast_calls() -> bool:
-    return objects_are_as_expected()
+    wants_plain = os.environ.get("RAMIFY_PLAIN_CALLS", "0") not in ("", "0")
+    return _plain(calls) if wants_plain or not HAS_KNOWN_OBJECTS else _builtin(calls)
 
 
 def _plain(calls: Calls) -> Callable[..., Any]:
@@ -127,33 +115,17 @@ def _plain(calls: Calls) -> Callable[..., Any]:
 
 def _builtin(calls: Calls) -> Callable[..., Any]:
     """Return the emitted function as a builtin of Python."""
-    from ramify.backend.pycall import entries  # noqa: PLC0415 (llvmlite only where it is used)
+    from ramify.backend.pycall import entry  # noqa: PLC0415 (llvmlite only where it is used)
 
     name, doc = calls.signature.name.encode(), calls.doc.encode()
-    method = MethodDef(name, entries()[0], METH_FASTCALL_KEYWORDS, doc)
-    anchor = Anchor(ctypes.addressof(calls.block))
-    anchor.keepalive = (calls, calls.hand_over_objects(), method, name, doc)
+    method = MethodDef(name, entry(), METH_FASTCALL_KEYWORDS, doc)
+    keepalive = (calls, calls.hand_over_objects(), method, name, doc)
+    anchor = Anchor(ctypes.addressof(calls.block), keepalive)
     kind = ctypes.PYFUNCTYPE(
         ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object
     )
     new = kind(("PyCFunction_NewEx", ctypes.pythonapi))
     return new(ctypes.addressof(method), anchor, "ramify")
-
-
-def forward(function: Callable[..., Any]) -> Anchor:
-    """Return a Call that hands everything to a Python function."""
-
-    def slow(values: tuple[object, ...], names: tuple[str, ...] | None) -> object:
-        count = len(values) - len(names or ())
-        return function(
-            *values[:count], **dict(zip(names or (), values[count:], strict=True))
-        )
-
-    block = words([0] * len(Call))
-    block[Call.N_INPUTS], block[Call.NONE], block[Call.SLOW] = -1, id(None), id(slow)
-    anchor = Anchor(ctypes.addressof(block))
-    anchor.keepalive = (block, slow)
-    return anchor
 
 
 class Calls:
@@ -222,6 +194,7 @@ class Calls:
         block = words([0] * len(Call))
         n_inputs, n_outputs = len(self.signature.inputs), len(self.signature.outputs)
         fits = n_inputs + n_outputs <= MAX_PORTS
+        block[Call.API] = ctypes.addressof(api_table())
         block[Call.NAMES] = ctypes.addressof(self._name_words)
         block[Call.PORTS] = ctypes.addressof(self._ports)
         block[Call.N_INPUTS] = n_inputs if fits else -1
@@ -256,7 +229,9 @@ class Calls:
         block[Kernel.PORTS] = ctypes.addressof(self._ports)
         block[Kernel.BYTES] = kernel.slots * kernel.lanes * itemsize
         block[Kernel.LIBM] = ctypes.addressof(self._libm)
-        loaded = Loaded(kernel, Run(run), block, cuts)
+        block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
+        block[Kernel.FREE] = python_function("PyMem_RawFree")
+        loaded = Loaded(kernel, Run(run), block, (cuts, self._ports, self._libm))
         if kind == "batch" and self.signature.threads > 1:
             self.block[Call.THREADED_FROM] = 2 * chunk_of(kernel)
         self.block[Call.SINGLE if kind == "single" else Call.BATCH] = ctypes.addressof(

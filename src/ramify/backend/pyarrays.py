@@ -10,6 +10,7 @@ from __future__ import annotations
 from ramify.backend.assembler import Code, Module, Value, const
 from ramify.backend.words import (
     ALIGNED,
+    API,
     PORT_WORDS,
     TYPE_OFFSET,
     VIEW_WORDS,
@@ -137,11 +138,13 @@ def emit_outputs(module: Module) -> None:
         plain = code.compare(kind, "==", code.load(call, Call.TUPLE_TYPE))
         named = code.compare(kind, "==", code.load(call, Call.RESULT_TYPE))
         code.leave_if(code.b.not_(code.b.or_(plain, named)), 0)
-        size = code.call("PyTuple_Size", out)
+        size = api(code, call, "PyTuple_Size", out)
         code.leave_if(code.compare(size, "!=", code.load(call, Call.N_OUTPUTS)), 0)
     n_inputs = code.load(call, Call.N_INPUTS)
     with code.loop(code.load(call, Call.N_OUTPUTS)) as i:
-        array = code.choose(several, lambda: code.call("PyTuple_GetItem", out, i), out)
+        array = code.choose(
+            several, lambda: api(code, call, "PyTuple_GetItem", out, i), out
+        )
         index = code.add(n_inputs, i)
         port = port_of(code, call, index)
         view = view_of(code, views, index)
@@ -156,6 +159,13 @@ def emit_outputs(module: Module) -> None:
             apart = code.call("is_apart", call, views, index, other, batch)
             code.leave_if(code.compare(apart, "==", 0), 0)
     code.leave(1)
+
+
+def api(code: Code, call: Value, name: str, *arguments: Value | int) -> Value:
+    """Call a function of Python."""
+    values = [const(a) if isinstance(a, int) else a for a in arguments]
+    function = code.load(code.load(call, Call.API), API.index(name))
+    return code.call_address(function, *values)
 
 
 def view_of(code: Code, views: Value, index: Value) -> Value:

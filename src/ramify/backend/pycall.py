@@ -1,7 +1,9 @@
-"""The functions that Python calls, as LLVM IR.
+"""The function that Python calls, as LLVM IR.
 
-    call(self, args, nargs, kwnames)      of a builtin: METH_FASTCALL | METH_KEYWORDS
-    vector(self, args, nargsf, kwnames)   of an instance: vectorcallfunc
+    call(self, args, nargs, kwnames) -> result
+
+It serves a builtin (METH_FASTCALL | METH_KEYWORDS), whose ``self`` is an Anchor, and an
+instance of Vectorcall (vectorcallfunc); both hold the address of a Call.
 
 The fast path takes arrays as they are: see pyarrays for which. Whatever else it meets,
 it hands to the slow path before it has changed anything: wrong or just unusual, Python
@@ -13,33 +15,17 @@ from __future__ import annotations
 import functools
 
 from ramify.backend import pyarrays
-from ramify.backend.assembler import Code, Module, Value, const, load, python_functions
-from ramify.backend.pyarrays import REJECTED, UNBATCHED, absolute, emit_readers
+from ramify.backend.assembler import Code, Module, Value, const, load
+from ramify.backend.pyarrays import REJECTED, UNBATCHED, absolute, api, emit_readers
 from ramify.backend.words import INSTANCE_CALL, MAX_PORTS, VIEW_WORDS, Call, Kernel
-
-API = (
-    "PyErr_NoMemory",
-    "PyEval_RestoreThread",
-    "PyEval_SaveThread",
-    "PyLong_AsVoidPtr",
-    "PyLong_FromSsize_t",
-    "PyObject_VectorcallDict",
-    "PyTuple_GetItem",
-    "PyTuple_New",
-    "PyTuple_SetItem",
-    "PyTuple_Size",
-    "Py_DecRef",
-    "Py_IncRef",
-)
 
 FAILED = 0  # a Python exception is set, as NULL says
 
 
 @functools.cache
-def entries() -> tuple[int, ...]:
-    """Return the addresses of ``call`` and ``vector``."""
-    sources = (__name__, pyarrays.__name__)
-    return load(emit, ["call", "vector"], python_functions(*API), sources)
+def entry() -> int:
+    """Return the address of ``call``."""
+    return load(emit, ["call"], [__name__, pyarrays.__name__])[0]
 
 
 def emit() -> Module:
@@ -51,7 +37,7 @@ def emit() -> Module:
     emit_make(module)
     emit_run(module)
     emit_call(module)
-    emit_entries(module)
+    emit_entry(module)
     return module
 
 
@@ -93,21 +79,18 @@ def emit_call(module: Module) -> None:
     fits = code.call("outputs", call, out, views, batch)
     with code.when(code.compare(fits, "==", 0), likely=False):
         with code.when(own):
-            code.call("Py_DecRef", made)
+            api(code, call, "Py_DecRef", made)
         code.leave(code.call("slow", call, args, nargs, names))
     with code.when(code.b.not_(own)):
-        code.call("Py_IncRef", out)
-    code.leave(code.call("run_kernel", kernel, views, batch, out))
+        api(code, call, "Py_IncRef", out)
+    code.leave(code.call("run_kernel", call, kernel, views, batch, out))
 
 
-def emit_entries(module: Module) -> None:
-    """Find the Call of a builtin, whose self is the address, or of an instance."""
+def emit_entry(module: Module) -> None:
+    """call(self, args, nargs, names): find the Call."""
     code = module.function("call", 4)
-    owner, *rest = code.arguments
-    code.leave(code.call("enter", code.call("PyLong_AsVoidPtr", owner), *rest))
-    code = module.function("vector", 4)
     instance, args, flagged, names = code.arguments
-    count = code.b.and_(flagged, const(2**63 - 1))
+    count = code.b.and_(flagged, const(2**63 - 1))  # vectorcall's flag is no number
     address = code.load_at(instance, INSTANCE_CALL)
     code.leave(code.call("enter", address, args, count, names))
 
@@ -128,9 +111,9 @@ def emit_bind(module: Module) -> None:
         given = code.compare(i, "<", nargs)
         value = code.choose(given, lambda: code.load(source), const(0))
         code.store(value, code.at(bound, i))
-    count = code.call("PyTuple_Size", names)
+    count = api(code, call, "PyTuple_Size", names)
     with code.fold(count, 0) as turn:
-        name = code.call("PyTuple_GetItem", names, turn.index)
+        name = api(code, call, "PyTuple_GetItem", names, turn.index)
         value = code.load(code.at(args, code.add(nargs, turn.index)))
         is_out = code.compare(name, "==", code.load(call, Call.OUT_NAME))
         is_none = code.compare(value, "==", code.load(call, Call.NONE))
@@ -166,19 +149,21 @@ def emit_slow(module: Module) -> None:
     call, args, nargs, names = code.arguments
     pair = code.cell(0, 2)
     named = code.compare(names, "!=", 0)
-    extra = code.choose(named, lambda: code.call("PyTuple_Size", names), const(0))
+    extra = code.choose(named, lambda: api(code, call, "PyTuple_Size", names), const(0))
     count = code.add(nargs, extra)
-    values = code.call("PyTuple_New", count)
+    values = api(code, call, "PyTuple_New", count)
     code.leave_if(code.compare(values, "==", 0), FAILED)
     with code.loop(count) as i:
         value = code.load(code.at(args, i))
-        code.call("Py_IncRef", value)
-        code.call("PyTuple_SetItem", values, i, value)
+        api(code, call, "Py_IncRef", value)
+        api(code, call, "PyTuple_SetItem", values, i, value)
     code.store(values, pair, 0)
     code.store(code.b.select(named, names, code.load(call, Call.NONE)), pair, 1)
     python = code.load(call, Call.SLOW)
-    result = code.call("PyObject_VectorcallDict", python, pair, const(2), const(0))
-    code.call("Py_DecRef", values)
+    result = api(
+        code, call, "PyObject_VectorcallDict", python, pair, const(2), const(0)
+    )
+    api(code, call, "Py_DecRef", values)
     code.leave(result)
 
 
@@ -193,28 +178,32 @@ def emit_make(module: Module) -> None:
         code.store(code.load(call, Call.DTYPE), pair, 1)
         empty = code.load(call, Call.EMPTY)
         code.leave(
-            code.call("PyObject_VectorcallDict", empty, pair, const(2), const(0))
+            api(code, call, "PyObject_VectorcallDict", empty, pair, const(2), const(0))
         )
-    number = code.call("PyLong_FromSsize_t", batch)
+    number = api(code, call, "PyLong_FromSsize_t", batch)
     code.leave_if(code.compare(number, "==", 0), FAILED)
     code.store(number, pair, 0)
     allocate = code.load(call, Call.ALLOCATE)
-    made = code.call("PyObject_VectorcallDict", allocate, pair, const(1), const(0))
-    code.call("Py_DecRef", number)
+    made = api(
+        code, call, "PyObject_VectorcallDict", allocate, pair, const(1), const(0)
+    )
+    api(code, call, "Py_DecRef", number)
     code.leave(made)
 
 
 def emit_run(module: Module) -> None:
-    """run_kernel(kernel, views, batch, out): run, without the GIL if it takes long."""
-    code = module.function("run_kernel", 4, local=True)
-    kernel, views, batch, out = code.arguments
+    """run_kernel(call, kernel, views, batch, out): run, a batch without the GIL."""
+    code = module.function("run_kernel", 5, local=True)
+    call, kernel, views, batch, out = code.arguments
     run = code.load(kernel, Kernel.RUN)
     batched = code.compare(batch, "!=", UNBATCHED)
-    thread = code.choose(batched, lambda: code.call("PyEval_SaveThread"), const(0))
+    thread = code.choose(
+        batched, lambda: api(code, call, "PyEval_SaveThread"), const(0)
+    )
     failed = code.call_address(run, kernel, views, absolute(code, batch))
     with code.when(batched):
-        code.call("PyEval_RestoreThread", thread)
+        api(code, call, "PyEval_RestoreThread", thread)
     with code.when(code.compare(failed, "!=", 0), likely=False):
-        code.call("Py_DecRef", out)
-        code.leave(code.call("PyErr_NoMemory"))
+        api(code, call, "Py_DecRef", out)
+        code.leave(api(code, call, "PyErr_NoMemory"))
     code.leave(out)

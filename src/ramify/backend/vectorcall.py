@@ -12,12 +12,15 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ramify.backend.native import Anchor, forward
 from ramify.backend.words import (
+    HAS_KNOWN_OBJECTS,
     INSTANCE_BYTES,
     INSTANCE_CALL,
     INSTANCE_ENTRY,
-    objects_are_as_expected,
+    Call,
+    api_table,
+    python_function,
+    words,
 )
 
 DEFAULT, BASETYPE, HAVE_VECTORCALL = 1 << 18, 1 << 10, 1 << 11
@@ -69,14 +72,14 @@ _kept: list[object] = []  # what the type points to
 
 def _make_base() -> type:
     """Return the type that holds a function and the address of its Call."""
-    if not objects_are_as_expected():
+    if not HAS_KNOWN_OBJECTS:
         return Plain
     members = (Member * 4)(
         Member(b"__vectorcalloffset__", T_SSIZE, INSTANCE_ENTRY, READONLY, None),
         Member(b"_entry", T_ULONGLONG, INSTANCE_ENTRY, 0, None),
         Member(b"_call", T_ULONGLONG, INSTANCE_CALL, 0, None),
     )
-    through = ctypes.cast(ctypes.pythonapi.PyVectorcall_Call, ctypes.c_void_p).value
+    through = python_function("PyVectorcall_Call")
     slots = (Slot * 3)(
         Slot(TP_CALL, through), Slot(TP_MEMBERS, ctypes.addressof(members))
     )
@@ -93,6 +96,16 @@ if TYPE_CHECKING:
 else:
     Vectorcall = _make_base()
 
+
+class Anchor(Vectorcall):
+    """The address of a Call, and the owner of what is there; itself not callable."""
+
+    def __init__(self, address: int, keepalive: object) -> None:
+        target: Any = self
+        target._call = address
+        self.keepalive = keepalive
+
+
 T = TypeVar("T", bound=type)
 
 
@@ -106,16 +119,31 @@ def vectorcalled(cls: T) -> T:
     return cls
 
 
+def forward(function: Callable[..., Any]) -> Anchor:
+    """Return a Call that hands everything to a Python function."""
+
+    def slow(values: tuple[object, ...], names: tuple[str, ...] | None) -> object:
+        count = len(values) - len(names or ())
+        return function(
+            *values[:count], **dict(zip(names or (), values[count:], strict=True))
+        )
+
+    block = words([0] * len(Call))
+    block[Call.API] = ctypes.addressof(api_table())
+    block[Call.N_INPUTS], block[Call.NONE], block[Call.SLOW] = -1, id(None), id(slow)
+    return Anchor(ctypes.addressof(block), (block, slow))
+
+
 def attach(instance: Vectorcall, function: Callable[..., Any]) -> None:
     """Make an instance of a subclass callable, by what make_callable returned."""
     target: Any = instance
     target._attached = function  # keeps alive what _call leads to
     if Vectorcall is Plain:
         return
-    from ramify.backend.pycall import entries  # noqa: PLC0415 (llvmlite only where used)
+    from ramify.backend.pycall import entry  # noqa: PLC0415 (llvmlite only where used)
 
-    anchor = getattr(function, "__self__", None)
+    anchor: Any = getattr(function, "__self__", None)
     if not isinstance(anchor, Anchor):
         target._attached = anchor = forward(function)
-    target._call = int(anchor)
-    target._entry = entries()[1]
+    target._call = anchor._call
+    target._entry = entry()

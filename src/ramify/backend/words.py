@@ -13,6 +13,7 @@ a NumPy array's own struct, part of NumPy's binary interface since 1.0.
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 import sysconfig
 from collections.abc import Sequence
@@ -51,6 +52,8 @@ class Kernel(IntEnum):
     PORTS = 5  # address of the inputs' and outputs' ports
     BYTES = 6  # of the workspace
     LIBM = 7
+    MALLOC = 8
+    FREE = 9
 
 
 class Call(IntEnum):
@@ -75,7 +78,23 @@ class Call(IntEnum):
     SHAPE = 16  # the one output's shape
     ALLOCATE = 17  # makes the outputs of a batch
     SLOW = 18
+    API = 19  # address of the functions of API
 
+
+API = (
+    "PyErr_NoMemory",
+    "PyEval_RestoreThread",
+    "PyEval_SaveThread",
+    "PyLong_FromSsize_t",
+    "PyObject_VectorcallDict",
+    "PyTuple_GetItem",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyTuple_Size",
+    "Py_DecRef",
+    "Py_IncRef",
+)
+"""The functions of Python that are called; by address, as the code is kept on disk."""
 
 VIEW_WORDS = 4
 PORT_WORDS = 4
@@ -109,6 +128,18 @@ def words(values: Sequence[int]) -> Words:
     return (ctypes.c_int64 * max(len(values), 1))(*values)
 
 
+def python_function(name: str) -> int:
+    """Return the address of a function of Python's C interface."""
+    function = getattr(ctypes.pythonapi, name)
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@functools.cache
+def api_table() -> Words:
+    """Return the addresses of the functions of API."""
+    return words([python_function(name) for name in API])
+
+
 def objects_are_as_expected() -> bool:
     """Say whether this interpreter's objects and arrays have the layout used here."""
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != WORD:
@@ -134,3 +165,6 @@ def objects_are_as_expected() -> bool:
 def _three(address: int) -> tuple[int, ...]:
     """Return three words, if the address can be one."""
     return tuple((ctypes.c_int64 * 3).from_address(address)) if address > 4096 else ()
+
+
+HAS_KNOWN_OBJECTS = objects_are_as_expected()

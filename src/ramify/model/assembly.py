@@ -200,6 +200,8 @@ class _Builder:
         T = T @ body.placement  # the body's frame in that of tree body i
         for joint in body.joints:
             i, T = self._add_joint(body, joint, i, T)
+        if body.joints:
+            self.bodies[i] = replace(self.bodies[i], name=body.name)
         self.at[body.name] = i, T
         self.frames[body.name] = Frame(body.name, i, T)
         self.masses[body.name] = body.inertial.mass if body.inertial else 0.0
@@ -221,7 +223,7 @@ class _Builder:
         for kind, axis in _simple_joints(joint):
             T_body_joint = Pose(axis, joint.position)
             placement = T @ T_body_joint
-            name = body.name if not self._named(body.name) else f"{body.name}:{joint.name}"
+            between = f"{body.name}:{joint.name}"  # unless it turns out to be the last
             tree_joint = Joint(
                 joint.name,
                 kind,
@@ -237,14 +239,11 @@ class _Builder:
                 limits=joint.limits,
                 is_continuous=joint.is_continuous,
             )
-            self.bodies.append(Body(name, i, tree_joint, placement, BodyInertia.zero()))
+            self.bodies.append(Body(between, i, tree_joint, placement, BodyInertia.zero()))
             i = len(self.bodies) - 1
             T = T_body_joint.inverse()
         self.moved[joint.name] = tuple(range(first, len(self.bodies)))
         return i, T
-
-    def _named(self, name: str) -> bool:
-        return any(b.name == name for b in self.bodies)
 
     def finish(
         self, description: Description, joint_order: str | Sequence[str]

@@ -1,0 +1,107 @@
+"""How the time to compile grows with the program, and what a warm start takes.
+
+    python benchmarks/compile_time.py [--quick] [--json]
+
+Straight-line programs in steps of a few hundred operations, as a sweep over bodies
+makes them. The promises: time grows no faster than operations^1.15; a cached kernel of
+20,000 operations loads in at most 50 ms and at most 1/10 of its compile time.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+
+import numpy as np
+from machine import options, report
+
+import ramify
+from ramify.symbolic.expr import region
+
+SLOPE, LOAD_SECONDS, LOAD_RATIO = 1.15, 0.050, 0.1
+
+
+def program(operations: int):
+    """Return a function of about so many operations: rotations and products of six."""
+
+    def steps(x):
+        rng = np.random.default_rng(0)
+        y, made, k = list(x[:6]), 0, 0
+        while made < operations:
+            region(f"step {k}")
+            c, s = x[6 + k % 6] * 0.1, x[12 + k % 6] * 0.1
+            for _ in range(10):
+                for i in range(6):
+                    j, m = (i + 1) % 6, (i + 2) % 6
+                    a, b = rng.uniform(-0.3, 0.3, 2)
+                    y[i] = c * y[i] - s * y[j] + a * y[m] + b * (y[i] * y[j])
+                    made += 8
+            k += 1
+        return np.array(y)
+
+    return steps
+
+
+def compile_once(operations: int) -> tuple[int, float]:
+    """Return the operations and the seconds from the Python function to native code."""
+    start = time.perf_counter()
+    f = ramify.kernel(program(operations), {"x": 18}, name=f"steps{operations}")
+    f.prepare(single=False)
+    return f.ops.total, time.perf_counter() - start
+
+
+def growth(sizes: list[int]) -> dict[str, object]:
+    """Return the time for each size, without the cache, and the slope of its log."""
+    os.environ["RAMIFY_CACHE_DIR"] = "off"
+    compile_once(2000)
+    rows = [compile_once(n) for n in sizes]
+    ops, seconds = np.array(rows).T
+    slope = float(np.polyfit(np.log(ops), np.log(seconds), 1)[0])
+    return {
+        "operations": ops.tolist(),
+        "seconds": seconds.tolist(),
+        "us_per_operation": (seconds / ops * 1e6).tolist(),
+        "slope": slope,
+        "kept": slope <= SLOPE,
+    }
+
+
+def warm_start(operations: int) -> dict[str, object]:
+    """Return the compile time and, from the cache, the load time of one kernel."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["RAMIFY_CACHE_DIR"] = folder
+        cold = ramify.kernel(program(operations), {"x": 18}).prepare(single=False)
+        traced = ramify.kernel(program(operations), {"x": 18})
+        start = time.perf_counter()
+        traced.prepare(single=False)
+        load = time.perf_counter() - start
+        assert traced.cached
+    return {
+        "operations": cold.ops.total,
+        "compile_seconds": cold.compile_seconds,
+        "load_seconds": load,
+        "kept": load <= LOAD_SECONDS and load <= LOAD_RATIO * cold.compile_seconds,
+    }
+
+
+def main() -> None:
+    args = options(__doc__).parse_args()
+    sizes = [5_000, 10_000, 20_000] if args.quick else [5_000, 20_000, 70_000, 200_000, 700_000]
+    result = {"growth": growth(sizes), "warm_start": warm_start(20_000)}
+    report(result, args.json)
+    if args.json:
+        return
+    g, w = result["growth"], result["warm_start"]
+    print(f"{'operations':>12s}{'seconds':>10s}{'us each':>10s}")
+    for row in zip(g["operations"], g["seconds"], g["us_per_operation"], strict=True):
+        print("{:12,.0f}{:10.2f}{:10.1f}".format(*row))
+    print(f"time grows as operations^{g['slope']:.3f} (promise: at most {SLOPE})")
+    print(
+        f"{w['operations']:,} operations: compiled in {w['compile_seconds']:.2f} s, "
+        f"loaded from the cache in {w['load_seconds'] * 1e3:.1f} ms"
+    )
+
+
+if __name__ == "__main__":
+    main()

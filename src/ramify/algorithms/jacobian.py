@@ -1,0 +1,105 @@
+"""The Jacobian of a frame, along the bodies that support it (RBDA §4.4).
+
+    v = J(q) q̇          J_k = S_k as seen from where v is
+
+All columns come from one sweep over the support, in the coordinates of the result:
+with the axes R and the origin p of body i there,
+
+    J_k = (R w, R v + p × R w)        for S_k = (w, v)
+
+In the frame's own coordinates the sweep goes from the tip to the root, in the world's
+from the root to the tip: neither the pose of the root nor that of the tip is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from ramify.algorithms.kinematics import IDENTITY, axes, onward
+from ramify.model.assembly import Frame
+from ramify.model.coordinates import JointVector
+from ramify.model.motion import fixed_steps, transform
+from ramify.model.tree import Tree
+from ramify.spatial.transform import Rotate, Shift, Step
+from ramify.spatial.vector3 import (
+    ZERO3,
+    Mat,
+    Vec,
+    cross,
+    minus,
+    plus,
+    scale,
+    times,
+    transpose,
+)
+from ramify.spatial.vectors import Motion
+from ramify.symbolic.expr import region
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The columns of a Jacobian by the tree's degrees of freedom."""
+
+    J: dict[int, Motion]
+    parent_axes: dict[int, Mat]
+    """of floating joints: the axes of their parent's side, where the columns are"""
+
+
+def local_jacobian(tree: Tree, q: JointVector, frame: Frame) -> Columns:
+    """Return the columns in the frame's own coordinates."""
+    R, p = IDENTITY, ZERO3
+    found = Columns({}, {})
+    for step in reversed(fixed_steps(frame.placement)):
+        R, p = backward(R, p, step)
+    for i in reversed(tree.support(frame.body)):
+        region(f"jacobian {tree.bodies[i].name}")
+        _add(found, tree, i, R, p)
+        for step in reversed(transform(tree.bodies[i], q[i]).steps):
+            R, p = backward(R, p, step)
+            if isinstance(step, Rotate):
+                found.parent_axes[i] = R
+    return found
+
+
+def world_jacobian(tree: Tree, q: JointVector, frame: Frame) -> Columns:
+    """Return the columns in world coordinates: world axes, at the world's origin."""
+    support = tree.support(frame.body)
+    a = axes(tree, q, support)
+    found = Columns({}, a.parent_axes)
+    p = ZERO3
+    for i in support:
+        region(f"jacobian {tree.bodies[i].name}")
+        p = plus(p, a.r[i])
+        _add(found, tree, i, a.R[i], p)
+    return found
+
+
+def aligned_jacobian(tree: Tree, q: JointVector, frame: Frame) -> Columns:
+    """Return the columns in world axes, at the frame's origin."""
+    support = tree.support(frame.body)
+    a = axes(tree, q, support)
+    found = Columns({}, a.parent_axes)
+    R, p = a.R[frame.body], ZERO3
+    for step in fixed_steps(frame.placement):
+        R, p = onward(R, p, step)
+    p = minus(ZERO3, p)
+    for i in reversed(support):
+        region(f"jacobian {tree.bodies[i].name}")
+        _add(found, tree, i, a.R[i], p)
+        p = minus(p, a.r[i])
+    return found
+
+
+def backward(R: Mat, p: Vec, step: Step) -> tuple[Mat, Vec]:
+    """Return the axes and the origin, seen from the tip, of the frame before a step."""
+    if isinstance(step, Shift):
+        return R, minus(p, scale(step.d, transpose(R)[step.k]))
+    return tuple(step.vector_back(row) for row in R), p  # type: ignore[return-value]
+
+
+def _add(found: Columns, tree: Tree, i: int, R: Mat, p: Vec) -> None:
+    for k, s in zip(tree.dofs[i], tree.bodies[i].joint.columns(), strict=True):
+        w = times(R, s.w)
+        found.J[k] = Motion(w, plus(times(R, s.v), cross(p, w)))

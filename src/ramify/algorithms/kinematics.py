@@ -1,0 +1,172 @@
+"""Where the frames of a tree are and how they move (RBDA §4.4).
+
+A frame is fixed to a body, and only the bodies that support it matter. Poses go from
+the root to the tip, and are shared by all frames of one trace:
+
+    R[i]  axes of body i in world axes        r[i]  from its parent's origin to its own
+
+Motions are in body coordinates; p = λ(i) is the parent:
+
+    v[i] = X[i] v[p] + S[i] q̇                  a[i] = X[i] a[p] + S[i] q̈ + v[i] × S[i] q̇
+
+A spatial acceleration is the rate of the spatial velocity; a classical one says how the
+origin accelerates: v̇ + w × v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import final
+
+from ramify.algorithms.motion import centripetal, joint_motion
+from ramify.model.assembly import Frame
+from ramify.model.coordinates import JointVector
+from ramify.model.motion import fixed_steps, position, transform
+from ramify.model.tree import ROOT, Tree
+from ramify.spatial.transform import Rotate, Shift, Step, Transform
+from ramify.spatial.vector3 import (
+    ZERO3,
+    Mat,
+    Vec,
+    cross,
+    minus,
+    plus,
+    scale,
+    times,
+    transpose,
+    unit,
+)
+from ramify.spatial.vectors import Motion
+from ramify.symbolic.expr import region
+
+IDENTITY: Mat = (unit(0), unit(1), unit(2))
+
+
+@final
+@dataclass(eq=False)
+class Axes:
+    """The axes of frames in those of the world, from the root outwards."""
+
+    R: dict[int, Mat] = field(default_factory=lambda: {ROOT: IDENTITY})
+    r: dict[int, Vec] = field(default_factory=lambda: {ROOT: ZERO3})
+    parent_axes: dict[int, Mat] = field(default_factory=dict[int, Mat])
+    """of floating and spherical joints: the axes before their turn"""
+
+
+def axes(tree: Tree, q: JointVector, bodies: Iterable[int]) -> Axes:
+    """Return the axes of some bodies, which come parents first."""
+    found = Axes()
+    for i in bodies:
+        region(f"axes {tree.bodies[i].name}")
+        R, r = found.R[tree.parents[i]], ZERO3
+        for step in transform(tree.bodies[i], q[i]).steps:
+            if isinstance(step, Rotate):
+                found.parent_axes[i] = R
+            R, r = onward(R, r, step)
+        found.R[i], found.r[i] = R, r
+    return found
+
+
+def onward(R: Mat, r: Vec, step: Step) -> tuple[Mat, Vec]:
+    """Return the axes and the origin of a frame after one more step."""
+    if isinstance(step, Shift):
+        return R, plus(r, scale(step.d, transpose(R)[step.k]))
+    return tuple(step.vector(row) for row in R), r  # type: ignore[return-value]
+
+
+def origin(r: dict[int, Vec], bodies: Iterable[int]) -> Vec:
+    """Return the sum of the steps r over some bodies: where the last one's origin is."""
+    p = ZERO3
+    for i in bodies:
+        p = plus(p, r[i])
+    return p
+
+
+def pose(tree: Tree, q: JointVector, frame: Frame) -> tuple[Mat, Vec]:
+    """Return R and p of a frame in the world."""
+    support = tree.support(frame.body)
+    found = axes(tree, q, support)
+    R, p = found.R[frame.body], origin(found.r, support)
+    for step in fixed_steps(frame.placement):
+        R, p = onward(R, p, step)
+    return R, p
+
+
+def to_frame(tree: Tree, q: JointVector, frame: Frame) -> Transform:
+    """Return the transform from the world to a frame."""
+    X = Transform()
+    for i in tree.support(frame.body):
+        X = X.then(*transform(tree.bodies[i], q[i]).steps)
+    return X.then(*fixed_steps(frame.placement))
+
+
+def velocity(tree: Tree, q: JointVector, qd: JointVector, frame: Frame) -> Motion:
+    """Return the spatial velocity of a frame, in its own coordinates."""
+    v = Motion.zero()
+    for i in tree.support(frame.body):
+        region(f"velocity {tree.bodies[i].name}")
+        vJ = joint_motion(tree.bodies[i].joint.columns(), qd[i])
+        v = transform(tree.bodies[i], q[i]) @ v + vJ
+    return Transform(fixed_steps(frame.placement)) @ v
+
+
+def spatial_acceleration(
+    tree: Tree, q: JointVector, qd: JointVector, qdd: JointVector, frame: Frame
+) -> Motion:
+    """Return the spatial acceleration of a frame, in its own coordinates."""
+    v, a = Motion.zero(), Motion.zero()
+    for i in tree.support(frame.body):
+        region(f"acceleration {tree.bodies[i].name}")
+        X, S = transform(tree.bodies[i], q[i]), tree.bodies[i].joint.columns()
+        vJ = joint_motion(S, qd[i])
+        v = X @ v + vJ
+        a = X @ a + joint_motion(S, qdd[i]) + v.cross(vJ)
+    return Transform(fixed_steps(frame.placement)) @ a
+
+
+def classical_acceleration(
+    tree: Tree, q: JointVector, qd: JointVector, qdd: JointVector, frame: Frame
+) -> Motion:
+    """Return (ẇ, classical a) of a frame, in its own coordinates.
+
+    As in `motion`, no linear velocities: a point at r accelerates by a + B r, with
+    B = ẇ× + w× w×.
+    """
+    w, wd, a, B = ZERO3, ZERO3, ZERO3, (ZERO3, ZERO3, ZERO3)
+    for i in tree.support(frame.body):
+        region(f"acceleration {tree.bodies[i].name}")
+        X, S = transform(tree.bodies[i], q[i]), tree.bodies[i].joint.columns()
+        vJ, aJ = joint_motion(S, qd[i]), joint_motion(S, qdd[i])
+        wp = X.rotate(w)
+        coriolis = plus(cross(plus(wp, wp), vJ.v), cross(vJ.w, vJ.v))
+        a = X.rotate(plus(a, times(B, position(X))))
+        a = plus(a, plus(coriolis, aJ.v))
+        w = plus(wp, vJ.w)
+        wd = plus(plus(X.rotate(wd), cross(wp, vJ.w)), aJ.w)
+        B = plus_cross(centripetal(w), wd)
+    X = Transform(fixed_steps(frame.placement))
+    return Motion(X.rotate(wd), X.rotate(plus(a, times(B, position(X)))))
+
+
+def plus_cross(A: Mat, w: Vec) -> Mat:
+    """Return A + w×."""
+    columns = tuple(cross(w, unit(k)) for k in range(3))
+    wx: Mat = transpose(columns)  # type: ignore[arg-type]
+    return tuple(plus(a, b) for a, b in zip(A, wx, strict=True))  # type: ignore[return-value]
+
+
+def classical(a: Motion, v: Motion) -> Motion:
+    """Return the classical acceleration of a spatial one, both at one point."""
+    return Motion(a.w, plus(a.v, cross(v.w, v.v)))
+
+
+def seen(R: Mat, p: Vec, s: Motion) -> Motion:
+    """Return a motion of a frame with axes R and origin p, at the origin p is from."""
+    w = times(R, s.w)
+    return Motion(w, plus(times(R, s.v), cross(p, w)))
+
+
+def offset(p: Vec, origin: Vec) -> Vec:
+    """Return p as seen from another origin."""
+    return minus(p, origin)

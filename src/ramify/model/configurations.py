@@ -1,0 +1,329 @@
+"""Configurations as points of a manifold, over symbols: integrate, difference.
+
+    joint                 integrate                      difference
+    one coordinate        q + v                          q₁ − q₀
+    spherical             q ⊗ exp(v/2)                   2 log(q₀* ⊗ q₁)
+    planar                T exp(v), v in body axes       log(T₀⁻¹ T₁)
+    floating, "body"      T exp(v), v in body axes       log(T₀⁻¹ T₁)
+    floating, "world_linear"   p + v and q ⊗ exp(w/2)    p₁ − p₀ and 2 log(q₀* ⊗ q₁)
+
+The angle of a planar joint, and of a continuous one that no other joint follows, is a
+point of the circle: its difference is in [−π, π]. Functions of an angle near zero are
+series there, and what stands in the other branch is kept finite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ramify.model.assembly import Model
+from ramify.model.conventions import Conventions
+from ramify.model.coordinates import Coordinates, Entries
+from ramify.model.joints import Joint, transposed_rotation
+from ramify.spatial.vector3 import ONE, ZERO, Vec, cross, dot, minus, plus, scale, times
+from ramify.spatial.vector3 import transpose as transposed
+from ramify.symbolic.expr import Expr, atan2, const, lift, where
+
+Quaternion = tuple[Expr, Expr, Expr, Expr]
+"""x, y, z, w"""
+
+SMALL = 1e-2
+"""θ² below which a series of five terms is exact to the last bit"""
+
+
+# ------------------------------------------------------------ configurations of a robot
+
+
+def integrated(
+    model: Model,
+    conventions: Conventions,
+    q: Sequence[Expr],
+    qd: Sequence[Expr],
+    dt: Expr,
+) -> list[Expr]:
+    """Return the configuration that is reached from q with q̇ in the time dt."""
+    here = Coordinates(model, conventions, q)
+    v = here.velocity([lift(x) * dt for x in qd])
+    linear = [lift(x) * dt for x in qd]
+
+    def moved(i: int, joint: Joint) -> Entries:
+        if joint.kind == "floating" and conventions.floating_velocity != "body":
+            p, orientation = here.q[i][:3], here.q[i][3:]
+            start = linear_start(joint, conventions)
+            shifted = plus(vector(p), vector(linear[start : start + 3]))
+            return (*shifted, *turned(quaternion(orientation), vector(v[i][:3])))
+        return _integrated(joint, here.q[i], v[i])
+
+    return assembled(model, conventions, moved)
+
+
+def differences(
+    model: Model, conventions: Conventions, q0: Sequence[Expr], q1: Sequence[Expr]
+) -> list[Expr]:
+    """Return v with integrated(q0, v) = q1: the shortest such."""
+    start = Coordinates(model, conventions, q0).q
+    end = Coordinates(model, conventions, q1).q
+    led = {b.joint.leader for b in model.tree.bodies}
+    out = [ZERO] * model.nv
+    for i, body in enumerate(model.tree.bodies):
+        joint = body.joint
+        if joint.leader is not None:
+            continue
+        is_circle = joint.is_continuous and i not in led
+        v = _difference(joint, conventions, start[i], end[i], is_circle)
+        out[joint.v_index : joint.v_index + joint.nv] = v
+    return out
+
+
+def normalized(
+    model: Model, conventions: Conventions, q: Sequence[Expr]
+) -> list[Expr]:
+    """Return q with its quaternions scaled to length one."""
+    here = Coordinates(model, conventions, q)
+
+    def scaled(i: int, joint: Joint) -> Entries:
+        if joint.kind not in ("spherical", "floating"):
+            return here.q[i]
+        return (*here.q[i][:-4], *unit_quaternion(quaternion(here.q[i][-4:])))
+
+    return assembled(model, conventions, scaled)
+
+
+def assembled(
+    model: Model, conventions: Conventions, part: Callable[[int, Joint], Entries]
+) -> list[Expr]:
+    """Return q of the coordinates of each joint in the tree's terms."""
+    out = [ZERO] * model.nq
+    for i, body in enumerate(model.tree.bodies):
+        joint = body.joint
+        if joint.leader is None:
+            values = part(i, joint)
+            if conventions.quaternion == "wxyz" and joint.nq in (4, 7):
+                *lead, x, y, z, w = values
+                values = (*lead, w, x, y, z)
+            out[joint.q_index : joint.q_index + joint.nq] = values
+    return out
+
+
+def linear_start(joint: Joint, conventions: Conventions) -> int:
+    """Return where the linear part of a floating joint begins in q̇."""
+    return joint.v_index + (0 if conventions.order == "linear_first" else 3)
+
+
+# ------------------------------------------------------------ between conventions
+
+
+def converted_q(
+    model: Model, source: Conventions, target: Conventions, q: Sequence[Expr]
+) -> list[Expr]:
+    """Return a configuration in other conventions."""
+    here = Coordinates(model, source, q)
+    return assembled(model, target, lambda i, _: here.q[i])
+
+
+def converted_vector(
+    model: Model,
+    source: Conventions,
+    target: Conventions,
+    q: Sequence[Expr],
+    x: Sequence[Expr],
+    qd: Sequence[Expr] | None = None,
+) -> list[Expr]:
+    """Return q̇ or τ, or with ``qd`` q̈, in other conventions; q is in the source's."""
+    here = Coordinates(model, source, q)
+    out = [lift(e) for e in x]
+    for i, body in enumerate(model.tree.bodies):
+        joint = body.joint
+        if joint.kind != "floating":
+            continue
+        v = joint.v_index
+        E = transposed_rotation(*here.q[i][3:])
+        angular, linear = _halves(x, joint, source)
+        if source.floating_velocity != target.floating_velocity:
+            to_body = target.floating_velocity == "body"
+            linear = times(E if to_body else transposed(E), linear)
+            if qd is not None:
+                # d/dt (E u) = E u̇ − w × E u;  d/dt (Eᵀ v) = Eᵀ (v̇ + w × v)
+                w, u = _halves(qd, joint, source)
+                if to_body:
+                    linear = minus(linear, cross(w, times(E, u)))
+                else:
+                    linear = plus(linear, times(transposed(E), cross(w, u)))
+        halves = (linear, angular)
+        if target.order == "angular_first":
+            halves = (angular, linear)
+        out[v : v + 6] = (*halves[0], *halves[1])
+    return out
+
+
+def _halves(
+    x: Sequence[Expr], joint: Joint, conventions: Conventions
+) -> tuple[Vec, Vec]:
+    """Return the angular and the linear part of a floating joint's entries."""
+    linear = linear_start(joint, conventions)
+    angular = 2 * joint.v_index + 3 - linear
+    return vector(x[angular : angular + 3]), vector(x[linear : linear + 3])
+
+
+# ------------------------------------------------------------ one joint
+
+
+def _integrated(joint: Joint, q: Entries, v: Entries) -> Entries:
+    match joint.kind:
+        case "spherical":
+            return turned(quaternion(q), vector(v))
+        case "planar":
+            half = v[2] * 0.5
+            s, c = (q[2] + half).sin(), (q[2] + half).cos()
+            k = sinc(half * half)
+            x, y = k * v[0], k * v[1]  # V(v) = sinc(v/2) R(v/2)
+            return q[0] + (c * x - s * y), q[1] + (s * x + c * y), q[2] + v[2]
+        case "floating":
+            w, linear = vector(v[:3]), vector(v[3:])
+            E = transposed_rotation(*q[3:])
+            shift = times(transposed(E), _along_screw(w, linear))
+            return (*plus(vector(q[:3]), shift), *turned(quaternion(q[3:]), w))
+        case _:
+            return (q[0] + v[0],)
+
+
+def _difference(
+    joint: Joint, conventions: Conventions, q0: Entries, q1: Entries, is_circle: bool
+) -> Entries:
+    match joint.kind:
+        case "spherical":
+            return rotation_between(quaternion(q0), quaternion(q1))
+        case "planar":
+            turn = wrapped(q1[2] - q0[2])
+            half = turn * 0.5
+            s, c = (q0[2] + half).sin(), (q0[2] + half).cos()
+            k = sinc(half * half)
+            x, y = q1[0] - q0[0], q1[1] - q0[1]
+            return (c * x + s * y) / k, (c * y - s * x) / k, turn
+        case "floating":
+            w = rotation_between(quaternion(q0[3:]), quaternion(q1[3:]))
+            shift = minus(vector(q1[:3]), vector(q0[:3]))
+            if conventions.floating_velocity == "body":
+                shift = times(transposed_rotation(*q0[3:]), shift)
+                shift = _against_screw(w, shift)
+            if conventions.order == "linear_first":
+                return (*shift, *w)
+            return (*w, *shift)
+        case _:
+            x = q1[0] - q0[0]
+            return (wrapped(x) if is_circle else x,)
+
+
+def _along_screw(w: Vec, v: Vec) -> Vec:
+    """Return V(w) v, the way of a point that moves with a constant twist for 1 s.
+
+    V = 1 + (1 − cos θ)/θ² w× + (θ − sin θ)/θ³ w× w×
+    """
+    xx = dot(w, w)
+    s, c = sinc(xx * 0.25), cosine(xx * 0.25)
+    series = _series(xx, (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800))
+    is_small = xx < SMALL
+    b = s * s * 0.5
+    a = where(is_small, series, (ONE - s * c) / where(is_small, ONE, xx))
+    wv = cross(w, v)
+    return plus(v, plus(scale(b, wv), scale(a, cross(w, wv))))
+
+
+def _against_screw(w: Vec, p: Vec) -> Vec:
+    """Return V(w)⁻¹ p = p − ½ w × p + (1 − θ/2 cot θ/2)/θ² w × (w × p), θ ≤ π."""
+    xx = dot(w, w)
+    is_small = xx < SMALL
+    safe = where(is_small, ONE, xx)
+    half = safe.sqrt() * 0.5
+    closed = (ONE - half * half.cos() / half.sin()) / safe
+    series = _series(xx, (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160))
+    d = where(is_small, series, closed)
+    wp = cross(w, p)
+    return plus(p, plus(scale(const(-0.5), wp), scale(d, cross(w, wp))))
+
+
+# ------------------------------------------------------------ angles and quaternions
+
+
+def sinc(xx: Expr) -> Expr:
+    """Return sin(x)/x of x²."""
+    is_small = xx < SMALL
+    x = where(is_small, ONE, xx).sqrt()
+    series = _series(xx, (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880))
+    return where(is_small, series, x.sin() / x)
+
+
+def cosine(xx: Expr) -> Expr:
+    """Return cos(x) of x²."""
+    is_small = xx < SMALL
+    x = where(is_small, ONE, xx).sqrt()
+    series = _series(xx, (1.0, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800))
+    return where(is_small, series, x.cos())
+
+
+def wrapped(angle: Expr) -> Expr:
+    """Return the angle in [−π, π] that is the same on the circle."""
+    return atan2(angle.sin(), angle.cos())
+
+
+def turned(q: Quaternion, w: Vec) -> Quaternion:
+    """Return q turned by the rotation vector w, given in its own axes: length one."""
+    xx = dot(w, w) * 0.25
+    x, y, z = scale(sinc(xx) * 0.5, w)
+    return unit_quaternion(multiplied(q, (x, y, z, cosine(xx))))
+
+
+def rotation_between(q0: Quaternion, q1: Quaternion) -> Vec:
+    """Return the rotation vector, no longer than π, that turns q0 into q1.
+
+    With q₀* ⊗ q₁ = (u, c) it is 2 atan(|u| / |c|) u / |u|, and −u where c < 0. The
+    quaternions need not have length one, only be multiples of such.
+    """
+    x, y, z, c = multiplied((-q0[0], -q0[1], -q0[2], q0[3]), q1)
+    u: Vec = (x, y, z)
+    uu, cc = dot(u, u), c * c
+    sign = where(c < 0.0, const(-1.0), ONE)
+    is_small = uu < 1e-5 * cc
+    n = where(is_small, ONE, uu).sqrt()
+    t = uu / where(is_small, cc, ONE)
+    near = _series(t, (2.0, -2 / 3, 2 / 5, -2 / 7)) / where(is_small, c, ONE)
+    far = atan2(n, sign * c) * (sign * 2.0) / n
+    return scale(where(is_small, near, far), u)
+
+
+def multiplied(a: Quaternion, b: Quaternion) -> Quaternion:
+    """Return a ⊗ b."""
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return (
+        aw * bx + ax * bw + (ay * bz - az * by),
+        aw * by + ay * bw + (az * bx - ax * bz),
+        aw * bz + az * bw + (ax * by - ay * bx),
+        aw * bw - (ax * bx + ay * by + az * bz),
+    )
+
+
+def unit_quaternion(q: Quaternion) -> Quaternion:
+    """Return q scaled to length one."""
+    x, y, z, w = q
+    k = ONE / (x * x + y * y + (z * z + w * w)).sqrt()
+    return k * x, k * y, k * z, k * w
+
+
+def _series(x: Expr, coefficients: Sequence[float]) -> Expr:
+    total = ZERO
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
+def vector(x: Sequence[Expr]) -> Vec:
+    """Return three entries as a vector."""
+    a, b, c = x
+    return lift(a), lift(b), lift(c)
+
+
+def quaternion(x: Sequence[Expr]) -> Quaternion:
+    """Return four entries as a quaternion."""
+    a, b, c, d = x
+    return lift(a), lift(b), lift(c), lift(d)

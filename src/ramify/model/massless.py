@@ -1,0 +1,96 @@
+"""Joints that move no inertia: M is singular there, and forward dynamics has no answer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ramify.errors import ModelError
+from ramify.model.assembly import Model
+from ramify.model.tree import ROOT, BodyInertia, Tree
+
+SINGULAR = 1e-14
+"""Moments below this share of the largest are zero."""
+
+
+def massless_bodies(tree: Tree) -> tuple[str, ...]:
+    """Return the bodies whose joint moves no inertia at all, whatever q is.
+
+    That is: neither the body nor what it carries has mass, or it carries nothing and
+    its inertia does not resist some motion of its joint. Rotor inertia resists, and so
+    does a mimic joint that follows.
+    """
+    empty = [_is_nothing(b.inertia) for b in tree.bodies]
+    for i, p in reversed(tree):
+        if p != ROOT:
+            empty[p] = empty[p] and empty[i]
+    found: dict[int, list[tuple[bool, str]]] = {}
+    for i, body in enumerate(tree.bodies):
+        joint = body.joint
+        is_idle = joint.armature == 0.0 and (
+            empty[i] or (not tree.children[i] and _gives_way(joint.kind, body.inertia))
+        )
+        leader = i if joint.leader is None else joint.leader
+        found.setdefault(leader, []).append((is_idle, body.name))
+    return tuple(group[0][1] for group in found.values() if all(x for x, _ in group))
+
+
+def warn_massless(tree: Tree) -> tuple[str, ...]:
+    """Return the warning about such bodies, if there are any."""
+    names = massless_bodies(tree)
+    if not names:
+        return ()
+    return (
+        f"{_listed(names)}: moved by a joint, with no inertia that resists; forward "
+        "dynamics will refuse",
+    )
+
+
+def check_dynamics(model: Model) -> None:
+    """Raise ModelError where the mass matrix is singular in every configuration."""
+    names = massless_bodies(model.tree)
+    if names:
+        joints = {b.name: b.joint.name for b in model.tree.bodies}
+        raise ModelError(
+            f"robot {model.name!r}: the mass matrix is singular: no inertia resists "
+            f"joint {joints[names[0]]!r} of {_listed(names)}; give it mass or armature, "
+            f"or robot.lock({{{joints[names[0]]!r}: 0.0}})"
+        )
+
+
+def _is_nothing(inertia: BodyInertia) -> bool:
+    return inertia.m == 0.0 and not inertia.I.any()
+
+
+def _gives_way(kind: str, inertia: BodyInertia) -> bool:
+    """Return whether a body that carries nothing can move along its joint for free."""
+    I, m = inertia.I, inertia.m
+    scale = float(np.abs(I).max())
+    match kind:
+        case "revolute":
+            return abs(float(I[2, 2])) <= SINGULAR * scale
+        case "prismatic":
+            return m == 0.0
+        case "helical":
+            return m == 0.0 and abs(float(I[2, 2])) <= SINGULAR * scale
+        case "spherical":
+            return _is_singular(I)
+        case "planar":
+            hx, hy = inertia.h[:2]
+            return _is_singular(
+                np.array([[m, 0.0, -hy], [0.0, m, hx], [-hy, hx, I[2, 2]]])
+            )
+        case _:
+            if m == 0.0:
+                return True
+            c = inertia.h / m
+            return _is_singular(I - m * (c @ c * np.eye(3) - np.outer(c, c)))
+
+
+def _is_singular(A: np.typing.NDArray[np.float64]) -> bool:
+    values = np.abs(np.linalg.eigvalsh(A))
+    return bool(values.min() <= SINGULAR * values.max())
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
+    return f"body {shown}" if len(names) == 1 else f"bodies {shown}"
