@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final, cast
 
-from ramify.errors import ModelError, ModelWarning
+from ramify.errors import ModelError, ModelWarning, ShapeError
 from ramify.model.conventions import Conventions
 from ramify.model.description import Description
 from ramify.model.mjcf import parse_mjcf
@@ -15,6 +18,8 @@ from ramify.model.source import read_source
 from ramify.model.urdf import parse_urdf
 from ramify.model.xml import parse_xml
 from ramify.robot import Robot
+
+_TAG: Final = re.compile(r"<([A-Za-z_][\w.:-]*)")
 
 
 def load(
@@ -50,8 +55,7 @@ def load(
     """
     description = parse(source)
     if gravity is not None:
-        x, y, z = (float(g) for g in gravity)
-        description = replace(description, gravity=(x, y, z))
+        description = replace(description, gravity=_checked_gravity(gravity))
     robot = Robot.from_description(
         description,
         root=root,
@@ -70,9 +74,40 @@ def parse(source: str | os.PathLike[str]) -> Description:
     """Return the description in a file or a text, by the name of its first element."""
     text, path = read_source(source)
     label = path.name if path is not None else "text"
-    tag = parse_xml(text, label).tag
+    tag = _root_tag(text) or parse_xml(text, label).tag
     if tag == "robot":
         return parse_urdf(text, label)
-    if tag in ("mujoco", "mujocoinclude"):
+    if tag == "mujoco":
         return parse_mjcf(text, label, path.parent if path is not None else None)
-    raise ModelError(f"{label}: the first element is <{tag}>; expected <robot> or <mujoco>")
+    parse_xml(text, label)  # if it is no XML, that is what to say
+    raise ModelError(
+        f"{label}: the first element is <{tag}>; expected <robot> (URDF) or <mujoco> "
+        "(MJCF)"
+    )
+
+
+def _root_tag(text: str) -> str:
+    """Return the name of the first element, or "" where it takes a parser to see it."""
+    at = 0
+    while True:
+        at = text.find("<", at)
+        if at < 0:
+            return ""
+        for opening, closing in (("<!--", "-->"), ("<?", "?>")):
+            if text.startswith(opening, at):
+                end = text.find(closing, at)
+                at = end + len(closing) if end > 0 else len(text)
+                break
+        else:
+            found = _TAG.match(text, at)
+            return found[1] if found else ""
+
+
+def _checked_gravity(gravity: object) -> tuple[float, float, float]:
+    try:
+        x, y, z = (float(g) for g in cast(Iterable[float], gravity))
+    except (TypeError, ValueError):
+        x = y = z = math.nan
+    if not all(map(math.isfinite, (x, y, z))):
+        raise ShapeError(f"gravity is {gravity!r}; expected 3 finite numbers [m/s²]")
+    return x, y, z

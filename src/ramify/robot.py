@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, final
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, NoReturn, final
 
 import numpy as np
+import numpy.typing as npt
 
 from ramify.compiling import compile
-from ramify.function import Function
-from ramify.model.assembly import Model, assemble, with_root
+from ramify.errors import ModelError, ShapeError, UnknownName, unknown_name
+from ramify.function import Function, kernel
+from ramify.model import configurations, drawing, editing, ranges
+from ramify.model.assembly import Model, assemble
 from ramify.model.conventions import Conventions
 from ramify.model.conventions import conventions as conventions_named
 from ramify.model.description import Description
+from ramify.model.editing import Placement
 from ramify.model.pose import Array
+from ramify.model.ranges import JointLimits
 from ramify.model.tree import Tree
 from ramify.quantities import dynamics
 from ramify.quantities.base import Quantity, placed
+
+ORIGIN = (0.0, 0.0, 0.0)
 
 
 @final
@@ -45,9 +52,24 @@ class Robot:
     arrays of one state or with a leading batch axis.
     """
 
-    def __init__(self, model: Model, conventions: Conventions) -> None:
-        self.model = model
-        self.conventions = conventions
+    model: Model
+    conventions: Conventions
+    joint_order: str | tuple[str, ...]
+    """how the joints were ordered: "file", "alphabetical" or their names"""
+    mimic: str
+    """what became of mimic joints: "reduce" or "independent" """
+
+    def __init__(
+        self,
+        model: Model,
+        conventions: Conventions,
+        joint_order: str | Sequence[str] = "file",
+        mimic: str = "reduce",
+    ) -> None:
+        order = joint_order if isinstance(joint_order, str) else tuple(joint_order)
+        self.__dict__.update(
+            model=model, conventions=conventions, joint_order=order, mimic=mimic
+        )
 
     @staticmethod
     def from_description(
@@ -59,8 +81,26 @@ class Robot:
         mimic: str = "reduce",
     ) -> Robot:
         """Return the robot of a description; see `ramify.load` for the options."""
-        model = assemble(with_root(description, root), joint_order, mimic)
-        return Robot(model, conventions_named(conventions))
+        chosen = conventions_named(conventions)
+        model = assemble(editing.with_root(description, root), joint_order, mimic)
+        return Robot(model, chosen, joint_order, mimic)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(
+            f"a Robot does not change: {name!r} cannot be set; lock, attach, with_root "
+            "and add_frame return a new one"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Robot, (self.model, self.conventions, self.joint_order, self.mimic)
+
+    def __repr__(self) -> str:
+        return drawing.summary(self.model, self.conventions)
+
+    def __str__(self) -> str:
+        return drawing.drawing(self.model, self.description, self.conventions)
+
+    # ------------------------------------------------------------ what it is
 
     @property
     def name(self) -> str:
@@ -81,6 +121,12 @@ class Robot:
     def tree(self) -> Tree:
         """The moving bodies and their topology."""
         return self.model.tree
+
+    @property
+    def description(self) -> Description:
+        """The robot as its file describes it, with the changes made since."""
+        assert self.model.description is not None
+        return self.model.description
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -108,29 +154,342 @@ class Robot:
         return float(sum(b.inertia.m for b in self.tree.bodies))
 
     @property
+    def gravity(self) -> tuple[float, float, float]:
+        """The acceleration of free fall [m/s²]."""
+        return self.tree.gravity
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What is odd about the description."""
         return self.model.warnings
+
+    @cached_property
+    def limits(self) -> JointLimits:
+        """The limits of every coordinate; infinite where there is none."""
+        return ranges.joint_limits(self.model)
+
+    @property
+    def keyframes(self) -> dict[str, Array]:
+        """The configurations that the file names; "qpos0" is how an MJCF stands."""
+        return ranges.keyframes(self.model, self.description, self.conventions)
 
     @cached_property
     def placed_model(self) -> Model:
         """The model with body frames where transforms are cheapest."""
         return placed(self.model)
 
+    # ------------------------------------------------------------ configurations
+
     def neutral(self) -> Array:
         """Return the configuration in which every body stands at its placement."""
-        q = np.zeros(self.nq)
-        for body in self.tree.bodies:
-            joint = body.joint
-            if joint.leader is None:
-                values = joint.neutral()
-                if joint.nq in (4, 7) and self.conventions.quaternion == "wxyz":
-                    values = np.concatenate([values[:-4], values[-1:], values[-4:-1]])
-                q[joint.q_index : joint.q_index + joint.nq] = values
+        return ranges.neutral(self.model, self.conventions)
+
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, batch: int | None = None
+    ) -> Array:
+        """Return a random configuration within limits, or a batch of them.
+
+        Where there is no limit an angle is within π, a distance within 1 m of neutral;
+        orientations are uniform.
+
+        Args:
+            rng: a generator, or the seed of one.
+            batch: how many; None returns one, of shape (nq,).
+        """
+        try:
+            generator = np.random.default_rng(rng)
+        except (TypeError, ValueError):
+            raise ShapeError(
+                f"rng is {rng!r}; expected a numpy.random.Generator or a seed"
+            ) from None
+        if batch is not None and (not isinstance(batch, int) or batch < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShapeError(f"batch is {batch!r}; expected a number of states or None")
+        n = 1 if batch is None else batch
+        q = ranges.random_configurations(self.model, self.limits, generator, n)
+        return q[0] if batch is None else q
+
+    def integrate(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        dt: npt.ArrayLike = 1.0,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the configuration reached from q with q̇, constant for a time dt [s].
+
+        Orientations and poses follow the exponential map, as in Pinocchio; with
+        ``floating_velocity="world_linear"`` positions go straight, as in MuJoCo.
+        """
+        return self._integrate(q, qd, dt, out=out)
+
+    def difference(
+        self, q0: npt.ArrayLike, q1: npt.ArrayLike, *, out: Array | None = None
+    ) -> Array:
+        """Return the q̇ that leads from q0 to q1 in one second, the shortest way.
+
+        ``robot.integrate(q0, robot.difference(q0, q1))`` is q1.
+        """
+        return self._difference(q0, q1, out=out)
+
+    def normalize(self, q: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """Return q with its quaternions scaled to length one."""
+        return self._normalize(q, out=out)
+
+    @cached_property
+    def _integrate(self) -> Function:
+        model, c = self.model, self.conventions
+        return kernel(
+            partial(configurations.integrated, model, c),
+            {"q": model.nq, "qd": model.nv, "dt": ()},
+            name=f"integrate of {self.name}",
+        )
+
+    @cached_property
+    def _difference(self) -> Function:
+        model, c = self.model, self.conventions
+        return kernel(
+            partial(configurations.differences, model, c),
+            {"q0": model.nq, "q1": model.nq},
+            name=f"difference of {self.name}",
+        )
+
+    @cached_property
+    def _normalize(self) -> Function:
+        model, c = self.model, self.conventions
+        return kernel(
+            partial(configurations.normalized, model, c),
+            {"q": model.nq},
+            name=f"normalize of {self.name}",
+        )
+
+    # ------------------------------------------------------------ other conventions
+
+    def convert_q(
+        self,
+        q: npt.ArrayLike,
+        *,
+        to: str | Conventions | None = None,
+        from_: str | Conventions | None = None,
+    ) -> Array:
+        """Return q in the conventions ``to``, or q given in ``from_`` in this robot's.
+
+        >>> import ramify
+        >>> robot = Robot.from_description(ramify.robots.humanoid30())
+        >>> robot.convert_q(robot.neutral(), to="mujoco")[3:7]
+        array([1., 0., 0., 0.])
+        """
+        return self._converter("q", to, from_)(q)
+
+    def convert_qd(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        *,
+        to: str | Conventions | None = None,
+        from_: str | Conventions | None = None,
+    ) -> Array:
+        """Return q̇ in other conventions; q and q̇ are in those converted from."""
+        return self._converter("qd", to, from_)(q, qd)
+
+    def convert_qdd(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        *,
+        to: str | Conventions | None = None,
+        from_: str | Conventions | None = None,
+    ) -> Array:
+        """Return q̈ in other conventions; all three are in those converted from."""
+        return self._converter("qdd", to, from_)(q, qd, qdd)
+
+    def convert_tau(
+        self,
+        q: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        *,
+        to: str | Conventions | None = None,
+        from_: str | Conventions | None = None,
+    ) -> Array:
+        """Return τ in other conventions; q and τ are in those converted from."""
+        return self._converter("tau", to, from_)(q, tau)
+
+    def with_conventions(self, conventions: str | Conventions) -> Robot:
+        """Return this robot with other conventions."""
+        chosen = conventions_named(conventions)
+        return Robot(self.model, chosen, self.joint_order, self.mimic)
+
+    def _converter(
+        self, what: str, to: str | Conventions | None, from_: str | Conventions | None
+    ) -> Function:
+        if (to is None) == (from_ is None):
+            given = "neither" if to is None else "both"
+            raise UnknownName(
+                f"convert_{what}: {given} of to= and from_= given; expected one, such "
+                'as to="mujoco"'
+            )
+        source, target = self.conventions, self.conventions
+        if to is not None:
+            target = conventions_named(to)
+        elif from_ is not None:
+            source = conventions_named(from_)
+        known: dict[Any, Function] = self._converters
+        if (what, source, target) not in known:
+            known[what, source, target] = self._new_converter(what, source, target)
+        return known[what, source, target]
+
+    @cached_property
+    def _converters(self) -> dict[Any, Function]:
+        return {}
+
+    def _new_converter(
+        self, what: str, source: Conventions, target: Conventions
+    ) -> Function:
+        model, nq, nv = self.model, self.nq, self.nv
+        name = f"convert_{what} of {self.name}"
+        if what == "q":
+            convert = partial(configurations.converted_q, model, source, target)
+            return kernel(convert, {"q": nq}, name=name)
+        convert = partial(configurations.converted_vector, model, source, target)
+        if what != "qdd":
+            return kernel(convert, {"q": nq, what: nv}, name=name)
+        return kernel(
+            lambda q, qd, qdd: convert(q, qdd, qd),  # type: ignore[reportUnknownLambdaType]
+            {"q": nq, "qd": nv, "qdd": nv},
+            name=name,
+        )
+
+    # ------------------------------------------------------------ other robots
+
+    def with_root(self, root: str) -> Robot:
+        """Return this robot with its root body "floating", "fixed" or "planar"."""
+        if root is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise UnknownName(
+                f"root is None; possible: {', '.join(map(repr, editing.ROOTS))}"
+            )
+        return self._edited(editing.with_root(self.description, root))
+
+    def lock(self, joints: Mapping[str, npt.ArrayLike]) -> Robot:
+        """Return this robot with joints fixed, each at a value of its coordinates.
+
+        ``robot.lock({"wrist": 0.5})``; joints that follow a locked one are locked too.
+        """
+        if not isinstance(joints, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShapeError(
+                f"lock: {joints!r} given; expected a dict such as {{'joint': 0.5}}"
+            )
+        values = {n: self._locked_value(n, v) for n, v in joints.items()}
+        if self.mimic == "reduce":
+            for body in self.tree.bodies:
+                own = body.joint
+                if own.leader is None:
+                    continue
+                leader = self.tree.bodies[own.leader].joint.name
+                if leader in values:
+                    x = own.multiplier * values[leader] + own.offset
+                    values[own.name] = x
+        changed = editing.locked(self.description, values)
+        return self._edited(editing.without_followers(changed, set(values)))
+
+    def _locked_value(self, name: str, value: npt.ArrayLike) -> Array:
+        if name in self.model.mimics:
+            of = next(
+                j.mimic.of
+                for b in self.description.bodies
+                for j in b.joints
+                if j.name == name and j.mimic
+            )
+            raise ModelError(f"lock: joint {name!r} follows {of!r}; lock that one")
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unknown_name("joint", repr(name), f"{self.name!r}", self.joint_names)
+        joint = self.model.joint(name)
+        try:
+            q = np.atleast_1d(np.array(value, dtype=float))
+        except (TypeError, ValueError):
+            q = np.zeros(0)
+        if q.shape != (joint.nq,) or not np.isfinite(q).all():
+            size = "a number" if joint.nq == 1 else f"{joint.nq} numbers"
+            raise ShapeError(
+                f"lock: joint {name!r} ({joint.type}) given {value!r}; expected {size}"
+            )
+        if joint.nq in (4, 7):
+            if np.linalg.norm(q[-4:]) < 1e-9:
+                raise ShapeError(f"lock: joint {name!r} given a zero quaternion")
+            if self.conventions.quaternion == "xyzw":
+                q[-4:] = np.roll(q[-4:], 1)
         return q
+
+    def attach(
+        self,
+        other: Robot | Description,
+        frame: str,
+        *,
+        placement: Placement = ORIGIN,
+        prefix: str = "",
+    ) -> Robot:
+        """Return this robot with another on one of its frames, as one.
+
+        Args:
+            other: what hangs on this robot. Its root keeps its joint, if it has one:
+                ``other.with_root("fixed")`` welds it.
+            frame: a body or frame of this robot, or "world".
+            placement: where the other's world stands in that frame: a position, a
+                `Pose` or its (4, 4) matrix.
+            prefix: put before every name of the other.
+        """
+        if isinstance(other, Robot):
+            part = other.description
+        elif isinstance(other, Description):  # pyright: ignore[reportUnnecessaryIsInstance]
+            part = other
+        else:
+            raise ModelError(
+                f"attach: {type(other).__name__} given; expected a Robot or a "
+                "Description"
+            )
+        body, pose = editing.frame_of(self.description, frame)
+        pose = pose @ editing.pose_of("attach: placement", placement)
+        return self._edited(
+            editing.attached(self.description, part, body, pose, str(prefix))
+        )
+
+    def add_frame(self, name: str, body: str, placement: Placement = ORIGIN) -> Robot:
+        """Return this robot with a further frame, fixed to a body (or frame).
+
+        ``placement`` is a position, a `Pose` or its (4, 4) matrix.
+        """
+        pose = editing.pose_of(f"frame {name!r}: placement", placement)
+        return self._edited(editing.with_frame(self.description, name, body, pose))
+
+    def _edited(self, description: Description) -> Robot:
+        """Return the robot of a changed description, with the same options."""
+        order: str | Sequence[str] = self.joint_order
+        if not isinstance(order, str):
+            order = _followed(order, description, self.mimic == "reduce")
+        model = assemble(description, order, self.mimic)
+        return Robot(model, self.conventions, order, self.mimic)
+
+    # ------------------------------------------------------------ what it computes
 
     inverse_dynamics: Function = Compiled(dynamics.inverse_dynamics)  # type: ignore[assignment]
     forward_dynamics: Function = Compiled(dynamics.forward_dynamics)  # type: ignore[assignment]
     mass_matrix: Function = Compiled(dynamics.mass_matrix)  # type: ignore[assignment]
     bias_forces: Function = Compiled(dynamics.bias_forces)  # type: ignore[assignment]
     gravity_forces: Function = Compiled(dynamics.gravity_forces)  # type: ignore[assignment]
+    # Further quantities: one line each, here.
+
+
+def _followed(
+    order: Sequence[str], description: Description, is_reduced: bool
+) -> list[str]:
+    """Return an order of joints, less those that are gone, and with the new ones."""
+    joints = [
+        j.name
+        for b in description.bodies
+        for j in b.joints
+        if j.mimic is None or not is_reduced
+    ]
+    kept = [n for n in order if n in joints]
+    new = [n for n in joints if n not in kept]
+    is_root = [n for n in new if n.startswith("root_joint")]
+    return [*is_root, *kept, *(n for n in new if n not in is_root)]

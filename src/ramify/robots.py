@@ -3,9 +3,10 @@
 Each takes ``geometry="general"`` (random placements, axes and physical inertias from
 ``seed``, so that no operation is saved by a special value) or ``"plain"`` (round
 numbers and axes along x, y, z, so that many are). In general geometry the frame of a
-floating base stands at the joint of its first child, z along that joint's axis: the
-frame of a free body is free to choose, and Featherstone (2005, §5) chooses it so,
-because the transform from the base to this child is then a pure rotation.
+floating base stands on the axis of its first child's joint, z along it, where the
+child's own frame is cheapest: the frame of a free body is free to choose, and
+Featherstone (2005, §5) chooses it so, because the transform from the base to this child
+is then a pure rotation.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ramify.errors import ModelError, UnknownName, unknown_name
+from ramify.model.assembly import assemble
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder, neutral_poses
 from ramify.model.description import (
     BodyDescription,
@@ -26,6 +28,7 @@ from ramify.model.description import (
     JointDescription,
     LoopDescription,
 )
+from ramify.model.placement import place_frames
 from ramify.model.pose import Array, Pose
 
 GEOMETRIES = ("general", "plain")
@@ -495,6 +498,7 @@ def _generalised(
     bodies: list[BodyDescription] = []
     bases: set[str | None] = set()
     """floating bases whose first child is still to come"""
+    first_children: list[str] = []
     for body in description.bodies:
         placement = _random_pose(rng, body.placement)
         joints = tuple(_random_joint(rng, j) for j in body.joints)
@@ -502,6 +506,7 @@ def _generalised(
             joints = tuple(_with_random_anchor(rng, j) for j in joints)
         if moves_base_frames and body.parent in bases and joints:
             bases.discard(body.parent)
+            first_children.append(body.name)
             placement = Pose.identity()
             joints = (replace(joints[0], axis=Z), *joints[1:])
         if moves_base_frames and [j.type for j in joints] == ["floating"]:
@@ -515,11 +520,26 @@ def _generalised(
     frames = [
         replace(f, placement=_random_pose(rng, f.placement)) for f in description.frames
     ]
+    if moves_base_frames:
+        bodies = _with_base_frames(bodies, first_children)
     poses = neutral_poses(bodies)
     loops = [_random_loop(rng, loop, poses) for loop in description.loops]
     return replace(
         description, bodies=tuple(bodies), frames=tuple(frames), loops=tuple(loops)
     )
+
+
+def _with_base_frames(
+    bodies: list[BodyDescription], first_children: list[str]
+) -> list[BodyDescription]:
+    """Put the frames of bases where their first child's frame is cheapest."""
+    tree = assemble(Description("general", tuple(bodies))).tree
+    moves = place_frames(tree)[1]
+    at = {b.name: moves[i].inverse() for i, b in enumerate(tree.bodies)}
+    return [
+        replace(b, placement=at[b.name]) if b.name in first_children else b
+        for b in bodies
+    ]
 
 
 def _random_pose(rng: np.random.Generator, pose: Pose) -> Pose:

@@ -61,7 +61,7 @@ def test_long_programs_keep_their_values_through_all_passes(
         assert_same(evaluate(program, values), expected)
 
 
-def test_the_whole_list_reaches_what_passes_alone_reach() -> None:
+def test_every_pass_is_in_one_of_the_lists() -> None:
     assert set(SIMPLIFICATIONS) | set(LOWERING) == {
         passes.drop_dead_code,
         passes.fold_trigonometry,
@@ -237,7 +237,7 @@ def test_regions_survive_the_passes(rng: np.random.Generator) -> None:
     assert len(set(regions)) > 3
 
 
-def test_a_rotation_about_a_turned_axis_costs_what_a_plain_one_does() -> None:
+def test_a_quarter_turn_costs_a_rotation_one_sign() -> None:
     def rotate(angle: Any, p: Any) -> list[Any]:
         s, c = sin(angle), cos(angle)
         return [c * p[0] - s * p[1], s * p[0] + c * p[1]]
@@ -245,4 +245,4 @@ def test_a_rotation_about_a_turned_axis_costs_what_a_plain_one_does() -> None:
     plain = trace(rotate, {"q": (), "p": 2})
     turned = trace(lambda q, p: rotate(q + math.pi / 2, p), {"q": (), "p": 2})
     assert count(simplify(plain)) == Ops(mul=4, add=2, sincos=1)
-    assert count(simplify(turned)).total <= count(plain).total + 1
+    assert count(simplify(turned)) == Ops(mul=4, add=2, neg=1, sincos=1)

@@ -57,10 +57,10 @@ def aba(
             s = S[i][k]
             U = Ia @ s
             D = s.dot(U) + tree.bodies[i].joint.armature
-            Ud = _over(U, D)
+            Ud = over(U, D)
             u = (tau[i][k] - s.dot(pa)) / D
             Ia = Ia.minus_outer(U, Ud)
-            if tree.bodies[i].joint.armature == 0.0 and (e := _unit(s)) is not None:
+            if tree.bodies[i].joint.armature == 0.0 and (e := unit_index(s)) is not None:
                 Ia = Ia.without(e)
             pa = pa + U * u
             columns[i].append((Ud, u, D))
@@ -82,12 +82,12 @@ def aba(
     return qdd
 
 
-def _over(U: Force, D: Expr) -> Force:
+def over(U: Force, D: Expr) -> Force:
     """Return U / D; the entry that is D itself becomes 1."""
     return Force(*(tuple(x / D for x in half) for half in (U.n, U.f)))  # type: ignore[arg-type]
 
 
-def _unit(s: Motion) -> int | None:
+def unit_index(s: Motion) -> int | None:
     """Return k if s is the k-th unit vector."""
     parts = s.parts()
     ones = [k for k, e in enumerate(parts) if e.op != "const" or e.value != 0.0]

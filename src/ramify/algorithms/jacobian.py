@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramify.algorithms.kinematics import IDENTITY, axes, onward
+from ramify.algorithms.kinematics import IDENTITY, axes, onward, seen
 from ramify.model.assembly import Frame
 from ramify.model.coordinates import JointVector
 from ramify.model.motion import fixed_steps, transform
@@ -26,11 +26,9 @@ from ramify.spatial.vector3 import (
     ZERO3,
     Mat,
     Vec,
-    cross,
     minus,
     plus,
     scale,
-    times,
     transpose,
 )
 from ramify.spatial.vectors import Motion
@@ -101,5 +99,4 @@ def backward(R: Mat, p: Vec, step: Step) -> tuple[Mat, Vec]:
 
 def _add(found: Columns, tree: Tree, i: int, R: Mat, p: Vec) -> None:
     for k, s in zip(tree.dofs[i], tree.bodies[i].joint.columns(), strict=True):
-        w = times(R, s.w)
-        found.J[k] = Motion(w, plus(times(R, s.v), cross(p, w)))
+        found.J[k] = seen(R, p, s)

@@ -30,7 +30,6 @@ from ramify.spatial.vector3 import (
     Mat,
     Vec,
     cross,
-    minus,
     plus,
     scale,
     times,
@@ -162,11 +161,6 @@ def classical(a: Motion, v: Motion) -> Motion:
 
 
 def seen(R: Mat, p: Vec, s: Motion) -> Motion:
-    """Return a motion of a frame with axes R and origin p, at the origin p is from."""
+    """Return a motion, given in a frame with axes R and origin p, where they are given."""
     w = times(R, s.w)
     return Motion(w, plus(times(R, s.v), cross(p, w)))
-
-
-def offset(p: Vec, origin: Vec) -> Vec:
-    """Return p as seen from another origin."""
-    return minus(p, origin)

@@ -225,7 +225,7 @@ _lock = threading.Lock()
 
 def _renew_lock() -> None:
     """Begin anew in a forked child: a thread that it lacks may have held the lock."""
-    global _lock
+    global _lock  # noqa: PLW0603 (the lock is the process's)
     _lock = threading.Lock()
 
 

@@ -6,8 +6,8 @@ outside: objects need no linking, and compile in parallel.
 
 from __future__ import annotations
 
-import importlib
 import functools
+import importlib
 import itertools
 import os
 import threading
@@ -24,7 +24,7 @@ llvm: Any = importlib.import_module("llvmlite.binding")
 ffi: Any = llvm.ffi
 
 SPEED = 1
-"""The code generator's level: 2 gives the same instructions, and takes a third longer."""
+"""The code generator's level: 2 gives the same code and takes a third longer."""
 
 
 def _initialize() -> None:

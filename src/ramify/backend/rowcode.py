@@ -53,6 +53,10 @@ class Numbers:
 class Loops(Code):
     """The body of one function, with arithmetic on numbers."""
 
+    def __init__(self, code: Code) -> None:
+        self.module, self.function = code.module, code.function
+        self.arguments, self.b = code.arguments, code.b
+
     def get(self, kind: Value, address: Value) -> Value:
         """Load numbers."""
         return self.load_as(kind, address, WORD)
@@ -119,9 +123,7 @@ class Loops(Code):
         return result
 
     @contextmanager
-    def fold_numbers(
-        self, count: Value, step: int, initial: Value
-    ) -> Generator[Turn]:
+    def fold_numbers(self, count: Value, step: int, initial: Value) -> Generator[Turn]:
         """Repeat what is written inside, handing numbers from turn to turn."""
         before = self.b.block
         turn = Turn()
@@ -188,4 +190,4 @@ def square_root(c: Loops, kind: Value) -> Value:
 
 def loops(module: Module, name: str, arguments: int) -> Loops:
     """Begin a function."""
-    return Loops(module, module.function(name, arguments).function)
+    return Loops(module.function(name, arguments))

@@ -174,9 +174,7 @@ def sweep(module: Module, name: str, kind: str, numbers: Numbers) -> None:
         place = c.b.sub(c.b.sub(n, const(1)), turn) if transposed else turn
         above = word_of(c, table, place, Row.ABOVE)
         base = c.add(values, c.mul(tile, step))
-        row = c.add(
-            base, c.mul(word_of(c, table, place, Row.ADDRESS), numbers.size)
-        )
+        row = c.add(base, c.mul(word_of(c, table, place, Row.ADDRESS), numbers.size))
         index = word_of(c, table, place, Row.INDEX)
         own = c.add(c.add(x, c.mul(tile, x_step)), c.mul(c.mul(index, m), bytes_))
         level = c.mul(m, bytes_)
@@ -273,9 +271,7 @@ class Line:
             return total
         with c.fold_numbers(self.above, 1, total) as turn:
             entry, kept = self.at(turn.index)
-            turn.next = c.fma(
-                self.entry(entry), c.get(self.element, kept), turn.value
-            )
+            turn.next = c.fma(self.entry(entry), c.get(self.element, kept), turn.value)
         return turn.result
 
     def add(self, x: Value) -> None:
@@ -321,9 +317,7 @@ def pack(module: Module) -> None:
             c.store(c.b.or_(c.load(odd), c.b.zext(is_odd, I64)), odd)
             counts = c.b.fcmp_unordered("!=", value, c.number(0.0, DOUBLE))
             both = c.b.select(c.compare(i, "==", j), const(1), const(2))
-            c.store(
-                c.add(c.load(result), c.b.select(counts, both, const(0))), result
-            )
+            c.store(c.add(c.load(result), c.b.select(counts, both, const(0))), result)
             up.next = word_of(c, table, up.value, Row.PARENT)
     c.leave(c.b.select(c.compare(c.load(odd), "!=", 0), const(-1), c.load(result)))
 

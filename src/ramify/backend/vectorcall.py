@@ -142,8 +142,9 @@ def attach(instance: Vectorcall, function: Callable[..., Any]) -> None:
         return
     from ramify.backend.pycall import entry  # noqa: PLC0415 (llvmlite only where used)
 
-    anchor: Any = getattr(function, "__self__", None)
-    if not isinstance(anchor, Anchor):
+    owner: object = getattr(function, "__self__", None)
+    anchor: Any = owner
+    if not isinstance(owner, Anchor):
         target._attached = anchor = forward(function)
     target._call = anchor._call
     target._entry = entry()

@@ -22,10 +22,9 @@ from ramify.model.description import (
     LoopDescription,
 )
 from ramify.model.joints import SIZES, Joint
+from ramify.model.massless import warn_massless
 from ramify.model.pose import Array, Pose
 from ramify.model.tree import ROOT, Body, BodyInertia, Tree
-
-ROOTS = ("fixed", "floating", "planar")
 
 
 @final
@@ -91,38 +90,7 @@ class Model:
         raise unknown_name("joint", name, f"robot {self.name!r}", names)
 
 
-def with_root(description: Description, root: str | None) -> Description:
-    """Return the description with its one root body on a joint of that type."""
-    if root is None:
-        return description
-    if root not in ROOTS:
-        raise UnknownName(f"root is {root!r}; possible: {', '.join(ROOTS)} or None")
-    tops = [b for b in description.bodies if b.parent is None]
-    moving = [b for b in tops if b.joints or _has_children(description, b)] or tops
-    if len(moving) != 1:
-        names = ", ".join(repr(b.name) for b in moving[:6])
-        raise ModelError(
-            f"root={root!r} needs one body on the world; {description.name!r} has "
-            f"{len(moving)}: {names}"
-        )
-    (top,) = moving
-    taken = {j.name for b in description.bodies for j in b.joints}
-    name = "root_joint"
-    while name in taken:
-        name += "_"
-    if root == "fixed":
-        joints: tuple[JointDescription, ...] = ()
-    elif len(top.joints) == 1 and top.joints[0].type == root:
-        joints = top.joints
-    else:
-        joints = (JointDescription(name, root),)
-    new = replace(top, joints=joints)
-    bodies = tuple(new if b is top else b for b in description.bodies)
-    return replace(description, bodies=bodies)
-
-
-def _has_children(description: Description, body: BodyDescription) -> bool:
-    return any(b.parent == body.name for b in description.bodies)
+ORDERS = "possible: 'file', 'alphabetical' or a list of all joint names"
 
 
 def assemble(
@@ -141,10 +109,7 @@ def assemble(
     if mimic not in ("reduce", "independent"):
         raise UnknownName(f"mimic is {mimic!r}; possible: 'reduce', 'independent'")
     if isinstance(joint_order, str) and joint_order not in ("file", "alphabetical"):
-        raise UnknownName(
-            f"joint_order is {joint_order!r}; possible: 'file', 'alphabetical' or a "
-            "list of all joint names"
-        )
+        raise UnknownName(f"joint_order is {joint_order!r}; {ORDERS}")
     bodies = _ordered(description.bodies, joint_order == "alphabetical")
     builder = _Builder(mimic == "reduce")
     for body in bodies:
@@ -178,6 +143,9 @@ def _joint_name(body: BodyDescription) -> str:
     return body.joints[0].name if body.joints else body.fixed_joint or ""
 
 
+WORLD = ROOT, Pose.identity()
+
+
 class _Builder:
     """Collects the bodies of a tree from those of a description."""
 
@@ -196,13 +164,13 @@ class _Builder:
         """Add one body, behind its joints or fixed to its parent."""
         if body.name in self.at:
             raise ModelError(f"two bodies are called {body.name!r}")
-        i, T = self.at[body.parent] if body.parent is not None else (ROOT, Pose.identity())
-        T = T @ body.placement  # the body's frame in that of tree body i
+        at = self.at[body.parent] if body.parent is not None else WORLD
+        at = at[0], at[1] @ body.placement  # the body's frame in that of a tree body
         for joint in body.joints:
-            i, T = self._add_joint(body, joint, i, T)
+            at = self._add_joint(body, joint, *at)
+        i, T = self.at[body.name] = at
         if body.joints:
             self.bodies[i] = replace(self.bodies[i], name=body.name)
-        self.at[body.name] = i, T
         self.frames[body.name] = Frame(body.name, i, T)
         self.masses[body.name] = body.inertial.mass if body.inertial else 0.0
         if body.inertial is not None and i != ROOT:
@@ -213,7 +181,7 @@ class _Builder:
             )
 
     def _add_joint(
-        self, body: BodyDescription, joint: JointDescription, i: int, T: Pose
+        self, body: BodyDescription, joint: JointDescription, i: int, pose: Pose
     ) -> tuple[int, Pose]:
         """Add one joint; return its (last) body and the described body's pose in it."""
         if joint.name in self.described:
@@ -222,7 +190,6 @@ class _Builder:
         first = len(self.bodies)
         for kind, axis in _simple_joints(joint):
             T_body_joint = Pose(axis, joint.position)
-            placement = T @ T_body_joint
             between = f"{body.name}:{joint.name}"  # unless it turns out to be the last
             tree_joint = Joint(
                 joint.name,
@@ -239,11 +206,12 @@ class _Builder:
                 limits=joint.limits,
                 is_continuous=joint.is_continuous,
             )
-            self.bodies.append(Body(between, i, tree_joint, placement, BodyInertia.zero()))
-            i = len(self.bodies) - 1
-            T = T_body_joint.inverse()
+            self.bodies.append(
+                Body(between, i, tree_joint, pose @ T_body_joint, BodyInertia.zero())
+            )
+            i, pose = len(self.bodies) - 1, T_body_joint.inverse()
         self.moved[joint.name] = tuple(range(first, len(self.bodies)))
-        return i, T
+        return i, pose
 
     def finish(
         self, description: Description, joint_order: str | Sequence[str]
@@ -264,13 +232,17 @@ class _Builder:
                 offset=offset,
             )
         for f in description.frames:
-            i, T = self.at[f.body] if f.body is not None else (ROOT, Pose.identity())
+            i, T = self.at[f.body] if f.body is not None else WORLD
             if f.name not in self.frames:
                 self.frames[f.name] = Frame(f.name, i, T @ f.placement)
         self.frames.setdefault("world", Frame("world", ROOT, Pose.identity()))
+        tree = Tree(tuple(self.bodies), description.gravity)
+        warnings = description.warnings
+        if description.format != "mjcf":  # its parser has warned with lines
+            warnings = (*warnings, *warn_massless(tree))
         return Model(
             name=description.name,
-            tree=Tree(tuple(self.bodies), description.gravity),
+            tree=tree,
             joints=tuple(joints),
             frames=self.frames,
             body_names=tuple(self.at),
@@ -279,7 +251,7 @@ class _Builder:
             nv=nv,
             loops=description.loops,
             keyframes=description.keyframes,
-            warnings=description.warnings,
+            warnings=warnings,
             mimics=tuple(leaders),
             description=description,
         )
@@ -315,7 +287,9 @@ class _Builder:
             seen = {name}
             while True:
                 if of not in self.described:
-                    raise unknown_name("joint", of, f"mimic of {name!r}", self.described)
+                    raise unknown_name(
+                        "joint", of, f"mimic of {name!r}", self.described
+                    )
                 if of in seen:
                     raise ModelError(f"joint {name!r} mimics itself: {sorted(seen)}")
                 seen.add(of)
@@ -334,10 +308,13 @@ class _Builder:
 
 
 def _checked(order: Sequence[str], names: Sequence[str]) -> list[str]:
-    wanted = list(order)
+    try:
+        wanted = list(order)
+    except TypeError:
+        raise UnknownName(f"joint_order is {order!r}; {ORDERS}") from None
     for n in wanted:
         if n not in names:
-            raise unknown_name("joint", n, "joint_order", names)
+            raise unknown_name("joint", str(n), "joint_order", names)
     missing = [n for n in names if n not in wanted]
     if missing or len(wanted) != len(names):
         what = f"lacks {missing}" if missing else "names a joint twice"
@@ -375,10 +352,9 @@ def frame_with_z(axis: Array) -> Array:
     z = z / np.linalg.norm(z)
     k = int(np.argmax(np.abs(z)))
     if abs(z[k]) == 1.0:
-        R = np.roll(np.eye(3), k + 1, axis=0)  # a cyclic permutation: x y z -> z to k
-        if z[k] < 0:
-            R = R @ np.diag([1.0, -1.0, -1.0])
-        return R
+        # A cyclic permutation that takes z to k; turned about x where it points down.
+        R = np.roll(np.eye(3), k + 1, axis=0)
+        return R if z[k] > 0 else R * (1.0, -1.0, -1.0)
     x = np.cross(np.eye(3)[(k + 1) % 3], z)
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])

@@ -75,9 +75,7 @@ def differences(
     return out
 
 
-def normalized(
-    model: Model, conventions: Conventions, q: Sequence[Expr]
-) -> list[Expr]:
+def normalized(model: Model, conventions: Conventions, q: Sequence[Expr]) -> list[Expr]:
     """Return q with its quaternions scaled to length one."""
     here = Coordinates(model, conventions, q)
 

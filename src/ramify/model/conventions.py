@@ -58,7 +58,7 @@ def conventions(value: str | Conventions) -> Conventions:
     """Return the conventions of that name, or the value itself."""
     if isinstance(value, Conventions):
         return value
-    if value not in NAMED:
+    if not isinstance(value, str) or value not in NAMED:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UnknownName(
             f"no conventions {value!r}; possible: {', '.join(map(repr, NAMED))}, or a "
             "ramify.Conventions(...)"

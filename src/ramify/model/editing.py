@@ -83,7 +83,7 @@ def with_root(description: Description, root: str | None) -> Description:
         by_joint |= {j.name: start for j in joints}
         keyframes[name] = joined(bodies, by_joint)
     changed = replace(description, bodies=bodies, keyframes=keyframes)
-    return _without_followers(changed, gone)
+    return without_followers(changed, gone)
 
 
 def _standing(description: Description, top: BodyDescription) -> Pose:
@@ -102,7 +102,7 @@ def _free_name(description: Description, name: str) -> str:
     return name
 
 
-def _without_followers(description: Description, gone: set[str]) -> Description:
+def without_followers(description: Description, gone: set[str]) -> Description:
     """Return the description with no mimic joint that follows what is gone."""
     bodies = tuple(
         replace(
@@ -228,7 +228,7 @@ def joint_pose(joint: JointDescription, q: Array) -> Pose:
 # ------------------------------------------------------------ parts and frames
 
 
-def attached(  # noqa: PLR0913  two robots, and where
+def attached(
     description: Description,
     other: Description,
     body: str | None,
@@ -251,7 +251,7 @@ def attached(  # noqa: PLR0913  two robots, and where
         for f in part.frames
     )
     loops = tuple(_moved_loop(loop, body, placement) for loop in part.loops)
-    rest, part_rest = rest_coordinates(description), rest_coordinates(part)
+    rest, part_rest = rest_coordinates(description), rest_coordinates(other)
     keyframes = {n: np.concatenate([rest, q]) for n, q in part.keyframes.items()}
     keyframes |= {
         n: np.concatenate([q, part_rest]) for n, q in description.keyframes.items()
@@ -361,12 +361,12 @@ def with_frame(
 
 def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:
     """Return the body that a frame is fixed to (None: the world), and its pose there."""
-    if name == WORLD:
-        return None, Pose.identity()
     frames = {f.name: f for f in description.frames}
     bodies = [b.name for b in description.bodies]
     if name in bodies:
         return name, Pose.identity()
+    if name == WORLD:
+        return None, Pose.identity()
     if name not in frames:
         owner = f"robot {description.name!r}"
         raise unknown_name("body or frame", str(name), owner, [*bodies, *frames, WORLD])
@@ -375,26 +375,25 @@ def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:
 
 def pose_of(what: str, value: object) -> Pose:
     """Return what a user gave as a placement."""
-    if isinstance(value, Pose):
-        R, p = np.asarray(value.R, dtype=float), np.asarray(value.p, dtype=float)
-        shape = R.shape + p.shape
-    else:
-        try:
-            given = np.asarray(cast(npt.ArrayLike, value), dtype=float)
-        except (TypeError, ValueError):
-            given = np.zeros(0)
-        R, p = np.eye(3), given
-        if given.shape == (4, 4) and given[3].tolist() == [0, 0, 0, 1]:
-            R, p = given[:3, :3], given[:3, 3]
-        shape = R.shape + p.shape
-    if shape != (3, 3, 3) or not (np.isfinite(R).all() and np.isfinite(p).all()):
+    matrix = np.eye(4)
+    try:
+        if isinstance(value, Pose):
+            matrix[:3, :3], matrix[:3, 3] = value.R, value.p
+        elif np.shape(cast(npt.ArrayLike, value)) == (4, 4):
+            matrix[:] = cast(Array, value)
+        else:
+            (matrix[0, 3], matrix[1, 3], matrix[2, 3]) = cast(Vector, value)
+    except (TypeError, ValueError):
+        matrix[:] = np.nan
+    if not np.isfinite(matrix).all() or matrix[3].tolist() != [0, 0, 0, 1]:
         raise ShapeError(
             f"{what} is {value!r}; expected a position of 3 finite numbers, a Pose, or "
             "its (4, 4) matrix"
         )
+    R, p = matrix[:3, :3], matrix[:3, 3]
     if np.abs(R @ np.transpose(R) - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
         raise ShapeError(f"{what}: R is not a rotation matrix")
-    return Pose(np.array(R), np.array(p))
+    return Pose(R.copy(), p.copy())
 
 
 # ------------------------------------------------------------ configurations by joint
@@ -420,9 +419,8 @@ def joined(bodies: Iterable[BodyDescription], parts: Mapping[str, Array]) -> Arr
 
 def rest_coordinates(description: Description) -> Array:
     """Return the configuration of the file: ``qpos0``, or the neutral one."""
-    for name, q in description.keyframes.items():
-        if name.endswith("qpos0"):
-            return q
+    if "qpos0" in description.keyframes:
+        return description.keyframes["qpos0"]
     joints = [j for b in description.bodies for j in b.joints]
     return np.concatenate([np.zeros(0), *map(neutral_coordinates, joints)])
 

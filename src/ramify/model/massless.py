@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ramify.errors import ModelError
-from ramify.model.assembly import Model
+from ramify.model.pose import Array
 from ramify.model.tree import ROOT, BodyInertia, Tree
+
+if TYPE_CHECKING:
+    from ramify.model.assembly import Model
 
 SINGULAR = 1e-14
 """Moments below this share of the largest are zero."""
@@ -51,9 +56,9 @@ def check_dynamics(model: Model) -> None:
     if names:
         joints = {b.name: b.joint.name for b in model.tree.bodies}
         raise ModelError(
-            f"robot {model.name!r}: the mass matrix is singular: no inertia resists "
-            f"joint {joints[names[0]]!r} of {_listed(names)}; give it mass or armature, "
-            f"or robot.lock({{{joints[names[0]]!r}: 0.0}})"
+            f"robot {model.name!r}: the mass matrix is singular, no inertia resists "
+            f"joint {joints[names[0]]!r}: {_listed(names)}; give it mass or armature, "
+            "or lock the joint"
         )
 
 
@@ -86,7 +91,7 @@ def _gives_way(kind: str, inertia: BodyInertia) -> bool:
             return _is_singular(I - m * (c @ c * np.eye(3) - np.outer(c, c)))
 
 
-def _is_singular(A: np.typing.NDArray[np.float64]) -> bool:
+def _is_singular(A: Array) -> bool:
     values = np.abs(np.linalg.eigvalsh(A))
     return bool(values.min() <= SINGULAR * values.max())
 

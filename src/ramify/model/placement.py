@@ -22,8 +22,8 @@ from ramify.model.pose import Array, Pose, quarter_turns_exact
 from ramify.model.tree import ROOT, Tree
 
 AXIAL = ("revolute", "prismatic", "helical")
-SMALLEST_SINE = 0.05
-"""Below it b and d would be twenty times the distances in the file, and lose digits."""
+SMALLEST_SINE = 0.01
+"""Below it b and d would be a hundred times the distances in the file: digits lost."""
 EXACT = 1e-12
 """Entries of rotations below this are rounding errors of the file's digits."""
 
@@ -68,7 +68,14 @@ def screws(T: Pose) -> Screws:
     theta = math.atan2(-(R[0, 1] * cg + R[1, 1] * sg), R[0, 0] * cg + R[1, 0] * sg)
     x, y = T.p[0] * cg + T.p[1] * sg, -T.p[0] * sg + T.p[1] * cg
     d = -y / sa
-    return Screws(gamma, float(T.p[2] - d * ca), alpha, float(x), theta, float(d))
+    scale = float(np.abs(T.p).sum()) + abs(d)
+    b, a, d = (_without_rounding(v, scale) for v in (T.p[2] - d * ca, x, d))
+    return Screws(gamma, b, alpha, a, theta, d)
+
+
+def _without_rounding(distance: float, scale: float) -> float:
+    """Return 0 for what rounding has left of it."""
+    return 0.0 if abs(distance) < 1e-14 * scale else float(distance)
 
 
 def _parallel_screws(R: Array, p: Array) -> Screws:
@@ -100,11 +107,10 @@ def place_frames(tree: Tree) -> tuple[Tree, tuple[Pose, ...]]:
     bodies = list(tree.bodies)
     for i, p in tree:
         A = moves[i]
-        P = bodies[i].placement @ A
-        if p != ROOT:
-            P = moves[p].inverse() @ P
+        above = Pose.identity() if p == ROOT else moves[p].inverse()
+        placement = above @ bodies[i].placement @ A
         inertia = bodies[i].inertia.seen_from(A.inverse())
-        bodies[i] = replace(bodies[i], placement=P, inertia=inertia)
+        bodies[i] = replace(bodies[i], placement=placement, inertia=inertia)
     return Tree(tuple(bodies), tree.gravity), moves
 
 

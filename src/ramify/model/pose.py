@@ -91,7 +91,8 @@ class Pose:
 
     def inverse(self) -> Pose:
         """Return the pose of the outer frame in this one."""
-        return Pose(self.R.T, -self.R.T @ self.p)
+        R: Array = np.transpose(self.R)
+        return Pose(R, -(R @ self.p))
 
     def apply(self, point: Vector) -> Array:
         """Return a point of the inner frame in coordinates of the outer."""

@@ -3,12 +3,13 @@
 What looks the same from both sides of a joint, wherever the joint stands, may belong
 to either side (Featherstone's notes; the base parameters of identification):
 
-    revolute    masses on the axis: m, h_z, and J of a rod along z with I = diag(J, J, 0)
+    revolute    masses on the axis: m, h_z, and J of a rod along z, I = diag(J, J, 0)
     prismatic   I, which does not depend on where its body is
     spherical   a point mass at the centre
 
-It is moved where that leaves no more nonzero parameters than there were. Afterwards most masses and several moments are zero. Energies, momenta and the centre
-of mass are not those of the robot any more: only its equation of motion is.
+It is moved where that leaves no more nonzero parameters than there were. Afterwards
+most masses and several moments are zero. Energies, momenta and the centre of mass are
+not those of the robot any more: only its equation of motion is.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def movable(kind: str, inertia: BodyInertia) -> BodyInertia | None:
     if kind == "revolute":
         h = np.array([0.0, 0.0, inertia.h[2]])
         J = inertia.I[1, 1]
-        return BodyInertia(inertia.m, h, np.diag([J, J, 0.0]))
+        return BodyInertia(inertia.m, h, np.array([J, J, 0.0]) * np.eye(3))
     if kind == "prismatic":
         return BodyInertia(0.0, np.zeros(3), inertia.I)
     if kind == "spherical":
@@ -57,4 +58,5 @@ def movable(kind: str, inertia: BodyInertia) -> BodyInertia | None:
 def nonzeros(inertia: BodyInertia) -> int:
     """Return how many of the ten parameters are not zero."""
     upper = inertia.I[np.triu_indices(3)]
-    return int(inertia.m != 0) + np.count_nonzero(inertia.h) + np.count_nonzero(upper)
+    entries = int(np.count_nonzero(inertia.h)) + int(np.count_nonzero(upper))
+    return int(inertia.m != 0) + entries

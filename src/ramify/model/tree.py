@@ -23,6 +23,14 @@ from ramify.model.pose import Array, Pose
 ROOT = -1
 
 
+IDENTITY = np.eye(3)
+
+
+def squares(r: Array) -> Array:
+    """Return r·r 1 − r rᵀ, the inertia of a unit mass at r."""
+    return float(r @ r) * IDENTITY - np.outer(r, r)
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class BodyInertia:
@@ -43,20 +51,22 @@ class BodyInertia:
     def of(mass: float, com: Array, inertia: Array) -> BodyInertia:
         """Return the inertia of a mass with ``inertia`` about its centre ``com``."""
         c = np.asarray(com, dtype=float)
-        I = np.asarray(inertia, dtype=float) + mass * (c @ c * np.eye(3) - np.outer(c, c))
+        I = np.asarray(inertia, dtype=float) + mass * squares(c)
         return BodyInertia(float(mass), mass * c, I)
 
     def __add__(self, other: BodyInertia) -> BodyInertia:
         return BodyInertia(self.m + other.m, self.h + other.h, self.I + other.I)
 
     def seen_from(self, T: Pose) -> BodyInertia:
-        """Return this inertia, given in a frame at pose T, in the frame T is given in."""
+        """Return this inertia, given in a frame at pose T, in T's outer frame."""
         h = T.R @ self.h
-        A = T.R @ self.I @ T.R.T
+        A: Array = T.R @ self.I @ np.transpose(T.R)
         r, m = T.p, self.m
-        A = A + 2 * (r @ h) * np.eye(3) - np.outer(r, h) - np.outer(h, r)
-        A = A + m * (r @ r * np.eye(3) - np.outer(r, r))
-        return BodyInertia(m, h + m * r, A)
+        if not r.any():
+            return BodyInertia(m, h, A)
+        rh = np.outer(r, h)
+        moved = A + 2 * float(r @ h) * IDENTITY - rh - np.transpose(rh)
+        return BodyInertia(m, h + m * r, moved + m * squares(r))
 
 
 @final
@@ -220,12 +230,16 @@ def factor_pattern(parents: Sequence[int]) -> npt.NDArray[np.bool_]:
     return np.tril(sparsity_pattern(parents))
 
 
-def check_sparsity(matrix: Array, parents: Sequence[int], tolerance: float = 0.0) -> None:
+def check_sparsity(
+    matrix: Array, parents: Sequence[int], tolerance: float = 0.0
+) -> None:
     """Raise ModelError where a matrix is not zero though its tree says it is."""
     pattern = sparsity_pattern(parents)
     if matrix.shape != pattern.shape:
         n = len(parents)
-        raise ModelError(f"the matrix has shape {matrix.shape}; the tree needs ({n}, {n})")
+        raise ModelError(
+            f"the matrix has shape {matrix.shape}; the tree needs ({n}, {n})"
+        )
     wrong = np.argwhere((np.abs(matrix) > tolerance) & ~pattern)
     if len(wrong):
         i, j = wrong[0]

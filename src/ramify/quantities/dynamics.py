@@ -11,6 +11,7 @@ from ramify.algorithms.ltdl import elimination_parents, filled, ltdl, solve
 from ramify.algorithms.rnea import rnea
 from ramify.errors import UnknownName
 from ramify.model.assembly import Model
+from ramify.model.massless import check_dynamics
 from ramify.model.motion import fixed_steps
 from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.spatial.transform import Transform
@@ -92,6 +93,7 @@ def _mass_matrix(context: Context) -> Any:
 def _forward_dynamics(
     context: Context, algorithm: str = "auto", external: Sequence[str] = ()
 ) -> Any:
+    check_dynamics(context.model)
     forces = external_forces(context, external) if external else None
     if algorithm == "aba":
         tau = context.coordinates.tree_force(context.inputs["tau"])

@@ -1,0 +1,45 @@
+"""Kinetic and potential energy (RBDA §5.1).
+
+    T = ½ Σ vᵢᵀ Iᵢ vᵢ + ½ Σ armature q̇²          V = −Σ mᵢ cᵢ · g
+"""
+
+from __future__ import annotations
+
+from ramify.algorithms.momentum import moment
+from ramify.algorithms.motion import joint_motion, numbers, transforms
+from ramify.model.coordinates import JointVector
+from ramify.model.tree import ROOT, Tree
+from ramify.spatial.inertia import RigidInertia
+from ramify.spatial.vector3 import ZERO, Vec, cross, dot, times
+from ramify.spatial.vectors import Motion
+from ramify.symbolic.expr import Expr, region
+
+
+def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
+    """Return T, the rotors' included: T = ½ q̇ᵀ M q̇."""
+    X = transforms(tree, q)
+    v = {ROOT: Motion.zero()}
+    double = ZERO
+    for i, p in tree:
+        region(f"kinetic energy {tree.bodies[i].name}")
+        joint = tree.bodies[i].joint
+        v[i] = X[i] @ v[p] + joint_motion(joint.columns(), qd[i])
+        double = double + twice_energy(numbers(tree.bodies[i].inertia), v[i])
+        for x in qd[i]:
+            double = double + x * x * joint.armature
+    return double * 0.5
+
+
+def twice_energy(inertia: RigidInertia, v: Motion) -> Expr:
+    """Return vᵀ I v = wᵀ I w + m v·v + 2 h · (v × w)."""
+    moment = cross(v.v, v.w)
+    return (
+        dot(times(inertia.I, v.w), v.w)
+        + inertia.m * dot(v.v, v.v)
+        + dot((inertia.h[0] + inertia.h[0], inertia.h[1] * 2, inertia.h[2] * 2), moment)
+    )
+
+
+def potential_energy(tree: Tree, q: JointVector, gravity: Vec) -> Expr:
+    """Return V, zero where all mass is at the world's origin."""
+    return -dot(gravity, moment(tree, q))

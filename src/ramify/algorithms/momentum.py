@@ -1,0 +1,163 @@
+"""The centre of mass, and the momentum about it (Orin, Goswami & Lee 2013).
+
+    h = A(q) q̇          A_k = Ic_i S_k as seen from the centre of mass, in world axes
+
+    Ic[i]  inertia of i and all beyond it, as one body     m  mass of all bodies
+    R[i]   axes of body i in world axes                    d  from the centre to i
+
+The centre is measured from the root where there is only one, so that nothing depends
+on how far the robot has gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+from ramify.algorithms.kinematics import axes
+from ramify.algorithms.motion import joint_motion, numbers, transforms
+from ramify.model.coordinates import JointVector
+from ramify.model.tree import ROOT, BodyInertia, Tree
+from ramify.spatial.inertia import RigidInertia
+from ramify.spatial.transform import Transform
+from ramify.spatial.vector3 import (
+    ZERO,
+    ZERO3,
+    Mat,
+    Vec,
+    cross,
+    minus,
+    plus,
+    scale,
+    times,
+)
+from ramify.spatial.vectors import Force, Motion
+from ramify.symbolic.expr import const, region
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Momenta:
+    """Momenta by the tree's degrees of freedom, in world axes."""
+
+    A: dict[int, Force]
+    parent_axes: dict[int, Mat]
+    """of floating joints: the axes of their parent's side"""
+    subtree_masses: dict[int, float]
+
+
+def mass(tree: Tree) -> float:
+    """Return the mass of all bodies."""
+    return sum(b.inertia.m for b in tree.bodies)
+
+
+def per_mass(tree: Tree) -> Tree:
+    """Return the tree with moments per mass of the robot, and no second moments."""
+    m = mass(tree)
+    bodies = tuple(
+        replace(
+            b, inertia=BodyInertia(b.inertia.m / m, b.inertia.h / m, 0.0 * b.inertia.I)
+        )
+        for b in tree.bodies
+    )
+    return Tree(bodies, tree.gravity)
+
+
+def composite_inertias(tree: Tree, X: dict[int, Transform]) -> dict[int, RigidInertia]:
+    """Return Ic for all bodies and for the world."""
+    Ic = {ROOT: RigidInertia.zero()}
+    for i, _ in tree:
+        Ic[i] = numbers(tree.bodies[i].inertia)
+    for i, p in reversed(tree):
+        region(f"composite inertia {tree.bodies[i].name}")
+        Ic[p] = Ic[p] + X[i].back(Ic[i])
+    return Ic
+
+
+def moment(tree: Tree, q: JointVector) -> Vec:
+    """Return Σ m c of all bodies about the world's origin."""
+    tree = Tree(tuple(map(_without_second, tree.bodies)), tree.gravity)
+    return composite_inertias(tree, transforms(tree, q))[ROOT].h
+
+
+def _without_second(body: object) -> object:
+    inertia = body.inertia  # type: ignore[attr-defined]
+    return replace(body, inertia=BodyInertia(inertia.m, inertia.h, 0.0 * inertia.I))  # type: ignore[type-var]
+
+
+def center_of_mass(tree: Tree, q: JointVector) -> Vec:
+    """Return the centre of mass in the world."""
+    return moment(per_mass(tree), q)
+
+
+def center_of_mass_jacobian(tree: Tree, q: JointVector) -> Momenta:
+    """Return, as linear momenta, the velocities of the centre of mass per q̇."""
+    tree = per_mass(tree)
+    Ic = composite_inertias(tree, transforms(tree, q))
+    a = axes(tree, q, range(len(tree)))
+    found = Momenta({}, a.parent_axes, subtree_masses(tree))
+    for i, _ in tree:
+        region(f"centre of mass {tree.bodies[i].name}")
+        for k, s in zip(tree.dofs[i], tree.bodies[i].joint.columns(), strict=True):
+            found.A[k] = Force(ZERO3, times(a.R[i], (Ic[i] @ s).f))
+    return found
+
+
+def centroidal_momentum(tree: Tree, q: JointVector, qd: JointVector) -> Force:
+    """Return the momentum of all bodies about the centre of mass, in world axes."""
+    X = transforms(tree, q)
+    Ic = composite_inertias(tree, X)
+    h = {ROOT: Force.zero()}
+    v = {ROOT: Motion.zero()}
+    for i, p in tree:
+        region(f"momentum {tree.bodies[i].name}")
+        v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].joint.columns(), qd[i])
+        h[i] = numbers(tree.bodies[i].inertia) @ v[i]
+    for i, p in reversed(tree):
+        region(f"total momentum {tree.bodies[i].name}")
+        h[p] = h[p] + X[i].back(h[i])
+    i = _reference(tree)
+    n, f = minus(h[i].n, cross(_center(tree, Ic[i]), h[i].f)), h[i].f
+    if i == ROOT:
+        return Force(n, f)
+    return Force(X[i].rotate_back(n), X[i].rotate_back(f))
+
+
+def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
+    """Return the columns of A."""
+    Ic = composite_inertias(tree, transforms(tree, q))
+    a = axes(tree, q, range(len(tree)))
+    found = Momenta({}, a.parent_axes, subtree_masses(tree))
+    root = _reference(tree)
+    c = times(a.R[root], _center(tree, Ic[root]))
+    d = {root: minus(ZERO3, c)}
+    for i, p in tree:
+        region(f"momentum {tree.bodies[i].name}")
+        if i != root:
+            d[i] = plus(d[p], a.r[i])
+        for k, s in zip(tree.dofs[i], tree.bodies[i].joint.columns(), strict=True):
+            F = Ic[i] @ s
+            f = times(a.R[i], F.f)
+            n = plus(times(a.R[i], F.n), cross(d[i], f))
+            if i == root and all(x is ZERO for x in s.w):
+                n = ZERO3  # all bodies translate: no moment about their centre
+            found.A[k] = Force(n, f)
+    return found
+
+
+def subtree_masses(tree: Tree) -> dict[int, float]:
+    """Return the mass of each body and all beyond it."""
+    m = {i: b.inertia.m for i, b in enumerate(tree.bodies)}
+    for i, p in reversed(tree):
+        if p != ROOT:
+            m[p] += m[i]
+    return m
+
+
+def _reference(tree: Tree) -> int:
+    """Return the body that all others hang on, or the world."""
+    return tree.roots[0] if len(tree.roots) == 1 else ROOT
+
+
+def _center(tree: Tree, Ic: RigidInertia) -> Vec:
+    return scale(const(1.0 / mass(tree)), Ic.h)

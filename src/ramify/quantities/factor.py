@@ -1,0 +1,160 @@
+"""The mass matrix as a sparse factor, in compressed rows, and as a solver.
+
+    M = Lᵀ D L       x = M⁻¹ b
+
+`Layout` says where the entries are. It is MuJoCo's: the row of a degree of freedom
+holds its ancestors, the nearest to the root first, and then itself. In an order of q̇
+in which parents come first, as in files, that is the lower triangle by rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.algorithms.ltdl import elimination_parents, ltdl, solve
+from ramify.model.assembly import Model
+from ramify.model.tree import depths
+from ramify.quantities.base import Context, Quantity, array, zeros
+from ramify.quantities.dynamics import dof_order, sparse_mass_matrix
+from ramify.symbolic.expr import Expr, const
+
+Indices = npt.NDArray[np.int32]
+
+
+class Layout(NamedTuple):
+    """Where the entries of compressed rows are; MuJoCo's M_rownnz, M_rowadr, M_colind.
+
+    Row i has ``rownnz[i]`` entries from ``rowadr[i]`` on, in columns ``colind``.
+    """
+
+    rownnz: Indices
+    rowadr: Indices
+    colind: Indices
+
+    @property
+    def rowind(self) -> Indices:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self.rownnz), dtype=np.int32), self.rownnz)
+
+    @property
+    def indptr(self) -> Indices:
+        """The addresses of rows with the end of the last, as SciPy has them."""
+        return np.append(self.rowadr, np.int32(len(self.colind)))
+
+
+def layout_of(parents: Sequence[int]) -> Layout:
+    """Return the layout of a matrix along a tree, rows in the order of its nodes."""
+    rownnz = np.array(depths(parents), dtype=np.int32)
+    ends = np.cumsum(rownnz, dtype=np.int64)
+    if len(ends) and ends[-1] > np.iinfo(np.int32).max:
+        raise MemoryError(f"{ends[-1]} entries are more than 32-bit indices can count")
+    rowadr = (ends - rownnz).astype(np.int32)
+    colind = np.empty(ends[-1] if len(ends) else 0, dtype=np.int32)
+    for i, (start, end) in enumerate(zip(rowadr.tolist(), ends.tolist(), strict=True)):
+        if parents[i] >= 0:
+            above = rowadr[parents[i]]
+            colind[start : end - 1] = colind[above : above + end - 1 - start]
+        colind[end - 1] = i
+    return Layout(rownnz, rowadr, colind)
+
+
+def mass_matrix_layout(model: Model) -> Layout:
+    """Return the layout of ``mass_matrix_csr`` and ``mass_matrix_factor(packed=True)``.
+
+    It is the same at every configuration. Mimic joints tie branches together; the
+    layout then has what their factorisation fills in.
+    """
+    order, parents = _tree_of(model)
+    of_tree = layout_of(parents)
+    place = np.empty(len(order), dtype=np.int32)
+    place[list(order)] = np.arange(len(order), dtype=np.int32)
+    rownnz = of_tree.rownnz[place]
+    rowadr = (np.cumsum(rownnz) - rownnz).astype(np.int32)
+    colind = np.empty_like(of_tree.colind)
+    for v, k in enumerate(place):
+        start, n = of_tree.rowadr[k], rownnz[v]
+        columns = of_tree.colind[start : start + n]
+        colind[rowadr[v] : rowadr[v] + n] = np.array(order, np.int32)[columns]
+    return Layout(rownnz, rowadr, colind)
+
+
+def _tree_of(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the entries of q̇, parents first, and the tree that M is sparse along."""
+    order = dof_order(model)
+    place = {v: k for k, v in enumerate(order)}
+    tree = model.tree
+    of_dof = [
+        place[b.joint.v_index + k]
+        for i, b in enumerate(tree.bodies)
+        for k in range(len(tree.dofs[i]))
+    ]
+    layout = layout_of(tree.dof_parents)
+    pattern = {
+        (of_dof[i], of_dof[j]) for i, j in zip(layout.rowind, layout.colind, strict=True)
+    }
+    return order, elimination_parents(pattern, len(order))
+
+
+def _factor(context: Context, packed: bool = False) -> dict[str, Any]:
+    M, parents, order = sparse_mass_matrix(context)
+    L, D = ltdl(M, parents)
+    n = len(order)
+    dense = [zeros(n) for _ in range(n)]
+    for (i, j), value in L.items():
+        dense[order[i]][order[j]] = value
+    if packed:
+        for k, value in D.items():
+            dense[order[k]][order[k]] = value
+        return {"LD": array(_rows(dense, context.model))}
+    for v in range(n):
+        dense[v][v] = const(1.0)
+    diagonal = zeros(n)
+    for k, value in D.items():
+        diagonal[order[k]] = value
+    return {"L": array(dense).reshape(n, n), "D": array(diagonal)}
+
+
+def _csr(context: Context) -> Any:
+    M, _, order = sparse_mass_matrix(context)
+    n = len(order)
+    dense = [zeros(n) for _ in range(n)]
+    for (i, j), value in M.items():
+        dense[order[i]][order[j]] = value
+    return array(_rows(dense, context.model))
+
+
+def _rows(dense: list[list[Expr]], model: Model) -> list[Expr]:
+    layout = mass_matrix_layout(model)
+    where = zip(layout.rowind, layout.colind, strict=True)
+    return [dense[i][j] for i, j in where]
+
+
+def _solve(context: Context) -> Any:
+    M, parents, order = sparse_mass_matrix(context)
+    L, D = ltdl(M, parents)
+    b = {k: context.inputs["b"][v] for k, v in enumerate(order)}
+    x = solve(L, D, b, parents)
+    result = zeros(len(order))
+    for k, v in enumerate(order):
+        result[v] = x[k]
+    return array(result)
+
+
+def _right_hand_side(model: Model, **_: Any) -> dict[str, tuple[int, ...]]:
+    return {"b": (model.nv,)}
+
+
+mass_matrix_factor = Quantity("mass_matrix_factor", ("q",), _factor)
+"""L (nv, nv) and D (nv,) of M = Lᵀ D L, rows and columns in the order of q̇; L has a
+unit diagonal. ``packed=True`` gives one output LD in `mass_matrix_layout`: L's entries,
+with D on the diagonal (MuJoCo's qLD)."""
+
+mass_matrix_csr = Quantity("mass_matrix_csr", ("q",), _csr)
+"""The entries of M in `mass_matrix_layout` (MuJoCo's M)."""
+
+mass_matrix_solve = Quantity("mass_matrix_solve", ("q",), _solve, shapes=_right_hand_side)
+"""M⁻¹ b by CRBA and LTDL, for inputs q and b (nv,)."""
