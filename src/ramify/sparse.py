@@ -9,29 +9,35 @@ speed of code unrolled for one tree, which the copying around it hides.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, final
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
-from ramify.backend.treeloops import BLOCKS, Diagonal, functions, vector_width
+from ramify.backend.treeloops import Diagonal, functions, vector_width
+from ramify.backend.words import WORD
 from ramify.errors import ModelError, ShapeError
-from ramify.model.tree import check_parents, depth_first
-from ramify.quantities.factor import Layout, layout_of
+from ramify.quantities.factor import Layout
+from ramify.treerows import (
+    Array,
+    Parents,
+    Pattern,
+    address,
+    between_branches,
+    lanes_for,
+    not_symmetric,
+    numbers,
+    pack,
+    pattern_from,
+    repack,
+    square,
+    tolerance,
+    unpack,
+)
 
-Array = npt.NDArray[np.float64]
-Parents = Sequence[int] | npt.NDArray[np.integer[Any]]
-Matrix = "npt.ArrayLike | TreeMatrix"
-
-TILE_ENTRIES = 8192
-"""Matrices with more entries than this are factored one by one, not lane by lane: a
-tile of eight would leave the second-level cache (half a megabyte), and rows that long
-fill vectors by themselves."""
-LEAST_BATCH = 3
-"""What a batch must have to be worth lanes."""
+Kind = Literal["ltdl", "ltl"]
 
 
 def ltdl(
@@ -80,76 +86,6 @@ def ltl(
 
 
 @final
-class Pattern:
-    """A tree, and where the entries of matrices along it are stored.
-
-    Rows are stored in depth-first order; compressed rows (`layout`) are in the order
-    of their numbers. For most numberings the two are one.
-    """
-
-    def __init__(self, parents: tuple[int, ...]) -> None:
-        check_parents(parents)
-        self.parents = parents
-        self.n = n = len(parents)
-        self.layout = layout_of(parents)
-        self.nnz = len(self.layout.colind)
-        order = np.array(depth_first(parents), dtype=np.int64)
-        sizes = self.layout.rownnz[order].astype(np.int64)
-        place = np.empty(n + 1, dtype=np.int64)
-        place[order] = np.arange(n)
-        place[n] = -1  # where parents[i] = −1 looks
-        above = place[np.array(parents, dtype=np.int64)[order]]
-        address = np.cumsum(sizes) - sizes
-        self.table = np.stack([address, sizes - 1, above, order], axis=1).copy()
-        self.depth = int(sizes.max(initial=0))
-        self.blocks = _blocks(above)
-        self.in_order: npt.NDArray[np.int64] | None = None
-        if not np.array_equal(order, np.arange(n)):
-            first = self.layout.rowadr[order].astype(np.int64)
-            self.in_order = np.repeat(first - address, sizes) + np.arange(self.nnz)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pattern_of, (self.parents,)
-
-    @functools.cached_property
-    def diagonal(self) -> npt.NDArray[np.int32]:
-        """Where the diagonal is in compressed rows."""
-        return self.layout.rowadr + self.layout.rownnz - 1
-
-
-def _blocks(above: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return (first place, rows) of pieces of chains, tips first."""
-    starts = np.flatnonzero(above != np.arange(len(above)) - 1)
-    blocks: list[tuple[int, int]] = []
-    ends = [*starts[1:].tolist(), len(above)]
-    for start, end in zip(reversed(starts.tolist()), reversed(ends), strict=True):
-        at = end
-        for size in BLOCKS:
-            while at - start >= size:
-                at -= size
-                blocks.append((at, size))
-    return np.array(blocks, dtype=np.int64).reshape(-1, 2)
-
-
-@functools.lru_cache(maxsize=64)
-def pattern_of(parents: tuple[int, ...]) -> Pattern:
-    """Return the pattern of a tree, kept for the next call."""
-    return Pattern(parents)
-
-
-def _pattern(parents: Parents) -> Pattern:
-    given = np.asarray(parents)
-    if given.size == 0:
-        given = given.astype(np.int64)
-    if given.ndim != 1 or given.dtype.kind not in "iu":
-        raise ShapeError(
-            f"parents has shape {given.shape} and dtype {given.dtype}; expected one "
-            "integer for each row, -1 where there is no parent"
-        )
-    return pattern_of(tuple(given.tolist()))
-
-
-@final
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeMatrix:
     """A symmetric matrix, or a batch of them, as compressed rows along a tree.
@@ -162,9 +98,9 @@ class TreeMatrix:
     values: Array
 
     def __post_init__(self) -> None:
-        pattern = _pattern(self.parents)
+        pattern = pattern_from(self.parents)
         object.__setattr__(self, "parents", pattern.parents)
-        values = _numbers("values", self.values)
+        values = numbers("values", self.values)
         if values.ndim not in (1, 2) or values.shape[-1] != pattern.nnz:
             raise ShapeError(
                 f"values has shape {values.shape}; the tree of {pattern.n} rows needs "
@@ -177,10 +113,10 @@ class TreeMatrix:
         H: npt.ArrayLike, parents: Parents, *, check: bool = True
     ) -> TreeMatrix:
         """Return the entries along the tree of (n, n) or (batch, n, n)."""
-        pattern = _pattern(parents)
-        dense = _square(H, pattern)
-        entries = _packed(dense, pattern, 1, check, _tolerance(H))
-        values = _in_rows(entries, pattern)
+        pattern = pattern_from(parents)
+        dense = square(H, pattern)
+        entries = pack(dense, pattern, 1, check, tolerance(H))
+        values = unpack(entries, pattern)
         return TreeMatrix(pattern.parents, values if dense.ndim == 3 else values[0])
 
     @staticmethod
@@ -194,9 +130,9 @@ class TreeMatrix:
 
         They hold the lower triangle, or both; what they miss is zero.
         """
-        pattern = _pattern(parents)
+        pattern = pattern_from(parents)
         layout = pattern.layout
-        values = _numbers("data", data)
+        values, rounding = numbers("data", data), tolerance(data)
         starts, columns = np.asarray(indptr), np.asarray(indices)
         if (
             starts.shape != (pattern.n + 1,)
@@ -215,11 +151,15 @@ class TreeMatrix:
         rows = np.repeat(np.arange(pattern.n), np.diff(starts))
         i, j = np.maximum(rows, columns), np.minimum(rows, columns)
         level = layout.rownnz[j] - 1
-        slot = np.minimum(layout.rowadr[i] + level, layout.rowadr[i] + layout.rownnz[i] - 1)
+        slot = np.minimum(
+            layout.rowadr[i] + level, layout.rowadr[i] + layout.rownnz[i] - 1
+        )
         wrong = (layout.colind[slot] != j) & (values != 0.0)
         if wrong.any():
             k = int(np.flatnonzero(wrong)[0])
-            raise _between_branches("", int(rows[k]), int(columns[k]), float(values[k]))
+            raise between_branches(
+                f"entry ({rows[k]}, {columns[k]})", rows[k], columns[k], values[k]
+            )
         lower, upper = np.zeros(pattern.nnz), np.zeros(pattern.nnz)
         on = layout.colind[slot] == j
         below = on & (rows >= columns)
@@ -227,13 +167,18 @@ class TreeMatrix:
         over = on & (rows <= columns)
         np.add.at(upper, slot[over], values[over])
         if (rows < columns).any():
-            _check_mirror(lower, upper, pattern, _tolerance(values))
+            size = np.sqrt(np.abs(lower[pattern.diagonal]))
+            bound = rounding * size[layout.rowind] * size[layout.colind]
+            for k in np.flatnonzero(np.abs(lower - upper) > bound)[:1]:
+                i, j = layout.rowind[k], layout.colind[k]
+                ours, mirror = f"entry ({i}, {j})", f"entry ({j}, {i})"
+                raise not_symmetric(ours, lower[k], mirror, upper[k])
         return TreeMatrix(pattern.parents, lower)
 
     @property
     def layout(self) -> Layout:
         """Where the entries are; MuJoCo's M_rownnz, M_rowadr, M_colind."""
-        return _pattern(self.parents).layout
+        return pattern_from(self.parents).layout
 
     def dense(self) -> Array:
         """Return (n, n) or (batch, n, n), both triangles."""
@@ -255,7 +200,7 @@ class Factor:
     Vectors are (n,), or (n, k) for k of them; of a batch (batch, n) or (batch, n, k).
     """
 
-    kind: Literal["ltdl", "ltl"]
+    kind: Kind
     pattern: Pattern
     entries: Array
     """(tiles, nnz, lanes), in the pattern's order; internal"""
@@ -289,7 +234,7 @@ class Factor:
 
     def logdet(self) -> Any:
         """Return log det H: a number, or one for each matrix of a batch."""
-        pivots = self._rows()[..., self.pattern.diagonal]
+        pivots = self.rows()[..., self.pattern.diagonal]
         total = np.log(pivots).sum(axis=-1) * (1.0 if self.kind == "ltdl" else 2.0)
         return total if self.batch is not None else float(total)
 
@@ -305,7 +250,7 @@ class Factor:
     @property
     def D(self) -> Array:
         """The diagonal of D, (n,) or (batch, n); ones for Lᵀ L."""
-        pivots = self._rows()[..., self.pattern.diagonal]
+        pivots = self.rows()[..., self.pattern.diagonal]
         return pivots if self.kind == "ltdl" else np.ones_like(pivots)
 
     def csr(self) -> tuple[Array, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -313,7 +258,7 @@ class Factor:
 
         A batch has data (batch, nnz).
         """
-        values = self._rows()
+        values = self.rows()
         if self.kind == "ltdl":
             values[..., self.pattern.diagonal] = 1.0
         return values, self.pattern.layout.colind.copy(), self.pattern.layout.indptr
@@ -327,15 +272,15 @@ class Factor:
     def _diagonal(self) -> Diagonal:
         return Diagonal.UNIT if self.kind == "ltdl" else Diagonal.OF_L
 
-    def _rows(self) -> Array:
-        """Return the entries as new compressed rows."""
-        values = _in_rows(self.entries, self.pattern)
+    def rows(self) -> Array:
+        """Return L as new compressed rows; those of Lᵀ D L have D on the diagonal."""
+        values = unpack(self.entries, self.pattern)
         return values[0].copy() if self.batch is None else values[: self.batch].copy()
 
     def _sweep(
         self, name: str, x: npt.ArrayLike, *steps: tuple[str, Diagonal]
     ) -> Array:
-        given = _numbers(name, x)
+        given = numbers(name, x)
         n = self.pattern.n
         lead = () if self.batch is None else (self.batch,)
         if given.shape[: len(lead) + 1] != (*lead, n) or given.ndim > len(lead) + 2:
@@ -343,10 +288,115 @@ class Factor:
             raise ShapeError(
                 f"{name} has shape {given.shape}; the factor needs {' or '.join(shapes)}"
             )
-        many = (*lead, n, -1) if lead else (1, n, -1)
-        k = given.shape[-1] if given.ndim > len(lead) + 1 else 1
         if given.size == 0:
             return np.zeros(given.shape)
-        form, work = self._arranged(given.reshape(many) if k else given, k)
-        self._run(form, work, steps)
-        return self._collected(work, k).reshape(given.shape)
+        x_many = given.reshape(self.batch or 1, n, -1)
+        return self._run(x_many, steps).reshape(given.shape)
+
+    def _run(self, x: Array, steps: Sequence[tuple[str, Diagonal]]) -> Array:
+        """Return what the sweeps make of (batch, n, k)."""
+        tiles, nnz, lanes = self.entries.shape
+        batch, n, k = x.shape
+        width = vector_width()
+        if lanes > 1:
+            form, columns, side = "tile", k, lanes
+            work = np.zeros((tiles * lanes, n, k))
+            work[:batch] = x
+            work = work.reshape(tiles, lanes, n, k).transpose(0, 2, 3, 1).copy()
+        elif k == 1:
+            form, columns, side = "row", 1, 1
+            work = np.array(x, order="C")
+        else:
+            form, columns, side = "columns", -(-k // width), width
+            work = np.zeros((tiles, n, columns * width))
+            work[:, :, :k] = x
+        kept = np.zeros(self.pattern.depth * columns * side)
+        for name, diagonal in steps:
+            functions()[f"{name}_{form}"](
+                address(self.entries),
+                nnz * lanes * WORD,
+                address(self.pattern.table),
+                n,
+                tiles,
+                address(work),
+                n * columns * side * WORD,
+                columns,
+                address(kept),
+                diagonal,
+            )
+        if lanes > 1:
+            return work.transpose(0, 3, 1, 2).reshape(-1, n, k)[:batch]
+        return work if k == 1 else work[:, :, :k]
+
+
+def _factored(
+    kind: Kind,
+    H: npt.ArrayLike | TreeMatrix,
+    parents: Parents | None,
+    overwrite: bool,
+    check: bool,
+) -> Factor:
+    """Return the factor of a dense or packed matrix."""
+    if isinstance(H, TreeMatrix):
+        pattern, given = pattern_from(H.parents), H.values
+        if parents is not None and pattern_from(parents) is not pattern:
+            raise ShapeError("parents are not those of the TreeMatrix; leave them out")
+        many = given.reshape(-1, pattern.nnz)
+        batch = None if given.ndim == 1 else len(given)
+        lanes = lanes_for(pattern, batch)
+        entries = repack(many, pattern, lanes)
+        if overwrite:
+            _check_writeable(given)
+        elif np.may_share_memory(entries, given):
+            entries = entries.copy()
+    else:
+        if parents is None:
+            raise ShapeError("parents is missing; only a TreeMatrix brings its own")
+        pattern = pattern_from(parents)
+        given = square(H, pattern)
+        batch = None if given.ndim == 2 else len(given)
+        if overwrite:
+            _check_writeable(H)
+        entries = pack(given, pattern, lanes_for(pattern, batch), check, tolerance(H))
+    _eliminate(kind, entries, pattern, batch)
+    factor = Factor(kind, pattern, entries, batch)
+    if overwrite and not np.may_share_memory(entries, given):
+        rows = factor.rows()
+        if isinstance(H, TreeMatrix):
+            given[...] = rows
+        else:
+            given[..., pattern.layout.rowind, pattern.layout.colind] = rows
+    return factor
+
+
+def _eliminate(kind: Kind, entries: Array, pattern: Pattern, batch: int | None) -> None:
+    """Factor entries in place."""
+    tiles, nnz, lanes = entries.shape
+    failed = functions()["factor_row" if lanes == 1 else "factor_tile"](
+        address(entries),
+        nnz * lanes * WORD,
+        address(pattern.table),
+        tiles,
+        address(pattern.blocks),
+        len(pattern.blocks),
+        kind == "ltl",
+    )
+    if not failed:
+        return
+    tile, place = divmod(failed - 1, 2**32)
+    row, above, _, index = pattern.table[place, [0, 1, 2, 3]].tolist()
+    pivots = entries[tile, row + above]
+    lane = int(np.flatnonzero(~((pivots > 0) & (pivots < np.inf)))[0])
+    which = "H" if batch is None else f"H[{tile * lanes + lane}]"
+    raise ModelError(
+        f"{which} is not positive definite: pivot {index} is {pivots[lane]:.6g}; "
+        "expected a symmetric positive definite matrix"
+    )
+
+
+def _check_writeable(H: object) -> None:
+    if not (isinstance(H, np.ndarray) and H.dtype == np.float64 and H.flags.writeable):
+        raise ShapeError(
+            "overwrite=True needs a float64 array that can be written; H is "
+            f"{getattr(H, 'dtype', type(H).__name__)}"
+        )

@@ -1,0 +1,1 @@
+"""From a robot description to a Tree."""

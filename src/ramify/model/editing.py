@@ -331,8 +331,8 @@ def _refuse_shared_names(a: Description, b: Description) -> None:
         shared = sorted(first & second)
         if shared:
             raise ModelError(
-                f"attach: both robots have a {kind} {shared[0]!r} ({len(shared)} shared "
-                'names in all); give prefix="..." for those of the second'
+                f"attach: both robots have a {kind} {shared[0]!r} ({len(shared)} names "
+                'are shared); give prefix="..." for those of the second'
             )
 
 
@@ -360,7 +360,7 @@ def with_frame(
 
 
 def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:
-    """Return the body that a frame is fixed to (None: the world), and its pose there."""
+    """Return what a frame is fixed to (None: the world), and its pose there."""
     frames = {f.name: f for f in description.frames}
     bodies = [b.name for b in description.bodies]
     if name in bodies:
@@ -379,10 +379,12 @@ def pose_of(what: str, value: object) -> Pose:
     try:
         if isinstance(value, Pose):
             matrix[:3, :3], matrix[:3, 3] = value.R, value.p
-        elif np.shape(cast(npt.ArrayLike, value)) == (4, 4):
-            matrix[:] = cast(Array, value)
         else:
-            (matrix[0, 3], matrix[1, 3], matrix[2, 3]) = cast(Vector, value)
+            given = np.asarray(cast(npt.ArrayLike, value), dtype=float)
+            if given.shape == (4, 4):
+                matrix = given
+            else:
+                matrix[0, 3], matrix[1, 3], matrix[2, 3] = given
     except (TypeError, ValueError):
         matrix[:] = np.nan
     if not np.isfinite(matrix).all() or matrix[3].tolist() != [0, 0, 0, 1]:
@@ -393,7 +395,7 @@ def pose_of(what: str, value: object) -> Pose:
     R, p = matrix[:3, :3], matrix[:3, 3]
     if np.abs(R @ np.transpose(R) - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
         raise ShapeError(f"{what}: R is not a rotation matrix")
-    return Pose(R.copy(), p.copy())
+    return Pose(R, p)
 
 
 # ------------------------------------------------------------ configurations by joint

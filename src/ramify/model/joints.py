@@ -4,13 +4,13 @@ A Tree knows six kinds; loaders make the others of them (a universal joint is tw
 revolute ones with a massless body between, a cylindrical one a revolute and a
 prismatic one). Each acts along z of its frame:
 
-    kind        q                        q̇ (body coordinates)       motion
-    revolute    angle                    rate                        turn about z
-    prismatic   distance                 rate                        shift along z
-    helical     angle                    rate                        turn, and shift by pitch·q
-    spherical   unit quaternion x y z w  angular velocity            turn
-    planar      x, y, angle              vx, vy, wz                  shift in xy, turn about z
-    floating    position, quaternion     angular, then linear        anything
+    kind        q                        q̇ (body coordinates)   motion
+    revolute    angle                    rate                    turn about z
+    prismatic   distance                 rate                    shift along z
+    helical     angle                    rate                    turn, shift by pitch·q
+    spherical   unit quaternion x y z w  angular velocity        turn
+    planar      x, y, angle              vx, vy, wz              shift in xy, turn
+    floating    position, quaternion     angular, then linear    anything
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Joint:
         return q - self.reference
 
     def columns(self) -> tuple[Motion, ...]:
-        """Return the motion of each degree of freedom, in body coordinates: constant."""
+        """Return the motion of each degree of freedom in body coordinates."""
         match self.kind:
             case "revolute":
                 return (Motion(unit(2), ZERO3),)

@@ -1,4 +1,4 @@
-"""Joints that move no inertia: M is singular there, and forward dynamics has no answer."""
+"""Joints that move no inertia: M is singular, and forward dynamics has no answer."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from ramify.algorithms.ltdl import elimination_parents, ltdl, solve
 from ramify.model.assembly import Model
 from ramify.model.tree import depths
 from ramify.quantities.base import Context, Quantity, array, zeros
-from ramify.quantities.dynamics import dof_order, sparse_mass_matrix
+from ramify.quantities.dynamics import sparse_mass_matrix
 from ramify.symbolic.expr import Expr, const
 
 Indices = npt.NDArray[np.int32]
@@ -84,7 +84,12 @@ def mass_matrix_layout(model: Model) -> Layout:
 
 def _tree_of(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the entries of q̇, parents first, and the tree that M is sparse along."""
-    order = dof_order(model)
+    order = tuple(
+        b.joint.v_index + k
+        for b in model.tree.bodies
+        if b.joint.leader is None
+        for k in range(b.joint.nv)
+    )
     place = {v: k for k, v in enumerate(order)}
     tree = model.tree
     of_dof = [
@@ -94,7 +99,8 @@ def _tree_of(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
     ]
     layout = layout_of(tree.dof_parents)
     pattern = {
-        (of_dof[i], of_dof[j]) for i, j in zip(layout.rowind, layout.colind, strict=True)
+        (of_dof[i], of_dof[j])
+        for i, j in zip(layout.rowind, layout.colind, strict=True)
     }
     return order, elimination_parents(pattern, len(order))
 
@@ -156,5 +162,7 @@ with D on the diagonal (MuJoCo's qLD)."""
 mass_matrix_csr = Quantity("mass_matrix_csr", ("q",), _csr)
 """The entries of M in `mass_matrix_layout` (MuJoCo's M)."""
 
-mass_matrix_solve = Quantity("mass_matrix_solve", ("q",), _solve, shapes=_right_hand_side)
+mass_matrix_solve = Quantity(
+    "mass_matrix_solve", ("q",), _solve, shapes=_right_hand_side
+)
 """M⁻¹ b by CRBA and LTDL, for inputs q and b (nv,)."""

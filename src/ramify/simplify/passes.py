@@ -24,12 +24,17 @@ def drop_dead_code(program: Program) -> Program:
 
 def fold_trigonometry(program: Program) -> Program:
     """Use sin² + cos² = 1 and rotations by quarter turns.    Assumes: finite angles."""
-    return rewrite(program, rules.fold_trigonometry)
+    rule = (rules.fold_trigonometry,)
+    return rewrite(program, {"add": rule, "sin": rule, "cos": rule})
 
 
 def collect_terms(program: Program) -> Program:
     """Join constants and take out common factors.    Assumes: reassociation allowed."""
-    return rewrite(program, rules.collect_constants, rules.factor_common)
+    sums = (rules.collect_constants, rules.factor_common)
+    products = (rules.collect_constants,)
+    return rewrite(
+        program, {"add": sums, "sub": sums, "mul": products, "div": products}
+    )
 
 
 def share_reciprocals(program: Program) -> Program:
@@ -42,21 +47,21 @@ def share_reciprocals(program: Program) -> Program:
         return program
 
     def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
-        if e.op == "div" and divided.get(e.args[1], 0) > 1:
+        if divided.get(e.args[1], 0) > 1:
             return mul(args[0], div(const(1.0), args[1]))
         return None
 
-    return rewrite(program, rule)
+    return rewrite(program, {"div": (rule,)})
 
 
 def place_signs(program: Program) -> Program:
     """Let differences and constants take signs.    Assumes: x − y = −(y − x)."""
-    return rewrite(program, rules.place_signs)
+    return rewrite(program, {"neg": (rules.place_signs,)})
 
 
 def contract(program: Program) -> Program:
     """Fuse products into sums.    Assumes: contraction allowed."""
-    return rewrite(program, rules.contract)
+    return rewrite(program, {"add": (rules.contract,), "sub": (rules.contract,)})
 
 
 SIMPLIFICATIONS: tuple[Pass, ...] = (

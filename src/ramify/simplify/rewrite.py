@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ramify.symbolic.count import count
-from ramify.symbolic.expr import BUILD, Expr, const, fresh_table, symbol
+from ramify.symbolic.expr import BUILD, Expr, fresh_table, intern
 from ramify.symbolic.program import Program, live
 from ramify.symbolic.trace import no_garbage_collection
 
@@ -14,11 +14,12 @@ Rule = Callable[[Expr, tuple[Expr, ...], dict[Expr, int]], Expr | None]
 """(old node, its new arguments, uses of old nodes) -> its replacement, or None."""
 
 
-def rewrite(program: Program, *rules: Rule) -> Program:
-    """Return the program rebuilt, each node by the first rule that answers.
+def rewrite(program: Program, rules: Mapping[str, Sequence[Rule]]) -> Program:
+    """Return the program with each node replaced by the first rule that answers.
 
-    A rule can free a sign that products then carry outwards, one for each; where
-    that costs more than the rules save, the program stays as it is.
+    Rules are listed by the operation that they look at. Nodes that nothing changes
+    are kept as they are. A rule can free a sign that products then carry outwards,
+    one for each; where that costs more than the rules save, the program stays.
     """
     uses = program.uses()
     new: dict[Expr, Expr] = {}
@@ -26,18 +27,21 @@ def rewrite(program: Program, *rules: Rule) -> Program:
         table.regions = list(program.regions)
         for e in program.order:
             table.region = e.region
-            if not e.args:
-                new[e] = const(e.value) if e.op == "const" else symbol(*e.value)
-                continue
-            args = tuple([new[a] for a in e.args])
-            for rule in rules:
+            args, is_changed = e.args, not new.keys().isdisjoint(e.args)
+            if is_changed:
+                args = tuple([new.get(a, a) for a in args])
+            replacement = None
+            for rule in rules.get(e.op, ()):
                 replacement = rule(e, args, uses)
                 if replacement is not None:
                     break
-            else:
-                replacement = BUILD[e.op](*args)
-            new[e] = replacement
-        results = tuple(new[e] for e in program.results)
+            if replacement is None:
+                replacement = BUILD[e.op](*args) if is_changed else intern(e)
+            if replacement is not e:
+                new[e] = replacement
+        results = tuple(new.get(e, e) for e in program.results)
         nodes = tuple(table.table.values())
+    if not new:
+        return program
     rebuilt = replace(program, results=results, order=live(nodes, results))
     return rebuilt if count(rebuilt).cost <= count(program).cost else program

@@ -296,6 +296,17 @@ def node(op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:
     return found
 
 
+def intern(e: Expr) -> Expr:
+    """Return the node that stands for e in this table: e itself if it is the first."""
+    if e.value is not None:
+        return _table.setdefault((e.op, e.value), e)
+    ids = [id(a) for a in e.args]
+    if e.op in COMMUTATIVE:
+        ids.sort()
+    return _table.setdefault((e.op, *ids), e)
+
+
+COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
 CONDITIONS = frozenset({"lt", "le", "eq", "and", "or", "not"})
 
 
