@@ -36,7 +36,8 @@ def sources(plan: Schedule, machine: Machine) -> list[Callable[[], str]]:
     """Return what writes the LLVM IR of each cut."""
 
     def write(k: int) -> str:
-        return Emitter(machine.lanes, machine.dtype).cut(plan.cuts[k], symbol(k))
+        emitter = Emitter(machine.lanes, machine.dtype, machine.target.is_fused)
+        return emitter.cut(plan.cuts[k], symbol(k))
 
     return [partial(write, k) for k in range(len(plan.cuts))]
 

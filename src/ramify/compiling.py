@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
 from ramify.errors import CompileError
-from ramify.function import Function, Options, function
+from ramify.function import Function, Options
 from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
 from ramify.quantities.base import INPUTS, Context, Quantity
@@ -51,7 +51,7 @@ def compile(
     options = Options.checked(dtype, lanes, threads, layout)
     start = time.perf_counter()
     program = program_of(quantities, robot, parameters)
-    return function(program, options, time.perf_counter() - start)
+    return Function(program, options, time.perf_counter() - start)
 
 
 def count(
@@ -72,7 +72,9 @@ def program_of(
     """Return the traced program of some quantities of a robot."""
     model, conventions = robot.placed_model, robot.conventions
     wanted = [quantities] if isinstance(quantities, Quantity) else list(quantities)
-    if not wanted or not all(isinstance(x, Quantity) for x in wanted):
+    if not wanted or not all(
+        isinstance(x, Quantity) for x in cast("list[object]", wanted)
+    ):
         raise CompileError(
             f"{quantities!r} cannot be compiled; expected a quantity such as "
             "ramify.inverse_dynamics, or a list of them"
@@ -102,9 +104,7 @@ def program_of(
     return trace(traced, shapes, f"{label} of {robot.name}")
 
 
-def _shapes(
-    quantities: Sequence[Quantity], model: Model
-) -> dict[str, tuple[int, ...]]:
+def _shapes(quantities: Sequence[Quantity], model: Model) -> dict[str, tuple[int, ...]]:
     needed: dict[str, tuple[int, ...]] = {}
     for quantity in quantities:
         needed.update(quantity.input_shapes(model))

@@ -18,6 +18,7 @@ from ramify.backend.libm import libm_table
 from ramify.backend.native import NativeKernel, Signature, make_callable
 from ramify.backend.schedule import schedule
 from ramify.backend.target import host
+from ramify.backend.vectorcall import Vectorcall, attach, vectorcalled
 from ramify.compiler import Machine, build, sources
 from ramify.errors import CompileError
 from ramify.simplify.passes import lower, simplify
@@ -110,7 +111,8 @@ class _Compilation:
             return self._kernels[machine.lanes]
 
 
-class Function:
+@vectorcalled
+class Function(Vectorcall):
     """A program as native code, called with NumPy arrays.
 
     Call it with one array per input, by position or by name: each of its own shape
@@ -120,11 +122,20 @@ class Function:
     the first call of a batch, or by `prepare`; then it is kept on disk.
     """
 
-    def __init__(self, compilation: _Compilation) -> None:
-        self._compilation = compilation
-
-    # The call itself is native: see `function`.
-    __call__: Callable[..., Any]
+    def __init__(
+        self, program: Program, options: Options, trace_seconds: float = 0.0
+    ) -> None:
+        signature = Signature(
+            program.name,
+            tuple((v.name, v.shape) for v in program.inputs),
+            tuple((v.name, v.shape) for v in program.outputs),
+            options.dtype,
+            options.layout,
+            options.threads,
+        )
+        self._compilation = _Compilation(program, options, trace_seconds)
+        kernel_for = self._compilation.kernel_for
+        attach(self, make_callable(signature, kernel_for, libm_table()))
 
     @property
     def name(self) -> str:
@@ -181,7 +192,7 @@ class Function:
         return f"{self.name}: {self.ops}; {o.dtype} x {self.lanes}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return function, (self._compilation.traced, self._compilation.options)
+        return Function, (self._compilation.traced, self._compilation.options)
 
 
 class _Progress:
@@ -197,24 +208,6 @@ class _Progress:
             end = "\n" if done == total else ""
             text = f"\rramify: compiling {self.name}, {done} of {total} parts"
             print(text, end=end, file=sys.stderr, flush=True)
-
-
-def function(
-    program: Program, options: Options, trace_seconds: float = 0.0
-) -> Function:
-    """Return the function of a traced program."""
-    signature = Signature(
-        program.name,
-        tuple((v.name, v.shape) for v in program.inputs),
-        tuple((v.name, v.shape) for v in program.outputs),
-        options.dtype,
-        options.layout,
-        options.threads,
-    )
-    compilation = _Compilation(program, options, trace_seconds)
-    native = make_callable(signature, compilation.kernel_for, libm_table())
-    # A class of its own, so that a call reaches the native code with nothing between.
-    return type("Function", (Function,), {"__call__": native})(compilation)
 
 
 def kernel(  # noqa: PLR0913  options, by keyword
@@ -249,4 +242,4 @@ def kernel(  # noqa: PLR0913  options, by keyword
     options = Options.checked(dtype, lanes, threads, layout)
     start = time.perf_counter()
     program = trace(fn, inputs, name)
-    return function(program, options, time.perf_counter() - start)
+    return Function(program, options, time.perf_counter() - start)

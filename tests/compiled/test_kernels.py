@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramify.errors import CompileError
-from ramify.function import Function, Options, function, kernel
+from ramify.function import Function, Options, kernel
 from ramify.symbolic import functions
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program
@@ -57,7 +57,7 @@ def test_native_equals_interpreter_for_every_remainder(
     rng = np.random.default_rng(seed)
     recipe = random_recipe(rng, 120, functions=0.5)
     program = recipe.program()
-    f = function(program, Options(dtype, lanes))
+    f = Function(program, Options(dtype, lanes))
     values = values_for(recipe.inputs, rng, batch=2 * lanes + 1, dtype=dtype)
     expected = evaluate(program, values, dtype)
     for batch in range(2 * lanes + 2):
@@ -73,7 +73,7 @@ def test_native_equals_interpreter(
 ) -> None:
     dtype, lanes = width
     program = recipe.program()
-    f = function(program, Options(dtype, lanes))
+    f = Function(program, Options(dtype, lanes))
     rng = np.random.default_rng(seed)
     values = values_for(recipe.inputs, rng, batch=lanes + 1, dtype=dtype)
     expected = evaluate(program, values, dtype)
@@ -90,7 +90,7 @@ def test_a_program_of_several_cuts_equals_the_interpreter(
     recipe = random_recipe(rng, 6000, functions=0.05)
     program = recipe.program()
     assert len(program.order) > 10_000
-    f = function(program, Options(dtype))
+    f = Function(program, Options(dtype))
     assert f.ir.count("define void @cut") >= 4
     values = values_for(recipe.inputs, rng, batch=f.lanes + 3, dtype=dtype)
     assert_same(native(f, program, values), evaluate(program, values, dtype), dtype)
@@ -100,8 +100,8 @@ def test_threads_compute_what_one_thread_computes(rng: np.random.Generator) -> N
     recipe = random_recipe(rng, 200, functions=0.3)
     program = recipe.program()
     values = values_for(recipe.inputs, rng, batch=3001)
-    one = native(function(program, Options()), program, values)
-    four = native(function(program, Options(threads=4)), program, values)
+    one = native(Function(program, Options()), program, values)
+    four = native(Function(program, Options(threads=4)), program, values)
     for name, array in one.items():
         np.testing.assert_array_equal(four[name], array)
 
@@ -111,7 +111,7 @@ def test_batch_last_is_batch_first_turned(rng: np.random.Generator) -> None:
     program = recipe.program()
     values = values_for(recipe.inputs, rng, batch=11)
     turned = {n: np.moveaxis(a, 0, -1).copy() for n, a in values.items()}
-    f = function(program, Options(layout="batch_last"))
+    f = Function(program, Options(layout="batch_last"))
     expected = evaluate(program, values)
     result = {n: np.moveaxis(a, -1, 0) for n, a in native(f, program, turned).items()}
     assert_same(result, expected)
@@ -136,7 +136,7 @@ def test_inputs_that_nothing_needs_are_still_arguments() -> None:
 def test_calls_from_eight_threads_agree(rng: np.random.Generator) -> None:
     recipe = random_recipe(rng, 150, functions=0.3)
     program = recipe.program()
-    f = function(program, Options())  # not prepared: all compile at their first call
+    f = Function(program, Options())  # not prepared: all compile at their first call
     batches = [values_for(recipe.inputs, rng, batch=17) for _ in range(8)]
 
     def work(k: int) -> list[dict[str, Any]]:
@@ -254,7 +254,7 @@ def test_results_repeat_bit_for_bit(rng: np.random.Generator) -> None:
     recipe = random_recipe(rng, 300, functions=0.3)
     program = recipe.program()
     values = values_for(recipe.inputs, rng, batch=9)
-    first = native(function(program, Options()), program, values)
+    first = native(Function(program, Options()), program, values)
     again = native(function(recipe.program(), Options()), program, values)
     for name, array in first.items():
         np.testing.assert_array_equal(again[name], array)

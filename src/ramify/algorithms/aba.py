@@ -60,7 +60,10 @@ def aba(
             Ud = over(U, D)
             u = (tau[i][k] - s.dot(pa)) / D
             Ia = Ia.minus_outer(U, Ud)
-            if tree.bodies[i].joint.armature == 0.0 and (e := unit_index(s)) is not None:
+            if (
+                tree.bodies[i].joint.armature == 0.0
+                and (e := unit_index(s)) is not None
+            ):
                 Ia = Ia.without(e)
             pa = pa + U * u
             columns[i].append((Ud, u, D))
@@ -92,5 +95,3 @@ def unit_index(s: Motion) -> int | None:
     parts = s.parts()
     ones = [k for k, e in enumerate(parts) if e.op != "const" or e.value != 0.0]
     return ones[0] if len(ones) == 1 and parts[ones[0]] is const(1.0) else None
-
-

@@ -129,7 +129,7 @@ def _outer(a: Vec, b: Vec) -> Mat:
 
 
 def _sum(*matrices: Mat) -> Mat:
-    total = matrices[0]
-    for A in matrices[1:]:
-        total = tuple(plus(a, b) for a, b in zip(total, A, strict=True))  # type: ignore[assignment]
-    return total
+    x, y, z = ZERO3, ZERO3, ZERO3
+    for a, b, c in matrices:
+        x, y, z = plus(x, a), plus(y, b), plus(z, c)
+    return x, y, z

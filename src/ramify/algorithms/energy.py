@@ -1,22 +1,25 @@
 """Kinetic and potential energy (RBDA §5.1).
 
-    T = ½ Σ vᵢᵀ Iᵢ vᵢ + ½ Σ armature q̇²          V = −Σ mᵢ cᵢ · g
+T = ½ Σ vᵢᵀ Iᵢ vᵢ + ½ Σ armature q̇²          V = −Σ mᵢ cᵢ · g
 """
 
 from __future__ import annotations
 
-from ramify.algorithms.momentum import moment
+from ramify.algorithms.momentum import center_of_mass, mass
 from ramify.algorithms.motion import joint_motion, numbers, transforms
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import RigidInertia
-from ramify.spatial.vector3 import ZERO, Vec, cross, dot, times
+from ramify.spatial.vector3 import ZERO, Vec, cross, dot, plus, times
 from ramify.spatial.vectors import Motion
 from ramify.symbolic.expr import Expr, region
 
 
 def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
-    """Return T, the rotors' included: T = ½ q̇ᵀ M q̇."""
+    """Return T, the rotors' included: T = ½ q̇ᵀ M q̇.
+
+    Regrouping leaves it alone: masses on the axis of a joint move alike on either side.
+    """
     X = transforms(tree, q)
     v = {ROOT: Motion.zero()}
     double = ZERO
@@ -32,14 +35,18 @@ def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
 
 def twice_energy(inertia: RigidInertia, v: Motion) -> Expr:
     """Return vᵀ I v = wᵀ I w + m v·v + 2 h · (v × w)."""
-    moment = cross(v.v, v.w)
+    h = inertia.h
     return (
         dot(times(inertia.I, v.w), v.w)
         + inertia.m * dot(v.v, v.v)
-        + dot((inertia.h[0] + inertia.h[0], inertia.h[1] * 2, inertia.h[2] * 2), moment)
+        + dot(plus(h, h), cross(v.v, v.w))
     )
 
 
 def potential_energy(tree: Tree, q: JointVector, gravity: Vec) -> Expr:
     """Return V, zero where all mass is at the world's origin."""
-    return -dot(gravity, moment(tree, q))
+    m = mass(tree)
+    if m == 0.0:
+        return ZERO
+    weight = tuple(g * -m for g in gravity)
+    return dot(weight, center_of_mass(tree, q))  # type: ignore[arg-type]

@@ -81,44 +81,55 @@ def minv_ltdl(L: TreeMatrix, D: Diagonal, parents: Sequence[int]) -> TreeMatrix:
     """Return M⁻¹ of M = Lᵀ D L: entries (i, j) with j ≤ i."""
     Minv: TreeMatrix = {}
     above = [tuple(ancestors(parents, k)) for k in range(len(parents))]
+    branches = _branches(parents)
+    W: dict[int, dict[int, dict[int, Expr]]] = {}
+
+    # Along the tree: row k from those of its ancestors, by the shortest rule at hand.
     for k, path in enumerate(above):
         region(f"inverse {k}")
+        W[k] = _following(k, L, W, above, branches)
+        whole = {i: -L[k, i] for i in path}
         for j in path:
-            Minv[k, j] = -_sum(L[k, i] * Minv[max(i, j), min(i, j)] for i in path)
+            rule = next((w for w in W[k].values() if j in w), whole)
+            Minv[k, j] = _sum(x * Minv[max(i, j), min(i, j)] for i, x in rule.items())
         Minv[k, k] = ONE / D[k] - _sum(L[k, i] * Minv[k, i] for i in path)
 
-    for c, branches in _branches(parents).items():
-        trunk = (c, *above[c])
-        *others, largest = sorted(branches, key=len)
-        done = list(largest)
+    # Between branches: every one but the largest follows the trunk.
+    for c, (largest, *others) in branches.items():
+        done = largest
         for branch in others:
             region(f"inverse across {c}")
-            W = _following(L, branch, trunk, above)
             for k in branch:
                 for j in done:
-                    entry = _sum(W[k, i] * Minv[j, i] for i in trunk)
+                    entry = _sum(x * Minv[j, i] for i, x in W[k][c].items())
                     Minv[max(k, j), min(k, j)] = entry
-            done += branch
+            done = done + branch
     return Minv
 
 
 def _following(
+    k: int,
     L: TreeMatrix,
-    branch: Sequence[int],
-    trunk: Sequence[int],
+    W: dict[int, dict[int, dict[int, Expr]]],
     above: Sequence[Sequence[int]],
-) -> TreeMatrix:
-    """Return W: how a branch follows its trunk when nothing pushes the branch itself."""
-    W: TreeMatrix = {}
-    for k in branch:
-        between = [m for m in above[k] if m not in trunk]
-        for i in trunk:
-            W[k, i] = -(L[k, i] + _sum(L[k, m] * W[m, i] for m in between))
-    return W
+    branches: dict[int, list[list[int]]],
+) -> dict[int, dict[int, Expr]]:
+    """Return W_k for every trunk that k follows, the shortest trunk first."""
+    found: dict[int, dict[int, Expr]] = {}
+    rule = {i: -L[k, i] for i in above[k]}
+    for c in above[k]:
+        if c in branches and k not in branches[c][0]:
+            trunk = (c, *above[c])
+            between = [m for m in rule if m not in trunk]
+            rule = {
+                i: rule[i] + _sum(rule[m] * W[m][c][i] for m in between) for i in trunk
+            }
+            found[c] = rule
+    return dict(reversed(found.items()))
 
 
 def _branches(parents: Sequence[int]) -> dict[int, list[list[int]]]:
-    """Return, for every node with several children, the subtrees of its children."""
+    """Return the subtrees of the children of nodes with several, the largest first."""
     subtrees: list[list[int]] = [[k] for k in range(len(parents))]
     found: dict[int, list[list[int]]] = {}
     for k in reversed(range(len(parents))):
@@ -126,7 +137,7 @@ def _branches(parents: Sequence[int]) -> dict[int, list[list[int]]]:
         if (p := parents[k]) != ROOT:
             found.setdefault(p, []).append(list(subtrees[k]))
             subtrees[p] += subtrees[k]
-    return {c: b for c, b in found.items() if len(b) > 1}
+    return {c: sorted(b, key=len, reverse=True) for c, b in found.items() if len(b) > 1}
 
 
 def _sum(terms: Iterable[Expr]) -> Expr:

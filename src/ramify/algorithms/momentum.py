@@ -16,6 +16,7 @@ from typing import final
 
 from ramify.algorithms.kinematics import axes
 from ramify.algorithms.motion import joint_motion, numbers, transforms
+from ramify.errors import ModelError
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, BodyInertia, Tree
 from ramify.spatial.inertia import RigidInertia
@@ -54,6 +55,8 @@ def mass(tree: Tree) -> float:
 def per_mass(tree: Tree) -> Tree:
     """Return the tree with moments per mass of the robot, and no second moments."""
     m = mass(tree)
+    if m == 0.0:
+        raise ModelError("no body that moves has mass, so there is no centre of mass")
     bodies = tuple(
         replace(
             b, inertia=BodyInertia(b.inertia.m / m, b.inertia.h / m, 0.0 * b.inertia.I)
@@ -74,20 +77,10 @@ def composite_inertias(tree: Tree, X: dict[int, Transform]) -> dict[int, RigidIn
     return Ic
 
 
-def moment(tree: Tree, q: JointVector) -> Vec:
-    """Return Σ m c of all bodies about the world's origin."""
-    tree = Tree(tuple(map(_without_second, tree.bodies)), tree.gravity)
-    return composite_inertias(tree, transforms(tree, q))[ROOT].h
-
-
-def _without_second(body: object) -> object:
-    inertia = body.inertia  # type: ignore[attr-defined]
-    return replace(body, inertia=BodyInertia(inertia.m, inertia.h, 0.0 * inertia.I))  # type: ignore[type-var]
-
-
 def center_of_mass(tree: Tree, q: JointVector) -> Vec:
     """Return the centre of mass in the world."""
-    return moment(per_mass(tree), q)
+    tree = per_mass(tree)
+    return composite_inertias(tree, transforms(tree, q))[ROOT].h
 
 
 def center_of_mass_jacobian(tree: Tree, q: JointVector) -> Momenta:
@@ -103,21 +96,27 @@ def center_of_mass_jacobian(tree: Tree, q: JointVector) -> Momenta:
     return found
 
 
-def centroidal_momentum(tree: Tree, q: JointVector, qd: JointVector) -> Force:
-    """Return the momentum of all bodies about the centre of mass, in world axes."""
+def centroidal_momentum(
+    tree: Tree, q: JointVector, qd: JointVector, regrouped: Tree
+) -> Force:
+    """Return the momentum of all bodies about the centre of mass, in world axes.
+
+    ``regrouped`` may stand for the tree, but for its centre: masses on the axis of a
+    joint move alike on either side of it, and those moved into the world are at rest.
+    """
     X = transforms(tree, q)
-    Ic = composite_inertias(tree, X)
     h = {ROOT: Force.zero()}
     v = {ROOT: Motion.zero()}
     for i, p in tree:
         region(f"momentum {tree.bodies[i].name}")
         v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].joint.columns(), qd[i])
-        h[i] = numbers(tree.bodies[i].inertia) @ v[i]
+        h[i] = numbers(regrouped.bodies[i].inertia) @ v[i]
     for i, p in reversed(tree):
         region(f"total momentum {tree.bodies[i].name}")
         h[p] = h[p] + X[i].back(h[i])
     i = _reference(tree)
-    n, f = minus(h[i].n, cross(_center(tree, Ic[i]), h[i].f)), h[i].f
+    c = composite_inertias(per_mass(tree), X)[i].h
+    n, f = minus(h[i].n, cross(c, h[i].f)), h[i].f
     if i == ROOT:
         return Force(n, f)
     return Force(X[i].rotate_back(n), X[i].rotate_back(f))
@@ -129,7 +128,7 @@ def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
     a = axes(tree, q, range(len(tree)))
     found = Momenta({}, a.parent_axes, subtree_masses(tree))
     root = _reference(tree)
-    c = times(a.R[root], _center(tree, Ic[root]))
+    c = times(a.R[root], scale(const(1.0 / mass(tree)), Ic[root].h))
     d = {root: minus(ZERO3, c)}
     for i, p in tree:
         region(f"momentum {tree.bodies[i].name}")
@@ -157,7 +156,3 @@ def subtree_masses(tree: Tree) -> dict[int, float]:
 def _reference(tree: Tree) -> int:
     """Return the body that all others hang on, or the world."""
     return tree.roots[0] if len(tree.roots) == 1 else ROOT
-
-
-def _center(tree: Tree, Ic: RigidInertia) -> Vec:
-    return scale(const(1.0 / mass(tree)), Ic.h)

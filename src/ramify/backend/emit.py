@@ -25,8 +25,9 @@ LIBM = frozenset({"tan", "asin", "acos", "atan2", "exp", "log", "pow"})
 class Emitter:
     """The text of one cut, for one lane width and type."""
 
-    def __init__(self, lanes: int, dtype: str) -> None:
+    def __init__(self, lanes: int, dtype: str, is_fused: bool = False) -> None:
         self.lanes = lanes
+        self.is_fused = is_fused
         self.scalar = "double" if dtype == "float64" else "float"
         self.is_double = dtype == "float64"
         self.type = self.scalar if lanes == 1 else f"<{lanes} x {self.scalar}>"
@@ -164,7 +165,7 @@ class Emitter:
         lines.append(f"{result} = extractvalue {{{v}, {v}}} {pair}, {which}")
 
     def _functions(self, calls: set[str]) -> str:
-        texts = [sincos(self.lanes, self.dtype)] if "sincos" in calls else []
+        texts = [sincos(self.lanes, self.dtype, fused=self.is_fused)] if "sincos" in calls else []
         texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
         return "\n".join(texts)
 

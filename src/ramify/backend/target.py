@@ -22,6 +22,11 @@ class Target:
     features: str
     vector_bytes: int
 
+    @property
+    def is_fused(self) -> bool:
+        """Whether a multiply-add is one instruction."""
+        return "+fma" in self.features.split(",") or self.triple.startswith("aarch64")
+
     def lanes(self, dtype: str) -> int:
         """Return how many states one vector register holds."""
         return self.vector_bytes // BYTES[dtype]

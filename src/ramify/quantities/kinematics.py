@@ -14,7 +14,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ramify.algorithms import energy, jacobian as jacobians, kinematics, momentum
+from ramify.algorithms import energy, kinematics, momentum
+from ramify.algorithms import jacobian as jacobians
 from ramify.algorithms.coriolis import coriolis
 from ramify.algorithms.crba import TreeMatrix
 from ramify.algorithms.jacobian import Columns
@@ -24,9 +25,9 @@ from ramify.algorithms.momentum import Momenta
 from ramify.errors import UnknownName
 from ramify.model.assembly import Frame
 from ramify.model.coordinates import JointVector
+from ramify.model.massless import check_dynamics
 from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.quantities.dynamics import public_matrix, sparse_mass_matrix
-from ramify.spatial.transform import Transform
 from ramify.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec, scale, transpose
 from ramify.spatial.vectors import Motion
 from ramify.symbolic.expr import Expr, const
@@ -163,7 +164,7 @@ def _expressed(context: Context, frame: Frame, expressed_in: str, m: Motion) -> 
     """Return a motion that is given in a frame's own coordinates in others."""
     if expressed_in == "local":
         return m
-    X: Transform = kinematics.to_frame(context.tree, context.q, frame)
+    X = kinematics.to_frame(context.tree, context.q, frame)
     if expressed_in == "world":
         return X.inverse(m)
     return Motion(X.rotate_back(m.w), X.rotate_back(m.v))
@@ -241,7 +242,9 @@ def _center_of_mass_jacobian(context: Context) -> Any:
 
 
 def _centroidal_momentum(context: Context) -> Any:
-    h = momentum.centroidal_momentum(context.tree, context.q, context.qd)
+    h = momentum.centroidal_momentum(
+        context.tree, context.q, context.qd, context.dynamics_tree
+    )
     return array(context.six(h.n, h.f))
 
 
@@ -259,7 +262,7 @@ def _momentum_rows(context: Context, found: Momenta) -> Any:
 
 
 def _kinetic_energy(context: Context) -> Any:
-    return energy.kinetic_energy(context.tree, context.q, context.qd)
+    return energy.kinetic_energy(context.dynamics_tree, context.q, context.qd)
 
 
 def _potential_energy(context: Context) -> Any:
@@ -283,10 +286,9 @@ def _congruent(context: Context, C: TreeMatrix) -> list[list[Expr]]:
 
 
 def _mass_matrix_inverse(context: Context, algorithm: str = "auto") -> Any:
+    check_dynamics(context.model)
     if algorithm == "aba" and not context.model.mimics:
-        return array(
-            public_matrix(context, minv_aba(context.dynamics_tree, context.q))
-        )
+        return array(public_matrix(context, minv_aba(context.dynamics_tree, context.q)))
     if algorithm not in ("aba", "ltdl"):
         raise UnknownName(
             f"algorithm is {algorithm!r}; possible: 'auto', 'aba', 'ltdl'"
@@ -304,9 +306,7 @@ center_of_mass = Quantity("center_of_mass", ("q",), _center_of_mass)
 center_of_mass_jacobian = Quantity(
     "center_of_mass_jacobian", ("q",), _center_of_mass_jacobian
 )
-centroidal_momentum = Quantity(
-    "centroidal_momentum", ("q", "qd"), _centroidal_momentum
-)
+centroidal_momentum = Quantity("centroidal_momentum", ("q", "qd"), _centroidal_momentum)
 centroidal_momentum_matrix = Quantity(
     "centroidal_momentum_matrix", ("q",), _centroidal_momentum_matrix
 )
