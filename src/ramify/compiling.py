@@ -12,6 +12,7 @@ from ramify.errors import CompileError
 from ramify.function import Function, Options
 from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
+from ramify.model.parameters import parameter_shapes
 from ramify.quantities.base import INPUTS, Context, Quantity
 from ramify.simplify.passes import simplify
 from ramify.symbolic.count import Ops
@@ -84,7 +85,7 @@ def program_of(
     for k, name in enumerate(names):
         if name in names[:k]:
             names[k] = f"{name}_{names[: k + 1].count(name)}"
-    shapes = _shapes(chosen, model)
+    shapes = {**_shapes(chosen, model), **parameter_shapes(parameters, model)}
     label = "+".join(map(str, chosen))
 
     def traced(*symbols: Any) -> dict[str, Any]:
@@ -99,8 +100,6 @@ def program_of(
                 out[name] = value
         return out
 
-    if parameters:
-        raise CompileError("parameters are not there yet")
     return trace(traced, shapes, f"{label} of {robot.name}")
 
 

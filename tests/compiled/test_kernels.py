@@ -255,7 +255,7 @@ def test_results_repeat_bit_for_bit(rng: np.random.Generator) -> None:
     program = recipe.program()
     values = values_for(recipe.inputs, rng, batch=9)
     first = native(Function(program, Options()), program, values)
-    again = native(function(recipe.program(), Options()), program, values)
+    again = native(Function(recipe.program(), Options()), program, values)
     for name, array in first.items():
         np.testing.assert_array_equal(again[name], array)
 

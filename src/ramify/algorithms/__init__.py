@@ -1,0 +1,1 @@
+"""The algorithms, one file each, reading like its paper."""

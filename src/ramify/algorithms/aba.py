@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramify.algorithms.motion import numbers, velocities, wrench
+from ramify.algorithms.motion import velocities, wrench
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import ArticulatedInertia
@@ -42,7 +42,7 @@ def aba(
     qdd: JointVector = {}
     for i, _ in tree:
         region(f"bias {tree.bodies[i].name}")
-        inertia = numbers(tree.bodies[i].inertia)
+        inertia = tree.bodies[i].rigid_inertia()
         IA[i] = inertia.articulated()
         pA[i] = wrench(inertia, m.BB[i], ZERO3)
         if external and i in external:

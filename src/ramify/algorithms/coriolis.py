@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from ramify.algorithms.crba import TreeMatrix
-from ramify.algorithms.motion import joint_motion, numbers, transforms
+from ramify.algorithms.motion import joint_motion, transforms
 from ramify.model.coordinates import JointVector
 from ramify.model.motion import position
 from ramify.model.tree import ROOT, Tree
@@ -73,7 +73,7 @@ def coriolis(
         for k, s in zip(tree.dofs[i], columns, strict=True):
             turning = Motion(cross(w[i], s.w), cross(w[i], s.v))
             S[k], Sd[k] = s, Motion.zero() if k in still else turning
-        Ic[i] = numbers(tree.bodies[i].inertia)
+        Ic[i] = tree.bodies[i].rigid_inertia()
         P[i] = cross(w[i], Ic[i].h)
         moments = transpose(second_moments(Ic[i]))
         K[i] = transpose(tuple(cross(w[i], column) for column in moments))  # type: ignore[arg-type]

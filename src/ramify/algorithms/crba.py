@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from ramify.algorithms.motion import numbers, transforms
+from ramify.algorithms.motion import transforms
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import RigidInertia
@@ -24,7 +24,7 @@ def crba(tree: Tree, q: JointVector) -> TreeMatrix:
     S = {i: b.joint.columns() for i, b in enumerate(tree.bodies)}
     Ic = {ROOT: RigidInertia.zero()}
     for i, _ in tree:
-        Ic[i] = numbers(tree.bodies[i].inertia)
+        Ic[i] = tree.bodies[i].rigid_inertia()
     M: TreeMatrix = {}
 
     # Tips to root: composite inertia of each subtree, then its rows of M.

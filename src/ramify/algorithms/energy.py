@@ -6,7 +6,7 @@ T = ½ Σ vᵢᵀ Iᵢ vᵢ + ½ Σ armature q̇²          V = −Σ mᵢ cᵢ 
 from __future__ import annotations
 
 from ramify.algorithms.momentum import center_of_mass, mass
-from ramify.algorithms.motion import joint_motion, numbers, transforms
+from ramify.algorithms.motion import joint_motion, transforms
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import RigidInertia
@@ -27,7 +27,7 @@ def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
         region(f"kinetic energy {tree.bodies[i].name}")
         joint = tree.bodies[i].joint
         v[i] = X[i] @ v[p] + joint_motion(joint.columns(), qd[i])
-        double = double + twice_energy(numbers(tree.bodies[i].inertia), v[i])
+        double = double + twice_energy(tree.bodies[i].rigid_inertia(), v[i])
         for x in qd[i]:
             double = double + x * x * joint.armature
     return double * 0.5

@@ -75,7 +75,7 @@ def onward(R: Mat, r: Vec, step: Step) -> tuple[Mat, Vec]:
 
 
 def origin(r: dict[int, Vec], bodies: Iterable[int]) -> Vec:
-    """Return where the last of some bodies has its origin, from the first one's parent."""
+    """Return where the last of some bodies is, from the parent of the first."""
     p = ZERO3
     for i in bodies:
         p = plus(p, r[i])
@@ -161,6 +161,6 @@ def classical(a: Motion, v: Motion) -> Motion:
 
 
 def seen(R: Mat, p: Vec, s: Motion) -> Motion:
-    """Return a motion of a frame with axes R and origin p as seen from where p begins."""
+    """Return a motion of a frame with axes R and origin p where these are given."""
     w = times(R, s.w)
     return Motion(w, plus(times(R, s.v), cross(p, w)))

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from ramify.algorithms.aba import over, unit_index
 from ramify.algorithms.crba import TreeMatrix
 from ramify.algorithms.ltdl import Diagonal
-from ramify.algorithms.motion import numbers, transforms
+from ramify.algorithms.motion import transforms
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree, ancestors
 from ramify.spatial.inertia import ArticulatedInertia
@@ -40,7 +40,7 @@ def minv_aba(tree: Tree, q: JointVector) -> TreeMatrix:
     Ud: dict[int, Force] = {}
     u: dict[int, dict[int, Expr]] = {}
     for i, _ in tree:
-        IA[i] = numbers(tree.bodies[i].inertia).articulated()
+        IA[i] = tree.bodies[i].rigid_inertia().articulated()
         F[i] = {}
 
     # Tips to root: articulated inertias, and the columns of all beyond.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from ramify.algorithms.kinematics import axes
-from ramify.algorithms.motion import joint_motion, numbers, transforms
+from ramify.algorithms.motion import joint_motion, transforms
 from ramify.errors import ModelError
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, BodyInertia, Tree
@@ -70,7 +70,7 @@ def composite_inertias(tree: Tree, X: dict[int, Transform]) -> dict[int, RigidIn
     """Return Ic for all bodies and for the world."""
     Ic = {ROOT: RigidInertia.zero()}
     for i, _ in tree:
-        Ic[i] = numbers(tree.bodies[i].inertia)
+        Ic[i] = tree.bodies[i].rigid_inertia()
     for i, p in reversed(tree):
         region(f"composite inertia {tree.bodies[i].name}")
         Ic[p] = Ic[p] + X[i].back(Ic[i])
@@ -110,7 +110,7 @@ def centroidal_momentum(
     for i, p in tree:
         region(f"momentum {tree.bodies[i].name}")
         v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].joint.columns(), qd[i])
-        h[i] = numbers(regrouped.bodies[i].inertia) @ v[i]
+        h[i] = regrouped.bodies[i].rigid_inertia() @ v[i]
     for i, p in reversed(tree):
         region(f"total momentum {tree.bodies[i].name}")
         h[p] = h[p] + X[i].back(h[i])

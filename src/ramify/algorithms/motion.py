@@ -20,19 +20,12 @@ from typing import final
 
 from ramify.model.coordinates import JointVector
 from ramify.model.motion import position, transform
-from ramify.model.tree import ROOT, BodyInertia, Tree
+from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import RigidInertia
 from ramify.spatial.transform import Transform
 from ramify.spatial.vector3 import ZERO3, Mat, Vec, cross, plus, times
 from ramify.spatial.vectors import Force, Motion
-from ramify.symbolic.expr import Expr, const, region
-
-
-def numbers(inertia: BodyInertia) -> RigidInertia:
-    """Return an inertia of numbers as one of constants."""
-    rows = tuple(tuple(const(float(x)) for x in row) for row in inertia.I)
-    h = tuple(const(float(x)) for x in inertia.h)
-    return RigidInertia(const(inertia.m), h, rows)  # type: ignore[arg-type]
+from ramify.symbolic.expr import Expr, region
 
 
 def transforms(tree: Tree, q: JointVector) -> dict[int, Transform]:

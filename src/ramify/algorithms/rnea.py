@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramify.algorithms.motion import joint_motion, numbers, velocities, wrench
+from ramify.algorithms.motion import joint_motion, velocities, wrench
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.vector3 import ZERO3, Mat, Vec, cross, plus, times
@@ -49,7 +49,7 @@ def rnea(
         coriolis = plus(cross(plus(wp, wp), vJ.v), cross(vJ.w, vJ.v))
         a[i] = plus(X[i].rotate(plus(a[p], times(B[p], m.r[i]))), plus(coriolis, aJ.v))
         B[i] = _plus_cross(m.BB[i], wd[i])
-        f[i] = wrench(numbers(tree.bodies[i].inertia), B[i], a[i])
+        f[i] = wrench(tree.bodies[i].rigid_inertia(), B[i], a[i])
         if external and i in external:
             f[i] = f[i] - external[i]
 

@@ -13,6 +13,8 @@ from ramify.symbolic.expr import Expr, const
 def transform(body: Body, q: tuple[Expr, ...]) -> Transform:
     """Return X from the parent's frame to the body's, for joint coordinates q."""
     joint = body.joint
+    if body.steps is not None:
+        return Transform(body.steps).then(*joint.steps(q))
     if joint.kind not in AXIAL:
         return Transform(fixed_steps(body.placement)).then(*joint.steps(q))
     s = screws(body.placement)

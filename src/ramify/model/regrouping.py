@@ -27,7 +27,7 @@ def regroup(tree: Tree) -> Tree:
     for i, p in reversed(tree):
         body = tree.bodies[i]
         moved = movable(body.joint.kind, inertias[i])
-        if moved is None:
+        if moved is None or body.steps is not None:
             continue
         own = inertias[i]
         left = BodyInertia(own.m - moved.m, own.h - moved.h, own.I - moved.I)

@@ -19,6 +19,9 @@ import numpy.typing as npt
 from ramify.errors import ModelError
 from ramify.model.joints import Joint
 from ramify.model.pose import Array, Pose
+from ramify.spatial.inertia import RigidInertia
+from ramify.spatial.transform import Step
+from ramify.symbolic.expr import const
 
 ROOT = -1
 
@@ -80,6 +83,17 @@ class Body:
     placement: Pose
     """the joint's frame in the parent's frame; the body's own frame at q neutral"""
     inertia: BodyInertia
+    extra: RigidInertia | None = None
+    """a part of the inertia that is an input of the function traced"""
+    steps: tuple[Step, ...] | None = None
+    """the placement, where it is an input of the function traced"""
+
+    def rigid_inertia(self) -> RigidInertia:
+        """Return the whole inertia, over symbols."""
+        rows = tuple(tuple(const(float(x)) for x in row) for row in self.inertia.I)
+        h = tuple(const(float(x)) for x in self.inertia.h)
+        known = RigidInertia(const(float(self.inertia.m)), h, rows)  # type: ignore[arg-type]
+        return known if self.extra is None else known + self.extra
 
 
 @final

@@ -17,8 +17,8 @@ import numpy as np
 from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
 from ramify.model.coordinates import Coordinates, JointVector
+from ramify.model.parameters import parametrised
 from ramify.model.placement import place_frames
-from ramify.model.regrouping import regroup
 from ramify.model.tree import Tree
 from ramify.spatial.vector3 import Vec
 from ramify.symbolic.expr import Expr, const
@@ -46,15 +46,19 @@ class Context:
         self.conventions = conventions
         self.inputs = inputs
 
+    @cached_property
+    def _trees(self) -> tuple[Tree, Tree]:
+        return parametrised(self.model, self.conventions, self.inputs)
+
     @property
     def tree(self) -> Tree:
         """The tree with frames placed, its inertias as they are."""
-        return self.model.tree
+        return self._trees[0]
 
-    @cached_property
+    @property
     def dynamics_tree(self) -> Tree:
         """The tree with masses regrouped: another robot with the same equations."""
-        return regroup(self.model.tree)
+        return self._trees[1]
 
     @cached_property
     def coordinates(self) -> Coordinates:

@@ -22,7 +22,7 @@ from ramify.algorithms.jacobian import Columns
 from ramify.algorithms.ltdl import ltdl
 from ramify.algorithms.minv import minv_aba, minv_ltdl
 from ramify.algorithms.momentum import Momenta
-from ramify.errors import UnknownName
+from ramify.errors import CompileError, UnknownName
 from ramify.model.assembly import Frame
 from ramify.model.coordinates import JointVector
 from ramify.model.massless import check_dynamics
@@ -287,9 +287,15 @@ def _congruent(context: Context, C: TreeMatrix) -> list[list[Expr]]:
 
 def _mass_matrix_inverse(context: Context, algorithm: str = "auto") -> Any:
     check_dynamics(context.model)
-    if algorithm == "aba" and not context.model.mimics:
-        return array(public_matrix(context, minv_aba(context.dynamics_tree, context.q)))
-    if algorithm not in ("aba", "ltdl"):
+    if algorithm == "aba":
+        if context.model.mimics:
+            raise CompileError(
+                f"algorithm is 'aba', but joint {context.model.mimics[0]!r} follows "
+                "another, which ties branches together; possible: 'auto', 'ltdl'"
+            )
+        found = minv_aba(context.dynamics_tree, context.q)
+        return array(public_matrix(context, found))
+    if algorithm != "ltdl":
         raise UnknownName(
             f"algorithm is {algorithm!r}; possible: 'auto', 'aba', 'ltdl'"
         )

@@ -43,5 +43,17 @@ def rewrite(program: Program, rules: Mapping[str, Sequence[Rule]]) -> Program:
         nodes = tuple(table.table.values())
     if not new:
         return program
-    rebuilt = replace(program, results=results, order=live(nodes, results))
+    order = live(nodes, results)
+    labels = _moved(program.labels, new)
+    rebuilt = replace(program, results=results, order=order, labels=labels)
     return rebuilt if count(rebuilt).cost <= count(program).cost else program
+
+
+def _moved(labels: dict[Expr, str], new: dict[Expr, Expr]) -> dict[Expr, str]:
+    """Return the labels on what their nodes became, signs aside."""
+    moved: dict[Expr, str] = {}
+    for e, name in labels.items():
+        made = new.get(e)
+        if made is not None and made.args:
+            moved.setdefault(made, name)
+    return moved

@@ -243,10 +243,11 @@ class Condition(Expr):
 class _Trace:
     """Where new nodes go: a table of all nodes alive, and the current region."""
 
-    __slots__ = ("region", "regions", "table")
+    __slots__ = ("labels", "region", "regions", "table")
 
     def __init__(self, table: MutableMapping[Key, Expr]):
         self.table = table
+        self.labels: dict[Expr, str] = {}
         self.regions: list[str] = ["start"]
         self.region = 0
 
@@ -258,6 +259,7 @@ _ALWAYS: dict[Key, Expr] = {("const", 0.0): _ZERO, ("const", 1.0): _ONE}
 
 # Outside of a trace nodes are kept as long as somebody uses them.
 _current = _Trace(WeakValueDictionary(_ALWAYS))
+_outside = _current
 _table: MutableMapping[Key, Expr] = _current.table
 _lock = threading.RLock()
 
@@ -284,6 +286,25 @@ def region(name: str) -> None:
     """Begin a new region of the trace; a program may be cut where one begins."""
     _current.regions.append(name)
     _current.region = len(_current.regions) - 1
+
+
+def label(name: str, *exprs: Expr) -> None:
+    """Say what nodes are, for readers of the program: the first label stays.
+
+    Three are taken for the entries x, y and z of a vector.
+    """
+    if _current is _outside:
+        return
+    labels = _current.labels
+    for k, e in enumerate(exprs):
+        if e.args:
+            labels.setdefault(e, _entry_name(name, k, len(exprs)))
+
+
+def _entry_name(name: str, k: int, n: int) -> str:
+    if n == 1:
+        return name
+    return f"{name}_{'xyz'[k]}" if n == 3 else f"{name}_{k}"
 
 
 def node(op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:

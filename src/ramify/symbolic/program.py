@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ramify.symbolic.expr import ARITY, CONDITIONS, Condition, Expr
@@ -36,7 +36,7 @@ class Program:
 
     ``results`` holds the entries of all outputs, flat and in order; ``order`` holds
     every node that they need, arguments first; ``regions`` names the parts of the
-    trace that ``Expr.region`` counts.
+    trace that ``Expr.region`` counts; ``labels`` says what some nodes are, to readers.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Program:
     results: tuple[Expr, ...]
     order: tuple[Expr, ...]
     regions: tuple[str, ...] = ("start",)
+    labels: dict[Expr, str] = field(default_factory=dict[Expr, str])
 
     def __repr__(self) -> str:
         signature = ", ".join(f"{v.name}{list(v.shape)}" for v in self.inputs)
@@ -110,11 +111,14 @@ class Program:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A deep graph would overflow the stack of the default pickle.
-        return from_flat, (self.flat(),)
+        labels = {
+            i: self.labels[e] for i, e in enumerate(self.order) if e in self.labels
+        }
+        return from_flat, (self.flat(), labels)
 
 
-def from_flat(flat: tuple[Any, ...]) -> Program:
-    """Return the program that `Program.flat` described."""
+def from_flat(flat: tuple[Any, ...], labels: dict[int, str] | None = None) -> Program:
+    """Return the program that `Program.flat` described; labels by place in order."""
     name, inputs, outputs, codes, args_, values_, slots, runs, results_, regions = flat
     args, values, results = array("I"), array("d"), array("I")
     args.frombytes(args_)
@@ -143,6 +147,7 @@ def from_flat(flat: tuple[Any, ...]) -> Program:
         tuple(nodes[i] for i in results),
         tuple(nodes),
         regions,
+        {nodes[i]: name for i, name in (labels or {}).items()},
     )
 
 

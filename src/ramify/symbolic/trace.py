@@ -63,7 +63,7 @@ def trace(
                     f"{_name_of(fn)} uses {e!r}, a symbol of another trace; expected "
                     "only what it is called with, and constants"
                 )
-        regions = tuple(table.regions)
+        regions, labels = tuple(table.regions), table.labels
     return Program(
         name or _name_of(fn),
         variables,
@@ -71,7 +71,16 @@ def trace(
         tuple(results),
         order,
         regions,
+        _kept(labels, order),
     )
+
+
+def _kept(labels: dict[Expr, str], order: tuple[Expr, ...]) -> dict[Expr, str]:
+    """Return the labels of nodes that are still there."""
+    if not labels:
+        return labels
+    alive = set(order)
+    return {e: name for e, name in labels.items() if e in alive}
 
 
 def _name_of(fn: Callable[..., Any]) -> str:

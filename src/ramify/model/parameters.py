@@ -1,0 +1,134 @@
+"""Parameters of a model that become inputs of a function instead of constants.
+
+gravity              (3,)   acceleration of free fall, world axes [m/s²]
+inertia:<body>       (10,)  m, m·c (3), then Ixx Ixy Iyy Ixz Iyz Izz about the body
+                            frame's origin, in its axes [kg, kg m, kg m²]
+placement:<body>     (7,)   position and unit quaternion of the body's frame in its
+                            parent's, at the reference configuration
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ramify.errors import CompileError, UnknownName, unknown_name
+from ramify.model.assembly import Model
+from ramify.model.conventions import Conventions
+from ramify.model.description import BodyDescription
+from ramify.model.joints import transposed_rotation
+from ramify.model.motion import fixed_steps
+from ramify.model.pose import Pose
+from ramify.model.regrouping import regroup
+from ramify.model.tree import ROOT, Body, BodyInertia, Tree
+from ramify.spatial.inertia import RigidInertia
+from ramify.spatial.transform import Rotate, Shift, Step, Transform
+
+SIZES = {"gravity": 3, "inertia": 10, "placement": 7}
+
+
+def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each parameter; an error says what is possible."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name in names:
+        kind, _, body = name.partition(":")
+        if kind not in SIZES or (kind == "gravity") != (body == ""):
+            raise UnknownName(
+                f"parameter {name!r}; possible: 'gravity', 'inertia:<body>', "
+                "'placement:<body>'"
+            )
+        if body:
+            _check(kind, _described(body, model), model)
+        shapes[name] = (SIZES[kind],)
+    return shapes
+
+
+def _described(name: str, model: Model) -> BodyDescription:
+    assert model.description is not None
+    for b in model.description.bodies:
+        if b.name == name:
+            return b
+    raise unknown_name("body", name, f"robot {model.name!r}", model.body_names)
+
+
+def _check(kind: str, body: BodyDescription, model: Model) -> None:
+    if kind == "placement" and not body.joints:
+        raise CompileError(
+            f"parameter 'placement:{body.name}': the body is fixed to its parent; "
+            "possible for bodies with a joint"
+        )
+    if model.frames[body.name].body == ROOT:
+        raise CompileError(
+            f"parameter '{kind}:{body.name}': the body is fixed to the world, and its "
+            f"{kind} changes nothing"
+        )
+
+
+def parametrised(
+    model: Model, conventions: Conventions, inputs: Mapping[str, Any]
+) -> tuple[Tree, Tree]:
+    """Return the tree, and the tree with masses regrouped, with symbols in them."""
+    bodies = list(model.tree.bodies)
+    added: dict[int, RigidInertia] = {}
+    for name, value in inputs.items():
+        kind, _, body = name.partition(":")
+        if kind == "inertia":
+            frame = model.frames[body]
+            own = _own_inertia(model, body)
+            bodies[frame.body] = replace(
+                bodies[frame.body], inertia=bodies[frame.body].inertia + own
+            )
+            given = Transform(fixed_steps(frame.placement)).back(_inertia(value))
+            total = added.get(frame.body, RigidInertia.zero())
+            added[frame.body] = total + given
+        elif kind == "placement":
+            i, steps = _placement(model, conventions, body, value)
+            bodies[i] = replace(bodies[i], steps=steps)
+    tree = Tree(tuple(bodies), model.tree.gravity)
+    return _with(tree, added), _with(regroup(tree), added)
+
+
+def _with(tree: Tree, added: Mapping[int, RigidInertia]) -> Tree:
+    if not added:
+        return tree
+    bodies: list[Body] = list(tree.bodies)
+    for i, inertia in added.items():
+        bodies[i] = replace(bodies[i], extra=inertia)
+    return Tree(tuple(bodies), tree.gravity)
+
+
+def _own_inertia(model: Model, name: str) -> BodyInertia:
+    """Return minus what the model holds for a body, in its tree body's frame."""
+    inertial = _described(name, model).inertial
+    if inertial is None:
+        return BodyInertia.zero()
+    own = BodyInertia.of(-inertial.mass, inertial.com, -inertial.inertia)
+    return own.seen_from(model.frames[name].placement)
+
+
+def _inertia(x: Any) -> RigidInertia:
+    m, hx, hy, hz, xx, xy, yy, xz, yz, zz = x
+    return RigidInertia(m, (hx, hy, hz), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+
+
+def _placement(
+    model: Model, conventions: Conventions, name: str, x: Any
+) -> tuple[int, tuple[Step, ...]]:
+    """Return the first tree body behind a placement, and its steps with the symbols."""
+    body = _described(name, model)
+    joint = body.joints[0].name
+    first = next(i for i, b in enumerate(model.tree.bodies) if b.joint.name == joint)
+    last = model.frames[name].body
+    T = model.frames[name].placement  # of the body's frame in its last tree body's
+    for i in reversed(range(first + 1, last + 1)):
+        T = model.tree.bodies[i].placement @ T
+    outer = (
+        Pose.identity() if body.parent is None else model.frames[body.parent].placement
+    )
+    px, py, pz, *quaternion = x
+    if conventions.quaternion == "wxyz":
+        quaternion = [*quaternion[1:], quaternion[0]]
+    middle = (Shift(0, px), Shift(1, py), Shift(2, pz))
+    turn = Rotate(transposed_rotation(*quaternion))
+    return first, (*fixed_steps(outer), *middle, turn, *fixed_steps(T.inverse()))

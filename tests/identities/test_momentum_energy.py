@@ -1,0 +1,176 @@
+"""Momentum, energy, Coriolis and inverse mass matrices obey the laws they are named by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ramify.compiling import count, program_of, resolve
+from ramify.errors import CompileError, ModelError, UnknownName
+from ramify.model.builder import Body, Joint, RobotBuilder
+from ramify.model.pose import Array
+from ramify.quantities.dynamics import (
+    bias_forces,
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+    mass_matrix,
+)
+from ramify.quantities.kinematics import (
+    center_of_mass,
+    center_of_mass_jacobian,
+    centroidal_momentum,
+    centroidal_momentum_matrix,
+    coriolis_matrix,
+    kinetic_energy,
+    mass_matrix_inverse,
+    potential_energy,
+)
+from ramify.robot import Robot
+from support.states import (
+    CASES,
+    angular,
+    assert_close,
+    case,
+    gradient,
+    linear,
+    rate,
+    state,
+    value,
+)
+
+
+@pytest.fixture(params=CASES)
+def robot(request: pytest.FixtureRequest) -> Robot:
+    return case(request.param)
+
+
+@pytest.fixture
+def now(robot: Robot, rng: np.random.Generator) -> dict[str, Array]:
+    return state(robot, rng)
+
+
+def test_kinetic_energy_is_half_qd_M_qd(robot: Robot, now: dict[str, Array]) -> None:
+    M = value(robot, mass_matrix, **now)
+    expected = 0.5 * now["qd"] @ M @ now["qd"]
+    assert_close(value(robot, kinetic_energy, **now), expected)
+
+
+def test_gravity_forces_are_the_gradient_of_the_potential(
+    robot: Robot, now: dict[str, Array]
+) -> None:
+    g = gradient(robot, potential_energy, now["q"])
+    assert_close(value(robot, gravity_forces, **now), g)
+
+
+def test_potential_is_the_weight_times_the_height_of_the_centre(
+    robot: Robot, now: dict[str, Array]
+) -> None:
+    c = value(robot, center_of_mass, **now)
+    V = -robot.mass * np.array(robot.tree.gravity) @ c
+    assert_close(value(robot, potential_energy, **now), V)
+
+
+def test_power_is_the_rate_of_energy(robot: Robot, now: dict[str, Array]) -> None:
+    tau = value(robot, inverse_dynamics, **now)
+    change = rate(robot, kinetic_energy, **now) + rate(robot, potential_energy, **now)
+    assert_close(change, now["qd"] @ tau)
+
+
+def test_center_of_mass_jacobian_is_its_gradient(
+    robot: Robot, now: dict[str, Array]
+) -> None:
+    expected = gradient(robot, center_of_mass, now["q"])
+    assert_close(value(robot, center_of_mass_jacobian, **now), expected)
+
+
+def test_momentum_is_its_matrix_times_qd(robot: Robot, now: dict[str, Array]) -> None:
+    A = value(robot, centroidal_momentum_matrix, **now)
+    assert_close(value(robot, centroidal_momentum, **now), A @ now["qd"])
+
+
+def test_linear_momentum_moves_the_centre(robot: Robot, now: dict[str, Array]) -> None:
+    h = value(robot, centroidal_momentum, **now)
+    velocity = rate(robot, center_of_mass, q=now["q"], qd=now["qd"])
+    assert_close(linear(robot, h), robot.mass * velocity)
+
+
+def test_momentum_of_a_free_robot_changes_by_its_weight_alone(
+    rng: np.random.Generator,
+) -> None:
+    robot = case("floating_base")
+    now = state(robot, rng)
+    tau = rng.normal(size=robot.nv)
+    tau[:6] = 0.0
+    now["qdd"] = value(robot, forward_dynamics, tau=tau, **now)
+    change = rate(robot, centroidal_momentum, **now)
+    weight = robot.mass * np.array(robot.tree.gravity)
+    scale = np.abs(now["qdd"]).max()
+    np.testing.assert_allclose(linear(robot, change), weight, atol=1e-10 * scale)
+    np.testing.assert_allclose(angular(robot, change), 0.0, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize(
+    "quantity", [centroidal_momentum, centroidal_momentum_matrix], ids=str
+)
+def test_momentum_does_not_ask_where_the_robot_is(quantity) -> None:
+    robot = case("floating_base")
+    read = {e.value for e in program_of(quantity, robot).order if e.op == "input"}
+    assert ("q", 3) in read
+    assert not read & {("q", 0), ("q", 1), ("q", 2)}
+
+
+def test_coriolis_matrix_times_qd_is_the_bias_without_gravity(
+    robot: Robot, now: dict[str, Array]
+) -> None:
+    C = value(robot, coriolis_matrix, **now)
+    bias = value(robot, bias_forces, **now)
+    assert_close(C @ now["qd"] + value(robot, gravity_forces, **now), bias)
+
+
+def test_rate_of_the_mass_matrix_less_2_coriolis_is_skew(
+    robot: Robot, now: dict[str, Array]
+) -> None:
+    Md = rate(robot, mass_matrix, q=now["q"], qd=now["qd"])
+    C = value(robot, coriolis_matrix, **now)
+    assert np.abs(Md).max() > 1e-3
+    assert_close(C + C.T, Md)
+
+
+@pytest.mark.parametrize("algorithm", ["aba", "ltdl"])
+def test_mass_matrix_times_its_inverse_is_one(
+    robot: Robot, now: dict[str, Array], algorithm: str
+) -> None:
+    M = value(robot, mass_matrix, **now)
+    quantity = mass_matrix_inverse(algorithm=algorithm)
+    if algorithm == "aba" and robot.model.mimics:
+        expected = r"algorithm is 'aba', but joint '.*' follows another"
+        with pytest.raises(CompileError, match=expected):
+            program_of(quantity, robot)
+        return
+    inverse = value(robot, quantity, **now)
+    np.testing.assert_array_equal(inverse, inverse.T)
+    condition = np.linalg.cond(M)
+    np.testing.assert_allclose(M @ inverse, np.eye(robot.nv), atol=1e-15 * condition)
+
+
+def test_mass_matrix_inverse_takes_the_cheaper_algorithm(robot: Robot) -> None:
+    chosen = resolve(mass_matrix_inverse, robot.placed_model, robot.conventions)
+    possible = ["ltdl"] if robot.model.mimics else ["aba", "ltdl"]
+    costs = {a: count(mass_matrix_inverse(algorithm=a), robot).cost for a in possible}
+    assert dict(chosen.options)["algorithm"] == min(costs, key=costs.__getitem__)
+
+
+def test_unknown_algorithm_is_named_with_those_that_are_possible() -> None:
+    expected = r"algorithm is 'x'; possible: 'auto', 'aba', 'ltdl'"
+    with pytest.raises(UnknownName, match=expected):
+        program_of(mass_matrix_inverse(algorithm="x"), case("every_joint_type"))
+
+
+def test_a_robot_without_mass_has_no_centre() -> None:
+    builder = RobotBuilder("ghost")
+    builder.add(Body("a"), joint=Joint.revolute())
+    robot = Robot.from_description(builder.description())
+    with pytest.raises(ModelError, match="no body that moves has mass"):
+        program_of(center_of_mass, robot)
+    assert value(robot, potential_energy, q=np.ones(1)) == 0.0

@@ -1,0 +1,277 @@
+"""Robots as ``load`` gives them: order, sizes, masses, poses, from file to symbols.
+
+``pytest tests/oracles/test_loading.py -s`` prints what was loaded and compared, and
+what was refused and why.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import warnings
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conftest import SHARED_ROBOTS
+from ramify.errors import Error, ModelError
+from ramify.loading import load
+from ramify.robot import Robot
+from support.real_robots import example_urdfs, wheel_mjcfs
+from support.robot_poses import poses
+
+pin: Any = pytest.importorskip("pinocchio", reason="Pinocchio, the oracle, is absent")
+pytestmark = [
+    pytest.mark.oracle,
+    pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning"),
+]
+
+TOLERANCE = 1e-10
+URDFS = ("anymal_c", "baxter", "minitaur", "panda", "pr2")
+MJCFS = (
+    *("cassie", "g1_with_hands", "humanoid", "iiwa14", "pendula", "robot_soccer_kit"),
+    *("robotiq_2f85_v4", "shadow_hand", "tiago"),
+)
+FILES = {
+    **{"anymal_c": "anymal.urdf", "robotiq_2f85_v4": "2f85.xml"},
+    **{"shadow_hand": "right_hand.xml", "tiago": "tiago_motor.xml"},
+}
+MOCAP = {"pendula": ("body19", "body20")}
+"""bodies that stand still, and that the reference counts with the moving ones"""
+
+needs_shared_robots = pytest.mark.skipif(
+    not SHARED_ROBOTS.is_dir(), reason=f"no shared robots in {SHARED_ROBOTS}"
+)
+
+
+def assert_close(ours: Any, theirs: Any, what: str) -> None:
+    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    scale = max(1.0, float(np.abs(theirs).max(initial=0.0)))
+    np.testing.assert_allclose(
+        ours, theirs, rtol=0, atol=TOLERANCE * scale, err_msg=what
+    )
+
+
+# ------------------------------------------------------------ the shared robots
+
+
+def path_of(name: str) -> Path:
+    suffix = "urdf" if name in URDFS else "xml"
+    return SHARED_ROBOTS / name / FILES.get(name, f"{name}.{suffix}")
+
+
+def public_q(robot: Robot, reference: Any) -> Any:
+    """The reference's configurations in our coordinates: continuous joints as angles."""
+    if str(json.loads(str(reference["conv"]))["engine"]) == "mujoco":
+        return reference["q"]
+    names = list(map(str, reference["joint_names"]))
+    q = np.zeros((len(reference["q"]), robot.nq))
+    for joint in robot.model.joints:
+        k = names.index(joint.name)
+        start = int(reference["idx_q"][k])
+        own = slice(joint.q_index, joint.q_index + joint.nq)
+        if joint.nq == 1:
+            q[:, own] = reference["theta"][:, [k]]
+        else:
+            q[:, own] = reference["q"][:, start : start + joint.nq]
+    return q
+
+
+@needs_shared_robots
+@pytest.mark.parametrize("name", [*URDFS, *MJCFS])
+def test_shared_robot_has_the_reference_order_masses_and_poses(name: str) -> None:
+    reference = np.load(SHARED_ROBOTS / name / "reference.npz")
+    is_free = "root_joint" in reference["joint_names"]
+    is_urdf = name in URDFS
+    robot = load(
+        path_of(name),
+        root="floating" if is_free else None,
+        conventions="pinocchio" if is_urdf else "mujoco",
+        joint_order="alphabetical" if is_urdf else "file",
+        mimic="independent",
+    )
+    theirs = [str(n) for n in reference["joint_names"]]
+    assert len(theirs) == len(robot.joint_names)
+    for a, b in zip(robot.joint_names, theirs, strict=True):
+        assert a == b or b.startswith("unnamed_")
+    assert robot.nv == reference["v"].shape[1]
+    continuous = list(reference["joint_types"]).count("continuous")
+    assert robot.nq == reference["q"].shape[1] - continuous
+    moving = [
+        b
+        for b in robot.description.bodies
+        if robot.model.frames[b.name].body >= 0 or b.name in MOCAP.get(name, ())
+    ]
+    total = sum(robot.masses[b.name] for b in moving)
+    assert_close(total, reference["total_mass"], "total mass")
+    ours = poses(robot, public_q(robot, reference))
+    order = [str(n) for n in reference["body_names"]]
+    bodies = [b.name for b in robot.description.bodies]
+    if all(n in robot.masses for n in order):
+        bodies = order
+    for k, body in enumerate(bodies):
+        p, R = ours[body]
+        assert_close(p, reference["body_pos"][:, k], body)
+        assert_close(R, reference["body_rot"][:, k].reshape(R.shape), body)
+    com = np.zeros((len(reference["q"]), 3))
+    for b in moving:
+        if b.inertial is not None:
+            p, R = ours[b.name]
+            com += robot.masses[b.name] / total * (p + R @ b.inertial.com)
+    assert_close(com, reference["com"], "centre of mass")
+    if name not in MOCAP:
+        assert_close(robot.mass, reference["total_mass"], "mass of what moves")
+        assert_close(ours["com of all"], reference["com"], "centre of mass of the tree")
+
+
+@needs_shared_robots
+@pytest.mark.parametrize("name", ["baxter", "panda", "pr2"])
+def test_reduced_robot_is_the_full_one_with_its_mimic_joints_following(
+    name: str,
+) -> None:
+    reference = np.load(SHARED_ROBOTS / name / "reference_mimic.npz")
+    options: Any = {"joint_order": "alphabetical"}
+    reduced = load(path_of(name), **options)
+    full = load(path_of(name), mimic="independent", **options)
+    assert list(reduced.joint_names) == list(reference["independent_joints"])
+    assert reduced.nv == reduced.nq == reference["v"].shape[1]
+    followers = json.loads(str(reference["mimic"]))
+    assert sorted(reduced.model.mimics) == sorted(followers)
+    assert_close(reduced.mass, full.mass, "mass")
+    q = public_q(reduced, reference)
+    ours, theirs = poses(reduced, q), poses(full, public_q(full, reference))
+    for frame in full.body_names:
+        assert_close(ours[frame][0], theirs[frame][0], frame)
+        assert_close(ours[frame][1], theirs[frame][1], frame)
+    assert_close(ours["com of all"], theirs["com of all"], "centre of mass")
+    G = np.zeros((full.nv, reduced.nv))  # d(theta of all joints) / d(q), column wise
+    step = np.eye(reduced.nv)
+    for joint in full.model.joints:
+        of, multiplier, _ = followers.get(joint.name, (joint.name, 1.0, 0.0))
+        G[joint.v_index] = multiplier * step[reduced.joint_names.index(of)]
+    assert_close(G, reference["G"], "G")
+    assert_close(reduced.mass_matrix(q), reference["M"], "mass matrix")
+    assert_close(
+        reduced.inverse_dynamics(q, reference["v"], reference["a"]),
+        reference["rnea"],
+        "inverse dynamics",
+    )
+
+
+@needs_shared_robots
+def test_husky_is_refused_by_joint_and_text() -> None:
+    expected = r"husky.urdf:97: joint 'imu_joint': origin: xyz: cannot read '\$\(optenv"
+    with pytest.raises(ModelError, match=expected):
+        load(SHARED_ROBOTS / "husky_bad" / "husky.urdf")
+
+
+# ------------------------------------------------------------ robots in wheels
+
+
+EXAMPLES, MODELS = example_urdfs(), wheel_mjcfs()
+REASONS = ("meshes are never read", "no body in the model")
+"""why a model that MuJoCo loads may be refused"""
+
+
+@functools.cache
+def urdf_verdict(name: str) -> str:
+    """Compare one URDF with Pinocchio; return "compared", or why it was refused."""
+    path = EXAMPLES[name]
+    try:
+        model = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
+    except ValueError as e:
+        with pytest.raises(Error) as refused:
+            load(path)
+        return f"refused, by Pinocchio too ({e}): {refused.value}"
+    robot = load(
+        path, root="floating", joint_order="alphabetical", mimic="independent"
+    )
+    assert list(robot.joint_names) == list(model.names)[1:]
+    assert robot.nv == model.nv
+    assert_close(robot.mass, pin.computeTotalMass(model), "mass")
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    q = robot.random_configuration(rng, batch=2)
+    ours = poses(robot, q)
+    data = model.createData()
+    for k in range(len(q)):
+        x = pin.neutral(model)
+        for joint, theirs in zip(robot.model.joints, list(model.joints)[1:]):  # noqa: B905
+            own = q[k, joint.q_index : joint.q_index + joint.nq]
+            if theirs.nq == joint.nq + 1:  # an angle is (cos, sin) there
+                own = [*own[:-1], np.cos(own[-1]), np.sin(own[-1])]
+            x[theirs.idx_q : theirs.idx_q + theirs.nq] = own
+        pin.framesForwardKinematics(model, data, x)
+        for body in robot.body_names:
+            T = data.oMf[model.getFrameId(body, pin.FrameType.BODY)]
+            assert_close(ours[body][0][k], T.translation, body)
+            assert_close(ours[body][1][k], T.rotation, body)
+        pin.centerOfMass(model, data, x)
+        assert_close(ours["com of all"][k], data.com[0], "centre of mass")
+    return "compared"
+
+
+@functools.cache
+def mjcf_verdict(name: str) -> str:
+    """Compare one MJCF with MuJoCo; return "compared", or why it was refused."""
+    mujoco: Any = pytest.importorskip("mujoco")
+    path = MODELS[name]
+    try:
+        robot = load(path, conventions="mujoco")
+    except Error as e:
+        if any(reason in str(e) for reason in REASONS):
+            return f"refused: {e}"
+        with pytest.raises(ValueError, match="Error"):
+            mujoco.MjSpec.from_file(str(path)).compile()
+        return f"refused, by MuJoCo too: {e}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            spec = mujoco.MjSpec.from_file(str(path))
+            spec.compiler.fusestatic = False
+            model = spec.compile()
+    except ValueError as e:
+        return f"loaded, refused by MuJoCo: {' '.join(str(e).split())}"
+    assert (robot.nq, robot.nv) == (model.nq, model.nv)
+    bodies = [b.name for b in robot.description.bodies]
+    moving = [model.body_weldid[i] != 0 for i in range(1, model.nbody)]
+    masses = np.array([robot.masses[b] for b in bodies]) * moving
+    assert_close(masses, model.body_mass[1:] * moving, "masses")
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    q = robot.random_configuration(rng)
+    ours = poses(robot, q)
+    data = mujoco.MjData(model)
+    data.qpos[:] = q
+    mujoco.mj_kinematics(model, data)
+    for i, body in enumerate(bodies, 1):
+        if model.body_mocapid[i] < 0:
+            assert_close(ours[body][0], data.xpos[i], body)
+            assert_close(ours[body][1].ravel(), data.xmat[i], body)
+    assert_close(robot.keyframes["qpos0"].shape, [model.nq], "qpos0")
+    return "compared"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_urdf_of_a_wheel_loads_as_pinocchio_loads_it(name: str) -> None:
+    assert urdf_verdict(name).startswith(("compared", "refused, by Pinocchio too"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_mjcf_of_a_wheel_loads_as_mujoco_loads_it(name: str) -> None:
+    assert mjcf_verdict(name)
+
+
+def test_most_real_robots_are_compared() -> None:
+    if len(EXAMPLES) < 40 or len(MODELS) < 40:
+        pytest.skip("example-robot-data or the wheels with MJCF are not installed")
+    verdicts = {n: urdf_verdict(n) for n in EXAMPLES}
+    verdicts |= {n: mjcf_verdict(n) for n in MODELS}
+    for start in ("compared", "loaded", "refused"):
+        group = [n for n, v in verdicts.items() if v.startswith(start)]
+        print(f"\n{start}: {len(group)}")
+        for name in group:
+            print(f"  {name}  {verdicts[name].removeprefix('compared')}")
+    compared = [n for n, v in verdicts.items() if v == "compared"]
+    assert len(compared) > 0.6 * len(verdicts)
