@@ -7,6 +7,7 @@ particular tree and need no compiling: a batch is factored lane by lane, at half
 speed of code unrolled for one tree, which the copying around it hides.
 """
 
+# ruff: noqa: N802, N803, N806  (H, L and D are the paper's letters)
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,7 +17,8 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from ramify.backend.treeloops import Diagonal, functions, vector_width
+from ramify.backend.treeloops import address, functions, vector_width
+from ramify.backend.treesweeps import Diagonal
 from ramify.backend.words import WORD
 from ramify.errors import ModelError, ShapeError
 from ramify.quantities.factor import Layout
@@ -24,16 +26,18 @@ from ramify.treerows import (
     Array,
     Parents,
     Pattern,
-    address,
+    Task,
     between_branches,
+    check_writeable,
+    eliminate,
     lanes_for,
     not_symmetric,
     numbers,
-    pack,
     pattern_from,
     repack,
+    rounding,
     square,
-    tolerance,
+    start,
     unpack,
 )
 
@@ -56,7 +60,7 @@ def ltdl(
         overwrite: write L and D into H, in the lower triangle and on the diagonal. A
             `TreeMatrix` may become the factor's own memory.
         check: look at all of H first. Without, only the lower triangle's entries along
-            the tree are read, and the others are taken for what they should be.
+            the tree count, and the others are taken for what they should be.
 
     Raises:
         ShapeError: H or parents are not what they should be.
@@ -115,7 +119,7 @@ class TreeMatrix:
         """Return the entries along the tree of (n, n) or (batch, n, n)."""
         pattern = pattern_from(parents)
         dense = square(H, pattern)
-        entries = pack(dense, pattern, 1, check, tolerance(H))
+        entries, _ = start(H, dense, pattern, 1, Task(factors=False, check=check))
         values = unpack(entries, pattern)
         return TreeMatrix(pattern.parents, values if dense.ndim == 3 else values[0])
 
@@ -132,7 +136,7 @@ class TreeMatrix:
         """
         pattern = pattern_from(parents)
         layout = pattern.layout
-        values, rounding = numbers("data", data), tolerance(data)
+        values = numbers("data", data)
         starts, columns = np.asarray(indptr), np.asarray(indices)
         if (
             starts.shape != (pattern.n + 1,)
@@ -168,11 +172,11 @@ class TreeMatrix:
         np.add.at(upper, slot[over], values[over])
         if (rows < columns).any():
             size = np.sqrt(np.abs(lower[pattern.diagonal]))
-            bound = rounding * size[layout.rowind] * size[layout.colind]
+            bound = rounding(data) * size[layout.rowind] * size[layout.colind]
             for k in np.flatnonzero(np.abs(lower - upper) > bound)[:1]:
                 i, j = layout.rowind[k], layout.colind[k]
                 ours, mirror = f"entry ({i}, {j})", f"entry ({j}, {i})"
-                raise not_symmetric(ours, lower[k], mirror, upper[k])
+                raise not_symmetric(ours, float(lower[k]), mirror, float(upper[k]))
         return TreeMatrix(pattern.parents, lower)
 
     @property
@@ -214,23 +218,23 @@ class Factor:
     def solve(self, b: npt.ArrayLike) -> Array:
         """Return H⁻¹ b."""
         own = Diagonal.DIVIDE if self.kind == "ltdl" else Diagonal.OF_L
-        return self._sweep("b", b, ("solve_LT", own), ("solve_L", self._diagonal))
+        return self._sweep("b", b, "solve", own, self._diagonal)
 
     def mul_L(self, x: npt.ArrayLike) -> Array:
         """Return L x."""
-        return self._sweep("x", x, ("mul_L", self._diagonal))
+        return self._sweep("x", x, "mul_L", self._diagonal)
 
     def mul_LT(self, x: npt.ArrayLike) -> Array:
         """Return Lᵀ x."""
-        return self._sweep("x", x, ("mul_LT", self._diagonal))
+        return self._sweep("x", x, "mul_LT", self._diagonal)
 
     def solve_L(self, x: npt.ArrayLike) -> Array:
         """Return L⁻¹ x."""
-        return self._sweep("x", x, ("solve_L", self._diagonal))
+        return self._sweep("x", x, "solve_L", self._diagonal)
 
     def solve_LT(self, x: npt.ArrayLike) -> Array:
         """Return L⁻ᵀ x."""
-        return self._sweep("x", x, ("solve_LT", self._diagonal))
+        return self._sweep("x", x, "solve_LT", self._diagonal)
 
     def logdet(self) -> Any:
         """Return log det H: a number, or one for each matrix of a batch."""
@@ -261,7 +265,7 @@ class Factor:
         values = self.rows()
         if self.kind == "ltdl":
             values[..., self.pattern.diagonal] = 1.0
-        return values, self.pattern.layout.colind.copy(), self.pattern.layout.indptr
+        return values, np.copy(self.pattern.layout.colind), self.pattern.layout.indptr
 
     def __repr__(self) -> str:
         form = "Lᵀ D L" if self.kind == "ltdl" else "Lᵀ L"
@@ -275,58 +279,59 @@ class Factor:
     def rows(self) -> Array:
         """Return L as new compressed rows; those of Lᵀ D L have D on the diagonal."""
         values = unpack(self.entries, self.pattern)
-        return values[0].copy() if self.batch is None else values[: self.batch].copy()
+        return np.copy(values[0] if self.batch is None else values[: self.batch])
 
     def _sweep(
-        self, name: str, x: npt.ArrayLike, *steps: tuple[str, Diagonal]
+        self, name: str, given: npt.ArrayLike, sweep: str, *diagonals: Diagonal
     ) -> Array:
-        given = numbers(name, x)
-        n = self.pattern.n
+        """Return what a sweep makes of the caller's vectors."""
+        x, n = numbers(name, given), self.pattern.n
         lead = () if self.batch is None else (self.batch,)
-        if given.shape[: len(lead) + 1] != (*lead, n) or given.ndim > len(lead) + 2:
-            shapes = [str((*lead, n)), f"({', '.join(map(str, (*lead, n, 'k')))})"]
+        if x.shape[: len(lead) + 1] != (*lead, n) or x.ndim > len(lead) + 2:
+            sizes = ", ".join(map(str, (*lead, n)))
             raise ShapeError(
-                f"{name} has shape {given.shape}; the factor needs {' or '.join(shapes)}"
+                f"{name} has shape {x.shape}; the factor needs "
+                f"({sizes}{',' * (not lead)}) or ({sizes}, k)"
             )
-        if given.size == 0:
-            return np.zeros(given.shape)
-        x_many = given.reshape(self.batch or 1, n, -1)
-        return self._run(x_many, steps).reshape(given.shape)
+        if x.size == 0:
+            return np.zeros(x.shape)
+        many = np.reshape(x, (self.batch or 1, n, -1))
+        return np.reshape(self._swept(many, sweep, diagonals), x.shape)
 
-    def _run(self, x: Array, steps: Sequence[tuple[str, Diagonal]]) -> Array:
-        """Return what the sweeps make of (batch, n, k)."""
+    def _swept(self, x: Array, sweep: str, diagonals: Sequence[Diagonal]) -> Array:
+        """Return what a sweep makes of (batch, n, k)."""
         tiles, nnz, lanes = self.entries.shape
         batch, n, k = x.shape
-        width = vector_width()
+        form, columns, side = "row", k, 1
         if lanes > 1:
-            form, columns, side = "tile", k, lanes
-            work = np.zeros((tiles * lanes, n, k))
-            work[:batch] = x
-            work = work.reshape(tiles, lanes, n, k).transpose(0, 2, 3, 1).copy()
+            form, side = "tile", lanes
+            whole = np.zeros((tiles * lanes, n, k))
+            whole[:batch] = x
+            lanewise = np.reshape(whole, (tiles, lanes, n, k))
+            work = np.ascontiguousarray(np.transpose(lanewise, (0, 2, 3, 1)))
         elif k == 1:
-            form, columns, side = "row", 1, 1
             work = np.array(x, order="C")
         else:
-            form, columns, side = "columns", -(-k // width), width
-            work = np.zeros((tiles, n, columns * width))
+            form, side = "columns", vector_width()
+            columns = -(-k // side)
+            work = np.zeros((tiles, n, columns * side))
             work[:, :, :k] = x
         kept = np.zeros(self.pattern.depth * columns * side)
-        for name, diagonal in steps:
-            functions()[f"{name}_{form}"](
-                address(self.entries),
-                nnz * lanes * WORD,
-                address(self.pattern.table),
-                n,
-                tiles,
-                address(work),
-                n * columns * side * WORD,
-                columns,
-                address(kept),
-                diagonal,
-            )
+        functions()[f"{sweep}_{form}"](
+            address(self.entries),
+            nnz * lanes * WORD,
+            self.pattern.table_address,
+            n,
+            tiles,
+            address(work),
+            n * columns * side * WORD,
+            columns,
+            address(kept),
+            *diagonals,
+        )
         if lanes > 1:
-            return work.transpose(0, 3, 1, 2).reshape(-1, n, k)[:batch]
-        return work if k == 1 else work[:, :, :k]
+            return np.reshape(np.transpose(work, (0, 3, 1, 2)), (-1, n, k))[:batch]
+        return work[:, :, :k]
 
 
 def _factored(
@@ -338,65 +343,54 @@ def _factored(
 ) -> Factor:
     """Return the factor of a dense or packed matrix."""
     if isinstance(H, TreeMatrix):
-        pattern, given = pattern_from(H.parents), H.values
-        if parents is not None and pattern_from(parents) is not pattern:
+        if parents is not None and pattern_from(parents).parents != H.parents:
             raise ShapeError("parents are not those of the TreeMatrix; leave them out")
-        many = given.reshape(-1, pattern.nnz)
-        batch = None if given.ndim == 1 else len(given)
-        lanes = lanes_for(pattern, batch)
-        entries = repack(many, pattern, lanes)
-        if overwrite:
-            _check_writeable(given)
-        elif np.may_share_memory(entries, given):
-            entries = entries.copy()
-    else:
-        if parents is None:
-            raise ShapeError("parents is missing; only a TreeMatrix brings its own")
-        pattern = pattern_from(parents)
-        given = square(H, pattern)
-        batch = None if given.ndim == 2 else len(given)
-        if overwrite:
-            _check_writeable(H)
-        entries = pack(given, pattern, lanes_for(pattern, batch), check, tolerance(H))
-    _eliminate(kind, entries, pattern, batch)
+        return _factored_rows(kind, H, overwrite)
+    if parents is None:
+        raise ShapeError("parents is missing; only a TreeMatrix brings its own")
+    pattern = pattern_from(parents)
+    dense = square(H, pattern)
+    if overwrite:
+        check_writeable(H)
+    batch = None if dense.ndim == 2 else len(dense)
+    task = Task(roots=kind == "ltl", check=check)
+    entries, failed = start(H, dense, pattern, lanes_for(pattern, batch), task)
     factor = Factor(kind, pattern, entries, batch)
-    if overwrite and not np.may_share_memory(entries, given):
-        rows = factor.rows()
-        if isinstance(H, TreeMatrix):
-            given[...] = rows
-        else:
-            given[..., pattern.layout.rowind, pattern.layout.colind] = rows
+    if failed:
+        raise _not_positive(factor, failed)
+    if overwrite:
+        layout = pattern.layout
+        dense[..., layout.rowind, layout.colind] = factor.rows()
     return factor
 
 
-def _eliminate(kind: Kind, entries: Array, pattern: Pattern, batch: int | None) -> None:
-    """Factor entries in place."""
-    tiles, nnz, lanes = entries.shape
-    failed = functions()["factor_row" if lanes == 1 else "factor_tile"](
-        address(entries),
-        nnz * lanes * WORD,
-        address(pattern.table),
-        tiles,
-        address(pattern.blocks),
-        len(pattern.blocks),
-        kind == "ltl",
-    )
-    if not failed:
-        return
+def _factored_rows(kind: Kind, H: TreeMatrix, overwrite: bool) -> Factor:
+    """Return the factor of a packed matrix."""
+    pattern, values = pattern_from(H.parents), H.values
+    if overwrite:
+        check_writeable(values)
+    batch = None if values.ndim == 1 else len(values)
+    many = np.reshape(values, (-1, pattern.nnz)) if values.size else values[None]
+    entries = repack(many, pattern, lanes_for(pattern, batch))
+    if not overwrite and np.may_share_memory(entries, values):
+        entries = np.copy(entries)
+    failed = eliminate(entries, pattern, kind == "ltl")
+    factor = Factor(kind, pattern, entries, batch)
+    if failed:
+        raise _not_positive(factor, failed)
+    if overwrite and not np.may_share_memory(entries, values):
+        values[...] = factor.rows()
+    return factor
+
+
+def _not_positive(factor: Factor, failed: int) -> ModelError:
     tile, place = divmod(failed - 1, 2**32)
-    row, above, _, index = pattern.table[place, [0, 1, 2, 3]].tolist()
-    pivots = entries[tile, row + above]
+    row, above, _, index = factor.pattern.table[place]
+    pivots = factor.entries[tile, row + above]
     lane = int(np.flatnonzero(~((pivots > 0) & (pivots < np.inf)))[0])
-    which = "H" if batch is None else f"H[{tile * lanes + lane}]"
-    raise ModelError(
+    number = tile * factor.entries.shape[2] + lane
+    which = "H" if factor.batch is None else f"H[{number}]"
+    return ModelError(
         f"{which} is not positive definite: pivot {index} is {pivots[lane]:.6g}; "
         "expected a symmetric positive definite matrix"
     )
-
-
-def _check_writeable(H: object) -> None:
-    if not (isinstance(H, np.ndarray) and H.dtype == np.float64 and H.flags.writeable):
-        raise ShapeError(
-            "overwrite=True needs a float64 array that can be written; H is "
-            f"{getattr(H, 'dtype', type(H).__name__)}"
-        )

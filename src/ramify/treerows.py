@@ -1,15 +1,19 @@
 """Where the entries of a matrix along a tree are stored, and how they get there."""
 
+# ruff: noqa: N803, N806  (H is the paper's letter)
+
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, cast, final
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from ramify.backend.treeloops import BLOCKS, functions, vector_width
+from ramify.backend.treeloops import BLOCKS, address, functions, vector_width
+from ramify.backend.words import WORD
 from ramify.errors import ModelError, ShapeError
 from ramify.model.tree import check_parents, depth_first
 from ramify.quantities.factor import layout_of
@@ -45,17 +49,19 @@ class Pattern:
         place[order] = np.arange(n)
         place[n] = -1  # where parents[i] = −1 looks
         above = place[np.array(parents, dtype=np.int64)[order]]
-        address = np.cumsum(sizes) - sizes
-        self.table = np.stack([address, sizes - 1, above, order], axis=1).copy()
+        starts = np.cumsum(sizes) - sizes
+        self.table = np.stack([starts, sizes - 1, above, order], axis=1)
         self.depth = int(sizes.max(initial=0))
         self.blocks = _blocks(above)
+        self.table_address = address(self.table)
+        self.blocks_address = address(self.blocks)
         self.in_order: npt.NDArray[np.int64] | None = None
         if not np.array_equal(order, np.arange(n)):
             first = self.layout.rowadr[order].astype(np.int64)
-            self.in_order = np.repeat(first - address, sizes) + np.arange(self.nnz)
+            self.in_order = np.repeat(first - starts, sizes) + np.arange(self.nnz)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return pattern_of, (self.parents,)
+        return pattern_from, (self.parents,)
 
     @functools.cached_property
     def diagonal(self) -> npt.NDArray[np.int32]:
@@ -74,16 +80,22 @@ def _blocks(above: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
             while at - start >= size:
                 at -= size
                 blocks.append((at, size))
-    return np.array(blocks, dtype=np.int64).reshape(-1, 2)
+    return np.array([*blocks, (0, 0)], dtype=np.int64)[:-1]  # (0, 2) for none
 
 
-@functools.lru_cache(maxsize=64)
-def pattern_of(parents: tuple[int, ...]) -> Pattern:
-    """Return the pattern of a tree, kept for the next call."""
-    return Pattern(parents)
+_known: dict[tuple[int, ...], Pattern] = {}
+MOST_KNOWN = 64
 
 
 def pattern_from(parents: Parents) -> Pattern:
+    """Return the pattern of a tree, kept for the next call."""
+    if isinstance(parents, (tuple, list)):
+        try:
+            found = _known.get(tuple(parents))
+        except TypeError:  # not hashable, so no integers
+            found = None
+        if found is not None:
+            return found
     given = np.asarray(parents)
     if given.size == 0:
         given = given.astype(np.int64)
@@ -92,7 +104,11 @@ def pattern_from(parents: Parents) -> Pattern:
             f"parents has shape {given.shape} and dtype {given.dtype}; expected one "
             "integer for each row, -1 where there is no parent"
         )
-    return pattern_of(tuple(given.tolist()))
+    key = tuple(given.tolist())
+    pattern = _known.get(key) or Pattern(key)
+    if len(_known) >= MOST_KNOWN:
+        _known.pop(next(iter(_known)), None)
+    return _known.setdefault(key, pattern)
 
 
 def numbers(name: str, given: npt.ArrayLike) -> Array:
@@ -106,7 +122,7 @@ def numbers(name: str, given: npt.ArrayLike) -> Array:
     return np.require(array, np.float64, ["ALIGNED"])
 
 
-def tolerance(given: npt.ArrayLike) -> float:
+def rounding(given: npt.ArrayLike) -> float:
     """Return what counts as rounding, relative to the diagonal, for numbers as given.
 
     It is 4e-11 for float64 and integers, 2e-5 for float32.
@@ -121,15 +137,10 @@ def square(given: npt.ArrayLike, pattern: Pattern) -> Array:
     H, n = numbers("H", given), pattern.n
     if H.ndim not in (2, 3) or H.shape[-2:] != (n, n):
         raise ShapeError(
-            f"H has shape {H.shape}; parents has {n} entries, which needs ({n}, {n}) or "
-            f"(batch, {n}, {n})"
+            f"H has shape {H.shape}; parents has {n} entries, which needs ({n}, {n}) "
+            f"or (batch, {n}, {n})"
         )
     return H
-
-
-def address(array: npt.NDArray[Any]) -> int:
-    """Return where an array's first element is; array.ctypes.data takes longer."""
-    return array.__array_interface__["data"][0]
 
 
 def lanes_for(pattern: Pattern, batch: int | None) -> int:
@@ -138,34 +149,65 @@ def lanes_for(pattern: Pattern, batch: int | None) -> int:
     return vector_width() if worth else 1
 
 
-def pack(H: Array, pattern: Pattern, lanes: int, check: bool, rounding: float) -> Array:
-    """Return the entries of H along the tree, (tiles, nnz, lanes), after a look at all.
+@final
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be done with a dense matrix."""
 
-    The lanes that the last tile has too many repeat the last matrix.
+    factors: bool = True
+    roots: bool = False
+    check: bool = True
+
+
+def start(
+    given: npt.ArrayLike, H: Array, pattern: Pattern, lanes: int, task: Task
+) -> tuple[Array, int]:
+    """Return the entries of H along the tree, factored, and what `eliminate` returns.
+
+    ``given`` is H as the caller had it.
     """
     many = H if H.ndim == 3 else H[None]
-    batch, n = len(many), pattern.n
-    entries = np.empty((-(-batch // lanes), pattern.nnz, lanes))
-    strides = np.array(many.strides, dtype=np.int64)
-    step = pattern.nnz * lanes * entries.itemsize
-    where = (address(many), address(strides))
-    table = address(pattern.table)
-    loops = functions()
-    found = loops["pack"](*where, address(entries), lanes, step, table, n, batch, check)
-    if check:
-        full = pattern.nnz * 2 - n == n * n
-        if found < 0 or (not full and loops["count"](*where, n, batch) != found):
-            examine(many, pattern, rounding, H.ndim == 3)
-    if batch % lanes:
-        last = batch % lanes
-        entries[-1, :, last:] = entries[-1, :, last - 1 : last]
-    return entries
+    batch, n, nnz = len(many), pattern.n, pattern.nnz
+    entries = np.empty((-(-batch // lanes), nnz, lanes))
+    failed = functions()["start_row" if lanes == 1 else "start_tile"](
+        address(many),
+        *many.strides,
+        address(entries),
+        lanes,
+        nnz * lanes * WORD,
+        pattern.table_address,
+        n,
+        batch,
+        task.check,
+        2 * nnz - n < n * n,
+        pattern.blocks_address,
+        len(pattern.blocks) if task.factors else 0,
+        task.roots,
+    )
+    if failed < 0:
+        examine(many, pattern, rounding(given), H.ndim == 3)
+        failed = eliminate(entries, pattern, task.roots) if task.factors else 0
+    return entries, failed
+
+
+def eliminate(entries: Array, pattern: Pattern, roots: bool) -> int:
+    """Factor entries in place; return 0, or 1 + tile · 2³² + place of a bad pivot."""
+    tiles, nnz, lanes = entries.shape
+    return functions()["factor_row" if lanes == 1 else "factor_tile"](
+        address(entries),
+        nnz * lanes * WORD,
+        pattern.table_address,
+        tiles,
+        pattern.blocks_address,
+        len(pattern.blocks),
+        roots,
+    )
 
 
 def unpack(entries: Array, pattern: Pattern) -> Array:
     """Return entries as compressed rows, (matrices, nnz): new, or a view."""
     tiles, nnz, lanes = entries.shape
-    rows = entries.transpose(0, 2, 1).reshape(tiles * lanes, nnz)
+    rows = np.reshape(np.transpose(entries, (0, 2, 1)), (tiles * lanes, nnz))
     if pattern.in_order is None:
         return rows
     out = np.empty_like(rows)
@@ -182,11 +224,12 @@ def repack(values: Array, pattern: Pattern, lanes: int) -> Array:
         )
     if pattern.in_order is not None:
         values = values[:, pattern.in_order]
-    tiles = values.reshape(-1, lanes, pattern.nnz).transpose(0, 2, 1)
+    shape = (len(values) // lanes, lanes, pattern.nnz)
+    tiles = np.transpose(np.reshape(values, shape), (0, 2, 1))
     return np.require(tiles, requirements=["C", "ALIGNED"])
 
 
-def examine(H: Array, pattern: Pattern, rounding: float, batched: bool) -> None:
+def examine(H: Array, pattern: Pattern, tolerance: float, batched: bool) -> None:
     """Raise a ModelError that names what is wrong with (batch, n, n), if it is.
 
     What is within rounding of what it should be passes.
@@ -199,7 +242,7 @@ def examine(H: Array, pattern: Pattern, rounding: float, batched: bool) -> None:
             for k, j in np.argwhere(~np.isfinite(part))[:1].tolist():
                 at = _entry(batched, k, *((i, j) if is_low else (j, i)))
                 raise ModelError(f"{at} is {part[k, j]}; expected finite numbers")
-        bound = rounding * size[:, i : i + 1] * size[:, : i + 1]
+        bound = tolerance * size[:, i : i + 1] * size[:, : i + 1]
         start = layout.rowadr[i]
         columns = layout.colind[start : start + layout.rownnz[i]]
         off = np.ones(i + 1, dtype=bool)
@@ -208,14 +251,14 @@ def examine(H: Array, pattern: Pattern, rounding: float, batched: bool) -> None:
             for k, j in np.argwhere((np.abs(part) > bound) & off)[:1].tolist():
                 row, column = (i, j) if is_low else (j, i)
                 raise between_branches(
-                    _entry(batched, k, row, column), row, column, part[k, j]
+                    _entry(batched, k, row, column), row, column, float(part[k, j])
                 )
         for k, j in np.argwhere((np.abs(low - high) > bound) & ~off)[:1].tolist():
             raise not_symmetric(
                 _entry(batched, k, i, j),
-                low[k, j],
+                float(low[k, j]),
                 _entry(batched, k, j, i),
-                high[k, j],
+                float(high[k, j]),
             )
 
 
@@ -226,8 +269,8 @@ def _entry(batched: bool, k: int, i: int, j: int) -> str:
 def between_branches(entry: str, i: int, j: int, value: float) -> ModelError:
     """Return the error for a nonzero off the pattern."""
     return ModelError(
-        f"{entry} is {value:.6g}, but {i} and {j} are on different branches of the tree; "
-        "expected 0, or parents that put one above the other"
+        f"{entry} is {value:.6g}, but {i} and {j} are on different branches of the "
+        "tree; expected 0, or parents that put one above the other"
     )
 
 
@@ -236,4 +279,18 @@ def not_symmetric(entry: str, value: float, mirror: str, other: float) -> ModelE
     return ModelError(
         f"{entry} is {value:.6g} and {mirror} is {other:.6g}; expected a symmetric "
         "matrix, both triangles filled (check=False reads the lower one only)"
+    )
+
+
+def check_writeable(H: Any) -> None:
+    """Raise a ShapeError unless H can be overwritten."""
+    if isinstance(H, np.ndarray):
+        array: npt.NDArray[Any] = H
+        if array.dtype == np.float64 and array.flags.writeable:
+            return
+        given = f"{'' if array.flags.writeable else 'read-only '}{array.dtype}"
+    else:
+        given = type(H).__name__
+    raise ShapeError(
+        f"overwrite=True needs a float64 array that can be written; H is {given}"
     )

@@ -1,4 +1,4 @@
-"""Momentum, energy, Coriolis and inverse mass matrices obey the laws they are named by."""
+"""Momentum, energy, Coriolis and inverse mass matrices obey their laws."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def path_of(name: str) -> Path:
 
 
 def public_q(robot: Robot, reference: Any) -> Any:
-    """The reference's configurations in our coordinates: continuous joints as angles."""
+    """The reference's configurations in our coordinates, angles as angles."""
     if str(json.loads(str(reference["conv"]))["engine"]) == "mujoco":
         return reference["q"]
     names = list(map(str, reference["joint_names"]))
@@ -186,9 +186,7 @@ def urdf_verdict(name: str) -> str:
         with pytest.raises(Error) as refused:
             load(path)
         return f"refused, by Pinocchio too ({e}): {refused.value}"
-    robot = load(
-        path, root="floating", joint_order="alphabetical", mimic="independent"
-    )
+    robot = load(path, root="floating", joint_order="alphabetical", mimic="independent")
     assert list(robot.joint_names) == list(model.names)[1:]
     assert robot.nv == model.nv
     assert_close(robot.mass, pin.computeTotalMass(model), "mass")

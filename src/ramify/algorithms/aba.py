@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramify.algorithms.motion import velocities, wrench
+from ramify.algorithms.motion import upper, velocities, wrench
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import ArticulatedInertia
 from ramify.spatial.vector3 import ZERO3, Vec
 from ramify.spatial.vectors import Force, Motion
-from ramify.symbolic.expr import Expr, const, region
+from ramify.symbolic.expr import Expr, const, label, region
 
 
 def aba(
@@ -41,17 +41,24 @@ def aba(
     columns: dict[int, list[tuple[Force, Expr, Expr]]] = {}
     qdd: JointVector = {}
     for i, _ in tree:
-        region(f"bias {tree.bodies[i].name}")
+        name = tree.bodies[i].name
+        region(f"bias {name}")
         inertia = tree.bodies[i].rigid_inertia()
         IA[i] = inertia.articulated()
         pA[i] = wrench(inertia, m.BB[i], ZERO3)
         if external and i in external:
             pA[i] = pA[i] - external[i]
+        _label_force("bias", name, pA[i])
 
     # Tips to root: articulated-body inertias and bias forces.
     for i, p in reversed(tree):
-        region(f"articulated inertia {tree.bodies[i].name}")
+        name = tree.bodies[i].name
+        region(f"articulated inertia {name}")
         Ia, pa = IA[i], pA[i]
+        label(f"IA_I_{name}", *upper(Ia.I))
+        label(f"IA_H_{name}", *Ia.H[0], *Ia.H[1], *Ia.H[2])
+        label(f"IA_M_{name}", *upper(Ia.M))
+        _label_force("pA", name, pa)
         columns[i] = []
         for k in reversed(range(len(S[i]))):
             s = S[i][k]
@@ -59,6 +66,11 @@ def aba(
             D = s.dot(U) + tree.bodies[i].joint.armature
             Ud = over(U, D)
             u = (tau[i][k] - s.dot(pa)) / D
+            dof = name if len(S[i]) == 1 else f"{name}_{k}"
+            _label_force("U", dof, U)
+            _label_force("Ud", dof, Ud)
+            label(f"D_{dof}", D)
+            label(f"u_{dof}", u)
             Ia = Ia.minus_outer(U, Ud)
             if (
                 tree.bodies[i].joint.armature == 0.0
@@ -73,16 +85,24 @@ def aba(
 
     # Root to tips: accelerations.
     for i, p in tree:
-        region(f"acceleration {tree.bodies[i].name}")
+        name = tree.bodies[i].name
+        region(f"acceleration {name}")
         a[i] = X[i] @ a[p] + c[i]
         found: list[Expr] = []
         for s, (Ud, u, _) in zip(S[i], reversed(columns[i]), strict=True):
             x = u - Ud.dot(a[i])
             a[i] = a[i] + s * x
             found.append(x)
+        label(f"wd_{name}", *a[i].w)
+        label(f"a_{name}", *a[i].v)
         qdd[i] = tuple(found)
 
     return qdd
+
+
+def _label_force(letter: str, name: str, force: Force) -> None:
+    label(f"{letter}_n_{name}", *force.n)
+    label(f"{letter}_f_{name}", *force.f)
 
 
 def over(U: Force, D: Expr) -> Force:

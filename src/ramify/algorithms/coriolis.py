@@ -19,8 +19,11 @@ and C_jl = S_jᵀ F1,  C_lj = Ṡ_jᵀ F2 + w_j · G  for every ancestor j of l.
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass, field
+from typing import final
 
 from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.kinematics import IDENTITY, onward, seen
 from ramify.algorithms.motion import joint_motion, transforms
 from ramify.model.coordinates import JointVector
 from ramify.model.motion import position
@@ -42,67 +45,134 @@ from ramify.spatial.vector3 import (
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import region
 
+_ZERO33: Mat = (ZERO3, ZERO3, ZERO3)
+_NOTHING = RigidInertia.zero()
 
-def coriolis(
-    tree: Tree, q: JointVector, qd: JointVector, still: Container[int] = ()
-) -> TreeMatrix:
-    """Return C, both triangles along the tree.
 
-    Args:
-        tree: the tree.
-        q: its configuration.
-        qd: its velocities.
-        still: degrees of freedom whose S does not turn with the body.
-    """
-    X = transforms(tree, q)
-    Ic = {ROOT: RigidInertia.zero()}
-    P: dict[int, Vec] = {ROOT: ZERO3}
-    K: dict[int, Mat] = {ROOT: (ZERO3, ZERO3, ZERO3)}
+@final
+@dataclass(eq=False)
+class Points:
+    """What C needs of the points beyond each body, and of the joints."""
+
+    tree: Tree
+    X: dict[int, Transform]
+    S: dict[int, Motion] = field(default_factory=dict[int, Motion])
+    Sd: dict[int, Motion] = field(default_factory=dict[int, Motion])
+    d: dict[int, Vec] = field(default_factory=dict[int, Vec])
+    """ȯᵢ − ȯₚ, in coordinates of the parent p"""
+    Ic: dict[int, RigidInertia] = field(default_factory=lambda: {ROOT: _NOTHING})
+    P: dict[int, Vec] = field(default_factory=lambda: {ROOT: ZERO3})
+    K: dict[int, Mat] = field(default_factory=lambda: {ROOT: _ZERO33})
+
+    def forces(self, i: int, k: int) -> tuple[Force, Force, Vec]:
+        """Return F1, F2 and G of degree of freedom k, in coordinates of its body i."""
+        s, I, P, K = self.S[k], self.Ic[i], self.P[i], self.K[i]
+        trace = scale(K[0][0] + K[1][1] + K[2][2], s.w)
+        F1 = I @ self.Sd[k] + Force(minus(trace, times(K, s.w)), cross(s.w, P))
+        G = plus(minus(trace, times(transpose(K), s.w)), cross(P, s.v))
+        return F1, I @ s, G
+
+
+def points(
+    tree: Tree, q: JointVector, qd: JointVector, still: Container[int]
+) -> Points:
+    """Return the points of a tree; S of ``still`` does not turn with its body."""
+    m = Points(tree, transforms(tree, q))
     w: dict[int, Vec] = {ROOT: ZERO3}
-    d: dict[int, Vec] = {}
-    S: dict[int, Motion] = {}
-    Sd: dict[int, Motion] = {}
 
     # Root to tips: velocities, and what each body is alone.
     for i, p in tree:
         region(f"velocity {tree.bodies[i].name}")
-        columns = tree.bodies[i].joint.columns()
+        columns, X = tree.bodies[i].joint.columns(), m.X[i]
         vJ = joint_motion(columns, qd[i])
-        w[i] = plus(X[i].rotate(w[p]), vJ.w)
-        d[i] = plus(cross(w[p], position(X[i])), X[i].rotate_back(vJ.v))
+        w[i] = plus(X.rotate(w[p]), vJ.w)
+        m.d[i] = plus(cross(w[p], position(X)), X.rotate_back(vJ.v))
         for k, s in zip(tree.dofs[i], columns, strict=True):
             turning = Motion(cross(w[i], s.w), cross(w[i], s.v))
-            S[k], Sd[k] = s, Motion.zero() if k in still else turning
-        Ic[i] = tree.bodies[i].rigid_inertia()
-        P[i] = cross(w[i], Ic[i].h)
-        moments = transpose(second_moments(Ic[i]))
-        K[i] = transpose(tuple(cross(w[i], column) for column in moments))  # type: ignore[arg-type]
+            m.S[k], m.Sd[k] = s, Motion.zero() if k in still else turning
+        m.Ic[i] = tree.bodies[i].rigid_inertia()
+        m.P[i] = cross(w[i], m.Ic[i].h)
+        x, y, z = transpose(second_moments(m.Ic[i]))
+        m.K[i] = transpose((cross(w[i], x), cross(w[i], y), cross(w[i], z)))
 
-    # Tips to root: rows and columns of C, then all beyond i as part of its parent.
-    C: TreeMatrix = {}
+    # Tips to root: all beyond i as part of its parent.
     for i, p in reversed(tree):
+        region(f"points {tree.bodies[i].name}")
+        X = m.X[i]
+        I, P, r = X.back(m.Ic[i]), X.rotate_back(m.P[i]), position(X)
+        m.Ic[p] = m.Ic[p] + I
+        m.P[p] = plus(m.P[p], plus(P, scale(I.m, m.d[i])))
+        turned = _turned_back(X, m.K[i])
+        m.K[p] = _sum(m.K[p], turned, _outer(m.d[i], I.h), _outer(P, r))
+    return m
+
+
+def coriolis_in_body_frames(
+    tree: Tree, q: JointVector, qd: JointVector, still: Container[int] = ()
+) -> TreeMatrix:
+    """Return C, both triangles along the tree; F1, F2 and G go from body to body."""
+    m = points(tree, q, qd, still)
+    C: TreeMatrix = {}
+    for i, _ in reversed(tree):
         region(f"coriolis {tree.bodies[i].name}")
         for k in tree.dofs[i]:
-            sw = S[k].w
-            trace = scale(K[i][0][0] + K[i][1][1] + K[i][2][2], sw)
-            F1 = Ic[i] @ Sd[k] + Force(minus(trace, times(K[i], sw)), cross(sw, P[i]))
-            F2 = Ic[i] @ S[k]
-            G = plus(minus(trace, times(transpose(K[i]), sw)), cross(P[i], S[k].v))
+            F1, F2, G = m.forces(i, k)
             for j in tree.dofs[i]:
-                C[j, k] = S[j].dot(F1)
+                C[j, k] = m.S[j].dot(F1)
             child = i
             for b in tree.ancestors(i):
-                F1, F2 = X[child].back(F1), X[child].back(F2)
-                G = plus(X[child].rotate_back(G), cross(d[child], F2.f))
+                X = m.X[child]
+                F1, F2 = X.back(F1), X.back(F2)
+                G = plus(X.rotate_back(G), cross(m.d[child], F2.f))
+                for j in tree.dofs[b]:
+                    C[j, k] = m.S[j].dot(F1)
+                    C[k, j] = m.Sd[j].dot(F2) + dot(m.S[j].w, G)
+                child = b
+    return C
+
+
+def coriolis_in_root_frame(
+    tree: Tree, q: JointVector, qd: JointVector, still: Container[int] = ()
+) -> TreeMatrix:
+    """Return the same; F1, F2, G, S and Ṡ all in the frame of the root body.
+
+    Where there are several roots, in that of the world. With R and p the axes and the
+    origin of a body there, and ṗ how its origin moves away from the root's.
+    """
+    m = points(tree, q, qd, still)
+    root = tree.roots[0] if len(tree.roots) == 1 else ROOT
+    R, p, pd = {root: IDENTITY}, {root: ZERO3}, {root: ZERO3}
+    S: dict[int, Motion] = {}
+    Sd: dict[int, Motion] = {}
+    C: TreeMatrix = {}
+    for i, parent in tree:
+        region(f"coriolis {tree.bodies[i].name}")
+        if i != root:
+            R[i], p[i] = R[parent], p[parent]
+            for step in m.X[i].steps:
+                R[i], p[i] = onward(R[i], p[i], step)
+            pd[i] = plus(pd[parent], times(R[parent], m.d[i]))
+        for k in tree.dofs[i]:
+            S[k] = seen(R[i], p[i], m.S[k])
+            turning = seen(R[i], p[i], m.Sd[k])
+            Sd[k] = Motion(turning.w, plus(turning.v, cross(pd[i], S[k].w)))
+        for k in tree.dofs[i]:
+            F1, F2, G = m.forces(i, k)
+            for j in tree.dofs[i]:
+                C[j, k] = m.S[j].dot(F1)
+            F1, F2 = force_seen(R[i], p[i], F1), force_seen(R[i], p[i], F2)
+            G = plus(times(R[i], G), cross(pd[i], F2.f))
+            for b in tree.ancestors(i):
                 for j in tree.dofs[b]:
                     C[j, k] = S[j].dot(F1)
                     C[k, j] = Sd[j].dot(F2) + dot(S[j].w, G)
-                child = b
-        I, Pp, r = X[i].back(Ic[i]), X[i].rotate_back(P[i]), position(X[i])
-        Ic[p] = Ic[p] + I
-        P[p] = plus(P[p], plus(Pp, scale(I.m, d[i])))
-        K[p] = _sum(K[p], _turned_back(X[i], K[i]), _outer(d[i], I.h), _outer(Pp, r))
     return C
+
+
+def force_seen(R: Mat, p: Vec, f: Force) -> Force:
+    """Return a force of a frame with axes R and origin p where these are given."""
+    linear = times(R, f.f)
+    return Force(plus(times(R, f.n), cross(p, linear)), linear)
 
 
 def second_moments(inertia: RigidInertia) -> Mat:

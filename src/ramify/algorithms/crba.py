@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-from ramify.algorithms.motion import transforms
+from ramify.algorithms.motion import transforms, upper
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import RigidInertia
-from ramify.symbolic.expr import Expr, region
+from ramify.symbolic.expr import Expr, label, region
 
 TreeMatrix = dict[tuple[int, int], Expr]
 """Entries (i, j) by degrees of freedom of the tree, j = i or an ancestor of i."""
@@ -29,10 +29,15 @@ def crba(tree: Tree, q: JointVector) -> TreeMatrix:
 
     # Tips to root: composite inertia of each subtree, then its rows of M.
     for i, p in reversed(tree):
-        region(f"composite inertia {tree.bodies[i].name}")
+        name = tree.bodies[i].name
+        region(f"composite inertia {name}")
+        label(f"Ic_h_{name}", *Ic[i].h)
+        label(f"Ic_I_{name}", *upper(Ic[i].I))
         Ic[p] = Ic[p] + X[i].back(Ic[i])
         for row, (k, s) in enumerate(zip(tree.dofs[i], S[i], strict=True)):
             F = Ic[i] @ s
+            label(f"F_n_{name}", *F.n)
+            label(f"F_f_{name}", *F.f)
             for column in range(row + 1):
                 M[k, tree.dofs[i][column]] = F.dot(S[i][column])
             M[k, k] = M[k, k] + tree.bodies[i].joint.armature

@@ -46,7 +46,7 @@ def twice_energy(inertia: RigidInertia, v: Motion) -> Expr:
 def potential_energy(tree: Tree, q: JointVector, gravity: Vec) -> Expr:
     """Return V, zero where all mass is at the world's origin."""
     m = mass(tree)
-    if m == 0.0:
+    if m is ZERO:
         return ZERO
     weight = tuple(g * -m for g in gravity)
     return dot(weight, center_of_mass(tree, q))  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from ramify.algorithms.crba import TreeMatrix
 from ramify.model.tree import ROOT, ancestors
-from ramify.symbolic.expr import Expr, const, region
+from ramify.symbolic.expr import Expr, const, label, region
 
 Diagonal = dict[int, Expr]
 DofVector = dict[int, Expr]
@@ -23,8 +23,10 @@ def ltdl(M: TreeMatrix, parents: Sequence[int]) -> tuple[TreeMatrix, Diagonal]:
     for k in reversed(range(len(parents))):
         region(f"factor {k}")
         D[k] = L.pop((k, k))
+        label(f"D_{k}", D[k])
         for i in ancestors(parents, k):
             l_ki = L[k, i] / D[k]
+            label(f"L_{k}_{i}", l_ki)
             for j in (i, *ancestors(parents, i)):
                 L[i, j] = L[i, j] - l_ki * L[k, j]
             L[k, i] = l_ki

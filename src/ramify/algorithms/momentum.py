@@ -11,17 +11,18 @@ on how far the robot has gone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 from ramify.algorithms.kinematics import axes
 from ramify.algorithms.motion import joint_motion, transforms
 from ramify.errors import ModelError
 from ramify.model.coordinates import JointVector
-from ramify.model.tree import ROOT, BodyInertia, Tree
+from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import RigidInertia
 from ramify.spatial.transform import Transform
 from ramify.spatial.vector3 import (
+    ONE,
     ZERO,
     ZERO3,
     Mat,
@@ -33,7 +34,7 @@ from ramify.spatial.vector3 import (
     times,
 )
 from ramify.spatial.vectors import Force, Motion
-from ramify.symbolic.expr import const, region
+from ramify.symbolic.expr import Expr, region
 
 
 @final
@@ -44,33 +45,53 @@ class Momenta:
     A: dict[int, Force]
     parent_axes: dict[int, Mat]
     """of floating joints: the axes of their parent's side"""
-    subtree_masses: dict[int, float]
+    masses: dict[int, Expr]
+    """of each body and all beyond it"""
 
 
-def mass(tree: Tree) -> float:
+def mass(tree: Tree) -> Expr:
     """Return the mass of all bodies."""
-    return sum(b.inertia.m for b in tree.bodies)
+    return subtree_masses(tree)[ROOT]
 
 
-def per_mass(tree: Tree) -> Tree:
-    """Return the tree with moments per mass of the robot, and no second moments."""
-    m = mass(tree)
-    if m == 0.0:
-        raise ModelError("no body that moves has mass, so there is no centre of mass")
-    bodies = tuple(
-        replace(
-            b, inertia=BodyInertia(b.inertia.m / m, b.inertia.h / m, 0.0 * b.inertia.I)
-        )
-        for b in tree.bodies
-    )
-    return Tree(bodies, tree.gravity)
-
-
-def composite_inertias(tree: Tree, X: dict[int, Transform]) -> dict[int, RigidInertia]:
-    """Return Ic for all bodies and for the world."""
-    Ic = {ROOT: RigidInertia.zero()}
+def subtree_masses(tree: Tree) -> dict[int, Expr]:
+    """Return the mass of each body and all beyond it, and of all."""
+    m = {ROOT: ZERO}
     for i, _ in tree:
-        Ic[i] = tree.bodies[i].rigid_inertia()
+        m[i] = tree.bodies[i].rigid_inertia().m
+    for i, p in reversed(tree):
+        m[p] = m[p] + m[i]
+    return m
+
+
+def first_moments(tree: Tree) -> tuple[dict[int, RigidInertia], Expr]:
+    """Return inertias without second moments, and the factor that makes them per mass.
+
+    The factor is part of the inertias already where masses are numbers.
+    """
+    m = mass(tree)
+    if m is ZERO:
+        raise ModelError("no body that moves has mass, so there is no centre of mass")
+    factor = ONE / m
+    now, later = (factor, ONE) if factor.op == "const" else (ONE, factor)
+    moments: dict[int, RigidInertia] = {}
+    for i, _ in tree:
+        I = tree.bodies[i].rigid_inertia()
+        none = (ZERO3, ZERO3, ZERO3)
+        moments[i] = RigidInertia(now * I.m, scale(now, I.h), none)
+    return moments, later
+
+
+def rigid_inertias(tree: Tree) -> dict[int, RigidInertia]:
+    """Return the inertia of each body alone."""
+    return {i: b.rigid_inertia() for i, b in enumerate(tree.bodies)}
+
+
+def composite_inertias(
+    tree: Tree, X: dict[int, Transform], alone: dict[int, RigidInertia]
+) -> dict[int, RigidInertia]:
+    """Return Ic for all bodies and for the world."""
+    Ic = {ROOT: RigidInertia.zero(), **alone}
     for i, p in reversed(tree):
         region(f"composite inertia {tree.bodies[i].name}")
         Ic[p] = Ic[p] + X[i].back(Ic[i])
@@ -79,20 +100,22 @@ def composite_inertias(tree: Tree, X: dict[int, Transform]) -> dict[int, RigidIn
 
 def center_of_mass(tree: Tree, q: JointVector) -> Vec:
     """Return the centre of mass in the world."""
-    tree = per_mass(tree)
-    return composite_inertias(tree, transforms(tree, q))[ROOT].h
+    moments, factor = first_moments(tree)
+    return scale(factor, composite_inertias(tree, transforms(tree, q), moments)[ROOT].h)
 
 
 def center_of_mass_jacobian(tree: Tree, q: JointVector) -> Momenta:
     """Return, as linear momenta, the velocities of the centre of mass per q̇."""
-    tree = per_mass(tree)
-    Ic = composite_inertias(tree, transforms(tree, q))
+    moments, factor = first_moments(tree)
+    Ic = composite_inertias(tree, transforms(tree, q), moments)
     a = axes(tree, q, range(len(tree)))
-    found = Momenta({}, a.parent_axes, subtree_masses(tree))
+    shares = {i: I.m * factor for i, I in Ic.items()}
+    found = Momenta({}, a.parent_axes, shares)
     for i, _ in tree:
         region(f"centre of mass {tree.bodies[i].name}")
         for k, s in zip(tree.dofs[i], tree.bodies[i].joint.columns(), strict=True):
-            found.A[k] = Force(ZERO3, times(a.R[i], (Ic[i] @ s).f))
+            f = scale(factor, (Ic[i] @ s).f)
+            found.A[k] = Force(ZERO3, times(a.R[i], f))
     return found
 
 
@@ -115,7 +138,8 @@ def centroidal_momentum(
         region(f"total momentum {tree.bodies[i].name}")
         h[p] = h[p] + X[i].back(h[i])
     i = _reference(tree)
-    c = composite_inertias(per_mass(tree), X)[i].h
+    moments, factor = first_moments(tree)
+    c = scale(factor, composite_inertias(tree, X, moments)[i].h)
     n, f = minus(h[i].n, cross(c, h[i].f)), h[i].f
     if i == ROOT:
         return Force(n, f)
@@ -124,11 +148,11 @@ def centroidal_momentum(
 
 def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
     """Return the columns of A."""
-    Ic = composite_inertias(tree, transforms(tree, q))
+    Ic = composite_inertias(tree, transforms(tree, q), rigid_inertias(tree))
     a = axes(tree, q, range(len(tree)))
-    found = Momenta({}, a.parent_axes, subtree_masses(tree))
+    found = Momenta({}, a.parent_axes, {i: I.m for i, I in Ic.items()})
     root = _reference(tree)
-    c = times(a.R[root], scale(const(1.0 / mass(tree)), Ic[root].h))
+    c = times(a.R[root], scale(ONE / mass(tree), Ic[root].h))
     d = {root: minus(ZERO3, c)}
     for i, p in tree:
         region(f"momentum {tree.bodies[i].name}")
@@ -142,15 +166,6 @@ def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
                 n = ZERO3  # all bodies translate: no moment about their centre
             found.A[k] = Force(n, f)
     return found
-
-
-def subtree_masses(tree: Tree) -> dict[int, float]:
-    """Return the mass of each body and all beyond it."""
-    m = {i: b.inertia.m for i, b in enumerate(tree.bodies)}
-    for i, p in reversed(tree):
-        if p != ROOT:
-            m[p] += m[i]
-    return m
 
 
 def _reference(tree: Tree) -> int:

@@ -25,7 +25,7 @@ from ramify.spatial.inertia import RigidInertia
 from ramify.spatial.transform import Transform
 from ramify.spatial.vector3 import ZERO3, Mat, Vec, cross, plus, times
 from ramify.spatial.vectors import Force, Motion
-from ramify.symbolic.expr import Expr, region
+from ramify.symbolic.expr import Expr, label, region
 
 
 def transforms(tree: Tree, q: JointVector) -> dict[int, Transform]:
@@ -43,6 +43,11 @@ def joint_motion(S: tuple[Motion, ...], qd: tuple[Expr, ...]) -> Motion:
     for s, x in zip(S, qd, strict=True):
         total = total + s * x
     return total
+
+
+def upper(A: Mat) -> tuple[Expr, ...]:
+    """Return the upper triangle of a symmetric matrix, by rows: for labels."""
+    return (*A[0], *A[1][1:], A[2][2])
 
 
 def centripetal(w: Vec) -> Mat:
@@ -74,7 +79,8 @@ def velocities(tree: Tree, q: JointVector, qd: JointVector) -> Velocities:
     r: dict[int, Vec] = {}
     c: dict[int, Motion] = {}
     for i, p in tree:
-        region(f"velocity {tree.bodies[i].name}")
+        name = tree.bodies[i].name
+        region(f"velocity {name}")
         vJ = joint_motion(S[i], qd[i])
         wp = X[i].rotate(w[p])
         w[i] = plus(wp, vJ.w)
@@ -83,6 +89,10 @@ def velocities(tree: Tree, q: JointVector, qd: JointVector) -> Velocities:
         centre = X[i].rotate(times(BB[p], r[i]))
         coriolis = plus(cross(plus(wp, wp), vJ.v), cross(vJ.w, vJ.v))
         c[i] = Motion(cross(wp, vJ.w), plus(centre, coriolis))
+        label(f"w_{name}", *w[i])
+        label(f"BB_{name}", *upper(BB[i]))
+        label(f"c_w_{name}", *c[i].w)
+        label(f"c_v_{name}", *c[i].v)
     return Velocities(X, S, w, BB, r, c)
 
 

@@ -19,7 +19,7 @@ from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.vector3 import ZERO3, Mat, Vec, cross, plus, times
 from ramify.spatial.vectors import Force
-from ramify.symbolic.expr import region
+from ramify.symbolic.expr import label, region
 
 
 def rnea(
@@ -41,7 +41,8 @@ def rnea(
 
     # Root to tips: the motion of each body and the force it needs.
     for i, p in tree:
-        region(f"inverse dynamics {tree.bodies[i].name}")
+        name = tree.bodies[i].name
+        region(f"inverse dynamics {name}")
         aJ = joint_motion(S[i], qdd[i])
         vJ = joint_motion(S[i], qd[i])
         wp = X[i].rotate(m.w[p])
@@ -52,11 +53,17 @@ def rnea(
         f[i] = wrench(tree.bodies[i].rigid_inertia(), B[i], a[i])
         if external and i in external:
             f[i] = f[i] - external[i]
+        label(f"wd_{name}", *wd[i])
+        label(f"a_{name}", *a[i])
+        label(f"net_n_{name}", *f[i].n)
+        label(f"net_f_{name}", *f[i].f)
 
     # Tips to root: the joint takes its share, the parent carries the rest.
     for i, p in reversed(tree):
         region(f"forces {tree.bodies[i].name}")
         joint = tree.bodies[i].joint
+        label(f"n_{joint.name}", *f[i].n)
+        label(f"f_{joint.name}", *f[i].f)
         tau[i] = tuple(
             s.dot(f[i]) + x * joint.armature for s, x in zip(S[i], qdd[i], strict=True)
         )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 
-from ramify.backend.assembler import Code, Module, Turn, Value, const, ir
+from ramify.backend.assembler import Code, Module, Value, const, ir
 from ramify.backend.words import WORD
 
 ROW_WORDS = 4
@@ -48,6 +48,15 @@ class Numbers:
     def size(self) -> int:
         """The bytes of an entry."""
         return WORD * self.lanes
+
+
+class Turns:
+    """One turn of `folds`: set ``next``; ``results`` are there when it is over."""
+
+    index: Value
+    values: list[Value]
+    next: list[Value]
+    results: list[Value]
 
 
 class Loops(Code):
@@ -123,19 +132,21 @@ class Loops(Code):
         return result
 
     @contextmanager
-    def fold_numbers(self, count: Value, step: int, initial: Value) -> Generator[Turn]:
-        """Repeat what is written inside, handing numbers from turn to turn."""
+    def folds(self, count: Value, step: int, *initial: Value) -> Generator[Turns]:
+        """Repeat what is written inside, handing values from turn to turn."""
         before = self.b.block
-        turn = Turn()
-        with self.loop(count, step) as turn.index:
-            turn.value = self.b.phi(initial.type)
-            turn.value.add_incoming(initial, before)
-            yield turn
-            turn.value.add_incoming(turn.next, self.b.block)
+        turns = Turns()
+        with self.loop(count, step) as turns.index:
+            turns.values = [self.b.phi(first.type) for first in initial]
+            yield turns
             end = self.b.block
-        turn.result = self.b.phi(initial.type)
-        turn.result.add_incoming(initial, before)
-        turn.result.add_incoming(turn.next, end)
+            for phi, first, then in zip(turns.values, initial, turns.next, strict=True):
+                phi.add_incoming(first, before)
+                phi.add_incoming(then, end)
+        turns.results = [self.b.phi(first.type) for first in initial]
+        for phi, first, then in zip(turns.results, initial, turns.next, strict=True):
+            phi.add_incoming(first, before)
+            phi.add_incoming(then, end)
 
     def runs(self, count: Value, numbers: Numbers) -> list[tuple[Value, Value, int]]:
         """Return (first, count, step) of the loops that walk along a row's entries."""

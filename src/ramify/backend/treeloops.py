@@ -3,27 +3,27 @@
 Row k holds the entries of k's ancestors, the nearest to the root first, and then its
 diagonal. So row i is a prefix of the same columns for every ancestor i of k, and the
 inner loop of the factorisation runs along two contiguous rows with no index look-up
-(Featherstone 2005). The rows stand in depth-first order: what a sweep knows of the
-ancestors of its row, one entry per level, is contiguous too.
+(Featherstone 2005).
 
     factor   M = Lᵀ D L or Lᵀ L in place: tips to root, in blocks of a chain's rows
-    sweep    x ← L x, Lᵀ x, L⁻¹ x, L⁻ᵀ x
     pack     dense to rows, looking for asymmetry on the way;  count: its nonzeros
+    start    all three;  sweeps, in `treesweeps`: products with L and its inverse
 
 A number may stand for one matrix or for a tile of as many as a vector holds, lane by
 lane. All of it is compiled once for a processor, in some 0.1 s, and then cached.
 """
 
+# ruff: noqa: N806  (H is the paper's letter)
 from __future__ import annotations
 
 import ctypes
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
-from ramify.backend import rowcode
+import numpy.typing as npt
+
+from ramify.backend import rowcode, treesweeps
 from ramify.backend.assembler import I64, Module, Value, const, ir, load
 from ramify.backend.rowcode import (
     DOUBLE,
@@ -37,19 +37,12 @@ from ramify.backend.rowcode import (
     word_of,
 )
 from ramify.backend.target import host
-from ramify.backend.words import WORD
+from ramify.backend.treesweeps import SWEEPS, solve, sweep
+from ramify.backend.words import WORD, ArrayField, objects_are_as_expected
 
 BLOCKS = (8, 4, 1)
 """How many rows of a chain are eliminated at once: each pass over the rows above
 costs as much memory traffic for eight as for one."""
-
-
-class Diagonal(IntEnum):
-    """What the diagonal's entries mean for a sweep."""
-
-    UNIT = 0  # nothing: L has ones there
-    OF_L = 1
-    DIVIDE = 2  # D: what L⁻ᵀ x gives is divided by it
 
 
 def factor(module: Module, name: str, numbers: Numbers) -> None:
@@ -75,7 +68,7 @@ def factor(module: Module, name: str, numbers: Numbers) -> None:
     c.leave(0)
 
 
-def eliminate(  # noqa: PLR0913  a step of `factor`, with all that it knows
+def eliminate(
     c: Loops,
     base: Value,
     table: Value,
@@ -158,175 +151,62 @@ def is_bad(c: Loops, pivot: Value) -> Value:
     return bad
 
 
-def sweep(module: Module, name: str, kind: str, numbers: Numbers) -> None:
-    """Write a sweep: ``(values, step, table, n, tiles, x, x_step, m, work, diagonal)``.
-
-    x has m vectors for each row (numbers, where neither lanes nor columns make
-    vectors), in the caller's order of rows. ``work`` has m for each level, all zero.
-    """
-    c = loops(module, name, 10)
-    values, step, table, n, tiles, x, x_step, m, work, diagonal = c.arguments
-    wide = numbers.lanes > 1 or numbers.columns
-    element = numbers.vector if wide else DOUBLE
-    bytes_ = WORD * (numbers.width if wide else 1)
-    inverts, transposed = kind.startswith("solve"), kind.endswith("LT")
-    with c.loop(tiles) as tile, c.loop(n) as turn:
-        place = c.b.sub(c.b.sub(n, const(1)), turn) if transposed else turn
-        above = word_of(c, table, place, Row.ABOVE)
-        base = c.add(values, c.mul(tile, step))
-        row = c.add(base, c.mul(word_of(c, table, place, Row.ADDRESS), numbers.size))
-        index = word_of(c, table, place, Row.INDEX)
-        own = c.add(c.add(x, c.mul(tile, x_step)), c.mul(c.mul(index, m), bytes_))
-        level = c.mul(m, bytes_)
-        pivot_at = c.add(row, c.mul(above, numbers.size))
-        with c.loop(m) as column:
-            offset = c.mul(column, bytes_)
-            at, path = c.add(own, offset), c.add(work, offset)
-            here = c.add(path, c.mul(above, level))
-            given = c.get(element, at)
-            scaled = Scaling(c, diagonal, pivot_at, numbers.entry, element)
-            line = Line(c, row, path, level, above, numbers, element)
-            if transposed:
-                rest = c.get(element, here)
-                c.put(c.number(0.0, element), here)
-            else:
-                rest = line.dot()
-            if inverts:
-                result = scaled.divided(c.b.fsub(given, rest), Diagonal.OF_L)
-            else:
-                result = c.b.fadd(scaled.multiplied(given), rest)
-            handed_on = result if inverts else given
-            if transposed:
-                line.add(handed_on)
-            else:
-                c.put(handed_on, here)
-            if kind == "solve_LT":
-                result = scaled.divided(result, Diagonal.DIVIDE)
-            c.put(result, at)
-    c.leave(0)
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """The part of the diagonal in a sweep."""
-
-    c: Loops
-    diagonal: Value
-    at: Value
-    entry: Value
-    element: Value
-
-    def divided(self, x: Value, when: Diagonal) -> Value:
-        """Return x over the pivot where the sweep asks for it, else x."""
-        return self._with(x, when, self.c.b.fdiv)
-
-    def multiplied(self, x: Value) -> Value:
-        """Return x times L's diagonal."""
-        return self._with(x, Diagonal.OF_L, self.c.b.fmul)
-
-    def _with(self, x: Value, when: Diagonal, operation: Callable[..., Value]) -> Value:
-        c = self.c
-
-        def scaled() -> Value:
-            return operation(x, c.splat(c.get(self.entry, self.at), self.element))
-
-        return c.either(c.compare(self.diagonal, "==", when), scaled, lambda: x)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row beside what a sweep keeps for the row's ancestors."""
-
-    c: Loops
-    row: Value
-    path: Value
-    level: Value
-    above: Value
-    numbers: Numbers
-    element: Value
-
-    def at(self, j: Value) -> tuple[Value, Value]:
-        """Return the addresses of an entry and of what is kept for its column."""
-        c = self.c
-        return c.add(self.row, c.mul(j, self.numbers.size)), c.add(
-            self.path, c.mul(j, self.level)
-        )
-
-    def entry(self, at: Value) -> Value:
-        """Return an entry in all lanes of an element."""
-        c = self.c
-        return c.splat(c.get(self.numbers.entry, at), self.element)
-
-    def dot(self) -> Value:
-        """Return the sum of products."""
-        c, total = self.c, self.c.number(0.0, self.element)
-        if self.element == DOUBLE:
-            total = c.number(0.0, DOUBLE)
-            for first, length, step in c.runs(self.above, self.numbers):
-                kind = self.numbers.vector if step > 1 else DOUBLE
-                with c.fold_numbers(length, step, c.number(0.0, kind)) as turn:
-                    a, x = (c.get(kind, at) for at in self.at(c.add(first, turn.index)))
-                    turn.next = c.fma(a, x, turn.value)
-                total = c.b.fadd(total, c.sum(turn.result))
-            return total
-        with c.fold_numbers(self.above, 1, total) as turn:
-            entry, kept = self.at(turn.index)
-            turn.next = c.fma(self.entry(entry), c.get(self.element, kept), turn.value)
-        return turn.result
-
-    def add(self, x: Value) -> None:
-        """Add x times the row to what is kept."""
-        c = self.c
-        if self.element == DOUBLE:
-            add_rows(c, self.path, [self.row], [x], self.above, self.numbers)
-            return
-        with c.loop(self.above) as j:
-            entry, kept = self.at(j)
-            value = c.fma(self.entry(entry), x, c.get(self.element, kept))
-            c.put(value, kept)
-
-
 def pack(module: Module) -> None:
-    """Write ``pack(H, views, values, lanes, step, table, n, batch, checks)``.
+    """Write ``pack(H, matrices, rows, columns, values, lanes, step, table, n, batch)``.
 
-    ``views`` has H's strides in bytes: from matrix to matrix, row to row, column to
-    column. It returns how many nonzeros there are along the tree, both triangles, or
-    −1 if an entry is not finite or not exactly that of the other triangle.
+    The second to fourth are H's strides in bytes. It returns how many nonzeros there
+    are along the tree in both triangles, or a negative number if an entry is not
+    finite or not exactly that of the other triangle. Lanes that the last tile has too
+    many repeat the last matrix.
     """
-    c = loops(module, "pack", 9)
-    H, views, values, lanes, step, table, n, batch, checks = c.arguments
-    result, odd = c.cell(0), c.cell(0)
-    to_matrix, to_row, to_column = (c.load(views, k) for k in range(3))
-    with c.loop(batch) as number, c.loop(n) as place:
-        matrix = c.add(H, c.mul(number, to_matrix))
+    c = loops(module, "pack", 10)
+    H, to_matrix, to_row, to_column, values, lanes, step, table, n, batch = c.arguments
+    found, zero = c.cell(0), c.number(0.0, DOUBLE)
+    last = c.b.sub(batch, const(1))
+    whole = c.mul(tiles_of(c, batch, lanes), lanes)
+    with c.loop(whole) as number, c.loop(n) as place:
+        matrix = c.add(H, c.mul(c.min(number, last), to_matrix))
         tile, lane = c.b.udiv(number, lanes), c.b.urem(number, lanes)
         to = c.add(c.add(values, c.mul(tile, step)), c.mul(lane, WORD))
         above = word_of(c, table, place, Row.ABOVE)
         first = word_of(c, table, place, Row.ADDRESS)
         i = word_of(c, table, place, Row.INDEX)
-        with c.fold(c.add(above, 1), place) as up:
-            j = word_of(c, table, up.value, Row.INDEX)
-            here = c.add(matrix, c.add(c.mul(i, to_row), c.mul(j, to_column)))
-            mirror = c.add(matrix, c.add(c.mul(j, to_row), c.mul(i, to_column)))
-            mirror = c.b.select(c.compare(checks, "!=", 0), mirror, here)
-            value, other = c.get(DOUBLE, here), c.get(DOUBLE, mirror)
+        row = c.add(matrix, c.mul(i, to_row))
+        column = c.add(matrix, c.mul(i, to_column))
+        with c.folds(c.add(above, 1), 1, place, const(0), const(0)) as up:
+            at, odd, nonzeros = up.values
+            j = word_of(c, table, at, Row.INDEX)
+            value = c.get(DOUBLE, c.add(row, c.mul(j, to_column)))
+            other = c.get(DOUBLE, c.add(column, c.mul(j, to_row)))
             entry = c.add(first, c.b.sub(above, up.index))
             c.put(value, c.add(to, c.mul(c.mul(entry, lanes), WORD)))
             difference = c.b.fsub(value, other)  # NaN unless both are finite
-            is_odd = c.b.fcmp_unordered("!=", difference, c.number(0.0, DOUBLE))
-            c.store(c.b.or_(c.load(odd), c.b.zext(is_odd, I64)), odd)
-            counts = c.b.fcmp_unordered("!=", value, c.number(0.0, DOUBLE))
-            both = c.b.select(c.compare(i, "==", j), const(1), const(2))
-            c.store(c.add(c.load(result), c.b.select(counts, both, const(0))), result)
-            up.next = word_of(c, table, up.value, Row.PARENT)
-    c.leave(c.b.select(c.compare(c.load(odd), "!=", 0), const(-1), c.load(result)))
+            differs = c.b.fcmp_unordered("!=", difference, zero)
+            counts = c.b.zext(c.b.fcmp_unordered("!=", value, zero), I64)
+            up.next = [
+                word_of(c, table, at, Row.PARENT),
+                c.b.or_(odd, c.b.zext(differs, I64)),
+                c.add(nonzeros, counts),
+            ]
+        _, odd, nonzeros = up.results
+        own = c.get(DOUBLE, c.add(row, c.mul(i, to_column)))
+        once = c.b.zext(c.b.fcmp_unordered("!=", own, zero), I64)
+        both = c.b.sub(c.mul(nonzeros, 2), once)
+        seen = c.b.select(c.compare(number, "<", batch), both, const(0))
+        sign = c.b.select(c.compare(odd, "!=", 0), const(-(2**62)), const(0))
+        c.store(c.b.or_(c.add(c.load(found), seen), sign), found)
+    c.leave(c.load(found))
+
+
+def tiles_of(c: Loops, batch: Value, lanes: Value) -> Value:
+    """Return how many tiles a batch fills, the last perhaps in part."""
+    return c.b.udiv(c.add(batch, c.b.sub(lanes, const(1))), lanes)
 
 
 def count(module: Module, width: int) -> None:
-    """Write ``count(H, views, n, batch)``: how many entries are not zero."""
-    c = loops(module, "count", 4)
-    H, views, n, batch = c.arguments
-    to_matrix, to_row, to_column = (c.load(views, k) for k in range(3))
+    """Write ``count(H, matrices, rows, columns, n, batch)``: entries not zero."""
+    c = loops(module, "count", 6)
+    H, to_matrix, to_row, to_column, n, batch = c.arguments
     total = c.cell(0)
     numbers = Numbers(1, width)
     with c.loop(batch) as number, c.loop(n) as i:
@@ -334,25 +214,40 @@ def count(module: Module, width: int) -> None:
         # Vectors where columns lie side by side; there are none along a stride.
         plain = c.compare(to_column, "==", WORD)
         whole = c.b.select(plain, c.b.and_(n, const(-width)), const(0))
-        for first, length, step in (
-            (const(0), whole, width),
-            (whole, c.b.sub(n, whole), 1),
-        ):
+        runs = (const(0), whole, width), (whole, c.b.sub(n, whole), 1)
+        for first, length, step in runs:
             kind = numbers.vector if step > 1 else DOUBLE
-            bits = ir.IntType(step)
-            with c.fold(c.b.sdiv(length, const(step)), 0) as turn:
-                j = c.add(first, c.mul(turn.index, step))
+            with c.folds(length, step, const(0)) as turn:
+                j = c.add(first, turn.index)
                 x = c.get(kind, c.add(row, c.mul(j, to_column)))
                 nonzero = c.b.fcmp_unordered("!=", x, c.number(0.0, kind))
-                mask = c.b.bitcast(nonzero, bits) if step > 1 else nonzero
+                mask = c.b.bitcast(nonzero, ir.IntType(step)) if step > 1 else nonzero
                 wide = c.b.zext(mask, I64)
                 ones = c.b.call(c.module.intrinsic("llvm.ctpop.i64", I64), [wide])
-                turn.next = c.add(turn.value, ones)
-            c.store(c.add(c.load(total), turn.result), total)
+                turn.next = [c.add(turn.values[0], ones)]
+            c.store(c.add(c.load(total), turn.results[0]), total)
     c.leave(c.load(total))
 
 
-SWEEPS = ("mul_L", "mul_LT", "solve_L", "solve_LT")
+def start(module: Module, form: str) -> None:
+    """Write ``start_<form>``: pack, count and factor, for matrices without fault.
+
+    It takes pack's words; whether to check; whether to count, too; factor's last
+    three. It returns −1 if H is not plainly right, else what factor does.
+    """
+    c = loops(module, f"start_{form}", 15)
+    *packs, checks, counts, blocks, n_blocks, roots = c.arguments
+    H, to_matrix, to_row, to_column, values, _, step, table, n, batch = packs
+    lanes = packs[5]
+    found = c.call("pack", *packs)
+    with c.when(c.compare(checks, "!=", 0)):
+        c.leave_if(c.compare(found, "<", 0), -1)
+        with c.when(c.compare(counts, "!=", 0)):
+            total = c.call("count", H, to_matrix, to_row, to_column, n, batch)
+            c.leave_if(c.compare(found, "!=", total), -1)
+    tiles = tiles_of(c, batch, lanes)
+    words = values, step, table, tiles, blocks, n_blocks, roots
+    c.leave(c.call(f"factor_{form}", *words))
 
 
 def forms(width: int) -> dict[str, Numbers]:
@@ -372,8 +267,11 @@ def emit(width: int) -> Module:
             factor(module, f"factor_{form}", numbers)
         for kind in SWEEPS:
             sweep(module, f"{kind}_{form}", kind, numbers)
+        solve(module, form)
     pack(module)
     count(module, width)
+    for form in ("row", "tile"):
+        start(module, form)
     return module
 
 
@@ -387,12 +285,13 @@ def vector_width() -> int:
 def functions() -> dict[str, Callable[..., int]]:
     """Return the loops by name; they take integers and addresses, without the GIL."""
     width = vector_width()
-    counts = {"factor_row": 7, "factor_tile": 7, "pack": 9, "count": 4}
-    counts |= {f"{kind}_{form}": 10 for kind in SWEEPS for form in forms(width)}
+    counts = {"factor_row": 7, "factor_tile": 7, "start_row": 15, "start_tile": 15}
+    for form in forms(width):
+        counts |= {f"{kind}_{form}": 10 for kind in SWEEPS} | {f"solve_{form}": 11}
     addresses = load(
         lambda: emit(width),
         list(counts),
-        [__name__, rowcode.__name__],
+        [__name__, rowcode.__name__, treesweeps.__name__],
         f"width {width}",
     )
     word: Any = ctypes.c_int64
@@ -400,3 +299,13 @@ def functions() -> dict[str, Callable[..., int]]:
         name: ctypes.CFUNCTYPE(word, *[word] * arguments)(address)
         for (name, arguments), address in zip(counts.items(), addresses, strict=True)
     }
+
+
+_fields_are_known = functools.cache(objects_are_as_expected)
+
+
+def address(array: npt.NDArray[Any]) -> int:
+    """Return where an array's numbers are, in a seventh of NumPy's own time."""
+    if _fields_are_known():
+        return ctypes.c_int64.from_address(id(array) + ArrayField.DATA).value
+    return array.__array_interface__["data"][0]

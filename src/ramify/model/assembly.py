@@ -7,8 +7,9 @@ as named frames.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -146,12 +147,53 @@ def _joint_name(body: BodyDescription) -> str:
 WORLD = ROOT, Pose.identity()
 
 
+@dataclass(slots=True)
+class _Part:
+    """A body of the tree in the making."""
+
+    name: str
+    parent: int
+    joint: JointDescription
+    kind: str
+    placement: Pose
+    inertia: BodyInertia | None = None
+    q_index: int = -1
+    v_index: int = -1
+    leader: int | None = None
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+    def body(self) -> Body:
+        """Return the body, when all is known."""
+        d = self.joint
+        joint = Joint(
+            d.name,
+            self.kind,
+            self.q_index,
+            self.v_index,
+            pitch=d.pitch,
+            reference=d.reference if SIZES[self.kind][0] == 1 else 0.0,
+            armature=d.armature,
+            damping=d.damping,
+            friction=d.friction,
+            stiffness=d.stiffness,
+            spring_reference=d.spring_reference,
+            limits=d.limits,
+            is_continuous=d.is_continuous,
+            leader=self.leader,
+            multiplier=self.multiplier,
+            offset=self.offset,
+        )
+        inertia = self.inertia or BodyInertia.zero()
+        return Body(self.name, self.parent, joint, self.placement, inertia)
+
+
 class _Builder:
     """Collects the bodies of a tree from those of a description."""
 
     def __init__(self, reduce_mimics: bool) -> None:
         self.reduce_mimics = reduce_mimics
-        self.bodies: list[Body] = []
+        self.parts: list[_Part] = []
         self.frames: dict[str, Frame] = {}
         self.at: dict[str, tuple[int, Pose]] = {}
         """where each described body is: tree body, pose in its frame"""
@@ -170,15 +212,14 @@ class _Builder:
             at = self._add_joint(body, joint, *at)
         i, T = self.at[body.name] = at
         if body.joints:
-            self.bodies[i] = replace(self.bodies[i], name=body.name)
+            self.parts[i].name = body.name
         self.frames[body.name] = Frame(body.name, i, T)
         self.masses[body.name] = body.inertial.mass if body.inertial else 0.0
         if body.inertial is not None and i != ROOT:
             own = body.inertial
             inertia = BodyInertia.of(own.mass, own.com, own.inertia).seen_from(T)
-            self.bodies[i] = replace(
-                self.bodies[i], inertia=self.bodies[i].inertia + inertia
-            )
+            part = self.parts[i]
+            part.inertia = part.inertia + inertia if part.inertia else inertia
 
     def _add_joint(
         self, body: BodyDescription, joint: JointDescription, i: int, pose: Pose
@@ -187,30 +228,13 @@ class _Builder:
         if joint.name in self.described:
             raise ModelError(f"two joints are called {joint.name!r}")
         self.described[joint.name] = joint
-        first = len(self.bodies)
+        first = len(self.parts)
         for kind, axis in _simple_joints(joint):
             T_body_joint = Pose(axis, joint.position)
             between = f"{body.name}:{joint.name}"  # unless it turns out to be the last
-            tree_joint = Joint(
-                joint.name,
-                kind,
-                -1,
-                -1,
-                pitch=joint.pitch,
-                reference=joint.reference if SIZES[kind][0] == 1 else 0.0,
-                armature=joint.armature,
-                damping=joint.damping,
-                friction=joint.friction,
-                stiffness=joint.stiffness,
-                spring_reference=joint.spring_reference,
-                limits=joint.limits,
-                is_continuous=joint.is_continuous,
-            )
-            self.bodies.append(
-                Body(between, i, tree_joint, pose @ T_body_joint, BodyInertia.zero())
-            )
-            i, pose = len(self.bodies) - 1, T_body_joint.inverse()
-        self.moved[joint.name] = tuple(range(first, len(self.bodies)))
+            self.parts.append(_Part(between, i, joint, kind, pose @ T_body_joint))
+            i, pose = len(self.parts) - 1, T_body_joint.inverse()
+        self.moved[joint.name] = tuple(range(first, len(self.parts)))
         return i, pose
 
     def finish(
@@ -223,20 +247,15 @@ class _Builder:
         joints, nq, nv = self._place(order)
         for name, (leader, multiplier, offset) in leaders.items():
             (k,), (j,) = self.moved[name], self.moved[leader]
-            self._update(
-                k,
-                q_index=self.bodies[j].joint.q_index,
-                v_index=self.bodies[j].joint.v_index,
-                leader=j,
-                multiplier=multiplier,
-                offset=offset,
-            )
+            part, led = self.parts[k], self.parts[j]
+            part.q_index, part.v_index, part.leader = led.q_index, led.v_index, j
+            part.multiplier, part.offset = multiplier, offset
         for f in description.frames:
             i, T = self.at[f.body] if f.body is not None else WORLD
             if f.name not in self.frames:
                 self.frames[f.name] = Frame(f.name, i, T @ f.placement)
         self.frames.setdefault("world", Frame("world", ROOT, Pose.identity()))
-        tree = Tree(tuple(self.bodies), description.gravity)
+        tree = Tree(tuple(p.body() for p in self.parts), description.gravity)
         warnings = description.warnings
         if description.format != "mjcf":  # its parser has warned with lines
             warnings = (*warnings, *warn_massless(tree))
@@ -262,9 +281,9 @@ class _Builder:
         for name in order:
             q0, v0 = nq, nv
             for k in self.moved[name]:
-                joint = self.bodies[k].joint
-                self._update(k, q_index=nq, v_index=nv)
-                nq, nv = nq + joint.nq, nv + joint.nv
+                part = self.parts[k]
+                part.q_index, part.v_index = nq, nv
+                nq, nv = nq + SIZES[part.kind][0], nv + SIZES[part.kind][1]
             d = self.described[name]
             joints.append(
                 PublicJoint(
@@ -272,10 +291,6 @@ class _Builder:
                 )
             )
         return joints, nq, nv
-
-    def _update(self, k: int, **changes: object) -> None:
-        joint = replace(self.bodies[k].joint, **changes)  # type: ignore[arg-type]
-        self.bodies[k] = replace(self.bodies[k], joint=joint)
 
     def _leaders(self) -> dict[str, tuple[str, float, float]]:
         """Return, for each mimic joint, the free joint it follows in the end."""
@@ -312,10 +327,11 @@ def _checked(order: Sequence[str], names: Sequence[str]) -> list[str]:
         wanted = list(order)
     except TypeError:
         raise UnknownName(f"joint_order is {order!r}; {ORDERS}") from None
-    for n in wanted:
-        if n not in names:
-            raise unknown_name("joint", str(n), "joint_order", names)
-    missing = [n for n in names if n not in wanted]
+    known = dict.fromkeys(names)
+    for n in map(str, wanted):
+        if n not in known:
+            raise unknown_name("joint", n, "joint_order", names)
+    missing = list(known.keys() - wanted)
     if missing or len(wanted) != len(names):
         what = f"lacks {missing}" if missing else "names a joint twice"
         raise ModelError(f"joint_order {what}; it needs every joint once")
@@ -346,14 +362,18 @@ def _simple_joints(joint: JointDescription) -> list[tuple[str, Array]]:
             )
 
 
+ALONG = tuple(np.roll(np.eye(3), k + 1, axis=0) for k in range(3))
+"""cyclic permutations that take z to x, y and z"""
+
+
 def frame_with_z(axis: Array) -> Array:
     """Return axes with z along ``axis``; exact where it is a coordinate axis."""
     z = np.asarray(axis, dtype=float)
-    z = z / np.linalg.norm(z)
+    z = z / math.sqrt(float(z @ z))
     k = int(np.argmax(np.abs(z)))
     if abs(z[k]) == 1.0:
-        # A cyclic permutation that takes z to k; turned about x where it points down.
-        R = np.roll(np.eye(3), k + 1, axis=0)
+        # Turned about x where it points down.
+        R = ALONG[k]
         return R if z[k] > 0 else R * (1.0, -1.0, -1.0)
     x = np.cross(np.eye(3)[(k + 1) % 3], z)
     x /= np.linalg.norm(x)

@@ -6,7 +6,8 @@ along it. Between two such axes there is always
     P = screw_z(γ, b) · screw_x(α, a) · screw_z(θ, d)
 
 so for one child of each body the frame can take up (γ, b): that child is a DH node and
-costs two screws instead of three. The child with the largest subtree is chosen. Frames
+costs two screws instead of three. Real robots have frames where much is zero already:
+each frame takes the cheapest of a few places, the one in the file among them. Frames
 of floating, spherical and planar joints stay: their velocities are the user's.
 """
 
@@ -19,11 +20,13 @@ from typing import final
 import numpy as np
 
 from ramify.model.pose import Array, Pose, quarter_turns_exact
-from ramify.model.tree import ROOT, Tree
+from ramify.model.tree import ROOT, BodyInertia, Tree, nonzeros
 
 AXIAL = ("revolute", "prismatic", "helical")
 SMALLEST_SINE = 0.01
 """Below it b and d would be a hundred times the distances in the file: digits lost."""
+ROUNDING = 1e-14
+"""What is left of a zero after a few operations, relative to what it came from."""
 EXACT = 1e-12
 """Entries of rotations below this are rounding errors of the file's digits."""
 
@@ -75,7 +78,7 @@ def screws(T: Pose) -> Screws:
 
 def _without_rounding(distance: float, scale: float) -> float:
     """Return 0 for what rounding has left of it."""
-    return 0.0 if abs(distance) < 1e-14 * scale else float(distance)
+    return 0.0 if abs(distance) < ROUNDING * scale else float(distance)
 
 
 def _parallel_screws(R: Array, p: Array) -> Screws:
@@ -103,40 +106,82 @@ def place_frames(tree: Tree) -> tuple[Tree, tuple[Pose, ...]]:
     for i, p in reversed(tree):
         if p != ROOT:
             sizes[p] += sizes[i]
-    moves = tuple(_move(tree, i, sizes) for i in range(len(tree)))
+    moves: list[Pose] = []
     bodies = list(tree.bodies)
     for i, p in tree:
-        A = moves[i]
         above = Pose.identity() if p == ROOT else moves[p].inverse()
-        placement = above @ bodies[i].placement @ A
-        inertia = bodies[i].inertia.seen_from(A.inverse())
-        bodies[i] = replace(bodies[i], placement=placement, inertia=inertia)
-    return Tree(tuple(bodies), tree.gravity), moves
+        placement = above @ bodies[i].placement
+        A = _cheapest_move(tree, i, placement, sizes)
+        moves.append(A)
+        inertia = _without_noise(bodies[i].inertia.seen_from(A.inverse()))
+        bodies[i] = replace(bodies[i], placement=placement @ A, inertia=inertia)
+    return Tree(tuple(bodies), tree.gravity), tuple(moves)
 
 
-def _move(tree: Tree, i: int, sizes: list[int]) -> Pose:
+def _cheapest_move(tree: Tree, i: int, placement: Pose, sizes: list[int]) -> Pose:
+    """Return the move of frame i that makes its transform and its children's cheapest.
+
+    Ties go to the first: a frame that need not move stays.
+    """
     body = tree.bodies[i]
     if body.joint.kind not in AXIAL:
         return Pose.identity()
-    own = screws(body.placement)
-    axial = [c for c in tree.children[i] if tree.bodies[c].joint.kind in AXIAL]
-    if not axial:
-        return _leaf_move(body.inertia.h, own)
-    child = max(axial, key=lambda c: sizes[c])
-    to = screws(tree.bodies[child].placement)
-    if not to.is_usable:
-        return Pose.identity()
-    if not to.is_parallel:
-        return screw_z(to.gamma, to.b)
-    # Parallel axes leave b free: take it to cancel this body's own shift.
-    gamma = to.gamma if to.a != 0.0 else -own.theta
-    return screw_z(gamma, -own.d if own.is_usable else 0.0)
+
+    def cost(A: Pose) -> float:
+        total = transform_cost(placement @ A, body.joint.kind, sizes[i])
+        back = A.inverse()
+        for c in tree.children[i]:
+            child = tree.bodies[c]
+            total += transform_cost(back @ child.placement, child.joint.kind, sizes[c])
+        inertia = _without_noise(body.inertia.seen_from(back))
+        return total + PARAMETER * nonzeros(inertia)
+
+    return min(_moves(tree, i, placement), key=cost)
 
 
-def _leaf_move(h: Array, own: Screws) -> Pose:
-    """Turn x towards the centre of mass, so that it has no y; cancel the own shift."""
-    if not own.is_usable:
-        return Pose.identity()
-    if abs(h[0]) < EXACT and abs(h[1]) < EXACT:
-        return screw_z(-own.theta, -own.d)
-    return screw_z(math.atan2(h[1], h[0]), -own.d)
+def _moves(tree: Tree, i: int, placement: Pose) -> list[Pose]:
+    """Return the moves to choose from: stay, suit oneself, suit one of the children."""
+    own = screws(placement)
+    h = tree.bodies[i].inertia.h
+    moves = [Pose.identity()]
+    if own.is_usable:
+        moves += [screw_z(-own.theta, -own.d), screw_z(0.0, -own.d)]
+        if math.hypot(h[0], h[1]) > EXACT:
+            moves.append(screw_z(math.atan2(h[1], h[0]), -own.d))
+    for c in tree.children[i]:
+        to = screws(tree.bodies[c].placement)
+        if tree.bodies[c].joint.kind not in AXIAL or not to.is_usable:
+            continue
+        # Parallel axes leave b free: take it to cancel this body's own shift.
+        b = to.b if not to.is_parallel else -own.d if own.is_usable else 0.0
+        moves.append(screw_z(to.gamma, b))
+    return moves
+
+
+# What a step costs in ABA and RNEA together, and in CRBA for each body beyond it.
+TURN, TURN_BEYOND, SHIFT, SHIFT_BEYOND = 78.0, 6.0, 40.0, 4.0
+OFFSET, PARAMETER = 1.0, 3.0
+
+
+def transform_cost(T: Pose, kind: str, bodies: int) -> float:
+    """Return about how many operations a placement costs, with its joint behind it."""
+    s = screws(T)
+    if s.is_usable and kind in AXIAL:
+        angles, shifts = [s.gamma, s.alpha], [s.b, s.a, s.d]
+    else:
+        angles, shifts = [s.gamma, s.alpha], [float(x) for x in T.p]
+    if kind not in ("revolute", "helical"):
+        angles.append(s.theta)
+    turns = sum(0.0 not in quarter_turns_exact(x) for x in angles)
+    moved = sum(x != 0.0 for x in shifts)
+    offset = OFFSET if s.theta != 0.0 else 0.0
+    beyond = TURN_BEYOND * turns + SHIFT_BEYOND * moved
+    return TURN * turns + SHIFT * moved + offset + beyond * bodies
+
+
+def _without_noise(inertia: BodyInertia) -> BodyInertia:
+    """Return the inertia with zeros for what rounding has left in their place."""
+    h, I = inertia.h, inertia.I
+    h = np.where(np.abs(h) < ROUNDING * np.abs(h).max(), 0.0, h)
+    I = np.where(np.abs(I) < ROUNDING * np.abs(I).max(), 0.0, I)
+    return BodyInertia(inertia.m, h, I)

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ramify.model.tree import ROOT, BodyInertia, Tree
+from ramify.model.tree import ROOT, BodyInertia, Tree, nonzeros
 
 
 def regroup(tree: Tree) -> Tree:
@@ -53,10 +53,3 @@ def movable(kind: str, inertia: BodyInertia) -> BodyInertia | None:
     if kind == "spherical":
         return BodyInertia(inertia.m, np.zeros(3), np.zeros((3, 3)))
     return None
-
-
-def nonzeros(inertia: BodyInertia) -> int:
-    """Return how many of the ten parameters are not zero."""
-    upper = inertia.I[np.triu_indices(3)]
-    entries = int(np.count_nonzero(inertia.h)) + int(np.count_nonzero(upper))
-    return int(inertia.m != 0) + entries

@@ -72,6 +72,12 @@ class BodyInertia:
         return BodyInertia(m, h + m * r, moved + m * squares(r))
 
 
+def nonzeros(inertia: BodyInertia) -> int:
+    """Return how many of the ten parameters are not zero."""
+    upper = inertia.I[np.triu_indices(3)]
+    return int(inertia.m != 0) + np.count_nonzero(inertia.h) + np.count_nonzero(upper)
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:

@@ -305,6 +305,8 @@ def _with_sound_mimics(
                 "revolute, continuous or prismatic one",
             )
     refuse_cycles(mimics, joints)
+    if not lost:
+        return bodies
     free = {name: replace(moving[name], mimic=None) for name in lost}
     return [
         replace(body, joints=tuple(free.get(j.name, j) for j in body.joints))

@@ -91,10 +91,17 @@ def _mass_matrix(context: Context) -> Any:
 
 
 def _forward_dynamics(
-    context: Context, algorithm: str = "auto", external: Sequence[str] = ()
+    context: Context,
+    algorithm: str = "auto",
+    external: Sequence[str] = (),
+    damping: float | None = None,
 ) -> Any:
     check_dynamics(context.model)
     forces = external_forces(context, external) if external else None
+    if context.model.loops:
+        from ramify.quantities.loops import constrained  # noqa: PLC0415  it needs M
+
+        return array(constrained(context, algorithm, damping, forces)[0])
     if algorithm == "aba":
         tau = context.coordinates.tree_force(context.inputs["tau"])
         tree = context.dynamics_tree

@@ -7,6 +7,7 @@ holds its ancestors, the nearest to the root first, and then itself. In an order
 in which parents come first, as in files, that is the lower triangle by rows.
 """
 
+# ruff: noqa: N806  (M, L and D are the paper's letters)
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -92,16 +93,14 @@ def _tree_of(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
     )
     place = {v: k for k, v in enumerate(order)}
     tree = model.tree
-    of_dof = [
+    of_dof: list[int] = [
         place[b.joint.v_index + k]
         for i, b in enumerate(tree.bodies)
         for k in range(len(tree.dofs[i]))
     ]
     layout = layout_of(tree.dof_parents)
-    pattern = {
-        (of_dof[i], of_dof[j])
-        for i, j in zip(layout.rowind, layout.colind, strict=True)
-    }
+    pairs = zip(layout.rowind.tolist(), layout.colind.tolist(), strict=True)
+    pattern = {(of_dof[i], of_dof[j]) for i, j in pairs}
     return order, elimination_parents(pattern, len(order))
 
 

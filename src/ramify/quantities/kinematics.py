@@ -16,7 +16,10 @@ from typing import Any
 
 from ramify.algorithms import energy, kinematics, momentum
 from ramify.algorithms import jacobian as jacobians
-from ramify.algorithms.coriolis import coriolis
+from ramify.algorithms.coriolis import (
+    coriolis_in_body_frames,
+    coriolis_in_root_frame,
+)
 from ramify.algorithms.crba import TreeMatrix
 from ramify.algorithms.jacobian import Columns
 from ramify.algorithms.ltdl import ltdl
@@ -30,7 +33,7 @@ from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.quantities.dynamics import public_matrix, sparse_mass_matrix
 from ramify.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec, scale, transpose
 from ramify.spatial.vectors import Motion
-from ramify.symbolic.expr import Expr, const
+from ramify.symbolic.expr import Expr
 
 EXPRESSED_IN = ("local", "world", "local_world_aligned")
 KINDS = ("spatial", "classical")
@@ -183,7 +186,7 @@ def _jacobian(context: Context, frame: str, expressed_in: str) -> Any:
 
 
 def _translations(
-    context: Context, parent_axes: Mapping[int, Mat], masses: Mapping[int, float]
+    context: Context, parent_axes: Mapping[int, Mat], masses: Mapping[int, Expr]
 ) -> dict[int, tuple[Vec, Vec]]:
     """Return the columns that are already in the caller's coordinates, by entry of q̇.
 
@@ -194,7 +197,7 @@ def _translations(
     for i, entries in _world_linear(context).items():
         if i in parent_axes:
             for k, axis in zip(entries, transpose(parent_axes[i]), strict=True):
-                known[k] = ZERO3, scale(const(masses.get(i, 1.0)), axis)
+                known[k] = ZERO3, scale(masses.get(i, ONE), axis)
     return known
 
 
@@ -257,7 +260,7 @@ def _momentum_rows(context: Context, found: Momenta) -> Any:
     columns = {k: (F.n, F.f) for k, F in found.A.items()}
     known = {}
     if len(context.tree.roots) == 1:
-        known = _translations(context, found.parent_axes, found.subtree_masses)
+        known = _translations(context, found.parent_axes, found.masses)
     return _public_rows(context, columns, known)
 
 
@@ -269,10 +272,19 @@ def _potential_energy(context: Context) -> Any:
     return energy.potential_energy(context.tree, context.q, context.gravity)
 
 
-def _coriolis_matrix(context: Context) -> Any:
+CORIOLIS: dict[str, Callable[..., TreeMatrix]] = {
+    "body_frames": coriolis_in_body_frames,
+    "root_frame": coriolis_in_root_frame,
+}
+
+
+def _coriolis_matrix(context: Context, algorithm: str = "auto") -> Any:
+    if algorithm not in CORIOLIS:
+        possible = ", ".join(map(repr, ("auto", *CORIOLIS)))
+        raise UnknownName(f"algorithm is {algorithm!r}; possible: {possible}")
     tree = context.dynamics_tree
     still = {k for i in _world_linear(context) for k in tree.dofs[i][3:]}
-    C = coriolis(tree, context.q, context.qd, still)
+    C = CORIOLIS[algorithm](tree, context.q, context.qd, still)
     return array(_congruent(context, C))
 
 
@@ -318,7 +330,9 @@ centroidal_momentum_matrix = Quantity(
 )
 kinetic_energy = Quantity("kinetic_energy", ("q", "qd"), _kinetic_energy)
 potential_energy = Quantity("potential_energy", ("q",), _potential_energy)
-coriolis_matrix = Quantity("coriolis_matrix", ("q", "qd"), _coriolis_matrix)
+coriolis_matrix = Quantity(
+    "coriolis_matrix", ("q", "qd"), _coriolis_matrix, algorithms=tuple(CORIOLIS)
+)
 mass_matrix_inverse = Quantity(
     "mass_matrix_inverse",
     ("q",),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ramify.symbolic.count import count
-from ramify.symbolic.expr import BUILD, Expr, fresh_table, intern
+from ramify.symbolic.expr import BUILD, Expr, fresh_table, intern, put_label
 from ramify.symbolic.program import Program, live
 from ramify.symbolic.trace import no_garbage_collection
 
@@ -53,7 +53,5 @@ def _moved(labels: dict[Expr, str], new: dict[Expr, Expr]) -> dict[Expr, str]:
     """Return the labels on what their nodes became, signs aside."""
     moved: dict[Expr, str] = {}
     for e, name in labels.items():
-        made = new.get(e)
-        if made is not None and made.args:
-            moved.setdefault(made, name)
+        put_label(moved, new.get(e, e), name)
     return moved

@@ -291,20 +291,30 @@ def region(name: str) -> None:
 def label(name: str, *exprs: Expr) -> None:
     """Say what nodes are, for readers of the program: the first label stays.
 
-    Three are taken for the entries x, y and z of a vector.
+    Three are the entries of a vector, six those of a symmetric matrix (upper triangle
+    by rows), nine those of a matrix.
     """
-    if _current is _outside:
-        return
-    labels = _current.labels
-    for k, e in enumerate(exprs):
-        if e.args:
-            labels.setdefault(e, _entry_name(name, k, len(exprs)))
+    if _current is not _outside:
+        entries = ENTRIES[len(exprs)]
+        for e, entry in zip(exprs, entries, strict=True):
+            put_label(_current.labels, e, name + entry)
 
 
-def _entry_name(name: str, k: int, n: int) -> str:
-    if n == 1:
-        return name
-    return f"{name}_{'xyz'[k]}" if n == 3 else f"{name}_{k}"
+def put_label(labels: dict[Expr, str], e: Expr, name: str) -> None:
+    """Label a node, and what it is the negative of, unless they have labels."""
+    if e.args:
+        labels.setdefault(e, name)
+        if e.op == "neg" and e.args[0].args:
+            minus = name[6:] if name.startswith("minus_") else f"minus_{name}"
+            labels.setdefault(e.args[0], minus)
+
+
+ENTRIES = {
+    1: ("",),
+    3: ("_x", "_y", "_z"),
+    6: ("_xx", "_xy", "_xz", "_yy", "_yz", "_zz"),
+    9: tuple(f"_{i}{j}" for i in "xyz" for j in "xyz"),
+}
 
 
 def node(op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:

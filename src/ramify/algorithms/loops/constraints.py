@@ -1,0 +1,197 @@
+"""The constraints of closed loops: Φ(q) = 0, its Jacobian and its bias.
+
+    Φ̇ = J(q) q̇          Φ̈ = J(q) q̈ + γ(q, q̇)
+
+A loop is a path through the tree, from frame A to frame B by their nearest common
+ancestor, and all is in coordinates of A, as if A stood still. Then joints above the
+common ancestor, and those off the path, do not occur: their columns of J are zero.
+
+    R, p  axes and origin of B in A          V, a  spatial velocity and bias of B in A
+    s[k]  motion of B in A by joint k: S beyond the common ancestor, −S before it
+
+Every row is a covector F on B, with J_k = F · s_k:
+
+    position along e      Φ = e · p            F = (p × e, e)
+    turn of axis r        Φ = e · r            F = (r × e, 0)
+    distance              Φ = (p·p − l²) / 2l  F = (0, p / l)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from ramify.algorithms.kinematics import IDENTITY, onward, seen
+from ramify.algorithms.loops.cuts import Cut
+from ramify.algorithms.motion import joint_motion
+from ramify.model.coordinates import JointVector
+from ramify.model.motion import fixed_steps, transform
+from ramify.model.tree import Tree
+from ramify.spatial.transform import Rotate, Shift, Step, Turn
+from ramify.spatial.vector3 import ZERO, ZERO3, Mat, Vec, cross, dot, scale, transpose, unit
+from ramify.spatial.vectors import Force, Motion
+from ramify.symbolic.expr import Expr, const, region
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One row of the constraints."""
+
+    residual: Expr
+    J: dict[int, Expr]
+    """by degrees of freedom of the tree; those that are not here are zero"""
+    bias: Expr
+    """γ, zero where no velocities were given"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """The way from A to B, in coordinates of A."""
+
+    R: Mat
+    p: Vec
+    s: dict[int, Motion]
+    V: Motion
+    a: Motion
+
+
+def constraint_rows(
+    tree: Tree, cuts: tuple[Cut, ...], q: JointVector, qd: JointVector | None = None
+) -> list[Row]:
+    """Return the rows of all loops, in order."""
+    rows: list[Row] = []
+    for cut in cuts:
+        region(f"loop {cut.name}")
+        if cut.type == "coupling":
+            rows.append(coupling_row(tree, cut, q, qd))
+            continue
+        path = path_of(tree, cut, q, qd)
+        rows.extend(_row(kind, path, cut.length) for kind in cut.rows)
+    return rows
+
+
+def path_of(
+    tree: Tree, cut: Cut, q: JointVector, qd: JointVector | None = None
+) -> Path:
+    """Return the path of a loop from A to B."""
+    R, p = IDENTITY, ZERO3
+    s: dict[int, Motion] = {}
+    V = a = Motion.zero()
+    meet = tree.common_ancestor(cut.a, cut.b)
+
+    def pass_joint(i: int, sign: float) -> None:
+        nonlocal V, a
+        here = tuple(seen(R, p, x) for x in tree.bodies[i].joint.columns())
+        columns = here if sign > 0 else tuple(-x for x in here)
+        s.update(zip(tree.dofs[i], columns, strict=True))
+        if qd is not None:
+            vJ = joint_motion(columns, qd[i])
+            a = a + V.cross(vJ)
+            V = V + vJ
+
+    # From A to the common ancestor: out of each body, against its joint.
+    for step in backwards(fixed_steps(cut.T_a)):
+        R, p = onward(R, p, step)
+    i = cut.a
+    while i != meet:
+        pass_joint(i, -1.0)
+        for step in backwards(transform(tree.bodies[i], q[i]).steps):
+            R, p = onward(R, p, step)
+        i = tree.parents[i]
+
+    # From there to B: into each body, along its joint.
+    beyond = [j for j in tree.support(cut.b) if j > meet]
+    for i in beyond:
+        for step in transform(tree.bodies[i], q[i]).steps:
+            R, p = onward(R, p, step)
+        pass_joint(i, 1.0)
+    for step in fixed_steps(cut.T_b):
+        R, p = onward(R, p, step)
+    return Path(R, p, s, V, a)
+
+
+def backwards(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps that undo some steps."""
+    return tuple(_undone(step) for step in reversed(steps))
+
+
+def _undone(step: Step) -> Step:
+    if isinstance(step, Shift):
+        return Shift(step.k, -step.d)
+    if isinstance(step, Turn):
+        return Turn(step.k, step.c, -step.s)
+    return Rotate(step.Et)
+
+
+def _row(kind: str, path: Path, length: float) -> Row:
+    residual, F, bias = covector(kind, path, length)
+    J = {k: F.dot(s) for k, s in path.s.items()}
+    return Row(residual, J, F.dot(path.a) + bias)
+
+
+def covector(kind: str, path: Path, length: float) -> tuple[Expr, Force, Expr]:
+    """Return Φ, F and Ḟ · V of one row of a cut."""
+    x, y, z = transpose(path.R)
+    p, V = path.p, path.V
+    match kind:
+        case "px" | "py" | "pz":
+            e = unit("xyz".index(kind[1]))
+            pd = _plus(V.v, cross(V.w, p))
+            return dot(e, p), Force(cross(p, e), e), dot(e, cross(V.w, pd))
+        case "d":
+            pd = _plus(V.v, cross(V.w, p))
+            f = scale(const(1.0 / length), p)
+            residual = (dot(p, p) - length * length) * (0.5 / length)
+            return residual, Force(ZERO3, f), dot(pd, V.v) * (1.0 / length)
+        case "rx":
+            return _turned(-1.0, unit(1), z, V)
+        case "ry":
+            return _turned(1.0, unit(0), z, V)
+        case "rz":
+            return _turned(1.0, unit(1), x, V)
+        case _:
+            return _turned(-1.0, unit(2), x, V)
+
+
+def _turned(sign: float, e: Vec, r: Vec, V: Motion) -> tuple[Expr, Force, Expr]:
+    """Return the row that holds an axis r of B square to an axis e of A."""
+    e = scale(const(sign), e)
+    rd = cross(V.w, r)
+    return dot(e, r), Force(cross(r, e), ZERO3), dot(e, cross(V.w, rd))
+
+
+def _plus(a: Vec, b: Vec) -> Vec:
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def coupling_row(
+    tree: Tree, cut: Cut, q: JointVector, qd: JointVector | None = None
+) -> Row:
+    """Return Φ = y − Σ cₙ xⁿ, for y and x measured from where their joints began."""
+    offsets = [q[i][0] - tree.bodies[i].joint.reference for i in cut.coupled]
+    (y_dof,) = tree.dofs[cut.coupled[0]]
+    if len(cut.coupled) == 1:
+        return Row(offsets[0] - cut.coefficients[0], {y_dof: const(1.0)}, ZERO)
+    y, x = offsets
+    (x_dof,) = tree.dofs[cut.coupled[1]]
+    first = _derivative(cut.coefficients)
+    slope = _polynomial(first, x)
+    bias = ZERO
+    if qd is not None:
+        xd = qd[cut.coupled[1]][0]
+        bias = -(_polynomial(_derivative(first), x) * xd * xd)
+    J = {y_dof: const(1.0), x_dof: -slope}
+    return Row(y - _polynomial(cut.coefficients, x), J, bias)
+
+
+def _polynomial(coefficients: tuple[float, ...], x: Expr) -> Expr:
+    total = ZERO
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
+def _derivative(coefficients: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(k * c for k, c in enumerate(coefficients))[1:]

@@ -1,0 +1,113 @@
+"""Loops as cuts on a tree: which of its bodies they join, where, and in how many rows.
+
+A cut joint joins a frame A, fixed to body a, to a frame B, fixed to body b. It acts
+along z of A, as joints of the tree do, and lets B move in A as a joint of its type
+would; the rest are its rows. A body may be the world: then the cut holds a foot, or a
+point of contact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+from ramify.errors import ModelError, UnsupportedJoint
+from ramify.model.assembly import Model
+from ramify.model.description import LoopDescription
+from ramify.model.pose import Pose
+from ramify.model.tree import ROOT
+
+ROWS: dict[str, tuple[str, ...]] = {
+    "weld": ("px", "py", "pz", "rx", "ry", "rz"),
+    "revolute": ("px", "py", "pz", "rx", "ry"),
+    "prismatic": ("px", "py", "rx", "ry", "rz"),
+    "universal": ("px", "py", "pz", "u"),
+    "cylindrical": ("px", "py", "rx", "ry"),
+    "spherical": ("px", "py", "pz"),
+    "planar": ("pz", "rx", "ry"),
+    "point_on_line": ("px", "py"),
+    "point_on_plane": ("pz",),
+    "distance": ("d",),
+    "coupling": ("c",),
+}
+"""What each type of cut holds: positions p of B along the axes of A, turns r about
+them, the angle u between z of A and x of B, a distance d or a coupling c."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """One loop on a tree."""
+
+    name: str
+    type: str
+    a: int = ROOT
+    b: int = ROOT
+    T_a: Pose = Pose.identity()
+    """frame A in the frame of tree body a"""
+    T_b: Pose = Pose.identity()
+    coupled: tuple[int, ...] = ()
+    """coupling: the bodies of the dependent joint and of the one that it follows"""
+    coefficients: tuple[float, ...] = ()
+    length: float = math.nan
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """What each of its rows holds."""
+        return ROWS[self.type]
+
+
+def cuts_of(model: Model) -> tuple[Cut, ...]:
+    """Return the loops of a model on its tree."""
+    return tuple(_cut(model, loop) for loop in model.loops)
+
+
+def row_names(model: Model) -> tuple[str, ...]:
+    """Return a name for every row of the constraints: that of its loop, and its kind."""
+    return tuple(f"{cut.name}.{row}" for cut in cuts_of(model) for row in cut.rows)
+
+
+def _cut(model: Model, loop: LoopDescription) -> Cut:
+    if loop.type not in ROWS:
+        raise UnsupportedJoint(
+            f"loop {loop.name!r} is {loop.type!r}; supported: {', '.join(ROWS)}"
+        )
+    if loop.type == "coupling":
+        coupled = tuple(_joint_body(model, loop, name) for name in loop.joints)
+        return Cut(
+            loop.name, loop.type, coupled=coupled, coefficients=loop.coefficients
+        )
+    (a, T_a), (b, T_b) = (
+        _end(model, body, T)
+        for body, T in (
+            (loop.body_a, loop.placement_a),
+            (loop.body_b, loop.placement_b),
+        )
+    )
+    if a == b:
+        ends = f"{loop.body_a or 'world'!r} and {loop.body_b or 'world'!r}"
+        raise ModelError(
+            f"loop {loop.name!r} joins {ends}, which do not move in each other; "
+            "expected bodies with a joint between them"
+        )
+    return Cut(loop.name, loop.type, a, b, T_a, T_b, length=loop.length)
+
+
+def _end(model: Model, body: str | None, placement: Pose) -> tuple[int, Pose]:
+    if body is None:
+        return ROOT, placement
+    frame = model.frame(body)
+    return frame.body, frame.placement @ placement
+
+
+def _joint_body(model: Model, loop: LoopDescription, name: str) -> int:
+    for i, body in enumerate(model.tree.bodies):
+        if body.joint.name == name:
+            if body.joint.nv == 1 and body.joint.nq == 1:
+                return i
+            raise ModelError(
+                f"loop {loop.name!r} couples joint {name!r}, which is "
+                f"{body.joint.kind}; expected a joint with one coordinate"
+            )
+    raise ModelError(f"loop {loop.name!r} couples joint {name!r}, which does not move")

@@ -1,0 +1,80 @@
+"""The inverse inertia of one body: what its acceleration is per force on itself.
+
+    Ω = [W Hᵀ; H V]:  w = W n + Hᵀ f,  v = H n + V f
+
+It goes outwards as an articulated inertia goes inwards, with motions in the place of
+forces: (v, w) changes from p to i as (n, f) does from p's to i's where X is inverted.
+So its congruence costs what that of an articulated inertia costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from ramify.algorithms.operational.articulated import Column
+from ramify.spatial.inertia import ArticulatedInertia
+from ramify.spatial.transform import Rotate, Shift, Transform, Turn
+from ramify.spatial.vector3 import ONE, ZERO3, unit
+from ramify.spatial.vectors import Force, Motion
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Mobility:
+    """Ω of one body, kept as the inertia that it is the dual of."""
+
+    dual: ArticulatedInertia
+
+    @staticmethod
+    def zero() -> Mobility:
+        """Return Ω of what does not move."""
+        return Mobility(ArticulatedInertia.zero())
+
+    def __matmul__(self, f: Force) -> Motion:
+        """Return the acceleration for a force."""
+        swapped = self.dual @ Motion(f.f, f.n)
+        return Motion(swapped.f, swapped.n)
+
+    def across(self, X: Transform) -> Mobility:
+        """Return X Ω Xᵀ."""
+        return Mobility(inverted(X).back(self.dual))
+
+    def beyond(self, column: Column) -> Mobility:
+        """Return L Ω Lᵀ + S D⁻¹ Sᵀ."""
+        dual = self.dual
+        if column.e is not None:
+            dual = dual.without((column.e + 3) % 6)
+        t = Mobility(dual) @ column.Ud
+        m = ONE / column.D + column.Ud.dot(t)
+        # Ω − S tᵀ − t Sᵀ + S m Sᵀ,  t = Ω Ud
+        s, rest = column.s, t - column.s * m
+        return Mobility(_minus(_minus(dual, s, rest), t, s))
+
+    def columns(self) -> list[Motion]:
+        """Return the accelerations for the six unit forces, couples first."""
+        return [self @ f for f in unit_forces()]
+
+
+def unit_forces() -> tuple[Force, ...]:
+    """Return the six unit forces, couples first."""
+    couples = tuple(Force(unit(k), ZERO3) for k in range(3))
+    return (*couples, *(Force(ZERO3, unit(k)) for k in range(3)))
+
+
+def _minus(dual: ArticulatedInertia, a: Motion, b: Motion) -> ArticulatedInertia:
+    """Return Ω − a bᵀ as far as the dual keeps it: upper triangles, and H."""
+    return dual.minus_outer(Force(a.v, a.w), Force(b.v, b.w))
+
+
+def inverted(X: Transform) -> Transform:
+    """Return the transform from the last frame to the first."""
+    return Transform(tuple(_inverted(step) for step in reversed(X.steps)))
+
+
+def _inverted(step: Turn | Rotate | Shift) -> Turn | Rotate | Shift:
+    if isinstance(step, Turn):
+        return Turn(step.k, step.c, -step.s)
+    if isinstance(step, Rotate):
+        return Rotate(step.Et)
+    return Shift(step.k, -step.d)

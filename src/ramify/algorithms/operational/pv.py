@@ -1,0 +1,45 @@
+"""Λ⁻¹ in one sweep, as Popov and Vereshchagin solved constraints (PV-OSIM).
+
+    Λ⁻¹ = Σᵢ vᵢ Dᵢ⁻¹ vᵢᵀ,    v = K S,    K_p = K L X
+
+Rows of all ends go towards the root together; each joint adds what it lets them move.
+
+    K[i]   rows of the ends beyond i, in body-i coordinates
+    v      those rows along S       D, L  see `articulated`
+
+Sathya, Bruyninckx, Decré & Pipeleers, "Efficient constrained dynamics algorithms based
+on an equivalent LQR formulation", IEEE T-RO 2023. A floating base is six columns, which
+together are K IA⁻¹ Kᵀ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ramify.algorithms.operational.articulated import Symmetric, add, articulated
+from ramify.algorithms.operational.tasks import End
+from ramify.model.coordinates import JointVector
+from ramify.model.tree import ROOT, Tree
+from ramify.spatial.vectors import Force
+from ramify.symbolic.expr import region
+
+
+def pv(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
+    """Return Λ⁻¹."""
+    A = articulated(tree, q)
+    K: dict[int, dict[int, Force]] = {i: {} for i in range(ROOT, len(tree))}
+    for end in ends:
+        K[end.body].update(zip(end.span, end.rows, strict=True))
+    Lam: Symmetric = {}
+    for i, p in reversed(tree):
+        region(f"task inertia {tree.bodies[i].name}")
+        for column in reversed(A.columns[i]):
+            v = {r: row.dot(column.s) for r, row in K[i].items()}
+            for r in v:
+                y = v[r] / column.D
+                for c in v:
+                    if c <= r:
+                        add(Lam, r, c, y * v[c])
+            K[i] = {r: row - column.Ud * v[r] for r, row in K[i].items()}
+        K[p].update((r, A.X[i].back(row)) for r, row in K[i].items())
+    return Lam

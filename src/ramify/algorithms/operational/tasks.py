@@ -1,0 +1,164 @@
+"""What a task is: some rows of the velocity of a frame.
+
+    v = J q̇          row r of J q̇ = rows[r] · v_b,   v_b the velocity of the frame's body
+
+A row is a covector, so it is a `Force` in the coordinates of the body, and goes towards
+the root by ``X.back``. With the axes R and the origin p of the body in the world, and
+the frame at r in the body, axis e of the world is the row
+
+    local_world_aligned   (r × Rᵀe, Rᵀe)        of linear velocity at the frame
+    world                 (−Rᵀp × Rᵀe, Rᵀe)     the same at the world's origin
+    either                (Rᵀe, 0)              of angular velocity
+
+and in "local" coordinates the rows are constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from ramify.algorithms.kinematics import axes, origin
+from ramify.errors import UnknownName
+from ramify.model.assembly import Model
+from ramify.model.coordinates import JointVector
+from ramify.model.tree import ROOT, Tree
+from ramify.spatial.vector3 import ZERO3, Vec, cross, dot, minus, transpose, vec
+from ramify.spatial.vectors import Force
+from ramify.symbolic.expr import region
+
+EXPRESSED_IN = ("local", "world", "local_world_aligned")
+ANGULAR = ("rx", "ry", "rz")
+LINEAR = ("x", "y", "z")
+WORDS = {"position": LINEAR, "orientation": ANGULAR}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Rows of a frame's velocity: what a controller wants to move.
+
+    Args:
+        frame: its name; any frame of the robot.
+        rows: "pose" (six), "position", "orientation", or single rows such as "x" or
+            ("x", "y", "rz"), in the order wanted.
+        expressed_in: "local_world_aligned", "local" or "world".
+
+    >>> Task("hand", rows=("z", "orientation")).names("linear_first")
+    ('z', 'rx', 'ry', 'rz')
+    """
+
+    frame: str
+    rows: str | tuple[str, ...] = "pose"
+    expressed_in: str = "local_world_aligned"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rows, str):
+            object.__setattr__(self, "rows", tuple(self.rows))
+        if self.expressed_in not in EXPRESSED_IN:
+            raise UnknownName(
+                f"task {self.frame!r}: expressed_in is {self.expressed_in!r}; possible: "
+                + ", ".join(map(repr, EXPRESSED_IN))
+            )
+        names = self.names("linear_first")
+        for name in names:
+            if name not in (*LINEAR, *ANGULAR):
+                raise UnknownName(
+                    f"task {self.frame!r}: no row {name!r}; possible: 'pose', "
+                    "'position', 'orientation', or of 'x', 'y', 'z', 'rx', 'ry', 'rz'"
+                )
+            if names.count(name) > 1:
+                raise UnknownName(f"task {self.frame!r}: row {name!r} is there twice")
+        if not names:
+            raise UnknownName(f"task {self.frame!r}: no rows; leave the task out")
+
+    def names(self, order: str) -> tuple[str, ...]:
+        """Return the rows one by one; ``order`` of Conventions says what a pose is."""
+        given = (self.rows,) if isinstance(self.rows, str) else self.rows
+        halves = (LINEAR, ANGULAR) if order == "linear_first" else (ANGULAR, LINEAR)
+        words = {**WORDS, "pose": (*halves[0], *halves[1])}
+        return tuple(name for word in given for name in words.get(word, (word,)))
+
+    def indices(self, order: str) -> tuple[int, ...]:
+        """Return which of the six rows, angular first, as everywhere inside."""
+        six = (*ANGULAR, *LINEAR)
+        return tuple(six.index(name) for name in self.names(order))
+
+    def __str__(self) -> str:
+        rows = self.rows if isinstance(self.rows, str) else " ".join(self.rows)
+        return f"{self.frame!r} ({rows})"
+
+
+Tasks = str | Task | Sequence[str | Task]
+"""A frame, a task, or several."""
+
+
+def tasks_of(tasks: Tasks) -> tuple[Task, ...]:
+    """Return tasks as a tuple; a name stands for the pose of that frame."""
+    given: Iterable[str | Task] = (
+        (tasks,) if isinstance(tasks, str | Task) else tuple(tasks)
+    )
+    found: list[Task] = []
+    for t in given:
+        if not isinstance(t, str | Task):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UnknownName(
+                f"{t!r} is not a task; expected the name of a frame or a ramify.Task"
+            )
+        found.append(t if isinstance(t, Task) else Task(t))
+    if not found:
+        raise UnknownName("no tasks given; expected at least one frame or ramify.Task")
+    return tuple(found)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class End:
+    """A task on a tree: a body and rows in its coordinates; none on the world."""
+
+    body: int
+    rows: tuple[Force, ...]
+    first: int
+    """the place of its first row among those of all tasks"""
+
+    @property
+    def span(self) -> range:
+        """The places of its rows."""
+        return range(self.first, self.first + len(self.rows))
+
+
+def ends(
+    tree: Tree, q: JointVector, model: Model, tasks: Sequence[Task], order: str
+) -> tuple[End, ...]:
+    """Return the ends of some tasks."""
+    found: list[End] = []
+    first = 0
+    for task in tasks:
+        rows = _rows(tree, q, model, task, task.indices(order))
+        found.append(End(model.frame(task.frame).body, rows, first))
+        first += len(rows)
+    return tuple(found)
+
+
+def _rows(
+    tree: Tree, q: JointVector, model: Model, task: Task, indices: Sequence[int]
+) -> tuple[Force, ...]:
+    frame = model.frame(task.frame)
+    if frame.body == ROOT:
+        return tuple(Force.zero() for _ in indices)
+    region(f"task {task.frame}")
+    r: Vec = vec(*map(float, frame.placement.p))
+    if task.expressed_in == "local":
+        R = tuple(vec(*map(float, column)) for column in frame.placement.R.T)
+    else:
+        support = tree.support(frame.body)
+        a = axes(tree, q, support)
+        R = a.R[frame.body]
+        if task.expressed_in == "world":
+            p = origin(a.r, support)
+            r = minus(ZERO3, tuple(dot(c, p) for c in transpose(R)))  # type: ignore[arg-type]
+    return tuple(_row(r, R[k % 3], k >= 3) for k in indices)
+
+
+def _row(r: Vec, axis: Vec, is_linear: bool) -> Force:
+    return Force(cross(r, axis), axis) if is_linear else Force(axis, ZERO3)

@@ -1,0 +1,327 @@
+"""Write the steps of a Program as C99: one function each, for one state or for lanes.
+
+For one state a step is plain code. For a batch the same statements stand in a loop over
+LANES states, with every value an array of that many: what gcc and clang vectorise.
+Values used once are folded into the expression that uses them, up to a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ramify.backend.c99_names import Names, comment, number, wrapped
+from ramify.backend.c99_steps import ANGLES, Plan, Step
+from ramify.symbolic.expr import Condition, Expr
+from ramify.symbolic.program import Variable
+
+FOLD = 66
+"""An expression longer than this takes no more operands."""
+MANY_ZEROS = 4
+"""An output with more zeros than this is cleared by a loop."""
+
+SUM, PRODUCT, SIGN, ATOM = 1, 2, 3, 4
+CALLS = ("sqrt", "sin", "cos", "tan", "asin", "acos", "exp", "log", "atan2", "pow")
+LOGIC = {"and": "&&", "or": "||"}
+COMPARE = {"lt": "<", "le": "<=", "eq": "=="}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How values are written: the number type, and whether a step is for lanes."""
+
+    dtype: str
+    names: dict[str, str]
+    """the C name of every input and output"""
+    restrict: str
+    lanes: str | None = None
+    """the macro with the number of lanes"""
+
+    @property
+    def type(self) -> str:
+        """The C type of a number."""
+        return "double" if self.dtype == "float64" else "float"
+
+    def call(self, function: str) -> str:
+        """Return the C function of that name for this type."""
+        return function if self.dtype == "float64" else f"{function}f"
+
+    def entry(self, name: str, index: int) -> str:
+        """Return an entry of an input or output."""
+        text = f"{self.names[name]}[{index}]"
+        return text if self.lanes is None else f"w->{text}[i]"
+
+    def field(self, name: str) -> str:
+        """Return a field of the struct of values between steps."""
+        return f"w->{name}" if self.lanes is None else f"w->{name}[i]"
+
+
+@dataclass(slots=True)
+class _Body:
+    """The statements of a step on their way, and what they touch."""
+
+    names: Names
+    lines: list[str] = field(default_factory=list[str])
+    text: dict[Expr, tuple[str, int]] = field(default_factory=dict[Expr, tuple[str, int]])
+    """how a value is written, and how tightly that binds"""
+    inputs: set[str] = field(default_factory=set[str])
+    outputs: set[str] = field(default_factory=set[str])
+    reads: bool = False
+    writes: bool = False
+    temporaries: int = 0
+
+
+class StepWriter:
+    """Writes one step of a plan."""
+
+    def __init__(self, plan: Plan, style: Style) -> None:
+        self.plan = plan
+        self.style = style
+        self.indent = 4 if style.lanes is None else 8
+
+    def write(self, step: Step) -> tuple[list[str], _Body]:
+        """Return the lines of the function of a step, and what its body uses."""
+        body = _Body(Names(["w", "i", *self.style.names.values()]))
+        order = step.order
+        if step.name == ANGLES and self.style.lanes is not None:
+            pairs = self.plan.angles.values()
+            done = {e for pair in pairs for e in pair}
+            order = [e for e in order if e not in done]
+        for e in order:
+            self._node(e, step, body)
+        return self._function(step, body), body
+
+    def _function(self, step: Step, body: _Body) -> list[str]:
+        s = self.style
+        head = [f"/* {comment(step.name)} */"]
+        if s.lanes is not None:
+            opening = f"static void {step.symbol}_batch(struct lanes *{s.restrict} w)"
+            loop: list[str] = []
+            if body.lines:
+                loop = [
+                    "    int i;",
+                    "",
+                    f"    for (i = 0; i < {s.lanes}; ++i) {{",
+                    *body.lines,
+                    "    }",
+                ]
+            return [*head, opening, "{", *loop, *self._sines(step), "}", ""]
+        return [*head, *self._signature(step, body), "{", *body.lines, "}", ""]
+
+    def _signature(self, step: Step, body: _Body) -> list[str]:
+        s, p = self.style, self.plan.program
+        given = [
+            f"const {s.type} *{s.restrict} {s.names[v.name]}"
+            for v in p.inputs
+            if v.name in body.inputs
+        ]
+        if body.reads or body.writes:
+            const = "" if body.writes else "const "
+            given.append(f"{const}struct work *{s.restrict} w")
+        given += [
+            f"{s.type} *{s.restrict} {s.names[v.name]}"
+            for v in p.outputs
+            if v.name in body.outputs
+        ]
+        return wrapped(f"static void {step.symbol}({', '.join(given)})", 0)
+
+    def call(self, step: Step, body: _Body) -> list[str]:
+        """Return the call of a step in the function for one state."""
+        s, p = self.style, self.plan.program
+        given = [s.names[v.name] for v in p.inputs if v.name in body.inputs]
+        given += ["&w"] if body.reads or body.writes else []
+        given += [s.names[v.name] for v in p.outputs if v.name in body.outputs]
+        return wrapped(f"{step.symbol}({', '.join(given)});", 4)
+
+    def _sines(self, step: Step) -> list[str]:
+        if step.name != ANGLES:
+            return []
+        lines: list[str] = []
+        for angle, pair in self.plan.angles.items():
+            found = {e.op: f"w->{self.plan.fields[e]}" for e in pair}
+            x = self._text(angle, _Body(Names()))[0].removesuffix("[i]")
+            s, c = (found.get(op, "w->unused") for op in ("sin", "cos"))
+            lines += wrapped(f"sin_cos({x}, {s}, {c});", 4)
+        return lines
+
+    # ------------------------------------------------------------ one value
+
+    def _node(self, e: Expr, step: Step, body: _Body) -> None:
+        plan, s = self.plan, self.style
+        text, binding = self._operation(e, step, body)
+        targets = [s.entry(*entry) for entry in plan.results.get(e, ())]
+        body.outputs.update(name for name, _ in plan.results.get(e, ()))
+        uses = plan.uses[e] - len(targets)
+        if e in plan.fields:
+            name = s.field(plan.fields[e])
+            body.writes = True
+            self._say(body, f"{name} = {text};")
+            body.text[e] = name, ATOM
+            text = name
+        elif targets and not uses:
+            pass
+        elif uses > 1 or targets or e in plan.program.labels:
+            text = self._temporary(e, text, body)
+        else:
+            body.text[e] = text, binding  # written where it is used
+        if targets:
+            self._say(body, f"{' = '.join(targets)} = {text};")
+
+    def _temporary(self, e: Expr, text: str, body: _Body) -> str:
+        """Give a value a name of its own; return it."""
+        wanted = self.plan.program.labels.get(e)
+        if wanted is None and e in self.plan.results:
+            name, index = self.plan.results[e][0]
+            wanted = f"{name}_{index}"
+        if wanted is None:
+            body.temporaries += 1
+            wanted = f"t{body.temporaries}"
+        name = body.names.unique(wanted)
+        kind = "int" if isinstance(e, Condition) else self.style.type
+        self._say(body, f"const {kind} {name} = {text};")
+        body.text[e] = name, ATOM
+        return name
+
+    def _say(self, body: _Body, statement: str) -> None:
+        body.lines += wrapped(statement, self.indent)
+
+    def _text(self, e: Expr, body: _Body) -> tuple[str, int]:
+        """Return how a value that exists is written."""
+        found = body.text.get(e)
+        if found is not None:
+            return found
+        if e.op == "const":
+            text = number(e.value, self.style.dtype)
+            return text, SIGN if text.startswith("-") else ATOM
+        if e.op == "input":
+            body.inputs.add(e.value[0])
+            return self.style.entry(*e.value), ATOM
+        body.reads = True
+        return self.style.field(self.plan.fields[e]), ATOM
+
+    def _operands(
+        self, e: Expr, step: Step, body: _Body, atoms: bool
+    ) -> list[tuple[str, int]]:
+        """Return the operands, the longest of them named first if all is too long."""
+        for a in e.args:
+            if isinstance(a, Condition) and a not in body.text:
+                self._condition(a, step, body)
+        foldable = [a for a in e.args if body.text.get(a, ("", ATOM))[1] != ATOM]
+        room = 0 if atoms else FOLD
+        while foldable and sum(len(self._text(a, body)[0]) for a in e.args) > room:
+            longest = max(foldable, key=lambda a: len(body.text[a][0]))
+            self._temporary(longest, body.text[longest][0], body)
+            foldable = [a for a in foldable if a is not longest]
+        return [self._text(a, body) for a in e.args]
+
+    def _condition(self, e: Expr, step: Step, body: _Body) -> None:
+        """Make a condition, and those it is made of, in this step."""
+        stack = [e]
+        while stack:
+            c = stack[-1]
+            missing = [
+                a for a in c.args if isinstance(a, Condition) and a not in body.text
+            ]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if c not in body.text:
+                text, _ = self._operation(c, step, body)
+                self._temporary(c, text, body)
+
+    def _operation(self, e: Expr, step: Step, body: _Body) -> tuple[str, int]:
+        op = e.op
+        # A vector has no branches: both sides of a choice are values already.
+        atoms = op in ("where", "min", "max", "not", "abs") or op in COMPARE
+        args = self._operands(e, step, body, atoms)
+        if op in ("add", "sub"):
+            return _sum(op, *args), SUM
+        if op in ("mul", "div"):
+            sign = " * " if op == "mul" else " / "
+            return _at(args[0], PRODUCT) + sign + _at(args[1], SIGN), PRODUCT
+        if op == "neg":
+            return f"-{_at(args[0], ATOM)}", SIGN
+        if op in ("fma", "fms", "fnma"):
+            product = (f"{_at(args[0], PRODUCT)} * {_at(args[1], SIGN)}", PRODUCT)
+            if op == "fnma":
+                return _sum("sub", args[2], product), SUM
+            return _sum("add" if op == "fma" else "sub", product, args[2]), SUM
+        first = [_at(a, ATOM) for a in args]
+        if op in COMPARE:
+            return f"{first[0]} {COMPARE[op]} {first[1]}", SUM
+        if op in LOGIC:
+            return f"{first[0]} {LOGIC[op]} {first[1]}", SUM
+        if op == "not":
+            return f"!{first[0]}", SIGN
+        if op == "where":
+            return f"({first[0]} ? {first[1]} : {first[2]})", ATOM
+        if op in ("min", "max"):
+            sign = "<" if op == "min" else ">"
+            return f"({first[0]} {sign} {first[1]} ? {first[0]} : {first[1]})", ATOM
+        name = {"abs": "fabs"}.get(op, op)
+        assert name == "fabs" or name in CALLS, f"no C for {op}"
+        return f"{self.style.call(name)}({', '.join(a for a, _ in args)})", ATOM
+
+
+def _at(operand: tuple[str, int], binding: int) -> str:
+    """Return an operand, in parentheses where it binds less tightly."""
+    text, own = operand
+    return text if own >= binding else f"({text})"
+
+
+def _sum(op: str, a: tuple[str, int], b: tuple[str, int]) -> str:
+    left, (right, binding) = _at(a, SUM), b
+    sign = "+" if op == "add" else "-"
+    if right.startswith("-") and binding >= PRODUCT:
+        sign, right = "-" if sign == "+" else "+", right[1:]
+    elif binding == SUM:
+        right = f"({right})"
+    return f"{left} {sign} {right}"
+
+
+def constant_results(
+    plan: Plan, style: Style
+) -> tuple[list[str], list[str]]:
+    """Return statements for results that no step makes: before all steps, and after."""
+    first: list[str] = []
+    last: list[str] = []
+    pad, index = ("    ", "j") if style.lanes is None else ("        ", "j")
+    for v in plan.program.outputs:
+        fixed = [
+            (k, e)
+            for e, entries in plan.results.items()
+            if not e.args
+            for name, k in entries
+            if name == v.name
+        ]
+        zeros = [k for k, e in fixed if e.op == "const" and e.value == 0.0]
+        cleared = len(zeros) > MANY_ZEROS
+        if cleared:
+            at = f"{style.names[v.name]}[{index}]"
+            at = at if style.lanes is None else f"w->{at}[i]"
+            zero = number(0.0, style.dtype)
+            first.append(f"{pad}for ({index} = 0; {index} < {v.size}; ++{index})")
+            first.append(f"{pad}    {at} = {zero};")
+        for k, e in sorted(fixed, key=lambda pair: pair[0]):
+            if cleared and k in set(zeros):
+                continue
+            text = (
+                number(e.value, style.dtype)
+                if e.op == "const"
+                else style.entry(*e.value)
+            )
+            last.append(f"{pad}{style.entry(v.name, k)} = {text};")
+    return first, last
+
+
+def declarations(type_: str, names: Sequence[str], suffix: str = "") -> list[str]:
+    """Return the fields of a struct, several to a line."""
+    if not names:
+        return []
+    return wrapped(f"{type_} {', '.join(n + suffix for n in names)};", 4)
+
+
+def array_field(type_: str, v: Variable, name: str, lanes: str) -> str:
+    """Return the field that holds an input or output for all lanes."""
+    return f"    {type_} {name}[{max(v.size, 1)}][{lanes}];"

@@ -1,0 +1,93 @@
+"""Ramify on the command line: ``ramify --help``.
+
+Exit codes: 0 it worked, 1 what was checked does not hold, 2 what was given cannot be
+used, 3 an error of Ramify itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from ramify.cli.group import Group
+from ramify.errors import Error
+
+HOLDS_NOT, WRONG_INPUT, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
+
+COMMANDS = {
+    "demo": "Compile a humanoid, check it and time it; no file needed.",
+    "info": "Show a robot: tree, joints, masses, frames, warnings.",
+    "check": "Compare every quantity with Pinocchio and MuJoCo.",
+    "bench": "Time calls and batches, beside Pinocchio and MuJoCo.",
+    "explain": "Say why it is this fast: sparsity, counts, choices.",
+    "compile": "Compile quantities into the cache, with times and counts.",
+    "export-c": "Write a quantity as C99 that needs no library.",
+    "papers": "Recompute the tables and figures of the founding papers.",
+    "cache": "Show or clear the compiled code on disk.",
+}
+
+
+@click.group(
+    cls=Group,
+    commands_by_name=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="ROBOT is a URDF or MJCF file, or a built-in robot such as humanoid30.  "
+    "Exit codes: 0 fine, 1 a check failed, 2 wrong input, 3 a bug.",
+)
+@click.option(
+    "--debug", is_flag=True, expose_value=False, help="Show tracebacks of errors."
+)
+@click.version_option(package_name="ramify", prog_name="ramify")
+def ramify() -> None:
+    """Ramify compiles robot dynamics: robot in, native SIMD code out."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command line, and exit."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    is_debug = "--debug" in given
+    given = [a for a in given if a != "--debug"]
+    try:
+        code = _run(given)
+    except Exception as error:  # noqa: BLE001  the last place to say what happened
+        if is_debug:
+            traceback.print_exc()
+        code = _explained(error)
+    sys.exit(code)
+
+
+def _run(given: Sequence[str]) -> int:
+    try:
+        ramify.main(given or ["--help"], prog_name="ramify", standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:  # ramify ... | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _explained(error: Exception) -> int:
+    """Say on one line what is wrong; return the exit code."""
+    if isinstance(error, click.ClickException):
+        text = error.format_message()
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            text += f" (see {error.ctx.command_path} --help)"
+        return _failed(text, WRONG_INPUT)
+    if isinstance(error, (Error, OSError)):
+        return _failed(str(error), WRONG_INPUT)
+    name = type(error).__name__
+    text = f"a bug of Ramify, {name}: {error} (--debug shows where)"
+    return _failed(text, OUR_BUG)
+
+
+def _failed(text: str, code: int) -> int:
+    line = " ".join(text.split())
+    print(f"ramify: {line}", file=sys.stderr)
+    return code

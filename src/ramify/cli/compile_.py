@@ -1,0 +1,84 @@
+"""``ramify compile``: quantities to native code, kept in the cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ramify.cli.quantities import named
+from ramify.cli.robots import Source, robot_argument
+from ramify.cli.screen import (
+    console,
+    json_option,
+    print_json,
+    seconds,
+    show_warnings,
+    steps,
+    table,
+)
+from ramify.compiling import compile, resolve
+from ramify.quantities.base import Quantity
+from ramify.robot import Robot
+
+
+@click.command("compile")
+@robot_argument
+@click.option(
+    "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
+    show_default=True, help="A quantity, or word:frame; may be repeated.",
+)  # fmt: skip
+@click.option("--fused", is_flag=True, help="Make one kernel of all of them.")
+@click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64")
+@json_option
+def command(
+    robot: str,
+    names: tuple[str, ...],
+    fused: bool,
+    dtype: str,
+    as_json: bool,
+    **options: str,
+) -> None:
+    """Compile quantities into the cache, with times and counts.
+
+    Example: ramify compile panda.urdf -f forward_dynamics -f jacobian:panda_hand
+    """
+    wanted = [named(n) for n in names]
+    loaded = Source(robot, **options).load()
+    groups = [wanted] if fused else [[q] for q in wanted]
+    rows = [
+        _compiled(group, loaded, dtype)
+        for group in steps(groups, lambda g: f"compiling {g[0].name}")
+    ]
+    if as_json:
+        print_json({"robot": loaded.name, "dtype": dtype, "kernels": rows})
+        return
+    show_warnings(loaded.warnings)
+    columns = ("quantity", "mul", "add", "div", "sincos", "all", "time", "from cache")
+    title = f"{loaded.name}: nq {loaded.nq}, nv {loaded.nv}, {dtype}"
+    shown = [
+        (
+            r["name"],
+            *(f"{r[k]:,}" for k in ("mul", "add", "div", "sincos", "total")),
+            seconds(r["seconds"]),
+            "yes" if r["cached"] else "no",
+        )
+        for r in rows
+    ]
+    console().print(table(title, columns, shown))
+
+
+def _compiled(group: list[Quantity], robot: Robot, dtype: str) -> dict[str, Any]:
+    chosen = [resolve(q, robot.placed_model, robot.conventions) for q in group]
+    f = compile(chosen if len(chosen) > 1 else chosen[0], robot, dtype=dtype).prepare()
+    ops = f.ops
+    return {
+        "name": " + ".join(map(str, chosen)),
+        "mul": ops.mul,
+        "add": ops.add,
+        "div": ops.div,
+        "sincos": ops.sincos,
+        "total": ops.total,
+        "seconds": f.compile_seconds,
+        "cached": f.cached,
+    }

@@ -1,0 +1,74 @@
+"""``ramify info``: what a robot is."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import click
+
+from ramify.cli.robots import Source, robot_argument
+from ramify.cli.screen import console, json_option, print_json
+from ramify.model.tree import D1, D2
+from ramify.robot import Robot
+
+
+@click.command("info")
+@robot_argument
+@json_option
+def command(robot: str, as_json: bool, **options: str) -> None:
+    """Show a robot: tree, joints, masses, frames, warnings."""
+    loaded = Source(robot, **options).load()
+    if as_json:
+        print_json(description_of(loaded))
+        return
+    out = console()
+    out.print(str(loaded), markup=False, soft_wrap=True)
+    others = [n for n in loaded.frame_names if n not in loaded.body_names]
+    if others:
+        text = textwrap.fill(", ".join(others), 100, subsequent_indent="  ")
+        out.print(f"\nframes beside the bodies' own: {text}", markup=False)
+    out.print(
+        f"\nsparsity: {nonzeros(loaded)} of {loaded.nv**2} entries of M can be nonzero "
+        "(ramify explain says what that is worth)"
+    )
+    for text in loaded.warnings:
+        out.print(f"warning: {text}", markup=False, style="yellow", soft_wrap=True)
+
+
+def nonzeros(robot: Robot) -> int:
+    """Return how many entries of the mass matrix can be nonzero."""
+    parents = robot.tree.dof_parents
+    return len(parents) + 2 * D1(parents)
+
+
+def description_of(robot: Robot) -> dict[str, Any]:
+    """Return the robot as plain data."""
+    parents = robot.tree.dof_parents
+    return {
+        "name": robot.name,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "mass": robot.mass,
+        "gravity": list(robot.gravity),
+        "conventions": str(robot.conventions),
+        "bodies": [
+            {"name": n, "mass": robot.masses.get(n, 0.0)} for n in robot.body_names
+        ],
+        "joints": [
+            {
+                "name": j.name,
+                "type": j.type,
+                "q": [j.q_index, j.q_index + j.nq],
+                "v": [j.v_index, j.v_index + j.nv],
+            }
+            for j in robot.model.joints
+        ],
+        "mimic_joints": list(robot.model.mimics),
+        "frames": list(robot.frame_names),
+        "loops": [{"name": x.name, "type": x.type} for x in robot.model.loops],
+        "dof_parents": list(parents),
+        "D1": D1(parents),
+        "D2": D2(parents),
+        "warnings": list(robot.warnings),
+    }

@@ -1,0 +1,105 @@
+"""The robot argument of sub-commands: a file, or a robot that Ramify brings along."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from ramify import robots
+from ramify.errors import ModelError
+from ramify.loading import load
+from ramify.model.conventions import NAMED
+from ramify.model.description import Description
+from ramify.robot import Robot
+
+BUILT_IN: dict[str, Callable[[], Description]] = {
+    "humanoid30": lambda: robots.humanoid30("plain"),
+    "chain30": lambda: robots.chain30("plain"),
+    "asimo": lambda: robots.asimo("plain"),
+    "chang_khatib24": lambda: robots.chang_khatib24("plain"),
+    "hmmwv": lambda: robots.hmmwv("plain"),
+    "tree1": lambda: robots.featherstone_tree1("plain"),
+}
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a robot comes from, and how it is to be loaded."""
+
+    name: str
+    root: str | None = None
+    joint_order: str = "file"
+    mimic: str = "reduce"
+    conventions: str = "pinocchio"
+
+    @property
+    def path(self) -> Path | None:
+        """The file, or None of a built-in robot."""
+        path = Path(self.name).expanduser()
+        return None if self.name in BUILT_IN and not path.exists() else path
+
+    def load(self, **changes: Any) -> Robot:
+        """Load the robot; its warnings are in it, and not shown."""
+        options = {
+            "root": self.root,
+            "joint_order": self.joint_order,
+            "mimic": self.mimic,
+            "conventions": self.conventions,
+            **changes,
+        }
+        if self.path is None:
+            return Robot.from_description(BUILT_IN[self.name](), **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return load(self.path, **options)
+            except ModelError as error:
+                raise self._advised(error) from None
+
+    def _advised(self, error: ModelError) -> ModelError:
+        """Return the error, with a built-in robot that may have been meant."""
+        close = difflib.get_close_matches(self.name, BUILT_IN, n=1)
+        if close and "no such file" in str(error):
+            return ModelError(f"{error}; did you mean the built-in {close[0]!r}?")
+        return error
+
+
+def robot_argument(command: Command) -> Command:
+    """Add the ROBOT argument and the options of loading."""
+    options = (
+        click.argument("robot"),
+        click.option(
+            "--root",
+            type=click.Choice(["floating", "fixed", "planar"]),
+            help="Put the root body on such a joint.",
+        ),
+        click.option(
+            "--joint-order",
+            type=click.Choice(["file", "alphabetical"]),
+            default="file",
+            help="Order of joints: the file's, or as Pinocchio has it.",
+        ),
+        click.option(
+            "--mimic",
+            type=click.Choice(["reduce", "independent"]),
+            default="reduce",
+            help="What mimic joints become.",
+        ),
+        click.option(
+            "--conventions",
+            type=click.Choice(list(NAMED)),
+            default="pinocchio",
+            help="Layout of q, qd and 6-vectors.",
+        ),
+    )
+    for option in reversed(options):
+        command = cast("Command", option(command))
+    return command

@@ -1,0 +1,256 @@
+"""Robots with closed loops: their constraints, accelerations and multipliers.
+
+    M q̈ + h = τ + Jᵀ λ,    J q̈ + γ = 0        J = ∂Φ/∂q,  γ = J̇ q̇
+
+Rows of Φ stand in the order of `robot.loops`; `row_names` says what each holds. A
+multiplier is what the loop does to the robot, with the sign of τ: for a cut between
+frame A on body a and frame B on body b, λ of a position row is the force [N] on b, and
+that of a turn the moment [Nm] on b about B's origin, along the axes of A; on a acts the
+opposite. λ of a distance is positive where the rod pushes; λ of a coupling is a force
+on its first joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, final
+
+from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.loops.constraints import Row, constraint_rows
+from ramify.algorithms.loops.cuts import Cut, cuts_of
+from ramify.algorithms.loops.joint_formulation import factor, joint_formulation
+from ramify.algorithms.loops.loopwise import eliminate, loopwise
+from ramify.algorithms.loops.proximal import DAMPING, Solver, proximal
+from ramify.algorithms.ltdl import DofVector
+from ramify.algorithms.rnea import rnea
+from ramify.errors import ModelError, UnknownName
+from ramify.model.assembly import Model
+from ramify.model.conventions import Conventions
+from ramify.model.massless import check_dynamics
+from ramify.quantities.base import Context, Quantity, array, zeros
+from ramify.quantities.dynamics import sparse_mass_matrix
+from ramify.quantities.redundancy import Rank, rank_of
+from ramify.spatial.vectors import Force
+from ramify.symbolic.count import Ops, count
+from ramify.symbolic.expr import Expr
+from ramify.symbolic.trace import trace
+
+ALGORITHMS = ("joint_formulation", "loopwise")
+"""what algorithm="auto" chooses from, by counting"""
+POSSIBLE = ("auto", *ALGORITHMS, "proximal")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The constraints of a robot in the caller's coordinates."""
+
+    residual: list[Expr]
+    J: list[list[Expr]]
+    """(rows, nv)"""
+    bias: list[Expr]
+
+
+def rows_of(context: Context, with_velocities: bool = True) -> Rows:
+    """Return the constraints of all loops, in the caller's coordinates."""
+    cuts = _cuts(context)
+    qd = context.qd if with_velocities else None
+    found = constraint_rows(context.tree, cuts, context.q, qd)
+    coordinates = context.coordinates
+    dofs = range(len(coordinates.P))
+    J = [coordinates.row([r.J.get(k, _ZERO) for k in dofs]) for r in found]
+    if not with_velocities:
+        return Rows([r.residual for r in found], J, [])
+    still = coordinates.acceleration(zeros(context.model.nv), context.qd)
+    return Rows([r.residual for r in found], J, _biases(context, found, still))
+
+
+def _biases(context: Context, rows: Sequence[Row], still: Any) -> list[Expr]:
+    """Return γ, with what Ṗ q̇ adds in the caller's coordinates."""
+    moved = {k: x for i, d in enumerate(context.tree.dofs) for k, x in zip(d, still[i], strict=True)}
+    out: list[Expr] = []
+    for row in rows:
+        total = row.bias
+        for k, x in row.J.items():
+            total = total + x * moved[k]
+        out.append(total)
+    return out
+
+
+def _cuts(context: Context) -> tuple[Cut, ...]:
+    cuts = cuts_of(context.model)
+    if not cuts:
+        raise ModelError(
+            f"robot {context.model.name!r} has no closed loops; robot.add_loop makes one"
+        )
+    return cuts
+
+
+def _residual(context: Context) -> Any:
+    return array(rows_of(context, with_velocities=False).residual)
+
+
+def _jacobian(context: Context) -> Any:
+    return array(rows_of(context, with_velocities=False).J)
+
+
+def _bias(context: Context) -> Any:
+    return array(rows_of(context).bias)
+
+
+# ------------------------------------------------------------ dynamics
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class System:
+    """The augmented system over the degrees of freedom, parents first."""
+
+    M: TreeMatrix
+    parents: tuple[int, ...]
+    order: tuple[int, ...]
+    """the place of each degree of freedom in q̇"""
+    J: list[DofVector]
+    gamma: list[Expr]
+    kept: list[int]
+    """the rows in it: all but those that hold whatever q is (planar loops have some)"""
+
+
+def system_of(context: Context, with_velocities: bool = True) -> System:
+    """Return the augmented system of a robot with loops."""
+    rows = rows_of(context, with_velocities)
+    M, parents, order = sparse_mass_matrix(context)
+    J = [
+        {k: row[v] for k, v in enumerate(order) if not _is_zero(row[v])}
+        for row in rows.J
+    ]
+    kept = [r for r, row in enumerate(J) if row]
+    gamma = [rows.bias[r] for r in kept] if with_velocities else []
+    return System(M, parents, order, [J[r] for r in kept], gamma, kept)
+
+
+def solver_of(
+    system: System, algorithm: str, damping: float, scales: Sequence[float]
+) -> Solver:
+    """Return what solves a system, factored, with proximal passes if it is damped."""
+    mu = [damping * scales[r] for r in system.kept] if damping else []
+    if algorithm == "loopwise":
+        E = eliminate(system.M, system.J, len(system.order), mu)
+        solve: Solver = lambda Q, gamma: loopwise(E, Q, gamma)  # noqa: E731
+    else:
+        A = factor(system.M, system.J, system.parents, mu)
+        solve = lambda Q, gamma: joint_formulation(A, Q, gamma)  # noqa: E731
+    if not damping:
+        return solve
+    return lambda Q, gamma: proximal(solve, system.J, Q, gamma)
+
+
+def constrained(
+    context: Context,
+    algorithm: str = "auto",
+    damping: float | None = None,
+    forces: dict[int, Force] | None = None,
+) -> tuple[list[Expr], list[Expr]]:
+    """Return q̈ and λ of a robot with loops, for its inputs q, qd and tau."""
+    check_dynamics(context.model)
+    chosen, mu, rank = settled(context.model, context.conventions, algorithm, damping)
+    system = system_of(context)
+    still = context.coordinates.acceleration(zeros(context.model.nv), context.qd)
+    tree = context.dynamics_tree
+    tau = rnea(tree, context.q, context.qd, still, context.gravity, forces)
+    bias = context.coordinates.force(tau)
+    Q = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(system.order)}
+    solve = solver_of(system, chosen, mu, rank.scales)
+    x, found = solve(Q, system.gamma)
+    multipliers = zeros(rank.rows)
+    for r, e in zip(system.kept, found, strict=True):
+        multipliers[r] = e
+    qdd = zeros(context.model.nv)
+    for k, v in enumerate(system.order):
+        qdd[v] = x[k]
+    return qdd, multipliers
+
+
+def settled(
+    model: Model, conventions: Conventions, algorithm: str, damping: float | None
+) -> tuple[str, float, Rank]:
+    """Return the algorithm and the damping to use, and the rank they are chosen by.
+
+    Without ``damping``, constraints are damped where they are redundant.
+    """
+    if algorithm in ("aba", "ltdl"):  # what is chosen from without loops
+        algorithm = "auto"
+    if algorithm not in POSSIBLE:
+        raise UnknownName(
+            f"algorithm is {algorithm!r}; possible for a robot with loops: "
+            + ", ".join(map(repr, POSSIBLE))
+        )
+    if damping is not None and not 0.0 <= damping < 1.0:
+        raise ModelError(f"damping is {damping!r}; expected a number in [0, 1)")
+    rank = rank_of(model, conventions)
+    if damping == 0.0 and rank.rank < rank.rows:
+        raise ModelError(
+            f"robot {model.name!r}: damping is 0, but of {rank.rows} rows of its loops "
+            f"only {rank.rank} are independent; leave damping out, or remove rows"
+        )
+    if damping is None:
+        needed = rank.is_redundant or algorithm == "proximal"
+        damping = DAMPING if needed else 0.0
+    if algorithm == "proximal":
+        algorithm = "joint_formulation"
+    if algorithm == "auto":
+        costs = costs_of(model, conventions, damping)
+        algorithm = min(costs, key=lambda name: costs[name].cost)
+    return algorithm, damping, rank
+
+
+@lru_cache(maxsize=32)
+def costs_of(
+    model: Model, conventions: Conventions, damping: float
+) -> dict[str, Ops]:
+    """Return the operations of each algorithm for the accelerations of a robot."""
+    shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
+    costs: dict[str, Ops] = {}
+    for algorithm in ALGORITHMS:
+
+        def traced(q: Any, qd: Any, tau: Any, algorithm: str = algorithm) -> Any:
+            inputs = {"q": q, "qd": qd, "tau": tau}
+            context = Context(model, conventions, inputs)
+            return constrained(context, algorithm, damping)[0]
+
+        costs[algorithm] = count(trace(traced, shapes))
+    return costs
+
+
+def _forward_dynamics(
+    context: Context, algorithm: str = "auto", damping: float | None = None
+) -> Any:
+    return array(constrained(context, algorithm, damping)[0])
+
+
+def _loop_forces(
+    context: Context, algorithm: str = "auto", damping: float | None = None
+) -> Any:
+    return array(constrained(context, algorithm, damping)[1])
+
+
+def _is_zero(e: Expr) -> bool:
+    return e.op == "const" and e.value == 0.0
+
+
+_ZERO = zeros(1)[0]
+
+constraint_residual = Quantity("constraint_residual", ("q",), _residual)
+"""Φ(q): (rows,), zero where all loops are closed."""
+constraint_jacobian = Quantity("constraint_jacobian", ("q",), _jacobian)
+"""J = ∂Φ/∂q: (rows, nv), with Φ̇ = J q̇."""
+constraint_bias = Quantity("constraint_bias", ("q", "qd"), _bias)
+"""γ = J̇ q̇: (rows,), with Φ̈ = J q̈ + γ."""
+constrained_forward_dynamics = Quantity(
+    "constrained_forward_dynamics", ("q", "qd", "tau"), _forward_dynamics
+)
+"""q̈ with all loops closed. Options: ``algorithm`` and ``damping``, as in `settled`."""
+loop_forces = Quantity("loop_forces", ("q", "qd", "tau"), _loop_forces)
+"""λ: (rows,), with M q̈ + h = τ + Jᵀ λ."""

@@ -1,0 +1,143 @@
+"""How many rows of the constraints are independent, found where the loops are closed.
+
+Before anything is compiled, the interpreter closes the loops from several starts, and
+the rank of J is that of the best-conditioned closed configuration met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.algorithms.crba import crba
+from ramify.algorithms.loops.constraints import constraint_rows
+from ramify.algorithms.loops.cuts import cuts_of
+from ramify.model import configurations, ranges
+from ramify.model.assembly import Model
+from ramify.model.conventions import Conventions
+from ramify.model.pose import Array
+from ramify.quantities.base import Context, array, zeros
+from ramify.quantities.dynamics import public_matrix
+from ramify.symbolic.interpreter import evaluate
+from ramify.symbolic.program import Program
+from ramify.symbolic.trace import trace
+
+TOLERANCE = 1e-7
+"""of a singular value over the largest: below it, a row is redundant"""
+STARTS = 4
+CLOSED = 1e-9
+"""|Φ| [m, rad] of a closed configuration"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Rank:
+    """The rank of the constraints where the loops are closed."""
+
+    rows: int
+    rank: int
+    scales: tuple[float, ...]
+    """the diagonal of J M⁻¹ Jᵀ there, which damping is measured by"""
+    q: Array | None
+    """a closed configuration; None if none was found"""
+    residual: float
+    """|Φ| of the best configuration met"""
+
+    @property
+    def is_redundant(self) -> bool:
+        """Whether rows depend on others; so it is said where no loop could be closed."""
+        return self.rank < self.rows or self.q is None
+
+
+@lru_cache(maxsize=64)
+def rank_of(model: Model, conventions: Conventions) -> Rank:
+    """Return the rank of a model's constraints at sampled closed configurations."""
+    program = _program(model, conventions)
+    step = trace(
+        partial(configurations.integrated, model, conventions),
+        {"q": model.nq, "qd": model.nv, "dt": ()},
+    )
+    rng = np.random.default_rng(0)
+    start = ranges.neutral(model, conventions)
+    best, rank, scales, found = np.inf, 0, np.zeros(0), None
+    for k in range(STARTS):
+        push = rng.normal(scale=0.1 * min(k, 2), size=model.nv)
+        q = _moved(step, start, push)
+        q, residual = _closed(program, step, q)
+        J, G = _at(program, q)
+        here = numerical_rank(J)
+        if residual < CLOSED and (found is None or here > rank):
+            rank, found, scales = here, q, G
+        if found is None and residual < best:
+            rank, scales = here, G
+        best = min(best, residual)
+    largest = max(float(scales.max(initial=0.0)), 1e-300)
+    safe = np.maximum(scales, 1e-6 * largest)
+    return Rank(len(scales), rank, tuple(map(float, safe)), found, best)
+
+
+def numerical_rank(J: npt.NDArray[Any]) -> int:
+    """Return the rank of J, its rows scaled to one length."""
+    if not J.size:
+        return 0
+    lengths = np.linalg.norm(J, axis=1, keepdims=True)
+    scaled = J / np.where(lengths > TOLERANCE, lengths, 1.0)
+    values = np.linalg.svd(scaled, compute_uv=False)
+    return int((values > TOLERANCE * values.max(initial=0.0)).sum())
+
+
+def _program(model: Model, conventions: Conventions) -> Program:
+    """Return the program of Φ, J and M, in the tree's own coordinates."""
+    cuts = cuts_of(model)
+
+    def traced(q: Any) -> dict[str, Any]:
+        context = Context(model, conventions, {"q": q})
+        rows = constraint_rows(context.tree, cuts, context.q)
+        n = len(context.coordinates.P)
+        J = [
+            context.coordinates.row([r.J.get(k, zeros(1)[0]) for k in range(n)])
+            for r in rows
+        ]
+        M = public_matrix(context, crba(context.tree, context.q))
+        return {"phi": array([r.residual for r in rows]), "J": array(J), "M": array(M)}
+
+    return trace(traced, {"q": model.nq})
+
+
+def _closed(program: Program, step: Program, q: Array) -> tuple[Array, float]:
+    """Return q after some Gauss-Newton steps towards closed loops, and |Φ| there."""
+    values = evaluate(program, {"q": q})
+    size = float(np.abs(values["phi"]).max(initial=0.0))
+    for _ in range(30):
+        if size < 1e-13:
+            break
+        J, phi = values["J"], values["phi"]
+        mu = 1e-3 * min(size, 1.0) * np.abs(J).max(initial=1e-3)
+        move = np.linalg.lstsq(
+            np.vstack([J, mu * np.eye(J.shape[1])]),
+            np.concatenate([-phi, np.zeros(J.shape[1])]),
+        )[0]
+        length = float(np.abs(move).max(initial=0.0))
+        q_new = _moved(step, q, move * min(1.0, 0.5 / max(length, 1e-12)))
+        values = evaluate(program, {"q": q_new})
+        new = float(np.abs(values["phi"]).max(initial=0.0))
+        if size < 1e-10 and new >= size:
+            break
+        q, size = q_new, new
+    return q, size
+
+
+def _moved(step: Program, q: Array, v: Array) -> Array:
+    return evaluate(step, {"q": q, "qd": v, "dt": 1.0})["result"]
+
+
+def _at(program: Program, q: Array) -> tuple[Array, Array]:
+    """Return J and the diagonal of J M⁻¹ Jᵀ."""
+    values = evaluate(program, {"q": q})
+    J, M = values["J"], values["M"]
+    inverse = np.linalg.pinv(M, hermitian=True)
+    return J, np.einsum("ri,ij,rj->r", J, inverse, J)

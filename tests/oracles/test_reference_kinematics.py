@@ -1,0 +1,130 @@
+"""Kinematics of the shared robots against their reference files.
+
+The references leave rotor inertia out, take mimic joints as free, give the angles of
+continuous joints as ``theta``, and have the Earth's gravity whatever the file says.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import SHARED_ROBOTS
+from ramify.compiling import program_of
+from ramify.loading import parse
+from ramify.model.pose import Array
+from ramify.quantities import kinematics
+from ramify.quantities.base import Quantity
+from ramify.robot import Robot
+from ramify.symbolic.interpreter import evaluate
+from support.states import assert_close, value, with_joints
+
+pytestmark = pytest.mark.oracle
+
+TOLERANCE = 1e-9
+"""what the references promise: they come from several engines"""
+FILES = {
+    "anymal_c": "anymal.urdf",
+    "robotiq_2f85_v4": "2f85.xml",
+    "shadow_hand": "right_hand.xml",
+    "tiago": "tiago_motor.xml",
+}
+URDFS = ("anymal_c", "baxter", "minitaur", "panda", "pr2")
+MJCFS = (
+    *("cassie", "g1_with_hands", "humanoid", "iiwa14", "pendula", "robot_soccer_kit"),
+    *("robotiq_2f85_v4", "shadow_hand", "tiago"),
+)
+MOCAP = {"pendula": ("body19", "body20")}
+"""bodies that stand still, and that the reference counts with the moving ones"""
+
+Reference = dict[str, Array]
+
+
+def path_of(name: str) -> Path:
+    suffix = "urdf" if name in URDFS else "xml"
+    return SHARED_ROBOTS / name / FILES.get(name, f"{name}.{suffix}")
+
+
+@functools.cache
+def loaded(name: str) -> tuple[Robot, Reference]:
+    reference = dict(np.load(SHARED_ROBOTS / name / "reference.npz"))
+    is_urdf = name in URDFS
+    description = with_joints(parse(path_of(name)), lambda _: {"armature": 0.0})
+    robot = Robot.from_description(
+        replace(description, gravity=(0.0, 0.0, -9.81)),
+        root="floating" if "root_joint" in reference["joint_names"] else None,
+        conventions="pinocchio" if is_urdf else "mujoco",
+        joint_order="alphabetical" if is_urdf else "file",
+        mimic="independent",
+    )
+    q = reference["q"]
+    if is_urdf:
+        is_free = "root_joint" in reference["joint_names"]
+        base, angles = (7, 1) if is_free else (0, 0)
+        q = np.hstack([q[:, :base], reference["theta"][:, angles:]])
+    return robot, {**reference, "q": q, "qd": reference["v"]}
+
+
+@pytest.fixture(params=[*URDFS, *MJCFS])
+def name(request: pytest.FixtureRequest) -> str:
+    if not (SHARED_ROBOTS / request.param / "reference.npz").exists():
+        pytest.skip(f"no shared robots in {SHARED_ROBOTS}")
+    return request.param
+
+
+def check(name: str, quantity: Quantity, theirs: Array) -> None:
+    robot, reference = loaded(name)
+    inputs = {"q": reference["q"], "qd": reference["qd"]}
+    assert_close(value(robot, quantity, **inputs), theirs, TOLERANCE)
+
+
+def named(robot: Robot, reference: Reference, names: Array) -> list[str]:
+    """The robot's names of some bodies of the reference, which names them all."""
+    if len(reference["body_names"]) != len(robot.body_names):
+        return list(map(str, names))
+    ours = dict(zip(map(str, reference["body_names"]), robot.body_names, strict=True))
+    is_same = [a == b or a.startswith("unnamed_") for a, b in ours.items()]
+    return [ours[str(n)] if all(is_same) else str(n) for n in names]
+
+
+def test_poses_of_all_bodies_agree(name: str) -> None:
+    robot, reference = loaded(name)
+    bodies = named(robot, reference, reference["body_names"])
+    assert len(bodies) == reference["body_pos"].shape[1]
+    program = program_of([kinematics.pose(b) for b in bodies], robot)
+    found = evaluate(program, {"q": reference["q"]}).values()
+    T = np.stack(list(found), axis=1)
+    assert_close(T[:, :, :3, 3], reference["body_pos"], TOLERANCE)
+    rotations = reference["body_rot"].reshape(T[:, :, :3, :3].shape)
+    assert_close(T[:, :, :3, :3], rotations, TOLERANCE)
+
+
+def test_centre_of_mass_and_potential_energy_agree(name: str) -> None:
+    robot, reference = loaded(name)
+    moment = reference["total_mass"] * reference["com"]
+    potential = reference["potential"]
+    for body in MOCAP.get(name, ()):
+        k = named(robot, reference, reference["body_names"]).index(body)
+        m, arm = reference["body_mass"][k], reference["body_ipos"][k]
+        standing = m * (reference["body_pos"][:, k] + reference["body_rot"][:, k] @ arm)
+        moment = moment - standing
+        potential = potential - 9.81 * standing[:, 2]
+    check(name, kinematics.center_of_mass, moment / robot.mass)
+    check(name, kinematics.potential_energy, potential)
+
+
+def test_kinetic_energies_agree(name: str) -> None:
+    _, reference = loaded(name)
+    check(name, kinematics.kinetic_energy, reference["kinetic"])
+
+
+def test_jacobians_of_the_leaves_agree(name: str) -> None:
+    robot, reference = loaded(name)
+    leaves = named(robot, reference, reference["leaf_names"])
+    for k, leaf in enumerate(leaves):
+        J = kinematics.jacobian(leaf, "local_world_aligned")
+        check(name, J, reference["J_leaf"][:, k])

@@ -1,0 +1,131 @@
+"""Robots with random loops, and the same dynamics by dense algebra."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ramify.algorithms.loops.cuts import ROWS
+from ramify.compiling import program_of
+from ramify.model.description import Description, LoopDescription
+from ramify.model.pose import Pose
+from ramify.quantities import dynamics, loops
+from ramify.quantities.kinematics import pose
+from ramify.robot import Robot
+from ramify.symbolic.interpreter import evaluate
+
+JOINT_TYPES = tuple(t for t in ROWS if t != "coupling")
+
+
+def as_robot(robot: Any, **options: Any) -> Robot:
+    if isinstance(robot, Description):
+        return Robot.from_description(robot, **options)
+    return Robot.from_description(robot.description, **options)
+
+
+def with_loops(robot: Robot, *new: LoopDescription) -> Robot:
+    d = robot.description
+    return Robot.from_description(
+        replace(d, loops=(*d.loops, *new)),
+        conventions=robot.conventions,
+        joint_order=robot.joint_order,
+    )
+
+
+def value(quantity: Any, robot: Robot, dtype: Any = float, **inputs: Any) -> Any:
+    program = program_of(quantity, robot)
+    out = evaluate(program, inputs, dtype)
+    return next(iter(out.values())) if len(out) == 1 else out
+
+
+def random_pose(rng: np.random.Generator) -> Pose:
+    return Pose.from_quaternion(rng.normal(size=4), rng.uniform(-0.5, 0.5, 3))
+
+
+def moved(type_: str, rng: np.random.Generator) -> Pose:
+    """Return a pose of B in A that a cut of that type allows."""
+    x, y, z, angle, tilt = rng.uniform(-0.5, 0.5, 5)
+    turn = Pose.from_axis_angle((0, 0, 1), angle)
+    match type_:
+        case "weld":
+            return Pose.identity()
+        case "revolute":
+            return turn
+        case "prismatic":
+            return Pose.at((0, 0, z))
+        case "cylindrical":
+            return Pose.at((0, 0, z)) @ turn
+        case "universal":
+            return turn @ Pose.from_axis_angle((1, 0, 0), tilt)
+        case "planar":
+            return Pose.at((x, y, 0)) @ turn
+        case "spherical":
+            return Pose.from_quaternion(rng.normal(size=4))
+        case "point_on_line":
+            return Pose.from_quaternion(rng.normal(size=4), (0, 0, z))
+        case "point_on_plane":
+            return Pose.from_quaternion(rng.normal(size=4), (x, y, 0))
+        case _:
+            return random_pose(rng)
+
+
+def closed_loop(
+    robot: Robot, type_: str, a: str, b: str, q: Any, rng: np.random.Generator
+) -> LoopDescription:
+    """Return a loop of that type between two bodies, closed at q."""
+    T_a, T_b = (
+        Pose(T[:3, :3], T[:3, 3]) for T in (value(pose(n), robot, q=q) for n in (a, b))
+    )
+    cut_a, between = random_pose(rng), moved(type_, rng)
+    cut_b = T_b.inverse() @ T_a @ cut_a @ between
+    ends = [None if n == "world" else n for n in (a, b)]
+    return LoopDescription(
+        f"{type_}_{a}_{b}",
+        type_,
+        *ends,
+        cut_a,
+        cut_b,
+        length=float(np.linalg.norm(between.p)),
+    )
+
+
+def dense(robot: Robot, q: Any, qd: Any, tau: Any) -> tuple[Any, Any, Any]:
+    """Return q̈, λ (the least) and J by a dense solve of the augmented system."""
+    terms = [dynamics.mass_matrix, dynamics.bias_forces]
+    terms += [loops.constraint_jacobian, loops.constraint_bias]
+    M, h, J, gamma = value(terms, robot, q=q, qd=qd).values()
+    inverse = np.linalg.inv(M)
+    G = J @ inverse @ J.T
+    multipliers = np.linalg.pinv(G, rcond=1e-11, hermitian=True) @ (
+        -gamma - J @ inverse @ (tau - h)
+    )
+    return inverse @ (tau - h + J.T @ multipliers), multipliers, J
+
+
+def tangent(robot: Robot, q: Any, v: Any) -> Any:
+    """Return dq/dt at velocity v, in Pinocchio's conventions."""
+    out = np.zeros(robot.nq)
+    for body in robot.tree.bodies:
+        j = body.joint
+        x, w = q[j.q_index : j.q_index + j.nq], v[j.v_index : j.v_index + j.nv]
+        match j.kind:
+            case "spherical":
+                rate = _quaternion_rate(x, w)
+            case "planar":
+                c, s = np.cos(x[2]), np.sin(x[2])
+                rate = [c * w[0] - s * w[1], s * w[0] + c * w[1], w[2]]
+            case "floating":
+                a, b, c, d = x[3:]
+                R = Pose.from_quaternion((d, a, b, c)).R
+                rate = [*(R @ w[:3]), *_quaternion_rate(x[3:], w[3:])]
+            case _:
+                rate = w
+        out[j.q_index : j.q_index + j.nq] = rate
+    return out
+
+
+def _quaternion_rate(xyzw: Any, w: Any) -> Any:
+    u, s = xyzw[:3], xyzw[3]
+    return np.append(0.5 * (s * w + np.cross(u, w)), -0.5 * u @ w)

@@ -1,0 +1,576 @@
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ramify.errors import ModelError, ModelWarning, ShapeError, UnknownName
+from ramify.loading import load
+from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramify.model.pose import Pose
+from ramify.robot import Robot
+from support.every_joint import every_joint
+from support.robot_poses import poses
+from support.urdf import INERTIA, joint, links, robot
+
+BOX = '<geom type="box" size=".1 .2 .3" pos=".1 0 .2"/>'
+WALKER = f"""
+<mujoco model="walker"><option gravity="0 0 -3"/><worldbody>
+  <body name="torso" pos="0 0 1.3" quat="1 0 0 1"><freejoint name="free"/>{BOX}
+    <site name="imu" pos="0 0 .1"/>
+    <body name="thigh" pos="0 .1 -.2">
+      <joint name="hip_x" axis="1 0 0" pos="0 0 .1" ref="10"/>
+      <joint name="hip_y" axis="0 1 0" pos="0 .1 0"/>
+      <joint name="hip_z" axis="0 0 1"/>{BOX}
+      <body name="shin" pos="0 0 -.4"><joint name="knee" type="ball"/>{BOX}</body>
+    </body>
+    <body name="tail"><joint name="tail" axis="0 1 0" ref="5"/>{BOX}</body>
+  </body></worldbody>
+  <equality><joint name="gear" joint1="tail" joint2="hip_z" polycoef=".1 2 0 3"/>
+  </equality>
+  <keyframe><key name="squat" qpos="0 0 1 1 0 0 0 .1 .2 .3 1 0 0 0 .4"/></keyframe>
+</mujoco>
+"""
+
+MASS = f'<inertial><mass value="1"/>{INERTIA}</inertial>'
+FOLLOW = '<mimic joint="z" multiplier="-2" offset="0.5"/>'
+ARM = robot(
+    *(f'<link name="{name}">{MASS}</link>' for name in "abcd"),
+    joint("z", "a", "b"),
+    joint("y", "a", "c", '<limit lower="0" upper="1" effort="1" velocity="1"/>'),
+    joint("x", "c", "d", FOLLOW, "continuous"),
+)
+
+
+def assert_same_poses(ours: Any, theirs: Any, names: Any) -> None:
+    for name in names:
+        np.testing.assert_allclose(ours[name][0], theirs[name][0], atol=1e-13)
+        np.testing.assert_allclose(ours[name][1], theirs[name][1], atol=1e-13)
+
+
+# ------------------------------------------------------------ what a robot is
+
+
+def test_robot_tells_its_sizes_and_names() -> None:
+    r = load(ARM)
+    assert (r.name, r.nq, r.nv) == ("r", 2, 2)
+    assert r.joint_names == ("z", "y")
+    assert r.body_names == ("a", "b", "c", "d")
+    assert r.frame_names == ("a", "b", "c", "d", "world")
+    assert r.masses == dict.fromkeys("abcd", 1.0)
+    assert r.mass == 3.0
+    assert r.gravity == (0.0, 0.0, -9.81)
+    assert r.tree.parents == (-1, -1, 1)
+
+
+def test_robot_does_not_change() -> None:
+    r = load(ARM)
+    with pytest.raises(AttributeError, match="a Robot does not change: 'name'"):
+        r.name = "other"  # type: ignore[misc]
+    r.masses["a"] = 7.0
+    assert r.masses["a"] == 1.0
+
+
+def test_robot_can_be_pickled_and_copied(rng: np.random.Generator) -> None:
+    r = load(WALKER, conventions="mujoco")
+    q, qd = r.random_configuration(rng), rng.normal(size=r.nv)
+    expected = r.integrate(q, qd), r.bias_forces(q, qd)
+    for twin in (pickle.loads(pickle.dumps(r)), copy.copy(r), copy.deepcopy(r)):
+        assert twin.conventions == r.conventions
+        np.testing.assert_array_equal(twin.integrate(q, qd), expected[0])
+        np.testing.assert_array_equal(twin.bias_forces(q, qd), expected[1])
+        assert str(twin) == str(r)
+
+
+def test_print_draws_the_tree() -> None:
+    assert str(load(WALKER)).splitlines() == [
+        "walker: 4 bodies, 6 joints, nq 15, nv 13, 192 kg moving, gravity (0, 0, -3) "
+        "m/s²",
+        "conventions pinocchio: quaternions xyzw, floating velocity in body axes, "
+        "linear first",
+        "world",
+        "└─ torso       48 kg  free floating q[0:7] v[0:6]",
+        "   ├─ thigh    48 kg  hip_x revolute q[7] v[6], hip_y revolute q[8] v[7], "
+        "hip_z revolute q[9] v[8]",
+        "   │  └─ shin  48 kg  knee spherical q[10:14] v[9:12]",
+        "   └─ tail     48 kg  tail revolute q[14] v[12]",
+        "loop gear coupling: tail = f(hip_z)",
+    ]
+    assert repr(load(WALKER, conventions="mujoco")) == (
+        "Robot('walker': 4 bodies, 6 joints, nq 15, nv 13, 1 loop; mujoco)"
+    )
+
+
+def test_print_shows_mimic_and_fixed() -> None:
+    text = str(load(ARM).lock({"y": 0.5}))
+    assert "└╌ c     1 kg  fixed" in text
+    assert "└─ d  1 kg  x continuous = -2 z +0.5" in text
+    mujoco = str(load(ARM, conventions="mujoco"))
+    assert "linear in world axes, angular in body axes" in mujoco
+
+
+def test_long_chains_print() -> None:
+    builder = RobotBuilder("chain")
+    parent = "world"
+    for k in range(300):
+        name = f"b{k}"
+        builder.add(Body(name, Inertia.from_sphere(1, 0.1)), parent, Joint.revolute())
+        parent = name
+    lines = str(Robot.from_description(builder.description())).splitlines()
+    assert len(lines) == 303
+    assert max(map(len, lines)) < 200
+
+
+def test_keyframes_follow_conventions_and_order() -> None:
+    plain, other = load(WALKER), load(WALKER, conventions="mujoco")
+    assert set(plain.keyframes) == {"qpos0", "squat"}
+    q = other.keyframes["squat"]
+    np.testing.assert_allclose(q[:7], [0, 0, 1, 1, 0, 0, 0])
+    np.testing.assert_allclose(
+        plain.convert_q(q, from_="mujoco"), plain.keyframes["squat"]
+    )
+    shuffled = load(
+        WALKER, joint_order=["tail", "knee", "hip_z", "hip_y", "hip_x", "free"]
+    )
+    squat = shuffled.keyframes["squat"]
+    np.testing.assert_allclose(squat[:8], [0.4, 0, 0, 0, 1, 0.3, 0.2, 0.1])
+    a, b = (poses(r, r.keyframes["squat"]) for r in (plain, shuffled))
+    assert_same_poses(a, b, plain.frame_names)
+
+
+# ------------------------------------------------------------ loading
+
+
+def test_joint_orders() -> None:
+    assert load(ARM, mimic="independent").joint_names == ("z", "y", "x")
+    alphabetical = load(ARM, joint_order="alphabetical", mimic="independent")
+    assert alphabetical.joint_names == ("y", "x", "z")
+    assert load(ARM, joint_order=["y", "z"]).joint_names == ("y", "z")
+
+
+@pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
+def test_joint_order_permutes_and_nothing_else(
+    conventions: str, rng: np.random.Generator
+) -> None:
+    names = ["tail", "knee", "hip_z", "free", "hip_y", "hip_x"]
+    a = load(WALKER, conventions=conventions)
+    b = load(WALKER, conventions=conventions, joint_order=names)
+    assert list(b.joint_names) == names
+    to_q, to_v = np.zeros(a.nq, int), np.zeros(a.nv, int)
+    for j in b.model.joints:
+        i = a.model.joint(j.name)
+        to_q[j.q_index : j.q_index + j.nq] = i.q_index + np.arange(j.nq)
+        to_v[j.v_index : j.v_index + j.nv] = i.v_index + np.arange(j.nv)
+    q = a.random_configuration(rng)
+    qd, tau = rng.normal(size=(2, a.nv))
+    ours = b.forward_dynamics(q[to_q], qd[to_v], tau[to_v])
+    theirs = a.forward_dynamics(q, qd, tau)[to_v]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(b.integrate(q[to_q], qd[to_v]), a.integrate(q, qd)[to_q])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"root": "free"}, UnknownName, "root is 'free'; possible: fixed, floating"),
+        (
+            {"conventions": "drake"},
+            UnknownName,
+            "no conventions 'drake'; possible: 'pi",
+        ),
+        ({"joint_order": "abc"}, UnknownName, "joint_order is 'abc'; possible: 'file'"),
+        ({"joint_order": 5}, UnknownName, "joint_order is 5; possible: 'file'"),
+        ({"joint_order": ["y"]}, ModelError, r"joint_order lacks \['z'\]; it needs"),
+        ({"joint_order": ["y", "z", "z"]}, ModelError, "names a joint twice"),
+        (
+            {"joint_order": ["y", "zz"]},
+            UnknownName,
+            "no joint 'zz' in joint_order. Clo",
+        ),
+        ({"joint_order": ["x", "y", "z"]}, UnknownName, "no joint 'x' in joint_order"),
+        (
+            {"mimic": "ignore"},
+            UnknownName,
+            "mimic is 'ignore'; possible: 'reduce', 'in",
+        ),
+        (
+            {"gravity": (0, 0)},
+            ShapeError,
+            r"gravity is \(0, 0\); expected 3 finite num",
+        ),
+        ({"gravity": (0, 0, np.nan)}, ShapeError, "expected 3 finite numbers"),
+        ({"gravity": "down"}, ShapeError, "gravity is 'down'; expected 3 finite"),
+        ({"gravity": 9.81}, ShapeError, "gravity is 9.81; expected 3 finite"),
+    ],
+)
+def test_wrong_options_are_named(options: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        load(ARM, **options)
+
+
+def test_gravity_of_the_file_or_the_caller() -> None:
+    assert load(WALKER).gravity == (0.0, 0.0, -3.0)
+    assert load(WALKER, gravity=np.array([1, 2, 3])).gravity == (1.0, 2.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<sdf/>", "the first element is <sdf>; expected <robot> .URDF. or <mujoco>"),
+        ("<robot", "text:1:1: not well-formed XML: unclosed token"),
+        ("<!-- a", "text:1:1: not well-formed"),
+        ("<!-- <mujoco/> --><?x?>\n<robot", "text:2:1: not well-formed"),
+        ("<mujocoinclude/>", "the first element is <mujocoinclude>"),
+        ("<1>", "text:1:2: not well-formed"),
+    ],
+)
+def test_what_is_no_robot_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        load(text)
+
+
+def test_comments_may_come_first() -> None:
+    text = "<!-- <mujoco> --> <?xml version='1.0'?> <!-- <sdf/> -->" + ARM
+    assert load(text).nq == 2
+
+
+def test_oddities_warn_and_strict_refuses() -> None:
+    odd = robot(links("a b"), joint("j", "a", "b"))
+    with pytest.warns(
+        ModelWarning, match="body 'b': moved by a joint, with no inertia"
+    ):
+        r = load(odd)
+    with pytest.raises(ModelError, match=r"r \(strict\): body 'b': moved by a joint"):
+        load(odd, strict=True)
+    assert len(r.warnings) == 1
+
+
+# ------------------------------------------------------------ no inertia
+
+
+def test_dynamics_names_the_body_without_inertia() -> None:
+    with pytest.warns(ModelWarning):
+        r = load(robot(links("a b c"), joint("j", "a", "b"), joint("k", "b", "c")))
+    assert r.mass_matrix([0.1, 0.2]).tolist() == [[0, 0], [0, 0]]
+    message = "singular, no inertia resists joint 'j': bodies 'b', 'c'; give it mass"
+    with pytest.raises(ModelError, match=message):
+        _ = r.forward_dynamics
+    locked = r.lock({"j": 0.0, "k": 0.0})
+    assert locked.warnings == ()
+
+
+SHAPES = {
+    "revolute": (Joint.revolute(), Inertia.from_point(1.0, (0, 0, 0.3))),
+    "prismatic": (Joint.prismatic(), None),
+    "helical": (Joint.helical(0.1), None),
+    "spherical": (Joint.spherical(), Inertia.from_point(1.0, (0, 0, 0.3))),
+    "planar": (Joint.planar(), Inertia.from_point(1.0, (0, 0.2, 0.3))),
+    "floating": (Joint.floating(), Inertia.from_point(1.0, (0, 0.2, 0.3))),
+}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_inertia_that_a_joint_does_not_feel_is_found(kind: str) -> None:
+    for extra, is_sound in ((None, False), (Inertia.from_sphere(1, 0.1), True)):
+        motion, inertia = SHAPES[kind]
+        parts = [x for x in (inertia, extra) if x is not None]
+        builder = RobotBuilder("one")
+        builder.add(
+            Body("b", sum(parts[1:], parts[0]) if parts else None), joint=motion
+        )
+        r = Robot.from_description(builder.description())
+        assert (r.warnings == ()) == is_sound
+        if is_sound:
+            assert np.isfinite(
+                r.forward_dynamics(r.neutral(), np.zeros(r.nv), np.zeros(r.nv))
+            ).all()
+
+
+def test_armature_and_followers_resist() -> None:
+    for options, is_sound in (({}, False), ({"armature": 0.1}, True)):
+        builder = RobotBuilder("one")
+        builder.add(Body("b"), joint=Joint.revolute(**options))
+        assert (
+            Robot.from_description(builder.description()).warnings == ()
+        ) == is_sound
+    builder = RobotBuilder("two")
+    builder.add(Body("b"), joint=Joint.revolute(name="leader"))
+    ball = Inertia.from_sphere(1, 0.1)
+    builder.add(Body("c", ball), joint=Joint.revolute(mimic="leader"))
+    r = Robot.from_description(builder.description())
+    assert r.warnings == ()
+    np.testing.assert_allclose(r.forward_dynamics([0], [0], [0.004]), [1.0])
+
+
+# ------------------------------------------------------------ lock
+
+
+@pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
+@pytest.mark.parametrize("name", ["free", "hip_x", "hip_y", "knee"])
+def test_locked_joint_of_a_file_stays(
+    conventions: str, name: str, rng: np.random.Generator
+) -> None:
+    r = load(WALKER, conventions=conventions)
+    assert_locks(r, {name: None}, rng)
+
+
+def test_several_locked_joints_of_one_body_stay(rng: np.random.Generator) -> None:
+    assert_locks(load(WALKER), dict.fromkeys(["hip_x", "hip_y", "tail", "hip_z"]), rng)
+    names = ["tail", "hip_z", "free", "knee", "hip_y", "hip_x"]
+    r = load(WALKER, joint_order=names)
+    assert_locks(r, dict.fromkeys(["hip_x", "knee"]), rng)
+    assert r.lock({"free": r.neutral()[2:9]}).joint_names == (*names[:2], *names[3:])
+
+
+@pytest.mark.parametrize("index", range(8))
+def test_every_type_of_joint_can_be_locked(
+    index: int, rng: np.random.Generator
+) -> None:
+    r = every_joint()
+    assert_locks(r, {r.joint_names[index]: None}, rng)
+
+
+def assert_locks(r: Robot, joints: dict[str, Any], rng: np.random.Generator) -> None:
+    """Check poses, forces and keyframes of a robot with joints locked at random."""
+    q = r.random_configuration(rng)
+    gone_q: list[int] = []
+    gone_v: list[int] = []
+    for name in joints:
+        j = r.model.joint(name)
+        gone_q += range(j.q_index, j.q_index + j.nq)
+        gone_v += range(j.v_index, j.v_index + j.nv)
+        joints[name] = q[j.q_index : j.q_index + j.nq]
+        if j.nq == 1:
+            joints[name] = joints[name][0]
+    locked = r.lock(joints)
+    assert (locked.nq, locked.nv) == (r.nq - len(gone_q), r.nv - len(gone_v))
+    p = np.delete(q, gone_q)
+    assert_same_poses(poses(locked, p), poses(r, q), r.body_names)
+    qd, qdd = rng.normal(size=(2, r.nv))
+    qd[gone_v] = qdd[gone_v] = 0.0
+    np.testing.assert_allclose(
+        locked.inverse_dynamics(p, np.delete(qd, gone_v), np.delete(qdd, gone_v)),
+        np.delete(r.inverse_dynamics(q, qd, qdd), gone_v),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+    for key, value in r.keyframes.items():
+        np.testing.assert_allclose(locked.keyframes[key], np.delete(value, gone_q))
+
+
+def test_followers_lock_with_their_leader() -> None:
+    r = load(ARM)
+    locked = r.lock({"z": 0.2})
+    assert locked.joint_names == ("y",)
+    assert locked.model.mimics == ()
+    assert_same_poses(poses(locked, [0.4]), poses(r, [0.2, 0.4]), r.body_names)
+    free = load(ARM, mimic="independent").lock({"z": 0.2})
+    assert free.joint_names == ("y", "x")
+
+
+def test_coupling_with_a_locked_joint_keeps_its_sense() -> None:
+    r = load(WALKER).lock({"hip_z": 0.5})
+    (loop,) = r.model.loops
+    assert loop.joints == ("tail",)
+    np.testing.assert_allclose(loop.coefficients, [0.1 + 2 * 0.5 + 3 * 0.5**3])
+    assert load(WALKER).lock({"hip_z": 0.5, "tail": 0.1}).model.loops == ()
+    with pytest.raises(ModelError, match="'tail' cannot be locked alone: 'gear' makes"):
+        load(WALKER).lock({"tail": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("joints", "error", "message"),
+    [
+        ({"zz": 0}, UnknownName, "no joint 'zz' in robot 'r'. Close: 'z'. All 2: 'z'"),
+        ({"x": 0}, ModelError, "lock: joint 'x' follows 'z'; lock that one"),
+        (
+            {"z": (1, 2)},
+            ShapeError,
+            r"'z' \(revolute\) given \(1, 2\); expected a numb",
+        ),
+        ({"z": "up"}, ShapeError, "'z' .revolute. given 'up'; expected a number"),
+        ({"z": np.nan}, ShapeError, "'z' .revolute. given nan; expected a number"),
+        ({5: 1}, UnknownName, "no joint '5'"),
+        (["z"], ShapeError, r"lock: \['z'\] given; expected a dict such as"),
+    ],
+)
+def test_wrong_locks_are_named(joints: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        load(ARM).lock(joints)
+
+
+def test_zero_quaternion_cannot_be_locked() -> None:
+    with pytest.raises(ShapeError, match="'knee' given a zero quaternion"):
+        load(WALKER).lock({"knee": (0, 0, 0, 0)})
+    with pytest.raises(
+        ShapeError, match=r"'knee' \(spherical\) given 1; expected 4 num"
+    ):
+        load(WALKER).lock({"knee": 1})
+
+
+# ------------------------------------------------------------ attach, frames
+
+
+def test_attached_robot_hangs_on_its_frame(rng: np.random.Generator) -> None:
+    walker, arm = load(WALKER), load(ARM)
+    placement = Pose.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
+    both = walker.attach(arm, "imu", placement=placement, prefix="arm/")
+    assert both.joint_names == (*walker.joint_names, "arm/z", "arm/y")
+    assert both.masses == walker.masses | {f"arm/{n}": 1.0 for n in "abcd"}
+    assert both.mass == pytest.approx(walker.mass + 4.0)
+    q, p = walker.random_configuration(rng), arm.random_configuration(rng)
+    ours = poses(both, np.concatenate([q, p]))
+    assert_same_poses(ours, poses(walker, q), walker.frame_names)
+    T_world_imu = Pose(*reversed(ours["imu"]))
+    theirs = poses(arm, p)
+    for name in arm.body_names:
+        position, R = theirs[name]
+        T = T_world_imu @ placement @ Pose(R, position)
+        np.testing.assert_allclose(ours[f"arm/{name}"][0], T.p, atol=1e-13)
+        np.testing.assert_allclose(ours[f"arm/{name}"][1], T.R, atol=1e-13)
+    squat = both.keyframes["squat"]
+    np.testing.assert_allclose(squat, [*walker.keyframes["squat"], 0, 0])
+
+
+def test_attach_keeps_loops_keyframes_and_joint_order() -> None:
+    arm = load(ARM, joint_order=["y", "z"])
+    both = arm.attach(load(WALKER), "world", prefix="w_")
+    assert both.joint_names[:3] == ("y", "z", "w_free")
+    assert [loop.joints for loop in both.model.loops] == [("w_tail", "w_hip_z")]
+    assert set(both.keyframes) == {"w_qpos0", "w_squat"}
+    assert "w_imu" in both.frame_names
+    assert both.model.mimics == ("x",)
+
+
+def test_description_and_matrix_will_do() -> None:
+    builder = RobotBuilder("tool")
+    builder.add(Body("tip", Inertia.from_sphere(1, 0.1)))
+    T = np.eye(4)
+    T[:3, 3] = 1, 2, 3
+    r = load(ARM).attach(builder.description(), "d", placement=T)
+    assert r.model.frames["tip"].body == r.model.frames["d"].body
+    assert r.nq == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        (
+            ("same", "a"),
+            {},
+            ModelError,
+            "both robots have a body or frame 'a' .4 names",
+        ),
+        (
+            ("same", "dd"),
+            {"prefix": "x"},
+            UnknownName,
+            "no body or frame 'dd' in robot",
+        ),
+        (
+            (5, "a"),
+            {},
+            ModelError,
+            "attach: int given; expected a Robot or a Descripti",
+        ),
+        (
+            ("same", "a"),
+            {"placement": (1, 2)},
+            ShapeError,
+            r"attach: placement is \(1, 2\); expected a position of 3 finite numbers",
+        ),
+        (
+            ("same", "a"),
+            {"placement": 2 * np.eye(4)},
+            ShapeError,
+            "attach: placement is array",
+        ),
+        (
+            ("same", "a"),
+            {"placement": Pose(2 * np.eye(3), np.zeros(3))},
+            ShapeError,
+            "attach: placement: R is not a rotation matrix",
+        ),
+        (
+            ("same", "a"),
+            {"placement": "x"},
+            ShapeError,
+            "attach: placement is 'x'; exp",
+        ),
+    ],
+)
+def test_wrong_attachments_are_named(
+    arguments: Any, options: Any, error: Any, message: str
+) -> None:
+    r = load(ARM)
+    other, frame = arguments
+    with pytest.raises(error, match=message):
+        r.attach(r if other == "same" else other, frame, **options)
+
+
+def test_added_frame_is_fixed_to_its_body(rng: np.random.Generator) -> None:
+    r = load(WALKER).add_frame("toe", "shin", (0, 0, -0.4)).add_frame("nail", "toe")
+    q = r.random_configuration(rng)
+    p, R = poses(r, q)["shin"]
+    np.testing.assert_allclose(poses(r, q)["toe"][0], p + R @ [0, 0, -0.4])
+    np.testing.assert_allclose(poses(r, q)["nail"][0], p + R @ [0, 0, -0.4])
+    assert r.add_frame("corner", "world", (1, 1, 1)).model.frames["corner"].body == -1
+    with pytest.raises(ModelError, match="robot 'walker' has a body or frame 'toe'"):
+        r.add_frame("toe", "torso")
+    with pytest.raises(
+        UnknownName, match=r"no body or frame 'shim' in .* Close: 'shin'"
+    ):
+        r.add_frame("heel", "shim")
+    with pytest.raises(ModelError, match="a frame is called ''; expected a name"):
+        r.add_frame("", "shin")
+
+
+# ------------------------------------------------------------ another root
+
+
+def test_root_can_float_be_planar_or_be_fixed(rng: np.random.Generator) -> None:
+    r = load(ARM)
+    free = r.with_root("floating")
+    assert free.joint_names == ("root_joint", "z", "y")
+    assert (free.nq, free.nv) == (9, 8)
+    assert free.mass == 4.0
+    assert r.with_root("planar").nq == 5
+    assert free.with_root("fixed").joint_names == r.joint_names
+    q = r.random_configuration(rng)
+    assert_same_poses(poses(free, [*free.neutral()[:7], *q]), poses(r, q), r.body_names)
+    assert load(ARM, root="floating").joint_names == free.joint_names
+    assert free.with_root("floating").joint_names == free.joint_names
+    order = load(ARM, joint_order=["y", "z"])
+    assert order.with_root("floating").joint_names == ("root_joint", "y", "z")
+    with pytest.raises(UnknownName, match="root is 'loose'; possible: fixed, floating"):
+        r.with_root("loose")
+    with pytest.raises(UnknownName, match="root is None; possible: 'fixed'"):
+        r.with_root(None)  # type: ignore[arg-type]
+
+
+def test_root_of_an_mjcf_is_fixed_where_it_stands() -> None:
+    free = load(WALKER, conventions="mujoco")
+    start = poses(free, free.keyframes["qpos0"])
+    for root in ("fixed", "planar"):
+        still = free.with_root(root)
+        assert_same_poses(poses(still, still.neutral()), start, still.frame_names)
+        assert_same_poses(
+            poses(still, still.keyframes["qpos0"]), start, still.frame_names
+        )
+    again = free.with_root("fixed").with_root("floating")
+    np.testing.assert_allclose(again.keyframes["qpos0"], free.keyframes["qpos0"])
+    assert_same_poses(poses(again, free.keyframes["qpos0"]), start, free.frame_names)
+
+
+def test_root_needs_one_body_on_the_world() -> None:
+    builder = RobotBuilder("two")
+    for name in "ab":
+        ball = Body(name, Inertia.from_sphere(1, 0.1))
+        builder.add(ball, joint=Joint.revolute())
+    with pytest.raises(
+        ModelError, match="needs one body on the world; 'two' has 2: 'a'"
+    ):
+        Robot.from_description(builder.description(), root="floating")
