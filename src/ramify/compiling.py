@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
+from ramify.backend import cache
 from ramify.errors import CompileError
-from ramify.function import Function, Options
+from ramify.function import Function, Options, Source
 from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
+from ramify.model.fingerprint import fingerprint
 from ramify.model.parameters import parameter_shapes
 from ramify.quantities.base import INPUTS, Context, Quantity
 from ramify.simplify.passes import simplify
@@ -19,6 +22,7 @@ from ramify.symbolic.count import Ops
 from ramify.symbolic.count import count as count_operations
 from ramify.symbolic.program import Program
 from ramify.symbolic.trace import trace
+from ramify.version import source_digest
 
 if TYPE_CHECKING:
     from ramify.robot import Robot
@@ -51,8 +55,8 @@ def compile(
     """
     options = Options.checked(dtype, lanes, threads, layout)
     start = time.perf_counter()
-    program = program_of(quantities, robot, parameters)
-    return Function(program, options, time.perf_counter() - start)
+    source = _source(quantities, robot, parameters)
+    return Function(source, options, time.perf_counter() - start)
 
 
 def count(
@@ -63,6 +67,45 @@ def count(
 ) -> Ops:
     """Return the operations that compiling the same would give, without compiling."""
     return count_operations(simplify(program_of(quantities, robot, parameters)))
+
+
+def _source(
+    quantities: Quantity | Sequence[Quantity], robot: Robot, parameters: Sequence[str]
+) -> Source:
+    """Return the program of some quantities: remembered on disk, or traced now."""
+    wanted = [quantities] if isinstance(quantities, Quantity) else list(quantities)
+    key = _key(wanted, robot, parameters)
+    stored = cache.load(key) if key else None
+    if stored is not None:
+        try:
+            name, inputs, outputs, digest = json.loads(stored)
+            return Source(
+                name,
+                tuple((n, tuple(s)) for n, s in inputs),
+                tuple((n, tuple(s)) for n, s in outputs),
+                digest,
+                lambda: program_of(wanted, robot, parameters),
+            )
+        except (ValueError, TypeError):
+            pass  # made by something else: trace it anew
+    source = Source.of(program_of(wanted, robot, parameters))
+    if key:
+        plan = [source.name, source.inputs, source.outputs, source.digest]
+        cache.store(key, json.dumps(plan).encode())
+    return source
+
+
+def _key(
+    quantities: Sequence[Quantity], robot: Robot, parameters: Sequence[str]
+) -> str | None:
+    """Return what a traced program depends on, or None where that is not known."""
+    if not all(x.trace.__module__.startswith("ramify.") for x in quantities):
+        return None  # of a user's own function we do not know when it changes
+    wanted = [(x.name, x.options) for x in quantities]
+    model = robot.fingerprint
+    return model and fingerprint(
+        "plan", source_digest(), model, wanted, list(parameters)
+    )
 
 
 def program_of(

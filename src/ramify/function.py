@@ -64,19 +64,45 @@ class Options:
         return Options(name, lanes, threads, layout)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A program by its digest, that may not have been traced in this process."""
+
+    name: str
+    inputs: tuple[tuple[str, tuple[int, ...]], ...]
+    outputs: tuple[tuple[str, tuple[int, ...]], ...]
+    digest: str
+    trace: Callable[[], Program]
+
+    @staticmethod
+    def of(program: Program) -> Source:
+        """Return a program that has been traced."""
+        return Source(
+            program.name,
+            tuple((v.name, v.shape) for v in program.inputs),
+            tuple((v.name, v.shape) for v in program.outputs),
+            program.digest(),
+            lambda: program,
+        )
+
+
 class _Compilation:
     """A traced program on its way to native code, one kernel per number of lanes.
 
     Apart from `Function`, so that native code can hold it without holding itself.
     """
 
-    def __init__(self, program: Program, options: Options, seconds: float) -> None:
-        self.traced = program
+    def __init__(self, source: Source, options: Options, seconds: float) -> None:
+        self.source = source
         self.options = options
         self.seconds = seconds
         self.from_cache: list[bool] = []
         self._kernels: dict[int, NativeKernel] = {}
         self._lock = threading.RLock()
+
+    @cached_property
+    def traced(self) -> Program:
+        return self.source.trace()
 
     @cached_property
     def program(self) -> Program:
@@ -100,10 +126,10 @@ class _Compilation:
             if machine.lanes not in self._kernels:
                 start = time.perf_counter()
                 kernel, was_cached = build(
-                    self.traced.digest(),
+                    self.source.digest,
                     lambda: self.program,
                     machine,
-                    _Progress(self.traced.name),
+                    _Progress(self.source.name),
                 )
                 self._kernels[machine.lanes] = kernel
                 self.from_cache.append(was_cached)
@@ -123,24 +149,26 @@ class Function(Vectorcall):
     """
 
     def __init__(
-        self, program: Program, options: Options, trace_seconds: float = 0.0
+        self, source: Source | Program, options: Options, trace_seconds: float = 0.0
     ) -> None:
+        if isinstance(source, Program):
+            source = Source.of(source)
         signature = Signature(
-            program.name,
-            tuple((v.name, v.shape) for v in program.inputs),
-            tuple((v.name, v.shape) for v in program.outputs),
+            source.name,
+            source.inputs,
+            source.outputs,
             options.dtype,
             options.layout,
             options.threads,
         )
-        self._compilation = _Compilation(program, options, trace_seconds)
+        self._compilation = _Compilation(source, options, trace_seconds)
         kernel_for = self._compilation.kernel_for
         attach(self, make_callable(signature, kernel_for, libm_table()))
 
     @property
     def name(self) -> str:
         """The name of the program."""
-        return self._compilation.traced.name
+        return self._compilation.source.name
 
     @property
     def program(self) -> Program:
@@ -210,7 +238,7 @@ class _Progress:
             print(text, end=end, file=sys.stderr, flush=True)
 
 
-def kernel(  # noqa: PLR0913  options, by keyword
+def kernel(
     fn: Callable[..., Any],
     inputs: Mapping[str, Shape],
     *,

@@ -22,7 +22,7 @@ from ramify.robot import Robot
 _TAG: Final = re.compile(r"<([A-Za-z_][\w.:-]*)")
 
 
-def load(  # noqa: PLR0913  options, by keyword
+def load(
     source: str | os.PathLike[str],
     *,
     root: str | None = None,

@@ -18,6 +18,7 @@ from ramify.model.conventions import Conventions
 from ramify.model.conventions import conventions as conventions_named
 from ramify.model.description import Description
 from ramify.model.editing import Placement
+from ramify.model.fingerprint import fingerprint
 from ramify.model.pose import Array
 from ramify.model.ranges import JointLimits
 from ramify.model.tree import Tree
@@ -177,6 +178,11 @@ class Robot:
     def placed_model(self) -> Model:
         """The model with body frames where transforms are cheapest."""
         return placed(self.model)
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """A digest of everything that decides what compiled code does."""
+        return fingerprint(self.model, self.conventions)
 
     # ------------------------------------------------------------ configurations
 

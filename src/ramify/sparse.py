@@ -67,9 +67,10 @@ def ltdl(
         ModelError: H is not symmetric, finite and zero between branches; or it is not
             positive definite.
 
-    >>> import numpy as np, ramify
+    >>> import numpy as np
+    >>> from ramify.sparse import ltdl
     >>> H = np.array([[4.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])
-    >>> factor = ramify.ltdl(H, [-1, 0, 0])
+    >>> factor = ltdl(H, [-1, 0, 0])
     >>> factor.D
     array([3., 2., 2.])
     >>> factor.solve(H @ [1.0, 2.0, 3.0])

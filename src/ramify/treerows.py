@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -285,7 +285,7 @@ def not_symmetric(entry: str, value: float, mirror: str, other: float) -> ModelE
 def check_writeable(H: Any) -> None:
     """Raise a ShapeError unless H can be overwritten."""
     if isinstance(H, np.ndarray):
-        array: npt.NDArray[Any] = H
+        array = cast("npt.NDArray[Any]", H)
         if array.dtype == np.float64 and array.flags.writeable:
             return
         given = f"{'' if array.flags.writeable else 'read-only '}{array.dtype}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.compiling import program_of
+from ramify.compiling import count, program_of
 from ramify.errors import UnknownName
 from ramify.model.pose import Array
 from ramify.quantities.kinematics import (
@@ -18,6 +18,7 @@ from ramify.quantities.kinematics import (
     velocity,
 )
 from ramify.robot import Robot
+from ramify.robots import chain
 from support.states import (
     CASES,
     angular,
@@ -178,6 +179,18 @@ def test_the_world_stands_still(
         jacobian("world", expressed_in),
     ):
         assert not value(robot, quantity, **now).any()
+
+
+@pytest.mark.parametrize("expressed_in", EXPRESSED_IN)
+def test_every_further_link_costs_a_jacobian_the_same(expressed_in: str) -> None:
+    totals: list[int] = []
+    for n in (8, 12, 16, 20):
+        robot = Robot.from_description(chain(n))
+        quantity = jacobian(robot.body_names[-1], expressed_in)
+        totals.append(count(quantity, robot).total)
+    steps = np.diff(totals)
+    assert steps.min() > 0
+    assert np.ptp(steps) < 0.02 * steps.mean()
 
 
 def test_names_of_quantities_can_be_fields() -> None:

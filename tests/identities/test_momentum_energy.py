@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from ramify.compiling import count, program_of, resolve
+from ramify.compiling import program_of, resolve
 from ramify.errors import CompileError, ModelError, UnknownName
 from ramify.model.builder import Body, Joint, RobotBuilder
 from ramify.model.pose import Array
+from ramify.quantities.base import Quantity
 from ramify.quantities.dynamics import (
     bias_forces,
     forward_dynamics,
@@ -17,6 +20,7 @@ from ramify.quantities.dynamics import (
     mass_matrix,
 )
 from ramify.quantities.kinematics import (
+    CORIOLIS,
     center_of_mass,
     center_of_mass_jacobian,
     centroidal_momentum,
@@ -27,6 +31,8 @@ from ramify.quantities.kinematics import (
     potential_energy,
 )
 from ramify.robot import Robot
+from ramify.symbolic.count import count as count_operations
+from ramify.symbolic.interpreter import evaluate
 from support.states import (
     CASES,
     angular,
@@ -113,26 +119,28 @@ def test_momentum_of_a_free_robot_changes_by_its_weight_alone(
 @pytest.mark.parametrize(
     "quantity", [centroidal_momentum, centroidal_momentum_matrix], ids=str
 )
-def test_momentum_does_not_ask_where_the_robot_is(quantity) -> None:
+def test_momentum_does_not_ask_where_the_robot_is(quantity: Quantity) -> None:
     robot = case("floating_base")
     read = {e.value for e in program_of(quantity, robot).order if e.op == "input"}
     assert ("q", 3) in read
     assert not read & {("q", 0), ("q", 1), ("q", 2)}
 
 
+@pytest.mark.parametrize("algorithm", CORIOLIS)
 def test_coriolis_matrix_times_qd_is_the_bias_without_gravity(
-    robot: Robot, now: dict[str, Array]
+    robot: Robot, now: dict[str, Array], algorithm: str
 ) -> None:
-    C = value(robot, coriolis_matrix, **now)
+    C = value(robot, coriolis_matrix(algorithm=algorithm), **now)
     bias = value(robot, bias_forces, **now)
     assert_close(C @ now["qd"] + value(robot, gravity_forces, **now), bias)
 
 
+@pytest.mark.parametrize("algorithm", CORIOLIS)
 def test_rate_of_the_mass_matrix_less_2_coriolis_is_skew(
-    robot: Robot, now: dict[str, Array]
+    robot: Robot, now: dict[str, Array], algorithm: str
 ) -> None:
     Md = rate(robot, mass_matrix, q=now["q"], qd=now["qd"])
-    C = value(robot, coriolis_matrix, **now)
+    C = value(robot, coriolis_matrix(algorithm=algorithm), **now)
     assert np.abs(Md).max() > 1e-3
     assert_close(C + C.T, Md)
 
@@ -154,17 +162,63 @@ def test_mass_matrix_times_its_inverse_is_one(
     np.testing.assert_allclose(M @ inverse, np.eye(robot.nv), atol=1e-15 * condition)
 
 
-def test_mass_matrix_inverse_takes_the_cheaper_algorithm(robot: Robot) -> None:
-    chosen = resolve(mass_matrix_inverse, robot.placed_model, robot.conventions)
-    possible = ["ltdl"] if robot.model.mimics else ["aba", "ltdl"]
-    costs = {a: count(mass_matrix_inverse(algorithm=a), robot).cost for a in possible}
+@pytest.mark.parametrize("quantity", [mass_matrix_inverse, coriolis_matrix], ids=str)
+def test_the_cheaper_algorithm_is_taken(robot: Robot, quantity: Quantity) -> None:
+    chosen = resolve(quantity, robot.placed_model, robot.conventions)
+    possible = [a for a in quantity.algorithms if a != "aba" or not robot.model.mimics]
+    costs = {
+        a: count_operations(program_of(quantity(algorithm=a), robot)).cost
+        for a in possible
+    }
     assert dict(chosen.options)["algorithm"] == min(costs, key=costs.__getitem__)
 
 
-def test_unknown_algorithm_is_named_with_those_that_are_possible() -> None:
-    expected = r"algorithm is 'x'; possible: 'auto', 'aba', 'ltdl'"
-    with pytest.raises(UnknownName, match=expected):
-        program_of(mass_matrix_inverse(algorithm="x"), case("every_joint_type"))
+@pytest.mark.parametrize("quantity", [mass_matrix_inverse, coriolis_matrix], ids=str)
+def test_an_unknown_algorithm_is_named_with_those_there_are(quantity: Quantity) -> None:
+    possible = ", ".join(map(repr, ("auto", *quantity.algorithms)))
+    with pytest.raises(UnknownName, match=f"algorithm is 'x'; possible: {possible}"):
+        program_of(quantity(algorithm="x"), case("every_joint_type"))
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        center_of_mass,
+        center_of_mass_jacobian,
+        centroidal_momentum,
+        centroidal_momentum_matrix,
+        kinetic_energy,
+        potential_energy,
+        coriolis_matrix,
+    ],
+    ids=str,
+)
+def test_inertias_that_are_inputs_count_like_those_of_the_robot(
+    robot: Robot, now: dict[str, Array], quantity: Quantity
+) -> None:
+    heavier = {"mass": 7.0, "com": np.array([0.1, -0.2, 0.3])}
+    description = robot.model.description
+    assert description is not None
+    body = next(b for b in description.bodies[3:] if b.joints and b.inertial)
+    inertial = replace(body.inertial, **heavier)
+    bodies = [
+        replace(b, inertial=inertial) if b is body else b for b in description.bodies
+    ]
+    other = Robot.from_description(
+        replace(description, bodies=tuple(bodies)),
+        conventions=robot.conventions,
+        joint_order=robot.joint_names,
+    )
+    c = heavier["com"]
+    I = inertial.inertia + heavier["mass"] * (c @ c * np.eye(3) - np.outer(c, c))
+    lower = I[np.tril_indices(3)]
+    name = f"inertia:{body.name}"
+    given = {**now, name: np.array([heavier["mass"], *(heavier["mass"] * c), *lower])}
+    program = program_of(quantity, robot, [name])
+    inputs = {v.name: given[v.name] for v in program.inputs}
+    (ours,) = evaluate(program, inputs).values()
+    assert_close(ours, value(other, quantity, **now))
+    assert np.abs(ours - value(robot, quantity, **now)).max() > 1e-6
 
 
 def test_a_robot_without_mass_has_no_centre() -> None:

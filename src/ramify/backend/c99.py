@@ -31,8 +31,10 @@ class Style:
     """How values are written: the number type, and whether a step is for lanes."""
 
     dtype: str
-    names: dict[str, str]
-    """the C name of every input and output"""
+    inputs: dict[str, str]
+    """the C name of every input"""
+    outputs: dict[str, str]
+    """the C name of every output"""
     restrict: str
     lanes: str | None = None
     """the macro with the number of lanes"""
@@ -46,9 +48,16 @@ class Style:
         """Return the C function of that name for this type."""
         return function if self.dtype == "float64" else f"{function}f"
 
-    def entry(self, name: str, index: int) -> str:
-        """Return an entry of an input or output."""
-        text = f"{self.names[name]}[{index}]"
+    def input(self, name: str, index: int) -> str:
+        """Return an entry of an input."""
+        return self._entry(self.inputs[name], index)
+
+    def output(self, name: str, index: int) -> str:
+        """Return an entry of an output."""
+        return self._entry(self.outputs[name], index)
+
+    def _entry(self, array: str, index: int) -> str:
+        text = f"{array}[{index}]"
         return text if self.lanes is None else f"w->{text}[i]"
 
     def field(self, name: str) -> str:
@@ -81,7 +90,8 @@ class StepWriter:
 
     def write(self, step: Step) -> tuple[list[str], _Body]:
         """Return the lines of the function of a step, and what its body uses."""
-        body = _Body(Names(["w", "i", *self.style.names.values()]))
+        s = self.style
+        body = _Body(Names(["w", "i", *s.inputs.values(), *s.outputs.values()]))
         order = step.order
         if step.name == ANGLES and self.style.lanes is not None:
             pairs = self.plan.angles.values()
@@ -111,7 +121,7 @@ class StepWriter:
     def _signature(self, step: Step, body: _Body) -> list[str]:
         s, p = self.style, self.plan.program
         given = [
-            f"const {s.type} *{s.restrict} {s.names[v.name]}"
+            f"const {s.type} *{s.restrict} {s.inputs[v.name]}"
             for v in p.inputs
             if v.name in body.inputs
         ]
@@ -119,7 +129,7 @@ class StepWriter:
             const = "" if body.writes else "const "
             given.append(f"{const}struct work *{s.restrict} w")
         given += [
-            f"{s.type} *{s.restrict} {s.names[v.name]}"
+            f"{s.type} *{s.restrict} {s.outputs[v.name]}"
             for v in p.outputs
             if v.name in body.outputs
         ]
@@ -128,9 +138,9 @@ class StepWriter:
     def call(self, step: Step, body: _Body) -> list[str]:
         """Return the call of a step in the function for one state."""
         s, p = self.style, self.plan.program
-        given = [s.names[v.name] for v in p.inputs if v.name in body.inputs]
+        given = [s.inputs[v.name] for v in p.inputs if v.name in body.inputs]
         given += ["&w"] if body.reads or body.writes else []
-        given += [s.names[v.name] for v in p.outputs if v.name in body.outputs]
+        given += [s.outputs[v.name] for v in p.outputs if v.name in body.outputs]
         return wrapped(f"{step.symbol}({', '.join(given)});", 4)
 
     def _sines(self, step: Step) -> list[str]:
@@ -149,7 +159,7 @@ class StepWriter:
     def _node(self, e: Expr, step: Step, body: _Body) -> None:
         plan, s = self.plan, self.style
         text, binding = self._operation(e, step, body)
-        targets = [s.entry(*entry) for entry in plan.results.get(e, ())]
+        targets = [s.output(*entry) for entry in plan.results.get(e, ())]
         body.outputs.update(name for name, _ in plan.results.get(e, ()))
         uses = plan.uses[e] - len(targets)
         if e in plan.fields:
@@ -195,7 +205,7 @@ class StepWriter:
             return text, SIGN if text.startswith("-") else ATOM
         if e.op == "input":
             body.inputs.add(e.value[0])
-            return self.style.entry(*e.value), ATOM
+            return self.style.input(*e.value), ATOM
         body.reads = True
         return self.style.field(self.plan.fields[e]), ATOM
 
@@ -298,7 +308,7 @@ def constant_results(
         zeros = [k for k, e in fixed if e.op == "const" and e.value == 0.0]
         cleared = len(zeros) > MANY_ZEROS
         if cleared:
-            at = f"{style.names[v.name]}[{index}]"
+            at = f"{style.outputs[v.name]}[{index}]"
             at = at if style.lanes is None else f"w->{at}[i]"
             zero = number(0.0, style.dtype)
             first.append(f"{pad}for ({index} = 0; {index} < {v.size}; ++{index})")
@@ -309,9 +319,9 @@ def constant_results(
             text = (
                 number(e.value, style.dtype)
                 if e.op == "const"
-                else style.entry(*e.value)
+                else style.input(*e.value)
             )
-            last.append(f"{pad}{style.entry(v.name, k)} = {text};")
+            last.append(f"{pad}{style.output(v.name, k)} = {text};")
     return first, last
 
 

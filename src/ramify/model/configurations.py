@@ -119,7 +119,7 @@ def converted_q(
     return assembled(model, target, lambda i, _: here.q[i])
 
 
-def converted_vector(  # noqa: PLR0913, PLR0917  two conventions, a whole state
+def converted_vector(
     model: Model,
     source: Conventions,
     target: Conventions,

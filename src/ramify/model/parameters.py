@@ -120,9 +120,9 @@ def _placement(
     joint = body.joints[0].name
     first = next(i for i, b in enumerate(model.tree.bodies) if b.joint.name == joint)
     last = model.frames[name].body
-    T = model.frames[name].placement  # of the body's frame in its last tree body's
+    body_pose = model.frames[name].placement  # in the frame of its last tree body
     for i in reversed(range(first + 1, last + 1)):
-        T = model.tree.bodies[i].placement @ T
+        body_pose = model.tree.bodies[i].placement @ body_pose
     outer = (
         Pose.identity() if body.parent is None else model.frames[body.parent].placement
     )
@@ -131,4 +131,4 @@ def _placement(
         quaternion = [*quaternion[1:], quaternion[0]]
     middle = (Shift(0, px), Shift(1, py), Shift(2, pz))
     turn = Rotate(transposed_rotation(*quaternion))
-    return first, (*fixed_steps(outer), *middle, turn, *fixed_steps(T.inverse()))
+    return first, (*fixed_steps(outer), *middle, turn, *fixed_steps(body_pose.inverse()))

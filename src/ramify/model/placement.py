@@ -181,7 +181,8 @@ def transform_cost(T: Pose, kind: str, bodies: int) -> float:
 
 def _without_noise(inertia: BodyInertia) -> BodyInertia:
     """Return the inertia with zeros for what rounding has left in their place."""
-    h, I = inertia.h, inertia.I
-    h = np.where(np.abs(h) < ROUNDING * np.abs(h).max(), 0.0, h)
-    I = np.where(np.abs(I) < ROUNDING * np.abs(I).max(), 0.0, I)
-    return BodyInertia(inertia.m, h, I)
+    h, A = (
+        np.where(np.abs(x) < ROUNDING * np.abs(x).max(), 0.0, x)
+        for x in (inertia.h, inertia.I)
+    )
+    return BodyInertia(inertia.m, h, A)

@@ -41,6 +41,11 @@ class Layout(NamedTuple):
         """The row of each entry."""
         return np.repeat(np.arange(len(self.rownnz), dtype=np.int32), self.rownnz)
 
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return the row and column of each entry."""
+        rows: list[int] = self.rowind.tolist()
+        return list(zip(rows, self.colind.tolist(), strict=True))
+
     @property
     def indptr(self) -> Indices:
         """The addresses of rows with the end of the last, as SciPy has them."""
@@ -99,8 +104,7 @@ def _tree_of(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
         for k in range(len(tree.dofs[i]))
     ]
     layout = layout_of(tree.dof_parents)
-    pairs = zip(layout.rowind.tolist(), layout.colind.tolist(), strict=True)
-    pattern = {(of_dof[i], of_dof[j]) for i, j in pairs}
+    pattern = {(of_dof[i], of_dof[j]) for i, j in layout.pairs()}
     return order, elimination_parents(pattern, len(order))
 
 
@@ -133,9 +137,7 @@ def _csr(context: Context) -> Any:
 
 
 def _rows(dense: list[list[Expr]], model: Model) -> list[Expr]:
-    layout = mass_matrix_layout(model)
-    where = zip(layout.rowind, layout.colind, strict=True)
-    return [dense[i][j] for i, j in where]
+    return [dense[i][j] for i, j in mass_matrix_layout(model).pairs()]
 
 
 def _solve(context: Context) -> Any:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import final
 
 from ramify.algorithms.aba import over, unit_index
-from ramify.algorithms.motion import numbers, transforms
+from ramify.algorithms.motion import transforms
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import ArticulatedInertia
@@ -75,7 +75,7 @@ def articulated(tree: Tree, q: JointVector) -> Articulated:
     columns: dict[int, tuple[Column, ...]] = {}
     IA = {ROOT: ArticulatedInertia.zero()}
     for i, _ in tree:
-        IA[i] = numbers(tree.bodies[i].inertia).articulated()
+        IA[i] = tree.bodies[i].rigid_inertia().articulated()
     for i, p in reversed(tree):
         region(f"articulated inertia {tree.bodies[i].name}")
         joint = tree.bodies[i].joint

@@ -21,7 +21,7 @@ from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.vector3 import ZERO
 from ramify.spatial.vectors import Motion
-from ramify.symbolic.expr import region
+from ramify.symbolic.expr import Expr, region
 
 
 def chang_khatib(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
@@ -49,12 +49,12 @@ def chang_khatib(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
     return Lam
 
 
-def _at(A: Symmetric, r: int, c: int) -> object:
+def _at(A: Symmetric, r: int, c: int) -> Expr:
     return A.get((r, c) if c <= r else (c, r), ZERO)
 
 
-def _dot(a: Sequence[object], b: Sequence[object]) -> object:
+def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
     total = ZERO
     for x, y in zip(a, b, strict=True):
-        total = total + x * y  # type: ignore[operator]
+        total = total + x * y
     return total

@@ -68,8 +68,7 @@ def over_junctions(
     A = articulated(tree, q)
     tops, sums = _inwards(tree, A, ends, is_reduced)
     Lam: Symmetric = {}
-    known: dict[int, Expr] = {}
-    _spread(Lam, tops, sums, None, known)
+    _spread(Lam, tops, sums, None)
     return Lam
 
 
@@ -91,8 +90,6 @@ def _inwards(
         if is_reduced(i, sum(len(c.rows) for c in at[i])):
             at[i] = [Carrier(count, unit_forces(), None, at[i])]
             count += 6
-        for c in at[i]:
-            c.members = [Carrier(m.first, m.rows, m.end, m.members) for m in c.members]
         going = [Carrier(c.first, c.rows, c.end, c.members) for c in at[i]]
         for column in reversed(A.columns[i]):
             v = {
@@ -124,7 +121,6 @@ def _spread(
     carriers: Sequence[Carrier],
     sums: Symmetric,
     Om: Block | None,
-    known: dict[int, Expr],
 ) -> None:
     """Add to Λ⁻¹ all pairs that meet among carriers at a junction with mobility Om."""
     region("reduced tree")
@@ -134,7 +130,7 @@ def _spread(
         if first.end is not None:
             _place(Lam, first.end, first.end, own)
         else:
-            _spread(Lam, first.members, sums, own, known)
+            _spread(Lam, first.members, sums, own)
         for second in carriers[:x]:
             _cross(Lam, first, second, moved[x], sums)
 

@@ -1,0 +1,113 @@
+"""Λ⁻¹ by Popov-Vereshchagin sweeps, over a tree reduced only where that pays.
+
+`pv` never replaces the rows that meet in a body by six, `pvr` always does. Neither is
+best: under a floating base, whose six columns close the sweep, twenty-four rows go
+through one joint more cheaply than through a 6 × 6 matrix; before a long chain they do
+not. Here each junction decides: what both choices cost is known before any symbol is
+(operations of general geometry, as in the table of `Costs`), and choices are changed
+one by one as long as the sum falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from ramify.algorithms.operational.articulated import Symmetric
+from ramify.algorithms.operational.pvr import over_junctions
+from ramify.algorithms.operational.tasks import End
+from ramify.model.coordinates import JointVector
+from ramify.model.tree import ROOT, Tree
+
+TRANSFORM = 28
+"""a row through the two screws of a DH node"""
+COLUMN = 11
+"""row − Ud v, and v / D"""
+PRODUCT = 11
+"""a product of two rows of six; 66 a row and a 6 × 6 matrix"""
+
+
+def mixed(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
+    """Return Λ⁻¹."""
+    chosen = junctions(tree, ends)
+    return over_junctions(tree, q, ends, lambda i, _: i in chosen)
+
+
+def junctions(tree: Tree, ends: Sequence[End]) -> frozenset[int]:
+    """Return the bodies at which it pays to go on with six rows."""
+    candidates = meetings(tree, ends)
+    best: frozenset[int] = frozenset()
+    for start in (frozenset[int](), frozenset(candidates)):
+        chosen, cost = start, Costs(tree, ends, start).total
+        is_better = True
+        while is_better:
+            is_better = False
+            for i in candidates:
+                other = chosen ^ {i}
+                if (found := Costs(tree, ends, other).total) < cost:
+                    chosen, cost, is_better = other, found, True
+        if start == frozenset() or cost < Costs(tree, ends, best).total:
+            best = chosen
+    return best
+
+
+def meetings(tree: Tree, ends: Sequence[End]) -> list[int]:
+    """Return the bodies where more than six rows meet, from several sides."""
+    rows = {i: 0 for i in range(ROOT, len(tree))}
+    sides = dict.fromkeys(rows, 0)
+    for end in ends:
+        rows[end.body] += len(end.rows)
+        sides[end.body] += 1
+    for i, p in reversed(tree):
+        if rows[i]:
+            rows[p] += rows[i]
+            sides[p] += 1
+    return [i for i in range(len(tree)) if rows[i] > 6 and sides[i] > 1]
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Carried:
+    """How many rows go on together, and whose they are."""
+
+    rows: int
+    ends: list[int]
+    """rows of the ends behind"""
+    is_junction: bool
+
+
+class Costs:
+    """What `over_junctions` costs beyond the articulated inertias, about."""
+
+    def __init__(self, tree: Tree, ends: Sequence[End], chosen: frozenset[int]) -> None:
+        self.total = 0
+        at: dict[int, list[Carried]] = {i: [] for i in range(ROOT, len(tree))}
+        for end in ends:
+            n = len(end.rows)
+            at[end.body].append(Carried(n, [n], False))
+        reached: dict[int, list[Carried]] = {}
+        for i, p in reversed(tree):
+            if i in chosen:
+                reached[i] = at[i]
+                at[i] = [Carried(6, [r for c in at[i] for r in c.ends], True)]
+            r = sum(c.rows for c in at[i])
+            for _ in range(tree.bodies[i].joint.nv):
+                self.total += COLUMN * r + r * (r + 1)
+            if p != ROOT:
+                self.total += TRANSFORM * r
+            at[p] += at[i]
+        for carriers in reached.values():
+            self._meet(carriers)
+
+    def _meet(self, carriers: Sequence[Carried]) -> None:
+        for x, first in enumerate(carriers):
+            n = first.rows
+            self.total += 6 * PRODUCT * n + (PRODUCT + 1) * n * (n + 1) // 2
+            for second in carriers[:x]:
+                self.total += (PRODUCT + 1) * n * second.rows
+                for k in first.ends if first.is_junction else ():
+                    self.total += PRODUCT * k * second.rows
+                for k in first.ends:
+                    for l in second.ends if second.is_junction else ():
+                        self.total += PRODUCT * k * l

@@ -1,0 +1,166 @@
+"""``ramify check``: our numbers beside those of others, on random states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import click
+import numpy as np
+
+from ramify.cli.peers import Answer, Peer, PeerError, State, names_in, peer
+from ramify.cli.robots import Source, robot_argument
+from ramify.cli.screen import (
+    console,
+    json_option,
+    print_json,
+    progress,
+    show_warnings,
+    table,
+)
+from ramify.cli.selfcheck import Error, errors_of, state_of
+from ramify.compiling import compile
+from ramify.robot import Robot
+
+TOLERANCE = 1e-9
+"""of the largest entry; what 1e7 roundings could add up to at worst"""
+OF_INVERSE = ("forward_dynamics", "mass_matrix_inverse")
+"""quantities that a badly conditioned mass matrix makes uncertain by themselves"""
+SINGULAR = 1e15
+"""the condition of a mass matrix that has no inverse in double precision"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One quantity compared: the largest difference, by the largest entry."""
+
+    quantity: str
+    against: str
+    error: float
+    tolerance: float
+    note: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the two agree."""
+        return bool(self.note) or self.error <= self.tolerance
+
+
+@click.command("check")
+@robot_argument
+@click.option("--against", help="pinocchio,mujoco; those installed by default.")
+@click.option("--states", default=32, show_default=True, help="How many random states.")
+@click.option("--seed", default=0, show_default=True, help="Of the random states.")
+@click.option("--frame", "frames", multiple=True, help="Compare at these frames too.")
+@json_option
+def command(
+    robot: str,
+    against: str | None,
+    states: int,
+    seed: int,
+    frames: tuple[str, ...],
+    as_json: bool,
+    **options: str,
+) -> None:
+    """Compare every quantity with Pinocchio and MuJoCo, on random states.
+
+    Errors are differences divided by the largest entry. Without --against, Ramify is
+    also compared with itself: algorithms with one another, native code with the
+    interpreter. Exit code 1 where an error is above 1e-9.
+    """
+    names = names_in(against)
+    source = Source(robot, **options)
+    ours = source.load()
+    for frame in frames:
+        ours.model.frame(frame)
+    chosen = [*frames, *leaves(ours, 2)]
+    batch, rng = max(states, 1), np.random.default_rng(seed)
+    rows: list[Row] = []
+    if against is None:
+        rows += own_rows(errors_of(ours, batch, rng))
+    unread: dict[str, str] = {}
+    for name in names:
+        try:
+            rows += rows_of(peer(name, source), chosen, batch, rng)
+        except PeerError as error:
+            unread[name] = str(error)
+    show(ours, rows, unread, batch, as_json)
+    if not all(row.holds for row in rows):
+        raise SystemExit(1)
+    if unread and against is not None and not rows:
+        raise click.ClickException("; ".join(f"{k}: {v}" for k, v in unread.items()))
+
+
+def leaves(robot: Robot, most: int) -> list[str]:
+    """Return the last bodies of a few limbs."""
+    tips = [i for i in range(len(robot.tree)) if not robot.tree.children[i]]
+    names = [robot.tree.bodies[i].name for i in reversed(tips)]
+    return [n for n in names if n in robot.frame_names][:most]
+
+
+def own_rows(errors: Sequence[Error]) -> list[Row]:
+    """Return the rows of what Ramify says against itself."""
+    return [Row(e.what, "itself", e.error, e.tolerance) for e in errors]
+
+
+def rows_of(
+    other: Peer, frames: Sequence[str], batch: int, rng: np.random.Generator
+) -> list[Row]:
+    """Return one row for each quantity that both have."""
+    robot = other.robot
+    answers = other.answers(frames)
+    state = state_of(robot, batch, rng)
+    M = robot.mass_matrix(state.q)
+    condition = float(np.linalg.cond(M).max())
+    rows: list[Row] = []
+    with progress(len(answers)) as step:
+        for answer in answers:
+            step(f"{other.name}: {answer.quantity.name}")
+            rows.append(_row(answer, other, state, condition))
+    return rows
+
+
+def _row(answer: Answer, other: Peer, state: State, condition: float) -> Row:
+    name, tolerance = answer.quantity.name, TOLERANCE
+    if name in OF_INVERSE:
+        if condition > SINGULAR:
+            note = f"M is singular (condition {condition:.0e})"
+            return Row(name, other.name, float("nan"), tolerance, note)
+        tolerance = max(tolerance, 1e-15 * condition)
+    f = compile(answer.quantity, other.robot)
+    inputs = [getattr(state, v.name) for v in f.program.inputs]
+    ours = f(*inputs)
+    theirs = np.array([answer.theirs(state[k]) for k in range(len(state))])
+    largest = float(np.abs(theirs).max(initial=0.0))
+    error = float(np.abs(ours - theirs).max(initial=0.0)) / (largest or 1.0)
+    return Row(name, other.name, error if error == error else np.inf, tolerance)
+
+
+def show(
+    robot: Robot, rows: Sequence[Row], unread: dict[str, str], batch: int, as_json: bool
+) -> None:
+    """Print the rows."""
+    if as_json:
+        found = [{**asdict(r), "holds": r.holds} for r in rows]
+        ok = all(r.holds for r in rows)
+        print_json({"robot": robot.name, "rows": found, "unread": unread, "ok": ok})
+        return
+    show_warnings(robot.warnings)
+    shown = [
+        (
+            r.quantity,
+            r.against,
+            r.note or f"{r.error:.1e}",
+            f"{r.tolerance:.0e}",
+            "[green]ok[/]" if r.holds else "[bold red]DIFFERS[/]",
+        )
+        for r in rows
+    ]
+    title = f"{robot.name}: nv {robot.nv}, {batch} random states, errors by largest entry"
+    columns = ("quantity", "against", "error", "at most", "")
+    console().print(table(title, columns, shown))
+    for name, reason in unread.items():
+        console().print(f"[yellow]{name}: {reason}[/]", soft_wrap=True)
+    bad = [r for r in rows if not r.holds]
+    verdict = f"{len(bad)} of {len(rows)} differ" if bad else f"all {len(rows)} agree"
+    console().print(f"[bold {'red' if bad else 'green'}]{verdict}[/]")

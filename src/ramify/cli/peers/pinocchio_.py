@@ -1,0 +1,195 @@
+"""Pinocchio with a robot of ours in it."""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ramify.cli.peers import Answer, PeerError, State
+from ramify.cli.peers.urdf import text_of
+from ramify.cli.robots import Source
+from ramify.model.pose import Array
+from ramify.quantities import dynamics, kinematics
+from ramify.robot import Robot
+
+pin: Any = importlib.import_module("pinocchio")
+
+
+def load(source: Source) -> Pinocchio:
+    """Return Pinocchio with the robot of a file in it."""
+    text, root = text_of(source)
+    ours = source.load(conventions="pinocchio", mimic="independent")
+    model = _model(text, root, source.path)
+    model.gravity.linear = np.array(ours.gravity)
+    return Pinocchio(ours, model)
+
+
+def _model(text: str, root: str | None, path: Path | None) -> Any:
+    roots = {"floating": pin.JointModelFreeFlyer, "planar": pin.JointModelPlanar}
+    arguments = [roots[root]()] if root in roots else []
+    try:
+        if "<mujoco" in text:
+            return pin.buildModelFromMJCF(str(path), *arguments)
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "robot.urdf"
+            start = text.find("<robot")  # a misplaced XML declaration stops its parser
+            copy.write_text(text[max(start, 0) :], encoding="utf-8")
+            return pin.buildModelFromUrdf(str(copy), *arguments)
+    except Exception as error:
+        raise PeerError(f"it cannot read the robot: {error}") from None
+
+
+class Pinocchio:
+    """Pinocchio, with states and results in Ramify's order of joints."""
+
+    name = "pinocchio"
+
+    def __init__(self, robot: Robot, model: Any) -> None:
+        self.version: str = pin.__version__
+        self.robot = robot
+        self.model = model
+        self.data = model.createData()
+        self._joints = _matched(robot, model)
+        v = np.zeros(robot.nv, dtype=int)
+        for ours, theirs in self._joints:
+            v[ours.v_index : ours.v_index + ours.nv] = np.arange(
+                theirs.idx_v, theirs.idx_v + theirs.nv
+            )
+        self._v = v
+        """where in theirs each entry of our q̇ is"""
+
+    def q(self, q: Array) -> Array:
+        """Return one configuration in Pinocchio's coordinates."""
+        out: Array = pin.neutral(self.model)
+        for ours, theirs in self._joints:
+            x = q[ours.q_index : ours.q_index + ours.nq]
+            if theirs.nq == ours.nq + 1:  # an angle as cosine and sine
+                x = np.array([*x[:-1], np.cos(x[-1]), np.sin(x[-1])])
+            out[theirs.idx_q : theirs.idx_q + theirs.nq] = x
+        return out
+
+    def v(self, x: Array) -> Array:
+        """Return one vector of velocities or forces in Pinocchio's order."""
+        out = np.empty_like(x)
+        out[self._v] = x
+        return out
+
+    def answers(self, frames: Sequence[str]) -> list[Answer]:
+        """Return what can be compared."""
+        m, d, V = self.model, self.data, self._v
+
+        def vector(f: Callable[..., Any], *parts: str) -> Callable[[State], Any]:
+            def run(s: State) -> Any:
+                x = [self.v(getattr(s, part)) for part in parts]
+                return np.array(f(m, d, self.q(s.q), *x))[..., V]
+
+            return run
+
+        def scalar(f: Callable[..., Any], *parts: str) -> Callable[[State], Any]:
+            def run(s: State) -> Any:
+                x = [self.v(getattr(s, part)) for part in parts]
+                return np.array(f(m, d, self.q(s.q), *x))
+
+            return run
+
+        def square(f: Callable[..., Any]) -> Callable[[State], Any]:
+            def run(s: State) -> Any:
+                upper = np.triu(f(m, d, self.q(s.q)))
+                return (upper + np.triu(upper, 1).T)[np.ix_(V, V)]
+
+            return run
+
+        def coriolis(s: State) -> Any:
+            C = pin.computeCoriolisMatrix(m, d, self.q(s.q), self.v(s.qd))
+            return np.array(C)[np.ix_(V, V)]
+
+        def momentum(*arguments: Any) -> Any:
+            return pin.computeCentroidalMomentum(*arguments).vector
+
+        def matrix(*arguments: Any) -> Any:
+            return pin.computeCentroidalMap(*arguments)
+
+        found = [
+            Answer(dynamics.inverse_dynamics, vector(pin.rnea, "qd", "qdd")),
+            Answer(dynamics.forward_dynamics, vector(pin.aba, "qd", "tau")),
+            Answer(dynamics.mass_matrix, square(pin.crba)),
+            Answer(dynamics.bias_forces, vector(pin.nonLinearEffects, "qd")),
+            Answer(dynamics.gravity_forces, vector(pin.computeGeneralizedGravity)),
+            Answer(kinematics.mass_matrix_inverse, square(pin.computeMinverse)),
+            Answer(kinematics.coriolis_matrix, coriolis),
+            Answer(kinematics.center_of_mass, scalar(pin.centerOfMass)),
+            Answer(kinematics.center_of_mass_jacobian, vector(pin.jacobianCenterOfMass)),
+            Answer(kinematics.centroidal_momentum, scalar(momentum, "qd")),
+            Answer(kinematics.centroidal_momentum_matrix, vector(matrix)),
+            Answer(kinematics.kinetic_energy, scalar(pin.computeKineticEnergy, "qd")),
+            Answer(kinematics.potential_energy, scalar(pin.computePotentialEnergy)),
+        ]
+        known = [f for f in frames if m.existFrame(f)]
+        return [*found, *(a for f in known for a in self._frame_answers(f))]
+
+    def _frame_answers(self, name: str) -> list[Answer]:
+        m, d, k = self.model, self.data, self.model.getFrameId(name)
+
+        def moved(s: State) -> None:
+            pin.forwardKinematics(m, d, self.q(s.q), self.v(s.qd), self.v(s.qdd))
+            pin.updateFramePlacements(m, d)
+
+        def pose(s: State) -> Any:
+            moved(s)
+            return d.oMf[k].homogeneous
+
+        def jacobian(s: State) -> Any:
+            return np.array(pin.computeFrameJacobian(m, d, self.q(s.q), k))[:, self._v]
+
+        def velocity(s: State) -> Any:
+            moved(s)
+            return pin.getFrameVelocity(m, d, k).vector
+
+        def acceleration(s: State) -> Any:
+            moved(s)
+            return pin.getFrameAcceleration(m, d, k).vector
+
+        of_frame = (
+            (kinematics.pose, pose),
+            (kinematics.jacobian, jacobian),
+            (kinematics.velocity, velocity),
+            (kinematics.acceleration, acceleration),
+        )
+        return [Answer(quantity(name), theirs) for quantity, theirs in of_frame]
+
+    def caller(self, name: str, state: State) -> Callable[[], Any] | None:
+        """Return the fastest call for one state, inputs converted beforehand."""
+        q, qd = self.q(state.q), self.v(state.qd)
+        x = {
+            "inverse_dynamics": (pin.rnea, q, qd, self.v(state.qdd)),
+            "forward_dynamics": (pin.aba, q, qd, self.v(state.tau)),
+            "mass_matrix": (pin.crba, q),
+            "bias_forces": (pin.nonLinearEffects, q, qd),
+        }
+        if name not in x:
+            return None
+        function, *arguments = x[name]
+        return partial(function, self.model, self.data, *arguments)
+
+
+def _matched(robot: Robot, model: Any) -> list[tuple[Any, Any]]:
+    """Return our joints with theirs of the same name."""
+    theirs = {model.names[i]: model.joints[i] for i in range(1, model.njoints)}
+    ours = list(robot.model.joints)
+    pairs: list[tuple[Any, Any]] = []
+    for k, joint in enumerate(ours):
+        name = joint.name
+        if k == 0 and name not in theirs:
+            name = model.names[1]  # the root joint, which each library names itself
+        if name not in theirs or theirs[name].nv != joint.nv:
+            raise PeerError(f"it has no such joint as {joint.name!r}")
+        pairs.append((joint, theirs[name]))
+    if len(theirs) != len(pairs):
+        raise PeerError(f"it has {len(theirs)} joints, Ramify {len(pairs)}")
+    return pairs

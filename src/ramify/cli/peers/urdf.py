@@ -1,0 +1,83 @@
+"""A robot as URDF for other libraries: the file's own text, or one that is written."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from ramify.cli.peers import PeerError
+from ramify.cli.robots import BUILT_IN, Source
+from ramify.model.description import BodyDescription, Description
+from ramify.model.pose import Array, Pose
+from ramify.model.source import read_source
+
+URDF_JOINTS = {"revolute": "continuous", "prismatic": "prismatic"}
+
+
+def text_of(source: Source) -> tuple[str, str | None]:
+    """Return the text of a robot, and the root that it is to be loaded with."""
+    if source.path is not None:
+        return read_source(source.path)[0], source.root
+    description = BUILT_IN[source.name]()
+    has_floating_root = any(j.type == "floating" for j in description.bodies[0].joints)
+    return urdf(description), "floating" if has_floating_root else source.root
+
+
+def urdf(description: Description) -> str:
+    """Return the URDF of a description; a floating root is left to the loader."""
+    parts = [f'<robot name="{description.name}">']
+    root = description.bodies[0]
+    hangs_free = any(j.type == "floating" for j in root.joints)
+    if not hangs_free:
+        parts.append('<link name="world_"/>')
+    for body in description.bodies:
+        parts.append(_link(body))
+        if body.parent is not None or not hangs_free:
+            parts.append(_joint(body))
+    return "\n".join([*parts, "</robot>"])
+
+
+def _link(body: BodyDescription) -> str:
+    if body.inertial is None:
+        return f'<link name="{body.name}"/>'
+    I, m = body.inertial.inertia, body.inertial.mass
+    entries = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2)}
+    entries["zz"] = (2, 2)
+    shown = " ".join(f'i{n}="{float(I[k])!r}"' for n, k in entries.items())
+    return (
+        f'<link name="{body.name}"><inertial><origin xyz="{_three(body.inertial.com)}"/>'
+        f'<mass value="{m!r}"/><inertia {shown}/></inertial></link>'
+    )
+
+
+def _joint(body: BodyDescription) -> str:
+    parent = body.parent or "world_"
+    name, type_, axis = f"{body.name}_fixed", "fixed", ""
+    if body.joints:
+        joint = body.joints[0]
+        if len(body.joints) > 1 or joint.type not in URDF_JOINTS or joint.position.any():
+            raise PeerError(f"URDF has no words for joint {joint.name!r}")
+        name, type_ = joint.name, URDF_JOINTS[joint.type]
+        limits = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
+        axis = f'<axis xyz="{_three(joint.axis)}"/>{limits}'
+    return (
+        f'<joint name="{name}" type="{type_}"><parent link="{parent}"/>'
+        f'<child link="{body.name}"/>{_origin(body.placement)}{axis}</joint>'
+    )
+
+
+def _origin(pose: Pose) -> str:
+    R = pose.R
+    roll = math.atan2(R[2, 1], R[2, 2])
+    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
+    yaw = math.atan2(R[1, 0], R[0, 0])
+    return f'<origin xyz="{_three(pose.p)}" rpy="{roll!r} {pitch!r} {yaw!r}"/>'
+
+
+def _three(x: Array) -> str:
+    return " ".join(repr(float(v)) for v in x)
+
+
+def without_shapes(text: str) -> str:
+    """Return URDF without what needs meshes."""
+    return re.sub(r"<(visual|collision)\b(?:[^>]*/>|.*?</\1\s*>)", "", text, flags=re.S)

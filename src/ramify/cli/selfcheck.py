@@ -1,0 +1,64 @@
+"""Ramify against itself: algorithms with one another, native code with its meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ramify.cli.peers import State
+from ramify.compiling import compile, costs_of
+from ramify.model.pose import Array
+from ramify.quantities.dynamics import forward_dynamics
+from ramify.robot import Robot
+from ramify.symbolic.interpreter import evaluate
+
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """How far two ways to the same numbers are apart, by the largest of them."""
+
+    what: str
+    error: float
+    tolerance: float = TOLERANCE
+
+
+def state_of(robot: Robot, batch: int, rng: np.random.Generator) -> State:
+    """Return random states; forces suit the inertia of each joint."""
+    q = robot.random_configuration(rng, batch)
+    qd, qdd, force = rng.normal(size=(3, batch, robot.nv))
+    M = robot.mass_matrix(q)
+    tau: Array = 5.0 * np.einsum("bii->bi", M) * force
+    return State(q, qd, qdd, tau)
+
+
+def relative(a: Array, b: Array) -> float:
+    """Return the largest difference, divided by the largest entry."""
+    largest = float(np.abs(b).max(initial=0.0)) or 1.0
+    return float(np.abs(a - b).max(initial=0.0)) / largest
+
+
+def errors_of(robot: Robot, batch: int, rng: np.random.Generator) -> list[Error]:
+    """Return the differences between our own ways to the same numbers."""
+    s = state_of(robot, batch, rng)
+    tau = robot.inverse_dynamics(s.q, s.qd, s.qdd)
+    M, bias = robot.mass_matrix(s.q), robot.bias_forces(s.q, s.qd)
+    known = np.einsum("bij,bj->bi", M, s.qdd) + bias
+    errors = [Error("inverse dynamics = M q̈ + bias", relative(tau, known))]
+    limit = max(TOLERANCE, 1e-15 * float(np.linalg.cond(M).max()))
+    costs = costs_of(forward_dynamics, robot.placed_model, robot.conventions)
+    for algorithm in costs:
+        f = compile(forward_dynamics(algorithm=algorithm), robot)
+        back = relative(f(s.q, s.qd, tau), s.qdd)
+        errors.append(
+            Error(f"forward dynamics ({algorithm}) inverts inverse", back, limit)
+        )
+    f = robot.inverse_dynamics
+    inputs = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
+    meant = evaluate(f.program, inputs)[f.program.outputs[0].name]
+    errors.append(Error("native code = interpreter", relative(tau, meant)))
+    one = np.array([f(s.q[k], s.qd[k], s.qdd[k]) for k in range(batch)])
+    errors.append(Error("one by one = batch", relative(one, tau)))
+    return errors

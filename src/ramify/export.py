@@ -1,0 +1,424 @@
+"""Source code to keep: a robot's quantities as plain C99, and a check of it.
+
+    exported = ramify.export_c(ramify.inverse_dynamics, robot, "panda_c")
+    check_c(exported).single        # the largest error against the compiled kernel
+
+The program is the one that `ramify.compile` turns into native code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.backend.c99_files import MARK, About, Files, files
+from ramify.backend.c99_names import identifier
+from ramify.compiling import compile, program_of
+from ramify.errors import CompileError
+from ramify.function import Options
+from ramify.model.assembly import PublicJoint
+from ramify.quantities.base import Quantity
+from ramify.robot import Robot
+from ramify.simplify.passes import share_reciprocals, simplify
+from ramify.symbolic.count import Ops, count
+from ramify.symbolic.program import Program
+
+LETTERS = {
+    "w": "angular velocity [rad/s]",
+    "wd": "angular acceleration [rad/s^2]",
+    "a": "acceleration of the origin, gravity included [m/s^2]",
+    "BB": "w x w x, the matrix of centripetal accelerations",
+    "c_w": "angular acceleration from velocities alone",
+    "c_v": "acceleration of the origin from velocities alone",
+    "net_n": "couple that moves the body [N m]",
+    "net_f": "force that moves the body [N]",
+    "n": "couple across the joint that is named [N m]",
+    "f": "force across the joint that is named [N]",
+    "bias_n": "couple that velocities alone need",
+    "bias_f": "force that velocities alone need",
+    "IA_I": "articulated-body inertia [I H; H' M]: I",
+    "IA_H": "articulated-body inertia [I H; H' M]: H",
+    "IA_M": "articulated-body inertia [I H; H' M]: M",
+    "pA_n": "articulated-body bias, couple",
+    "pA_f": "articulated-body bias, force",
+    "U_n": "IA S, couple: what the joint's acceleration takes",
+    "U_f": "IA S, force",
+    "Ud_n": "U / D, couple",
+    "Ud_f": "U / D, force",
+    "D": "inertia that the joint feels; diagonal of M = L' D L",
+    "u": "joint force left for acceleration, over D",
+    "Ic_h": "composite inertia: mass times centre [kg m]",
+    "Ic_I": "composite inertia about the origin [kg m^2]",
+    "F_n": "couple that moves all beyond the joint at 1 rad/s^2",
+    "F_f": "force that moves all beyond the joint at 1 rad/s^2",
+    "L": "factor of M = L' D L",
+}
+"""What the labels of the algorithms begin with, and what they mean."""
+
+UNITS = {
+    "revolute": "rad",
+    "continuous": "rad",
+    "prismatic": "m",
+    "helical": "rad",
+    "universal": "rad",
+    "spherical": "quaternion",
+    "planar": "m, m, rad",
+    "cylindrical": "rad, m",
+    "floating": "m, quaternion",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExportedC:
+    """What was written, and what it was made of."""
+
+    folder: Path
+    header: Path
+    source: Path
+    example: Path
+    cmake: Path
+    function: str
+    """the C function; ``<function>_batch`` is the one for batches"""
+    ops: Ops
+    stack_bytes: int
+    """what one call takes of the stack at most"""
+    batch_stack_bytes: int | None
+    dtype: str
+    quantities: tuple[Quantity, ...]
+    robot: Robot
+    parameters: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.function} in {self.folder}: {self.ops}; at most "
+            f"{self.stack_bytes:,} bytes of stack"
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CheckedC:
+    """How far exported C is from the compiled kernel, and which compiler made it.
+
+    Errors are relative to the largest entry of an output over all states.
+    """
+
+    compiler: str
+    states: int
+    single: float
+    batch: float | None
+
+    def __str__(self) -> str:
+        batch = "" if self.batch is None else f", {self.batch:.1e} in batches"
+        return (
+            f"{self.states} random states by {self.compiler}: largest relative "
+            f"error {self.single:.1e}{batch}"
+        )
+
+
+def export_c(
+    quantities: Quantity | Sequence[Quantity],
+    robot: Robot,
+    folder: str | os.PathLike[str],
+    name: str | None = None,
+    dtype: npt.DTypeLike = "float64",
+    parameters: Sequence[str] = (),
+    *,
+    batch: bool = True,
+) -> ExportedC:
+    """Write one quantity of a robot, or several in one function, as C99.
+
+    The folder gets ``<name>.c`` and ``<name>.h``, which need only ``math.h``, an
+    example and a CMakeLists.txt. It is made if it is not there; it may hold an earlier
+    export of that name, and nothing else.
+
+    Args:
+        quantities: such as ``ramify.forward_dynamics``, or a list.
+        robot: what to write them for.
+        folder: where to.
+        name: of the function and the files; robot and quantity by default.
+        dtype: "float64" (double) or "float32" (float).
+        parameters: what becomes an argument instead of a constant; see `compile`.
+        batch: also write the function for batches.
+
+    Raises:
+        CompileError: the folder cannot be written or holds other files. Nothing has
+            been written then.
+    """
+    kind = Options.checked(dtype, None, 1, "batch_first").dtype
+    chosen = [quantities] if isinstance(quantities, Quantity) else list(quantities)
+    parameters = tuple(parameters)
+    program = prepared(program_of(quantities, robot, parameters))
+    clean = identifier(name if name is not None else _default_name(chosen, robot))
+    about = _about(program, chosen, robot, parameters)
+    made = files(program, clean, kind, about, batch)
+    at = Path(folder)
+    _write(at, made)
+    return ExportedC(
+        folder=at,
+        header=at / f"{clean}.h",
+        source=at / f"{clean}.c",
+        example=at / "example.c",
+        cmake=at / "CMakeLists.txt",
+        function=made.function,
+        ops=count(program),
+        stack_bytes=made.stack,
+        batch_stack_bytes=made.batch_stack,
+        dtype=kind,
+        quantities=tuple(chosen),
+        robot=robot,
+        parameters=parameters,
+    )
+
+
+def prepared(program: Program) -> Program:
+    """Return a traced program in the form that is written: compilers fuse products."""
+    return share_reciprocals(simplify(program))
+
+
+def _default_name(quantities: Sequence[Quantity], robot: Robot) -> str:
+    joined = "_".join(q.name for q in quantities)
+    return f"{robot.name}_{joined if len(joined) <= 40 else 'kernel'}"
+
+
+def _about(
+    program: Program,
+    quantities: Sequence[Quantity],
+    robot: Robot,
+    parameters: Sequence[str],
+) -> About:
+    x, y, z = robot.gravity
+    c = robot.conventions
+    facts = [
+        f"robot        {robot.name}: {robot.nv} degrees of freedom, {robot.mass:.6g} kg",
+        f"quantities   {', '.join(map(str, quantities))}",
+        f"gravity      ({x:g}, {y:g}, {z:g}) m/s^2",
+        f"conventions  {c}: quaternions {c.quaternion}, 6-vectors "
+        f"{c.order.replace('_', ' ')}, floating velocity {c.floating_velocity}",
+        f"layout       q[{robot.nq}]; qd, qdd and tau[{robot.nv}], in the joints' order",
+    ]
+    if parameters:
+        facts.append(f"arguments    {', '.join(parameters)}: not constants here")
+    example = {"q": robot.neutral()} if any(v.name == "q" for v in program.inputs) else {}
+    entries: dict[tuple[str, int], str] = {}
+    for joint in robot.model.joints:
+        for k in range(joint.nq):
+            own = joint.name if joint.nq == 1 else f"{joint.name}_{k}"
+            entries["q", joint.q_index + k] = own
+    return About(
+        title=f"{' and '.join(q.name for q in quantities)} of {robot.name}",
+        facts=tuple(facts),
+        table=tuple(_table(robot)),
+        letters=LETTERS,
+        entry_names=entries,
+        example=example,
+    )
+
+
+def _table(robot: Robot) -> list[str]:
+    """Return the joints in order: place, name, type, unit and limits."""
+    rows = [("q", "qd", "joint", "type", "unit", "range", "velocity", "effort")]
+    rows += [_row(j, robot) for j in robot.model.joints]
+    widths = [min(max(map(len, column)), 30) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(f"{cell[:30]:<{w}}" for cell, w in zip(row, widths, strict=True))
+        for row in rows
+    ]
+
+
+def _row(joint: PublicJoint, robot: Robot) -> tuple[str, ...]:
+    limits = robot.limits
+    q, v = joint.q_index, joint.v_index
+    low, high = limits.lower[q], limits.upper[q]
+    one = joint.nq == 1
+    velocity, effort = limits.velocity[v], limits.effort[v]
+    return (
+        _span(q, joint.nq),
+        _span(v, joint.nv),
+        joint.name,
+        joint.type,
+        UNITS.get(joint.type, ""),
+        f"{low:g} .. {high:g}" if one and np.isfinite([low, high]).all() else "-",
+        f"{velocity:g}" if np.isfinite(velocity) else "-",
+        f"{effort:g}" if np.isfinite(effort) else "-",
+    )
+
+
+def _span(start: int, n: int) -> str:
+    return str(start) if n == 1 else f"{start}..{start + n - 1}"
+
+
+# ---------------------------------------------------------------- files
+
+
+def _write(folder: Path, made: Files) -> None:
+    """Write all files, or none: what stands in the way is found before."""
+    try:
+        _check_folder(folder, set(made.texts))
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError("it is read-only")
+        for name, text in made.texts.items():
+            handle, temporary = tempfile.mkstemp(dir=folder, prefix=".ramify")
+            with os.fdopen(handle, "w", encoding="ascii", newline="\n") as file:
+                file.write(text)
+            Path(temporary).chmod(0o644)
+            os.replace(temporary, folder / name)
+    except (OSError, ValueError) as error:
+        raise CompileError(
+            f"export_c: the folder {str(folder)!r} cannot be written: {error}"
+        ) from None
+
+
+def _check_folder(folder: Path, names: set[str]) -> None:
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise NotADirectoryError("it is a file")
+    foreign = [p.name for p in sorted(folder.iterdir()) if not _is_ours(p, names)]
+    if foreign:
+        shown = ", ".join(map(repr, foreign[:5])) + (", ..." if len(foreign) > 5 else "")
+        raise CompileError(
+            f"export_c: the folder {str(folder)!r} holds {len(foreign)} files that are "
+            f"not of an export of this name: {shown}; expected a new or empty folder"
+        )
+
+
+def _is_ours(path: Path, names: set[str]) -> bool:
+    if path.name not in names or path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return MARK.encode() in file.readline(200)
+
+
+# ---------------------------------------------------------------- check
+
+
+def check_c(
+    exported: ExportedC, states: int = 64, seed: int = 0, compiler: str | None = None
+) -> CheckedC:
+    """Compile exported C and compare it with the compiled kernel on random states.
+
+    Args:
+        exported: what `export_c` returned; its files are compiled as they are now.
+        states: how many.
+        seed: of the random states.
+        compiler: the C compiler; the first of $CC, cc, gcc and clang by default.
+
+    Raises:
+        CompileError: there is no C compiler, or it refused the files.
+    """
+    cc = found_compiler(compiler)
+    robot, rng = exported.robot, np.random.default_rng(seed)
+    kernel = compile(
+        list(exported.quantities),
+        robot,
+        dtype=exported.dtype,
+        parameters=exported.parameters,
+    )
+    inputs = random_inputs(kernel.program, robot, rng, states)
+    expected = kernel(*inputs)
+    arrays = list(expected) if isinstance(expected, tuple) else [expected]
+    outputs: list[Any] = [np.asarray(a) for a in arrays]
+    with tempfile.TemporaryDirectory() as scratch:
+        library = shared_library(exported, Path(scratch), cc)
+        single = _single(exported, library, kernel.program, inputs)
+        batch = None
+        if exported.batch_stack_bytes is not None:
+            batch = _batched(exported, library, kernel.program, inputs)
+    return CheckedC(
+        Path(cc).name,
+        states,
+        _error(single, outputs),
+        None if batch is None else _error(batch, outputs),
+    )
+
+
+def found_compiler(compiler: str | None = None) -> str:
+    """Return the path of the C compiler to use."""
+    wanted = [compiler] if compiler else [os.environ.get("CC", ""), "cc", "gcc", "clang"]
+    for name in wanted:
+        path = shutil.which(name) if name else None
+        if path:
+            return path
+    raise CompileError(
+        f"check_c: no C compiler; looked for {', '.join(filter(None, wanted))}"
+    )
+
+
+def shared_library(
+    exported: ExportedC, folder: Path, cc: str, flags: Sequence[str] = ("-O2",)
+) -> ctypes.CDLL:
+    """Compile exported C to a library in a folder, and load it."""
+    path = folder / f"lib{exported.function}.so"
+    command = [cc, "-shared", "-fPIC", *flags, "-o", str(path), str(exported.source)]
+    done = subprocess.run(  # noqa: S603  our own files, a list of words
+        [*command, "-lm"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise CompileError(f"check_c: {' '.join(command)} failed:\n{done.stderr[:2000]}")
+    return ctypes.CDLL(str(path))
+
+
+def random_inputs(
+    program: Program, robot: Robot, rng: np.random.Generator, states: int
+) -> list[Any]:
+    """Return random values of all inputs, one row per state."""
+    inputs: list[Any] = []
+    for v in program.inputs:
+        if v.name == "q":
+            inputs.append(robot.random_configuration(rng, batch=states))
+        else:
+            inputs.append(rng.normal(size=(states, *v.shape)))
+    return inputs
+
+
+def _single(
+    exported: ExportedC, library: ctypes.CDLL, program: Program, inputs: list[Any]
+) -> list[Any]:
+    function = getattr(library, exported.function)
+    states = len(inputs[0]) if inputs else 1
+    results: list[Any] = [
+        np.empty((states, *v.shape), exported.dtype) for v in program.outputs
+    ]
+    given = [np.ascontiguousarray(a, exported.dtype) for a in inputs]
+    for i in range(states):
+        arrays = [*(a[i] for a in given), *(r[i] for r in results)]
+        function(*(ctypes.c_void_p(np.asarray(a).ctypes.data) for a in arrays))
+    return results
+
+
+def _batched(
+    exported: ExportedC, library: ctypes.CDLL, program: Program, inputs: list[Any]
+) -> list[Any]:
+    function = getattr(library, f"{exported.function}_batch")
+    n = len(inputs[0]) if inputs else 1
+    given = [np.ascontiguousarray(a.reshape(n, -1).T, exported.dtype) for a in inputs]
+    results: list[Any] = [np.empty((v.size, n), exported.dtype) for v in program.outputs]
+    arrays = [*given, *results]
+    function(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+    shapes = [v.shape for v in program.outputs]
+    return [r.T.reshape(n, *s) for r, s in zip(results, shapes, strict=True)]
+
+
+def _error(found: list[Any], expected: list[Any]) -> float:
+    """Return the largest difference over the largest entry, of all outputs."""
+    worst = 0.0
+    for a, b in zip(found, expected, strict=True):
+        if not b.size:
+            continue
+        scale = float(np.abs(b).max()) or 1.0
+        difference = float(np.abs(a - b).max())
+        worst = max(worst, difference / scale if np.isfinite(difference) else np.inf)
+    return worst

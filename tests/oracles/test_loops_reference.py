@@ -1,0 +1,145 @@
+"""Dynamics with loops against exact references, and against Pinocchio's."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import SHARED_ROBOTS
+from support.loops import as_robot, value
+from support.real_robots import example_urdfs
+
+from ramify import robots
+from ramify.loading import load
+from ramify.model.description import LoopDescription
+from ramify.model.pose import Pose
+from ramify.quantities import dynamics, loops
+from ramify.quantities.kinematics import pose
+from ramify.quantities.redundancy import rank_of
+from ramify.robot import Robot
+
+pytestmark = pytest.mark.oracle
+
+FILES = {"cassie": "cassie.xml", "robotiq_2f85_v4": "2f85.xml"}
+
+
+def reference(name: str, armature: bool) -> tuple[Robot, Any]:
+    folder = SHARED_ROBOTS / name
+    if not folder.exists():
+        pytest.skip(f"{folder} is not here")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        robot = load(folder / FILES[name], conventions="mujoco")
+    if not armature:
+        d = robot.description
+        bodies = (
+            replace(b, joints=tuple(replace(j, armature=0.0) for j in b.joints))
+            for b in d.bodies
+        )
+        robot = Robot.from_description(
+            replace(d, bodies=tuple(bodies)), conventions="mujoco"
+        )
+    return robot, np.load(folder / "reference_loops.npz")
+
+
+@pytest.mark.parametrize("armature", [False, True])
+@pytest.mark.parametrize("algorithm", ["auto", "joint_formulation", "loopwise"])
+@pytest.mark.parametrize("name", FILES)
+def test_accelerations_and_forces_are_those_of_the_exact_solution(
+    name: str, algorithm: str, armature: bool
+) -> None:
+    robot, known = reference(name, armature)
+    inputs = {"q": known["q"], "qd": known["v"], "tau": known["tau"]}
+    wanted = [
+        dynamics.forward_dynamics(algorithm=algorithm),
+        loops.loop_forces(algorithm=algorithm),
+        loops.constraint_jacobian,
+    ]
+    qdd, multipliers, J = value(wanted, robot, **inputs).values()
+    end = "_armature" if armature else ""
+    close(qdd, known[f"qdd{end}"])
+    force = np.einsum("brv,br->bv", J, multipliers)
+    close(force, known[f"constraint_force{end}"])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_rows_and_rank_are_those_of_the_reference(name: str) -> None:
+    robot, known = reference(name, armature=True)
+    rank = rank_of(robot.placed_model, robot.conventions)
+    assert (rank.rows, rank.rank) == (known["J"].shape[1], known["rank"][0])
+    residual = value(loops.constraint_residual, robot, q=known["q"])
+    np.testing.assert_allclose(residual, 0.0, atol=1e-14)
+
+
+def close(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+
+
+CONTACTS = {"spherical": "CONTACT_3D", "weld": "CONTACT_6D"}
+
+
+@pytest.mark.parametrize("type_", CONTACTS)
+@pytest.mark.parametrize("between", [("FL_foot", "world"), ("RR_foot", "FL_foot")])
+def test_pinocchio_agrees_where_it_has_the_constraint(
+    type_: str, between: tuple[str, str], rng: np.random.Generator
+) -> None:
+    pin = pytest.importorskip("pinocchio")
+    paths = [p for n, p in example_urdfs().items() if n.endswith("/a1.urdf")]
+    if not paths:
+        pytest.skip("example-robot-data is not here")
+    path = str(paths[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        robot = load(path, root="floating", joint_order="alphabetical")
+    model = pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
+    q = pin.randomConfiguration(
+        model, -np.ones(model.nq) * 0.5, np.ones(model.nq) * 0.5
+    )
+    qd, tau = rng.normal(size=(2, model.nv))
+    ends = [_end(pin, model, robot, name, q) for name in between]
+    (i, T_i, T_a), (j, T_j, T_b) = ends
+    # Both frames where they meet now: in the second body, the first one's.
+    meet = T_a.inverse() @ T_b
+    names = [None if n == "world" else n for n in between]
+    loop = LoopDescription("cut", type_, *names, meet, Pose.identity())
+    closed = as_robot(
+        replace(robot.description, loops=(loop,)), joint_order="alphabetical"
+    )
+    J = value(loops.constraint_jacobian, closed, q=q)
+    qd = qd - np.linalg.pinv(J) @ (J @ qd)
+    kind = getattr(pin.ContactType, CONTACTS[type_])
+    at = T_i * pin.SE3(meet.R, meet.p)
+    frame = pin.ReferenceFrame.LOCAL
+    cut = pin.RigidConstraintModel(kind, model, i, at, j, T_j, frame)
+    cuts = pin.StdVec_RigidConstraintModel()
+    cuts.append(cut)
+    pin_data, cut_data = model.createData(), pin.StdVec_RigidConstraintData()
+    cut_data.append(cut.createData())
+    pin.initConstraintDynamics(model, pin_data, cuts, cut_data)
+    settings = pin.ProximalSettings(1e-14, 1e-10, 20)
+    expected = pin.constraintDynamics(
+        model, pin_data, q, qd, tau, cuts, cut_data, settings
+    )
+    qdd = value(dynamics.forward_dynamics, closed, q=q, qd=qd, tau=tau)
+    close(qdd, expected)
+
+
+def _end(pin: Any, model: Any, robot: Robot, name: str, q: Any) -> Any:
+    """Return a frame's joint and place in Pinocchio, and its pose in the world."""
+    T = value(pose(name), robot, q=q)
+    here = Pose(T[:3, :3], T[:3, 3])
+    if name == "world":
+        return 0, pin.SE3.Identity(), here
+    frame = model.frames[model.getFrameId(name)]
+    return frame.parentJoint, frame.placement, here
+
+
+def test_hmmwv_is_the_vehicle_of_the_paper() -> None:
+    robot = as_robot(robots.hmmwv())
+    rank = rank_of(robot.placed_model, robot.conventions)
+    assert len(robot.tree) == 14
+    assert robot.nv == 27
+    assert (rank.rows, rank.rank) == (16, 16)
