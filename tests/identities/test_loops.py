@@ -95,7 +95,9 @@ def test_couplings_are_polynomials_of_coordinates(rng: np.random.Generator) -> N
     c = (0.1, 0.5, -0.3, 0.2, 0.1)
     robot = with_loops(
         robot,
-        LoopDescription("gear", "coupling", joints=("joint2", "joint0"), coefficients=c),
+        LoopDescription(
+            "gear", "coupling", joints=("joint2", "joint0"), coefficients=c
+        ),
         LoopDescription("hold", "coupling", joints=("joint1",), coefficients=(0.3,)),
     )
     q, qd, _ = state(robot, rng)
@@ -170,11 +172,16 @@ def test_a_loop_given_twice_changes_nothing(
     q, (_, qd, tau) = robot.neutral(), state(robot, rng)
     expected, *_ = dense(robot, q, qd, tau)
     once = robot.description.loops
-    again = [LoopDescription("again", *_fields(once[0])), LoopDescription("more", *_fields(once[5]))]
+    again = [
+        LoopDescription("again", *_fields(once[0])),
+        LoopDescription("more", *_fields(once[5])),
+    ]
     robot = with_loops(robot, *again)
     rank = rank_of(robot.placed_model, robot.conventions)
     assert (rank.rows, rank.rank) == (20, 16)
-    qdd = value(dynamics.forward_dynamics(algorithm=algorithm), robot, q=q, qd=qd, tau=tau)
+    qdd = value(
+        dynamics.forward_dynamics(algorithm=algorithm), robot, q=q, qd=qd, tau=tau
+    )
     np.testing.assert_allclose(qdd, expected, atol=1e-9 * np.abs(expected).max())
 
 
@@ -185,7 +192,9 @@ def _fields(loop: LoopDescription) -> tuple[Any, ...]:
 
 def test_a_batch_agrees_with_its_states_compiled(rng: np.random.Generator) -> None:
     robot = as_robot(robots.hmmwv())
-    q = robot.integrate(np.tile(robot.neutral(), (9, 1)), rng.normal(size=(9, 27)), 0.05)
+    q = robot.integrate(
+        np.tile(robot.neutral(), (9, 1)), rng.normal(size=(9, 27)), 0.05
+    )
     qd, tau = rng.normal(size=(2, 9, 27))
     batch = robot.forward_dynamics(q, qd, tau)
     for k in range(9):

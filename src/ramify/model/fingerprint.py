@@ -12,14 +12,14 @@ import numpy as np
 def fingerprint(*values: object) -> str | None:
     """Return a digest of some values, or None if one is not plain data.
 
-    Plain are None, numbers, strings, arrays, and dataclasses, tuples, lists and dicts of
+    Plain are None, numbers, strings, arrays; dataclasses, tuples, lists and dicts of
     plain values. Equal values have equal digests, in every process.
     """
     h = hashlib.sha256()
     stack: list[Any] = [values]
     while stack:
         x: Any = stack.pop()
-        kind = type(x)
+        kind: type = type(x)
         h.update(kind.__name__.encode())
         if x is None or kind in (str, int, float, bool):
             h.update(repr(x).encode())

@@ -7,9 +7,10 @@ from typing import Any
 
 from ramify.algorithms.aba import aba
 from ramify.algorithms.crba import TreeMatrix, crba
+from ramify.algorithms.crba_root import crba_root
 from ramify.algorithms.ltdl import elimination_parents, filled, ltdl, solve
 from ramify.algorithms.rnea import rnea
-from ramify.errors import UnknownName
+from ramify.errors import CompileError, UnknownName
 from ramify.model.assembly import Model
 from ramify.model.massless import check_dynamics
 from ramify.model.motion import fixed_steps
@@ -17,6 +18,7 @@ from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.spatial.transform import Transform
 from ramify.spatial.vectors import Force
 from ramify.symbolic.expr import Expr, const
+from ramify.symbolic.program import reachable
 
 
 def external_shape(
@@ -86,8 +88,24 @@ def public_matrix(context: Context, M: TreeMatrix) -> list[list[Expr]]:
     return out
 
 
-def _mass_matrix(context: Context) -> Any:
-    return array(public_matrix(context, crba(context.dynamics_tree, context.q)))
+CRBA = {"crba": crba, "crba_root": crba_root}
+
+
+def tree_mass_matrix(context: Context, algorithm: str = "auto") -> TreeMatrix:
+    """Return M along the tree, by the algorithm that takes fewer operations here."""
+    if algorithm != "auto":
+        if algorithm not in CRBA:
+            raise UnknownName(
+                f"algorithm is {algorithm!r}; possible: 'auto', 'crba', 'crba_root'"
+            )
+        return CRBA[algorithm](context.dynamics_tree, context.q)
+    # Both are traced; what the other needs alone is dead code.
+    made = [f(context.dynamics_tree, context.q) for f in CRBA.values()]
+    return min(made, key=lambda M: len(reachable(tuple(M.values()))))
+
+
+def _mass_matrix(context: Context, algorithm: str = "auto") -> Any:
+    return array(public_matrix(context, tree_mass_matrix(context, algorithm)))
 
 
 def _forward_dynamics(
@@ -103,6 +121,11 @@ def _forward_dynamics(
 
         return array(constrained(context, algorithm, damping, forces)[0])
     if algorithm == "aba":
+        if context.model.mimics:
+            raise CompileError(
+                "forward_dynamics(algorithm='aba') cannot follow mimic joints, which tie "
+                "branches together; possible: 'auto', 'ltdl'"
+            )
         tau = context.coordinates.tree_force(context.inputs["tau"])
         tree = context.dynamics_tree
         qdd = aba(tree, context.q, context.qd, tau, context.gravity, forces)
@@ -129,7 +152,7 @@ def sparse_mass_matrix(
 
     The rows are in an order in which parents come first, whatever the order of q̇ is.
     """
-    full = public_matrix(context, crba(context.dynamics_tree, context.q))
+    full = public_matrix(context, tree_mass_matrix(context))
     order = dof_order(context)
     M: TreeMatrix = {}
     for i, a in enumerate(order):
@@ -155,7 +178,9 @@ inverse_dynamics = Quantity(
 )
 bias_forces = Quantity("bias_forces", ("q", "qd"), _bias_forces, shapes=external_shape)
 gravity_forces = Quantity("gravity_forces", ("q",), _gravity_forces)
-mass_matrix = Quantity("mass_matrix", ("q",), _mass_matrix)
+mass_matrix = Quantity(
+    "mass_matrix", ("q",), _mass_matrix, algorithms=("crba", "crba_root")
+)
 forward_dynamics = Quantity(
     "forward_dynamics",
     ("q", "qd", "tau"),

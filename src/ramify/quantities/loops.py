@@ -18,9 +18,9 @@ from functools import lru_cache
 from typing import Any, final
 
 from ramify.algorithms.crba import TreeMatrix
-from ramify.algorithms.loops.constraints import Row, constraint_rows
+from ramify.algorithms.loops.constraints import Row, constraint_rows, senses
 from ramify.algorithms.loops.cuts import Cut, cuts_of
-from ramify.algorithms.loops.joint_formulation import factor, joint_formulation
+from ramify.algorithms.loops.joint_formulation import dot, factor, joint_formulation
 from ramify.algorithms.loops.loopwise import eliminate, loopwise
 from ramify.algorithms.loops.proximal import DAMPING, Solver, proximal
 from ramify.algorithms.ltdl import DofVector
@@ -31,10 +31,11 @@ from ramify.model.conventions import Conventions
 from ramify.model.massless import check_dynamics
 from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.quantities.dynamics import sparse_mass_matrix
+from ramify.quantities.kinematics import jacobian
 from ramify.quantities.redundancy import Rank, rank_of
 from ramify.spatial.vectors import Force
 from ramify.symbolic.count import Ops, count
-from ramify.symbolic.expr import Expr
+from ramify.symbolic.expr import Expr, const
 from ramify.symbolic.trace import trace
 
 ALGORITHMS = ("joint_formulation", "loopwise")
@@ -69,7 +70,11 @@ def rows_of(context: Context, with_velocities: bool = True) -> Rows:
 
 def _biases(context: Context, rows: Sequence[Row], still: Any) -> list[Expr]:
     """Return γ, with what Ṗ q̇ adds in the caller's coordinates."""
-    moved = {k: x for i, d in enumerate(context.tree.dofs) for k, x in zip(d, still[i], strict=True)}
+    moved = {
+        k: x
+        for i, d in enumerate(context.tree.dofs)
+        for k, x in zip(d, still[i], strict=True)
+    }
     out: list[Expr] = []
     for row in rows:
         total = row.bias
@@ -114,6 +119,7 @@ class System:
     """the place of each degree of freedom in q̇"""
     J: list[DofVector]
     gamma: list[Expr]
+    residual: list[Expr]
     kept: list[int]
     """the rows in it: all but those that hold whatever q is (planar loops have some)"""
 
@@ -128,7 +134,8 @@ def system_of(context: Context, with_velocities: bool = True) -> System:
     ]
     kept = [r for r, row in enumerate(J) if row]
     gamma = [rows.bias[r] for r in kept] if with_velocities else []
-    return System(M, parents, order, [J[r] for r in kept], gamma, kept)
+    residual = [rows.residual[r] for r in kept]
+    return System(M, parents, order, [J[r] for r in kept], gamma, residual, kept)
 
 
 def solver_of(
@@ -152,8 +159,13 @@ def constrained(
     algorithm: str = "auto",
     damping: float | None = None,
     forces: dict[int, Force] | None = None,
+    rate: float = 0.0,
 ) -> tuple[list[Expr], list[Expr]]:
-    """Return q̈ and λ of a robot with loops, for its inputs q, qd and tau."""
+    """Return q̈ and λ of a robot with loops, for its inputs q, qd and tau.
+
+    With a ``rate`` [1/s], errors of position and velocity die out at it (Baumgarte's
+    stabilisation): Φ̈ = −2 rate Φ̇ − rate² Φ.
+    """
     check_dynamics(context.model)
     chosen, mu, rank = settled(context.model, context.conventions, algorithm, damping)
     system = system_of(context)
@@ -163,7 +175,14 @@ def constrained(
     bias = context.coordinates.force(tau)
     Q = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(system.order)}
     solve = solver_of(system, chosen, mu, rank.scales)
-    x, found = solve(Q, system.gamma)
+    gamma = system.gamma
+    if rate:
+        qd = {k: context.inputs["qd"][v] for k, v in enumerate(system.order)}
+        gamma = [
+            g + dot(row, qd) * (2.0 * rate) + phi * (rate * rate)
+            for g, row, phi in zip(gamma, system.J, system.residual, strict=True)
+        ]
+    x, found = solve(Q, gamma)
     multipliers = zeros(rank.rows)
     for r, e in zip(system.kept, found, strict=True):
         multipliers[r] = e
@@ -207,9 +226,7 @@ def settled(
 
 
 @lru_cache(maxsize=32)
-def costs_of(
-    model: Model, conventions: Conventions, damping: float
-) -> dict[str, Ops]:
+def costs_of(model: Model, conventions: Conventions, damping: float) -> dict[str, Ops]:
     """Return the operations of each algorithm for the accelerations of a robot."""
     shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
     costs: dict[str, Ops] = {}
@@ -225,15 +242,69 @@ def costs_of(
 
 
 def _forward_dynamics(
-    context: Context, algorithm: str = "auto", damping: float | None = None
+    context: Context,
+    algorithm: str = "auto",
+    damping: float | None = None,
+    rate: float = 0.0,
 ) -> Any:
-    return array(constrained(context, algorithm, damping)[0])
+    return array(constrained(context, algorithm, damping, rate=rate)[0])
 
 
 def _loop_forces(
     context: Context, algorithm: str = "auto", damping: float | None = None
 ) -> Any:
     return array(constrained(context, algorithm, damping)[1])
+
+
+def _correction(context: Context) -> Any:
+    """Return the least v (in the norm of M) with J v = −x, for x (rows,)."""
+    _, mu, rank = settled(context.model, context.conventions, "loopwise", None)
+    system = system_of(context, with_velocities=False)
+    solve = solver_of(system, "loopwise", mu, rank.scales)
+    x, _ = solve({}, [context.inputs["x"][r] for r in system.kept])
+    v = zeros(context.model.nv)
+    for k, place in enumerate(system.order):
+        v[place] = x[k]
+    return array(v)
+
+
+def _rows_shape(model: Model, **_: Any) -> dict[str, tuple[int, ...]]:
+    return {"x": (sum(len(cut.rows) for cut in cuts_of(model)),)}
+
+
+def _senses(context: Context) -> Any:
+    found = senses(context.tree, _cuts(context), context.q)
+    return array([*found, const(1.0)])
+
+
+def _operational(context: Context, frame: str, expressed_in: str) -> Any:
+    _, mu, rank = settled(context.model, context.conventions, "loopwise", None)
+    system = system_of(context, with_velocities=False)
+    solve = solver_of(system, "loopwise", mu, rank.scales)
+    still = zeros(len(system.J))
+    J = [
+        {k: row[v] for k, v in enumerate(system.order) if not _is_zero(row[v])}
+        for row in jacobian(frame, expressed_in).of(context)
+    ]
+    columns = [solve(row, still)[0] for row in J]
+    half = [[dot(J[r], x) for x in columns[: r + 1]] for r in range(6)]
+    return array([[half[max(r, c)][min(r, c)] for c in range(6)] for r in range(6)])
+
+
+def constrained_operational_inertia_inverse(
+    frame: str, expressed_in: str = "local"
+) -> Quantity:
+    """Return the quantity Λ⁻¹ of a frame of a robot with loops: (6, 6), of q.
+
+    It is J_f N J_fᵀ, with N = M⁻¹ − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J M⁻¹: how the frame
+    accelerates under a force on it while all loops stay closed.
+    """
+    return Quantity(
+        "constrained_operational_inertia_inverse",
+        ("q",),
+        _operational,
+        (("frame", frame), ("expressed_in", expressed_in)),
+    )
 
 
 def _is_zero(e: Expr) -> bool:
@@ -254,3 +325,9 @@ constrained_forward_dynamics = Quantity(
 """q̈ with all loops closed. Options: ``algorithm`` and ``damping``, as in `settled`."""
 loop_forces = Quantity("loop_forces", ("q", "qd", "tau"), _loop_forces)
 """λ: (rows,), with M q̈ + h = τ + Jᵀ λ."""
+constraint_correction = Quantity(
+    "constraint_correction", ("q",), _correction, shapes=_rows_shape
+)
+"""The least v, measured by M, with J v = −x, for inputs q and x (rows,)."""
+constraint_senses = Quantity("constraint_senses", ("q",), _senses)
+"""What must be positive beside Φ = 0: that the axes of cuts are not opposite."""

@@ -36,7 +36,7 @@ from ramify.quantities import kinematics
 from ramify.quantities.base import Context, Quantity, Symbols, array
 from ramify.quantities.dynamics import forward_dynamics, sparse_mass_matrix
 from ramify.quantities.symmetric import symmetric_inverse
-from ramify.simplify.passes import simplify
+from ramify.simplify.passes import lower, simplify
 from ramify.spatial.vector3 import ONE, ZERO
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.expr import Expr
@@ -55,6 +55,8 @@ PROPAGATIONS: dict[str, Callable[..., Symmetric]] = {
     "mixed": mixed,
 }
 ALGORITHMS = ("sfa", *PROPAGATIONS)
+NEAR = 1.15
+"""times the least cost before simplification: what may be least after it"""
 STATES = 4
 """configurations at which the rank of tasks is looked at"""
 SINGULAR = 1e-11
@@ -353,28 +355,38 @@ def _with(context: Context, **inputs: Symbols) -> Context:
 
 
 def chosen(model: Model, conventions: Conventions, tasks: tuple[Task, ...]) -> str:
-    """Return the algorithm with the lowest count."""
-    costs = counts(model, conventions, tasks)
-    return min(costs, key=lambda name: costs[name].cost)
+    """Return the algorithm that costs the machine least.
+
+    Simplifying takes longer than tracing: only what is near the best is simplified.
+    """
+    names = _possible(model)
+    costs = {n: count(_traced(model, conventions, tasks, n)).cost for n in names}
+    bound = NEAR * min(costs.values())
+    near = [n for n in names if costs[n] <= bound]
+    return min(near, key=lambda n: lowered_count(model, conventions, tasks, n).cost)
 
 
-def counts(
-    model: Model, conventions: Conventions, tasks: tuple[Task, ...]
-) -> dict[str, Ops]:
-    """Return the operations of Λ⁻¹ by each algorithm that can be used."""
-    names = ("sfa",) if model.mimics else ALGORITHMS
-    return {n: _counted(model, conventions, tasks, n)[0] for n in names}
+def _possible(model: Model) -> tuple[str, ...]:
+    """Couplings tie branches together: then there are no articulated bodies."""
+    return ("sfa",) if model.mimics else ALGORITHMS
 
 
 @lru_cache(maxsize=64)
-def _counted(
+def _traced(
     model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
-) -> tuple[Ops, Program]:
+) -> Program:
     def traced(q: Symbols) -> Any:
         return _inverse(Context(model, conventions, {"q": q}), tasks, algorithm)
 
-    program = simplify(trace(traced, {"q": model.nq}))
-    return count(program), program
+    return trace(traced, {"q": model.nq})
+
+
+@lru_cache(maxsize=256)
+def lowered_count(
+    model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
+) -> Ops:
+    """Return the operations of Λ⁻¹ as the machine does them, divisions shared."""
+    return count(lower(simplify(_traced(model, conventions, tasks, algorithm))))
 
 
 @lru_cache(maxsize=64)
@@ -383,7 +395,7 @@ def inverse_samples(
 ) -> Array:
     """Return Λ⁻¹ at a few random configurations, scaled to unit diagonals."""
     algorithm = chosen(model, conventions, tasks)
-    program = _counted(model, conventions, tasks, algorithm)[1]
+    program = _traced(model, conventions, tasks, algorithm)
     rng = np.random.default_rng(0)
     q = random_configurations(model, joint_limits(model), rng, STATES)
     G = evaluate(program, {"q": q})["result"]

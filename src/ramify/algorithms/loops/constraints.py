@@ -28,7 +28,17 @@ from ramify.model.coordinates import JointVector
 from ramify.model.motion import fixed_steps, transform
 from ramify.model.tree import Tree
 from ramify.spatial.transform import Rotate, Shift, Step, Turn
-from ramify.spatial.vector3 import ZERO, ZERO3, Mat, Vec, cross, dot, scale, transpose, unit
+from ramify.spatial.vector3 import (
+    ZERO,
+    ZERO3,
+    Mat,
+    Vec,
+    cross,
+    dot,
+    scale,
+    transpose,
+    unit,
+)
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr, const, region
 
@@ -70,6 +80,21 @@ def constraint_rows(
         path = path_of(tree, cut, q, qd)
         rows.extend(_row(kind, path, cut.length) for kind in cut.rows)
     return rows
+
+
+def senses(tree: Tree, cuts: tuple[Cut, ...], q: JointVector) -> list[Expr]:
+    """Return what must be positive where loops are closed: axes that agree in sense.
+
+    Φ = 0 holds too for axes that are opposite.
+    """
+    found: list[Expr] = []
+    for cut in cuts:
+        if "rx" in cut.rows:
+            path = path_of(tree, cut, q)
+            found.append(path.R[2][2])
+            if "rz" in cut.rows:
+                found.append(path.R[0][0])
+    return found
 
 
 def path_of(

@@ -6,8 +6,8 @@ L takes the acceleration of a joint's one side to that of the other, its transpo
 force. A joint with several degrees of freedom is a row of columns, each with its own
 L: inwards the last comes first, outwards the first.
 
-    X[i]        transform, p to i        Ud  U D⁻¹
-    columns[i]  of joint i, in order     IA  articulated-body inertia
+    X[i]        transform, p to i        Ud    U D⁻¹
+    columns[i]  of joint i, in order     IA    articulated-body inertia
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import ArticulatedInertia
 from ramify.spatial.transform import Transform
-from ramify.spatial.vector3 import ZERO
+from ramify.spatial.vector3 import ONE, ZERO
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr, region
 
@@ -37,14 +37,9 @@ class Column:
 
     s: Motion
     Ud: Force
-    D: Expr
+    Dinv: Expr
     e: int | None
     """s is the e-th unit vector, and L has no row and column e"""
-
-    def inwards(self, row: Force) -> tuple[Expr, Force]:
-        """Return row · s, and row L."""
-        v = row.dot(self.s)
-        return v, row - self.Ud * v
 
     def outwards(self, a: Motion, y: Expr = ZERO) -> Motion:
         """Return L a + s y."""
@@ -85,7 +80,7 @@ def articulated(tree: Tree, q: JointVector) -> Articulated:
             U = Ia @ s
             D = s.dot(U) + joint.armature
             e = unit_index(s) if joint.armature == 0.0 else None
-            column = Column(s, over(U, D), D, e)
+            column = Column(s, over(U, D), ONE / D, e)
             Ia = Ia.minus_outer(U, column.Ud)
             if e is not None:
                 Ia = Ia.without(e)

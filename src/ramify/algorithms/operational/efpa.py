@@ -43,7 +43,7 @@ def efpa(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
             y[k, i] = []
             for column in reversed(A.columns[i]):
                 v = [row.dot(column.s) for row in rows]
-                y[k, i].insert(0, [x / column.D for x in v])
+                y[k, i].insert(0, [x * column.Dinv for x in v])
                 rows = [row - column.Ud * x for row, x in zip(rows, v, strict=True)]
             chi[k, p] = [A.X[i].back(row) for row in rows]
 

@@ -97,15 +97,16 @@ class Costs:
             if p != ROOT:
                 self.total += TRANSFORM * r
             at[p] += at[i]
+        self._meet(at[ROOT], 0)
         for carriers in reached.values():
-            self._meet(carriers)
+            self._meet(carriers, PRODUCT + 1)
 
-    def _meet(self, carriers: Sequence[Carried]) -> None:
+    def _meet(self, carriers: Sequence[Carried], each: int) -> None:
         for x, first in enumerate(carriers):
             n = first.rows
-            self.total += 6 * PRODUCT * n + (PRODUCT + 1) * n * (n + 1) // 2
+            self.total += each * (6 * n + n * (n + 1) // 2)
             for second in carriers[:x]:
-                self.total += (PRODUCT + 1) * n * second.rows
+                self.total += each * n * second.rows
                 for k in first.ends if first.is_junction else ():
                     self.total += PRODUCT * k * second.rows
                 for k in first.ends:

@@ -15,7 +15,7 @@ from typing import final
 from ramify.algorithms.operational.articulated import Column
 from ramify.spatial.inertia import ArticulatedInertia
 from ramify.spatial.transform import Rotate, Shift, Transform, Turn
-from ramify.spatial.vector3 import ONE, ZERO3, unit
+from ramify.spatial.vector3 import ZERO3, unit
 from ramify.spatial.vectors import Force, Motion
 
 
@@ -46,7 +46,7 @@ class Mobility:
         if column.e is not None:
             dual = dual.without((column.e + 3) % 6)
         t = Mobility(dual) @ column.Ud
-        m = ONE / column.D + column.Ud.dot(t)
+        m = column.Dinv + column.Ud.dot(t)
         # Ω − S tᵀ − t Sᵀ + S m Sᵀ,  t = Ω Ud
         s, rest = column.s, t - column.s * m
         return Mobility(_minus(_minus(dual, s, rest), t, s))

@@ -36,7 +36,7 @@ def pv(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
         for column in reversed(A.columns[i]):
             v = {r: row.dot(column.s) for r, row in K[i].items()}
             for r in v:
-                y = v[r] / column.D
+                y = v[r] * column.Dinv
                 for c in v:
                     if c <= r:
                         add(Lam, r, c, y * v[c])

@@ -98,7 +98,7 @@ def _inwards(
                 for n, row in zip(c.span, c.rows, strict=True)
             }
             for r in v:
-                y = v[r] / column.D
+                y = v[r] * column.Dinv
                 for c in v:
                     if c <= r:
                         add(sums, r, c, y * v[c])

@@ -17,7 +17,7 @@ from ramify.algorithms.crba import TreeMatrix
 from ramify.algorithms.ltdl import ltdl
 from ramify.algorithms.operational.articulated import Symmetric, add, is_zero
 from ramify.model.tree import ancestors
-from ramify.spatial.vector3 import ZERO
+from ramify.spatial.vector3 import ONE, ZERO
 from ramify.symbolic.expr import Expr, region
 
 JacobianRow = Mapping[int, Expr]
@@ -37,9 +37,10 @@ def sfa(M: TreeMatrix, parents: Sequence[int], J: Sequence[JacobianRow]) -> Symm
                     y[j] = y.get(j, ZERO) - L[i, j] * y[i]
         Y.append(y)
     Lam: Symmetric = {}
+    Dinv = {k: ONE / d for k, d in D.items()}
     for r, y in enumerate(Y):
         region(f"task inertia {r}")
-        scaled = {k: x / D[k] for k, x in y.items()}
+        scaled = {k: x * Dinv[k] for k, x in y.items()}
         for c in range(r + 1):
             for k in sorted(scaled.keys() & Y[c].keys()):
                 add(Lam, r, c, scaled[k] * Y[c][k])

@@ -87,8 +87,10 @@ class MuJoCo:
         q, v = np.zeros(robot.nq, dtype=int), np.zeros(robot.nv, dtype=int)
         if (model.nq, model.nv) != (robot.nq, robot.nv):
             raise PeerError(f"it has {model.nv} degrees of freedom, Ramify {robot.nv}")
-        for joint in robot.model.joints:
+        for place, joint in enumerate(robot.model.joints):
             k = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint.name)
+            if k < 0 and not model.joint(place).name:
+                k = place  # without a name, in the order of the file
             if k < 0:
                 raise PeerError(f"it has no such joint as {joint.name!r}")
             first, entry = model.jnt_qposadr[k], model.jnt_dofadr[k]

@@ -1,0 +1,174 @@
+"""``ramify bench``: times of calls and batches, ratios within one run."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import numpy as np
+
+from ramify.cli.machine import machine_line
+from ramify.cli.peers import Peer, PeerError, State, names_in, peer
+from ramify.cli.peers.timing import answer_error, peer_time
+from ramify.cli.robots import Source, robot_argument
+from ramify.cli.screen import (
+    best_of,
+    call_time,
+    console,
+    json_option,
+    print_json,
+    progress,
+    seconds,
+    show_warnings,
+    table,
+)
+from ramify.cli.selfcheck import state_of
+from ramify.compiling import compile
+from ramify.quantities import dynamics
+from ramify.robot import Robot
+
+QUANTITIES = (
+    dynamics.inverse_dynamics,
+    dynamics.mass_matrix,
+    dynamics.forward_dynamics,
+)
+
+
+@click.command("bench")
+@robot_argument
+@click.option("--against", help="pinocchio,mujoco; those installed by default.")
+@click.option("--batch", default=4096, show_default=True, help="States in a batch.")
+@click.option("--quick", is_flag=True, help="Shorter timing.")
+@json_option
+def command(
+    robot: str,
+    against: str | None,
+    batch: int,
+    quick: bool,
+    as_json: bool,
+    **options: str,
+) -> None:
+    """Time calls and batches on one core, beside Pinocchio and MuJoCo.
+
+    One state a call, from Python, outputs allocated beforehand; a batch in one call,
+    where the others have a loop in Python. All in one run, results compared first.
+    """
+    duration = 0.05 if quick else 0.5
+    source = Source(robot, **{**options, "mimic": "independent"})
+    ours = source.load()
+    first = first_answer(source)
+    others, unread = _peers(source, names_in(against))
+    rows: list[dict[str, Any]] = []
+    with progress(len(QUANTITIES)) as step:
+        for quantity in QUANTITIES:
+            step(f"timing {quantity.name}")
+            rows.append(_row(quantity.name, ours, others, max(batch, 1), duration))
+    data = {"robot": ours.name, "nv": ours.nv, "batch": batch, "first_answer": first}
+    packages = ("pin", "mujoco")
+    if as_json:
+        machine = machine_line(*packages)
+        print_json({**data, "rows": rows, "unread": unread, "machine": machine})
+        return
+    show_warnings(ours.warnings)
+    _show(ours, rows, [p.name for p in others], batch)
+    for name, reason in unread.items():
+        console().print(f"[yellow]{name}: {reason}[/]", soft_wrap=True)
+    console().print(
+        f"\nfirst answer (load, trace, compile forward dynamics, one state): "
+        f"{seconds(first['cold'])} cold, {seconds(first['warm'])} from the cache"
+    )
+    console().print(machine_line(*packages), style="dim", soft_wrap=True)
+
+
+def _peers(source: Source, names: list[str]) -> tuple[list[Peer], dict[str, str]]:
+    found: list[Peer] = []
+    unread: dict[str, str] = {}
+    for name in names:
+        try:
+            found.append(peer(name, source))
+        except PeerError as error:
+            unread[name] = str(error)
+    return found, unread
+
+
+@contextmanager
+def cache_in(folder: str) -> Iterator[None]:
+    """Keep compiled code in another folder for a while."""
+    before = os.environ.get("RAMIFY_CACHE_DIR")
+    os.environ["RAMIFY_CACHE_DIR"] = folder
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["RAMIFY_CACHE_DIR"]
+        else:
+            os.environ["RAMIFY_CACHE_DIR"] = before
+
+
+def first_answer(source: Source) -> dict[str, float]:
+    """Return the seconds from a file to the first result, cold and from the cache."""
+    times: list[float] = []
+    with tempfile.TemporaryDirectory() as folder, cache_in(folder):
+        for _ in range(2):
+            start = time.perf_counter()
+            robot = source.load()
+            f = compile(dynamics.forward_dynamics, robot)
+            f(robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv))
+            times.append(time.perf_counter() - start)
+    return {"cold": times[0], "warm": times[1]}
+
+
+def _row(
+    name: str, robot: Robot, others: list[Peer], batch: int, duration: float
+) -> dict[str, Any]:
+    s = state_of(robot, batch, np.random.default_rng(0))
+    row = {"quantity": name, **our_times(robot, name, s, duration)}
+    for other in others:
+        state = state_of(other.robot, 8, np.random.default_rng(0))
+        error = answer_error(other, name, state)
+        time_ = peer_time(other, name, state[0], duration)
+        if time_ is not None:
+            row[other.name] = {"call": time_, "error": error}
+    return row
+
+
+def our_times(
+    robot: Robot, name: str, s: State, duration: float, dtype: str = "float64"
+) -> dict[str, float]:
+    """Return the time of one call, and of one state in a batch."""
+    quantity = {q.name: q for q in QUANTITIES}[name]
+    f = compile(quantity, robot, dtype=dtype)
+    names = [v.name for v in f.program.inputs]
+    inputs = [np.ascontiguousarray(getattr(s, n), dtype=dtype) for n in names]
+    one = [np.ascontiguousarray(x[0]) for x in inputs]
+    out_one, out = f(*one), f(*inputs)
+    return {
+        "call": call_time(lambda: f(*one, out=out_one), duration),
+        "state": best_of(lambda: f(*inputs, out=out), duration) / len(s),
+    }
+
+
+def _show(robot: Robot, rows: list[dict[str, Any]], names: list[str], n: int) -> None:
+    columns = ["quantity", "one call", f"a state of {n:,}"]
+    for name in names:
+        columns += [name, "call x", "batch x", "error"]
+    shown: list[list[str]] = []
+    for r in rows:
+        cells = [r["quantity"], seconds(r["call"]), seconds(r["state"])]
+        for name in names:
+            if name in r:
+                other = r[name]["call"]
+                cells += [seconds(other), f"{other / r['call']:.1f}"]
+                cells += [f"{other / r['state']:.0f}", f"{r[name]['error']:.0e}"]
+            else:
+                cells += ["-"] * 4
+        shown.append(cells)
+    title = f"{robot.name}: nv {robot.nv}, one core, float64"
+    console().print(table(title, columns, shown))
+    if names:
+        console().print("x: how many times faster Ramify is, in this run")

@@ -1,0 +1,118 @@
+"""``ramify demo``: the whole of Ramify in a few seconds, without a file."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+import numpy as np
+
+from ramify.cli.check_ import own_rows
+from ramify.cli.machine import machine_line
+from ramify.cli.robots import BUILT_IN
+from ramify.cli.screen import (
+    best_of,
+    call_time,
+    console,
+    json_option,
+    print_json,
+    progress,
+    seconds,
+    table,
+)
+from ramify.cli.selfcheck import errors_of, state_of
+from ramify.compiling import costs_of
+from ramify.function import Function
+from ramify.quantities.dynamics import forward_dynamics
+from ramify.robot import Robot
+
+QUANTITIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+BATCH = 4096
+
+
+@click.command("demo")
+@click.option("--quick", is_flag=True, help="Shorter timing.")
+@json_option
+def command(quick: bool, as_json: bool) -> None:
+    """Compile a humanoid, check it and time it; no file needed."""
+    duration = 0.05 if quick else 0.5
+    robot = Robot.from_description(BUILT_IN["humanoid30"]())
+    rows: list[dict[str, Any]] = []
+    with progress(2 * len(QUANTITIES) + 1) as step:
+        for name in QUANTITIES:
+            step(f"compiling {name}")
+            f: Function = getattr(robot, name).prepare()
+            rows.append(_counted(name, f))
+        step("checking")
+        checks = own_rows(errors_of(robot, 64, np.random.default_rng(0)))
+        for row in rows:
+            step(f"timing {row['name']}")
+            row.update(_timed(robot, row["name"], duration))
+    costs = costs_of(forward_dynamics, robot.placed_model, robot.conventions)
+    ok = all(c.holds for c in checks)
+    if as_json:
+        found = {c.quantity: c.error for c in checks}
+        data = {"robot": robot.name, "nv": robot.nv, "rows": rows, "errors": found}
+        print_json({**data, "machine": machine_line(), "ok": ok})
+    else:
+        _show(robot, rows, {k: v.cost for k, v in costs.items()})
+        for c in checks:
+            mark = "[green]ok[/]" if c.holds else "[bold red]WRONG[/]"
+            console().print(f"  {mark}  {c.quantity}: {c.error:.0e}")
+        console().print(
+            "\nNext: ramify info, check, bench or explain, with a URDF or MJCF file."
+        )
+    if not ok:
+        raise SystemExit(1)
+
+
+def _counted(name: str, f: Function) -> dict[str, Any]:
+    ops = f.ops
+    return {
+        "name": name,
+        "mul": ops.mul + ops.div,
+        "add": ops.add,
+        "compile_seconds": f.compile_seconds,
+        "cached": f.cached,
+    }
+
+
+def _timed(robot: Robot, name: str, duration: float) -> dict[str, float]:
+    f: Function = getattr(robot, name)
+    s = state_of(robot, BATCH, np.random.default_rng(0))
+    inputs = [getattr(s, v.name) for v in f.program.inputs]
+    one = [np.ascontiguousarray(x[0]) for x in inputs]
+    out_one, out = f(*one), f(*inputs)
+    start = time.perf_counter()
+    batch = best_of(lambda: f(*inputs, out=out), duration)
+    assert time.perf_counter() > start
+    return {
+        "call_seconds": call_time(lambda: f(*one, out=out_one), duration),
+        "state_seconds": batch / BATCH,
+    }
+
+
+def _show(robot: Robot, rows: list[dict[str, Any]], costs: dict[str, int]) -> None:
+    out = console()
+    out.print(str(robot), markup=False, soft_wrap=True)
+    out.print()
+    shown = [
+        (
+            r["name"],
+            f"{r['mul']:,}",
+            f"{r['add']:,}",
+            "from cache" if r["cached"] else seconds(r["compile_seconds"]),
+            seconds(r["call_seconds"]),
+            seconds(r["state_seconds"]),
+            f"{1e-6 / r['state_seconds']:.2f} M/s",
+        )
+        for r in rows
+    ]
+    columns = ("quantity", "mul", "add", "compiled in", "one call")
+    columns = (*columns, "a state, batch of 4,096", "states")
+    out.print(table("Compiled for this robot, one core", columns, shown))
+    chosen = min(costs, key=lambda name: costs[name])
+    others = ", ".join(f"{k} {v:,}" for k, v in costs.items())
+    out.print(f"\nForward dynamics by {chosen}: the cheapest by count ({others}).")
+    out.print(machine_line(), style="dim")

@@ -1,0 +1,36 @@
+"""``ramify export-c``: a quantity as C99."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ramify.cli.quantities import named
+from ramify.cli.robots import Source, robot_argument
+from ramify.cli.screen import console, show_warnings
+
+
+@click.command("export-c")
+@robot_argument
+@click.option(
+    "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
+    show_default=True, help="A quantity, or word:frame; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", default=".", type=click.Path(file_okay=False),
+    help="The folder that the files go to.",
+)  # fmt: skip
+def command(robot: str, names: tuple[str, ...], output: str, **options: str) -> None:
+    """Write quantities as C99 that needs no library but libm."""
+    export: Any = importlib.import_module("ramify.export")
+    wanted = [named(n) for n in names]
+    loaded = Source(robot, **options).load()
+    show_warnings(loaded.warnings)
+    files: list[Path] = export.export_c(
+        wanted if len(wanted) > 1 else wanted[0], loaded, Path(output)
+    )
+    for path in files:
+        console().print(str(path), markup=False, soft_wrap=True)
