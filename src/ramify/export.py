@@ -36,6 +36,7 @@ from ramify.symbolic.program import Program
 LETTERS = {
     "w": "angular velocity [rad/s]",
     "wd": "angular acceleration [rad/s^2]",
+    "B": "wd x + w x w x: the acceleration of a point at r is a + B r",
     "a": "acceleration of the origin, gravity included [m/s^2]",
     "BB": "w x w x, the matrix of centripetal accelerations",
     "c_w": "angular acceleration from velocities alone",
@@ -65,6 +66,33 @@ LETTERS = {
 }
 """What the labels of the algorithms begin with, and what they mean."""
 
+STEPS = {
+    "transform": "Rotation from the parent of {} to it.",
+    "velocity": "Angular velocity of {}, and what velocities alone accelerate.",
+    "inverse dynamics": "Acceleration of {}, and the force that moves it.",
+    "forces": "The joint of {} takes its share of the force, the parent the rest.",
+    "bias": "The force that {} needs for its velocity alone.",
+    "articulated inertia": "What {} and all beyond it add to the parent's inertia.",
+    "acceleration": "Acceleration of {}.",
+    "composite inertia": "Inertia of {} and all beyond it, and their rows of the matrix.",
+    "factor": "Eliminate row {} of the matrix.",
+}
+"""What the regions of the algorithms begin with, and what they do."""
+
+ARRAYS = {
+    "q": "coordinates [rad, m]",
+    "qd": "velocities [rad/s, m/s]",
+    "qdd": "accelerations [rad/s^2, m/s^2]",
+    "tau": "joint forces [N m, N]",
+    "inverse_dynamics": "joint forces [N m, N]",
+    "bias_forces": "joint forces at zero acceleration [N m, N]",
+    "gravity_forces": "joint forces at rest [N m, N]",
+    "forward_dynamics": "accelerations [rad/s^2, m/s^2]",
+    "mass_matrix": "[kg m^2, kg m, kg]",
+    "gravity": "acceleration of free fall [m/s^2]",
+}
+"""What inputs and outputs are."""
+
 UNITS = {
     "revolute": "rad",
     "continuous": "rad",
@@ -76,6 +104,14 @@ UNITS = {
     "cylindrical": "rad, m",
     "floating": "m, quaternion",
 }
+
+
+TAKEN = frozenset(
+    "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp "
+    "signal stdarg stdbool stddef stdint stdio stdlib string tgmath time wchar wctype "
+    "example cmakelists con nul aux prn".split()
+)
+"""Names of files that C, Windows or an export itself has."""
 
 
 @final
@@ -160,7 +196,7 @@ def export_c(
     chosen = [quantities] if isinstance(quantities, Quantity) else list(quantities)
     parameters = tuple(parameters)
     program = prepared(program_of(quantities, robot, parameters))
-    clean = identifier(name if name is not None else _default_name(chosen, robot))
+    clean = _file_name(name if name is not None else _default_name(chosen, robot))
     about = _about(program, chosen, robot, parameters)
     made = files(program, clean, kind, about, batch)
     at = Path(folder)
@@ -192,6 +228,14 @@ def _default_name(quantities: Sequence[Quantity], robot: Robot) -> str:
     return f"{robot.name}_{joined if len(joined) <= 40 else 'kernel'}"
 
 
+def _file_name(name: str) -> str:
+    """Return an identifier that no other file has for a name."""
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise CompileError(f"export_c: name is {name!r}; expected a string")
+    clean = identifier(name)
+    return f"{clean}_robot" if clean.lower().rstrip("_") in TAKEN else clean
+
+
 def _about(
     program: Program,
     quantities: Sequence[Quantity],
@@ -210,7 +254,9 @@ def _about(
     ]
     if parameters:
         facts.append(f"arguments    {', '.join(parameters)}: not constants here")
-    example = {"q": robot.neutral()} if any(v.name == "q" for v in program.inputs) else {}
+    example = (
+        {"q": robot.neutral()} if any(v.name == "q" for v in program.inputs) else {}
+    )
     entries: dict[tuple[str, int], str] = {}
     for joint in robot.model.joints:
         for k in range(joint.nq):
@@ -221,6 +267,8 @@ def _about(
         facts=tuple(facts),
         table=tuple(_table(robot)),
         letters=LETTERS,
+        steps=STEPS,
+        arrays=ARRAYS,
         entry_names=entries,
         example=example,
     )
@@ -288,7 +336,9 @@ def _check_folder(folder: Path, names: set[str]) -> None:
         raise NotADirectoryError("it is a file")
     foreign = [p.name for p in sorted(folder.iterdir()) if not _is_ours(p, names)]
     if foreign:
-        shown = ", ".join(map(repr, foreign[:5])) + (", ..." if len(foreign) > 5 else "")
+        shown = ", ".join(map(repr, foreign[:5])) + (
+            ", ..." if len(foreign) > 5 else ""
+        )
         raise CompileError(
             f"export_c: the folder {str(folder)!r} holds {len(foreign)} files that are "
             f"not of an export of this name: {shown}; expected a new or empty folder"
@@ -347,7 +397,9 @@ def check_c(
 
 def found_compiler(compiler: str | None = None) -> str:
     """Return the path of the C compiler to use."""
-    wanted = [compiler] if compiler else [os.environ.get("CC", ""), "cc", "gcc", "clang"]
+    wanted = (
+        [compiler] if compiler else [os.environ.get("CC", ""), "cc", "gcc", "clang"]
+    )
     for name in wanted:
         path = shutil.which(name) if name else None
         if path:
@@ -367,7 +419,9 @@ def shared_library(
         [*command, "-lm"], capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise CompileError(f"check_c: {' '.join(command)} failed:\n{done.stderr[:2000]}")
+        raise CompileError(
+            f"check_c: {' '.join(command)} failed:\n{done.stderr[:2000]}"
+        )
     return ctypes.CDLL(str(path))
 
 
@@ -405,7 +459,9 @@ def _batched(
     function = getattr(library, f"{exported.function}_batch")
     n = len(inputs[0]) if inputs else 1
     given = [np.ascontiguousarray(a.reshape(n, -1).T, exported.dtype) for a in inputs]
-    results: list[Any] = [np.empty((v.size, n), exported.dtype) for v in program.outputs]
+    results: list[Any] = [
+        np.empty((v.size, n), exported.dtype) for v in program.outputs
+    ]
     arrays = [*given, *results]
     function(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
     shapes = [v.shape for v in program.outputs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NoReturn, final
@@ -208,9 +209,12 @@ class Robot:
             raise ShapeError(
                 f"rng is {rng!r}; expected a numpy.random.Generator or a seed"
             ) from None
-        if batch is not None and (not isinstance(batch, int) or batch < 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        try:
+            n = 1 if batch is None else operator.index(batch)
+        except TypeError:
+            n = -1
+        if n < 0 or isinstance(batch, bool):
             raise ShapeError(f"batch is {batch!r}; expected a number of states or None")
-        n = 1 if batch is None else batch
         q = ranges.random_configurations(self.model, self.limits, generator, n)
         return q[0] if batch is None else q
 
@@ -453,10 +457,12 @@ class Robot:
                 f"attach: {type(other).__name__} given; expected a Robot or a "
                 "Description"
             )
+        if not isinstance(prefix, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(f"attach: prefix is {prefix!r}; expected a text")
         body, pose = editing.frame_of(self.description, frame)
         pose = pose @ editing.pose_of("attach: placement", placement)
         return self._edited(
-            editing.attached(self.description, part, body, pose, str(prefix))
+            editing.attached(self.description, part, body, pose, prefix)
         )
 
     def add_frame(self, name: str, body: str, placement: Placement = ORIGIN) -> Robot:

@@ -139,8 +139,11 @@ class TreeMatrix:
         layout = pattern.layout
         values = numbers("data", data)
         starts, columns = np.asarray(indptr), np.asarray(indices)
+        if columns.size == 0:
+            columns = columns.astype(np.int64)
         if (
-            starts.shape != (pattern.n + 1,)
+            (starts.dtype.kind, columns.dtype.kind) not in (("i", "i"), ("u", "u"))
+            or starts.shape != (pattern.n + 1,)
             or columns.shape != values.shape
             or values.ndim != 1
             or starts[0] != 0
@@ -371,7 +374,7 @@ def _factored_rows(kind: Kind, H: TreeMatrix, overwrite: bool) -> Factor:
     if overwrite:
         check_writeable(values)
     batch = None if values.ndim == 1 else len(values)
-    many = np.reshape(values, (-1, pattern.nnz)) if values.size else values[None]
+    many = values[None] if batch is None else values
     entries = repack(many, pattern, lanes_for(pattern, batch))
     if not overwrite and np.may_share_memory(entries, values):
         entries = np.copy(entries)

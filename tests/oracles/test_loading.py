@@ -168,6 +168,27 @@ def test_husky_is_refused_by_joint_and_text() -> None:
         load(SHARED_ROBOTS / "husky_bad" / "husky.urdf")
 
 
+PLANAR = """
+<robot name="cart"><link name="a"/><link name="b"><inertial><mass value="2"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="j" type="planar"><parent link="a"/><child link="b"/>
+    <origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>{}</joint></robot>
+"""
+
+
+@pytest.mark.parametrize("axis", ["", '<axis xyz="0 0 1"/>'])
+def test_planar_joint_moves_in_its_xy_plane(axis: str) -> None:
+    text = PLANAR.format(axis)
+    model = pin.buildModelFromXML(text)
+    data = model.createData()
+    q = np.array([0.3, -0.4, np.cos(0.7), np.sin(0.7)])
+    pin.framesForwardKinematics(model, data, q)
+    theirs = data.oMf[model.getFrameId("b")]
+    p, R = poses(load(text), [0.3, -0.4, 0.7])["b"]
+    assert_close(p, theirs.translation, "position")
+    assert_close(R, theirs.rotation, "rotation")
+
+
 # ------------------------------------------------------------ robots in wheels
 
 

@@ -6,67 +6,23 @@ continuous joints as ``theta``, and have the Earth's gravity whatever the file s
 
 from __future__ import annotations
 
-import functools
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from conftest import SHARED_ROBOTS
 from ramify.compiling import program_of
-from ramify.loading import parse
 from ramify.model.pose import Array
 from ramify.quantities import kinematics
 from ramify.quantities.base import Quantity
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
-from support.states import assert_close, value, with_joints
+from support.references import MJCFS, TOLERANCE, URDFS, Reference, loaded
+from support.states import assert_close, value
 
 pytestmark = pytest.mark.oracle
 
-TOLERANCE = 1e-9
-"""what the references promise: they come from several engines"""
-FILES = {
-    "anymal_c": "anymal.urdf",
-    "robotiq_2f85_v4": "2f85.xml",
-    "shadow_hand": "right_hand.xml",
-    "tiago": "tiago_motor.xml",
-}
-URDFS = ("anymal_c", "baxter", "minitaur", "panda", "pr2")
-MJCFS = (
-    *("cassie", "g1_with_hands", "humanoid", "iiwa14", "pendula", "robot_soccer_kit"),
-    *("robotiq_2f85_v4", "shadow_hand", "tiago"),
-)
 MOCAP = {"pendula": ("body19", "body20")}
 """bodies that stand still, and that the reference counts with the moving ones"""
-
-Reference = dict[str, Array]
-
-
-def path_of(name: str) -> Path:
-    suffix = "urdf" if name in URDFS else "xml"
-    return SHARED_ROBOTS / name / FILES.get(name, f"{name}.{suffix}")
-
-
-@functools.cache
-def loaded(name: str) -> tuple[Robot, Reference]:
-    reference = dict(np.load(SHARED_ROBOTS / name / "reference.npz"))
-    is_urdf = name in URDFS
-    description = with_joints(parse(path_of(name)), lambda _: {"armature": 0.0})
-    robot = Robot.from_description(
-        replace(description, gravity=(0.0, 0.0, -9.81)),
-        root="floating" if "root_joint" in reference["joint_names"] else None,
-        conventions="pinocchio" if is_urdf else "mujoco",
-        joint_order="alphabetical" if is_urdf else "file",
-        mimic="independent",
-    )
-    q = reference["q"]
-    if is_urdf:
-        is_free = "root_joint" in reference["joint_names"]
-        base, angles = (7, 1) if is_free else (0, 0)
-        q = np.hstack([q[:, :base], reference["theta"][:, angles:]])
-    return robot, {**reference, "q": q, "qd": reference["v"]}
 
 
 @pytest.fixture(params=[*URDFS, *MJCFS])

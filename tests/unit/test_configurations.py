@@ -90,6 +90,7 @@ def test_random_configurations_stay_within_limits() -> None:
         (("seed",), r"rng is 'seed'; expected a numpy.random.Generator or a seed"),
         ((1, -1), r"batch is -1; expected a number of states or None"),
         ((1, 2.5), r"batch is 2.5; expected"),
+        ((1, True), r"batch is True; expected"),
     ],
 )
 def test_wrong_random_arguments_are_named(arguments: tuple, message: str) -> None:

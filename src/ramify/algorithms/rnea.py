@@ -55,6 +55,7 @@ def rnea(
             f[i] = f[i] - external[i]
         label(f"wd_{name}", *wd[i])
         label(f"a_{name}", *a[i])
+        label(f"B_{name}", *B[i][0], *B[i][1], *B[i][2])
         label(f"net_n_{name}", *f[i].n)
         label(f"net_f_{name}", *f[i].f)
 

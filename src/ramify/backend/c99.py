@@ -7,11 +7,11 @@ Values used once are folded into the expression that uses them, up to a line.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ramify.backend.c99_names import Names, comment, number, wrapped
-from ramify.backend.c99_steps import ANGLES, Plan, Step
+from ramify.backend.c99_steps import ANGLES, Plan, Step, name_of
 from ramify.symbolic.expr import Condition, Expr
 from ramify.symbolic.program import Variable
 
@@ -35,7 +35,8 @@ class Style:
     """the C name of every input"""
     outputs: dict[str, str]
     """the C name of every output"""
-    restrict: str
+    columns: dict[str, int]
+    """how long the rows of a matrix among the outputs are, and 0 for others"""
     lanes: str | None = None
     """the macro with the number of lanes"""
 
@@ -50,13 +51,17 @@ class Style:
 
     def input(self, name: str, index: int) -> str:
         """Return an entry of an input."""
-        return self._entry(self.inputs[name], index)
+        return self._entry(self.inputs[name], str(index))
 
     def output(self, name: str, index: int) -> str:
         """Return an entry of an output."""
-        return self._entry(self.outputs[name], index)
+        columns = self.columns[name]
+        if not columns:
+            return self._entry(self.outputs[name], str(index))
+        row, column = divmod(index, columns)
+        return self._entry(self.outputs[name], f"{columns} * {row} + {column}")
 
-    def _entry(self, array: str, index: int) -> str:
+    def _entry(self, array: str, index: str) -> str:
         text = f"{array}[{index}]"
         return text if self.lanes is None else f"w->{text}[i]"
 
@@ -71,7 +76,9 @@ class _Body:
 
     names: Names
     lines: list[str] = field(default_factory=list[str])
-    text: dict[Expr, tuple[str, int]] = field(default_factory=dict[Expr, tuple[str, int]])
+    text: dict[Expr, tuple[str, int]] = field(
+        default_factory=dict[Expr, tuple[str, int]]
+    )
     """how a value is written, and how tightly that binds"""
     inputs: set[str] = field(default_factory=set[str])
     outputs: set[str] = field(default_factory=set[str])
@@ -83,29 +90,29 @@ class _Body:
 class StepWriter:
     """Writes one step of a plan."""
 
-    def __init__(self, plan: Plan, style: Style) -> None:
+    def __init__(self, plan: Plan, style: Style, sentences: Mapping[str, str]) -> None:
         self.plan = plan
         self.style = style
+        self.sentences = sentences
         self.indent = 4 if style.lanes is None else 8
 
     def write(self, step: Step) -> tuple[list[str], _Body]:
         """Return the lines of the function of a step, and what its body uses."""
         s = self.style
         body = _Body(Names(["w", "i", *s.inputs.values(), *s.outputs.values()]))
-        order = step.order
-        if step.name == ANGLES and self.style.lanes is not None:
-            pairs = self.plan.angles.values()
-            done = {e for pair in pairs for e in pair}
-            order = [e for e in order if e not in done]
-        for e in order:
-            self._node(e, step, body)
+        sines = {e for pair in self.plan.angles.values() for e in pair}
+        for e in step.order:
+            if e not in sines:
+                self._node(e, step, body)
+        if step.name == ANGLES and s.lanes is None:
+            self._all_sines(body)
         return self._function(step, body), body
 
     def _function(self, step: Step, body: _Body) -> list[str]:
         s = self.style
-        head = [f"/* {comment(step.name)} */"]
+        head = [f"/* {self._said(step)} */"]
         if s.lanes is not None:
-            opening = f"static void {step.symbol}_batch(struct lanes *{s.restrict} w)"
+            opening = f"static void {step.symbol}_batch(struct lanes *RESTRICT w)"
             loop: list[str] = []
             if body.lines:
                 loop = [
@@ -118,18 +125,25 @@ class StepWriter:
             return [*head, opening, "{", *loop, *self._sines(step), "}", ""]
         return [*head, *self._signature(step, body), "{", *body.lines, "}", ""]
 
+    def _said(self, step: Step) -> str:
+        """Return what a step does, in words where there are some."""
+        for verb, sentence in self.sentences.items():
+            if step.name.startswith(f"{verb} "):
+                return sentence.replace("{}", comment(step.name[len(verb) + 1 :]))
+        return comment(step.name)
+
     def _signature(self, step: Step, body: _Body) -> list[str]:
         s, p = self.style, self.plan.program
         given = [
-            f"const {s.type} *{s.restrict} {s.inputs[v.name]}"
+            f"const {s.type} *RESTRICT {s.inputs[v.name]}"
             for v in p.inputs
             if v.name in body.inputs
         ]
         if body.reads or body.writes:
             const = "" if body.writes else "const "
-            given.append(f"{const}struct work *{s.restrict} w")
+            given.append(f"{const}struct work *RESTRICT w")
         given += [
-            f"{s.type} *{s.restrict} {s.outputs[v.name]}"
+            f"{s.type} *RESTRICT {s.outputs[v.name]}"
             for v in p.outputs
             if v.name in body.outputs
         ]
@@ -143,7 +157,22 @@ class StepWriter:
         given += [s.outputs[v.name] for v in p.outputs if v.name in body.outputs]
         return wrapped(f"{step.symbol}({', '.join(given)});", 4)
 
+    def _all_sines(self, body: _Body) -> None:
+        """Say the sines and cosines of all angles: one call, so that it is a vector."""
+        angles, t = self.plan.angles, self.style.type
+        n = len(angles)
+        texts = ", ".join(self._text(angle, body)[0] for angle in angles)
+        self._say(body, f"const {t} x[{n}] = {{{texts}}};")
+        self._say(body, f"{t} s[{n}], c[{n}];")
+        body.lines.append("")
+        self._say(body, f"sin_cos({n}, x, s, c);")
+        body.writes = True
+        for k, pair in enumerate(angles.values()):
+            for e in pair:
+                self._say(body, f"w->{self.plan.fields[e]} = {e.op[0]}[{k}];")
+
     def _sines(self, step: Step) -> list[str]:
+        """Return the calls for sines and cosines of lanes, one for each angle."""
         if step.name != ANGLES:
             return []
         lines: list[str] = []
@@ -151,7 +180,7 @@ class StepWriter:
             found = {e.op: f"w->{self.plan.fields[e]}" for e in pair}
             x = self._text(angle, _Body(Names()))[0].removesuffix("[i]")
             s, c = (found.get(op, "w->unused") for op in ("sin", "cos"))
-            lines += wrapped(f"sin_cos({x}, {s}, {c});", 4)
+            lines += wrapped(f"sin_cos({self.style.lanes}, {x}, {s}, {c});", 4)
         return lines
 
     # ------------------------------------------------------------ one value
@@ -179,10 +208,7 @@ class StepWriter:
 
     def _temporary(self, e: Expr, text: str, body: _Body) -> str:
         """Give a value a name of its own; return it."""
-        wanted = self.plan.program.labels.get(e)
-        if wanted is None and e in self.plan.results:
-            name, index = self.plan.results[e][0]
-            wanted = f"{name}_{index}"
+        wanted = name_of(e, self.plan)
         if wanted is None:
             body.temporaries += 1
             wanted = f"t{body.temporaries}"
@@ -290,9 +316,7 @@ def _sum(op: str, a: tuple[str, int], b: tuple[str, int]) -> str:
     return f"{left} {sign} {right}"
 
 
-def constant_results(
-    plan: Plan, style: Style
-) -> tuple[list[str], list[str]]:
+def constant_results(plan: Plan, style: Style) -> tuple[list[str], list[str]]:
     """Return statements for results that no step makes: before all steps, and after."""
     first: list[str] = []
     last: list[str] = []

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ramify.backend import c99
-from ramify.backend.c99_names import RESERVED, Names, comment, number, wrapped
+from ramify.backend.c99_names import (
+    RESERVED,
+    Names,
+    comment,
+    identifier,
+    number,
+    wrapped,
+)
 from ramify.backend.c99_sines import sin_cos
 from ramify.backend.c99_steps import Entry, Plan, plan
 from ramify.symbolic.count import count
@@ -32,6 +39,10 @@ class About:
     """the joints, one line each"""
     letters: Mapping[str, str]
     """what labels mean, by the letters they begin with"""
+    steps: Mapping[str, str]
+    """what steps do: a sentence about {}, by the word that a region begins with"""
+    arrays: Mapping[str, str]
+    """what inputs and outputs are"""
     entry_names: Mapping[Entry, str]
     """what the entries of inputs are called"""
     example: Mapping[str, Sequence[float]]
@@ -74,9 +85,10 @@ class _Export:
         return "double" if self.dtype == "float64" else "float"
 
     def style(self, lanes: str | None = None) -> c99.Style:
-        return c99.Style(
-            self.dtype, self.inputs, self.outputs, f"{self.macro}_RESTRICT", lanes
-        )
+        columns = {
+            v.name: v.shape[1] if len(v.shape) == 2 else 0 for v in self.program.outputs
+        }
+        return c99.Style(self.dtype, self.inputs, self.outputs, columns, lanes)
 
     def stack(self, lanes: int) -> int:
         """Return a bound on the bytes that a call takes: values, temporaries, frames.
@@ -102,7 +114,7 @@ def files(program: Program, name: str, dtype: str, about: About, batch: bool) ->
     """
     outside = Names([*RESERVED, name, f"{name}_batch", "work", "lanes", "sin_cos"])
     made = plan(program, about.entry_names, _doubled(outside, program))
-    variables = Names([*RESERVED, "w", "i", "j", "k", "n", "start", "count", "row"])
+    variables = Names([*RESERVED, "w", "i", "j", "n", "start", "count", "row"])
     inputs = {v.name: variables.unique(v.name) for v in program.inputs}
     outputs = {v.name: variables.unique(v.name) for v in program.outputs}
     export = _Export(name, dtype, about, made, inputs, outputs, batch)
@@ -118,8 +130,9 @@ def files(program: Program, name: str, dtype: str, about: About, batch: bool) ->
 
 def _doubled(names: Names, program: Program) -> Names:
     """Keep the names of batch steps free: a body may be called "hand_batch"."""
-    for region in sorted({r for r in program.regions if r.endswith("batch")}):
-        names.unique(region)
+    for region in sorted(set(program.regions)):
+        if identifier(region).endswith("batch"):
+            names.unique(region)
     return names
 
 
@@ -127,11 +140,18 @@ def _first_line(about: About) -> str:
     return f"{MARK} {comment(__version__)}: {comment(about.title)}"
 
 
-def _prototype(x: _Export, batch: bool) -> str:
-    r = f"{x.macro}_RESTRICT"
+def _prototype(x: _Export, batch: bool, is_definition: bool = False) -> str:
+    """Return the head of a function; only where it is defined it says RESTRICT."""
+    restrict = "RESTRICT " if is_definition else ""
+
+    def argument(v: Variable, const: str, name: str) -> str:
+        if batch:
+            return f"{const}{x.type} *{restrict}{name}"
+        return f"{const}{x.type} {name}[{restrict}{max(v.size, 1)}]"
+
     given = ["int n"] if batch else []
-    given += [f"const {x.type} *{r} {x.inputs[v.name]}" for v in x.program.inputs]
-    given += [f"{x.type} *{r} {x.outputs[v.name]}" for v in x.program.outputs]
+    given += [argument(v, "const ", x.inputs[v.name]) for v in x.program.inputs]
+    given += [argument(v, "", x.outputs[v.name]) for v in x.program.outputs]
     suffix = "_batch" if batch else ""
     return f"void {x.name}{suffix}({', '.join(given)})"
 
@@ -149,23 +169,16 @@ def _header(x: _Export) -> str:
         f" * Stack: at most {x.stack(1)} bytes; numbers are {x.type} ({size} bytes).",
         " * No allocation, no globals, no recursion; calls may run in parallel.",
         " */",
-        f"#ifndef {x.macro}_H",
-        f"#define {x.macro}_H",
+        f"#ifndef {x.macro}_RAMIFY_H",
+        f"#define {x.macro}_RAMIFY_H",
         "",
         "#ifdef __cplusplus",
-        f"#define {x.macro}_RESTRICT",
         'extern "C" {',
-        "#else",
-        f"#define {x.macro}_RESTRICT restrict",
         "#endif",
         "",
         "/* For one state. Arrays must not overlap.",
         " *",
-        *(f" *   {x.inputs[v.name]}[{v.size}]{_shape(v)}" for v in x.program.inputs),
-        *(
-            f" *   {x.outputs[v.name]}[{v.size}]{_shape(v)}: result"
-            for v in x.program.outputs
-        ),
+        *_arrays(x),
         " */",
         *wrapped(_prototype(x, batch=False) + ";", 0),
     ]
@@ -182,15 +195,26 @@ def _header(x: _Export) -> str:
     return "\n".join(lines)
 
 
-def _shape(v: Variable) -> str:
-    if len(v.shape) < 2:
-        return ""
-    return f", {' by '.join(map(str, v.shape))} by rows"
+def _arrays(x: _Export) -> list[str]:
+    """Return a line of comment for each input and output: what it is."""
+    lines: list[str] = []
+    for names, variables in (
+        (x.inputs, x.program.inputs),
+        (x.outputs, x.program.outputs),
+    ):
+        for v in variables:
+            shape = ""
+            if len(v.shape) > 1:
+                shape = f"{' by '.join(map(str, v.shape))}, row by row; "
+            is_result = "result: " if names is x.outputs else ""
+            text = f"{is_result}{shape}{x.about.arrays.get(v.name, '')}".rstrip("; :")
+            lines.append(f" *   {f'{names[v.name]}[{v.size}]':<12} {comment(text)}")
+    return [line.rstrip() for line in lines]
 
 
 def _source(x: _Export) -> str:
     style = x.style()
-    writer = c99.StepWriter(x.plan, style)
+    writer = c99.StepWriter(x.plan, style, x.about.steps)
     functions: list[str] = []
     calls: list[str] = []
     for step in x.plan.steps:
@@ -208,6 +232,12 @@ def _source(x: _Export) -> str:
         "",
         "#include <math.h>",
         "",
+        "#ifdef __cplusplus",
+        "#define RESTRICT",
+        "#else",
+        "#define RESTRICT restrict",
+        "#endif",
+        "",
     ]
     if has_fields:
         lines += ["/* What steps make and later steps need. */", "struct work {"]
@@ -217,6 +247,8 @@ def _source(x: _Export) -> str:
                 names = [x.plan.fields[e] for e in step.fields]
                 lines += c99.declarations(x.type, names)
         lines += ["};", ""]
+    if x.plan.angles:
+        lines += sin_cos(x.dtype)
     lines += functions
     used = {e.value[0] for e in x.program.order if e.op == "input"}
     unused = [v for v in x.program.inputs if v.name not in used]
@@ -224,7 +256,7 @@ def _source(x: _Export) -> str:
     start += ["    int j;"] if first else []
     blank = [""] if start else []
     lines += [
-        *wrapped(_prototype(x, batch=False), 0),
+        *wrapped(_prototype(x, batch=False, is_definition=True), 0),
         "{",
         *start,
         *blank,
@@ -257,7 +289,7 @@ def _letters(x: _Export) -> list[str]:
 def _batch(x: _Export) -> list[str]:
     lanes = f"{x.macro}_LANES"
     style = x.style(lanes)
-    writer = c99.StepWriter(x.plan, style)
+    writer = c99.StepWriter(x.plan, style, x.about.steps)
     functions: list[str] = []
     for step in x.plan.steps:
         functions += writer.write(step)[0]
@@ -282,14 +314,15 @@ def _batch(x: _Export) -> list[str]:
     if any(len(pair) < 2 for pair in x.plan.angles.values()):
         lines.append(f"    {t} unused[{lanes}];")
     lines += ["};", ""]
-    if x.plan.angles:
-        lines += sin_cos(x.dtype, f"{x.macro}_RESTRICT", lanes)
     lines += functions
     calls = [f"{step.symbol}_batch(&w);" for step in x.plan.steps]
-    lines += [*wrapped(_prototype(x, batch=True), 0), "{", "    struct lanes w;"]
-    lines += ["    int start, i, j;", ""]
+    lines += wrapped(_prototype(x, batch=True, is_definition=True), 0)
+    lines += ["{", "    struct lanes w;", "    int start, i, j;", ""]
     lines += [f"    for (start = 0; start < n; start += {lanes}) {{"]
-    lines += [f"        const int count = n - start < {lanes} ? n - start : {lanes};", ""]
+    lines += [
+        f"        const int count = n - start < {lanes} ? n - start : {lanes};",
+        "",
+    ]
     for v in inputs:
         lines += _rows(x, v, lanes, is_input=True)
     if first or last:
@@ -372,4 +405,3 @@ endif()
 add_executable({x.name}_example example.c)
 target_link_libraries({x.name}_example PRIVATE {x.name})
 """
-

@@ -1,46 +1,51 @@
-"""Sines and cosines of some lanes as C that compilers vectorise: see `vectormath`."""
+"""Sines and cosines as C that compilers vectorise: see `vectormath` for the method.
+
+The C library's take 10 ns or more each, and are not vectorised: for a small robot that
+is most of the time of a call.
+"""
 
 from __future__ import annotations
 
 from ramify.backend.c99_names import number
-from ramify.backend.vectormath import FAR, FORMATS, PARTS
+from ramify.backend.vectormath import FAR, FORMATS, PARTS, half_pi
+
+FLOAT_FAR = 500.0
+"""Beyond it, k has more than 9 bits, and its products with 15 bits of π/2 round."""
+FLOAT_PARTS = half_pi(14, 29, 62)
 
 
-def sin_cos(dtype: str, restrict: str, lanes: str) -> list[str]:
-    """Return ``static void sin_cos(x, s, c)``, all arrays of as many as there are lanes.
+def sin_cos(dtype: str) -> list[str]:
+    """Return a static function of n angles x that fills s and c.
 
-    There is no branch in the first loop. k counts quarter turns and is reduced by
-    products that are exact for |x| up to FAR; angles beyond go to the C library.
+    There is no branch in the first loop. k counts quarter turns and is taken off in
+    products that are exact; angles too large for that go to the C library.
     """
     form = FORMATS[dtype]
     is_double = dtype == "float64"
-    t = "double" if is_double else "float"
-    f = "" if is_double else "f"
+    t, f = ("double", "") if is_double else ("float", "f")
+    parts, far = (PARTS[t, False], FAR) if is_double else (FLOAT_PARTS, FLOAT_FAR)
 
     def n(value: float) -> str:
         return number(value, dtype)
 
-    parts = [number(p, "float64") for p in PARTS[t, False]]
-    reduced = "x[i]" if is_double else "(double)x[i]"
-    start = reduced
-    for part in parts:
-        reduced = f"({reduced} - k * {part})"
-    reduced = reduced[1:-1]
-    narrow = reduced if is_double else f"(float)({reduced})"
-    quarter = "k - 4.0 * floor(k * 0.25)"
-    quarter = quarter if is_double else f"(float)({quarter})"
+    reduced = "x[i]"
+    for part in parts[:-1]:
+        reduced = f"({reduced} - k * {n(part)})"
+    odd = f"fabs{f}(m - {n(2.0)}) == {n(1.0)}"
     return [
-        "/* s = sin x and c = cos x, without branches for the angles that robots have. */",
-        f"static void sin_cos(const {t} *{restrict} x, {t} *{restrict} s, "
-        f"{t} *{restrict} c)",
+        "/* s = sin x and c = cos x of n angles. Near 0 there is no branch, for the sake of",
+        " * vectors; define RAMIFY_LIBM_SINES to use the C library's for all angles. */",
+        f"static void sin_cos(int n, const {t} *RESTRICT x, {t} *RESTRICT s, "
+        f"{t} *RESTRICT c)",
         "{",
         "    int i;",
         "",
-        f"    for (i = 0; i < {lanes}; ++i) {{",
-        f"        const double k = floor({start} * 0.6366197723675814 + 0.5);",
-        f"        const {t} m = {quarter};",
-        f"        const {t} r =",
-        f"                {narrow};",
+        "#ifndef RAMIFY_LIBM_SINES",
+        "    for (i = 0; i < n; ++i) {",
+        "        /* x = k pi/2 + r, and m = k modulo 4 */",
+        f"        const {t} k = floor{f}(x[i] * {n(0.6366197723675814)} + {n(0.5)});",
+        f"        const {t} m = k - {n(4.0)} * floor{f}(k * {n(0.25)});",
+        f"        const {t} r = {reduced} - k * {n(parts[-1])};",
         f"        const {t} z = r * r;",
         *_polynomial(t, "sin_r", [n(v) for v in form.sin], "r + r * z * ({})"),
         *_polynomial(
@@ -49,17 +54,20 @@ def sin_cos(dtype: str, restrict: str, lanes: str) -> list[str]:
             [n(v) for v in form.cos],
             f"{n(1.0)} - {n(0.5)} * z + z * z * ({{}})",
         ),
-        f"        const {t} a = fabs{f}(m - {n(2.0)}) == {n(1.0)} ? cos_r : sin_r;",
-        f"        const {t} b = fabs{f}(m - {n(2.0)}) == {n(1.0)} ? sin_r : cos_r;",
+        f"        const {t} a = {odd} ? cos_r : sin_r;",
+        f"        const {t} b = {odd} ? sin_r : cos_r;",
         "",
         f"        s[i] = m > {n(1.5)} ? -a : a;",
         f"        c[i] = fabs{f}(m - {n(1.5)}) < {n(1.0)} ? -b : b;",
         "    }",
-        f"    for (i = 0; i < {lanes}; ++i) {{",
-        f"        if (!(fabs{f}(x[i]) < {n(FAR)})) {{",
-        f"            s[i] = sin{f}(x[i]);",
-        f"            c[i] = cos{f}(x[i]);",
-        "        }",
+        "#endif",
+        "    for (i = 0; i < n; ++i) {",
+        "#ifndef RAMIFY_LIBM_SINES",
+        f"        if (fabs{f}(x[i]) < {n(far)})",
+        "            continue;",
+        "#endif",
+        f"        s[i] = sin{f}(x[i]);",
+        f"        c[i] = cos{f}(x[i]);",
         "    }",
         "}",
         "",
@@ -73,10 +81,7 @@ def _polynomial(t: str, name: str, coefficients: list[str], form: str) -> list[s
         text = f"{c} + z * ({text})" if " " in text else f"{c} + z * {text}"
     head, tail = form.split("{}")
     lines = [f"        const {t} {name} = {head}"]
-    for piece in text.split(" + z * "):
-        if len(lines) == 1:
-            lines.append(f"                {piece}")
-        else:
-            lines.append(f"                + z * {piece}")
+    for k, piece in enumerate(text.split(" + z * ")):
+        lines.append(f"                {'+ z * ' if k else ''}{piece}")
     lines[-1] += f"{tail};"
     return lines

@@ -151,8 +151,20 @@ def _field_name(
         name, index = source.value
         known = entry_names.get(source.value, f"{name}{index}")
         return f"{e.op}_{known}"
+    return name_of(e, made) or step.symbol
+
+
+def name_of(e: Expr, made: Plan) -> str | None:
+    """Return what a value is: its label, or the result that it becomes."""
     found = made.program.labels.get(e)
     if found is None and e in made.results:
         name, index = made.results[e][0]
-        found = f"{name}_{index}"
-    return found or step.symbol
+        shape = next(v.shape for v in made.program.outputs if v.name == name)
+        columns = shape[-1] if len(shape) == 2 else 0
+        return f"{name}_{place(index, columns).replace(' ', '_')}"
+    return found
+
+
+def place(index: int, columns: int) -> str:
+    """Return row and column of an entry of a matrix, or the entry of a vector."""
+    return f"{index // columns} {index % columns}" if columns else str(index)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ramify.cli.quantities import named
 from ramify.cli.robots import Source, robot_argument
 from ramify.cli.screen import console, show_warnings
+from ramify.export import export_c
 
 
 @click.command("export-c")
@@ -25,12 +24,8 @@ from ramify.cli.screen import console, show_warnings
 )  # fmt: skip
 def command(robot: str, names: tuple[str, ...], output: str, **options: str) -> None:
     """Write quantities as C99 that needs no library but libm."""
-    export: Any = importlib.import_module("ramify.export")
     wanted = [named(n) for n in names]
     loaded = Source(robot, **options).load()
     show_warnings(loaded.warnings)
-    files: list[Path] = export.export_c(
-        wanted if len(wanted) > 1 else wanted[0], loaded, Path(output)
-    )
-    for path in files:
-        console().print(str(path), markup=False, soft_wrap=True)
+    made = export_c(wanted if len(wanted) > 1 else wanted[0], loaded, Path(output))
+    console().print(str(made), markup=False, soft_wrap=True)

@@ -367,7 +367,7 @@ def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:
         return name, Pose.identity()
     if name == WORLD:
         return None, Pose.identity()
-    if name not in frames:
+    if not isinstance(name, str) or name not in frames:  # pyright: ignore[reportUnnecessaryIsInstance]
         owner = f"robot {description.name!r}"
         raise unknown_name("body or frame", str(name), owner, [*bodies, *frames, WORLD])
     return frames[name].body, frames[name].placement

@@ -131,4 +131,9 @@ def _placement(
         quaternion = [*quaternion[1:], quaternion[0]]
     middle = (Shift(0, px), Shift(1, py), Shift(2, pz))
     turn = Rotate(transposed_rotation(*quaternion))
-    return first, (*fixed_steps(outer), *middle, turn, *fixed_steps(body_pose.inverse()))
+    return first, (
+        *fixed_steps(outer),
+        *middle,
+        turn,
+        *fixed_steps(body_pose.inverse()),
+    )

@@ -229,8 +229,7 @@ def _joint(joint: ET.Element, warnings: list[str]) -> JointDescription | None:
 def _axis(joint: ET.Element, warnings: list[str]) -> Array:
     element = _part(joint, "axis", warnings)
     if element is None and joint.get("type", "").strip() == "planar":
-        warnings.append(f"{where(joint)}: no <axis>; taken as z, the plane as xy")
-        return np.array([0.0, 0.0, 1.0])  # what such files mean, and Pinocchio does
+        return np.array([0.0, 0.0, 1.0])  # what such files mean, as in Pinocchio
     if element is None:
         return np.array([1.0, 0.0, 0.0])  # URDF's own default
     xyz = numbers(element, "xyz", 3, largest=LARGEST)

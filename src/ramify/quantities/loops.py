@@ -70,11 +70,9 @@ def rows_of(context: Context, with_velocities: bool = True) -> Rows:
 
 def _biases(context: Context, rows: Sequence[Row], still: Any) -> list[Expr]:
     """Return γ, with what Ṗ q̇ adds in the caller's coordinates."""
-    moved = {
-        k: x
-        for i, d in enumerate(context.tree.dofs)
-        for k, x in zip(d, still[i], strict=True)
-    }
+    moved: dict[int, Expr] = {}
+    for i, dofs in enumerate(context.tree.dofs):
+        moved.update(zip(dofs, still[i], strict=True))
     out: list[Expr] = []
     for row in rows:
         total = row.bias
@@ -88,7 +86,7 @@ def _cuts(context: Context) -> tuple[Cut, ...]:
     cuts = cuts_of(context.model)
     if not cuts:
         raise ModelError(
-            f"robot {context.model.name!r} has no closed loops; robot.add_loop makes one"
+            f"robot {context.model.name!r} has no loops; robot.add_loop makes one"
         )
     return cuts
 

@@ -49,7 +49,7 @@ class Rank:
 
     @property
     def is_redundant(self) -> bool:
-        """Whether rows depend on others; so it is said where no loop could be closed."""
+        """Whether rows depend on others; assumed where no loop could be closed."""
         return self.rank < self.rows or self.q is None
 
 
@@ -117,10 +117,10 @@ def _closed(program: Program, step: Program, q: Array) -> tuple[Array, float]:
             break
         J, phi = values["J"], values["phi"]
         mu = 1e-3 * min(size, 1.0) * np.abs(J).max(initial=1e-3)
-        move = np.linalg.lstsq(
+        move: Array = np.linalg.lstsq(
             np.vstack([J, mu * np.eye(J.shape[1])]),
             np.concatenate([-phi, np.zeros(J.shape[1])]),
-        )[0]
+        )[0].astype(float)
         length = float(np.abs(move).max(initial=0.0))
         q_new = _moved(step, q, move * min(1.0, 0.5 / max(length, 1e-12)))
         values = evaluate(program, {"q": q_new})

@@ -1,6 +1,6 @@
 """Small symmetric matrices of symbols: factor, solve, invert; zeros cost nothing.
 
-    A = L D Lᵀ,  L with unit diagonal
+A = L D Lᵀ,  L with unit diagonal
 """
 
 from __future__ import annotations

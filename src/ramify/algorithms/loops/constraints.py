@@ -18,6 +18,7 @@ Every row is a covector F on B, with J_k = F · s_k:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -101,40 +102,42 @@ def path_of(
     tree: Tree, cut: Cut, q: JointVector, qd: JointVector | None = None
 ) -> Path:
     """Return the path of a loop from A to B."""
-    R, p = IDENTITY, ZERO3
+    at: tuple[Mat, Vec] = IDENTITY, ZERO3
     s: dict[int, Motion] = {}
-    V = a = Motion.zero()
-    meet = tree.common_ancestor(cut.a, cut.b)
-
-    def pass_joint(i: int, sign: float) -> None:
-        nonlocal V, a
-        here = tuple(seen(R, p, x) for x in tree.bodies[i].joint.columns())
-        columns = here if sign > 0 else tuple(-x for x in here)
+    v, a = Motion.zero(), Motion.zero()
+    for steps, i, sign in _legs(tree, cut, q):
+        for step in steps:
+            at = onward(*at, step)
+        if i is None:
+            continue
+        R, p = at
+        here = [seen(R, p, x) for x in tree.bodies[i].joint.columns()]
+        columns = tuple(x if sign > 0 else -x for x in here)
         s.update(zip(tree.dofs[i], columns, strict=True))
         if qd is not None:
             vJ = joint_motion(columns, qd[i])
-            a = a + V.cross(vJ)
-            V = V + vJ
+            a = a + v.cross(vJ)
+            v = v + vJ
+    return Path(*at, s, v, a)
 
-    # From A to the common ancestor: out of each body, against its joint.
-    for step in backwards(fixed_steps(cut.T_a)):
-        R, p = onward(R, p, step)
-    i = cut.a
+
+Leg = tuple[tuple[Step, ...], int | None, int]
+"""steps, and the joint (its body) that comes after them, along it or against it"""
+
+
+def _legs(tree: Tree, cut: Cut, q: JointVector) -> Iterator[Leg]:
+    """Yield the way from A up to the common ancestor, and from there down to B."""
+    meet = tree.common_ancestor(cut.a, cut.b)
+    steps, i = backwards(fixed_steps(cut.T_a)), cut.a
     while i != meet:
-        pass_joint(i, -1.0)
-        for step in backwards(transform(tree.bodies[i], q[i]).steps):
-            R, p = onward(R, p, step)
+        yield steps, i, -1
+        steps = backwards(transform(tree.bodies[i], q[i]).steps)
         i = tree.parents[i]
-
-    # From there to B: into each body, along its joint.
-    beyond = [j for j in tree.support(cut.b) if j > meet]
-    for i in beyond:
-        for step in transform(tree.bodies[i], q[i]).steps:
-            R, p = onward(R, p, step)
-        pass_joint(i, 1.0)
-    for step in fixed_steps(cut.T_b):
-        R, p = onward(R, p, step)
-    return Path(R, p, s, V, a)
+    for j in tree.support(cut.b):
+        if j > meet:
+            yield (*steps, *transform(tree.bodies[j], q[j]).steps), j, 1
+            steps = ()
+    yield (*steps, *fixed_steps(cut.T_b)), None, 1
 
 
 def backwards(steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -158,7 +161,7 @@ def _row(kind: str, path: Path, length: float) -> Row:
 
 def covector(kind: str, path: Path, length: float) -> tuple[Expr, Force, Expr]:
     """Return Φ, F and Ḟ · V of one row of a cut."""
-    x, y, z = transpose(path.R)
+    x, _, z = transpose(path.R)
     p, V = path.p, path.V
     match kind:
         case "px" | "py" | "pz":

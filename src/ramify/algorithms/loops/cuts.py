@@ -35,6 +35,9 @@ ROWS: dict[str, tuple[str, ...]] = {
 them, the angle u between z of A and x of B, a distance d or a coupling c."""
 
 
+ORIGIN = Pose.identity()
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
@@ -44,9 +47,9 @@ class Cut:
     type: str
     a: int = ROOT
     b: int = ROOT
-    T_a: Pose = Pose.identity()
+    T_a: Pose = ORIGIN
     """frame A in the frame of tree body a"""
-    T_b: Pose = Pose.identity()
+    T_b: Pose = ORIGIN
     coupled: tuple[int, ...] = ()
     """coupling: the bodies of the dependent joint and of the one that it follows"""
     coefficients: tuple[float, ...] = ()
@@ -64,7 +67,7 @@ def cuts_of(model: Model) -> tuple[Cut, ...]:
 
 
 def row_names(model: Model) -> tuple[str, ...]:
-    """Return a name for every row of the constraints: that of its loop, and its kind."""
+    """Return a name for every row: that of its loop, and what it holds."""
     return tuple(f"{cut.name}.{row}" for cut in cuts_of(model) for row in cut.rows)
 
 

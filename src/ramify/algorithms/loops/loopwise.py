@@ -27,7 +27,7 @@ from ramify.symbolic.expr import Expr, const, region
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Elimination:
-    """The factors of the augmented matrix: nodes are n degrees of freedom, then rows."""
+    """The augmented matrix, factored: n degrees of freedom, then rows, as nodes."""
 
     n: int
     order: tuple[int, ...]

@@ -12,7 +12,7 @@ L: inwards the last comes first, outwards the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -106,6 +106,15 @@ def add(A: Symmetric, r: int, c: int, x: Expr) -> None:
     if not is_zero(x):
         at = (r, c) if c <= r else (c, r)
         A[at] = A[at] + x if at in A else x
+
+
+def add_outer(A: Symmetric, v: Mapping[int, Expr], s: Expr) -> None:
+    """Add v s vᵀ to a symmetric matrix."""
+    for r, x in v.items():
+        y = x * s
+        for c, z in v.items():
+            if c <= r:
+                add(A, r, c, y * z)
 
 
 def supports(tree: Tree, bodies: Iterable[int]) -> dict[int, list[int]]:

@@ -59,8 +59,7 @@ def efpa(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
             a[k, i] = [A.X[i] @ m for m in a[k, p]]
             for column, forces in zip(A.columns[i], y[k, i], strict=True):
                 a[k, i] = [
-                    column.outwards(m, x)
-                    for m, x in zip(a[k, i], forces, strict=True)
+                    column.outwards(m, x) for m, x in zip(a[k, i], forces, strict=True)
                 ]
         for k1, k2 in GCA.get(i, ()):
             _block(Lam, ends[k1], chi[k1, i], ends[k2], a[k2, i])

@@ -54,7 +54,7 @@ def junctions(tree: Tree, ends: Sequence[End]) -> frozenset[int]:
 
 def meetings(tree: Tree, ends: Sequence[End]) -> list[int]:
     """Return the bodies where more than six rows meet, from several sides."""
-    rows = {i: 0 for i in range(ROOT, len(tree))}
+    rows = dict.fromkeys(range(ROOT, len(tree)), 0)
     sides = dict.fromkeys(rows, 0)
     for end in ends:
         rows[end.body] += len(end.rows)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramify.algorithms.operational.articulated import Symmetric, add, articulated
+from ramify.algorithms.operational.articulated import Symmetric, add_outer, articulated
 from ramify.algorithms.operational.tasks import End
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
@@ -35,11 +35,7 @@ def pv(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
         region(f"task inertia {tree.bodies[i].name}")
         for column in reversed(A.columns[i]):
             v = {r: row.dot(column.s) for r, row in K[i].items()}
-            for r in v:
-                y = v[r] * column.Dinv
-                for c in v:
-                    if c <= r:
-                        add(Lam, r, c, y * v[c])
+            add_outer(Lam, v, column.Dinv)
             K[i] = {r: row - column.Ud * v[r] for r, row in K[i].items()}
         K[p].update((r, A.X[i].back(row)) for r, row in K[i].items())
     return Lam

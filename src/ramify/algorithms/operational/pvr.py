@@ -23,6 +23,7 @@ from ramify.algorithms.operational.articulated import (
     Articulated,
     Symmetric,
     add,
+    add_outer,
     articulated,
 )
 from ramify.algorithms.operational.mobility import unit_forces
@@ -55,7 +56,7 @@ class Carrier:
 
 def pvr(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
     """Return Λ⁻¹."""
-    return over_junctions(tree, q, ends, lambda i, rows: rows > 6)
+    return over_junctions(tree, q, ends, lambda _, rows: rows > 6)
 
 
 def over_junctions(
@@ -97,11 +98,7 @@ def _inwards(
                 for c in going
                 for n, row in zip(c.span, c.rows, strict=True)
             }
-            for r in v:
-                y = v[r] * column.Dinv
-                for c in v:
-                    if c <= r:
-                        add(sums, r, c, y * v[c])
+            add_outer(sums, v, column.Dinv)
             for c in going:
                 c.rows = tuple(
                     row - column.Ud * v[n]

@@ -1,6 +1,6 @@
 """What a task is: some rows of the velocity of a frame.
 
-    v = J q̇          row r of J q̇ = rows[r] · v_b,   v_b the velocity of the frame's body
+    v = J q̇          row r of J q̇ = rows[r] · v_b,   v_b the velocity of its body
 
 A row is a covector, so it is a `Force` in the coordinates of the body, and goes towards
 the root by ``X.back``. With the axes R and the origin p of the body in the world, and
@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
+
+import numpy as np
 
 from ramify.algorithms.kinematics import axes, origin
 from ramify.errors import UnknownName
@@ -58,8 +60,8 @@ class Task:
             object.__setattr__(self, "rows", tuple(self.rows))
         if self.expressed_in not in EXPRESSED_IN:
             raise UnknownName(
-                f"task {self.frame!r}: expressed_in is {self.expressed_in!r}; possible: "
-                + ", ".join(map(repr, EXPRESSED_IN))
+                f"task {self.frame!r}: expressed_in is {self.expressed_in!r}; "
+                "possible: " + ", ".join(map(repr, EXPRESSED_IN))
             )
         names = self.names("linear_first")
         for name in names:
@@ -149,14 +151,15 @@ def _rows(
     region(f"task {task.frame}")
     r: Vec = vec(*map(float, frame.placement.p))
     if task.expressed_in == "local":
-        R = tuple(vec(*map(float, column)) for column in frame.placement.R.T)
-    else:
-        support = tree.support(frame.body)
-        a = axes(tree, q, support)
-        R = a.R[frame.body]
-        if task.expressed_in == "world":
-            p = origin(a.r, support)
-            r = minus(ZERO3, tuple(dot(c, p) for c in transpose(R)))  # type: ignore[arg-type]
+        columns = np.transpose(frame.placement.R).tolist()
+        own = tuple(vec(*column) for column in columns)
+        return tuple(_row(r, own[k % 3], k >= 3) for k in indices)
+    support = tree.support(frame.body)
+    a = axes(tree, q, support)
+    R = a.R[frame.body]
+    if task.expressed_in == "world":
+        p = origin(a.r, support)
+        r = minus(ZERO3, tuple(dot(c, p) for c in transpose(R)))  # type: ignore[arg-type]
     return tuple(_row(r, R[k % 3], k >= 3) for k in indices)
 
 

@@ -1,0 +1,85 @@
+"""``ramify explain``: why the code of a robot is as fast as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ramify.cli.operational import quantities_of
+from ramify.cli.robots import Source, robot_argument
+from ramify.cli.screen import (
+    console,
+    json_option,
+    print_json,
+    progress,
+    show_warnings,
+    table,
+)
+from ramify.explain import Explanation, explain, page
+from ramify.explain.page import arithmetic
+from ramify.explain.shape import envelope
+
+
+@click.command("explain")
+@robot_argument
+@click.option("--frames", help="Operational points too: hand,foot.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False), help="Write a report with pictures."
+)
+@json_option
+def command(
+    robot: str, frames: str | None, html: str | None, as_json: bool, **options: str
+) -> None:
+    """Say why it is this fast: sparsity, counts, choices.
+
+    Counts are exact, and the same on every machine: multiplications, divisions and
+    additions of one evaluation. Nothing is compiled.
+    """
+    loaded = Source(robot, **options).load()
+    names = [f.strip() for f in (frames or "").split(",") if f.strip()]
+    for name in names:
+        loaded.model.frame(name)
+    with progress(6) as step:
+        explained = explain(loaded, quantities_of(names), step)
+    if html is not None:
+        Path(html).write_text(page(explained), encoding="utf-8")
+    if as_json:
+        print_json(explained.json())
+        return
+    show_warnings(loaded.warnings)
+    _show(explained)
+    if html is not None:
+        console().print(f"\nreport: {html}", markup=False, soft_wrap=True)
+
+
+def _show(e: Explanation) -> None:
+    s, out = e.shape, console()
+    rows = [
+        ("entries of M that can be nonzero", f"{s.nonzeros:,}", f"{s.n**2:,}"),
+        ("D0", f"{s.d0:,}", f"{s.chain.d0:,}"),
+        ("D1", f"{s.d1:,}", f"{s.chain.d1:,}"),
+        ("D2", f"{s.d2:,}", f"{s.chain.d2:,}"),
+        ("factor M, D1 + 2 D2", f"{s.factor_cost:,}", f"{s.chain.factor_cost:,}"),
+        ("solve, 4 D1 + n", f"{s.solve_cost:,}", f"{s.chain.solve_cost:,}"),
+        ("envelope, as numbered", f"{envelope(s.pattern):,}", f"{s.chain.d1:,}"),
+        ("envelope, leaves first", f"{envelope(s.permuted):,}", f"{s.chain.d1:,}"),
+    ]
+    title = f"{e.robot.name}: nv {e.robot.nv}, {len(e.robot.tree)} moving bodies"
+    out.print(table(title, ("", "this robot", "one chain"), rows))
+    out.print()
+    names = [stage.name for stage in e.counts[0].stages]
+    counted = [
+        (name, *(f"{arithmetic(c.stages[k].ops):,}" for c in e.counts))
+        for k, name in enumerate(names)
+    ]
+    chains = [f"{arithmetic(c.chain):,}" if c.chain else "-" for c in e.counts]
+    counted.append(("[dim]same bodies, one chain[/]", *chains))
+    heads = ("operations after", *(c.name.split(", ")[1] for c in e.counts))
+    out.print(table("What each algorithm costs, after each pass", heads, counted))
+    out.print()
+    for c in e.choices:
+        costs = sorted(c.costs.items(), key=lambda item: item[1].cost)
+        shown = ", ".join(f"{k} {v.cost:,}" for k, v in costs)
+        more = f", the next costs {c.ratio - 1:.0%} more" if len(costs) > 1 else ""
+        out.print(f"{c.quantity}: [bold]{c.chosen}[/]{more} ({shown})", soft_wrap=True)

@@ -1,0 +1,1 @@
+def quantities_of(names): return []

@@ -1,0 +1,118 @@
+"""Operation counts of each algorithm, after each pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ramify.model.assembly import Model
+from ramify.model.conventions import Conventions
+from ramify.model.tree import Body, Tree
+from ramify.quantities.base import Context, Quantity, placed
+from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
+from ramify.robot import Robot
+from ramify.simplify.passes import SIMPLIFICATIONS
+from ramify.symbolic.count import Ops, count
+from ramify.symbolic.program import Program
+from ramify.symbolic.trace import trace
+
+ALGORITHMS = {
+    "inverse dynamics, RNEA": inverse_dynamics,
+    "mass matrix, CRBA": mass_matrix,
+    "forward dynamics, ABA": forward_dynamics(algorithm="aba"),
+    "forward dynamics, CRBA + LTDL": forward_dynamics(algorithm="ltdl"),
+}
+"""What is counted, by how it is called."""
+
+PASSES = {
+    "drop_dead_code": "dead code",
+    "fold_trigonometry": "trigonometry",
+    "collect_terms": "common factors",
+    "place_signs": "signs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The count after a pass."""
+
+    name: str
+    ops: Ops
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """An algorithm's counts, from the file's frames to the last pass."""
+
+    name: str
+    stages: tuple[Stage, ...]
+    chain: Ops | None
+    """of the same joints and bodies in one chain"""
+
+    @property
+    def ops(self) -> Ops:
+        """What is compiled."""
+        return self.stages[-1].ops
+
+
+def counts_of(robot: Robot, progress: Callable[[str], None]) -> Iterator[Counts]:
+    """Yield the counts of every algorithm that the robot allows."""
+    line = chain_of(robot.model)
+    for name, quantity in ALGORITHMS.items():
+        if "ABA" in name and robot.model.mimics:
+            continue  # couplings tie branches together: no articulated bodies
+        progress(name)
+        stages = tuple(stages_of(quantity, robot))
+        chain = None
+        if line is not None:
+            chain = _last(quantity, placed(line), robot.conventions)
+        yield Counts(name, stages, chain)
+
+
+def stages_of(quantity: Quantity, robot: Robot) -> Iterator[Stage]:
+    """Yield the count before any pass, and after each."""
+    c, model = robot.conventions, robot.placed_model
+    yield Stage("frames of the file", count(traced(quantity, robot.model, c, False)))
+    yield Stage("frames placed", count(traced(quantity, model, c, False)))
+    program = traced(quantity, model, c, True)
+    yield Stage("masses regrouped", count(program))
+    for simplification in SIMPLIFICATIONS:
+        program = simplification(program)
+        name = getattr(simplification, "__name__", "pass")
+        yield Stage(PASSES.get(name, name.replace("_", " ")), count(program))
+
+
+def _last(quantity: Quantity, model: Model, conventions: Conventions) -> Ops:
+    program = traced(quantity, model, conventions, True)
+    for simplification in SIMPLIFICATIONS:
+        program = simplification(program)
+    return count(program)
+
+
+def traced(
+    quantity: Quantity, model: Model, conventions: Conventions, is_regrouped: bool
+) -> Program:
+    """Return the program of a quantity, with masses regrouped or as they are."""
+    shapes = quantity.input_shapes(model)
+
+    def run(*symbols: Any) -> Any:
+        context = Context(model, conventions, dict(zip(shapes, symbols, strict=True)))
+        if not is_regrouped:  # put in the place of what Context would make itself
+            vars(context)["_trees"] = (model.tree, model.tree)
+        return quantity.of(context)
+
+    return trace(run, shapes, quantity.name)
+
+
+def chain_of(model: Model) -> Model | None:
+    """Return the model with its bodies in one chain; None where joints follow others.
+
+    Every body keeps its joint, its inertia and the placement on its parent.
+    """
+    if model.mimics:
+        return None
+    bodies: list[Body] = [
+        replace(body, parent=i - 1) for i, body in enumerate(model.tree.bodies)
+    ]
+    return replace(model, tree=Tree(tuple(bodies), model.tree.gravity))

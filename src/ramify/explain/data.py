@@ -1,0 +1,102 @@
+"""Everything that an explanation says, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ramify.compiling import costs_of
+from ramify.explain.counts import Counts, counts_of
+from ramify.explain.shape import Shape, envelope
+from ramify.quantities.base import Quantity
+from ramify.quantities.dynamics import forward_dynamics
+from ramify.robot import Robot
+from ramify.symbolic.count import Ops
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An algorithm chosen by counting, and what the others would have cost."""
+
+    quantity: str
+    chosen: str
+    costs: dict[str, Ops]
+
+    @property
+    def ratio(self) -> float:
+        """How much more the next best costs."""
+        costs = sorted(ops.cost for ops in self.costs.values())
+        return costs[1] / costs[0] if len(costs) > 1 and costs[0] else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a robot's code is this fast."""
+
+    robot: Robot
+    shape: Shape
+    counts: tuple[Counts, ...]
+    choices: tuple[Choice, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Return plain data for scripts."""
+        s = self.shape
+        return {
+            "robot": self.robot.name,
+            "nq": self.robot.nq,
+            "nv": self.robot.nv,
+            "bodies": len(self.robot.tree),
+            "D0": s.d0,
+            "D1": s.d1,
+            "D2": s.d2,
+            "nonzeros": s.nonzeros,
+            "dof_parents": list(s.parents),
+            "permutation": list(s.permutation),
+            "envelope": envelope(s.pattern),
+            "envelope_permuted": envelope(s.permuted),
+            "factor": {"operations": s.factor_cost, "chain": s.chain.factor_cost},
+            "solve": {"operations": s.solve_cost, "chain": s.chain.solve_cost},
+            "counts": {
+                c.name: {
+                    "stages": {x.name: _plain(x.ops) for x in c.stages},
+                    "chain": None if c.chain is None else _plain(c.chain),
+                }
+                for c in self.counts
+            },
+            "choices": {
+                c.quantity: {
+                    "chosen": c.chosen,
+                    "costs": {k: v.cost for k, v in c.costs.items()},
+                }
+                for c in self.choices
+            },
+        }
+
+
+def _plain(ops: Ops) -> dict[str, int]:
+    return {"mul": ops.mul, "add": ops.add, "div": ops.div, "sincos": ops.sincos}
+
+
+def explain(
+    robot: Robot,
+    quantities: Sequence[Quantity] = (),
+    progress: Callable[[str], None] = lambda _: None,
+) -> Explanation:
+    """Count every algorithm for a robot.
+
+    Args:
+        robot: what to explain.
+        quantities: further ones with ``algorithms`` to choose from, such as those
+            of operational points.
+        progress: told what is being counted.
+    """
+    shape = Shape(robot.tree.dof_parents)
+    counts = tuple(counts_of(robot, progress))
+    choices: list[Choice] = []
+    for quantity in (forward_dynamics, *quantities):
+        progress(f"choosing for {quantity.name}")
+        costs = costs_of(quantity, robot.placed_model, robot.conventions)
+        chosen = min(costs, key=lambda name: costs[name].cost)
+        choices.append(Choice(quantity.name, chosen, costs))
+    return Explanation(robot, shape, counts, tuple(choices))

@@ -1,0 +1,167 @@
+"""Which algorithm of Λ⁻¹ costs least for one robot and some tasks, by counting.
+
+The rank of tasks is known from the same programs, at a few random configurations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from ramify.algorithms.operational.tasks import Task, Tasks, tasks_of
+from ramify.errors import ModelError
+from ramify.model.assembly import Model
+from ramify.model.conventions import Conventions
+from ramify.model.pose import Array
+from ramify.model.ranges import joint_limits, random_configurations
+from ramify.quantities.base import Context, Symbols, array
+from ramify.quantities.osim import ALGORITHMS, inverse_matrix, row_count
+from ramify.simplify.passes import lower, simplify
+from ramify.symbolic.count import Ops, count
+from ramify.symbolic.interpreter import evaluate
+from ramify.symbolic.program import Program
+from ramify.symbolic.trace import trace
+
+if TYPE_CHECKING:
+    from ramify.robot import Robot
+
+NEAR = 1.15
+"""times the least cost before simplification: what may be least after it"""
+STATES = 4
+"""configurations at which the rank of tasks is looked at"""
+SINGULAR = 1e-11
+"""eigenvalues of Λ⁻¹, scaled to a unit diagonal, below which a row is redundant"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AlgorithmCount:
+    """What one algorithm of Λ⁻¹ takes, divisions by one number shared."""
+
+    algorithm: str
+    mul: int
+    add: int
+    div: int
+    total: int
+    """all operations, sines and cosines included"""
+    cost: int
+    """the same in units of one multiplication, as the machine pays them"""
+    chosen: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OperationalCounts:
+    """The counts of all algorithms for one robot and some tasks; print it."""
+
+    robot: str
+    tasks: tuple[Task, ...]
+    rows: tuple[AlgorithmCount, ...]
+
+    @property
+    def chosen(self) -> str:
+        """The algorithm that ``algorithm="auto"`` takes: the one of least cost."""
+        return next(row.algorithm for row in self.rows if row.chosen)
+
+    def __getitem__(self, algorithm: str) -> AlgorithmCount:
+        return {row.algorithm: row for row in self.rows}[algorithm]
+
+    def __str__(self) -> str:
+        lines = [
+            f"Λ⁻¹ of {self.robot}: {', '.join(map(str, self.tasks))}",
+            f"{'algorithm':<14}{'mul':>9}{'add':>9}{'div':>7}{'total':>9}{'cost':>9}",
+        ]
+        for r in sorted(self.rows, key=lambda r: r.cost):
+            mark = "  chosen" if r.chosen else ""
+            lines.append(
+                f"{r.algorithm:<14}{r.mul:>9,}{r.add:>9,}{r.div:>7,}{r.total:>9,}"
+                f"{r.cost:>9,}{mark}"
+            )
+        return "\n".join(lines)
+
+
+def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:
+    """Return what each algorithm of Λ⁻¹ costs for a robot and some tasks.
+
+    Mimic joints leave only "sfa": the table then has one row.
+    """
+    model, conventions, given = robot.placed_model, robot.conventions, tasks_of(tasks)
+    found = {n: lowered_count(model, conventions, given, n) for n in possible(model)}
+    best = min(found, key=lambda n: found[n].cost)
+    rows = tuple(
+        AlgorithmCount(n, c.mul, c.add, c.div, c.total, c.cost, n == best)
+        for n, c in found.items()
+    )
+    return OperationalCounts(robot.name, given, rows)
+
+
+def chosen(model: Model, conventions: Conventions, tasks: tuple[Task, ...]) -> str:
+    """Return the algorithm that costs the machine least.
+
+    Simplifying takes longer than tracing: only what is near the best is simplified.
+    """
+    names = possible(model)
+    costs = {n: count(_traced(model, conventions, tasks, n)).cost for n in names}
+    bound = NEAR * min(costs.values())
+    near = [n for n in names if costs[n] <= bound]
+    return min(near, key=lambda n: lowered_count(model, conventions, tasks, n).cost)
+
+
+def possible(model: Model) -> tuple[str, ...]:
+    """Return the algorithms; mimic joints tie branches: no articulated bodies then."""
+    return ("sfa",) if model.mimics else ALGORITHMS
+
+
+@lru_cache(maxsize=64)
+def _traced(
+    model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
+) -> Program:
+    def traced(q: Symbols) -> Any:
+        context = Context(model, conventions, {"q": q})
+        return array(inverse_matrix(context, tasks, algorithm))
+
+    return trace(traced, {"q": model.nq})
+
+
+@lru_cache(maxsize=256)
+def lowered_count(
+    model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
+) -> Ops:
+    """Return the operations of Λ⁻¹ as the machine does them, divisions shared."""
+    return count(lower(simplify(_traced(model, conventions, tasks, algorithm))))
+
+
+@lru_cache(maxsize=64)
+def inverse_samples(
+    model: Model, conventions: Conventions, tasks: tuple[Task, ...]
+) -> Array:
+    """Return Λ⁻¹ at a few random configurations, scaled to unit diagonals."""
+    algorithm = chosen(model, conventions, tasks)
+    program = _traced(model, conventions, tasks, algorithm)
+    rng = np.random.default_rng(0)
+    q = random_configurations(model, joint_limits(model), rng, STATES)
+    G = evaluate(program, {"q": q})["result"]
+    scale = np.sqrt(np.abs(np.einsum("bii->bi", G)))
+    scale[scale < 1e-12 * scale.max(initial=1e-300)] = np.inf
+    return G / (scale[:, :, None] * scale[:, None, :])
+
+
+def rank(model: Model, conventions: Conventions, tasks: tuple[Task, ...]) -> int:
+    """Return how many rows of some tasks can move independently somewhere."""
+    values = np.linalg.eigvalsh(inverse_samples(model, conventions, tasks))
+    return int((values > SINGULAR).sum(axis=1).max())
+
+
+def check_rank(model: Model, conventions: Conventions, tasks: tuple[Task, ...]) -> None:
+    """Raise ModelError for tasks with more rows than can move independently."""
+    rows, found = row_count(tasks), rank(model, conventions, tasks)
+    if found < rows:
+        names = ", ".join(map(str, tasks))
+        raise ModelError(
+            f"robot {model.name!r}: tasks {names} have {rows} rows, but only {found} "
+            "can move independently (the rank of J M⁻¹ Jᵀ); ask for fewer rows, or "
+            "give damping="
+        )

@@ -1,0 +1,122 @@
+"""Dynamics of the shared robots against their reference files, natively.
+
+A batch of five states runs in the file's own conventions and, converted, in the other
+engine's; the mimic references are for the joints that lead alone.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conftest import SHARED_ROBOTS
+from ramify.compiling import compile
+from ramify.errors import ModelWarning
+from ramify.loading import load, parse
+from ramify.model.pose import Array
+from ramify.quantities.dynamics import forward_dynamics
+from ramify.robot import Robot
+from support.references import MJCFS, TOLERANCE, URDFS, loaded, path_of
+from support.states import with_joints
+
+pytestmark = pytest.mark.oracle
+
+OTHER = {"pinocchio": "mujoco", "mujoco": "pinocchio"}
+MIMICS = ("baxter", "panda", "pr2")
+
+
+@pytest.fixture(params=[*URDFS, *MJCFS])
+def name(request: pytest.FixtureRequest) -> str:
+    if not (SHARED_ROBOTS / request.param / "reference.npz").exists():
+        pytest.skip(f"no shared robots in {SHARED_ROBOTS}")
+    return request.param
+
+
+def free(robot: Robot) -> Robot:
+    """The robot without its loops, which these references leave out."""
+    return Robot(replace(robot.model, loops=()), robot.conventions)
+
+
+def assert_agrees(ours: Array, theirs: Array) -> None:
+    np.testing.assert_allclose(
+        ours, theirs, rtol=0.0, atol=TOLERANCE * np.abs(theirs).max()
+    )
+
+
+def test_mass_matrix_is_the_reference(name: str) -> None:
+    robot, reference = loaded(name)
+    assert_agrees(robot.mass_matrix(reference["q"]), reference["M"])
+
+
+def test_bias_and_gravity_forces_are_the_reference(name: str) -> None:
+    robot, reference = loaded(name)
+    q, qd = reference["q"], reference["qd"]
+    assert_agrees(robot.bias_forces(q, qd), reference["bias"])
+    assert_agrees(robot.gravity_forces(q), reference["gravity_torque"])
+
+
+def test_inverse_dynamics_is_the_reference(name: str) -> None:
+    robot, reference = loaded(name)
+    tau = robot.inverse_dynamics(reference["q"], reference["qd"], reference["a"])
+    assert_agrees(tau, reference["rnea"])
+
+
+@pytest.mark.parametrize("algorithm", ["aba", "ltdl"])
+def test_forward_dynamics_is_the_reference(name: str, algorithm: str) -> None:
+    robot, reference = loaded(name)
+    f = compile(forward_dynamics(algorithm=algorithm), free(robot))
+    qdd = f(reference["q"], reference["qd"], reference["tau"])
+    assert_agrees(qdd, reference["qdd"])
+
+
+def test_dynamics_is_the_same_in_the_other_conventions(name: str) -> None:
+    robot, reference = loaded(name)
+    to = OTHER[str(robot.conventions)]
+    other = free(robot.with_conventions(to))
+    q, qd, tau = reference["q"], reference["qd"], reference["tau"]
+    qdd = other.forward_dynamics(
+        robot.convert_q(q, to=to),
+        robot.convert_qd(q, qd, to=to),
+        robot.convert_tau(q, tau, to=to),
+    )
+    expected = robot.convert_qdd(q, qd, reference["qdd"], to=to)
+    assert_agrees(qdd, expected)
+
+
+@pytest.mark.parametrize("name", MJCFS)
+def test_forward_dynamics_with_rotors_is_the_reference(name: str) -> None:
+    path = path_of(name)
+    if not path.exists():
+        pytest.skip(f"no shared robots in {SHARED_ROBOTS}")
+    reference = dict(np.load(SHARED_ROBOTS / name / "reference.npz"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        robot = load(path, conventions="mujoco", gravity=(0.0, 0.0, -9.81))
+    qdd = free(robot).forward_dynamics(reference["q"], reference["v"], reference["tau"])
+    assert_agrees(qdd, reference["qdd_armature"])
+
+
+@pytest.mark.parametrize("name", MIMICS)
+def test_dynamics_with_mimic_joints_is_the_reference(name: str) -> None:
+    path = path_of(name)
+    if not path.exists():
+        pytest.skip(f"no shared robots in {SHARED_ROBOTS}")
+    reference = dict(np.load(SHARED_ROBOTS / name / "reference_mimic.npz"))
+    description = with_joints(parse(path), lambda _: {})
+    robot = Robot.from_description(description, joint_order="alphabetical")
+    names = list(map(str, reference["joint_names"]))
+    leads = list(map(str, reference["independent_joints"]))
+    assert sorted(robot.joint_names) == sorted(leads)
+    assert set(json.loads(str(reference["mimic"]))) == set(names) - set(leads)
+    order = [leads.index(n) for n in robot.joint_names]
+    q = reference["theta"][:, [names.index(n) for n in robot.joint_names]]
+    v, a, tau = (reference[k][:, order] for k in ("v", "a", "tau"))
+    M = reference["M"][:, order][:, :, order]
+    assert_agrees(robot.mass_matrix(q), M)
+    assert_agrees(robot.inverse_dynamics(q, v, a), reference["rnea"][:, order])
+    assert_agrees(robot.forward_dynamics(q, v, tau), reference["qdd"][:, order])
+    assert_agrees(robot.gravity_forces(q), reference["gravity_torque"][:, order])
