@@ -1,45 +1,35 @@
-"""Mechanisms: robots with closed loops, put together, moved and held together.
+"""Mechanisms: the closed loops of a robot, and robots with one more.
 
-    Φ(q) = 0,   J q̇ = 0        rows of Φ by loop, J = ∂Φ/∂q of rank r; mobility nv − r
-
-Functions take a robot; those that change it return a new one. Numbers come from
-kernels of `ramify.quantities.loops`, compiled once for a robot and kept.
+See `closing` for configurations in which loops are closed, `mobility` for how they can
+move and what drives them, `simulation` for how they do.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, final
-from weakref import WeakKeyDictionary
+from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
-from ramify.algorithms.loops.cuts import ROWS, cuts_of, row_names
-from ramify.compiling import compile
+from ramify.algorithms.loops.cuts import ROWS, cuts_of
+from ramify.closing import assemble
+from ramify.compiling import program_of
 from ramify.errors import (
     ModelError,
     ModelWarning,
-    ShapeError,
     UnsupportedJoint,
     unknown_name,
 )
-from ramify.function import Function
 from ramify.model.description import LoopDescription
 from ramify.model.editing import Placement, pose_of
-from ramify.model.pose import Array, Pose
-from ramify.quantities import dynamics, loops as quantities
-from ramify.quantities.redundancy import numerical_rank, rank_of
+from ramify.model.pose import Pose
+from ramify.quantities.kinematics import pose
+from ramify.quantities.redundancy import rank_of
 from ramify.robot import Robot
-
-TOLERANCE = 1e-9
-"""|Φ| [m, rad] and |J q̇| up to which a state is admissible, and asked of a new one"""
-TRIES = 20
-
+from ramify.symbolic.interpreter import evaluate
 
 # ------------------------------------------------------------ loops of a robot
 
@@ -69,14 +59,16 @@ def loops(robot: Robot) -> tuple[Loop, ...]:
     start = 0
     for given, cut in zip(robot.model.loops, cuts_of(robot.model), strict=True):
         is_coupling = given.type == "coupling"
-        a, b = ("" if is_coupling else n or "world" for n in (given.body_a, given.body_b))
+        a, b = (
+            "" if is_coupling else n or "world" for n in (given.body_a, given.body_b)
+        )
         rows = range(start, start + len(cut.rows))
         found.append(Loop(given.name, given.type, a, b, given.joints, rows, cut.rows))
         start = rows.stop
     return tuple(found)
 
 
-def add_loop(  # noqa: PLR0913  two ends, each with its place
+def add_loop(
     robot: Robot,
     body_a: str | None = None,
     body_b: str | None = None,
@@ -190,16 +182,12 @@ def _body(robot: Robot, name: str | None) -> str | None:
 
 
 def _neutral_pose(robot: Robot, body: str | None) -> Pose:
-    from ramify.quantities.kinematics import pose  # noqa: PLC0415
-    from ramify.compiling import program_of  # noqa: PLC0415
-    from ramify.symbolic.interpreter import evaluate  # noqa: PLC0415
-
     program = program_of(pose(body or "world"), robot)
     (T,) = evaluate(program, {"q": robot.neutral()}).values()
     return Pose(T[:3, :3], T[:3, 3])
 
 
-def _other_end(  # noqa: PLR0913
+def _other_end(
     robot: Robot,
     label: str,
     joint: str,
@@ -215,7 +203,7 @@ def _other_end(  # noqa: PLR0913
     return T_world_b.inverse() @ T_world_a @ T_a
 
 
-def _length(  # noqa: PLR0913
+def _length(
     robot: Robot,
     label: str,
     joint: str,
@@ -250,205 +238,8 @@ def _coupling(
     if not c or not all(map(math.isfinite, c)):
         raise ModelError(f"loop {label!r}: coefficients are {coefficients!r}")
     return LoopDescription(
-        label, "coupling", joints=tuple(joints), coefficients=c if len(joints) > 1 else c[:1]
+        label,
+        "coupling",
+        joints=tuple(joints),
+        coefficients=c if len(joints) > 1 else c[:1],
     )
-
-
-# ------------------------------------------------------------ kernels and states
-
-
-@final
-class Kernels:
-    """The compiled functions of one mechanism."""
-
-    def __init__(self, robot: Robot) -> None:
-        self.compile = lambda x: compile(x, robot)  # noqa: E731
-
-    @cached_property
-    def position(self) -> Function:
-        """(q) -> Φ, J, senses."""
-        names = ("constraint_residual", "constraint_jacobian", "constraint_senses")
-        return self.compile([getattr(quantities, n) for n in names])
-
-    @cached_property
-    def bias(self) -> Function:
-        """(q, qd) -> γ."""
-        return self.compile(quantities.constraint_bias)
-
-    @cached_property
-    def correction(self) -> Function:
-        """(q, x) -> the least v with J v = −x."""
-        return self.compile(quantities.constraint_correction)
-
-    @cached_property
-    def inverse_dynamics(self) -> Function:
-        """(q, qd, qdd) -> τ of the tree."""
-        return self.compile(dynamics.inverse_dynamics)
-
-
-_KERNELS: WeakKeyDictionary[Robot, Kernels] = WeakKeyDictionary()
-
-
-def kernels(robot: Robot) -> Kernels:
-    """Return the compiled functions of a robot with loops."""
-    if not robot.model.loops:
-        raise ModelError(f"robot {robot.name!r} has no loops; robot.add_loop makes one")
-    return _KERNELS.setdefault(robot, Kernels(robot))
-
-
-def check_state(
-    robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike | None = None, tolerance: float = 1e-6
-) -> None:
-    """Raise ModelError unless all loops are closed at q, and stay so with q̇."""
-    phi, J, senses = kernels(robot).position(q)
-    _refuse(robot, phi, tolerance, "is open at q: |Φ| is", "assemble(q) closes it")
-    if (senses < 0).any():
-        raise ModelError(f"robot {robot.name!r}: a cut of its loops is the wrong way round")
-    if qd is not None:
-        rate = J @ np.asarray(qd, dtype=float)
-        scale = 1.0 + float(np.abs(qd).max(initial=0.0))
-        what = "is opened by qd: |J qd| is"
-        _refuse(robot, rate, tolerance * scale, what, "project(q, qd) mends it")
-
-
-def _refuse(robot: Robot, x: Array, tolerance: float, what: str, cure: str) -> None:
-    r = int(np.argmax(np.abs(x)))
-    if not abs(x[r]) <= tolerance:
-        name, row = row_names(robot.model)[r].rsplit(".", 1)
-        raise ModelError(
-            f"loop {name!r} {what} {abs(x[r]):.3g} (row {row!r}); expected at most "
-            f"{tolerance:.3g}; {cure}"
-        )
-
-
-# ------------------------------------------------------------ assembly
-
-
-def assemble(
-    robot: Robot,
-    q_guess: npt.ArrayLike | None = None,
-    *,
-    fixed: Mapping[str, npt.ArrayLike] | Iterable[str] = (),
-    tolerance: float = TOLERANCE,
-    rng: np.random.Generator | int = 0,
-) -> Array:
-    """Return a configuration near a guess in which all loops are closed.
-
-    Damped Gauss-Newton steps within the joint limits; where they lead nowhere, again
-    from other starts.
-
-    Args:
-        robot: the robot.
-        q_guess: (nq,) where to start; neutral by default.
-        fixed: joints that stay: their values by name, or names (as in the guess).
-        tolerance: of |Φ| [m, rad].
-        rng: where other starts come from, or a seed.
-    """
-    start = _vector("q_guess", robot.neutral() if q_guess is None else q_guess, robot.nq)
-    start = robot.normalize(start)
-    free = np.ones(robot.nv, dtype=bool)
-    for n in fixed:
-        joint = robot.model.joint(n)
-        if isinstance(fixed, Mapping):
-            value = _vector(f"fixed[{n!r}]", fixed[n], joint.nq)
-            start[joint.q_index : joint.q_index + joint.nq] = value
-        free[joint.v_index : joint.v_index + joint.nv] = False
-    generator = np.random.default_rng(rng)
-    best, where = math.inf, start
-    for k in range(TRIES):
-        q = start
-        if k:
-            push = generator.normal(scale=min(0.1 * k, 1.0), size=robot.nv) * free
-            q = _limited(robot, robot.integrate(start, push), start)
-        q, size = _closed(robot, q, free, tolerance)
-        if size < tolerance:
-            return q
-        if size < best:
-            best, where = size, q
-    phi, J, senses = kernels(robot).position(where)
-    if best < math.inf:
-        r = int(np.argmax(np.abs(phi)))
-        name, row = row_names(robot.model)[r].rsplit(".", 1)
-        raise ModelError(
-            f"no closed configuration found from {TRIES} starts: at best |Φ| is "
-            f"{best:.3g}, by loop {name!r} (row {row!r}), where J has rank "
-            f"{numerical_rank(J)} of {len(J)} rows"
-        )
-    raise ModelError(f"robot {robot.name!r}: loops close only the wrong way round")
-
-
-def _closed(
-    robot: Robot, q: Array, free: npt.NDArray[np.bool_], tolerance: float
-) -> tuple[Array, float]:
-    """Return q after Levenberg-Marquardt steps, and |Φ|; inf if a cut is reversed."""
-    position = kernels(robot).position
-    phi, J, senses = position(q)
-    size, mu = float(np.linalg.norm(phi)), 1e-4
-    for _ in range(100):
-        if float(np.abs(phi).max(initial=0.0)) < 1e-3 * tolerance:
-            break
-        A = J * free
-        damped = np.vstack([A, math.sqrt(mu * min(size, 1.0)) * np.eye(robot.nv)])
-        rhs = np.concatenate([-phi, np.zeros(robot.nv)])
-        v: Array = np.linalg.lstsq(damped, rhs)[0].astype(float)
-        v *= min(1.0, 1.0 / max(float(np.abs(v).max(initial=0.0)), 1e-12))
-        moved = _limited(robot, robot.integrate(q, v), q)
-        phi_new, J_new, senses_new = position(moved)
-        new = float(np.linalg.norm(phi_new))
-        if new < size:
-            stalled = new > 0.999 * size and size > tolerance
-            q, phi, J, senses, size = moved, phi_new, J_new, senses_new, new
-            mu = max(mu * 0.2, 1e-12)
-            if stalled and mu > 1e-8:
-                mu *= 5.0
-        elif mu > 1e6 or size < tolerance:
-            break
-        else:
-            mu *= 10.0
-    worst = float(np.abs(phi).max(initial=0.0))
-    return q, math.inf if worst < tolerance and (senses < 0).any() else worst
-
-
-def _limited(robot: Robot, q: Array, before: Array) -> Array:
-    """Return q with coordinates at their limits where it would leave them."""
-    low = np.minimum(robot.limits.lower, before)
-    high = np.maximum(robot.limits.upper, before)
-    return np.clip(q, low, high)
-
-
-def _vector(what: str, value: npt.ArrayLike, n: int) -> Array:
-    try:
-        x = np.array(value, dtype=float).reshape(-1)
-    except (TypeError, ValueError):
-        x = np.zeros(0)
-    if x.shape != (n,) or not np.isfinite(x).all():
-        raise ShapeError(f"{what} is {value!r}; expected {n} finite numbers")
-    return x
-
-
-def project(
-    robot: Robot,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike | None = None,
-    *,
-    tolerance: float = TOLERANCE,
-) -> Any:
-    """Return q with its loops closed, or (q, q̇) with q̇ keeping them so.
-
-    The least change, measured by the mass matrix: no momentum is added along motions
-    that the loops allow.
-    """
-    k = kernels(robot)
-    q = _vector("q", q, robot.nq)
-    for _ in range(20):
-        phi = k.position(q)[0]
-        if float(np.abs(phi).max(initial=0.0)) < 0.01 * tolerance:
-            break
-        q = robot.integrate(q, k.correction(q, phi))
-    else:
-        _refuse(robot, k.position(q)[0], tolerance, "does not close: |Φ| is", "assemble")
-    if qd is None:
-        return q
-    v = _vector("qd", qd, robot.nv)
-    J = k.position(q)[1]
-    return q, v + k.correction(q, J @ v)

@@ -284,8 +284,8 @@ class Robot:
     ) -> Array:
         """Return q in the conventions ``to``, or q given in ``from_`` in this robot's.
 
-        >>> import ramify
-        >>> robot = Robot.from_description(ramify.robots.humanoid30())
+        >>> from ramify.robots import humanoid30
+        >>> robot = Robot.from_description(humanoid30())
         >>> robot.convert_q(robot.neutral(), to="mujoco")[3:7]
         array([1., 0., 0., 0.])
         """

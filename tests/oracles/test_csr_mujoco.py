@@ -94,10 +94,9 @@ def assert_agrees(robot: Robot, model: Any, rng: np.random.Generator) -> None:
     assert_close(M, dense[layout.rowind, layout.colind], "M")
     assert_close((L.T * D) @ L, dense, "L'DL")
     if (ours == theirs).all():
-        for a, b in zip(
-            layout, (model.M_rownnz, model.M_rowadr, model.M_colind), strict=True
-        ):
-            assert a.tolist() == b.tolist()
+        rows = (model.M_rownnz, model.M_rowadr, model.M_colind)
+        for own, other in zip(layout, rows, strict=True):
+            assert own.tolist() == other.tolist()
         assert_close(M, data.M, "M")
         mujoco.mj_factorM(model, data)
         diagonal = layout.rowadr + layout.rownnz - 1

@@ -110,8 +110,7 @@ def rows_of(
     robot = other.robot
     answers = other.answers(frames)
     state = state_of(robot, batch, rng)
-    M = robot.mass_matrix(state.q)
-    condition = float(np.linalg.cond(M).max())
+    condition = float(np.linalg.cond(robot.mass_matrix(state.q)).max())
     rows: list[Row] = []
     with progress(len(answers)) as step:
         for answer in answers:
@@ -133,7 +132,7 @@ def _row(answer: Answer, other: Peer, state: State, condition: float) -> Row:
     theirs = np.array([answer.theirs(state[k]) for k in range(len(state))])
     largest = float(np.abs(theirs).max(initial=0.0))
     error = float(np.abs(ours - theirs).max(initial=0.0)) / (largest or 1.0)
-    return Row(name, other.name, error if error == error else np.inf, tolerance)
+    return Row(name, other.name, np.inf if np.isnan(error) else error, tolerance)
 
 
 def show(
@@ -156,7 +155,9 @@ def show(
         )
         for r in rows
     ]
-    title = f"{robot.name}: nv {robot.nv}, {batch} random states, errors by largest entry"
+    title = (
+        f"{robot.name}: nv {robot.nv}, {batch} random states, errors by largest entry"
+    )
     columns = ("quantity", "against", "error", "at most", "")
     console().print(table(title, columns, shown))
     for name, reason in unread.items():

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from ramify.cli.operational import quantities_of
 from ramify.cli.robots import Source, robot_argument
 from ramify.cli.screen import (
     console,
@@ -38,10 +37,8 @@ def command(
     """
     loaded = Source(robot, **options).load()
     names = [f.strip() for f in (frames or "").split(",") if f.strip()]
-    for name in names:
-        loaded.model.frame(name)
-    with progress(6) as step:
-        explained = explain(loaded, quantities_of(names), step)
+    with progress(6 if names else 5) as step:
+        explained = explain(loaded, names, step)
     if html is not None:
         Path(html).write_text(page(explained), encoding="utf-8")
     if as_json:
@@ -79,7 +76,7 @@ def _show(e: Explanation) -> None:
     out.print(table("What each algorithm costs, after each pass", heads, counted))
     out.print()
     for c in e.choices:
-        costs = sorted(c.costs.items(), key=lambda item: item[1].cost)
-        shown = ", ".join(f"{k} {v.cost:,}" for k, v in costs)
+        costs = sorted(c.costs.items(), key=lambda item: item[1])
+        shown = ", ".join(f"{k} {v:,}" for k, v in costs)
         more = f", the next costs {c.ratio - 1:.0%} more" if len(costs) > 1 else ""
         out.print(f"{c.quantity}: [bold]{c.chosen}[/]{more} ({shown})", soft_wrap=True)

@@ -19,11 +19,15 @@ class Group(click.Group):
         super().__init__(*args, **kwargs)
         self.commands_by_name = dict(commands_by_name)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names in the order in which a newcomer needs them."""
         return list(self.commands_by_name)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
         """Import a sub-command."""
         if cmd_name not in self.commands_by_name:
             return None
@@ -45,7 +49,9 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
     ) -> None:
         """Write the list without importing the sub-commands."""
         with formatter.section("Commands"):

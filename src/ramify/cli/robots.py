@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
@@ -48,7 +48,7 @@ class Source:
 
     def load(self, **changes: Any) -> Robot:
         """Load the robot; its warnings are in it, and not shown."""
-        options = {
+        options: dict[str, Any] = {
             "root": self.root,
             "joint_order": self.joint_order,
             "mimic": self.mimic,
@@ -101,5 +101,5 @@ def robot_argument(command: Command) -> Command:
         ),
     )
     for option in reversed(options):
-        command = cast("Command", option(command))
+        command = option(command)
     return command

@@ -29,8 +29,7 @@ def state_of(robot: Robot, batch: int, rng: np.random.Generator) -> State:
     """Return random states; forces suit the inertia of each joint."""
     q = robot.random_configuration(rng, batch)
     qd, qdd, force = rng.normal(size=(3, batch, robot.nv))
-    M = robot.mass_matrix(q)
-    tau: Array = 5.0 * np.einsum("bii->bi", M) * force
+    tau: Array = 5.0 * np.einsum("bii->bi", robot.mass_matrix(q)) * force
     return State(q, qd, qdd, tau)
 
 
@@ -44,10 +43,10 @@ def errors_of(robot: Robot, batch: int, rng: np.random.Generator) -> list[Error]
     """Return the differences between our own ways to the same numbers."""
     s = state_of(robot, batch, rng)
     tau = robot.inverse_dynamics(s.q, s.qd, s.qdd)
-    M, bias = robot.mass_matrix(s.q), robot.bias_forces(s.q, s.qd)
-    known = np.einsum("bij,bj->bi", M, s.qdd) + bias
+    mass, bias = robot.mass_matrix(s.q), robot.bias_forces(s.q, s.qd)
+    known = np.einsum("bij,bj->bi", mass, s.qdd) + bias
     errors = [Error("inverse dynamics = M q̈ + bias", relative(tau, known))]
-    limit = max(TOLERANCE, 1e-15 * float(np.linalg.cond(M).max()))
+    limit = max(TOLERANCE, 1e-15 * float(np.linalg.cond(mass).max()))
     costs = costs_of(forward_dynamics, robot.placed_model, robot.conventions)
     for algorithm in costs:
         f = compile(forward_dynamics(algorithm=algorithm), robot)

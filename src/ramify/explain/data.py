@@ -9,8 +9,8 @@ from typing import Any
 from ramify.compiling import costs_of
 from ramify.explain.counts import Counts, counts_of
 from ramify.explain.shape import Shape, envelope
-from ramify.quantities.base import Quantity
 from ramify.quantities.dynamics import forward_dynamics
+from ramify.quantities.osim_choice import explain_operational
 from ramify.robot import Robot
 from ramify.symbolic.count import Ops
 
@@ -21,12 +21,13 @@ class Choice:
 
     quantity: str
     chosen: str
-    costs: dict[str, Ops]
+    costs: dict[str, int]
+    """in multiplications' worth"""
 
     @property
     def ratio(self) -> float:
         """How much more the next best costs."""
-        costs = sorted(ops.cost for ops in self.costs.values())
+        costs = sorted(self.costs.values())
         return costs[1] / costs[0] if len(costs) > 1 and costs[0] else 1.0
 
 
@@ -65,11 +66,7 @@ class Explanation:
                 for c in self.counts
             },
             "choices": {
-                c.quantity: {
-                    "chosen": c.chosen,
-                    "costs": {k: v.cost for k, v in c.costs.items()},
-                }
-                for c in self.choices
+                c.quantity: {"chosen": c.chosen, "costs": c.costs} for c in self.choices
             },
         }
 
@@ -80,23 +77,28 @@ def _plain(ops: Ops) -> dict[str, int]:
 
 def explain(
     robot: Robot,
-    quantities: Sequence[Quantity] = (),
+    frames: Sequence[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Explanation:
     """Count every algorithm for a robot.
 
     Args:
         robot: what to explain.
-        quantities: further ones with ``algorithms`` to choose from, such as those
-            of operational points.
+        frames: operational points; the algorithms of their inertia are counted too.
         progress: told what is being counted.
     """
+    for name in frames:
+        robot.model.frame(name)
     shape = Shape(robot.tree.dof_parents)
     counts = tuple(counts_of(robot, progress))
-    choices: list[Choice] = []
-    for quantity in (forward_dynamics, *quantities):
-        progress(f"choosing for {quantity.name}")
-        costs = costs_of(quantity, robot.placed_model, robot.conventions)
-        chosen = min(costs, key=lambda name: costs[name].cost)
-        choices.append(Choice(quantity.name, chosen, costs))
+    progress("choosing")
+    found = costs_of(forward_dynamics, robot.placed_model, robot.conventions)
+    costs = {name: ops.cost for name, ops in found.items()}
+    choices = [Choice("forward_dynamics", min(costs, key=costs.__getitem__), costs)]
+    if frames:
+        progress("operational space")
+        rows = explain_operational(robot, list(frames)).rows
+        costs = {row.algorithm: row.cost for row in rows}
+        name = f"operational_inertia_inverse of {', '.join(frames)}"
+        choices.append(Choice(name, min(costs, key=costs.__getitem__), costs))
     return Explanation(robot, shape, counts, tuple(choices))

@@ -19,7 +19,8 @@ from ramify.version import __version__
 def page(e: Explanation) -> str:
     """Return the report of a robot."""
     name = html.escape(e.robot.name)
-    sections = [_head(e), _tree(e), _patterns(e), _algorithms(e), _passes(e), _growth(e)]
+    parts = (_head, _tree, _patterns, _algorithms, _choices, _passes, _growth)
+    sections = [part(e) for part in parts]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -43,8 +44,8 @@ def _head(e: Explanation) -> str:
     )
     cards = "".join(f"<li><b>{a}</b> {b}</li>" for a, b in facts)
     return (
-        f"<header><h1>{html.escape(robot.name)}</h1><p>Why the code of this robot is as "
-        f"fast as it is.</p><ul class=facts>{cards}</ul>{_words(e)}</header>"
+        f"<header><h1>{html.escape(robot.name)}</h1><p>Why the code of this robot is "
+        f"as fast as it is.</p><ul class=facts>{cards}</ul>{_words(e)}</header>"
     )
 
 
@@ -54,9 +55,9 @@ def _words(e: Explanation) -> str:
     if s.factor_cost < s.chain.factor_cost:
         lines.append(
             f"Joints on different limbs do not couple: {s.n**2 - s.nonzeros:,} of the "
-            f"{s.n**2:,} entries of the mass matrix are always zero. Factoring it takes "
-            f"{s.factor_cost:,} operations; a single chain of {s.n} joints, whose matrix "
-            f"is full, takes {s.chain.factor_cost:,}."
+            f"{s.n**2:,} entries of the mass matrix are always zero. Factoring it "
+            f"takes {s.factor_cost:,} operations; a single chain of {s.n} joints, whose "
+            f"matrix is full, takes {s.chain.factor_cost:,}."
         )
     else:
         lines.append("This robot is a single chain: its mass matrix is full.")
@@ -67,7 +68,7 @@ def _words(e: Explanation) -> str:
 
 def _choice(c: Choice) -> str:
     others = ", ".join(
-        f"{k} {v.cost:,}" for k, v in sorted(c.costs.items(), key=lambda x: x[1].cost)
+        f"{k} {v:,}" for k, v in sorted(c.costs.items(), key=lambda x: x[1])
     )
     if len(c.costs) < 2:
         return f"{c.quantity} is computed by {c.chosen}, the only way for this robot."
@@ -127,6 +128,27 @@ def _algorithms(e: Explanation) -> str:
     return _section("What each algorithm costs", legend + svg.bars(rows, "Counts"))
 
 
+def _choices(e: Explanation) -> str:
+    shown: list[str] = []
+    for c in e.choices:
+        if len(c.costs) < 2:
+            continue
+        ordered = sorted(c.costs.items(), key=lambda item: item[1])
+        rows: list[tuple[str, Sequence[tuple[str, int]]]] = [
+            (
+                k + (" (chosen)" if k == c.chosen else ""),
+                [("a" if k == c.chosen else "aold", v)],
+            )
+            for k, v in ordered
+        ]
+        title = html.escape(c.quantity)
+        shown.append(f"<figure><h3>{title}</h3>{svg.bars(rows, c.quantity)}</figure>")
+    if not shown:
+        return ""
+    note = "In multiplications' worth: a division or a root counts 6, a sine 20."
+    return _section("What was chosen", f"<div class=two>{''.join(shown)}</div>", note)
+
+
 def _parts(ops: Ops, suffix: str = "") -> list[tuple[str, int]]:
     return [(f"a{suffix}", ops.mul + ops.div), (f"b{suffix}", ops.add)]
 
@@ -167,7 +189,9 @@ def _growth(e: Explanation) -> str:
     marks = {e.robot.name: (float(max(s.n, 1)), float(max(s.factor_cost, 1)))}
     title = "Operations to factor M"
     picture = svg.curves(lines, marks, title, ("degrees of freedom", title))
-    note = "The families of Featherstone (2005): the more branches, the slower it grows."
+    note = (
+        "The families of Featherstone (2005): the more branches, the slower it grows."
+    )
     return _section("How cost grows", picture, note)
 
 

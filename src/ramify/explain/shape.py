@@ -112,7 +112,7 @@ def envelope(pattern: Pattern) -> int:
 
 
 def topologies() -> dict[str, list[tuple[int, int]]]:
-    """Return (n, operations to factor) of the four families of Featherstone's Fig. 5."""
+    """Return (n, operations to factor) of the families of Featherstone's Fig. 5."""
     sizes = {
         "chain": [2**k for k in range(1, 11)],
         "short side branches": [2**k for k in range(1, 11)],

@@ -32,7 +32,7 @@ section {
 }
 .facts {
   list-style: none; padding: 0; margin: 1rem 0; display: grid; gap: 0.7rem;
-  grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr));
+  grid-template-columns: repeat(auto-fit, minmax(8.2rem, 1fr));
 }
 .facts li {
   background: var(--card); border: 1px solid var(--rule); border-radius: 10px;
@@ -43,17 +43,24 @@ section {
   display: grid; gap: 1.2rem; margin-bottom: 1rem;
   grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr));
 }
+.two {
+  display: grid; gap: 1.2rem;
+  grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr));
+}
 figure { margin: 0; }
+h3 { font-size: 1rem; font-weight: 500; margin: 0 0 0.7rem; }
 figcaption, .note, footer, .legend { color: var(--faint); font-size: 0.9rem; }
 .note { margin: 0.8rem 0 0; max-width: 46rem; }
 footer { margin-top: 1.5rem; }
 svg { display: block; width: 100%; height: auto; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; min-width: 100%; }
+table { border-collapse: collapse; min-width: 100%; }
+table { font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: 0.3rem 0 0.3rem 1.1rem; white-space: nowrap; }
 th { color: var(--faint); font-weight: 500; font-size: 0.9rem; }
 td { border-top: 1px solid var(--rule); }
-th:first-child, td:first-child { text-align: left; padding-left: 0; white-space: normal; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; }
+td:first-child { white-space: normal; }
 small { color: var(--faint); }
 .legend i {
   display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px;

@@ -30,7 +30,8 @@ def svg(width: float, height: float, parts: Sequence[str], title: str) -> str:
 def text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
     """Return a line of text."""
     shown = html.escape(words)
-    return f'<text x="{x:g}" y="{y:g}" class="{kind}" text-anchor="{anchor}">{shown}</text>'
+    style = f'class="{kind}" text-anchor="{anchor}"'
+    return f'<text x="{x:g}" y="{y:g}" {style}>{shown}</text>'
 
 
 def limb_class(limb: int) -> str:
@@ -74,9 +75,13 @@ def pattern(entries: Pattern, limbs: Sequence[int], title: str) -> str:
                 continue
             kind = limb_class(max(limbs[i], limbs[j]))
             start = j
-            while j < n and entries[i, j] and limb_class(max(limbs[i], limbs[j])) == kind:
+            while (
+                j < n and entries[i, j] and limb_class(max(limbs[i], limbs[j])) == kind
+            ):
                 j += 1
-            cells.setdefault(kind, []).append(f"M{start} {i}h{j - start}v1h-{j - start}z")
+            cells.setdefault(kind, []).append(
+                f"M{start} {i}h{j - start}v1h-{j - start}z"
+            )
     parts = [f'<rect class="paper" width="{n}" height="{n}"/>']
     parts += [f'<path class="{k}" d="{"".join(d)}"/>' for k, d in cells.items()]
     return (

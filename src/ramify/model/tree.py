@@ -75,7 +75,8 @@ class BodyInertia:
 def nonzeros(inertia: BodyInertia) -> int:
     """Return how many of the ten parameters are not zero."""
     upper = inertia.I[np.triu_indices(3)]
-    return int(inertia.m != 0) + np.count_nonzero(inertia.h) + np.count_nonzero(upper)
+    entries = int(np.count_nonzero(inertia.h)) + int(np.count_nonzero(upper))
+    return int(inertia.m != 0) + entries
 
 
 @final

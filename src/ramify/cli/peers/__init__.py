@@ -70,9 +70,7 @@ def names_in(text: str | None) -> list[str]:
     names = [n.strip() for n in text.split(",") if n.strip()]
     for name in names:
         if name not in PACKAGES:
-            raise click.UsageError(
-                f"no peer {name!r}; possible: {', '.join(PACKAGES)}"
-            )
+            raise click.UsageError(f"no peer {name!r}; possible: {', '.join(PACKAGES)}")
         module, package = PACKAGES[name]
         if not _is_installed(module):
             raise click.UsageError(f"{name} is not installed: pip install {package}")

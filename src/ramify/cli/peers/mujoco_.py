@@ -108,12 +108,12 @@ class MuJoCo:
 
     def _matrix(self, s: State) -> Array:
         self._set(s)
-        M = np.zeros((self.model.nv, self.model.nv))
+        full = np.zeros((self.model.nv, self.model.nv))
         try:
-            mujoco.mj_fullM(self.model, self.data, M)
+            mujoco.mj_fullM(self.model, self.data, full)
         except TypeError:  # the order of arguments before MuJoCo 4
-            mujoco.mj_fullM(self.model, M, self.data.qM)
-        return M[np.ix_(self._v, self._v)]
+            mujoco.mj_fullM(self.model, full, self.data.qM)
+        return full[np.ix_(self._v, self._v)]
 
     def _bias(self, s: State, qd: bool = True) -> Array:
         self._set(s, qd)
@@ -160,15 +160,15 @@ class MuJoCo:
 
         def pose(s: State) -> Array:
             self._set(s)
-            T = np.eye(4)
-            T[:3, :3], T[:3, 3] = d.xmat[k].reshape(3, 3), d.xpos[k]
-            return T
+            out = np.eye(4)
+            out[:3, :3], out[:3, 3] = d.xmat[k].reshape(3, 3), d.xpos[k]
+            return out
 
         def jacobian(s: State) -> Array:
             self._set(s)
-            J = np.zeros((6, m.nv))
-            mujoco.mj_jacBody(m, d, J[:3], J[3:], k)
-            return J[:, self._v]
+            out = np.zeros((6, m.nv))
+            mujoco.mj_jacBody(m, d, out[:3], out[3:], k)
+            return out[:, self._v]
 
         aligned = kinematics.jacobian(name, "local_world_aligned")
         return [Answer(kinematics.pose(name), pose), Answer(aligned, jacobian)]

@@ -82,12 +82,12 @@ class Pinocchio:
 
     def answers(self, frames: Sequence[str]) -> list[Answer]:
         """Return what can be compared."""
-        m, d, V = self.model, self.data, self._v
+        m, d, order = self.model, self.data, self._v
 
         def vector(f: Callable[..., Any], *parts: str) -> Callable[[State], Any]:
             def run(s: State) -> Any:
                 x = [self.v(getattr(s, part)) for part in parts]
-                return np.array(f(m, d, self.q(s.q), *x))[..., V]
+                return np.array(f(m, d, self.q(s.q), *x))[..., order]
 
             return run
 
@@ -101,13 +101,13 @@ class Pinocchio:
         def square(f: Callable[..., Any]) -> Callable[[State], Any]:
             def run(s: State) -> Any:
                 upper = np.triu(f(m, d, self.q(s.q)))
-                return (upper + np.triu(upper, 1).T)[np.ix_(V, V)]
+                return (upper + np.triu(upper, 1).T)[np.ix_(order, order)]
 
             return run
 
         def coriolis(s: State) -> Any:
-            C = pin.computeCoriolisMatrix(m, d, self.q(s.q), self.v(s.qd))
-            return np.array(C)[np.ix_(V, V)]
+            found = pin.computeCoriolisMatrix(m, d, self.q(s.q), self.v(s.qd))
+            return np.array(found)[np.ix_(order, order)]
 
         def momentum(*arguments: Any) -> Any:
             return pin.computeCentroidalMomentum(*arguments).vector
@@ -124,7 +124,9 @@ class Pinocchio:
             Answer(kinematics.mass_matrix_inverse, square(pin.computeMinverse)),
             Answer(kinematics.coriolis_matrix, coriolis),
             Answer(kinematics.center_of_mass, scalar(pin.centerOfMass)),
-            Answer(kinematics.center_of_mass_jacobian, vector(pin.jacobianCenterOfMass)),
+            Answer(
+                kinematics.center_of_mass_jacobian, vector(pin.jacobianCenterOfMass)
+            ),
             Answer(kinematics.centroidal_momentum, scalar(momentum, "qd")),
             Answer(kinematics.centroidal_momentum_matrix, vector(matrix)),
             Answer(kinematics.kinetic_energy, scalar(pin.computeKineticEnergy, "qd")),

@@ -40,13 +40,13 @@ def urdf(description: Description) -> str:
 def _link(body: BodyDescription) -> str:
     if body.inertial is None:
         return f'<link name="{body.name}"/>'
-    I, m = body.inertial.inertia, body.inertial.mass
+    own = body.inertial
     entries = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2)}
     entries["zz"] = (2, 2)
-    shown = " ".join(f'i{n}="{float(I[k])!r}"' for n, k in entries.items())
+    shown = " ".join(f'i{n}="{float(own.inertia[k])!r}"' for n, k in entries.items())
     return (
-        f'<link name="{body.name}"><inertial><origin xyz="{_three(body.inertial.com)}"/>'
-        f'<mass value="{m!r}"/><inertia {shown}/></inertial></link>'
+        f'<link name="{body.name}"><inertial><origin xyz="{_three(own.com)}"/>'
+        f'<mass value="{own.mass!r}"/><inertia {shown}/></inertial></link>'
     )
 
 
@@ -55,7 +55,11 @@ def _joint(body: BodyDescription) -> str:
     name, type_, axis = f"{body.name}_fixed", "fixed", ""
     if body.joints:
         joint = body.joints[0]
-        if len(body.joints) > 1 or joint.type not in URDF_JOINTS or joint.position.any():
+        if (
+            len(body.joints) > 1
+            or joint.type not in URDF_JOINTS
+            or joint.position.any()
+        ):
             raise PeerError(f"URDF has no words for joint {joint.name!r}")
         name, type_ = joint.name, URDF_JOINTS[joint.type]
         limits = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
@@ -67,10 +71,9 @@ def _joint(body: BodyDescription) -> str:
 
 
 def _origin(pose: Pose) -> str:
-    R = pose.R
-    roll = math.atan2(R[2, 1], R[2, 2])
-    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
-    yaw = math.atan2(R[1, 0], R[0, 0])
+    (xx, _, _), (yx, _, _), (zx, zy, zz) = pose.R
+    roll, yaw = math.atan2(zy, zz), math.atan2(yx, xx)
+    pitch = math.atan2(-zx, math.hypot(xx, yx))
     return f'<origin xyz="{_three(pose.p)}" rpy="{roll!r} {pitch!r} {yaw!r}"/>'
 
 

@@ -1,0 +1,219 @@
+"""Simulate a mechanism: its loops stay closed, and its energy is kept in view.
+
+q is integrated as a vector, with q̇'s image dq/dt = Q(q) q̇ (quaternions are scaled to
+length one after every step). What is done about the drift of Φ and Φ̇:
+
+    "none"        nothing: q̈ alone keeps them zero, up to the errors of the integrator
+    "baumgarte"   Φ̈ = −2 α Φ̇ − α² Φ in place of Φ̈ = 0
+    "project"     after every step, the nearest admissible state (measured by M)
+    "partition"   only independent velocities are integrated; the others follow
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.closing import check_state, kernels, project, refuse, vector
+from ramify.compiling import compile
+from ramify.errors import ModelError, ModelWarning, UnknownName
+from ramify.function import kernel
+from ramify.mobility import Partition, partition_of
+from ramify.model.pose import Array
+from ramify.model.rates import rates
+from ramify.quantities.kinematics import kinetic_energy, potential_energy
+from ramify.quantities.loops import constrained_forward_dynamics
+from ramify.robot import Robot
+
+STABILISE = ("none", "baumgarte", "project", "partition")
+METHODS = ("rk4", "adaptive")
+Torque = Callable[[float, Array, Array], npt.ArrayLike]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulation:
+    """The states of a run."""
+
+    times: Array
+    """(steps + 1,) [s]"""
+    q: Array
+    """(steps + 1, nq)"""
+    qd: Array
+    """(steps + 1, nv)"""
+    energy: Array
+    """(steps + 1,) kinetic and potential [J]"""
+    residual: Array
+    """(steps + 1,) the largest |Φ| [m, rad]"""
+
+
+def simulate(
+    robot: Robot,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike | None = None,
+    *,
+    torque: npt.ArrayLike | Torque | None = None,
+    duration: float = 1.0,
+    step: float = 1e-3,
+    stabilise: str = "project",
+    method: str = "rk4",
+    tolerance: float = 1e-6,
+    rate: float = 20.0,
+) -> Simulation:
+    """Return how a robot with loops moves from an admissible state.
+
+    Args:
+        robot: a robot with loops.
+        q: (nq,) where its loops are closed.
+        qd: (nv,) with J q̇ = 0; at rest by default.
+        torque: (nv,), or a function of (t, q, qd); none by default.
+        duration: [s].
+        step: of "rk4" [s]; the longest of "adaptive".
+        stabilise: "none", "baumgarte", "project" or "partition".
+        method: "rk4" (fixed steps) or "adaptive" (scipy's DOP853).
+        tolerance: of |Φ|; a `ModelWarning` says if a run without correction left it.
+        rate: α of "baumgarte" [1/s].
+    """
+    if stabilise not in STABILISE:
+        raise UnknownName(
+            f"stabilise is {stabilise!r}; possible: {', '.join(map(repr, STABILISE))}"
+        )
+    if method not in METHODS:
+        raise UnknownName(f"method is {method!r}; possible: 'rk4', 'adaptive'")
+    if not (step > 0 and duration >= 0):
+        raise ModelError(
+            f"step is {step!r}, duration {duration!r}; expected more than 0"
+        )
+    start = vector("q", q, robot.nq)
+    rest = np.zeros(robot.nv)
+    velocity = rest if qd is None else vector("qd", qd, robot.nv)
+    check_state(robot, start, velocity)
+    motion = _Motion(
+        robot, torque, stabilise, rate if stabilise == "baumgarte" else 0.0
+    )
+    run = _fixed_steps if method == "rk4" else _adaptive_steps
+    first = np.concatenate([start, velocity])
+    states = list(run(motion, first, duration, step))
+    times = np.array([t for t, _ in states])
+    y = np.array([x for _, x in states])
+    q_all, qd_all = np.split(y, [robot.nq], axis=1)
+    q_all, qd_all = np.ascontiguousarray(q_all), np.ascontiguousarray(qd_all)
+    residual = np.abs(kernels(robot).position(q_all)[0]).max(axis=1, initial=0.0)
+    worst = float(residual.max())
+    if not worst <= tolerance:
+        warnings.warn(
+            f"robot {robot.name!r}: |Φ| reaches {worst:.3g} (tolerance {tolerance:.3g}) "
+            f"with stabilise={stabilise!r}; 'project' or a smaller step keeps it closed",
+            ModelWarning,
+            stacklevel=2,
+        )
+    energy = compile([kinetic_energy, potential_energy], robot)(q_all, qd_all)
+    return Simulation(times, q_all, qd_all, energy[0] + energy[1], residual)
+
+
+@final
+class _Motion:
+    """dy/dt of y = (q, q̇), and what keeps y admissible."""
+
+    def __init__(self, robot: Robot, torque: Any, stabilise: str, rate: float) -> None:
+        self.robot, self.nq, self.stabilise = robot, robot.nq, stabilise
+        self.dynamics = compile(constrained_forward_dynamics(rate=rate), robot)
+        model, c = robot.model, robot.conventions
+        self.rates = kernel(
+            partial(rates, model, c),
+            {"q": model.nq, "qd": model.nv},
+            name=f"rates of {robot.name}",
+        )
+        given = np.zeros(robot.nv) if torque is None else torque
+        self.torque = given if callable(given) else vector("torque", given, robot.nv)
+        self.partition: Partition | None = None
+
+    def __call__(self, t: float, y: Array) -> Array:
+        if self.stabilise == "partition":
+            y = self.followed(y)
+        q, qd = y[: self.nq], y[self.nq :]
+        tau = self.torque
+        if callable(tau):
+            tau = vector("torque", tau(t, q, qd), self.robot.nv)
+        return np.concatenate([self.rates(q, qd), self.dynamics(q, qd, tau)])
+
+    def begin(self, y: Array) -> None:
+        """Choose the independent velocities anew."""
+        if self.stabilise == "partition":
+            J = kernels(self.robot).position(y[: self.nq])[1]
+            self.partition = partition_of(J)
+
+    def end(self, y: Array) -> Array:
+        """Return an admissible state for what the integrator arrived at."""
+        q, qd = self.robot.normalize(y[: self.nq]), y[self.nq :]
+        if self.stabilise == "project":
+            q, qd = project(self.robot, q, qd)
+        y = np.concatenate([q, qd])
+        return self.followed(y) if self.stabilise == "partition" else y
+
+    def followed(self, y: Array) -> Array:
+        """Return the state that its independent part leads to."""
+        p = self.partition
+        assert p is not None
+        position = kernels(self.robot).position
+        free, led = list(p.independent), list(p.dependent)
+        q, qd = y[: self.nq], y[self.nq :].copy()
+        phi, J, _ = position(q)
+        for _ in range(20):
+            if float(np.abs(phi).max(initial=0.0)) < 1e-12:
+                break
+            v = np.zeros(self.robot.nv)
+            v[led] = np.linalg.lstsq(J[:, led], -phi, rcond=1e-10)[0]
+            q = self.robot.integrate(q, v)
+            phi, J, _ = position(q)
+        else:
+            what = "does not close by its dependent joints: |Φ| is"
+            refuse(self.robot, phi, 1e-9, what, "a smaller step may")
+        qd[led] = np.linalg.lstsq(J[:, led], -J[:, free] @ qd[free], rcond=1e-10)[0]
+        return np.concatenate([q, qd])
+
+
+def _fixed_steps(
+    f: _Motion, y: Array, duration: float, step: float
+) -> Iterator[tuple[float, Array]]:
+    """Yield (t, y) by the classical Runge-Kutta method of order four."""
+    yield 0.0, y
+    n = round(duration / step)
+    h = step if n == 0 else duration / n
+    for k in range(n):
+        t = k * h
+        f.begin(y)
+        k1 = f(t, y)
+        k2 = f(t + h / 2, y + h / 2 * k1)
+        k3 = f(t + h / 2, y + h / 2 * k2)
+        k4 = f(t + h, y + h * k3)
+        y = f.end(y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
+        yield t + h, y
+
+
+def _adaptive_steps(
+    f: _Motion, y: Array, duration: float, step: float
+) -> Iterator[tuple[float, Array]]:
+    """Yield (t, y) by scipy's DOP853, with the state corrected after every step."""
+    try:
+        from scipy.integrate import DOP853  # type: ignore[import-untyped]  # noqa: PLC0415
+    except ImportError:
+        raise ModelError('method="adaptive" needs scipy: pip install scipy') from None
+    yield 0.0, y
+    f.begin(y)
+    options = {"rtol": 1e-9, "atol": 1e-10, "max_step": max(10 * step, 1e-2)}
+    solver: Any = DOP853(f, 0.0, y, duration, **options)
+    while solver.status == "running":
+        message = solver.step()
+        if solver.status == "failed":
+            raise ModelError(f"the integrator failed at t = {solver.t:g}: {message}")
+        solver.y = f.end(solver.y)
+        f.begin(solver.y)
+        solver.f = f(solver.t, solver.y)
+        yield float(solver.t), solver.y.copy()

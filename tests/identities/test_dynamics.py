@@ -1,0 +1,192 @@
+"""Laws of dynamics that hold on any robot, checked on trees with every joint type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ramify.algorithms.ltdl import elimination_parents, filled, ltdl, ltl, solve
+from ramify.compiling import program_of
+from ramify.errors import CompileError, UnknownName
+from ramify.model.pose import Array
+from ramify.quantities import dynamics, kinematics
+from ramify.robot import Robot
+from ramify.robots import chain, random_tree
+from ramify.symbolic.count import count
+from ramify.symbolic.interpreter import evaluate
+from ramify.symbolic.trace import trace
+from support.states import CASES, assert_close, case, rate, state, value
+
+FORWARD = dynamics.forward_dynamics
+TREES = [name for name in CASES if name != "coupled"]
+
+
+@pytest.fixture(params=CASES)
+def robot(request: pytest.FixtureRequest) -> Robot:
+    return case(request.param)
+
+
+@pytest.fixture
+def now(robot: Robot, rng: np.random.Generator) -> dict[str, Array]:
+    return state(robot, rng)
+
+
+def test_forward_dynamics_inverts_inverse_dynamics(
+    robot: Robot, now: dict[str, Array]
+) -> None:
+    tau = value(robot, dynamics.inverse_dynamics, **now)
+    for algorithm in ("ltdl",) if robot.model.mimics else ("aba", "ltdl"):
+        qdd = value(robot, FORWARD(algorithm=algorithm), **now, tau=tau)
+        assert_close(qdd, now["qdd"])
+
+
+def test_inverse_dynamics_is_mass_times_acceleration_plus_bias(
+    robot: Robot, now: dict[str, Array]
+) -> None:
+    M = value(robot, dynamics.mass_matrix, **now)
+    bias = value(robot, dynamics.bias_forces, **now)
+    assert_close(value(robot, dynamics.inverse_dynamics, **now), M @ now["qdd"] + bias)
+
+
+def test_bias_is_gravity_when_nothing_moves(
+    robot: Robot, now: dict[str, Array]
+) -> None:
+    rest = {**now, "qd": np.zeros(robot.nv)}
+    gravity = value(robot, dynamics.gravity_forces, **now)
+    if robot.conventions.floating_velocity == "body":
+        assert_close(value(robot, dynamics.bias_forces, **rest), gravity)
+    assert np.abs(gravity).max() > 1.0
+
+
+def test_mass_matrix_is_symmetric_and_positive(
+    robot: Robot, now: dict[str, Array]
+) -> None:
+    M = value(robot, dynamics.mass_matrix, **now)
+    assert np.array_equal(M, M.T)
+    assert np.linalg.eigvalsh(M).min() > 0.0
+
+
+def test_both_ways_to_the_mass_matrix_agree(
+    robot: Robot, now: dict[str, Array]
+) -> None:
+    one = value(robot, dynamics.mass_matrix(algorithm="crba"), **now)
+    other = value(robot, dynamics.mass_matrix(algorithm="crba_root"), **now)
+    assert_close(one, other)
+
+
+def test_power_is_the_rate_of_energy(robot: Robot, now: dict[str, Array]) -> None:
+    tau = value(robot, dynamics.inverse_dynamics, **now)
+    energies = (kinematics.kinetic_energy, kinematics.potential_energy)
+    total = sum(rate(robot, e, **now) for e in energies)
+    assert_close(np.asarray(total), np.asarray(tau @ now["qd"]))
+
+
+def test_a_free_robot_keeps_its_momentum(rng: np.random.Generator) -> None:
+    robot = case("floating_base")
+    weightless = Robot.from_description(
+        replace(robot.description, gravity=(0.0, 0.0, 0.0)), conventions="featherstone"
+    )
+    now = state(weightless, rng)
+    tau = np.concatenate([np.zeros(6), rng.normal(size=weightless.nv - 6)])
+    qdd = value(weightless, FORWARD(algorithm="aba"), **now, tau=tau)
+    momentum = kinematics.centroidal_momentum
+    change = rate(weightless, momentum, q=now["q"], qd=now["qd"], qdd=qdd)
+    assert_close(change, np.zeros(6))
+    assert np.abs(value(weightless, momentum, **now)).max() > 1.0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_external_forces_act_through_the_jacobian(
+    name: str, rng: np.random.Generator
+) -> None:
+    robot = case(name)
+    now = state(robot, rng)
+    frames = (robot.body_names[3], robot.body_names[-1])
+    wrenches = rng.normal(size=(2, 6))
+    loaded = dynamics.inverse_dynamics(external=frames)
+    tau = value(robot, loaded, **now, external=wrenches)
+    for frame, f in zip(frames, wrenches, strict=True):
+        J = value(robot, kinematics.jacobian(frame, expressed_in="local"), **now)
+        tau = tau + J.T @ f
+    assert_close(tau, value(robot, dynamics.inverse_dynamics, **now))
+    applied = FORWARD(external=frames, algorithm="ltdl")
+    tau = value(robot, loaded, **now, external=wrenches)
+    qdd = value(robot, applied, **now, tau=tau, external=wrenches)
+    assert_close(qdd, now["qdd"])
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_factors_rebuild_the_mass_matrix_without_fill_in(
+    name: str, rng: np.random.Generator
+) -> None:
+    robot = case(name)
+    q = state(robot, rng)["q"]
+    M = value(robot, dynamics.mass_matrix, q=q)
+    parents = robot.tree.dof_parents
+    order = [b.joint.v_index + k for b in robot.tree.bodies for k in range(b.joint.nv)]
+    M = M[np.ix_(order, order)]
+    n = len(parents)
+    pattern = [(i, j) for i in range(n) for j in range(i + 1) if M[i, j] != 0.0]
+    assert set(pattern) <= set(filled({}, parents)) | {(i, i) for i in range(n)}
+
+    def factor(H):
+        entries = {p: H[p] for p in pattern}
+        L, D = ltdl(filled(entries, parents), parents)
+        C = ltl(filled(entries, parents), parents)
+        b = {k: H[k, k] for k in range(n)}
+        x = solve(L, D, b, parents)
+        out = {"L": np.eye(n, dtype=object), "D": [D[k] for k in range(n)]}
+        out["C"] = np.zeros((n, n), dtype=object)
+        for key, e in L.items():
+            out["L"][key] = e
+        for key, e in C.items():
+            out["C"][key] = e
+        out["x"] = [x[k] for k in range(n)]
+        return out
+
+    made = evaluate(trace(factor, {"H": (n, n)}), {"H": M})
+    L, D, C = made["L"], made["D"], made["C"]
+    assert_close(L.T @ np.diag(D) @ L, M)
+    assert_close(C.T @ C, M)
+    assert_close(M @ made["x"], np.diag(M).copy())
+
+
+def test_elimination_tree_of_a_tree_is_the_tree() -> None:
+    parents = Robot.from_description(random_tree(20, 4)).tree.dof_parents
+    pattern = list(filled({}, parents))
+    assert elimination_parents(pattern, len(parents)) == parents
+
+
+def test_every_further_link_costs_aba_the_same() -> None:
+    def cost(n: int) -> int:
+        robot = Robot.from_description(chain(n, "general"))
+        return count(program_of(FORWARD(algorithm="aba"), robot)).total
+
+    steps = np.diff([cost(n) for n in (8, 12, 16, 20)])
+    assert np.ptp(steps) < 0.02 * steps.mean()
+
+
+@pytest.mark.parametrize("algorithm", ["aba", "ltdl"])
+@pytest.mark.parametrize("key", ["q", "qd", "tau"])
+def test_nan_in_gives_nan_out(
+    key: str, algorithm: str, rng: np.random.Generator
+) -> None:
+    robot = Robot.from_description(chain(5, "general"))
+    now = {**state(robot, rng), "tau": rng.normal(size=robot.nv)}
+    now[key][2] = np.nan
+    assert np.isnan(value(robot, FORWARD(algorithm=algorithm), **now)).all()
+
+
+def test_aba_refuses_mimic_joints() -> None:
+    with pytest.raises(CompileError, match=r"algorithm='aba'.*mimic.*'auto', 'ltdl'"):
+        program_of(FORWARD(algorithm="aba"), case("coupled"))
+
+
+def test_unknown_algorithms_are_named() -> None:
+    robot = case("forest")
+    with pytest.raises(UnknownName, match="'abba'; possible: 'auto', 'aba', 'ltdl'"):
+        program_of(FORWARD(algorithm="abba"), robot)
+    with pytest.raises(UnknownName, match="possible: 'auto', 'crba', 'crba_root'"):
+        program_of(dynamics.mass_matrix(algorithm="x"), robot)
