@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from ramify.errors import ModelError, ShapeError
 from ramify.function import Function
 from ramify.model.pose import Array
 from ramify.quantities import dynamics, loops
+from ramify.quantities.base import Quantity
 from ramify.quantities.redundancy import numerical_rank
 from ramify.robot import Robot
 
@@ -31,6 +32,9 @@ TOLERANCE = 1e-9
 ADMISSIBLE = 1e-6
 """|Φ| and |J q̇| up to which a given state is taken as admissible"""
 TRIES = 20
+
+Mask = npt.NDArray[np.bool_]
+"""of q̇: which entries may move"""
 
 
 # ------------------------------------------------------------ kernels and states
@@ -41,13 +45,19 @@ class Kernels:
     """The compiled functions of one mechanism."""
 
     def __init__(self, robot: Robot) -> None:
-        self.compile = lambda x: compile(x, robot)
+        self._robot = ref(robot)
+
+    def compile(self, quantity: Quantity | list[Quantity]) -> Function:
+        """Return a compiled function of the robot."""
+        robot = self._robot()
+        assert robot is not None
+        return compile(quantity, robot)
 
     @cached_property
     def position(self) -> Function:
         """(q) -> Φ, J, senses."""
-        names = ("constraint_residual", "constraint_jacobian", "constraint_senses")
-        return self.compile([getattr(loops, n) for n in names])
+        phi, jacobian = loops.constraint_residual, loops.constraint_jacobian
+        return self.compile([phi, jacobian, loops.constraint_senses])
 
     @cached_property
     def bias(self) -> Function:
@@ -139,18 +149,19 @@ def assemble(
             start[joint.q_index : joint.q_index + joint.nq] = value
         free[joint.v_index : joint.v_index + joint.nv] = False
     generator = np.random.default_rng(rng)
+    start = _limited(robot, start, free)
     best, where = math.inf, start
     for k in range(TRIES):
         q = start
         if k:
             push = generator.normal(scale=min(0.1 * k, 1.0), size=robot.nv) * free
-            q = _limited(robot, robot.integrate(start, push), start)
+            q = _limited(robot, robot.integrate(start, push), free)
         q, size = _closed(robot, q, free, tolerance)
         if size < tolerance:
             return q
         if size < best:
             best, where = size, q
-    phi, J, senses = kernels(robot).position(where)
+    phi, J, _ = kernels(robot).position(where)
     if best < math.inf:
         r = int(np.argmax(np.abs(phi)))
         name, row = row_names(robot.model)[r].rsplit(".", 1)
@@ -159,33 +170,27 @@ def assemble(
             f"{best:.3g}, by loop {name!r} (row {row!r}), where J has rank "
             f"{numerical_rank(J)} of {len(J)} rows"
         )
-    raise ModelError(f"robot {robot.name!r}: loops close only the wrong way round")
+    raise ModelError(
+        f"robot {robot.name!r}: loops were closed with axes of cuts opposite only"
+    )
 
 
 def _closed(
-    robot: Robot, q: Array, free: npt.NDArray[np.bool_], tolerance: float
+    robot: Robot, q: Array, free: Mask, tolerance: float
 ) -> tuple[Array, float]:
     """Return q after Levenberg-Marquardt steps, and |Φ|; inf if a cut is reversed."""
     position = kernels(robot).position
-    phi, J, senses = position(q)
+    phi, jacobian, senses = position(q)
     size, mu = float(np.linalg.norm(phi)), 1e-4
     for _ in range(100):
         if float(np.abs(phi).max(initial=0.0)) < 1e-3 * tolerance:
             break
-        A = J * free
-        damped = np.vstack([A, math.sqrt(mu * min(size, 1.0)) * np.eye(robot.nv)])
-        rhs = np.concatenate([-phi, np.zeros(robot.nv)])
-        v: Array = np.linalg.lstsq(damped, rhs)[0].astype(float)
-        v *= min(1.0, 1.0 / max(float(np.abs(v).max(initial=0.0)), 1e-12))
-        moved = _limited(robot, robot.integrate(q, v), q)
-        phi_new, J_new, senses_new = position(moved)
-        new = float(np.linalg.norm(phi_new))
+        moved = _step(robot, q, jacobian, phi, free, math.sqrt(mu * min(size, 1.0)))
+        found = position(moved)
+        new = float(np.linalg.norm(found[0]))
         if new < size:
-            stalled = new > 0.999 * size and size > tolerance
-            q, phi, J, senses, size = moved, phi_new, J_new, senses_new, new
-            mu = max(mu * 0.2, 1e-12)
-            if stalled and mu > 1e-8:
-                mu *= 5.0
+            q, size, mu = moved, new, max(mu * 0.2, 1e-12)
+            phi, jacobian, senses = found
         elif mu > 1e6 or size < tolerance:
             break
         else:
@@ -194,17 +199,48 @@ def _closed(
     return q, math.inf if worst < tolerance and (senses < 0).any() else worst
 
 
-def _limited(robot: Robot, q: Array, before: Array) -> Array:
-    """Return q with coordinates at their limits where it would leave them."""
-    low = np.minimum(robot.limits.lower, before)
-    high = np.maximum(robot.limits.upper, before)
-    return np.clip(q, low, high)
+def _step(robot: Robot, q: Array, J: Array, phi: Array, free: Mask, mu: float) -> Array:
+    """Return q after one damped step; joints that it drives at a limit stay there."""
+    free, moved = np.array(free), q
+    for _ in range(robot.nv):
+        damped = np.vstack([J * free, mu * np.eye(robot.nv)])
+        rhs = np.concatenate([-phi, np.zeros(robot.nv)])
+        v: Array = np.linalg.lstsq(damped, rhs)[0].astype(float)
+        v *= min(1.0, 1.0 / max(float(np.abs(v).max(initial=0.0)), 1e-12))
+        moved = robot.integrate(q, v)
+        held = [
+            j.v_index
+            for j in robot.model.joints
+            if j.nq == j.nv == 1
+            and free[j.v_index]
+            and not _within(robot, moved, j.q_index)
+            and not _within(robot, q + np.sign(moved - q) * 1e-12, j.q_index)
+        ]
+        if not held:
+            break
+        free[held] = False
+    return _limited(robot, moved, free)
+
+
+def _within(robot: Robot, q: Array, k: int) -> bool:
+    return bool(robot.limits.lower[k] <= q[k] <= robot.limits.upper[k])
+
+
+def _limited(robot: Robot, q: Array, free: Mask) -> Array:
+    """Return q with the joints that are free within their limits."""
+    out = np.array(q)
+    for j in robot.model.joints:
+        if free[j.v_index : j.v_index + j.nv].all():
+            k = slice(j.q_index, j.q_index + j.nq)
+            low, high = robot.limits.lower[k], robot.limits.upper[k]
+            out[k] = np.minimum(np.maximum(q[k], low), high)
+    return out
 
 
 def vector(what: str, value: npt.ArrayLike, n: int) -> Array:
     """Return what a user gave as n numbers."""
     try:
-        x = np.array(value, dtype=float).reshape(-1)
+        x: Array = np.ravel(np.array(value, dtype=float))
     except (TypeError, ValueError):
         x = np.zeros(0)
     if x.shape != (n,) or not np.isfinite(x).all():
@@ -236,5 +272,5 @@ def project(
     if qd is None:
         return q
     v = vector("qd", qd, robot.nv)
-    J = k.position(q)[1]
-    return q, v + k.correction(q, J @ v)
+    rate = k.position(q)[1] @ v
+    return q, v + k.correction(q, rate)

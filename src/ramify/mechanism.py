@@ -50,7 +50,7 @@ class Loop:
     """its rows of Φ and J"""
     holds: tuple[str, ...]
     """what each row holds: positions "px", "py", "pz" and turns "rx", "ry", "rz" along
-    the axes of the cut's frame on body a, an angle "u", a distance "d", a coupling "c" """
+    the axes of the cut's frame on a, an angle "u", a distance "d", a coupling "c" """
 
 
 def loops(robot: Robot) -> tuple[Loop, ...]:
@@ -148,14 +148,14 @@ def check_loops(robot: Robot, before: Robot | None = None) -> None:
             assemble(robot)
         except ModelError as error:
             raise ModelError(
-                f"loop {last.name!r} cannot be closed: {error}; check=False adds it all "
-                "the same"
+                f"loop {last.name!r} cannot be closed: {error}; check=False adds it "
+                "all the same"
             ) from None
-    known = 0
-    if before is not None and before.model.loops:
-        known = rank_of(before.placed_model, before.conventions).rank
-    if rank.rank - known < len(last.rows) and rank.rank < rank.rows:
-        n = max(rank.rank - known, 0) if before is not None else rank.rank
+    if rank.is_redundant and rank.q is not None:
+        known = 0
+        if before is not None and before.model.loops:
+            known = rank_of(before.placed_model, before.conventions).rank
+        n = min(max(rank.rank - known, 0), len(last.rows))
         warnings.warn(
             f"loop {last.name!r} is redundant: of its {len(last.rows)} rows {n} are "
             f"independent of the others (rank {rank.rank} of {rank.rows} rows of robot "

@@ -47,10 +47,9 @@ class Partition:
 
 def partition_of(J: Array) -> Partition:
     """Return the partition of a Jacobian, by elimination with full pivoting."""
-    A = np.array(J, dtype=float)
-    m, n = A.shape
-    lengths = np.abs(A).max(axis=1, initial=0.0, keepdims=True)
-    A /= np.where(lengths > 0, lengths, 1.0)
+    m, n = J.shape
+    lengths = np.abs(J).max(axis=1, initial=0.0, keepdims=True)
+    A: Array = J / np.where(lengths > 0, lengths, 1.0)
     rows, columns = list(range(m)), list(range(n))
     r = 0
     while r < min(m, n):
@@ -63,7 +62,7 @@ def partition_of(J: Array) -> Partition:
         rows[r], rows[i] = rows[i], rows[r]
         columns[r], columns[j] = columns[j], columns[r]
         A[r] /= A[r, r]
-        others = np.arange(m) != r
+        others = [k for k in range(m) if k != r]
         A[others] -= np.outer(A[others, r], A[r])
         r += 1
     order = sorted(range(r, n), key=lambda k: columns[k])
@@ -200,9 +199,9 @@ def constrained_inverse_dynamics(
     needed = k.inverse_dynamics(q, qd, qdd)
     driven = _driven(robot, actuated)
     N = partition_of(J).N
-    A = N[driven].T
+    A: Array = np.transpose(N[driven])
     tau = np.zeros(robot.nv)
-    wanted = N.T @ needed
+    wanted: Array = np.transpose(N) @ needed
     tau[driven], rank = _least(A, wanted)
     left = float(np.abs(wanted - A @ tau[driven]).max(initial=0.0))
     freedom = N.shape[1]

@@ -108,8 +108,9 @@ def simulate(
     worst = float(residual.max())
     if not worst <= tolerance:
         warnings.warn(
-            f"robot {robot.name!r}: |Φ| reaches {worst:.3g} (tolerance {tolerance:.3g}) "
-            f"with stabilise={stabilise!r}; 'project' or a smaller step keeps it closed",
+            f"robot {robot.name!r}: |Φ| reaches {worst:.3g} (tolerance "
+            f"{tolerance:.3g}) with stabilise={stabilise!r}; 'project' or a smaller "
+            "step keeps it closed",
             ModelWarning,
             stacklevel=2,
         )
@@ -123,24 +124,22 @@ class _Motion:
 
     def __init__(self, robot: Robot, torque: Any, stabilise: str, rate: float) -> None:
         self.robot, self.nq, self.stabilise = robot, robot.nq, stabilise
-        self.dynamics = compile(constrained_forward_dynamics(rate=rate), robot)
+        alpha = rate if stabilise == "baumgarte" else 0.0
+        self.dynamics = compile(constrained_forward_dynamics(rate=alpha), robot)
         model, c = robot.model, robot.conventions
         self.rates = kernel(
             partial(rates, model, c),
             {"q": model.nq, "qd": model.nv},
             name=f"rates of {robot.name}",
         )
-        given = np.zeros(robot.nv) if torque is None else torque
-        self.torque = given if callable(given) else vector("torque", given, robot.nv)
+        self.torque = _torque(robot, torque)
         self.partition: Partition | None = None
 
     def __call__(self, t: float, y: Array) -> Array:
         if self.stabilise == "partition":
             y = self.followed(y)
         q, qd = y[: self.nq], y[self.nq :]
-        tau = self.torque
-        if callable(tau):
-            tau = vector("torque", tau(t, q, qd), self.robot.nv)
+        tau = self.torque(t, q, qd)
         return np.concatenate([self.rates(q, qd), self.dynamics(q, qd, tau)])
 
     def begin(self, y: Array) -> None:
@@ -163,20 +162,31 @@ class _Motion:
         assert p is not None
         position = kernels(self.robot).position
         free, led = list(p.independent), list(p.dependent)
-        q, qd = y[: self.nq], y[self.nq :].copy()
-        phi, J, _ = position(q)
+        q, qd = y[: self.nq], np.array(y[self.nq :])
+        phi, jacobian, _ = position(q)
         for _ in range(20):
             if float(np.abs(phi).max(initial=0.0)) < 1e-12:
                 break
             v = np.zeros(self.robot.nv)
-            v[led] = np.linalg.lstsq(J[:, led], -phi, rcond=1e-10)[0]
+            v[led] = np.linalg.lstsq(jacobian[:, led], -phi, rcond=1e-10)[0]
             q = self.robot.integrate(q, v)
-            phi, J, _ = position(q)
+            phi, jacobian, _ = position(q)
         else:
             what = "does not close by its dependent joints: |Φ| is"
             refuse(self.robot, phi, 1e-9, what, "a smaller step may")
-        qd[led] = np.linalg.lstsq(J[:, led], -J[:, free] @ qd[free], rcond=1e-10)[0]
+        rhs: Array = -jacobian[:, free] @ qd[free]
+        qd[led] = np.linalg.lstsq(jacobian[:, led], rhs, rcond=1e-10)[0]
         return np.concatenate([q, qd])
+
+
+def _torque(robot: Robot, given: Any) -> Callable[[float, Array, Array], Array]:
+    if callable(given):
+        wanted: Any = given
+        return lambda t, q, qd: vector("torque", wanted(t, q, qd), robot.nv)
+    constant = vector(
+        "torque", np.zeros(robot.nv) if given is None else given, robot.nv
+    )
+    return lambda t, q, qd: constant  # noqa: ARG005
 
 
 def _fixed_steps(
@@ -207,13 +217,14 @@ def _adaptive_steps(
         raise ModelError('method="adaptive" needs scipy: pip install scipy') from None
     yield 0.0, y
     f.begin(y)
-    options = {"rtol": 1e-9, "atol": 1e-10, "max_step": max(10 * step, 1e-2)}
-    solver: Any = DOP853(f, 0.0, y, duration, **options)
+    make: Any = DOP853
+    longest = max(10 * step, 1e-2)
+    solver = make(f, 0.0, y, duration, rtol=1e-9, atol=1e-10, max_step=longest)
     while solver.status == "running":
-        message = solver.step()
-        if solver.status == "failed":
+        message: object = solver.step()
+        if message is not None:
             raise ModelError(f"the integrator failed at t = {solver.t:g}: {message}")
         solver.y = f.end(solver.y)
         f.begin(solver.y)
         solver.f = f(solver.t, solver.y)
-        yield float(solver.t), solver.y.copy()
+        yield float(solver.t), np.array(solver.y)

@@ -26,7 +26,6 @@ from ramify.treerows import (
     Array,
     Parents,
     Pattern,
-    Task,
     between_branches,
     check_writeable,
     eliminate,
@@ -120,7 +119,7 @@ class TreeMatrix:
         """Return the entries along the tree of (n, n) or (batch, n, n)."""
         pattern = pattern_from(parents)
         dense = square(H, pattern)
-        entries, _ = start(H, dense, pattern, 1, Task(factors=False, check=check))
+        entries, _ = start(H, dense, pattern, check=check, factors=False)
         values = unpack(entries, pattern)
         return TreeMatrix(pattern.parents, values if dense.ndim == 3 else values[0])
 
@@ -357,8 +356,8 @@ def _factored(
     if overwrite:
         check_writeable(H)
     batch = None if dense.ndim == 2 else len(dense)
-    task = Task(roots=kind == "ltl", check=check)
-    entries, failed = start(H, dense, pattern, lanes_for(pattern, batch), task)
+    lanes, roots = lanes_for(pattern, batch), kind == "ltl"
+    entries, failed = start(H, dense, pattern, lanes=lanes, check=check, roots=roots)
     factor = Factor(kind, pattern, entries, batch)
     if failed:
         raise _not_positive(factor, failed)

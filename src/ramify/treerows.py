@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast, final
 
 import numpy as np
@@ -21,6 +20,7 @@ from ramify.quantities.factor import layout_of
 Array = npt.NDArray[np.float64]
 Parents = Sequence[int] | npt.NDArray[np.integer[Any]]
 
+FLOAT64 = np.dtype(np.float64)
 TILE_ENTRIES = 8192
 """Matrices with more entries than this are factored one by one, not lane by lane: a
 tile of eight would leave the second-level cache (half a megabyte), and rows that long
@@ -113,6 +113,8 @@ def pattern_from(parents: Parents) -> Pattern:
 
 def numbers(name: str, given: npt.ArrayLike) -> Array:
     """Return real numbers as float64, the same array if it is one already."""
+    if type(given) is np.ndarray and given.dtype is FLOAT64 and given.flags.aligned:
+        return given
     try:
         array = np.asarray(given)
     except ValueError as error:  # lists of unequal lengths
@@ -149,18 +151,15 @@ def lanes_for(pattern: Pattern, batch: int | None) -> int:
     return vector_width() if worth else 1
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What is to be done with a dense matrix."""
-
-    factors: bool = True
-    roots: bool = False
-    check: bool = True
-
-
 def start(
-    given: npt.ArrayLike, H: Array, pattern: Pattern, lanes: int, task: Task
+    given: npt.ArrayLike,
+    H: Array,
+    pattern: Pattern,
+    *,
+    lanes: int = 1,
+    check: bool = True,
+    factors: bool = True,
+    roots: bool = False,
 ) -> tuple[Array, int]:
     """Return the entries of H along the tree, factored, and what `eliminate` returns.
 
@@ -178,15 +177,15 @@ def start(
         pattern.table_address,
         n,
         batch,
-        task.check,
+        check,
         2 * nnz - n < n * n,
         pattern.blocks_address,
-        len(pattern.blocks) if task.factors else 0,
-        task.roots,
+        len(pattern.blocks) if factors else 0,
+        roots,
     )
     if failed < 0:
         examine(many, pattern, rounding(given), H.ndim == 3)
-        failed = eliminate(entries, pattern, task.roots) if task.factors else 0
+        failed = eliminate(entries, pattern, roots) if factors else 0
     return entries, failed
 
 

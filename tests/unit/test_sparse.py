@@ -481,8 +481,8 @@ def with_entry(value: float, *where: tuple[int, ...]) -> Any:
             with_entry(0.0, (0, 1)),
             FORK,
             ModelError,
-            "H[1, 0] is 1 and H[0, 1] is 0; expected a symmetric matrix, both triangles "
-            "filled (check=False reads the lower one only)",
+            "H[1, 0] is 1 and H[0, 1] is 0; expected a symmetric matrix, both "
+            "triangles filled (check=False reads the lower one only)",
         ),
         (
             with_entry(np.nan, (0, 2), (2, 0)),

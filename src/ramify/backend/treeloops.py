@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -272,6 +273,8 @@ def emit(width: int) -> Module:
     count(module, width)
     for form in ("row", "tile"):
         start(module, form)
+    for name, arguments in arguments_of(width).items():
+        entry(module, name, arguments)
     return module
 
 
@@ -281,31 +284,56 @@ def vector_width() -> int:
     return host().lanes("float64")
 
 
+def arguments_of(width: int) -> dict[str, int]:
+    """Return how many words each of the loops takes, by name."""
+    counts = {"factor_row": 7, "factor_tile": 7, "start_row": 15, "start_tile": 15}
+    for form in forms(width):
+        counts |= {f"{kind}_{form}": 10 for kind in SWEEPS} | {f"solve_{form}": 11}
+    return counts
+
+
+def entry(module: Module, name: str, arguments: int) -> None:
+    """Write ``<name>_entry``, which takes the address of all words of a call."""
+    c = loops(module, f"{name}_entry", 1)
+    (words,) = c.arguments
+    c.leave(c.call(name, *(c.load(words, k) for k in range(arguments))))
+
+
 @functools.cache
 def functions() -> dict[str, Callable[..., int]]:
     """Return the loops by name; they take integers and addresses, without the GIL."""
     width = vector_width()
-    counts = {"factor_row": 7, "factor_tile": 7, "start_row": 15, "start_tile": 15}
-    for form in forms(width):
-        counts |= {f"{kind}_{form}": 10 for kind in SWEEPS} | {f"solve_{form}": 11}
+    counts = arguments_of(width)
     addresses = load(
         lambda: emit(width),
-        list(counts),
+        [f"{name}_entry" for name in counts],
         [__name__, rowcode.__name__, treesweeps.__name__],
         f"width {width}",
     )
-    word: Any = ctypes.c_int64
     return {
-        name: ctypes.CFUNCTYPE(word, *[word] * arguments)(address)
+        name: _from_words(address, arguments)
         for (name, arguments), address in zip(counts.items(), addresses, strict=True)
     }
 
 
+def _from_words(address: int, arguments: int) -> Callable[..., int]:
+    """Return a function of integers; ctypes takes longer for each than `struct`."""
+    enter = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)(address)
+    pack_words = struct.Struct(f"={arguments}q").pack
+
+    def call(*values: int) -> int:
+        return enter(pack_words(*values))
+
+    return call
+
+
 _fields_are_known = functools.cache(objects_are_as_expected)
+_word_at = ctypes.c_int64.from_address
+_DATA = int(ArrayField.DATA)
 
 
 def address(array: npt.NDArray[Any]) -> int:
     """Return where an array's numbers are, in a seventh of NumPy's own time."""
     if _fields_are_known():
-        return ctypes.c_int64.from_address(id(array) + ArrayField.DATA).value
+        return _word_at(id(array) + _DATA).value
     return array.__array_interface__["data"][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -97,7 +97,7 @@ def _peers(source: Source, names: list[str]) -> tuple[list[Peer], dict[str, str]
 
 
 @contextmanager
-def cache_in(folder: str) -> Iterator[None]:
+def cache_in(folder: str) -> Generator[None]:
     """Keep compiled code in another folder for a while."""
     before = os.environ.get("RAMIFY_CACHE_DIR")
     os.environ["RAMIFY_CACHE_DIR"] = folder
@@ -127,7 +127,7 @@ def _row(
     name: str, robot: Robot, others: list[Peer], batch: int, duration: float
 ) -> dict[str, Any]:
     s = state_of(robot, batch, np.random.default_rng(0))
-    row = {"quantity": name, **our_times(robot, name, s, duration)}
+    row: dict[str, Any] = {"quantity": name, **our_times(robot, name, s, duration)}
     for other in others:
         state = state_of(other.robot, 8, np.random.default_rng(0))
         error = answer_error(other, name, state)

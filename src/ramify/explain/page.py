@@ -56,8 +56,8 @@ def _words(e: Explanation) -> str:
         lines.append(
             f"Joints on different limbs do not couple: {s.n**2 - s.nonzeros:,} of the "
             f"{s.n**2:,} entries of the mass matrix are always zero. Factoring it "
-            f"takes {s.factor_cost:,} operations; a single chain of {s.n} joints, whose "
-            f"matrix is full, takes {s.chain.factor_cost:,}."
+            f"takes {s.factor_cost:,} operations; a single chain of {s.n} joints, "
+            f"whose matrix is full, takes {s.chain.factor_cost:,}."
         )
     else:
         lines.append("This robot is a single chain: its mass matrix is full.")

@@ -7,7 +7,6 @@ holds its ancestors, the nearest to the root first, and then itself. In an order
 in which parents come first, as in files, that is the lower triangle by rows.
 """
 
-# ruff: noqa: N806  (M, L and D are the paper's letters)
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -207,7 +207,7 @@ def settled(
     if damping is not None and not 0.0 <= damping < 1.0:
         raise ModelError(f"damping is {damping!r}; expected a number in [0, 1)")
     rank = rank_of(model, conventions)
-    if damping == 0.0 and rank.rank < rank.rows:
+    if damping == 0.0 and rank.q is not None and rank.is_redundant:
         raise ModelError(
             f"robot {model.name!r}: damping is 0, but of {rank.rows} rows of its loops "
             f"only {rank.rank} are independent; leave damping out, or remove rows"

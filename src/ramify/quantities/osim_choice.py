@@ -5,6 +5,7 @@ The rank of tasks is known from the same programs, at a few random configuration
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, final
@@ -15,7 +16,6 @@ from ramify.algorithms.operational.tasks import Task, Tasks, tasks_of
 from ramify.errors import ModelError
 from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
-from ramify.model.pose import Array
 from ramify.model.ranges import joint_limits, random_configurations
 from ramify.quantities.base import Context, Symbols, array
 from ramify.quantities.osim import ALGORITHMS, inverse_matrix, row_count
@@ -134,25 +134,24 @@ def lowered_count(
     return count(lower(simplify(_traced(model, conventions, tasks, algorithm))))
 
 
-@lru_cache(maxsize=64)
-def inverse_samples(
-    model: Model, conventions: Conventions, tasks: tuple[Task, ...]
-) -> Array:
-    """Return Λ⁻¹ at a few random configurations, scaled to unit diagonals."""
-    algorithm = chosen(model, conventions, tasks)
-    program = _traced(model, conventions, tasks, algorithm)
+def ranks(model: Model, program: Program, sizes: Sequence[int]) -> list[int]:
+    """Return the rank of leading blocks of a program's Λ⁻¹, where it is largest."""
     rng = np.random.default_rng(0)
     q = random_configurations(model, joint_limits(model), rng, STATES)
-    G = evaluate(program, {"q": q})["result"]
+    (G,) = evaluate(program, {"q": q}).values()
     scale = np.sqrt(np.abs(np.einsum("bii->bi", G)))
     scale[scale < 1e-12 * scale.max(initial=1e-300)] = np.inf
-    return G / (scale[:, :, None] * scale[:, None, :])
+    scaled = G / (scale[:, :, None] * scale[:, None, :])
+    values = [np.linalg.eigvalsh(scaled[:, :n, :n]) for n in sizes]
+    return [int((v > SINGULAR).sum(axis=1).max()) for v in values]
 
 
+@lru_cache(maxsize=64)
 def rank(model: Model, conventions: Conventions, tasks: tuple[Task, ...]) -> int:
     """Return how many rows of some tasks can move independently somewhere."""
-    values = np.linalg.eigvalsh(inverse_samples(model, conventions, tasks))
-    return int((values > SINGULAR).sum(axis=1).max())
+    algorithm = chosen(model, conventions, tasks)
+    program = _traced(model, conventions, tasks, algorithm)
+    return ranks(model, program, [row_count(tasks)])[0]
 
 
 def check_rank(model: Model, conventions: Conventions, tasks: tuple[Task, ...]) -> None:

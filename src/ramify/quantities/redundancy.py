@@ -46,11 +46,14 @@ class Rank:
     """a closed configuration; None if none was found"""
     residual: float
     """|Φ| of the best configuration met"""
+    idle: int
+    """rows of J that are zero whatever q is, and left out of the dynamics: those that
+    the tree holds without the loop, as in a planar mechanism"""
 
     @property
     def is_redundant(self) -> bool:
         """Whether rows depend on others; assumed where no loop could be closed."""
-        return self.rank < self.rows or self.q is None
+        return self.rank < self.rows - self.idle or self.q is None
 
 
 @lru_cache(maxsize=64)
@@ -77,7 +80,8 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
         best = min(best, residual)
     largest = max(float(scales.max(initial=0.0)), 1e-300)
     safe = np.maximum(scales, 1e-6 * largest)
-    return Rank(len(scales), rank, tuple(map(float, safe)), found, best)
+    idle = _idle(program, len(scales), model.nv)
+    return Rank(len(scales), rank, tuple(map(float, safe)), found, best, idle)
 
 
 def numerical_rank(J: npt.NDArray[Any]) -> int:
@@ -106,6 +110,13 @@ def _program(model: Model, conventions: Conventions) -> Program:
         return {"phi": array([r.residual for r in rows]), "J": array(J), "M": array(M)}
 
     return trace(traced, {"q": model.nq})
+
+
+def _idle(program: Program, rows: int, nv: int) -> int:
+    """Return how many rows of J are zero in the program itself."""
+    J = program.results[rows : rows + rows * nv]
+    lines = (J[r * nv : (r + 1) * nv] for r in range(rows))
+    return sum(all(e.op == "const" and e.value == 0.0 for e in x) for x in lines)
 
 
 def _closed(program: Program, step: Program, q: Array) -> tuple[Array, float]:

@@ -1,0 +1,196 @@
+"""Torques of an operational-space controller (Khatib 1987; Chang & Khatib 2000).
+
+    τ = M q̈ₚ + C + G + Jᵀ F,     Λ⁻¹ F = ẍ − (J q̈ₚ + J̇ q̇)
+
+q̈ₚ is the acceleration that the posture wants; F is what the tasks need in addition, so
+the posture acts in their null space. Neither M nor M⁻¹ is formed: the right side comes
+from the kinematics, Λ⁻¹ from the cheapest algorithm, and τ from one recursive
+Newton-Euler sweep with the forces −F on the ends.
+
+Levels come one after the other: a level gets what those above leave free. Levels that
+are independent are solved together, exactly. One that is not is damped by μ, and J̃ is
+what is left of its rows; with A = J̃ M⁻¹ J̃ᵀ + μ,
+
+    f = A⁻¹ (ẍ − J q̈)       q̈ ← q̈ + M⁻¹ J̃ᵀ f       J̃ᵢ ← J̃ᵢ − (J̃ᵢ M⁻¹ J̃ᵀ) A⁻¹ J̃
+
+Where not every degree of freedom is driven, Zᵀ τ = 0 for the passive directions Z:
+
+    Λ⁻¹ → Λ⁻¹ − J Z (Zᵀ M Z)⁻¹ (J Z)ᵀ        τ → τ − M Z (Zᵀ M Z)⁻¹ Zᵀ τ
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from ramify.algorithms.operational.tasks import Task, ends
+from ramify.algorithms.rnea import rnea
+from ramify.model.assembly import Model
+from ramify.model.conventions import Conventions
+from ramify.quantities.base import Context, Quantity, array
+from ramify.quantities.dynamics import mass_matrix
+from ramify.quantities.operational import inverse_of, with_inputs
+from ramify.quantities.osim import accelerations, jacobian_rows, row_count
+from ramify.quantities.symmetric import Matrix, ldl, solve_column
+from ramify.spatial.vector3 import ZERO
+from ramify.spatial.vectors import Force
+from ramify.symbolic.expr import Expr
+from ramify.symbolic.program import Program
+from ramify.symbolic.trace import trace
+
+Directions = tuple[tuple[float, ...], ...]
+"""Vectors of numbers, one after the other."""
+
+
+def torques(**options: Any) -> Quantity:
+    """Return the quantity τ of q, qd, accelerations and posture: see `_torques`."""
+    given = tuple(options.items())
+    return Quantity("torques", ("q", "qd"), _torques, given, shapes=_shapes)
+
+
+def driven_inverse(
+    model: Model,
+    conventions: Conventions,
+    tasks: tuple[Task, ...],
+    passive: Directions,
+    algorithm: str,
+) -> Program:
+    """Return the program of Λ⁻¹ as far as what is driven can move the tasks."""
+
+    def traced(q: Any) -> Any:
+        context = Context(model, conventions, {"q": q})
+        G = inverse_of(context, tasks, algorithm)
+        return array(_driven(context, tasks, passive, G).G)
+
+    return trace(traced, {"q": model.nq})
+
+
+def _shapes(
+    model: Model, levels: Sequence[tuple[Task, ...]], posture: bool, **_: Any
+) -> dict[str, tuple[int, ...]]:
+    rows = sum(row_count(level) for level in levels)
+    inputs: dict[str, tuple[int, ...]] = {"accelerations": (rows,)}
+    return {**inputs, "posture": (model.nv,)} if posture else inputs
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Driven:
+    """Λ⁻¹ of what is driven, and the way back to the passive directions."""
+
+    G: Any
+    Z: Any
+    JZ: Any
+    factor: tuple[Matrix, list[Expr]]
+
+    def follow(self, forces: Any) -> Any:
+        """Return how passive directions accelerate to be free of some forces."""
+        return _times(self.Z.T, solve_column(*self.factor, list(-forces)))
+
+
+def _driven(
+    context: Context, tasks: Sequence[Task], passive: Directions, inverse: Matrix
+) -> _Driven:
+    G: Any = array(inverse)
+    if not passive:
+        return _Driven(G, None, None, ([], []))
+    Z: Any = array(passive)
+    JZ: Any = array(jacobian_rows(context, tasks)) @ Z.T
+    factor = ldl(Z @ mass_matrix.of(context) @ Z.T)
+    for r in range(len(G)):
+        x = solve_column(*factor, list(JZ[r]))
+        for c in range(r + 1):
+            G[r, c] = G[c, r] = G[r, c] - _times(JZ[c], x)
+    return _Driven(G, Z, JZ, factor)
+
+
+def _times(A: Any, x: Sequence[Expr]) -> Any:
+    return A @ array(x)
+
+
+def _torques(
+    context: Context,
+    levels: tuple[tuple[Task, ...], ...],
+    damped: tuple[float, ...],
+    passive: Directions,
+    effort: Directions,
+    posture: bool,
+    algorithm: str,
+) -> Any:
+    tasks = tuple(t for level in levels for t in level)
+    nv = context.model.nv
+    qdd: Any = context.inputs["posture"] if posture else array([ZERO] * nv)
+    d = _driven(context, tasks, passive, inverse_of(context, tasks, algorithm))
+    if passive:
+        qdd = qdd + d.follow(d.Z @ _newton_euler(context, qdd, tasks, None))
+    wanted = context.inputs["accelerations"]
+    given: Any = array(accelerations(with_inputs(context, qdd=list(qdd)), tasks))
+    F = _forces(d.G, wanted - given, _blocks(levels, damped))
+    if passive:
+        qdd = qdd + d.follow(d.JZ.T @ F)
+    tau = _newton_euler(context, qdd, tasks, F)
+    for z in passive:
+        if sum(map(bool, z)) == 1:
+            tau[z.index(1.0)] = ZERO
+    return _times(array(effort), tau) if effort else tau
+
+
+def _newton_euler(
+    context: Context, qdd: Any, tasks: Sequence[Task], F: Any | None
+) -> Any:
+    """Return M q̈ + C + G + Jᵀ F."""
+    tree, q = context.dynamics_tree, context.q
+    external: dict[int, Force] = {}
+    if F is not None:
+        order = context.conventions.order
+        for end in ends(tree, q, context.model, tasks, order):
+            for k, row in zip(end.span, end.rows, strict=True):
+                pushed = external.get(end.body, Force.zero())
+                external[end.body] = pushed - row * F[k]
+    moved = with_inputs(context, qdd=list(qdd)).qdd
+    tau = rnea(tree, q, context.qd, moved, context.gravity, external)
+    return array(context.coordinates.force(tau))
+
+
+def _blocks(
+    levels: Sequence[Sequence[Task]], damped: Sequence[float]
+) -> list[tuple[range, float]]:
+    """Return rows and damping of what is solved together: exact levels are one."""
+    blocks: list[tuple[range, float]] = []
+    first = 0
+    for level, damping in zip(levels, damped, strict=True):
+        rows = range(first, first + row_count(level))
+        if blocks and damping == 0.0 and blocks[-1][1] == 0.0:
+            rows = range(blocks.pop()[0].start, rows.stop)
+        blocks.append((rows, damping))
+        first = rows.stop
+    return blocks
+
+
+def _forces(G: Any, e: Any, blocks: Sequence[tuple[range, float]]) -> Any:
+    """Return F of all rows for what they lack, e, block after block."""
+    n = len(G)
+    T: Any = array(np.eye(n)) + ZERO
+    left, total, lack = G, array([ZERO] * n), e
+    first = None
+    for rows, damping in blocks:
+        own, rest = list(rows), list(range(rows.stop, n))
+        factor = ldl(left[np.ix_(own, own)] + damping * np.eye(len(own)))
+        first = first or factor
+        f = _times(T[own].T, solve_column(*factor, list(lack[own])))
+        total = total + f
+        if rest:
+            between = [list(x) for x in left[np.ix_(rest, own)]]
+            T[rest] = T[rest] - _times(
+                array([solve_column(*factor, x) for x in between]), T[own]
+            )
+            left, lack = T @ G @ T.T, lack - G @ f
+    if len(blocks) > 1 and blocks[0][1] == 0.0 and first is not None:
+        # Large forces below must not be felt above: once more, for their rounding.
+        own = list(blocks[0][0])
+        lack = (e - G @ total)[own]
+        total[own] = total[own] + solve_column(*first, list(lack))
+    return total
