@@ -72,7 +72,7 @@ class OperationalSpace:
             levels=self.levels,
             damped=dampings(robot, self.levels, passive, damping, algorithm),
             passive=passive,
-            effort=_rows(np.linalg.pinv(matrix))
+            effort=_rows(np.linalg.pinv(matrix).astype(float))
             if matrix is not None and _is_matrix(actuated)
             else (),
             posture=bool(posture),
@@ -149,16 +149,17 @@ def actuation(model: Model, actuated: Sequence[str] | Array | None) -> Array | N
         raise ShapeError(
             f"actuated has shape {matrix.shape}; expected ({model.nv}, n), with τ = B u"
         )
-    if np.linalg.matrix_rank(matrix) < matrix.shape[1]:
+    rank = int(np.linalg.matrix_rank(matrix))
+    if rank < matrix.shape[1]:
         raise ShapeError(
-            f"actuated has {matrix.shape[1]} columns but rank {np.linalg.matrix_rank(matrix)}; "
+            f"actuated has {matrix.shape[1]} columns but rank {rank}; "
             "expected independent columns"
         )
     return matrix
 
 
-def _is_matrix(actuated: object) -> bool:
-    return isinstance(actuated, np.ndarray) and actuated.dtype.kind in "fiub"
+def _is_matrix(actuated: Any) -> bool:
+    return np.asarray(actuated).dtype.kind in "fiub" and np.ndim(actuated) > 0
 
 
 def passive_directions(matrix: Array | None) -> Directions:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 import numpy.typing as npt
 
-from ramify.compiling import compile
+from ramify.attributes import Asked, Compiled
 from ramify.errors import ModelError, ShapeError, UnknownName, unknown_name
 from ramify.function import Function, kernel
 from ramify.model import configurations, drawing, editing, ranges
@@ -23,27 +23,10 @@ from ramify.model.fingerprint import fingerprint
 from ramify.model.pose import Array
 from ramify.model.ranges import JointLimits
 from ramify.model.tree import Tree
-from ramify.quantities import dynamics
-from ramify.quantities.base import Quantity, placed
+from ramify.quantities import dynamics, kinematics
+from ramify.quantities.base import placed
 
 ORIGIN = (0.0, 0.0, 0.0)
-
-
-@final
-class Compiled:
-    """A quantity as an attribute of Robot: compiled on first use, and kept."""
-
-    def __init__(self, quantity: Quantity) -> None:
-        self.quantity = quantity
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, robot: Robot | None, owner: type) -> Any:
-        if robot is None:
-            return self.quantity
-        made = robot.__dict__[self.name] = compile(self.quantity, robot)
-        return made
 
 
 @final
@@ -483,11 +466,25 @@ class Robot:
 
     # ------------------------------------------------------------ what it computes
 
-    inverse_dynamics: Function = Compiled(dynamics.inverse_dynamics)  # type: ignore[assignment]
-    forward_dynamics: Function = Compiled(dynamics.forward_dynamics)  # type: ignore[assignment]
-    mass_matrix: Function = Compiled(dynamics.mass_matrix)  # type: ignore[assignment]
-    bias_forces: Function = Compiled(dynamics.bias_forces)  # type: ignore[assignment]
-    gravity_forces: Function = Compiled(dynamics.gravity_forces)  # type: ignore[assignment]
+    inverse_dynamics = Compiled(dynamics.inverse_dynamics)
+    forward_dynamics = Compiled(dynamics.forward_dynamics)
+    mass_matrix = Compiled(dynamics.mass_matrix)
+    bias_forces = Compiled(dynamics.bias_forces)
+    gravity_forces = Compiled(dynamics.gravity_forces)
+    coriolis_matrix = Compiled(kinematics.coriolis_matrix)
+    mass_matrix_inverse = Compiled(kinematics.mass_matrix_inverse)
+    center_of_mass = Compiled(kinematics.center_of_mass)
+    center_of_mass_jacobian = Compiled(kinematics.center_of_mass_jacobian)
+    centroidal_momentum = Compiled(kinematics.centroidal_momentum)
+    centroidal_momentum_matrix = Compiled(kinematics.centroidal_momentum_matrix)
+    kinetic_energy = Compiled(kinematics.kinetic_energy)
+    potential_energy = Compiled(kinematics.potential_energy)
+
+    pose = Asked(kinematics.pose, "q")
+    velocity = Asked(kinematics.velocity, "q", "qd")
+    acceleration = Asked(kinematics.acceleration, "q", "qd", "qdd")
+    jacobian = Asked(kinematics.jacobian, "q")
+    jacobian_dot_times_qd = Asked(kinematics.jacobian_dot_times_qd, "q", "qd")
     # Further quantities: one line each, here.
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Sequence
 from typing import Any, cast, final
 
@@ -84,6 +85,7 @@ def _blocks(above: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 _known: dict[tuple[int, ...], Pattern] = {}
+_lock = threading.Lock()
 MOST_KNOWN = 64
 
 
@@ -105,10 +107,12 @@ def pattern_from(parents: Parents) -> Pattern:
             "integer for each row, -1 where there is no parent"
         )
     key = tuple(given.tolist())
-    pattern = _known.get(key) or Pattern(key)
-    if len(_known) >= MOST_KNOWN:
-        _known.pop(next(iter(_known)), None)
-    return _known.setdefault(key, pattern)
+    with _lock:
+        pattern = _known.pop(key, None) or Pattern(key)
+        while len(_known) >= MOST_KNOWN:
+            del _known[next(iter(_known))]
+        _known[key] = pattern
+    return pattern
 
 
 def numbers(name: str, given: npt.ArrayLike) -> Array:
@@ -278,6 +282,21 @@ def not_symmetric(entry: str, value: float, mirror: str, other: float) -> ModelE
     return ModelError(
         f"{entry} is {value:.6g} and {mirror} is {other:.6g}; expected a symmetric "
         "matrix, both triangles filled (check=False reads the lower one only)"
+    )
+
+
+def not_positive(
+    entries: Array, pattern: Pattern, failed: int, batched: bool
+) -> ModelError:
+    """Return the error for a pivot, by what `eliminate` returned."""
+    tile, place = divmod(failed - 1, 2**32)
+    row, above, _, index = pattern.table[place]
+    pivots = entries[tile, row + above]
+    lane = int(np.flatnonzero(~((pivots > 0) & (pivots < np.inf)))[0])
+    which = f"H[{tile * entries.shape[2] + lane}]" if batched else "H"
+    return ModelError(
+        f"{which} is not positive definite: pivot {index} is {pivots[lane]:.6g}; "
+        "expected a symmetric positive definite matrix"
     )
 
 

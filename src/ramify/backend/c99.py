@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from ramify.backend.c99_names import Names, comment, number, wrapped
 from ramify.backend.c99_steps import ANGLES, Plan, Step, name_of
 from ramify.symbolic.expr import Condition, Expr
-from ramify.symbolic.program import Variable
 
 FOLD = 66
 """An expression longer than this takes no more operands."""
@@ -349,13 +348,6 @@ def constant_results(plan: Plan, style: Style) -> tuple[list[str], list[str]]:
     return first, last
 
 
-def declarations(type_: str, names: Sequence[str], suffix: str = "") -> list[str]:
+def declarations(type_: str, names: Sequence[str]) -> list[str]:
     """Return the fields of a struct, several to a line."""
-    if not names:
-        return []
-    return wrapped(f"{type_} {', '.join(n + suffix for n in names)};", 4)
-
-
-def array_field(type_: str, v: Variable, name: str, lanes: str) -> str:
-    """Return the field that holds an input or output for all lanes."""
-    return f"    {type_} {name}[{max(v.size, 1)}][{lanes}];"
+    return wrapped(f"{type_} {', '.join(names)};", 4) if names else []

@@ -287,7 +287,7 @@ def _letters(x: _Export) -> list[str]:
 
 
 def _batch(x: _Export) -> list[str]:
-    lanes = f"{x.macro}_LANES"
+    lanes = "LANES"
     style = x.style(lanes)
     writer = c99.StepWriter(x.plan, style, x.about.steps)
     functions: list[str] = []
@@ -302,29 +302,32 @@ def _batch(x: _Export) -> list[str]:
         " * The same steps for LANES states at once: every value is an array, every step",
         " * a loop over states, which compilers turn into vector instructions.",
         " */",
-        f"#define {lanes} {LANES[x.dtype]}",
+        f"enum {{ {lanes} = {LANES[x.dtype]} }};",
+        f"typedef {t} values[{lanes}];",
         "",
         "struct lanes {",
-        *(c99.array_field(t, v, x.inputs[v.name], lanes) for v in inputs),
-        *(c99.array_field(t, v, x.outputs[v.name], lanes) for v in outputs),
+        *(f"    values {x.inputs[v.name]}[{max(v.size, 1)}];" for v in inputs),
+        *(f"    values {x.outputs[v.name]}[{max(v.size, 1)}];" for v in outputs),
     ]
     for step in x.plan.steps:
         names = [x.plan.fields[e] for e in step.fields]
-        lines += c99.declarations(t, names, f"[{lanes}]")
+        lines += c99.declarations("values", names)
     if any(len(pair) < 2 for pair in x.plan.angles.values()):
-        lines.append(f"    {t} unused[{lanes}];")
-    lines += ["};", ""]
-    lines += functions
+        lines.append("    values unused;")
+    lines += ["};", "", *_copies(t), *functions]
     calls = [f"{step.symbol}_batch(&w);" for step in x.plan.steps]
     lines += wrapped(_prototype(x, batch=True, is_definition=True), 0)
-    lines += ["{", "    struct lanes w;", "    int start, i, j;", ""]
+    lines += ["{", "    struct lanes w;", "    int start;"]
+    lines += ["    int i;"] if first or last else []
+    lines += ["    int j;", ""] if first else [""]
     lines += [f"    for (start = 0; start < n; start += {lanes}) {{"]
     lines += [
         f"        const int count = n - start < {lanes} ? n - start : {lanes};",
         "",
     ]
     for v in inputs:
-        lines += _rows(x, v, lanes, is_input=True)
+        name = x.inputs[v.name]
+        lines.append(f"        load({v.size}, n, count, {name} + start, w.{name});")
     if first or last:
         spread = [f"        for (i = 0; i < {lanes}; ++i) {{"]
         body = [f"    {line}" for line in [*first, *last]]
@@ -332,29 +335,46 @@ def _batch(x: _Export) -> list[str]:
         lines += [line.replace("w->", "w.") for line in fixed]
     lines += [f"        {c}" for c in calls]
     for v in outputs:
-        lines += _rows(x, v, lanes, is_input=False)
+        name = x.outputs[v.name]
+        lines.append(f"        store({v.size}, n, count, {name} + start, w.{name});")
     return [*lines, "    }", "}", ""]
 
 
-def _rows(x: _Export, v: Variable, lanes: str, is_input: bool) -> list[str]:
-    """Return the loops that copy an array from or to its rows of n states."""
-    name = (x.inputs if is_input else x.outputs)[v.name]
-    const = "const " if is_input else ""
-    lines = [
-        f"        for (j = 0; j < {v.size}; ++j) {{",
-        f"            {const}{x.type} *row = {name} + (long long)j * n + start;",
+def _copies(t: str) -> list[str]:
+    """Return the functions between the caller's rows of n states and lanes."""
+    return [
+        "/* Some states of an array; where there are fewer than LANES, the last again. */",
+        f"static void load(int rows, int n, int count, const {t} *from, values *to)",
+        "{",
+        "    int i, j;",
+        "",
+        "    for (j = 0; j < rows; ++j, from += n) {",
+        "        if (count == LANES) {",
+        "            for (i = 0; i < LANES; ++i)",
+        "                to[j][i] = from[i];",
+        "        } else {",
+        "            for (i = 0; i < LANES; ++i)",
+        "                to[j][i] = from[i < count ? i : count - 1];",
+        "        }",
+        "    }",
+        "}",
+        "",
+        f"static void store(int rows, int n, int count, {t} *to, const values *from)",
+        "{",
+        "    int i, j;",
+        "",
+        "    for (j = 0; j < rows; ++j, to += n) {",
+        "        if (count == LANES) {",
+        "            for (i = 0; i < LANES; ++i)",
+        "                to[i] = from[j][i];",
+        "        } else {",
+        "            for (i = 0; i < count; ++i)",
+        "                to[i] = from[j][i];",
+        "        }",
+        "    }",
+        "}",
+        "",
     ]
-    if is_input:  # the last block repeats its last state
-        lines += [
-            f"            for (i = 0; i < {lanes}; ++i)",
-            f"                w.{name}[j][i] = row[i < count ? i : count - 1];",
-        ]
-    else:
-        lines += [
-            "            for (i = 0; i < count; ++i)",
-            f"                row[i] = w.{name}[j][i];",
-        ]
-    return [*lines, "        }"]
 
 
 def _example(x: _Export) -> str:

@@ -123,7 +123,7 @@ def wrapped(statement: str, indent: int) -> list[str]:
     lines: list[str] = []
     line = pad
     for word in statement.split(" "):
-        if len(line) + len(word) + 1 > WIDTH and line.strip():
+        if len(line) + len(word) > WIDTH and line.strip():
             lines.append(line.rstrip())
             line = pad + " " * 8
         line += word + " "

@@ -6,7 +6,7 @@ is most of the time of a call.
 
 from __future__ import annotations
 
-from ramify.backend.c99_names import number
+from ramify.backend.c99_names import number, wrapped
 from ramify.backend.vectormath import FAR, FORMATS, PARTS, half_pi
 
 FLOAT_FAR = 500.0
@@ -45,7 +45,7 @@ def sin_cos(dtype: str) -> list[str]:
         "        /* x = k pi/2 + r, and m = k modulo 4 */",
         f"        const {t} k = floor{f}(x[i] * {n(0.6366197723675814)} + {n(0.5)});",
         f"        const {t} m = k - {n(4.0)} * floor{f}(k * {n(0.25)});",
-        f"        const {t} r = {reduced} - k * {n(parts[-1])};",
+        *wrapped(f"const {t} r = {reduced} - k * {n(parts[-1])};", 8),
         f"        const {t} z = r * r;",
         *_polynomial(t, "sin_r", [n(v) for v in form.sin], "r + r * z * ({})"),
         *_polynomial(

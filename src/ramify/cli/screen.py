@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -20,10 +21,20 @@ SHOWN_WARNINGS = 5
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 
 
+class Screen(Console):
+    """A console whose reader may go away: ``ramify ... | head``."""
+
+    def on_broken_pipe(self) -> None:
+        """Stop without a word."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0)
+
+
 def console() -> Console:
     """Return where results go."""
     plain_width = None if sys.stdout.isatty() else 120
-    return Console(file=sys.stdout, highlight=False, width=plain_width)
+    return Screen(file=sys.stdout, highlight=False, width=plain_width)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
@@ -54,7 +65,8 @@ def show_warnings(texts: Sequence[str]) -> None:
 def progress(total: int) -> Generator[Callable[[str], None]]:
     """Show a bar on standard error, and give what to call before each step."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    err = Console(stderr=True)
+    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     with bar:
         task = bar.add_task("", total=total, completed=-1)
 

@@ -19,7 +19,7 @@ def fingerprint(*values: object) -> str | None:
     stack: list[Any] = [values]
     while stack:
         x: Any = stack.pop()
-        kind: type = type(x)
+        kind: Any = type(x)
         h.update(kind.__name__.encode())
         if x is None or kind in (str, int, float, bool):
             h.update(repr(x).encode())

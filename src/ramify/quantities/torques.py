@@ -175,11 +175,9 @@ def _forces(G: Any, e: Any, blocks: Sequence[tuple[range, float]]) -> Any:
     n = len(G)
     T: Any = array(np.eye(n)) + ZERO
     left, total, lack = G, array([ZERO] * n), e
-    first = None
     for rows, damping in blocks:
         own, rest = list(rows), list(range(rows.stop, n))
         factor = ldl(left[np.ix_(own, own)] + damping * np.eye(len(own)))
-        first = first or factor
         f = _times(T[own].T, solve_column(*factor, list(lack[own])))
         total = total + f
         if rest:
@@ -188,9 +186,4 @@ def _forces(G: Any, e: Any, blocks: Sequence[tuple[range, float]]) -> Any:
                 array([solve_column(*factor, x) for x in between]), T[own]
             )
             left, lack = T @ G @ T.T, lack - G @ f
-    if len(blocks) > 1 and blocks[0][1] == 0.0 and first is not None:
-        # Large forces below must not be felt above: once more, for their rounding.
-        own = list(blocks[0][0])
-        lack = (e - G @ total)[own]
-        total[own] = total[own] + solve_column(*first, list(lack))
     return total

@@ -87,7 +87,8 @@ class Pinocchio:
         def vector(f: Callable[..., Any], *parts: str) -> Callable[[State], Any]:
             def run(s: State) -> Any:
                 x = [self.v(getattr(s, part)) for part in parts]
-                return np.array(f(m, d, self.q(s.q), *x))[..., order]
+                found = np.array(f(m, d, self.q(s.q), *x))
+                return found.reshape(_rows(found, len(order)))[..., order]
 
             return run
 
@@ -100,14 +101,15 @@ class Pinocchio:
 
         def square(f: Callable[..., Any]) -> Callable[[State], Any]:
             def run(s: State) -> Any:
-                upper = np.triu(f(m, d, self.q(s.q)))
+                found = np.reshape(f(m, d, self.q(s.q)), (len(order), len(order)))
+                upper = np.triu(found)
                 return (upper + np.triu(upper, 1).T)[np.ix_(order, order)]
 
             return run
 
         def coriolis(s: State) -> Any:
             found = pin.computeCoriolisMatrix(m, d, self.q(s.q), self.v(s.qd))
-            return np.array(found)[np.ix_(order, order)]
+            return np.reshape(found, (len(order), -1))[np.ix_(order, order)]
 
         def momentum(*arguments: Any) -> Any:
             return pin.computeCentroidalMomentum(*arguments).vector
@@ -147,7 +149,8 @@ class Pinocchio:
             return d.oMf[k].homogeneous
 
         def jacobian(s: State) -> Any:
-            return np.array(pin.computeFrameJacobian(m, d, self.q(s.q), k))[:, self._v]
+            found = pin.computeFrameJacobian(m, d, self.q(s.q), k)
+            return np.reshape(found, (6, -1))[:, self._v]
 
         def velocity(s: State) -> Any:
             moved(s)
@@ -178,6 +181,11 @@ class Pinocchio:
             return None
         function, *arguments = x[name]
         return partial(function, self.model, self.data, *arguments)
+
+
+def _rows(found: Array, columns: int) -> tuple[int, ...]:
+    """Return the shape of rows; Pinocchio drops an axis of length one."""
+    return (columns,) if found.size == columns else (found.size // columns, columns)
 
 
 def _matched(robot: Robot, model: Any) -> list[tuple[Any, Any]]:

@@ -1,0 +1,115 @@
+"""Quantities as attributes of a Robot: compiled on first use, and kept.
+
+`Compiled` is one quantity: ``robot.mass_matrix`` is its Function. `Asked` is one that
+takes further arguments, such as a frame: ``robot.jacobian(q, "hand")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, final, overload
+
+from ramify.compiling import compile
+from ramify.errors import ShapeError
+from ramify.function import Function
+from ramify.quantities.base import Quantity
+
+if TYPE_CHECKING:
+    from ramify.robot import Robot
+
+
+@final
+class Compiled:
+    """A quantity that needs nothing but the state."""
+
+    def __init__(self, quantity: Quantity) -> None:
+        self.quantity = quantity
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, robot: None, owner: type) -> Quantity: ...
+
+    @overload
+    def __get__(self, robot: Robot, owner: type) -> Function: ...
+
+    def __get__(self, robot: Robot | None, owner: type) -> Quantity | Function:
+        if robot is None:
+            return self.quantity
+        made = robot.__dict__[self.name] = compile(self.quantity, robot)
+        return made
+
+
+@final
+class Asked:
+    """A quantity of the state and of something more: a frame, or tasks."""
+
+    def __init__(self, quantity: Callable[..., Quantity], *state: str) -> None:
+        """Take what makes the quantity, and the names of the state that comes first."""
+        self.quantity = quantity
+        self.state = state
+        self.__doc__ = quantity.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, robot: None, owner: type) -> Callable[..., Quantity]: ...
+
+    @overload
+    def __get__(self, robot: Robot, owner: type) -> Question: ...
+
+    def __get__(
+        self, robot: Robot | None, owner: type
+    ) -> Callable[..., Quantity] | Question:
+        if robot is None:
+            return self.quantity
+        made = robot.__dict__[self.name] = Question(robot, self)
+        return made
+
+
+@final
+class Question:
+    """One such quantity of one robot; what has been compiled for it is kept."""
+
+    def __init__(self, robot: Robot, asked: Asked) -> None:
+        self._robot = robot
+        self._asked = asked
+        self._functions: dict[Any, Function] = {}
+        self.__doc__ = asked.__doc__
+
+    def __repr__(self) -> str:
+        arguments = ", ".join((*self._asked.state, "..."))
+        return f"{self._asked.name}({arguments}) of {self._robot.name}"
+
+    def __call__(self, *arguments: Any, out: Any = None, **options: Any) -> Any:
+        """Return the quantity for a state, and what else it asks for."""
+        n = len(self._asked.state)
+        state, rest = arguments[:n], arguments[n:]
+        if len(state) < n or any(isinstance(x, str) for x in state):
+            wanted = ", ".join(self._asked.state)
+            raise ShapeError(
+                f"{self._asked.name} needs {wanted} first, as arrays; "
+                f"{len(arguments)} arguments were given"
+            )
+        f = self.function(*rest, **options)
+        return f(*state) if out is None else f(*state, out=out)
+
+    def function(self, *rest: Any, **options: Any) -> Function:
+        """Return the compiled function, to be called with the state alone."""
+        key = (_frozen(rest), _frozen(options))
+        if key not in self._functions:
+            quantity = self._asked.quantity(*rest, **options)
+            self._functions[key] = compile(quantity, self._robot)
+        return self._functions[key]
+
+
+def _frozen(x: Any) -> Any:
+    if isinstance(x, dict):
+        items: Any = x
+        return tuple((k, _frozen(v)) for k, v in items.items())
+    if isinstance(x, (list, tuple)):
+        entries: Any = x
+        return tuple(_frozen(v) for v in entries)
+    return x
