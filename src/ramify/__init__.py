@@ -1,5 +1,14 @@
-"""Ramify compiles robot dynamics: robot in, native SIMD code out."""
+"""Ramify compiles robot dynamics: robot in, native SIMD code out.
 
+>>> import numpy as np, ramify
+>>> robot = ramify.robots.humanoid30("plain")
+>>> q, qd, tau = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
+>>> robot.forward_dynamics(q, qd, tau)[:3].round(6) + 0.0  # in free fall
+array([ 0.  ,  0.  , -9.81])
+"""
+
+from ramify import robots
+from ramify.compiling import compile, count
 from ramify.errors import (
     CompileError,
     Error,
@@ -12,6 +21,40 @@ from ramify.errors import (
     UnsupportedJoint,
 )
 from ramify.function import Function, kernel
+from ramify.loading import load
+from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramify.model.conventions import Conventions
+from ramify.model.pose import Pose
+from ramify.quantities.base import Quantity
+from ramify.quantities.dynamics import (
+    bias_forces,
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+    mass_matrix,
+)
+from ramify.quantities.factor import (
+    mass_matrix_csr,
+    mass_matrix_factor,
+    mass_matrix_solve,
+)
+from ramify.quantities.kinematics import (
+    acceleration,
+    center_of_mass,
+    center_of_mass_jacobian,
+    centroidal_momentum,
+    centroidal_momentum_matrix,
+    coriolis_matrix,
+    jacobian,
+    jacobian_dot_times_qd,
+    kinetic_energy,
+    mass_matrix_inverse,
+    pose,
+    potential_energy,
+    velocity,
+)
+from ramify.robot import Robot
+from ramify.sparse import Factor, ltdl, ltl
 from ramify.symbolic.functions import (
     acos,
     asin,
@@ -29,28 +72,64 @@ from ramify.symbolic.functions import (
 from ramify.version import __version__
 
 __all__ = [
+    "Body",
     "CompileError",
+    "Conventions",
     "Error",
+    "Factor",
     "FrameError",
     "Function",
+    "Inertia",
+    "Joint",
     "ModelError",
     "ModelWarning",
+    "Pose",
+    "Quantity",
+    "Robot",
+    "RobotBuilder",
     "ShapeError",
     "TraceError",
     "UnknownName",
     "UnsupportedJoint",
     "__version__",
+    "acceleration",
     "acos",
     "asin",
     "atan2",
+    "bias_forces",
+    "center_of_mass",
+    "center_of_mass_jacobian",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "compile",
+    "coriolis_matrix",
     "cos",
+    "count",
     "exp",
+    "forward_dynamics",
+    "gravity_forces",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_dot_times_qd",
     "kernel",
+    "kinetic_energy",
+    "load",
     "log",
+    "ltdl",
+    "ltl",
+    "mass_matrix",
+    "mass_matrix_csr",
+    "mass_matrix_factor",
+    "mass_matrix_inverse",
+    "mass_matrix_solve",
     "maximum",
     "minimum",
+    "pose",
+    "potential_energy",
+    "robots",
     "sin",
     "sqrt",
     "tan",
+    "velocity",
     "where",
 ]

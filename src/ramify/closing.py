@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, final
+from typing import Any, cast, final
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
@@ -142,10 +142,13 @@ def assemble(
     start = vector("q_guess", robot.neutral() if q_guess is None else q_guess, robot.nq)
     start = robot.normalize(start)
     free = np.ones(robot.nv, dtype=bool)
+    values: Mapping[str, npt.ArrayLike] = {}
+    if isinstance(fixed, Mapping):
+        values = cast(Mapping[str, npt.ArrayLike], fixed)
     for n in fixed:
         joint = robot.model.joint(n)
-        if isinstance(fixed, Mapping):
-            value = vector(f"fixed[{n!r}]", fixed[n], joint.nq)
+        if n in values:
+            value = vector(f"fixed[{n!r}]", values[n], joint.nq)
             start[joint.q_index : joint.q_index + joint.nq] = value
         free[joint.v_index : joint.v_index + joint.nv] = False
     generator = np.random.default_rng(rng)

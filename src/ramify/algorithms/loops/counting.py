@@ -30,14 +30,14 @@ def joint_formulation_counts(
         parents: of each degree of freedom.
         columns: of each row of J: the degrees of freedom where it is not zero.
     """
+    totals: list[Ops] = []
+    for k in range(len(STEPS)):
 
-    def upto(last: str) -> Callable[..., Any]:
-        def traced(M: Any, J: Any, Q: Any, gamma: Any) -> Any:
-            return _run(last, parents, columns, (M, J, Q, gamma))
+        def traced(M: Any, J: Any, Q: Any, gamma: Any, last: int = k) -> list[Expr]:
+            known = _results(parents, columns, M, J, Q, gamma)
+            return [e for step in known[: last + 1] for e in step]
 
-        return traced
-
-    totals = [_count(upto(s), parents, columns) for s in STEPS]
+        totals.append(_count(traced, parents, columns))
     found: dict[str, Ops] = {}
     before = Ops()
     for name, total in zip(STEPS, totals, strict=True):
@@ -56,51 +56,45 @@ def loopwise_counts(parents: Sequence[int], columns: Sequence[Sequence[int]]) ->
 
     def traced(M: Any, J: Any, Q: Any, gamma: Any) -> list[Expr]:
         A = eliminate(_tree_matrix(M, parents), _rows(J, columns), len(parents))
-        qdd, multipliers = loopwise(A, dict(enumerate(Q)), list(gamma))
+        qdd, multipliers = loopwise(A, _vector(Q), list(gamma))
         return [*qdd.values(), *multipliers]
 
     return _count(traced, parents, columns)
 
 
-def _run(
-    last: str,
+def _results(
     parents: Sequence[int],
     columns: Sequence[Sequence[int]],
-    given: tuple[Any, Any, Any, Any],
-) -> list[Expr]:
-    """Return all that is known after a step."""
-    k = STEPS.index(last)
-    L, D = ltdl(_tree_matrix(given[0], parents), parents)
-    known = [*L.values(), *D.values()]
-    if k >= 1:
-        z = steps.lower_transposed_solve(L, dict(enumerate(given[2])), parents)
-        known += z.values()
-    if k >= 2:
-        T = [
-            steps.lower_transposed_solve(L, row, parents)
-            for row in _rows(given[1], columns)
-        ]
-        W = [{i: t / D[i] for i, t in column.items()} for column in T]
-        known += [e for column in W for e in column.values()]
-    if k >= 3:
-        r = [-g - steps.dot(w, z) for g, w in zip(given[3], W, strict=True)]
-        known += r
-    if k >= 4:
-        G = steps.gram(T, W)
-        known += [e for row in G for e in row]
-    if k >= 5:
-        C, E = steps.cholesky(G)
-        multipliers = steps.cholesky_solve(C, E, r)
-        known += multipliers
-    if k >= 6:
-        for column, x in zip(T, multipliers, strict=True):
-            for i, t in column.items():
-                z[i] = z[i] + t * x
-        known += z.values()
-    if k >= 7:
-        A = steps.Factors(parents, L, D, [], [], [], [])
-        known += steps.accelerations(A, z, []).values()
-    return known
+    M: Any,
+    J: Any,
+    Q: Any,
+    gamma: Any,
+) -> list[list[Expr]]:
+    """Return what each step finds."""
+    L, D = ltdl(_tree_matrix(M, parents), parents)
+    z = steps.lower_transposed_solve(L, _vector(Q), parents)
+    rows = _rows(J, columns)
+    T = [steps.lower_transposed_solve(L, row, parents) for row in rows]
+    W = [{i: t / D[i] for i, t in column.items()} for column in T]
+    r = [-g - steps.dot(w, z) for g, w in zip(gamma, W, strict=True)]
+    G = steps.gram(T, W)
+    multipliers = steps.cholesky_solve(*steps.cholesky(G), r)
+    y = dict(z)
+    for column, x in zip(T, multipliers, strict=True):
+        for i, t in column.items():
+            y[i] = y[i] + t * x
+    A = steps.Factors(parents, L, D, [], [], [], [])
+    qdd = steps.accelerations(A, y, [])
+    return [
+        [*L.values(), *D.values()],
+        [*z.values()],
+        [e for column in W for e in column.values()],
+        r,
+        [e for row in G for e in row],
+        multipliers,
+        [*y.values()],
+        [*qdd.values()],
+    ]
 
 
 def _count(
@@ -110,6 +104,10 @@ def _count(
     entries = sum(1 + len(tuple(ancestors(parents, k))) for k in range(n))
     sizes = {"M": entries, "J": sum(map(len, columns)), "Q": n, "gamma": m}
     return count(trace(traced, sizes))
+
+
+def _vector(given: Any) -> dict[int, Expr]:
+    return {k: given[k] for k in range(len(given))}
 
 
 def _tree_matrix(given: Any, parents: Sequence[int]) -> TreeMatrix:

@@ -1,0 +1,192 @@
+"""How fast dynamics are beside Pinocchio and MuJoCo, for robots of 7 to 61 DoF.
+
+    python benchmarks/dynamics.py [--quick] [--json] [--robots panda,talos] [--readme]
+
+One run on one core, the same random states for all. Results are compared before they
+are timed: 1e-9 of the largest entry. A call is one state from Python, outputs allocated
+beforehand, the best mean of a millisecond's loop; a batch is 4,096 states in one call,
+by state. Pinocchio and MuJoCo have no batches from Python: a batch is set against their
+single call. MuJoCo's time includes copying the state into its MjData; contacts,
+constraints, actuators and sensors are off. --readme writes README's table and picture.
+
+The promises: a batch of forward dynamics of 30 DoF and more at least 25 x Pinocchio,
+inverse dynamics and mass matrix 20 x; one call 4 x the faster of the two for forward
+dynamics, 3 x for the others.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import machine, options, report
+from robots import sources
+
+from ramify.cli.bench_ import QUANTITIES, our_times
+from ramify.cli.peers import Peer, PeerError, peer
+from ramify.cli.peers.timing import answer_error, peer_time
+from ramify.cli.robots import Source
+from ramify.cli.selfcheck import state_of
+
+BATCH, AGREEMENT = 4096, 1e-9
+PEERS = ("pinocchio", "mujoco")
+WORDS = {
+    "inverse_dynamics": "inverse dynamics",
+    "mass_matrix": "mass matrix",
+    "forward_dynamics": "forward dynamics",
+}
+BATCH_PROMISE = {"forward_dynamics": 25, "inverse_dynamics": 20, "mass_matrix": 20}
+CALL_PROMISE = {"forward_dynamics": 4, "inverse_dynamics": 3, "mass_matrix": 3}
+ROOT = Path(__file__).resolve().parents[1]
+MARKS = ("<!-- speed: python benchmarks/dynamics.py --readme -->", "<!-- end -->")
+
+
+def peers_of(source: Source) -> list[Peer]:
+    """Return the other libraries that can have this robot."""
+    found = []
+    for name in PEERS:
+        try:
+            found.append(peer(name, source))
+        except (PeerError, ImportError) as reason:
+            print(f"{source.name}: without {name}: {reason}")
+    return found
+
+
+def measured(name: str, source: Source, seconds: float, batch: int) -> list[dict]:
+    """Return a row for each quantity."""
+    robot = source.load()
+    others = peers_of(source)
+    state = state_of(robot, batch, np.random.default_rng(0))
+    rows = []
+    for quantity in (q.name for q in QUANTITIES):
+        row: dict[str, Any] = {"robot": name, "nv": robot.nv, "quantity": quantity}
+        row |= our_times(robot, quantity, state, seconds)
+        single = our_times(robot, quantity, state, seconds, "float32")
+        row["state_float32"], row["call_float32"] = single["state"], single["call"]
+        for other in others:
+            few = state_of(other.robot, 16, np.random.default_rng(1))
+            error = answer_error(other, quantity, few)
+            assert error < AGREEMENT, (name, quantity, other.name, error)
+            row[other.name] = peer_time(other, quantity, few[0], seconds)
+        rows.append(row)
+    return rows
+
+
+def ratios(row: dict[str, Any]) -> tuple[float, float]:
+    """Return (batch, call) speed: against Pinocchio, against the faster of the two."""
+    known = [row[p] for p in PEERS if row.get(p)]
+    if not known:
+        return float("nan"), float("nan")
+    first = row.get("pinocchio") or known[0]
+    return first / row["state"], min(known) / row["call"]
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Return the table of the README."""
+    lines = [
+        "| robot | DoF | quantity | Pinocchio | MuJoCo | Ramify, one call | Ramify, "
+        "in a batch | in a batch, float32 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for r in rows:
+        theirs = [f"{1e6 * r[p]:.2f}" if r.get(p) else "-" for p in PEERS]
+        call = f"{1e6 * r['call']:.2f} ({ratios(r)[1]:.1f} x)"
+        batch = f"{1e6 * r['state']:.3f} ({ratios(r)[0]:.0f} x)"
+        lines.append(
+            f"| {r['robot']} | {r['nv']} | {WORDS[r['quantity']]} | {theirs[0]} | "
+            f"{theirs[1]} | {call} | {batch} | {1e6 * r['state_float32']:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def caption() -> str:
+    """Return what the figures depend on, in a paragraph."""
+    about = machine("pin", "mujoco")
+    versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
+    return (
+        "Microseconds per state, one core, one run. In brackets how many times faster: "
+        "one call against the faster of Pinocchio and MuJoCo, called from Python as "
+        "well; a state of a batch of 4,096 against Pinocchio's call. Equal to 1e-9 "
+        "before they are timed. MuJoCo's time includes the copy of the state, and has "
+        f"contacts, constraints and actuators off. {about['cpu']}, {about['lanes']} "
+        f"doubles to a vector, Python {about['python']}, {versions}, {about['date']}. "
+        "Made by `python benchmarks/dynamics.py --readme`."
+    )
+
+
+def write_readme(rows: list[dict[str, Any]]) -> None:
+    """Put the table between its marks, and the picture beside."""
+    path = ROOT / "README.md"
+    text = path.read_text(encoding="utf-8")
+    before, rest = text.split(MARKS[0], 1)
+    after = rest.split(MARKS[1], 1)[1]
+    forward = [r for r in rows if r["quantity"] == "forward_dynamics"]
+    block = f"{MARKS[0]}\n\n{markdown(forward)}\n\n{caption()}\n\n{MARKS[1]}"
+    path.write_text(before + block + after, encoding="utf-8")
+    page = ROOT / "docs" / "benchmarks.md"
+    if page.exists():
+        text = page.read_text(encoding="utf-8")
+        before, rest = text.split(MARKS[0], 1)
+        after = rest.split(MARKS[1], 1)[1]
+        block = f"{MARKS[0]}\n\n{markdown(rows)}\n\n{caption()}\n\n{MARKS[1]}"
+        page.write_text(before + block + after, encoding="utf-8")
+    plot(forward, ROOT / "docs" / "images" / "speed.png")
+
+
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draw the time of forward dynamics of each robot."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    series = {
+        "Pinocchio, one call": ("pinocchio", "#9aa5ad"),
+        "MuJoCo, one call": ("mujoco", "#c9b458"),
+        "Ramify, one call": ("call", "#6aaede"),
+        "Ramify, a state of a batch": ("state", "#1f5f8f"),
+    }
+    figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained")
+    for k, (label, (key, colour)) in enumerate(series.items()):
+        x = [i + 0.2 * (k - 1.5) for i in range(len(rows))]
+        y = [1e6 * r[key] if r.get(key) else 0 for r in rows]
+        bars = axes.bar(x, y, 0.19, label=label, color=colour)
+        axes.bar_label(bars, [f"{v:.2g}" if v else "" for v in y], fontsize=6.5)
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(rows)), [f"{r['robot']}\n{r['nv']} DoF" for r in rows])
+    axes.set_ylabel("forward dynamics, µs per state")
+    axes.legend(frameon=False, fontsize=8, ncols=2, loc="upper left")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_ylim(top=axes.get_ylim()[1] * 4)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--robots", help="only these, by name")
+    parser.add_argument("--readme", action="store_true", help="renew README's table")
+    args = parser.parse_args()
+    wanted = args.robots.split(",") if args.robots else None
+    seconds, batch = (0.02, 256) if args.quick else (0.4, BATCH)
+    rows: list[dict[str, Any]] = []
+    for name, source in sources(wanted).items():
+        found = measured(name, source, seconds, batch)
+        rows += found
+        if not args.json:
+            print(markdown(found).split("\n", 2)[2], flush=True)
+    report({"rows": rows, "batch": batch}, args.json, "pin", "mujoco")
+    if not args.json:
+        for r in rows:
+            big, one = ratios(r)
+            short = r["nv"] >= 30 and big < BATCH_PROMISE[r["quantity"]]
+            if short or one < CALL_PROMISE[r["quantity"]]:
+                words = f"{r['robot']}, {WORDS[r['quantity']]}"
+                print(f"below the promise: {words}: batch {big:.1f} x, call {one:.1f} x")
+    if args.readme:
+        write_readme(rows)
+
+
+if __name__ == "__main__":
+    main()

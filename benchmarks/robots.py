@@ -1,0 +1,38 @@
+"""The robots that benchmarks share: 7 to 61 degrees of freedom, real and our own."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+from ramify.cli.robots import Source
+
+ROBOTS = {
+    "xarm7": ("xarm_description/xarm7.urdf", None),
+    "panda": ("panda_description/panda.urdf", None),
+    "anymal_c": ("anymal_c_simple_description/anymal.urdf", "floating"),
+    "humanoid30": ("humanoid30", None),
+    "talos_reduced": ("talos_data/talos_reduced.urdf", "floating"),
+    "talos": ("talos_data/talos_full_v2.urdf", "floating"),
+    "romeo": ("romeo_description/romeo.urdf", "floating"),
+}
+"""a file of example-robot-data or a built-in robot, and its root"""
+
+
+def sources(names: list[str] | None = None) -> dict[str, Source]:
+    """Return the robots that are there, by name."""
+    try:
+        files = importlib.metadata.files("example-robot-data") or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    urdfs = [Path(str(f.locate())).resolve() for f in files if f.suffix == ".urdf"]
+    paths = {f"{p.parents[1].name}/{p.name}": p for p in urdfs}
+    found: dict[str, Source] = {}
+    for name, (file, root) in ROBOTS.items():
+        if names and name not in names:
+            continue
+        if file in paths:
+            found[name] = Source(str(paths[file]), root, mimic="independent")
+        elif "/" not in file:
+            found[name] = Source(file)
+    return found
