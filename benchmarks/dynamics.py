@@ -1,4 +1,4 @@
-"""How fast dynamics are beside Pinocchio and MuJoCo, for robots of 7 to 61 DoF.
+"""How fast dynamics are beside Pinocchio and MuJoCo, for robots of 7 to 54 DoF.
 
     python benchmarks/dynamics.py [--quick] [--json] [--robots panda,talos] [--readme]
 

@@ -6,6 +6,7 @@ All figures are of one run: the competitors take turns on the same matrices, on 
 thread each, and the best of many short turns counts. ``D1 + 2 D2`` is the paper's cost
 (Featherstone 2005), and ``ns/op`` our factorisation's time over it, entries packed:
 where the rows are long it settles, where they are short the step from row to row shows.
+``growth`` is the exponent x of time ~ (D1 + 2 D2)^x between the two largest of a kind.
 """
 
 from __future__ import annotations
@@ -146,6 +147,18 @@ def measure(parents: Parents, batch: int, seconds: float) -> dict[str, float]:
     return times
 
 
+def growth(report: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Return how time grows with cost in each kind of tree: 1 is linear."""
+    exponents: dict[str, float] = {}
+    for kind in ("chain", "binary tree", "swarm"):
+        sizes = [t for k, t in report.items() if k.startswith(kind) and "," not in k]
+        a, b = sizes[-2:]
+        exponents[kind] = float(
+            np.log(b["factor"] / a["factor"]) / np.log(b["cost"] / a["cost"])
+        )
+    return exponents
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small ones, fewer rounds")
@@ -178,8 +191,12 @@ def main() -> None:
                 for key, _, form in columns
             ]
             print(f"{name:30s}" + "".join(cells), flush=True)
+    exponents = growth(report)
     if options.json:
-        print(json.dumps(report, indent=2))
+        print(json.dumps({"microseconds": report, "growth": exponents}, indent=2))
+        return
+    shown = ", ".join(f"{kind} {x:.2f}" for kind, x in exponents.items())
+    print(f"growth with D1 + 2 D2: {shown}")
 
 
 if __name__ == "__main__":

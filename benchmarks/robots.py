@@ -1,4 +1,4 @@
-"""The robots that benchmarks share: 7 to 61 degrees of freedom, real and our own."""
+"""The robots that benchmarks share: 7 to 54 degrees of freedom, real and our own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ramify.cli.robots import Source
 ROBOTS = {
     "xarm7": ("xarm_description/xarm7.urdf", None),
     "panda": ("panda_description/panda.urdf", None),
-    "anymal_c": ("anymal_c_simple_description/anymal.urdf", "floating"),
+    "go2": ("go2_description/go2.urdf", "floating"),
     "humanoid30": ("humanoid30", None),
-    "talos_reduced": ("talos_data/talos_reduced.urdf", "floating"),
+    "g1": ("g1_description/g1_29dof_rev_1_0.urdf", "floating"),
     "talos": ("talos_data/talos_full_v2.urdf", "floating"),
-    "romeo": ("romeo_description/romeo.urdf", "floating"),
+    "tiago": ("tiago_description/tiago.urdf", "floating"),
 }
 """a file of example-robot-data or a built-in robot, and its root"""
 

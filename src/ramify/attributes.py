@@ -7,7 +7,7 @@ takes further arguments, such as a frame: ``robot.jacobian(q, "hand")``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, final, overload
+from typing import TYPE_CHECKING, Any, cast, final, overload
 
 from ramify.compiling import compile
 from ramify.errors import ShapeError
@@ -106,10 +106,10 @@ class Question:
 
 
 def _frozen(x: Any) -> Any:
-    if isinstance(x, dict):
-        items: Any = x
-        return tuple((k, _frozen(v)) for k, v in items.items())
-    if isinstance(x, (list, tuple)):
-        entries: Any = x
-        return tuple(_frozen(v) for v in entries)
+    """Return lists and dicts as tuples, so that they can be keys."""
+    kind = cast(object, type(x))
+    if kind is dict:
+        return tuple((k, _frozen(v)) for k, v in x.items())
+    if kind in (list, tuple):
+        return tuple(_frozen(v) for v in x)
     return x

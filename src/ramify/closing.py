@@ -96,7 +96,7 @@ def check_state(
     refuse(robot, phi, tolerance, "is open at q: |Φ| is", "assemble(q) closes it")
     if (senses < 0).any():
         raise ModelError(
-            f"robot {robot.name!r}: a cut of its loops is the wrong way round"
+            f"robot {robot.name!r}: loops are closed at q with axes of cuts opposite"
         )
     if qd is not None:
         rate = J @ np.asarray(qd, dtype=float)

@@ -58,7 +58,8 @@ def partition_of(J: Array) -> Partition:
         if left[i, j] <= SMALL:
             break
         i, j = i + r, j + r
-        A[[r, i]], A[:, [r, j]] = A[[i, r]], A[:, [j, r]]
+        A[[r, i]] = A[[i, r]]
+        A[:, [r, j]] = A[:, [j, r]]
         rows[r], rows[i] = rows[i], rows[r]
         columns[r], columns[j] = columns[j], columns[r]
         A[r] /= A[r, r]

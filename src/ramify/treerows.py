@@ -227,9 +227,10 @@ def repack(values: Array, pattern: Pattern, lanes: int) -> Array:
         )
     if pattern.in_order is not None:
         values = values[:, pattern.in_order]
+    if lanes == 1:
+        return np.ascontiguousarray(values)[:, :, None]
     shape = (len(values) // lanes, lanes, pattern.nnz)
-    tiles = np.transpose(np.reshape(values, shape), (0, 2, 1))
-    return np.require(tiles, requirements=["C", "ALIGNED"])
+    return np.ascontiguousarray(np.transpose(np.reshape(values, shape), (0, 2, 1)))
 
 
 def examine(H: Array, pattern: Pattern, tolerance: float, batched: bool) -> None:

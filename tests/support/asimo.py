@@ -18,6 +18,11 @@ from ramify.robots import asimo
 
 HANDS_FEET = ("left_hand", "right_hand", "left_foot", "right_foot")
 FINGERS = ("left_forefinger", "left_thumb", "right_forefinger", "right_thumb")
+FINGERTIPS = tuple(
+    f"{side}_{finger}3"
+    for side in ("left", "right")
+    for finger in ("forefinger", "thumb", "finger3", "finger4")
+)
 PRINTED = {("hands and feet", "sfa"): 0.78}
 """operations as a share of EFPA's"""
 
@@ -38,7 +43,13 @@ CASES = {
     "3 more joints per arm": Case(HANDS_FEET, {"arm_joints": 10}),
     "3 more joints per leg": Case(HANDS_FEET, {"leg_joints": 9}),
     "12-joint hands": Case(HANDS_FEET, {"fingers": 4, "finger_joints": 3}),
-    "2 more arms and legs": Case(HANDS_FEET, {"arms": 4, "legs": 4}),
+    "12-joint hands, fingertips": Case(
+        (*FINGERTIPS, *HANDS_FEET[2:]), {"fingers": 4, "finger_joints": 3}
+    ),
+    "2 more arms and legs": Case(
+        (*HANDS_FEET, *(f.replace("_", "2_") for f in HANDS_FEET)),
+        {"arms": 4, "legs": 4},
+    ),
     "one foot fixed": Case(
         ("left_hand", "right_hand", "right_foot"),
         {"base": "left_foot"},
@@ -55,16 +66,8 @@ def as_robot(made: Any) -> Robot:
 def counted(case: Case, expressed_in: str = "local") -> OperationalCounts:
     """Return the counts of a case, of all six rows of every end."""
     robot = as_robot(asimo(**case.change))
-    ends = {f: f if f in robot.frame_names else _last(robot, f) for f in case.ends}
-    tasks = [Task(f, "pose", expressed_in) for f in ends.values()]
+    tasks = [Task(f, "pose", expressed_in) for f in case.ends]
     return explain_operational(robot, tasks)
-
-
-def _last(robot: Robot, end: str) -> str:
-    """Longer limbs have other names: the last body of the limb, then."""
-    stem = end.rsplit("_", 1)[0]
-    limb = [n for n in robot.body_names if n.startswith(f"{stem}_")]
-    return limb[-1]
 
 
 def table(counts: Mapping[str, OperationalCounts]) -> str:

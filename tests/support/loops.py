@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ramify.algorithms.loops.cuts import ROWS
+from ramify.algorithms.loops.cuts import ROWS, cuts_of
 from ramify.compiling import program_of
 from ramify.model.description import Description, LoopDescription
 from ramify.model.pose import Pose
@@ -129,3 +129,14 @@ def tangent(robot: Robot, q: Any, v: Any) -> Any:
 def _quaternion_rate(xyzw: Any, w: Any) -> Any:
     u, s = xyzw[:3], xyzw[3]
     return np.append(0.5 * (s * w + np.cross(u, w)), -0.5 * u @ w)
+
+
+def jacobian_columns(robot: Robot) -> list[list[int]]:
+    """Return the degrees of freedom of each row of J, by the topology alone."""
+    tree = robot.tree
+    columns: list[list[int]] = []
+    for cut in cuts_of(robot.model):
+        on_path = set(tree.support(cut.a)) ^ set(tree.support(cut.b))
+        row = sorted(k for i in on_path for k in tree.dofs[i])
+        columns += [row] * len(cut.rows)
+    return columns

@@ -66,11 +66,7 @@ def aba(
             D = s.dot(U) + tree.bodies[i].joint.armature
             Ud = over(U, D)
             u = (tau[i][k] - s.dot(pa)) / D
-            dof = name if len(S[i]) == 1 else f"{name}_{k}"
-            _label_force("U", dof, U)
-            _label_force("Ud", dof, Ud)
-            label(f"D_{dof}", D)
-            label(f"u_{dof}", u)
+            _label_joint(name if len(S[i]) == 1 else f"{name}_{k}", U, Ud, D, u)
             Ia = Ia.minus_outer(U, Ud)
             if (
                 tree.bodies[i].joint.armature == 0.0
@@ -103,6 +99,13 @@ def aba(
 def _label_force(letter: str, name: str, force: Force) -> None:
     label(f"{letter}_n_{name}", *force.n)
     label(f"{letter}_f_{name}", *force.f)
+
+
+def _label_joint(name: str, U: Force, Ud: Force, D: Expr, u: Expr) -> None:
+    _label_force("U", name, U)
+    _label_force("Ud", name, Ud)
+    label(f"D_{name}", D)
+    label(f"u_{name}", u)
 
 
 def over(U: Force, D: Expr) -> Force:

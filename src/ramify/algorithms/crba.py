@@ -1,9 +1,9 @@
 """The mass matrix by the composite-rigid-body algorithm (RBDA §6.2).
 
-    M_ij = S_iᵀ Ic_i S_j  along the tree, 0 between branches
+M_ij = S_iᵀ Ic_i S_j  along the tree, 0 between branches
 
-    X[i]   transform, p to i         Ic[i]  inertia of i and all beyond it, as one body
-    S[i]   joint motion basis        F      force that moves that body along S_i
+X[i]   transform, p to i         Ic[i]  inertia of i and all beyond it, as one body
+S[i]   joint motion basis        F      force that moves that body along S_i
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ DofVector = dict[int, Expr]
 
 def ltdl(M: TreeMatrix, parents: Sequence[int]) -> tuple[TreeMatrix, Diagonal]:
     """Factor M = Lᵀ D L."""
-    L, D = dict(M), {}
+    L = dict(M)
+    D: Diagonal = {}
     for k in reversed(range(len(parents))):
         region(f"factor {k}")
         D[k] = L.pop((k, k))

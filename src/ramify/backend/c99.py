@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ramify.backend.c99_names import Names, comment, number, wrapped
+from ramify.backend.c99_names import Names, comment, number, tied, wrapped
 from ramify.backend.c99_steps import ANGLES, Plan, Step, name_of
 from ramify.symbolic.expr import Condition, Expr
 
@@ -146,7 +146,8 @@ class StepWriter:
             for v in p.outputs
             if v.name in body.outputs
         ]
-        return wrapped(f"static void {step.symbol}({', '.join(given)})", 0)
+        arguments = ", ".join(map(tied, given))
+        return wrapped(f"static void {step.symbol}({arguments})", 0)
 
     def call(self, step: Step, body: _Body) -> list[str]:
         """Return the call of a step in the function for one state."""
@@ -241,7 +242,9 @@ class StepWriter:
         for a in e.args:
             if isinstance(a, Condition) and a not in body.text:
                 self._condition(a, step, body)
-        foldable = [a for a in e.args if body.text.get(a, ("", ATOM))[1] != ATOM]
+        foldable: list[Expr] = [
+            a for a in e.args if a in body.text and body.text[a][1] != ATOM
+        ]
         room = 0 if atoms else FOLD
         while foldable and sum(len(self._text(a, body)[0]) for a in e.args) > room:
             longest = max(foldable, key=lambda a: len(body.text[a][0]))

@@ -146,10 +146,10 @@ def _prototype(x: _Export, batch: bool, is_definition: bool = False) -> str:
 
     def argument(v: Variable, const: str, name: str) -> str:
         if batch:
-            return f"{const}{x.type} *{restrict}{name}"
-        return f"{const}{x.type} {name}[{restrict}{max(v.size, 1)}]"
+            return tied(f"{const}{x.type} *{restrict}{name}")
+        return tied(f"{const}{x.type} {name}[{restrict}{max(v.size, 1)}]")
 
-    given = ["int n"] if batch else []
+    given = [tied("int n")] if batch else []
     given += [argument(v, "const ", x.inputs[v.name]) for v in x.program.inputs]
     given += [argument(v, "", x.outputs[v.name]) for v in x.program.outputs]
     suffix = "_batch" if batch else ""
@@ -163,7 +163,7 @@ def _header(x: _Export) -> str:
         " *",
         *(f" * {comment(f, 92)}".rstrip() for f in x.about.facts),
         " *",
-        *(f" * {comment(row, 92)}".rstrip() for row in x.about.table),
+        *(f" * {comment(row, 110)}".rstrip() for row in x.about.table),
         " *",
         f" * One evaluation: {ops}.",
         f" * Stack: at most {x.stack(1)} bytes; numbers are {x.type} ({size} bytes).",
@@ -185,8 +185,8 @@ def _header(x: _Export) -> str:
     if x.batch:
         lines += [
             "",
-            f"/* For n states, {LANES[x.dtype]} at a time. Entry j of state i of an array",
-            " * a is a[j * n + i]: all states of one entry lie side by side.",
+            f"/* For n states, {LANES[x.dtype]} at a time. Entry j of state i is at",
+            " * [j * n + i]: the states of one entry lie side by side.",
             f" * Stack: at most {x.stack(LANES[x.dtype])} bytes.",
             " */",
             *wrapped(_prototype(x, batch=True) + ";", 0),
@@ -299,8 +299,8 @@ def _batch(x: _Export) -> list[str]:
     lines = [
         "/* ---------------------------------------------------------------- batches",
         " *",
-        " * The same steps for LANES states at once: every value is an array, every step",
-        " * a loop over states, which compilers turn into vector instructions.",
+        " * The same steps for LANES states at once: every value is an array, and every",
+        " * step a loop over states, which compilers turn into vector instructions.",
         " */",
         f"enum {{ {lanes} = {LANES[x.dtype]} }};",
         f"typedef {t} values[{lanes}];",

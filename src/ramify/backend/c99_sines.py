@@ -6,6 +6,8 @@ is most of the time of a call.
 
 from __future__ import annotations
 
+import math
+
 from ramify.backend.c99_names import number, wrapped
 from ramify.backend.vectormath import FAR, FORMATS, PARTS, half_pi
 
@@ -15,36 +17,41 @@ FLOAT_PARTS = half_pi(14, 29, 62)
 
 
 def sin_cos(dtype: str) -> list[str]:
-    """Return a static function of n angles x that fills s and c.
+    """Return a static function in C of n angles x that fills s and c.
 
-    There is no branch in the first loop. k counts quarter turns and is taken off in
-    products that are exact; angles too large for that go to the C library.
+    k counts quarter turns and is taken off in products that are exact; angles too
+    large for that go to the C library. Neither floor nor a choice is vectorised by gcc
+    without -fno-trapping-math; conversions, and a choice in a loop of its own, are.
     """
     form = FORMATS[dtype]
     is_double = dtype == "float64"
     t, f = ("double", "") if is_double else ("float", "f")
     parts, far = (PARTS[t, False], FAR) if is_double else (FLOAT_PARTS, FLOAT_FAR)
+    shift = 2 ** math.ceil(math.log2(far))
 
     def n(value: float) -> str:
         return number(value, dtype)
 
-    reduced = "x[i]"
+    reduced = "y"
     for part in parts[:-1]:
         reduced = f"({reduced} - k * {n(part)})"
-    odd = f"fabs{f}(m - {n(2.0)}) == {n(1.0)}"
+    turns = f"y * {n(2.0 / math.pi)} + {n(shift + 0.5)}"
     return [
-        "/* s = sin x and c = cos x of n angles. Near 0 there is no branch, for the sake of",
-        " * vectors; define RAMIFY_LIBM_SINES to use the C library's for all angles. */",
+        "/* s = sin x and c = cos x of n angles, without branches so that vectors do it;",
+        " * define RAMIFY_LIBM_SINES to use the C library's instead. */",
         f"static void sin_cos(int n, const {t} *RESTRICT x, {t} *RESTRICT s, "
         f"{t} *RESTRICT c)",
         "{",
         "    int i;",
         "",
         "#ifndef RAMIFY_LIBM_SINES",
+        "    for (i = 0; i < n; ++i)",
+        f"        c[i] = fabs{f}(x[i]) < {n(far)} ? x[i] : {n(0.0)};",
         "    for (i = 0; i < n; ++i) {",
-        "        /* x = k pi/2 + r, and m = k modulo 4 */",
-        f"        const {t} k = floor{f}(x[i] * {n(0.6366197723675814)} + {n(0.5)});",
-        f"        const {t} m = k - {n(4.0)} * floor{f}(k * {n(0.25)});",
+        "        /* y = turns pi/2 + r, rounded to the nearest number of turns */",
+        f"        const {t} y = c[i];",
+        f"        const int turns = (int)({turns}) - {shift};",
+        f"        const {t} k = ({t})turns;",
         *wrapped(f"const {t} r = {reduced} - k * {n(parts[-1])};", 8),
         f"        const {t} z = r * r;",
         *_polynomial(t, "sin_r", [n(v) for v in form.sin], "r + r * z * ({})"),
@@ -54,11 +61,12 @@ def sin_cos(dtype: str) -> list[str]:
             [n(v) for v in form.cos],
             f"{n(1.0)} - {n(0.5)} * z + z * z * ({{}})",
         ),
-        f"        const {t} a = {odd} ? cos_r : sin_r;",
-        f"        const {t} b = {odd} ? sin_r : cos_r;",
+        f"        const {t} odd = ({t})(turns & 1);",
+        f"        const {t} even = {n(1.0)} - odd;",
+        f"        const {t} sign = ({t})(1 - (turns & 2));",
         "",
-        f"        s[i] = m > {n(1.5)} ? -a : a;",
-        f"        c[i] = fabs{f}(m - {n(1.5)}) < {n(1.0)} ? -b : b;",
+        "        s[i] = sign * (even * sin_r + odd * cos_r);",
+        "        c[i] = sign * (even * cos_r - odd * sin_r);",
         "    }",
         "#endif",
         "    for (i = 0; i < n; ++i) {",

@@ -20,6 +20,7 @@ from ramify.cli.screen import (
 )
 from ramify.cli.selfcheck import Error, errors_of, state_of
 from ramify.compiling import compile
+from ramify.errors import ModelError
 from ramify.robot import Robot
 
 TOLERANCE = 1e-9
@@ -126,7 +127,10 @@ def _row(answer: Answer, other: Peer, state: State, condition: float) -> Row:
             note = f"M is singular (condition {condition:.0e})"
             return Row(name, other.name, float("nan"), tolerance, note)
         tolerance = max(tolerance, 1e-15 * condition)
-    f = compile(answer.quantity, other.robot)
+    try:
+        f = compile(answer.quantity, other.robot)
+    except ModelError:
+        return Row(name, other.name, float("nan"), tolerance, "M is singular")
     inputs = [getattr(state, v.name) for v in f.program.inputs]
     ours = f(*inputs)
     theirs = np.array([answer.theirs(state[k]) for k in range(len(state))])

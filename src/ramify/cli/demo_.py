@@ -9,7 +9,7 @@ import numpy as np
 
 from ramify.cli.check_ import own_rows
 from ramify.cli.machine import machine_line
-from ramify.cli.robots import BUILT_IN
+from ramify.cli.robots import Source
 from ramify.cli.screen import (
     best_of,
     call_time,
@@ -36,7 +36,7 @@ BATCH = 4096
 def command(quick: bool, as_json: bool) -> None:
     """Compile a humanoid, check it and time it; no file needed."""
     duration = 0.05 if quick else 0.5
-    robot = Robot.from_description(BUILT_IN["humanoid30"]())
+    robot = Source("humanoid30").load()
     rows: list[dict[str, Any]] = []
     with progress(2 * len(QUANTITIES) + 1) as step:
         for name in QUANTITIES:

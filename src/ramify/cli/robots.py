@@ -18,7 +18,7 @@ from ramify.model.conventions import NAMED
 from ramify.model.description import Description
 from ramify.robot import Robot
 
-BUILT_IN: dict[str, Callable[[], Description]] = {
+BUILT_IN: dict[str, Callable[[], Any]] = {
     "humanoid30": lambda: robots.humanoid30("plain"),
     "chain30": lambda: robots.chain30("plain"),
     "asimo": lambda: robots.asimo("plain"),
@@ -27,7 +27,15 @@ BUILT_IN: dict[str, Callable[[], Description]] = {
     "tree1": lambda: robots.featherstone_tree1("plain"),
 }
 
+"""what each gives: a Robot, or the Description of one"""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def built_in(name: str) -> Description:
+    """Return the description of a robot that Ramify brings along."""
+    made = BUILT_IN[name]()
+    return made.description if isinstance(made, Robot) else made
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class Source:
             **changes,
         }
         if self.path is None:
-            return Robot.from_description(BUILT_IN[self.name](), **options)
+            return Robot.from_description(built_in(self.name), **options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:

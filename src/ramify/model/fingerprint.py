@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,9 +18,9 @@ def fingerprint(*values: object) -> str | None:
     h = hashlib.sha256()
     stack: list[Any] = [values]
     while stack:
-        x: Any = stack.pop()
-        kind: Any = type(x)
-        h.update(kind.__name__.encode())
+        x = stack.pop()
+        kind = cast(object, type(x))
+        h.update(type(x).__name__.encode())
         if x is None or kind in (str, int, float, bool):
             h.update(repr(x).encode())
         elif kind is np.ndarray:

@@ -130,7 +130,9 @@ class Quantity:
 
     def input_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
         """Return the shape of every input for this robot."""
-        shapes = {n: (INPUTS[n](model),) for n in self.inputs}
+        shapes: dict[str, tuple[int, ...]] = {}
+        for name in self.inputs:
+            shapes[name] = (INPUTS[name](model),)
         if self.shapes is not None:
             shapes.update(self.shapes(model, **dict(self.options)))
         return shapes

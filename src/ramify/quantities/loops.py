@@ -119,7 +119,7 @@ class System:
     gamma: list[Expr]
     residual: list[Expr]
     kept: list[int]
-    """the rows in it: all but those that hold whatever q is (planar loops have some)"""
+    """the rows in it: all but those that follow from them wherever the robot is"""
 
 
 def system_of(context: Context, with_velocities: bool = True) -> System:
@@ -130,7 +130,8 @@ def system_of(context: Context, with_velocities: bool = True) -> System:
         {k: row[v] for k, v in enumerate(order) if not _is_zero(row[v])}
         for row in rows.J
     ]
-    kept = [r for r, row in enumerate(J) if row]
+    dropped = rank_of(context.model, context.conventions).dropped
+    kept = [r for r in range(len(J)) if r not in dropped]
     gamma = [rows.bias[r] for r in kept] if with_velocities else []
     residual = [rows.residual[r] for r in kept]
     return System(M, parents, order, [J[r] for r in kept], gamma, residual, kept)
@@ -165,6 +166,7 @@ def constrained(
     stabilisation): Φ̈ = −2 rate Φ̇ − rate² Φ.
     """
     check_dynamics(context.model)
+    _cuts(context)
     chosen, mu, rank = settled(context.model, context.conventions, algorithm, damping)
     system = system_of(context)
     still = context.coordinates.acceleration(zeros(context.model.nv), context.qd)
@@ -181,13 +183,25 @@ def constrained(
             for g, row, phi in zip(gamma, system.J, system.residual, strict=True)
         ]
     x, found = solve(Q, gamma)
-    multipliers = zeros(rank.rows)
-    for r, e in zip(system.kept, found, strict=True):
-        multipliers[r] = e
+    multipliers = _least(system, rank, found)
     qdd = zeros(context.model.nv)
     for k, v in enumerate(system.order):
         qdd[v] = x[k]
     return qdd, multipliers
+
+
+def _least(system: System, rank: Rank, found: Sequence[Expr]) -> list[Expr]:
+    """Return multipliers of all rows: of those with the same forces, the least."""
+    full = zeros(rank.rows)
+    for r, e in zip(system.kept, found, strict=True):
+        full[r] = e
+    out = list(full)
+    for n in rank.null.T:
+        along = const(0.0)
+        for x, e in zip(n, full, strict=True):
+            along = along + e * float(x)
+        out = [e - along * float(x) for e, x in zip(out, n, strict=True)]
+    return out
 
 
 def settled(

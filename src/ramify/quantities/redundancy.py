@@ -29,6 +29,9 @@ from ramify.symbolic.trace import trace
 TOLERANCE = 1e-7
 """of a singular value over the largest: below it, a row is redundant"""
 STARTS = 4
+SAMPLES = 6
+ROUNDING = 1e-12
+"""of what is zero but for rounding, over what is not"""
 CLOSED = 1e-9
 """|Φ| [m, rad] of a closed configuration"""
 
@@ -46,14 +49,16 @@ class Rank:
     """a closed configuration; None if none was found"""
     residual: float
     """|Φ| of the best configuration met"""
-    idle: int
-    """rows of J that are zero whatever q is, and left out of the dynamics: those that
-    the tree holds without the loop, as in a planar mechanism"""
+    dropped: tuple[int, ...]
+    """rows that follow from the others wherever the robot is, and are left out of the
+    dynamics: a planar loop has some, a loop given twice"""
+    null: Array
+    """(rows, dropped): combinations of rows that are zero wherever the robot is"""
 
     @property
     def is_redundant(self) -> bool:
-        """Whether rows depend on others; assumed where no loop could be closed."""
-        return self.rank < self.rows - self.idle or self.q is None
+        """Whether rows that are left depend on others; assumed if none was closed."""
+        return self.rank < self.rows - len(self.dropped) or self.q is None
 
 
 @lru_cache(maxsize=64)
@@ -80,8 +85,30 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
         best = min(best, residual)
     largest = max(float(scales.max(initial=0.0)), 1e-300)
     safe = np.maximum(scales, 1e-6 * largest)
-    idle = _idle(program, len(scales), model.nv)
-    return Rank(len(scales), rank, tuple(map(float, safe)), found, best, idle)
+    dropped, null = (), np.zeros((len(scales), 0))
+    if found is not None:
+        pushes = rng.normal(scale=0.7, size=(SAMPLES, model.nv))
+        samples = [_at(program, _moved(step, start, v))[0] for v in pushes]
+        dropped, null = always_redundant(np.hstack(samples))
+    floats = tuple(map(float, safe))
+    return Rank(len(scales), rank, floats, found, best, dropped, null)
+
+
+def always_redundant(J: Array) -> tuple[tuple[int, ...], Array]:
+    """Return rows to drop, and all n with nᵀ J = 0, for J of many places side by side."""
+    lengths = np.linalg.norm(J, axis=1)
+    scale = np.where(lengths > ROUNDING * lengths.max(initial=0.0), lengths, 1.0)
+    U, values, _ = np.linalg.svd(J / scale[:, None])
+    null: Array = U[:, values <= ROUNDING * values.max(initial=0.0)] / scale[:, None]
+    null = np.linalg.qr(null)[0]
+    left, dropped = null.copy(), list[int]()
+    for _ in range(null.shape[1]):  # each n can spare the row that is largest in it
+        r, c = np.unravel_index(int(np.argmax(np.abs(left))), left.shape)
+        dropped.append(int(r))
+        left = left - np.outer(left[:, c], left[r] / left[r, c])
+        left[r] = 0.0
+    null[np.abs(null) < ROUNDING] = 0.0
+    return tuple(sorted(dropped)), null
 
 
 def numerical_rank(J: npt.NDArray[Any]) -> int:
@@ -110,13 +137,6 @@ def _program(model: Model, conventions: Conventions) -> Program:
         return {"phi": array([r.residual for r in rows]), "J": array(J), "M": array(M)}
 
     return trace(traced, {"q": model.nq})
-
-
-def _idle(program: Program, rows: int, nv: int) -> int:
-    """Return how many rows of J are zero in the program itself."""
-    J = program.results[rows : rows + rows * nv]
-    lines = (J[r * nv : (r + 1) * nv] for r in range(rows))
-    return sum(all(e.op == "const" and e.value == 0.0 for e in x) for x in lines)
 
 
 def _closed(program: Program, step: Program, q: Array) -> tuple[Array, float]:

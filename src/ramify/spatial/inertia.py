@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -113,10 +114,10 @@ def _cleared(A: Mat, k: int) -> Mat:
     return symmetric(lambda i, j: ZERO if k in (i, j) else A[i][j])
 
 
-def symmetric(entry: object) -> Mat:
+def symmetric(entry: Callable[[int, int], Expr]) -> Mat:
     """Return the symmetric matrix whose upper triangle is entry(i, j)."""
-    xx, xy, xz = entry(0, 0), entry(0, 1), entry(0, 2)  # type: ignore[operator]
-    yy, yz, zz = entry(1, 1), entry(1, 2), entry(2, 2)  # type: ignore[operator]
+    xx, xy, xz = entry(0, 0), entry(0, 1), entry(0, 2)
+    yy, yz, zz = entry(1, 1), entry(1, 2), entry(2, 2)
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 

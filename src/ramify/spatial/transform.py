@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import TypeVar, final
 
 from ramify.spatial.inertia import ArticulatedInertia, RigidInertia, symmetric
-from ramify.spatial.vector3 import ONE, Mat, Vec, product, times, transpose
+from ramify.spatial.vector3 import ONE, Mat, Vec, dot, product, times, transpose, unit
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr
 
@@ -108,7 +108,7 @@ class Turn:
 
     def matrix(self) -> Mat:
         """Return E, which maps coordinates before the turn to those after it."""
-        columns = tuple(self.vector(e) for e in _IDENTITY)
+        columns = tuple(self.vector(unit(k)) for k in range(3))
         return transpose(columns)  # type: ignore[arg-type]
 
 
@@ -135,7 +135,8 @@ class Rotate:
     def symmetric_back(self, A: Mat) -> Mat:
         """Return Eᵀ A E of a symmetric matrix."""
         B, E = product(self.Et, A), self.E
-        return symmetric(lambda r, c: sum_of(B[r][q] * E[q][c] for q in range(3)))
+        columns = transpose(E)
+        return symmetric(lambda r, c: dot(B[r], columns[c]))
 
     def matrix(self) -> Mat:
         """Return E."""
@@ -290,15 +291,3 @@ def _step_back(step: Step, x: Carried) -> Carried:
     return ArticulatedInertia(
         step.symmetric_back(x.I), step.general_back(x.H), step.symmetric_back(x.M)
     )
-
-
-def sum_of(terms: object) -> Expr:
-    """Return the sum of some symbols."""
-    total = None
-    for t in terms:  # type: ignore[attr-defined]
-        total = t if total is None else total + t
-    assert total is not None
-    return total
-
-
-_IDENTITY = tuple(tuple(ONE if i == j else ONE - ONE for j in range(3)) for i in range(3))

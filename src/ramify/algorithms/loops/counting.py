@@ -1,7 +1,7 @@
 """What the joint formulation costs, step by step, for a tree and its loops.
 
-All nonzeros of M and J are taken as unknown numbers: the counts are those of the paper's
-tables, and depend on the topology alone. What a compiled robot costs is less.
+All nonzeros of M and J are taken as unknown numbers: the counts are those of the
+paper's tables, and depend on the topology alone. What a compiled robot costs is less.
 """
 
 from __future__ import annotations

@@ -6,19 +6,19 @@ import math
 import re
 
 from ramify.cli.peers import PeerError
-from ramify.cli.robots import BUILT_IN, Source
+from ramify.cli.robots import Source, built_in
 from ramify.model.description import BodyDescription, Description
 from ramify.model.pose import Array, Pose
 from ramify.model.source import read_source
 
-URDF_JOINTS = {"revolute": "continuous", "prismatic": "prismatic"}
+URDF_JOINTS = {"revolute": "revolute", "prismatic": "prismatic"}
 
 
 def text_of(source: Source) -> tuple[str, str | None]:
     """Return the text of a robot, and the root that it is to be loaded with."""
     if source.path is not None:
         return read_source(source.path)[0], source.root
-    description = BUILT_IN[source.name]()
+    description = built_in(source.name)
     has_floating_root = any(j.type == "floating" for j in description.bodies[0].joints)
     return urdf(description), "floating" if has_floating_root else source.root
 
@@ -62,7 +62,7 @@ def _joint(body: BodyDescription) -> str:
         ):
             raise PeerError(f"URDF has no words for joint {joint.name!r}")
         name, type_ = joint.name, URDF_JOINTS[joint.type]
-        limits = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
+        limits = '<limit lower="-3" upper="3" effort="100" velocity="10"/>'
         axis = f'<axis xyz="{_three(joint.axis)}"/>{limits}'
     return (
         f'<joint name="{name}" type="{type_}"><parent link="{parent}"/>'

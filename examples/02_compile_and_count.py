@@ -1,0 +1,41 @@
+"""Compile several quantities into one kernel, and look at what was made.
+
+Prints the operations of each quantity alone, of all together (what they share is
+computed once), what `algorithm="auto"` chose, and the first lines of the program.
+"""
+
+import numpy as np
+
+import ramify
+from ramify import robots
+
+
+def main() -> None:
+    """Run the example."""
+    description = robots.humanoid30("plain")
+    robot = ramify.Robot.from_description(description)
+    wanted = [ramify.mass_matrix, ramify.bias_forces, ramify.jacobian("left_hand")]
+
+    total = 0
+    for quantity in wanted:
+        ops = ramify.count(quantity, robot)
+        total += ops.total
+        print(f"{quantity.name:20} {ops.total:6,}")
+    fused = ramify.compile(wanted, robot)
+    print(f"{'one after another':20} {total:6,}")
+    print(f"{'in one kernel':20} {fused.ops.total:6,}")
+
+    q, qd = robot.random_configuration(rng=0), np.zeros(robot.nv)
+    found = fused(q, qd)
+    print("outputs:", ", ".join(f"{n} {x.shape}" for n, x in found._asdict().items()))
+
+    for algorithm in ("aba", "ltdl"):
+        ops = ramify.count(ramify.forward_dynamics(algorithm=algorithm), robot)
+        print(f"forward dynamics by {algorithm:5} {ops.cost:6,} multiplications' worth")
+
+    lines = str(fused.program).splitlines()
+    print(*lines[:5], f"... {len(fused.program.order):,} nodes", sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,348 @@
+"""Λ⁻¹ = J M⁻¹ Jᵀ by every algorithm, and the laws of what is built on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ramify.algorithms.operational.tasks import Task, tasks_of
+from ramify.compiling import compile, program_of
+from ramify.errors import ModelError, UnknownName
+from ramify.model.pose import Array
+from ramify.quantities import kinematics
+from ramify.quantities.dynamics import bias_forces, forward_dynamics, mass_matrix
+from ramify.quantities.operational import (
+    dynamically_consistent_inverse,
+    null_space_projector,
+    operational_inertia,
+    operational_inertia_inverse,
+    task_acceleration,
+    task_bias,
+    task_jacobian,
+)
+from ramify.quantities.osim import ALGORITHMS
+from ramify.quantities.osim_choice import chosen, explain_operational, lowered_count
+from ramify.robot import Robot
+from ramify.robots import chain, chang_khatib24, random_tree
+from ramify.symbolic.interpreter import evaluate
+from support.asimo import as_robot
+from support.states import CASES, assert_close, case, state, value, with_joints
+
+ROWS = ("pose", "position", "orientation", "x", ("rz", "y"), ("z", "orientation"))
+EXPRESSED_IN = kinematics.EXPRESSED_IN
+
+
+def random_tasks(robot: Robot, rng: np.random.Generator, n: int) -> tuple[Task, ...]:
+    """Return tasks on n frames, of any rows; a body may have several."""
+    frames = rng.choice(robot.frame_names, n)
+    return tuple(
+        Task(
+            str(f),
+            ROWS[rng.integers(len(ROWS))],
+            EXPRESSED_IN[rng.integers(len(EXPRESSED_IN))],
+        )
+        for f in frames
+    )
+
+
+def by_definition(robot: Robot, tasks: tuple[Task, ...], q: Array) -> Array:
+    """Return J M⁻¹ Jᵀ of pieces that have tests of their own."""
+    rows = []
+    for t in tasks:
+        J = value(robot, kinematics.jacobian(t.frame, t.expressed_in), q=q)
+        six = ["x", "y", "z", "rx", "ry", "rz"]
+        if robot.conventions.order == "angular_first":
+            six = six[3:] + six[:3]
+        rows += [J[six.index(r)] for r in t.names(robot.conventions.order)]
+    J = np.array(rows)
+    return J @ np.linalg.solve(value(robot, mass_matrix, q=q), J.T)
+
+
+def check(
+    robot: Robot, tasks: tuple[Task, ...], q: Array, *algorithms: str
+) -> dict[str, Array]:
+    expected = by_definition(robot, tasks, q)
+    found = {}
+    for algorithm in algorithms or ALGORITHMS:
+        quantity = operational_inertia_inverse(tasks, algorithm)
+        found[algorithm] = value(robot, quantity, q=q)
+        assert_close(found[algorithm], expected)
+        assert np.array_equal(found[algorithm], found[algorithm].T)
+    return found
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n != "coupled"])
+def test_all_algorithms_are_j_minv_jt(name: str, rng: np.random.Generator) -> None:
+    robot = case(name)
+    check(robot, random_tasks(robot, rng, 4), state(robot, rng)["q"])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_algorithms_agree_on_random_trees(
+    seed: int, rng: np.random.Generator
+) -> None:
+    robot = as_robot(random_tree(10, seed, roots=1 + seed % 3))
+    check(robot, random_tasks(robot, rng, 5), state(robot, rng)["q"])
+
+
+def test_rotors_resist_in_all_algorithms(rng: np.random.Generator) -> None:
+    description = random_tree(9, 4)
+    description = getattr(description, "description", description)
+    heavy = with_joints(description, lambda _: {"armature": 0.4})
+    robot = Robot.from_description(heavy)
+    check(robot, random_tasks(robot, rng, 3), state(robot, rng)["q"])
+
+
+def test_many_rows_through_nested_junctions(rng: np.random.Generator) -> None:
+    robot = as_robot(random_tree(14, 11, ("revolute", "prismatic")))
+    leaves = [i for i, c in enumerate(robot.tree.children) if not c]
+    names = {f.body: f.name for f in robot.model.frames.values()}
+    tasks = tasks_of([names[i] for i in (*leaves, 0, 3)])
+    assert len(leaves) > 3
+    check(robot, tasks, state(robot, rng)["q"])
+
+
+def test_a_body_may_have_several_tasks_and_the_same_one_twice(
+    rng: np.random.Generator,
+) -> None:
+    robot = as_robot(random_tree(6, 2))
+    robot = robot.add_frame("tool", "body5", (0.1, 0.2, 0.3))
+    tasks = (Task("tool"), Task("body5"), Task("tool"), Task("tool", "x", "world"))
+    found = check(robot, tasks, state(robot, rng)["q"])
+    for G in found.values():
+        assert_close(G[:6], G[12:18])
+
+
+def test_a_task_on_the_world_is_rows_of_zeros(rng: np.random.Generator) -> None:
+    robot = as_robot(random_tree(5, 3))
+    tasks = (Task("world", "position"), Task("body4"), Task("world", "z", "local"))
+    for G in check(robot, tasks, state(robot, rng)["q"]).values():
+        assert not G[[0, 1, 2, -1]].any()
+
+
+def test_tasks_of_two_trees_do_not_meet(rng: np.random.Generator) -> None:
+    robot = as_robot(random_tree(8, 6, roots=2))
+    in_first = [n for i, n in enumerate(robot.body_names) if 0 in _roots(robot, i)]
+    other = next(n for n in robot.body_names if n not in in_first)
+    check(robot, tasks_of([in_first[-1], other]), state(robot, rng)["q"])
+    program = program_of(operational_inertia_inverse([in_first[-1], other]), robot)
+    block = np.array(program.results, dtype=object).reshape(12, 12)[:6, 6:]
+    assert all(e.op == "const" for e in block.ravel())
+
+
+def _roots(robot: Robot, body: int) -> tuple[int, ...]:
+    frame = robot.model.frame(robot.body_names[body])
+    return robot.tree.support(frame.body)[:1]
+
+
+def test_rows_that_are_not_asked_for_cost_nothing() -> None:
+    robot = as_robot(chain(7))
+    model, c = robot.placed_model, robot.conventions
+    for algorithm in ALGORITHMS:
+        totals = [
+            lowered_count(model, c, (Task("body6", rows),), algorithm).total
+            for rows in ("pose", "position", "z")
+        ]
+        assert totals[0] > totals[1] > totals[2]
+    three = lowered_count(model, c, (Task("body6", "position"),), "pv").total
+    six = lowered_count(model, c, (Task("body6"),), "pv").total
+    assert six - three > 500
+
+
+def test_a_robot_with_mimic_joints_has_sfa_only(rng: np.random.Generator) -> None:
+    robot = case("coupled")
+    tasks = random_tasks(robot, rng, 4)
+    check(robot, tasks, state(robot, rng)["q"], "sfa", "auto")
+    assert chosen(robot.placed_model, robot.conventions, tasks) == "sfa"
+    assert [r.algorithm for r in explain_operational(robot, tasks).rows] == ["sfa"]
+    with pytest.raises(
+        ModelError,
+        match=r"robot 'random_tree': algorithm='pv' needs joints that move on their "
+        r"own, but 'joint\d+' follows another; use 'sfa' or 'auto'",
+    ):
+        program_of(operational_inertia_inverse(tasks, "pv"), robot)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_auto_is_the_cheapest(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kinds = ("revolute",) if seed % 2 else ("revolute", "prismatic", "spherical")
+    robot = as_robot(random_tree(int(rng.integers(3, 16)), seed, kinds))
+    tasks = random_tasks(robot, rng, int(rng.integers(1, 6)))
+    table = explain_operational(robot, tasks)
+    least = min(r.cost for r in table.rows)
+    assert table[table.chosen].cost == least
+    assert table[chosen(robot.placed_model, robot.conventions, tasks)].cost == least
+
+
+def test_the_table_of_counts_reads_well() -> None:
+    table = explain_operational(as_robot(chain(4)), Task("body3", "position"))
+    head, columns, first, *_ = str(table).splitlines()
+    assert head == "Λ⁻¹ of chain: 'body3' (position)"
+    assert columns.split() == ["algorithm", "mul", "add", "div", "total", "cost"]
+    assert first.split()[0] == table.chosen
+    assert first.endswith("  chosen")
+    assert {r.algorithm for r in table.rows} == set(ALGORITHMS)
+
+
+# ------------------------------------------------------------ what is built on it
+
+HANDS = ("left_hand", Task("right_hand", "position"))
+
+
+@pytest.fixture(scope="module")
+def two_hands() -> tuple[Robot, dict[str, Array]]:
+    """Everything about two hands, of one fused program."""
+    robot = as_robot(chang_khatib24())
+    quantities = [
+        operational_inertia_inverse(HANDS),
+        operational_inertia(HANDS),
+        dynamically_consistent_inverse(HANDS),
+        null_space_projector(HANDS),
+        task_jacobian(HANDS),
+        task_bias(HANDS),
+        task_acceleration(HANDS),
+        mass_matrix,
+        bias_forces,
+        forward_dynamics,
+    ]
+    rng = np.random.default_rng(0)
+    given = {
+        "q": robot.random_configuration(rng, batch=2),
+        "qd": rng.normal(size=(2, robot.nv)),
+        "tau": 50 * rng.normal(size=(2, robot.nv)),
+    }
+    found = evaluate(program_of(quantities, robot), given)
+    return robot, {**given, **found}
+
+
+def test_lambda_inverts_its_inverse(two_hands: tuple[Robot, dict[str, Array]]) -> None:
+    _, x = two_hands
+    product = x["operational_inertia"] @ x["operational_inertia_inverse"]
+    assert_close(product, np.broadcast_to(np.eye(9), (2, 9, 9)))
+
+
+def test_the_consistent_inverse_is_one(
+    two_hands: tuple[Robot, dict[str, Array]],
+) -> None:
+    _, x = two_hands
+    J, Jbar = x["task_jacobian"], x["dynamically_consistent_inverse"]
+    Jt = np.swapaxes(J, 1, 2)
+    assert_close(J @ Jbar, np.broadcast_to(np.eye(9), (2, 9, 9)))
+    assert_close(x["mass_matrix"] @ Jbar, Jt @ x["operational_inertia"])
+
+
+def test_null_space_torques_do_not_accelerate_tasks(
+    two_hands: tuple[Robot, dict[str, Array]],
+) -> None:
+    _, x = two_hands
+    N, J = x["null_space_projector"], x["task_jacobian"]
+    assert_close(N @ N, N)
+    torque = np.swapaxes(N, 1, 2) @ x["tau"][..., None]
+    moved = J @ np.linalg.solve(x["mass_matrix"], torque)
+    free = J @ np.linalg.solve(x["mass_matrix"], x["tau"][..., None])
+    assert np.abs(moved).max() < 1e-10 * np.abs(free).max()
+
+
+def test_tasks_accelerate_by_torques_and_bias(
+    two_hands: tuple[Robot, dict[str, Array]],
+) -> None:
+    _, x = two_hands
+    driven = x["task_jacobian"] @ np.linalg.solve(x["mass_matrix"], x["tau"][..., None])
+    assert_close(x["task_acceleration"], driven[..., 0] + x["task_bias"])
+
+
+def test_task_bias_has_the_rate_of_j_and_gravity(rng: np.random.Generator) -> None:
+    robot = case("floating_base")
+    now = state(robot, rng)
+    q, qd = now["q"], now["qd"]
+    frame = robot.body_names[-1]
+    for expressed_in in EXPRESSED_IN:
+        task = Task(frame, "pose", expressed_in)
+        J = value(robot, task_jacobian(task), q=q)
+        Jdqd = kinematics.jacobian_dot_times_qd(frame, None, expressed_in)
+        free = np.linalg.solve(
+            value(robot, mass_matrix, q=q), value(robot, bias_forces, q=q, qd=qd)
+        )
+        expected = value(robot, Jdqd, q=q, qd=qd) - J @ free
+        assert_close(value(robot, task_bias(task), q=q, qd=qd), expected)
+
+
+def test_damping_is_added_to_the_inverse(rng: np.random.Generator) -> None:
+    robot = as_robot(chain(4))
+    tasks = (Task("body3"), Task("body2", "position"))
+    q = state(robot, rng)["q"]
+    G = value(robot, operational_inertia_inverse(tasks), q=q)
+    damped = value(robot, operational_inertia(tasks, damping=0.1), q=q)
+    assert_close(damped @ (G + 0.1 * np.eye(9)), np.eye(9))
+
+
+def test_native_code_agrees(rng: np.random.Generator) -> None:
+    robot = as_robot(random_tree(7, 9, ("revolute", "prismatic")))
+    tasks = (Task("body6"), Task("body4", "position"))
+    f = compile([operational_inertia_inverse(tasks), task_jacobian(tasks)], robot)
+    q = robot.random_configuration(rng, batch=5)
+    one, batch = f(q[2]), f(q)
+    assert_close(one[0], by_definition(robot, tasks, q[2]))
+    assert_close(batch[0][2], one[0])
+
+
+# ------------------------------------------------------------ what is refused
+
+
+def test_redundant_tasks_are_refused_with_rank_and_names() -> None:
+    robot = as_robot(chain(4))
+    with pytest.raises(
+        ModelError,
+        match=r"robot 'chain': tasks 'body3' \(pose\), 'body2' \(x y\) have 8 rows, "
+        r"but only 4 can move independently \(the rank of J M⁻¹ Jᵀ\); ask for fewer "
+        "rows, or give damping=",
+    ):
+        program_of(operational_inertia(["body3", Task("body2", ("x", "y"))]), robot)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Task("hand", "pos"),
+            "task 'hand': no row 'pos'; possible: 'pose', 'position', 'orientation', "
+            "or of 'x', 'y', 'z', 'rx', 'ry', 'rz'",
+        ),
+        (
+            lambda: Task("hand", ("x", "position")),
+            "task 'hand': row 'x' is there twice",
+        ),
+        (lambda: Task("hand", ()), "task 'hand': no rows; leave the task out"),
+        (
+            lambda: Task("hand", "x", "body"),
+            "task 'hand': expressed_in is 'body'; possible: 'local', 'world', "
+            "'local_world_aligned'",
+        ),
+        (
+            lambda: operational_inertia_inverse([]),
+            "no tasks given; expected at least one frame or ramify.Task",
+        ),
+        (
+            lambda: operational_inertia_inverse([3]),  # type: ignore[list-item]
+            "3 is not a task; expected the name of a frame or a ramify.Task",
+        ),
+        (
+            lambda: operational_inertia_inverse("hand", "best"),
+            "algorithm is 'best'; possible: 'auto', 'sfa', 'rjk', 'chang_khatib', "
+            "'efpa', 'pv', 'pvr', 'mixed'",
+        ),
+        (
+            lambda: operational_inertia("hand", damping=-1.0),
+            "damping is -1.0; expected a number, 0 or more",
+        ),
+        (
+            lambda: program_of(operational_inertia_inverse("link"), as_robot(chain(2))),
+            "no frame 'link' in robot 'chain'",
+        ),
+    ],
+)
+def test_wrong_tasks_are_named(make: object, message: str) -> None:
+    with pytest.raises(UnknownName) as raised:
+        make()  # type: ignore[operator]
+    assert message in str(raised.value)

@@ -1,0 +1,64 @@
+"""Λ⁻¹ of the shared robots' leaves against their reference files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import SHARED_ROBOTS
+from ramify.compiling import compile, program_of
+from ramify.model.pose import Array
+from ramify.quantities.operational import operational_inertia_inverse
+from ramify.quantities.osim import ALGORITHMS
+from ramify.robot import Robot
+from ramify.symbolic.interpreter import evaluate
+from support.references import MJCFS, URDFS, Reference, loaded
+from support.states import assert_close
+
+pytestmark = pytest.mark.oracle
+
+TOLERANCE = 1e-8
+MOST = 6
+"""leaves looked at: robot_soccer_kit has 61, all of one kind"""
+
+
+@pytest.fixture(params=[*URDFS, *MJCFS])
+def name(request: pytest.FixtureRequest) -> str:
+    if not (SHARED_ROBOTS / request.param / "reference.npz").exists():
+        pytest.skip(f"no shared robots in {SHARED_ROBOTS}")
+    return request.param
+
+
+def leaves(robot: Robot, reference: Reference) -> tuple[list[str], Array]:
+    """Return the frames of some leaves, and their part of the reference."""
+    names = [str(n) for n in reference["leaf_names"]]
+    if len(reference["body_names"]) == len(robot.body_names):
+        ours = dict(
+            zip(map(str, reference["body_names"]), robot.body_names, strict=True)
+        )
+        names = [n if n in robot.frame_names else ours[n] for n in names]
+    step = max(1, len(names) // MOST)
+    kept = np.arange(len(names))[::step][:MOST]
+    rows = np.concatenate([np.arange(6 * k, 6 * k + 6) for k in kept])
+    return [names[k] for k in kept], reference["osim_inv"][:, rows][:, :, rows]
+
+
+def test_all_algorithms_agree_with_the_reference(name: str) -> None:
+    robot, reference = loaded(name)
+    frames, expected = leaves(robot, reference)
+    for algorithm in ALGORITHMS:
+        quantity = operational_inertia_inverse(frames, algorithm)
+        program = program_of(quantity, robot)
+        (found,) = evaluate(program, {"q": reference["q"]}).values()
+        for ours, theirs in zip(found, expected, strict=True):
+            assert_close(ours, theirs, TOLERANCE)
+
+
+@pytest.mark.parametrize("robot_name", ["panda", "humanoid"])
+def test_native_code_agrees_with_the_reference(robot_name: str) -> None:
+    if not (SHARED_ROBOTS / robot_name / "reference.npz").exists():
+        pytest.skip(f"no shared robots in {SHARED_ROBOTS}")
+    robot, reference = loaded(robot_name)
+    frames, expected = leaves(robot, reference)
+    found = compile(operational_inertia_inverse(frames), robot)(reference["q"])
+    assert_close(found, expected, TOLERANCE)

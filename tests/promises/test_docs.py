@@ -1,0 +1,65 @@
+"""Every code block in the documentation runs, links lead somewhere, the site builds."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ramify.cli import COMMANDS
+from support.pages import REPOSITORY, blocks, program, write_robots
+
+PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
+NEEDS = {"from_pinocchio": "pinocchio", "from_mujoco": "mujoco"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_code_in_the_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if page.stem in NEEDS:
+        module = NEEDS[page.stem]
+        pytest.importorskip(module, reason=f"{module} is absent")
+    code = program(page)
+    if not code.strip():
+        pytest.skip("a page without Python")
+    write_robots(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, str(page), "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("page", [REPOSITORY / "README.md", *PAGES], ids=lambda p: p.stem)
+def test_commands_in_the_page_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    lines = [x for block in blocks(page, "console") for x in block.splitlines()]
+    lines += re.findall(r"^    (ramify .*)$", text, flags=re.M)
+    for line in lines:
+        if line.startswith("ramify "):
+            assert line.split()[1] in COMMANDS, line
+
+
+@pytest.mark.parametrize("page", [REPOSITORY / "README.md", *PAGES], ids=lambda p: p.stem)
+def test_links_in_the_page_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if not target.startswith(("http", "#")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    if importlib.util.find_spec("material") is None:
+        pytest.skip("mkdocs-material is absent")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "quickstart" / "index.html").exists()

@@ -1,0 +1,47 @@
+"""The README: its code runs, its two commands are what they should be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support.pages import REPOSITORY, program, write_robots
+
+README = REPOSITORY / "README.md"
+DEMO = "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/ramify demo"
+TESTS = (
+    "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && "
+    ".venv/bin/python -m pytest -q -n auto"
+)
+
+
+def test_its_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_robots(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    code = program(README)
+    assert 5 <= len([x for x in code.splitlines() if x.strip()]) <= 14
+    exec(compile(code, str(README), "exec"), {"__name__": "__main__"})
+
+
+def test_its_two_commands_stand_alone() -> None:
+    lines = [x.strip() for x in README.read_text(encoding="utf-8").splitlines()]
+    assert lines.count(DEMO) == 1
+    assert lines.count(TESTS) == 1
+
+
+def test_it_has_one_picture_that_is_there() -> None:
+    found = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README.read_text(encoding="utf-8"))
+    assert len(found) == 1
+    assert (REPOSITORY / found[0]).stat().st_size < 300_000
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/benchmarks.md"])
+def test_its_table_says_where_it_comes_from(page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    start = "<!-- speed: python benchmarks/dynamics.py --readme -->"
+    assert text.count(start) == 1
+    block = text.split(start)[1].split("<!-- end -->")[0]
+    assert "| robot | DoF |" in block
+    assert re.search(r"20\d\d-\d\d-\d\d", block), "no date"
