@@ -107,9 +107,9 @@ class Question:
 
 def _frozen(x: Any) -> Any:
     """Return lists and dicts as tuples, so that they can be keys."""
-    kind = cast(object, type(x))
-    if kind is dict:
-        return tuple((k, _frozen(v)) for k, v in x.items())
-    if kind in (list, tuple):
-        return tuple(_frozen(v) for v in x)
+    if isinstance(x, dict):
+        pairs = cast("dict[Any, Any]", x)
+        return tuple((k, _frozen(v)) for k, v in pairs.items())
+    if isinstance(x, (list, tuple)):
+        return tuple(_frozen(v) for v in cast("list[Any]", x))
     return x

@@ -98,9 +98,7 @@ def about(program: Program, robot: Robot, parameters: Sequence[str]) -> About:
     ]
     if parameters:
         facts.append(f"arguments    {', '.join(parameters)}: not constants here")
-    example = (
-        {"q": robot.neutral()} if any(v.name == "q" for v in program.inputs) else {}
-    )
+    example = {"q": [float(x) for x in robot.neutral()]}
     entries: dict[tuple[str, int], str] = {}
     for joint in robot.model.joints:
         for k in range(joint.nq):

@@ -151,15 +151,15 @@ def check_loops(robot: Robot, before: Robot | None = None) -> None:
                 f"loop {last.name!r} cannot be closed: {error}; check=False adds it "
                 "all the same"
             ) from None
-    if rank.is_redundant and rank.q is not None:
-        known = 0
-        if before is not None and before.model.loops:
-            known = rank_of(before.placed_model, before.conventions).rank
-        n = min(max(rank.rank - known, 0), len(last.rows))
+    known = 0
+    if before is not None and before.model.loops:
+        known = rank_of(before.placed_model, before.conventions).rank
+    new = min(max(rank.rank - known, 0), len(last.rows))
+    if rank.q is not None and (rank.is_redundant or new == 0):
         warnings.warn(
-            f"loop {last.name!r} is redundant: of its {len(last.rows)} rows {n} are "
+            f"loop {last.name!r} is redundant: of its {len(last.rows)} rows {new} are "
             f"independent of the others (rank {rank.rank} of {rank.rows} rows of robot "
-            f"{robot.name!r}); dynamics are damped, and its multipliers not unique",
+            f"{robot.name!r}); its multipliers are not unique",
             ModelWarning,
             stacklevel=3,
         )

@@ -9,7 +9,9 @@ from support.planar import GRAVITY, MASSES, ROCKER, WIDTH, Planar
 
 from ramify.closing import check_state
 from ramify.compiling import compile
+from ramify.errors import ModelWarning
 from ramify.mobility import constrained_inverse_dynamics, mobility
+from ramify.quantities.dynamics import forward_dynamics
 from ramify.quantities.loops import constraint_residual, loop_forces
 
 STATES = [(0.3, 2.0, 0.1), (1.9, -3.0, 0.0), (4.0, 5.0, -0.4)]
@@ -68,6 +70,22 @@ def test_inverse_dynamics_gives_the_torque_back() -> None:
     assert found.is_unique
     multipliers = compile(loop_forces, robot)(q, qd, tau)
     np.testing.assert_allclose(found.loop_forces, multipliers, atol=1e-8)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "joint_formulation", "loopwise"])
+def test_a_crank_too_many_changes_nothing_but_the_inertia(algorithm: str) -> None:
+    # All cranks turn as one, the coupler only shifts: a pendulum in closed form.
+    with pytest.warns(ModelWarning, match="loop 'pin2' is redundant"):
+        robot = planar.parallelogram()
+    assert mobility(robot).mobility == 1
+    t, td, l = 0.7, 3.0, 0.2
+    q, qd = np.array([t, t, t, -t]), np.array([td, td, td, -td])
+    inertia = 3 * 0.5 * (l**2 / 3 + WIDTH**2 / 12) + l**2
+    gravity = GRAVITY * np.cos(t) * l * (3 * 0.5 / 2 + 1.0)
+    dynamics = compile(forward_dynamics(algorithm=algorithm), robot)
+    qdd = dynamics(q, qd, np.array([0.2, 0, 0, 0]))
+    tdd = (0.2 - gravity) / inertia
+    np.testing.assert_allclose(qdd, [tdd, tdd, tdd, -tdd], rtol=1e-9)
 
 
 def test_the_slider_follows_the_crank() -> None:

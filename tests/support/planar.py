@@ -31,7 +31,9 @@ def pin_at(x: float) -> Pose:
 
 def open_bars() -> Robot:
     b = RobotBuilder("four_bar")
-    b.add(Body("crank", rod(0.5, CRANK)), "world", Joint.revolute(UP, name="crank_joint"))
+    b.add(
+        Body("crank", rod(0.5, CRANK)), "world", Joint.revolute(UP, name="crank_joint")
+    )
     joint = Joint.revolute(UP, name="coupler_joint")
     b.add(Body("coupler", rod(1.0, COUPLER)), "crank", joint, (CRANK, 0, 0))
     joint = Joint.revolute(UP, name="rocker_joint")
@@ -54,7 +56,9 @@ def four_bar(joint: str = "revolute") -> Robot:
 
 def slider_crank() -> Robot:
     b = RobotBuilder("slider_crank")
-    b.add(Body("crank", rod(0.5, CRANK)), "world", Joint.revolute(UP, name="crank_joint"))
+    b.add(
+        Body("crank", rod(0.5, CRANK)), "world", Joint.revolute(UP, name="crank_joint")
+    )
     joint = Joint.revolute(UP, name="coupler_joint")
     b.add(Body("coupler", rod(1.0, COUPLER)), "crank", joint, (CRANK, 0, 0))
     slider = Body("slider", Inertia.from_box(0.8, (0.05, 0.05, 0.05)))
@@ -69,6 +73,28 @@ def slider_crank() -> Robot:
         placement_b=pin_at(0.0),
         name="pin",
     )
+
+
+def parallelogram() -> Robot:
+    """Return three equal cranks on one coupler: one of them is too many."""
+    b = RobotBuilder("parallelogram")
+    for k in range(3):
+        joint = Joint.revolute(UP, name=f"crank{k}_joint")
+        b.add(Body(f"crank{k}", rod(0.5, 0.2)), "world", joint, (0.3 * k, 0, 0))
+    joint = Joint.revolute(UP, name="coupler_joint")
+    b.add(Body("coupler", rod(1.0, 0.6)), "crank0", joint, (0.2, 0, 0))
+    robot = as_robot(b.description())
+    for k in (1, 2):
+        robot = add_loop(
+            robot,
+            "coupler",
+            f"crank{k}",
+            joint="revolute",
+            placement_a=pin_at(0.3 * k),
+            placement_b=pin_at(0.2),
+            name=f"pin{k}",
+        )
+    return robot
 
 
 class Planar:

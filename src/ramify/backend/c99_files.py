@@ -6,14 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ramify.backend import c99
-from ramify.backend.c99_names import (
-    RESERVED,
-    Names,
-    comment,
-    identifier,
-    number,
-    wrapped,
-)
+from ramify.backend.c99_build import cmake, copies, example
+from ramify.backend.c99_names import RESERVED, Names, comment, identifier, tied, wrapped
 from ramify.backend.c99_sines import sin_cos
 from ramify.backend.c99_steps import Entry, Plan, plan
 from ramify.symbolic.count import count
@@ -122,7 +116,7 @@ def files(program: Program, name: str, dtype: str, about: About, batch: bool) ->
         f"{name}.h": _header(export),
         f"{name}.c": _source(export),
         "example.c": _example(export),
-        "CMakeLists.txt": _cmake(export),
+        "CMakeLists.txt": cmake(name, _first_line(about)),
     }
     lanes = LANES[dtype]
     return Files(texts, name, export.stack(1), export.stack(lanes) if batch else None)
@@ -314,7 +308,7 @@ def _batch(x: _Export) -> list[str]:
         lines += c99.declarations("values", names)
     if any(len(pair) < 2 for pair in x.plan.angles.values()):
         lines.append("    values unused;")
-    lines += ["};", "", *_copies(t), *functions]
+    lines += ["};", "", *copies(t), *functions]
     calls = [f"{step.symbol}_batch(&w);" for step in x.plan.steps]
     lines += wrapped(_prototype(x, batch=True, is_definition=True), 0)
     lines += ["{", "    struct lanes w;", "    int start;"]
@@ -340,92 +334,10 @@ def _batch(x: _Export) -> list[str]:
     return [*lines, "    }", "}", ""]
 
 
-def _copies(t: str) -> list[str]:
-    """Return the functions between the caller's rows of n states and lanes."""
-    return [
-        "/* Some states of an array; where there are fewer than LANES, the last again. */",
-        f"static void load(int rows, int n, int count, const {t} *from, values *to)",
-        "{",
-        "    int i, j;",
-        "",
-        "    for (j = 0; j < rows; ++j) {",
-        f"        const {t} *row = from + (long long)j * n;",
-        "",
-        "        if (count == LANES) {",
-        "            for (i = 0; i < LANES; ++i)",
-        "                to[j][i] = row[i];",
-        "        } else {",
-        "            for (i = 0; i < LANES; ++i)",
-        "                to[j][i] = row[i < count ? i : count - 1];",
-        "        }",
-        "    }",
-        "}",
-        "",
-        f"static void store(int rows, int n, int count, {t} *to, values *from)",
-        "{",
-        "    int i, j;",
-        "",
-        "    for (j = 0; j < rows; ++j) {",
-        f"        {t} *row = to + (long long)j * n;",
-        "",
-        "        if (count == LANES) {",
-        "            for (i = 0; i < LANES; ++i)",
-        "                row[i] = from[j][i];",
-        "        } else {",
-        "            for (i = 0; i < count; ++i)",
-        "                row[i] = from[j][i];",
-        "        }",
-        "    }",
-        "}",
-        "",
-    ]
-
-
 def _example(x: _Export) -> str:
-    inputs, outputs = x.program.inputs, x.program.outputs
-    lines = [f"/* {_first_line(x.about)}", " *", " * An example: one state. */"]
-    lines += [f'#include "{x.name}.h"', "", "#include <stdio.h>", ""]
-    lines += ["int main(void)", "{"]
-    for v in inputs:
-        given = list(x.about.example.get(v.name, [0.0] * v.size)) or [0.0]
-        values = ", ".join(number(float(value), x.dtype) for value in given)
-        lines += wrapped(
-            f"const {x.type} {x.inputs[v.name]}[{max(v.size, 1)}] = {{{values}}};", 4
-        )
-    for v in outputs:
-        lines.append(f"    {x.type} {x.outputs[v.name]}[{max(v.size, 1)}];")
-    arguments = ", ".join([*x.inputs.values(), *x.outputs.values()])
-    lines += ["    int j;", "", *wrapped(f"{x.name}({arguments});", 4)]
-    for v in outputs:
-        name = x.outputs[v.name]
-        lines += [
-            f"    for (j = 0; j < {v.size}; ++j)",
-            f'        printf("{name}[%d] = %.9g\\n", j, (double){name}[j]);',
-        ]
-    return "\n".join([*lines, "    return 0;", "}", ""])
-
-
-def _cmake(x: _Export) -> str:
-    return f"""# {_first_line(x.about)}
-cmake_minimum_required(VERSION 3.10)
-project({x.name} C)
-
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-
-add_library({x.name} STATIC {x.name}.c {x.name}.h)
-target_include_directories({x.name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
-set_target_properties({x.name} PROPERTIES C_STANDARD 99)
-if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-  # Fused products, and vectors where roots and choices are. -march=native helps more.
-  target_compile_options({x.name} PRIVATE
-    -ffp-contract=fast -fno-math-errno -fno-trapping-math)
-endif()
-if(UNIX)
-  target_link_libraries({x.name} PUBLIC m)
-endif()
-
-add_executable({x.name}_example example.c)
-target_link_libraries({x.name}_example PRIVATE {x.name})
-"""
+    given = {
+        x.inputs[v.name]: x.about.example.get(v.name, [0.0] * v.size)
+        for v in x.program.inputs
+    }
+    results = {x.outputs[v.name]: v.size for v in x.program.outputs}
+    return example(x.name, x.dtype, _first_line(x.about), given, results)

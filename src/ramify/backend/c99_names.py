@@ -36,8 +36,8 @@ linux unix i386 arm vector pixel near far huge interrupt pascal cdecl I complex
 imaginary RESTRICT LANES values load store sin_cos
 acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp
 exp2 exp10 expm1 fabs fdim finite floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb
-infinity isfinite isgreater isgreaterequal isinf isless islessequal islessgreater isnan
-isnormal isunordered j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb
+infinity isfinite isgreater isgreaterequal isinf isless islessequal islessgreater
+isnan isnormal isunordered j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb
 lrint lround math_errhandling matherr modf nan nearbyint nextafter nexttoward pow pow10
 remainder remquo rint round scalb scalbln scalbn signbit signgam significand sin sincos sinh sqrt
 tan tanh tgamma trunc y0 y1 yn HUGE_VAL HUGE INFINITY NAN DOMAIN SING OVERFLOW UNDERFLOW

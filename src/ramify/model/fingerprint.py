@@ -19,19 +19,21 @@ def fingerprint(*values: object) -> str | None:
     stack: list[Any] = [values]
     while stack:
         x = stack.pop()
-        kind = cast(object, type(x))
         h.update(type(x).__name__.encode())
-        if x is None or kind in (str, int, float, bool):
+        if x is None or isinstance(x, (str, int, float)):
             h.update(repr(x).encode())
-        elif kind is np.ndarray:
-            h.update(repr((x.shape, x.dtype.str)).encode())
-            h.update(np.ascontiguousarray(x).tobytes())
-        elif kind in (tuple, list):
-            h.update(b"%d" % len(x))
-            stack.extend(x)
-        elif kind is dict:
-            h.update(b"%d" % len(x))
-            for key, value in x.items():
+        elif isinstance(x, np.ndarray):
+            array = cast("np.ndarray[Any, Any]", x)
+            h.update(repr((array.shape, array.dtype.str)).encode())
+            h.update(np.ascontiguousarray(array).tobytes())
+        elif isinstance(x, (tuple, list)):
+            entries = cast("list[Any]", x)
+            h.update(b"%d" % len(entries))
+            stack.extend(entries)
+        elif isinstance(x, dict):
+            pairs = cast("dict[Any, Any]", x)
+            h.update(b"%d" % len(pairs))
+            for key, value in pairs.items():
                 stack += [value, key]
         elif is_dataclass(x):
             stack.extend(getattr(x, f.name) for f in fields(x))

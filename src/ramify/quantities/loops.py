@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, final
 
+import numpy as np
+
 from ramify.algorithms.crba import TreeMatrix
 from ramify.algorithms.loops.constraints import Row, constraint_rows, senses
 from ramify.algorithms.loops.cuts import Cut, cuts_of
@@ -196,11 +198,12 @@ def _least(system: System, rank: Rank, found: Sequence[Expr]) -> list[Expr]:
     for r, e in zip(system.kept, found, strict=True):
         full[r] = e
     out = list(full)
-    for n in rank.null.T:
+    columns: list[list[float]] = np.transpose(rank.null).tolist()
+    for n in columns:
         along = const(0.0)
         for x, e in zip(n, full, strict=True):
-            along = along + e * float(x)
-        out = [e - along * float(x) for e, x in zip(out, n, strict=True)]
+            along = along + e * x
+        out = [e - along * x for e, x in zip(out, n, strict=True)]
     return out
 
 

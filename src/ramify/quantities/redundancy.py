@@ -95,14 +95,16 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
 
 
 def always_redundant(J: Array) -> tuple[tuple[int, ...], Array]:
-    """Return rows to drop, and all n with nᵀ J = 0, for J of many places side by side."""
-    lengths = np.linalg.norm(J, axis=1)
+    """Return rows to drop, and all n with nᵀ J = 0, for J of many places in a row."""
+    rows = len(J)
+    lengths = np.linalg.norm(J, axis=1, keepdims=True)
     scale = np.where(lengths > ROUNDING * lengths.max(initial=0.0), lengths, 1.0)
-    U, values, _ = np.linalg.svd(J / scale[:, None])
-    null: Array = U[:, values <= ROUNDING * values.max(initial=0.0)] / scale[:, None]
-    null = np.linalg.qr(null)[0]
-    left, dropped = null.copy(), list[int]()
-    for _ in range(null.shape[1]):  # each n can spare the row that is largest in it
+    square = np.hstack([J / scale, np.zeros((rows, rows))])
+    U, values, _ = np.linalg.svd(square, full_matrices=False)
+    is_null = values <= ROUNDING * float(values.max(initial=0.0))
+    null: Array = np.linalg.qr(U[:, is_null] / scale)[0].astype(float)
+    left, dropped = np.array(null), list[int]()
+    for _ in range(int(is_null.sum())):  # each n can spare the row largest in it
         r, c = np.unravel_index(int(np.argmax(np.abs(left))), left.shape)
         dropped.append(int(r))
         left = left - np.outer(left[:, c], left[r] / left[r, c])
