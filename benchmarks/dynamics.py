@@ -32,9 +32,9 @@ from ramify.cli.selfcheck import state_of
 BATCH, AGREEMENT = 4096, 1e-9
 PEERS = ("pinocchio", "mujoco")
 WORDS = {
-    "inverse_dynamics": "inverse dynamics",
-    "mass_matrix": "mass matrix",
-    "forward_dynamics": "forward dynamics",
+    "inverse_dynamics": "inverse\u00a0dynamics",
+    "mass_matrix": "mass\u00a0matrix",
+    "forward_dynamics": "forward\u00a0dynamics",
 }
 BATCH_PROMISE = {"forward_dynamics": 25, "inverse_dynamics": 20, "mass_matrix": 20}
 CALL_PROMISE = {"forward_dynamics": 4, "inverse_dynamics": 3, "mass_matrix": 3}
@@ -91,8 +91,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     ]
     for r in rows:
         theirs = [f"{1e6 * r[p]:.2f}" if r.get(p) else "-" for p in PEERS]
-        call = f"{1e6 * r['call']:.2f} ({ratios(r)[1]:.1f} x)"
-        batch = f"{1e6 * r['state']:.3f} ({ratios(r)[0]:.0f} x)"
+        call = f"{1e6 * r['call']:.2f} ({ratios(r)[1]:.1f}\u00a0x)"
+        batch = f"{1e6 * r['state']:.3f} ({ratios(r)[0]:.0f}\u00a0x)"
         lines.append(
             f"| {r['robot']} | {r['nv']} | {WORDS[r['quantity']]} | {theirs[0]} | "
             f"{theirs[1]} | {call} | {batch} | {1e6 * r['state_float32']:.3f} |"
@@ -136,10 +136,10 @@ def write_readme(rows: list[dict[str, Any]]) -> None:
 
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
     """Draw the time of forward dynamics of each robot."""
-    import matplotlib as mpl
+    import matplotlib as mpl  # noqa: PLC0415  for pictures alone
 
     mpl.use("Agg")
-    import matplotlib.pyplot as plt
+    import matplotlib.pyplot as plt  # noqa: PLC0415
 
     series = {
         "Pinocchio, one call": ("pinocchio", "#9aa5ad"),
@@ -183,7 +183,9 @@ def main() -> None:
             short = r["nv"] >= 30 and big < BATCH_PROMISE[r["quantity"]]
             if short or one < CALL_PROMISE[r["quantity"]]:
                 words = f"{r['robot']}, {WORDS[r['quantity']]}"
-                print(f"below the promise: {words}: batch {big:.1f} x, call {one:.1f} x")
+                print(
+                    f"below the promise: {words}: batch {big:.1f} x, call {one:.1f} x"
+                )
     if args.readme:
         write_readme(rows)
 

@@ -10,8 +10,9 @@ is there) and of a delta robot with six rods, for one state and for batches:
     alg_s    the paper's steps, compiled       ours    what "auto" takes, compiled
 
 All get M, J, Q and γ as arrays in their own layout (dense, compressed columns, or the
-nonzeros); where rows are redundant (cassie) the others get only the independent ones. `whole` is q̈ from q, q̇ and τ, beside Pinocchio's
-constraintDynamics. `--counts` prints only the table of operations.
+nonzeros); where rows are redundant (cassie) the others get only the independent ones.
+`whole` is q̈ from q, q̇ and τ, beside Pinocchio's constraintDynamics. `--counts` prints
+only the table of operations.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -234,9 +236,9 @@ def times(name: str, robot: Robot, batch: int, seconds: float) -> dict[str, Any]
         many = [np.tile(x, (batch, 1)) for x in given]
         out = tuple(f(*given))
         np.testing.assert_allclose(out[0], expected, atol=1e-7 * np.abs(expected).max())
-        result["one_us"][label] = 1e6 * best(lambda: f(*given, out=out), seconds)
+        result["one_us"][label] = 1e6 * best(partial(f, *given, out=out), seconds)
         outs = tuple(f(*many))
-        took = best(lambda: f(*many, out=outs), seconds)
+        took = best(partial(f, *many, out=outs), seconds)
         result["batch_us"][label] = 1e6 * took / batch
     fastest = min(v for k, v in result["one_us"].items() if k not in ("alg_s", "ours"))
     result["one_ratio"] = fastest / min(result["one_us"][k] for k in ("alg_s", "ours"))
@@ -272,7 +274,7 @@ def whole(
 def pinocchio(name: str, robot: Robot, state: tuple[Any, Any, Any]) -> Any:
     """Return Pinocchio's constraintDynamics of the same robot and state."""
     try:
-        import pinocchio as pin
+        import pinocchio as pin  # noqa: PLC0415  absent on some machines
     except ImportError:
         return None
     if name == "hmmwv":  # Pinocchio has no rods
@@ -316,10 +318,10 @@ def _in_order(model: Any, robot: Robot, x: Any, k: int) -> Any:
 
 
 def branches(seconds: float) -> dict[str, float]:
-    """Return what the independence of branches (Corollary 3) gives: threads on one state.
+    """Return what threads give to one state and to a batch (Corollary 3).
 
-    The compiled factorisation of one state takes microseconds, a thread about as long to
-    wake; lanes and threads over a batch use the same hardware at full load.
+    The factorisation of one state takes microseconds, a thread as long to wake; lanes
+    and threads over a batch use the same hardware at full load.
     """
     robot = mechanisms()["hmmwv"]
     q = np.tile(robot.neutral(), (4096, 1))

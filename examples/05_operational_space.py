@@ -1,4 +1,4 @@
-"""Put a box on the floor with two hands, keeping the posture (Chang & Khatib 2000)."""
+"""Two hands put a box on the floor (Chang & Khatib 2000). Prints the servo rate."""
 
 import sys
 import time

@@ -41,7 +41,9 @@ def main() -> None:
         forces = hold(q, inertia, earth)
         again = arm(payload).gravity_forces(q)
         lunar = hold(q, inertia, moon)
-        print(f"{payload:3.1f} kg: {forces.round(3)} N m, again {again.round(3)},", end="")
+        print(
+            f"{payload:3.1f} kg: {forces.round(3)} N m, again {again.round(3)},", end=""
+        )
         print(f" on the moon {lunar.round(3)}")
 
 

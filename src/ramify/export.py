@@ -37,9 +37,9 @@ from ramify.symbolic.program import Program
 TAKEN = frozenset(
     re.findall(
         r"\w+",
-        "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp "
-        "signal stdarg stdbool stddef stdint stdio stdlib string tgmath time wchar "
-        "wctype example cmakelists con nul aux prn",
+        "assert complex ctype errno fenv float inttypes iso646 limits locale math "
+        "setjmp signal stdarg stdbool stddef stdint stdio stdlib string tgmath time "
+        "wchar wctype example cmakelists con nul aux prn",
     )
 )
 """Names of files that C, Windows or an export itself has."""

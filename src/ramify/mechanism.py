@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 
 from ramify.algorithms.loops.cuts import ROWS, cuts_of
-from ramify.closing import assemble
+from ramify.closing import assemble, check_state, project
 from ramify.compiling import program_of
 from ramify.errors import (
     ModelError,
@@ -23,13 +23,30 @@ from ramify.errors import (
     UnsupportedJoint,
     unknown_name,
 )
+from ramify.mobility import Mobility, constrained_inverse_dynamics, mobility
 from ramify.model.description import LoopDescription
 from ramify.model.editing import Placement, pose_of
 from ramify.model.pose import Pose
 from ramify.quantities.kinematics import pose
 from ramify.quantities.redundancy import rank_of
 from ramify.robot import Robot
+from ramify.simulation import Simulation, simulate
 from ramify.symbolic.interpreter import evaluate
+
+__all__ = [
+    "Loop",
+    "Mobility",
+    "Simulation",
+    "add_loop",
+    "assemble",
+    "check_loops",
+    "check_state",
+    "constrained_inverse_dynamics",
+    "loops",
+    "mobility",
+    "project",
+    "simulate",
+]
 
 # ------------------------------------------------------------ loops of a robot
 
@@ -155,7 +172,8 @@ def check_loops(robot: Robot, before: Robot | None = None) -> None:
     if before is not None and before.model.loops:
         known = rank_of(before.placed_model, before.conventions).rank
     new = min(max(rank.rank - known, 0), len(last.rows))
-    if rank.q is not None and (rank.is_redundant or new == 0):
+    left = rank.rows - len(rank.dropped)
+    if rank.q is not None and (rank.rank < left or new == 0):
         warnings.warn(
             f"loop {last.name!r} is redundant: of its {len(last.rows)} rows {new} are "
             f"independent of the others (rank {rank.rank} of {rank.rows} rows of robot "

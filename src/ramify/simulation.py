@@ -23,12 +23,11 @@ import numpy.typing as npt
 from ramify.closing import check_state, kernels, project, refuse, vector
 from ramify.compiling import compile
 from ramify.errors import ModelError, ModelWarning, UnknownName
-from ramify.function import kernel
+from ramify.function import Function, kernel
 from ramify.mobility import Partition, partition_of
 from ramify.model.pose import Array
 from ramify.model.rates import rates
 from ramify.quantities.kinematics import kinetic_energy, potential_energy
-from ramify.quantities.loops import constrained_forward_dynamics
 from ramify.robot import Robot
 
 STABILISE = ("none", "baumgarte", "project", "partition")
@@ -65,6 +64,7 @@ def simulate(
     method: str = "rk4",
     tolerance: float = 1e-6,
     rate: float = 20.0,
+    damping: float | None = None,
 ) -> Simulation:
     """Return how a robot with loops moves from an admissible state.
 
@@ -79,6 +79,8 @@ def simulate(
         method: "rk4" (fixed steps) or "adaptive" (scipy's DOP853).
         tolerance: of |Φ|; a `ModelWarning` says if a run without correction left it.
         rate: α of "baumgarte" [1/s].
+        damping: of the constraints, as in `forward_dynamics`: about 1e-8 carries a
+            mechanism through configurations in which it is singular.
     """
     if stabilise not in STABILISE:
         raise UnknownName(
@@ -122,10 +124,11 @@ def simulate(
 class _Motion:
     """dy/dt of y = (q, q̇), and what keeps y admissible."""
 
-    def __init__(self, robot: Robot, torque: Any, stabilise: str, rate: float) -> None:
+    def __init__(
+        self, robot: Robot, torque: Any, stabilise: str, dynamics: Function
+    ) -> None:
         self.robot, self.nq, self.stabilise = robot, robot.nq, stabilise
-        alpha = rate if stabilise == "baumgarte" else 0.0
-        self.dynamics = compile(constrained_forward_dynamics(rate=alpha), robot)
+        self.dynamics = dynamics
         model, c = robot.model, robot.conventions
         self.rates = kernel(
             partial(rates, model, c),

@@ -24,6 +24,7 @@ from ramify.quantities.redundancy import numerical_rank, rank_of
 from ramify.robot import Robot
 
 STEP = 1e-30
+ALGORITHMS = ("joint_formulation", "loopwise", "constrained_aba", "proximal")
 
 
 def random_robot(rng: np.random.Generator, n: int = 9, **options: Any) -> Robot:
@@ -130,7 +131,7 @@ def test_columns_are_zero_off_the_loop_and_above_it(rng: np.random.Generator) ->
         start = rows.stop
 
 
-@pytest.mark.parametrize("algorithm", ["joint_formulation", "loopwise", "proximal"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("type_", JOINT_TYPES)
 def test_dynamics_agree_with_a_dense_solve(
     type_: str, algorithm: str, rng: np.random.Generator
@@ -140,12 +141,12 @@ def test_dynamics_agree_with_a_dense_solve(
     check(robot, q, qd, tau, algorithm)
 
 
-@pytest.mark.parametrize("algorithm", ["joint_formulation", "loopwise", "proximal"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
 def test_dynamics_with_several_loops_agree_with_a_dense_solve(
     algorithm: str, conventions: str, rng: np.random.Generator
 ) -> None:
-    types = ("spherical", "revolute", "distance", "planar")
+    types = ("spherical", "cylindrical", "distance", "planar")
     robot, q = looped(rng, *types, n=12, conventions=conventions)
     _, qd, tau = state(robot, rng)
     check(robot, q, qd, tau, algorithm)

@@ -21,7 +21,7 @@ from ramify.quantities.operational import (
     task_jacobian,
 )
 from ramify.quantities.osim import ALGORITHMS
-from ramify.quantities.osim_choice import chosen, explain_operational, lowered_count
+from ramify.quantities.osim_choice import chosen, explain_operational, operations
 from ramify.robot import Robot
 from ramify.robots import chain, chang_khatib24, random_tree
 from ramify.symbolic.interpreter import evaluate
@@ -140,12 +140,12 @@ def test_rows_that_are_not_asked_for_cost_nothing() -> None:
     model, c = robot.placed_model, robot.conventions
     for algorithm in ALGORITHMS:
         totals = [
-            lowered_count(model, c, (Task("body6", rows),), algorithm).total
+            operations(model, c, (Task("body6", rows),), algorithm).total
             for rows in ("pose", "position", "z")
         ]
         assert totals[0] > totals[1] > totals[2]
-    three = lowered_count(model, c, (Task("body6", "position"),), "pv").total
-    six = lowered_count(model, c, (Task("body6"),), "pv").total
+    three = operations(model, c, (Task("body6", "position"),), "pv").total
+    six = operations(model, c, (Task("body6"),), "pv").total
     assert six - three > 500
 
 

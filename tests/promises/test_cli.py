@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -16,7 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.cli import COMMANDS, main
+from ramify import __version__
+from ramify.cli import COMMANDS, main, robots
 
 ROWS, COLUMNS = 30, 100
 ON_A_ROBOT = ("info", "check", "bench", "explain", "compile", "export-c")
@@ -70,8 +72,6 @@ def test_no_arguments_give_the_help(run: Run) -> None:
 
 
 def test_version_is_the_package_version(run: Run) -> None:
-    from ramify import __version__
-
     assert run("--version")[1] == f"ramify, version {__version__}\n"
 
 
@@ -133,8 +133,6 @@ def test_debug_shows_the_traceback(run: Run, tmp_path: Path) -> None:
 def test_a_bug_of_ours_has_its_own_exit_code(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import ramify.cli.robots as robots
-
     def broken() -> Any:
         raise RuntimeError("no")
 
@@ -280,9 +278,8 @@ def test_check_fails_where_numbers_differ(
     run: Run, pendulum: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pinocchio", reason="Pinocchio, the oracle, is absent")
-    import ramify.cli.peers.pinocchio_ as pinocchio
-
-    monkeypatch.setattr(pinocchio.Pinocchio, "q", lambda self, q: np.array([1.0, 0.0]))
+    pinocchio = importlib.import_module("ramify.cli.peers.pinocchio_")
+    monkeypatch.setattr(pinocchio.Pinocchio, "q", lambda *_: np.array([1.0, 0.0]))
     code, out, _ = run("check", pendulum, "--against", "pinocchio", "--states", "4")
     assert code == 1
     assert "DIFFERS" in out
@@ -307,7 +304,9 @@ def test_explain_counts_the_paper_humanoid(run: Run) -> None:
 
 
 def test_pipes_may_close_early(pendulum: str) -> None:
-    command = f"{sys.executable} -c 'from ramify.cli import main; main()' info {pendulum}"
+    command = (
+        f"{sys.executable} -c 'from ramify.cli import main; main()' info {pendulum}"
+    )
     done = subprocess.run(
         f"set -o pipefail; {command} | true",
         shell=True,
@@ -319,6 +318,22 @@ def test_pipes_may_close_early(pendulum: str) -> None:
     )
     assert "Traceback" not in done.stderr
     assert done.returncode in (0, 141)
+
+
+def test_papers_say_where_figures_differ(run: Run) -> None:
+    code, out, _ = run("papers", "negrut", "notes", "--json")
+    found = {s["title"]: s for s in json.loads(out)}
+    assert code == 0
+    rows = found["Negrut, Serban & Potra 1997, Table 1: Gaussian elimination"]["tables"]
+    assert all(row[-1] == "the same" for row in rows[0]["rows"])
+
+
+def test_papers_become_a_page_with_plots(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is absent")
+    page = tmp_path / "papers.html"
+    assert run("papers", "featherstone", "--html", str(page))[0] == 0
+    assert 'src="images/figure5.png"' in page.read_text(encoding="utf-8")
+    assert (tmp_path / "images" / "figure5.png").stat().st_size < 100_000
 
 
 # ------------------------------------------------------------ the report
@@ -336,7 +351,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_report_is_one_small_file_without_requests(report: Path) -> None:
     text = report.read_text(encoding="utf-8")
     assert len(text.encode()) < 2_000_000
-    assert not re.search(r"""(src|href)=["']?(?!data:|#)\w|url\(|@import|<script""", text)
+    assert not re.search(
+        r"""(src|href)=["']?(?!data:|#)\w|url\(|@import|<script""", text
+    )
     assert "prefers-color-scheme: dark" in text
     assert 'name="viewport"' in text
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from ramify.cli import COMMANDS
+from ramify.papers import PAPERS, sections
+from ramify.papers.document import markdown
 from support.pages import REPOSITORY, blocks, program, write_robots
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
@@ -32,7 +34,9 @@ def test_code_in_the_page_runs(
     exec(compile(code, str(page), "exec"), {"__name__": "__main__"})
 
 
-@pytest.mark.parametrize("page", [REPOSITORY / "README.md", *PAGES], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page", [REPOSITORY / "README.md", *PAGES], ids=lambda p: p.stem
+)
 def test_commands_in_the_page_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     lines = [x for block in blocks(page, "console") for x in block.splitlines()]
@@ -42,12 +46,25 @@ def test_commands_in_the_page_exist(page: Path) -> None:
             assert line.split()[1] in COMMANDS, line
 
 
-@pytest.mark.parametrize("page", [REPOSITORY / "README.md", *PAGES], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page", [REPOSITORY / "README.md", *PAGES], ids=lambda p: p.stem
+)
 def test_links_in_the_page_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if not target.startswith(("http", "#")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.slow
+def test_the_page_of_papers_is_up_to_date() -> None:
+    names = [n for n in PAPERS if n != "accuracy"]  # the last digits are the machine's
+    page = (REPOSITORY / "docs" / "papers.md").read_text(encoding="utf-8")
+    for section in sections(names):
+        text = markdown([section], "", "images").strip()
+        assert text in page, (
+            f"renew it: see the head of docs/papers.md; {section.title}"
+        )
 
 
 @pytest.mark.slow

@@ -80,9 +80,11 @@ def parallelogram() -> Robot:
     b = RobotBuilder("parallelogram")
     for k in range(3):
         joint = Joint.revolute(UP, name=f"crank{k}_joint")
-        b.add(Body(f"crank{k}", rod(0.5, 0.2)), "world", joint, (0.3 * k, 0, 0))
+        upright = Pose.from_axis_angle(UP, np.pi / 2, (0.3 * k, 0, 0))
+        b.add(Body(f"crank{k}", rod(0.5, 0.2)), "world", joint, upright)
     joint = Joint.revolute(UP, name="coupler_joint")
-    b.add(Body("coupler", rod(1.0, 0.6)), "crank0", joint, (0.2, 0, 0))
+    level = Pose.from_axis_angle(UP, -np.pi / 2, (0.2, 0, 0))
+    b.add(Body("coupler", rod(1.0, 0.6)), "crank0", joint, level)
     robot = as_robot(b.description())
     for k in (1, 2):
         robot = add_loop(
@@ -92,6 +94,32 @@ def parallelogram() -> Robot:
             joint="revolute",
             placement_a=pin_at(0.3 * k),
             placement_b=pin_at(0.2),
+            name=f"pin{k}",
+        )
+    return robot
+
+
+def double_four_bar() -> Robot:
+    """Return three upright bars of 1 m and two couplers: singular when it lies flat."""
+    b = RobotBuilder("double_four_bar")
+    bar = Inertia.from_box(1.0, (1.0, WIDTH, WIDTH), at=(0.5, 0, 0))
+    for k in range(3):
+        joint = Joint.revolute(UP, name=f"bar{k}_joint")
+        upright = Pose.from_axis_angle(UP, np.pi / 2, (k, 0, 0))
+        b.add(Body(f"bar{k}", bar), "world", joint, upright)
+        if k < 2:
+            joint = Joint.revolute(UP, name=f"coupler{k}_joint")
+            level = Pose.from_axis_angle(UP, -np.pi / 2, (1.0, 0, 0))
+            b.add(Body(f"coupler{k}", bar), f"bar{k}", joint, level)
+    robot = as_robot(b.description())
+    for k in range(2):
+        ends, at = (f"coupler{k}", f"bar{k + 1}"), pin_at(1.0)
+        robot = add_loop(
+            robot,
+            *ends,
+            joint="revolute",
+            placement_a=at,
+            placement_b=at,
             name=f"pin{k}",
         )
     return robot

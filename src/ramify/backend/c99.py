@@ -112,16 +112,13 @@ class StepWriter:
         head = [f"/* {self._said(step)} */"]
         if s.lanes is not None:
             opening = f"static void {step.symbol}_batch(struct lanes *RESTRICT w)"
-            loop: list[str] = []
-            if body.lines:
-                loop = [
-                    "    int i;",
-                    "",
-                    f"    for (i = 0; i < {s.lanes}; ++i) {{",
-                    *body.lines,
-                    "    }",
-                ]
-            return [*head, opening, "{", *loop, *self._sines(step), "}", ""]
+            after = _Body(Names())
+            if step.name == ANGLES:
+                self._sine_results(after)
+            loops = [_loop(b.lines, s.lanes) for b in (body, after)]
+            index = ["    int i;", ""] if loops[0] or loops[1] else []
+            lines = [*index, *loops[0], *self._sines(step), *loops[1]]
+            return [*head, opening, "{", *lines, "}", ""]
         return [*head, *self._signature(step, body), "{", *body.lines, "}", ""]
 
     def _said(self, step: Step) -> str:
@@ -170,6 +167,15 @@ class StepWriter:
         for k, pair in enumerate(angles.values()):
             for e in pair:
                 self._say(body, f"w->{self.plan.fields[e]} = {e.op[0]}[{k}];")
+        self._sine_results(body)
+
+    def _sine_results(self, body: _Body) -> None:
+        """Say the results that are sines or cosines themselves."""
+        for e in (e for pair in self.plan.angles.values() for e in pair):
+            for name, k in self.plan.results.get(e, ()):
+                body.outputs.add(name)
+                value = self.style.field(self.plan.fields[e])
+                self._say(body, f"{self.style.output(name, k)} = {value};")
 
     def _sines(self, step: Step) -> list[str]:
         """Return the calls for sines and cosines of lanes, one for each angle."""
@@ -300,6 +306,13 @@ class StepWriter:
         name = {"abs": "fabs"}.get(op, op)
         assert name == "fabs" or name in CALLS, f"no C for {op}"
         return f"{self.style.call(name)}({', '.join(a for a, _ in args)})", ATOM
+
+
+def _loop(lines: list[str], lanes: str) -> list[str]:
+    """Return statements in a loop over lanes; nothing for none."""
+    if not lines:
+        return []
+    return [f"    for (i = 0; i < {lanes}; ++i) {{", *lines, "    }"]
 
 
 def _at(operand: tuple[str, int], binding: int) -> str:

@@ -106,11 +106,18 @@ def files(program: Program, name: str, dtype: str, about: About, batch: bool) ->
         about: what the header says.
         batch: also write the version for batches.
     """
-    outside = Names([*RESERVED, name, f"{name}_batch", "work", "lanes", "sin_cos"])
-    made = plan(program, about.entry_names, _doubled(outside, program))
-    variables = Names([*RESERVED, "w", "i", "j", "n", "start", "count", "row"])
+    variables = Names([*RESERVED, *"wijnxsc", "start", "count", "row"])
     inputs = {v.name: variables.unique(v.name) for v in program.inputs}
     outputs = {v.name: variables.unique(v.name) for v in program.outputs}
+    taken = [
+        name,
+        f"{name}_batch",
+        "work",
+        "lanes",
+        *inputs.values(),
+        *outputs.values(),
+    ]
+    made = plan(program, about.entry_names, _doubled(Names(taken), program))
     export = _Export(name, dtype, about, made, inputs, outputs, batch)
     texts = {
         f"{name}.h": _header(export),
@@ -293,7 +300,7 @@ def _batch(x: _Export) -> list[str]:
     lines = [
         "/* ---------------------------------------------------------------- batches",
         " *",
-        " * The same steps for LANES states at once: every value is an array, and every",
+        " * The same steps for LANES states at once: every value is an array, every",
         " * step a loop over states, which compilers turn into vector instructions.",
         " */",
         f"enum {{ {lanes} = {LANES[x.dtype]} }};",

@@ -23,25 +23,25 @@ TIE: Final = "\0"
 _WORDS: Final = re.findall(
     r"\w+",
     """
-auto break case char const continue default do double else enum extern float for goto if
-inline int long register restrict return short signed sizeof static struct switch
-typedef union unsigned void volatile while
-alignas alignof and and_eq asm bitand bitor bool catch char8_t char16_t char32_t class
-co_await co_return co_yield compl concept const_cast consteval constexpr constinit
-decltype delete dynamic_cast explicit export false final friend import module mutable
-namespace new noexcept not not_eq nullptr operator or or_eq override private protected
-public reinterpret_cast requires static_assert static_cast template this thread_local
-throw true try typeid typename using virtual wchar_t xor xor_eq typeof NULL EOF main
-linux unix i386 arm vector pixel near far huge interrupt pascal cdecl I complex
-imaginary RESTRICT LANES values load store sin_cos
-acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem erf erfc exp
-exp2 exp10 expm1 fabs fdim finite floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb
-infinity isfinite isgreater isgreaterequal isinf isless islessequal islessgreater
-isnan isnormal isunordered j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb
-lrint lround math_errhandling matherr modf nan nearbyint nextafter nexttoward pow pow10
-remainder remquo rint round scalb scalbln scalbn signbit signgam significand sin sincos sinh sqrt
-tan tanh tgamma trunc y0 y1 yn HUGE_VAL HUGE INFINITY NAN DOMAIN SING OVERFLOW UNDERFLOW
-PLOSS TLOSS double_t float_t signgamf abs labs llabs div ldiv printf size_t errno
+auto break case char const continue default do double else enum extern float for goto
+if inline int long register restrict return short signed sizeof static struct switch
+typedef union unsigned void volatile while alignas alignof and and_eq asm bitand bitor
+bool catch char8_t char16_t char32_t class co_await co_return co_yield compl concept
+const_cast consteval constexpr constinit decltype delete dynamic_cast explicit export
+false final friend import module mutable namespace new noexcept not not_eq nullptr
+operator or or_eq override private protected public reinterpret_cast requires
+static_assert static_cast template this thread_local throw true try typeid typename
+using virtual wchar_t xor xor_eq typeof NULL EOF main linux unix i386 I complex
+imaginary RESTRICT LANES values load store sin_cos acos acosh asin asinh atan atan2
+atanh cbrt ceil copysign cos cosh drem erf erfc exp exp2 exp10 expm1 fabs fdim finite
+floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb infinity isfinite
+isgreater isgreaterequal isinf isless islessequal islessgreater isnan isnormal
+isunordered j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint
+lround math_errhandling matherr modf nan nearbyint nextafter nexttoward pow pow10
+remainder remquo rint round scalb scalbln scalbn signbit signgam significand sin
+sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn HUGE_VAL HUGE INFINITY NAN DOMAIN SING
+OVERFLOW UNDERFLOW PLOSS TLOSS double_t float_t signgamf abs labs llabs div ldiv
+printf size_t errno
 """,
 )
 RESERVED: Final = frozenset(

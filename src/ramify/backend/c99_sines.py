@@ -37,7 +37,7 @@ def sin_cos(dtype: str) -> list[str]:
         reduced = f"({reduced} - k * {n(part)})"
     turns = f"y * {n(2.0 / math.pi)} + {n(shift + 0.5)}"
     return [
-        "/* s = sin x and c = cos x of n angles, without branches so that vectors do it;",
+        "/* s = sin x and c = cos x of n angles, without branches, for vectors;",
         " * define RAMIFY_LIBM_SINES to use the C library's instead. */",
         f"static void sin_cos(int n, const {t} *RESTRICT x, {t} *RESTRICT s, "
         f"{t} *RESTRICT c)",

@@ -33,16 +33,19 @@ class Screen(Console):
 
 def console() -> Console:
     """Return where results go."""
-    plain_width = None if sys.stdout.isatty() else 120
+    plain_width = None if sys.stdout.isatty() else 140
     return Screen(file=sys.stdout, highlight=False, width=plain_width)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table whose first column is text and whose others are numbers."""
     out = Table(title=title, title_justify="left", title_style="bold", box=None)
+    shown = [tuple(row) for row in rows]
+    first = max((len(row[0]) for row in shown), default=0)
     for k, name in enumerate(columns):
-        out.add_column(name, justify="left" if k == 0 else "right", no_wrap=k > 0)
-    for row in rows:
+        side = "left" if k == 0 else "right"
+        out.add_column(name, justify=side, min_width=0 if k else min(first, 40))
+    for row in shown:
         out.add_row(*row)
     return out
 

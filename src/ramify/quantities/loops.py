@@ -13,13 +13,14 @@ on its first joint.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
 
 from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.loops.constrained_aba import constrained_aba
 from ramify.algorithms.loops.constraints import Row, constraint_rows, senses
 from ramify.algorithms.loops.cuts import Cut, cuts_of
 from ramify.algorithms.loops.joint_formulation import dot, factor, joint_formulation
@@ -40,7 +41,7 @@ from ramify.symbolic.count import Ops, count
 from ramify.symbolic.expr import Expr, const
 from ramify.symbolic.trace import trace
 
-ALGORITHMS = ("joint_formulation", "loopwise")
+ALGORITHMS = ("joint_formulation", "loopwise", "constrained_aba")
 """what algorithm="auto" chooses from, by counting"""
 POSSIBLE = ("auto", *ALGORITHMS, "proximal")
 
@@ -170,6 +171,8 @@ def constrained(
     check_dynamics(context.model)
     _cuts(context)
     chosen, mu, rank = settled(context.model, context.conventions, algorithm, damping)
+    if chosen == "constrained_aba":
+        return _articulated(context, rank, forces, rate)
     system = system_of(context)
     still = context.coordinates.acceleration(zeros(context.model.nv), context.qd)
     tree = context.dynamics_tree
@@ -180,22 +183,57 @@ def constrained(
     gamma = system.gamma
     if rate:
         qd = {k: context.inputs["qd"][v] for k, v in enumerate(system.order)}
-        gamma = [
-            g + dot(row, qd) * (2.0 * rate) + phi * (rate * rate)
-            for g, row, phi in zip(gamma, system.J, system.residual, strict=True)
-        ]
+        terms = zip(gamma, system.J, system.residual, strict=True)
+        gamma = [_steadied(g, row, qd, phi, rate) for g, row, phi in terms]
     x, found = solve(Q, gamma)
-    multipliers = _least(system, rank, found)
+    multipliers = _least(system.kept, rank, found)
     qdd = zeros(context.model.nv)
     for k, v in enumerate(system.order):
         qdd[v] = x[k]
     return qdd, multipliers
 
 
-def _least(system: System, rank: Rank, found: Sequence[Expr]) -> list[Expr]:
+def _steadied(
+    gamma: Expr, row: DofVector, qd: DofVector, phi: Expr, rate: float
+) -> Expr:
+    return gamma + dot(row, qd) * (2.0 * rate) + phi * (rate * rate)
+
+
+def _articulated(
+    context: Context, rank: Rank, forces: dict[int, Force] | None, rate: float
+) -> tuple[list[Expr], list[Expr]]:
+    """Return q̈ and λ by articulated bodies, for rows that are independent."""
+    coordinates, tree = context.coordinates, context.dynamics_tree
+    all_cuts = _cuts(context)
+    cuts = [cut for cut in all_cuts for _ in cut.rows]
+    rows = constraint_rows(tree, all_cuts, context.q, context.qd)
+    kept = [r for r in range(len(rows)) if r not in rank.dropped]
+    if rate:
+        qd: DofVector = {}
+        for i, dofs in enumerate(tree.dofs):
+            qd.update(zip(dofs, context.qd[i], strict=True))
+        rows = [
+            replace(r, bias=_steadied(r.bias, r.J, qd, r.residual, rate)) for r in rows
+        ]
+    tau = coordinates.tree_force(context.inputs["tau"])
+    qdd, found = constrained_aba(
+        tree,
+        [cuts[r] for r in kept],
+        [rows[r] for r in kept],
+        context.q,
+        context.qd,
+        tau,
+        context.gravity,
+        forces,
+    )
+    public = coordinates.public_acceleration(qdd, context.qd)
+    return public, _least(kept, rank, found)
+
+
+def _least(kept: Sequence[int], rank: Rank, found: Sequence[Expr]) -> list[Expr]:
     """Return multipliers of all rows: of those with the same forces, the least."""
     full = zeros(rank.rows)
-    for r, e in zip(system.kept, found, strict=True):
+    for r, e in zip(kept, found, strict=True):
         full[r] = e
     out = list(full)
     columns: list[list[float]] = np.transpose(rank.null).tolist()
@@ -224,7 +262,8 @@ def settled(
     if damping is not None and not 0.0 <= damping < 1.0:
         raise ModelError(f"damping is {damping!r}; expected a number in [0, 1)")
     rank = rank_of(model, conventions)
-    if damping == 0.0 and rank.q is not None and rank.is_redundant:
+    left = rank.rows - len(rank.dropped)
+    if damping == 0.0 and rank.q is not None and rank.rank < left:
         raise ModelError(
             f"robot {model.name!r}: damping is 0, but of {rank.rows} rows of its loops "
             f"only {rank.rank} are independent; leave damping out, or remove rows"
@@ -234,6 +273,12 @@ def settled(
         damping = DAMPING if needed else 0.0
     if algorithm == "proximal":
         algorithm = "joint_formulation"
+    if algorithm == "constrained_aba" and (damping or model.mimics):
+        why = "has mimic joints" if model.mimics else "has rows that depend on others"
+        raise ModelError(
+            f"robot {model.name!r} {why}: algorithm 'constrained_aba' is for others; "
+            "possible: 'auto', 'joint_formulation', 'loopwise'"
+        )
     if algorithm == "auto":
         costs = costs_of(model, conventions, damping)
         algorithm = min(costs, key=lambda name: costs[name].cost)
@@ -246,6 +291,8 @@ def costs_of(model: Model, conventions: Conventions, damping: float) -> dict[str
     shapes = {"q": model.nq, "qd": model.nv, "tau": model.nv}
     costs: dict[str, Ops] = {}
     for algorithm in ALGORITHMS:
+        if algorithm == "constrained_aba" and (damping or model.mimics):
+            continue
 
         def traced(q: Any, qd: Any, tau: Any, algorithm: str = algorithm) -> Any:
             inputs = {"q": q, "qd": qd, "tau": tau}

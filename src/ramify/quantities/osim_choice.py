@@ -6,9 +6,9 @@ The rank of tasks is known from the same programs, at a few random configuration
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 
@@ -19,21 +19,32 @@ from ramify.model.conventions import Conventions
 from ramify.model.ranges import joint_limits, random_configurations
 from ramify.quantities.base import Context, Symbols, array
 from ramify.quantities.osim import ALGORITHMS, inverse_matrix, row_count
-from ramify.simplify.passes import lower, simplify
 from ramify.symbolic.count import Ops, count
+from ramify.symbolic.expr import Expr
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program
 from ramify.symbolic.trace import trace
 
-if TYPE_CHECKING:
-    from ramify.robot import Robot
-
-NEAR = 1.15
-"""times the least cost before simplification: what may be least after it"""
 STATES = 4
 """configurations at which the rank of tasks is looked at"""
 SINGULAR = 1e-11
 """eigenvalues of Λ⁻¹, scaled to a unit diagonal, below which a row is redundant"""
+
+
+class Modelled(Protocol):
+    """A robot, as far as counting needs it."""
+
+    conventions: Conventions
+
+    @property
+    def name(self) -> str:
+        """The robot's name."""
+        ...
+
+    @property
+    def placed_model(self) -> Model:
+        """The model with body frames where transforms are cheapest."""
+        ...
 
 
 @final
@@ -83,13 +94,13 @@ class OperationalCounts:
         return "\n".join(lines)
 
 
-def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:
+def explain_operational(robot: Modelled, tasks: Tasks) -> OperationalCounts:
     """Return what each algorithm of Λ⁻¹ costs for a robot and some tasks.
 
     Mimic joints leave only "sfa": the table then has one row.
     """
     model, conventions, given = robot.placed_model, robot.conventions, tasks_of(tasks)
-    found = {n: lowered_count(model, conventions, given, n) for n in possible(model)}
+    found = {n: operations(model, conventions, given, n) for n in possible(model)}
     best = min(found, key=lambda n: found[n].cost)
     rows = tuple(
         AlgorithmCount(n, c.mul, c.add, c.div, c.total, c.cost, n == best)
@@ -99,15 +110,9 @@ def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:
 
 
 def chosen(model: Model, conventions: Conventions, tasks: tuple[Task, ...]) -> str:
-    """Return the algorithm that costs the machine least.
-
-    Simplifying takes longer than tracing: only what is near the best is simplified.
-    """
-    names = possible(model)
-    costs = {n: count(_traced(model, conventions, tasks, n)).cost for n in names}
-    bound = NEAR * min(costs.values())
-    near = [n for n in names if costs[n] <= bound]
-    return min(near, key=lambda n: lowered_count(model, conventions, tasks, n).cost)
+    """Return the algorithm that costs the machine least."""
+    costs = {n: operations(model, conventions, tasks, n).cost for n in possible(model)}
+    return min(costs, key=lambda n: costs[n])
 
 
 def possible(model: Model) -> tuple[str, ...]:
@@ -126,12 +131,22 @@ def _traced(
     return trace(traced, {"q": model.nq})
 
 
-@lru_cache(maxsize=256)
-def lowered_count(
+@lru_cache(maxsize=512)
+def operations(
     model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
 ) -> Ops:
-    """Return the operations of Λ⁻¹ as the machine does them, divisions shared."""
-    return count(lower(simplify(_traced(model, conventions, tasks, algorithm))))
+    """Return the operations of Λ⁻¹ as traced, with divisions by one number shared.
+
+    What simplification takes off later is under two in a hundred, of all of them.
+    """
+    program = _traced(model, conventions, tasks, algorithm)
+    divided: dict[Expr, int] = {}
+    for e in program.order:
+        if e.op == "div" and e.args[1].op != "const":
+            divided[e.args[1]] = divided.get(e.args[1], 0) + 1
+    found = count(program)
+    shared = sum(n - 1 for n in divided.values())
+    return replace(found, mul=found.mul + shared, div=found.div - shared)
 
 
 def ranks(model: Model, program: Program, sizes: Sequence[int]) -> list[int]:

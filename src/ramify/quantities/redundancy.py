@@ -43,6 +43,9 @@ class Rank:
 
     rows: int
     rank: int
+    """the largest of all closed configurations met"""
+    lowest: int
+    """the smallest"""
     scales: tuple[float, ...]
     """the diagonal of J M⁻¹ Jᵀ there, which damping is measured by"""
     q: Array | None
@@ -57,8 +60,8 @@ class Rank:
 
     @property
     def is_redundant(self) -> bool:
-        """Whether rows that are left depend on others; assumed if none was closed."""
-        return self.rank < self.rows - len(self.dropped) or self.q is None
+        """Whether rows that are left depend on others somewhere; or none was closed."""
+        return self.lowest < self.rows - len(self.dropped) or self.q is None
 
 
 @lru_cache(maxsize=64)
@@ -70,14 +73,20 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
         {"q": model.nq, "qd": model.nv, "dt": ()},
     )
     rng = np.random.default_rng(0)
+    J = np.zeros((0, model.nv))
     start = ranges.neutral(model, conventions)
-    best, rank, scales, found = np.inf, 0, np.zeros(0), None
+    best, rank, lowest, scales, found = np.inf, 0, 0, np.zeros(0), None
     for k in range(STARTS):
         push = rng.normal(scale=0.1 * min(k, 2), size=model.nv)
-        q = _moved(step, start, push)
-        q, residual = _closed(program, step, q)
+        if found is None:
+            q, residual = _closed(program, step, _moved(step, start, push))
+        else:  # further along the same motion
+            push = push - np.linalg.pinv(J, rcond=1e-6) @ (J @ push)
+            q, residual = _closed(program, step, _moved(step, found, push), 1e-2)
         J, G = _at(program, q)
         here = numerical_rank(J)
+        if residual < CLOSED:
+            lowest = here if found is None else min(lowest, here)
         if residual < CLOSED and (found is None or here > rank):
             rank, found, scales = here, q, G
         if found is None and residual < best:
@@ -91,7 +100,7 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
         samples = [_at(program, _moved(step, start, v))[0] for v in pushes]
         dropped, null = always_redundant(np.hstack(samples))
     floats = tuple(map(float, safe))
-    return Rank(len(scales), rank, floats, found, best, dropped, null)
+    return Rank(len(scales), rank, lowest, floats, found, best, dropped, null)
 
 
 def always_redundant(J: Array) -> tuple[tuple[int, ...], Array]:
@@ -141,19 +150,23 @@ def _program(model: Model, conventions: Conventions) -> Program:
     return trace(traced, {"q": model.nq})
 
 
-def _closed(program: Program, step: Program, q: Array) -> tuple[Array, float]:
-    """Return q after some Gauss-Newton steps towards closed loops, and |Φ| there."""
+def _closed(
+    program: Program, step: Program, q: Array, cutoff: float = 0.0
+) -> tuple[Array, float]:
+    """Return q after some Gauss-Newton steps towards closed loops, and |Φ| there.
+
+    Singular values below ``cutoff`` (over the largest) are taken as zero.
+    """
     values = evaluate(program, {"q": q})
     size = float(np.abs(values["phi"]).max(initial=0.0))
     for _ in range(30):
         if size < 1e-13:
             break
-        J, phi = values["J"], values["phi"]
-        mu = 1e-3 * min(size, 1.0) * np.abs(J).max(initial=1e-3)
-        move: Array = np.linalg.lstsq(
-            np.vstack([J, mu * np.eye(J.shape[1])]),
-            np.concatenate([-phi, np.zeros(J.shape[1])]),
-        )[0].astype(float)
+        jacobian, phi = values["J"], values["phi"]
+        mu = 1e-3 * min(size, 1.0) * np.abs(jacobian).max(initial=1e-3)
+        rows = np.vstack([jacobian, mu * np.eye(jacobian.shape[1])])
+        rhs = np.concatenate([-phi, np.zeros(jacobian.shape[1])])
+        move: Array = np.linalg.lstsq(rows, rhs, rcond=cutoff)[0].astype(float)
         length = float(np.abs(move).max(initial=0.0))
         q_new = _moved(step, q, move * min(1.0, 0.5 / max(length, 1e-12)))
         values = evaluate(program, {"q": q_new})

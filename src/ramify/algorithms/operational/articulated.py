@@ -19,6 +19,7 @@ from typing import final
 from ramify.algorithms.aba import over, unit_index
 from ramify.algorithms.motion import transforms
 from ramify.model.coordinates import JointVector
+from ramify.model.joints import Joint
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import ArticulatedInertia
 from ramify.spatial.transform import Transform
@@ -76,7 +77,7 @@ def articulated(tree: Tree, q: JointVector) -> Articulated:
         joint = tree.bodies[i].joint
         found: list[Column] = []
         Ia = IA[i]
-        for s in reversed(joint.columns()):
+        for s in reversed(ordered(joint)):
             U = Ia @ s
             D = s.dot(U) + joint.armature
             e = unit_index(s) if joint.armature == 0.0 else None
@@ -88,6 +89,15 @@ def articulated(tree: Tree, q: JointVector) -> Articulated:
         columns[i] = tuple(reversed(found))
         IA[p] = IA[p] + X[i].back(Ia)
     return Articulated(X, columns)
+
+
+def ordered(joint: Joint) -> tuple[Motion, ...]:
+    """Return S, of a floating joint with turns last: inwards they come first.
+
+    Rows from a limb that begins with the z axis of the base do not turn about it.
+    """
+    S = joint.columns()
+    return (*S[3:], *S[:3]) if joint.kind == "floating" else S
 
 
 def without(a: Motion, e: int) -> Motion:

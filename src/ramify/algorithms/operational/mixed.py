@@ -4,8 +4,9 @@
 best: under a floating base, whose six columns close the sweep, twenty-four rows go
 through one joint more cheaply than through a 6 × 6 matrix; before a long chain they do
 not. Here each junction decides: what both choices cost is known before any symbol is
-(operations of general geometry, as in the table of `Costs`), and choices are changed
-one by one as long as the sum falls.
+(operations of general geometry, see `Costs`), and choices are changed one by one as
+long as the sum falls. Where all ends hang on a trunk that is reduced, even the six rows
+need not go down it: Ω of its tip comes from the root, as in `rjk`, which is cheaper.
 """
 
 from __future__ import annotations
@@ -26,12 +27,24 @@ COLUMN = 11
 """row − Ud v, and v / D"""
 PRODUCT = 11
 """a product of two rows of six; 66 a row and a 6 × 6 matrix"""
+CONGRUENCE, BEYOND = 130, 80
+"""Ω from one body to the next, and across each of its columns"""
 
 
 def mixed(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
     """Return Λ⁻¹."""
     chosen = junctions(tree, ends)
-    return over_junctions(tree, q, ends, lambda i, _: i in chosen)
+    return over_junctions(tree, q, ends, lambda i, _: i in chosen, trunks(tree, ends))
+
+
+def trunks(tree: Tree, ends: Sequence[End]) -> frozenset[int]:
+    """Return, of each tree with ends, the last body that all of them hang on."""
+    tips: dict[int, int] = {}
+    for end in ends:
+        if end.body != ROOT:
+            root = tree.support(end.body)[0]
+            tips[root] = tree.common_ancestor(tips.get(root, end.body), end.body)
+    return frozenset(tips.values())
 
 
 def junctions(tree: Tree, ends: Sequence[End]) -> frozenset[int]:
@@ -87,9 +100,15 @@ class Costs:
             n = len(end.rows)
             at[end.body].append(Carried(n, [n], False))
         reached: dict[int, list[Carried]] = {}
+        standing = chosen & trunks(tree, ends)
+        for i in {j for tip in standing for j in tree.support(tip)}:
+            self.total += CONGRUENCE + BEYOND * tree.bodies[i].joint.nv
         for i, p in reversed(tree):
             if i in chosen:
                 reached[i] = at[i]
+                if i in standing:
+                    at[i] = []
+                    continue
                 at[i] = [Carried(6, [r for c in at[i] for r in c.ends], True)]
             r = sum(c.rows for c in at[i])
             for _ in range(tree.bodies[i].joint.nv):

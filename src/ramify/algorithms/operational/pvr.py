@@ -15,7 +15,7 @@ the Delassus matrix", IEEE RA-L 2024. `mixed` chooses which junctions to reduce 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -27,6 +27,7 @@ from ramify.algorithms.operational.articulated import (
     articulated,
 )
 from ramify.algorithms.operational.mobility import unit_forces
+from ramify.algorithms.operational.rjk import mobilities
 from ramify.algorithms.operational.tasks import End
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
@@ -64,12 +65,21 @@ def over_junctions(
     q: JointVector,
     ends: Sequence[End],
     is_reduced: Callable[[int, int], bool],
+    trunks: Container[int] = (),
 ) -> Symmetric:
-    """Return Λ⁻¹, reduced at body i where ``is_reduced(i, rows that meet there)``."""
+    """Return Λ⁻¹, reduced at body i where ``is_reduced(i, rows that meet there)``.
+
+    A body of ``trunks`` is one that all ends of its tree hang on: if it is reduced, no
+    rows go on from there, and its Ω comes from the root outwards, as in `rjk`.
+    """
     A = articulated(tree, q)
-    tops, sums = _inwards(tree, A, ends, is_reduced)
+    tops, sums, standing = _inwards(tree, A, ends, is_reduced, trunks)
     Lam: Symmetric = {}
     _spread(Lam, tops, sums, None)
+    W = mobilities(tree, A, list(standing))
+    for i, members in standing.items():
+        Om = [list(a.parts()) for a in W[i].columns()]
+        _spread(Lam, members, sums, Om)
     return Lam
 
 
@@ -78,17 +88,22 @@ def _inwards(
     A: Articulated,
     ends: Sequence[End],
     is_reduced: Callable[[int, int], bool],
-) -> tuple[list[Carrier], Symmetric]:
-    """Return the carriers that reach the world, and dΩ of all edges by row numbers."""
+    trunks: Container[int],
+) -> tuple[list[Carrier], Symmetric, dict[int, list[Carrier]]]:
+    """Return carriers that reach the world, dΩ by row numbers, and those at trunks."""
     at: dict[int, list[Carrier]] = {i: [] for i in range(ROOT, len(tree))}
     count = 0
     for end in ends:
         at[end.body].append(Carrier(count, end.rows, end))
         count += len(end.rows)
     sums: Symmetric = {}
+    standing: dict[int, list[Carrier]] = {}
     for i, p in reversed(tree):
         region(f"reduced edge {tree.bodies[i].name}")
         if is_reduced(i, sum(len(c.rows) for c in at[i])):
+            if i in trunks:
+                standing[i], at[i] = at[i], []
+                continue
             at[i] = [Carrier(count, unit_forces(), None, at[i])]
             count += 6
         going = [Carrier(c.first, c.rows, c.end, c.members) for c in at[i]]
@@ -107,7 +122,7 @@ def _inwards(
         for c in going:
             c.rows = tuple(A.X[i].back(row) for row in c.rows)
         at[p] += going
-    return at[ROOT], sums
+    return at[ROOT], sums, standing
 
 
 Block = list[list[Expr]]

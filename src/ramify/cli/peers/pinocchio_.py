@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -87,8 +87,8 @@ class Pinocchio:
         def vector(f: Callable[..., Any], *parts: str) -> Callable[[State], Any]:
             def run(s: State) -> Any:
                 x = [self.v(getattr(s, part)) for part in parts]
-                found = np.array(f(m, d, self.q(s.q), *x))
-                return found.reshape(_rows(found, len(order)))[..., order]
+                found = cast("Array", np.array(f(m, d, self.q(s.q), *x)))
+                return np.reshape(found, _rows(found, len(order)))[..., order]
 
             return run
 
@@ -102,8 +102,9 @@ class Pinocchio:
         def square(f: Callable[..., Any]) -> Callable[[State], Any]:
             def run(s: State) -> Any:
                 found = np.reshape(f(m, d, self.q(s.q)), (len(order), len(order)))
-                upper = np.triu(found)
-                return (upper + np.triu(upper, 1).T)[np.ix_(order, order)]
+                upper = cast("Array", np.triu(found))
+                full = upper + np.transpose(np.triu(upper, 1))
+                return full[np.ix_(order, order)]
 
             return run
 

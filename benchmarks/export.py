@@ -1,0 +1,290 @@
+"""Exported C beside the compiled kernel and beside CasADi's generated C.
+
+    python benchmarks/export.py [--quick] [--json]
+
+One state, gcc -O3 -march=native. CasADi (cse on) is given the book's algorithms over
+6x6 matrices (textbook_casadi.py): pinocchio.casadi is not in pin's wheel, and
+adam-robotics 0.5 does not run with CasADi 3.8. The promises: at most 1.3 times the
+compiled scalar kernel, at least 2 times faster than CasADi's C, and compile time linear
+in the operations. Batches are shown per state, in gcc and clang.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import options, report
+
+from ramify.backend.libm import libm_table
+from ramify.compiling import compile
+from ramify.export import export_c, random_inputs
+from ramify.loading import load
+from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
+from ramify.robot import Robot
+from ramify.robots import chain, humanoid30
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "robots"
+KERNEL, CASADI, LINEAR = 1.3, 2.0, 1.5
+FLAGS = ("-O3", "-march=native")
+QUANTITIES = (inverse_dynamics, forward_dynamics, mass_matrix)
+
+# Short runs, and the best of many: another process on the machine then does no harm.
+HARNESS = """
+#include <string.h>
+#include <time.h>
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+#define BEST(call) \\
+    double best = 1e9; \\
+    for (int s = 0; s < samples; ++s) { \\
+        double t = now(); \\
+        for (int r = 0; r < runs; ++r) { call; } \\
+        t = (now() - t) / runs; \\
+        if (t < best) best = t; \\
+    } \\
+    return best
+typedef void (*cut)(double *, double *, void **);
+double kernel(cut *cuts, int n, double *w, void **libm, const double *in, int size,
+              int runs, int samples)
+{
+    BEST(memcpy(w, in, (size_t)size * 8);
+         for (int i = 0; i < n; ++i) cuts[i](w, w, libm));
+}
+typedef void (*one)(const double *, double *);
+double call2(one f, const double *a, double *out, int runs, int samples)
+{
+    BEST(f(a, out));
+}
+typedef void (*three)(const double *, const double *, const double *, double *);
+double call4(three f, const double *a, const double *b, const double *c, double *out,
+             int runs, int samples)
+{
+    BEST(f(a, b, c, out));
+}
+typedef int (*generated)(const double **, double **, long long *, double *, int);
+double casadi(generated f, const double **in, double **out, long long *iw, double *w,
+              int runs, int samples)
+{
+    BEST(f(in, out, iw, w, 0));
+}
+"""
+
+
+def cc(
+    compiler: str, source: Path, library: Path, *flags: str
+) -> tuple[ctypes.CDLL, float]:
+    """Compile a file; return the library, and the seconds of processor it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    command = [compiler, *flags, "-shared", "-fPIC", "-o", str(library), str(source)]
+    subprocess.run([*command, "-lm"], check=True)
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    return ctypes.CDLL(str(library)), seconds
+
+
+def pointer(a: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(a.ctypes.data)
+
+
+def robots(quick: bool) -> dict[str, Robot]:
+    small, large = (
+        SHARED / "iiwa14/iiwa14.xml",
+        SHARED / "g1_with_hands/g1_with_hands.xml",
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not small.exists():
+            found = {"chain7": Robot.from_description(chain(7))}
+            if not quick:
+                fixed = Robot.from_description(humanoid30(), root="fixed")
+                found["humanoid30"] = fixed
+            return found
+        found = {"iiwa14": load(small)}
+        if not quick:
+            found["g1, fixed base"] = load(large, root="fixed")
+    return found
+
+
+def measure(quantity: Any, robot: Robot, folder: Path, samples: int) -> dict[str, Any]:
+    """Return the figures of one quantity of one robot."""
+    harness = ctypes.CDLL(str(folder / "harness.so"))
+    for name in ("kernel", "call2", "call4", "casadi"):
+        getattr(harness, name).restype = ctypes.c_double
+    name = f"q{len(list(folder.iterdir()))}"
+    exported = export_c(quantity, robot, folder / name, name=name, batch=False)
+    f = compile(quantity, robot)
+    program = f.program
+    inputs = [a[0] for a in random_inputs(program, robot, np.random.default_rng(0), 1)]
+    out = np.zeros(sum(v.size for v in program.outputs))
+    runs = max(1, int(1e5 / f.ops.total))
+    repeat = (ctypes.c_int(runs), ctypes.c_int(samples))
+
+    native = f._compilation.kernel_for("single")  # what a call runs
+    buffer = np.zeros(native.slots + 8)
+    workspace = buffer[(-buffer.ctypes.data % 64) // 8 :]
+    cuts = (ctypes.c_void_p * len(native.cuts))(*native.cuts)
+    flat = np.concatenate(inputs)
+    kernel_seconds = harness.kernel(
+        cuts,
+        len(cuts),
+        pointer(workspace),
+        libm_table(),
+        pointer(flat),
+        len(flat),
+        *repeat,
+    )
+
+    library, compile_seconds = cc("gcc", exported.source, folder / f"{name}.so", *FLAGS)
+    call = harness.call2 if len(inputs) == 1 else harness.call4
+    ours = getattr(library, exported.function)
+    seconds = call(ours, *map(pointer, inputs), pointer(out), *repeat)
+    result = {
+        "operations": f.ops.total,
+        "kernel_ns": 1e9 * kernel_seconds,
+        "c_ns": 1e9 * seconds,
+        "c_bytes": exported.source.stat().st_size,
+        "c_compile_s": compile_seconds,
+        "over_kernel": seconds / kernel_seconds,
+        "stack_bytes": exported.stack_bytes,
+    }
+    result.update(
+        measure_casadi(quantity.name, robot, inputs, out, folder, harness, repeat)
+    )
+    if "casadi_ns" in result:
+        result["casadi_over_c"] = result["casadi_ns"] / result["c_ns"]
+    return result
+
+
+def measure_casadi(
+    quantity: str,
+    robot: Robot,
+    inputs: list[Any],
+    expected: Any,
+    folder: Path,
+    harness: ctypes.CDLL,
+    repeat: tuple[Any, Any],
+) -> dict[str, Any]:
+    try:
+        from textbook_casadi import function  # noqa: PLC0415  CasADi is optional
+    except ImportError:
+        return {}
+    f = function(quantity, robot)
+    name = f"c{len(list(folder.iterdir()))}"
+    f.generate(f"{name}.c", {"with_header": False})
+    source = folder / f"{name}.c"
+    shutil.move(f"{name}.c", source)
+    library, seconds = cc("gcc", source, folder / f"{name}.so", *FLAGS)
+    out = np.zeros_like(expected)
+    arguments = (ctypes.c_void_p * max(f.sz_arg(), 1))(*(a.ctypes.data for a in inputs))
+    results = (ctypes.c_void_p * max(f.sz_res(), 1))(out.ctypes.data)
+    w, iw = np.zeros(f.sz_w() + 1), np.zeros(f.sz_iw() + 1, np.int64)
+    best = harness.casadi(
+        library.f, arguments, results, pointer(iw), pointer(w), *repeat
+    )
+    if quantity == "mass_matrix":
+        n = robot.nv
+        out = out.reshape(n, n).T.ravel()
+    assert np.abs(out - expected).max() < 1e-9 * np.abs(expected).max(), "another robot"
+    leaves = sum(f.numel_in(i) for i in range(f.n_in())) + f.numel_out(0)
+    return {
+        "casadi_operations": f.n_instructions() - leaves,
+        "casadi_ns": 1e9 * best,
+        "casadi_bytes": source.stat().st_size,
+        "casadi_compile_s": seconds,
+    }
+
+
+def batches(robot: Robot, folder: Path, samples: int) -> dict[str, float]:
+    """Return ns per state of batches of 1,024: our kernel, gcc and clang."""
+    n = 1024
+    exported = export_c(inverse_dynamics, robot, folder / "batch", name="batched")
+    f = compile(inverse_dynamics, robot, layout="batch_last")
+    rng = np.random.default_rng(0)
+    given = [np.ascontiguousarray(a.T) for a in random_inputs(f.program, robot, rng, n)]
+    out = np.zeros((robot.nv, n))
+    figures = {"kernel": best_of(samples, f, *given, out=out) / n}
+    for compiler in ("gcc", "clang"):
+        if shutil.which(compiler) is None:
+            continue
+        library, _ = cc(compiler, exported.source, folder / f"b_{compiler}.so", *FLAGS)
+        arguments = [ctypes.c_int(n), *map(pointer, given), pointer(out)]
+        figures[compiler] = best_of(samples, library.batched_batch, *arguments) / n
+    return {k: 1e9 * v for k, v in figures.items()}
+
+
+def best_of(samples: int, run: Any, *arguments: Any, **named: Any) -> float:
+    """Return the shortest of some runs, in seconds."""
+    shortest = float("inf")
+    for _ in range(samples):
+        start = time.perf_counter()
+        run(*arguments, **named)
+        shortest = min(shortest, time.perf_counter() - start)
+    return shortest
+
+
+def growth(folder: Path, sizes: tuple[int, ...]) -> list[dict[str, float]]:
+    """Return compile time of inverse dynamics of chains, with its operations."""
+    rows: list[dict[str, float]] = []
+    for n in sizes:
+        robot = Robot.from_description(chain(n))
+        exported = export_c(
+            inverse_dynamics, robot, folder / f"chain{n}", name="chain", batch=False
+        )
+        _, seconds = cc("gcc", exported.source, folder / f"chain{n}.so", *FLAGS)
+        rows.append({"operations": exported.ops.total, "seconds": seconds})
+    return rows
+
+
+def main() -> None:
+    args = options(__doc__).parse_args()
+    samples = 300 if args.quick else 3000
+    sizes = (8, 32) if args.quick else (8, 32, 128, 512)
+    result: dict[str, Any] = {"single": {}, "batch_ns": {}}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "harness.c").write_text(HARNESS)
+        cc("gcc", folder / "harness.c", folder / "harness.so", "-O2", "-D_GNU_SOURCE")
+        for name, robot in robots(args.quick).items():
+            for quantity in QUANTITIES:
+                row = measure(quantity, robot, folder, samples)
+                result["single"][f"{name}, {quantity.name}"] = row
+                if not args.json:
+                    print(f"{name}, {quantity.name}")
+                    for key, value in row.items():
+                        print(f"  {key:20} {value:12,.2f}")
+            where = folder / f"batch_{len(result['batch_ns'])}"
+            where.mkdir()
+            result["batch_ns"][name] = batches(robot, where, 20 if args.quick else 200)
+            if not args.json:
+                print(f"{name}, batches [ns a state]: {result['batch_ns'][name]}")
+        result["growth"] = growth(folder, sizes)
+    each = [1e6 * r["seconds"] / r["operations"] for r in result["growth"][1:]]
+    rows = result["single"].values()
+    result["promises"] = {
+        f"at most {KERNEL} x the kernel": max(r["over_kernel"] for r in rows) <= KERNEL,
+        f"at least {CASADI} x faster than CasADi's C": all(
+            r.get("casadi_over_c", CASADI) >= CASADI for r in rows
+        ),
+        "compile time linear": max(each) / min(each) <= LINEAR,
+    }
+    if not args.json:
+        print("gcc, us per operation:", [f"{x:.0f}" for x in each])
+        for promise, holds in result["promises"].items():
+            print(f"{'holds' if holds else 'FAILS'}: {promise}")
+    report(result, args.json, "casadi")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,310 @@
+"""Λ⁻¹ of several ends: counts, their growth, and speed beside Pinocchio.
+
+    python benchmarks/operational.py [--quick] [--json] [--plot FOLDER] [--only speed]
+
+Counts: ASIMO in the cases of Wensing, Featherstone & Orin 2012, Fig. 6, and growth with
+depth, bodies and ends. Growth is shown on a hand: a trunk of revolute joints that ends
+in fingers of two joints, every fingertip an end with six rows. What one more trunk
+joint costs tells the orders apart: it does not depend on the ends for PV-OSIMr, O(n +
+m²); it grows with them for EFPA, O(n + md + m²), and with their square for PV-OSIM and
+SFA; for SFA with the depth as well.
+
+Speed: the same numbers (compared first, 1e-9 of the largest) by Pinocchio's own ways:
+computeMinverse and then J M⁻¹ Jᵀ, computeDelassusMatrix, and the Cholesky
+decomposition of contacts. One state from Python, and a state of a batch of 4,096,
+against the fastest of them. The promises: a batch at least 20 x, one call at least 4 x.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import best, options, report
+from robots import sources
+
+import ramify
+from ramify.algorithms.operational.tasks import Task
+from ramify.cli.peers.urdf import urdf
+from ramify.compiling import program_of
+from ramify.control import OperationalSpace
+from ramify.model.description import Description
+from ramify.quantities.operational import operational_inertia_inverse
+from ramify.quantities.osim import ALGORITHMS
+from ramify.robot import Robot
+from ramify.symbolic.count import count
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support.asimo import CASES, PRINTED, as_robot, counted, table
+
+BATCH, AGREEMENT = 4096, 1e-9
+BATCH_PROMISE, CALL_PROMISE = 20, 4
+DEPTHS, ENDS, BODIES = (4, 8, 16, 32), (1, 2, 4, 8), (0, 8, 16, 32)
+
+
+# ------------------------------------------------------------ robots
+
+
+def hand(trunk: int, fingers: int, idle: int = 0, joints: int = 2) -> Description:
+    """Return a trunk with fingers at its tip, and idle bodies in chains of four."""
+    builder = ramify.RobotBuilder(f"hand{fingers}")
+    rng = np.random.default_rng(0)
+    link = ramify.Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.05, 0.2))
+
+    def add(name: str, parent: str) -> str:
+        joint = ramify.Joint.revolute(rng.normal(size=3), name=f"{name}_joint")
+        builder.add(ramify.Body(name, link), parent, joint, rng.normal(size=3) / 5)
+        return name
+
+    tip = "world"
+    for k in range(trunk):
+        tip = add(f"trunk{k}", tip)
+    for k in range(idle):
+        add(f"idle{k}", f"idle{k - 1}" if k % 4 else "trunk0")
+    for f in range(fingers):
+        above = tip
+        for k in range(joints):
+            above = add(f"finger{f}_{k}", above)
+        builder.add_frame(f"tip{f}", above, (0.02, 0.03, 0.05))
+    return builder.description()
+
+
+def tips(fingers: int) -> tuple[Task, ...]:
+    return tuple(Task(f"tip{f}", "pose", "local") for f in range(fingers))
+
+
+# ------------------------------------------------------------ counts
+
+
+def operations(robot: Robot, tasks: tuple[Task, ...]) -> dict[str, int]:
+    """Return the operations of each algorithm, as traced."""
+    return {
+        a: count(program_of(operational_inertia_inverse(tasks, a), robot)).total
+        for a in ALGORITHMS
+    }
+
+
+def growth(quick: bool) -> dict[str, dict[int, dict[str, int]]]:
+    """Return operations against depth (4 and 8 ends), ends and bodies."""
+    depths, ends, bodies = (x[:3] if quick else x for x in (DEPTHS, ENDS, BODIES))
+    of = lambda *a: operations(as_robot(hand(*a)), tips(a[1]))  # noqa: E731
+    return {
+        "trunk joints, 4 ends": {d: of(d, 4) for d in depths},
+        "trunk joints, 8 ends": {d: of(d, 8) for d in depths},
+        "ends, 8 trunk joints": {m: of(8, m) for m in ends},
+        "idle bodies, 2 ends": {n: of(8, 2, n) for n in bodies},
+    }
+
+
+def steps(series: dict[int, dict[str, int]], algorithm: str) -> list[float]:
+    """Return what one more costs, between the sizes."""
+    sizes = list(series)
+    return [
+        (series[b][algorithm] - series[a][algorithm]) / (b - a)
+        for a, b in itertools.pairwise(sizes)
+    ]
+
+
+def show_growth(found: dict[str, dict[int, dict[str, int]]]) -> None:
+    for name, series in found.items():
+        sizes = list(series)
+        spans = [f"{a} to {b}" for a, b in itertools.pairwise(sizes)]
+        print(f"\none more of: {name}; operations between {', '.join(spans)}")
+        for a in ALGORITHMS:
+            print(f"  {a:<14}" + "".join(f"{x:>10,.0f}" for x in steps(series, a)))
+
+
+def plot(found: dict[str, dict[int, dict[str, int]]], folder: str) -> Path:
+    import matplotlib as mpl  # noqa: PLC0415  a picture is an extra
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415  after the choice of backend
+
+    _, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
+    for axis, (name, series) in zip(axes.flat, found.items(), strict=True):
+        for a in ALGORITHMS:
+            values = [series[n][a] for n in series]
+            axis.plot(list(series), values, "o-", label=a, lw=1.5, ms=4)
+        axis.set(xlabel=name, ylabel="operations", ylim=(0, None))
+        axis.grid(alpha=0.3)
+    axes[0, 0].legend()
+    path = Path(folder) / "operational_growth.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plt.savefig(path, dpi=100)
+    return path
+
+
+# ------------------------------------------------------------ speed
+
+
+def pinocchio_ways(
+    model: Any, frames: list[str]
+) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
+    """Return Pinocchio's ways to Λ⁻¹ of some frames, in their own coordinates."""
+    import pinocchio as pin  # noqa: PLC0415  counts need no Pinocchio
+
+    data = model.createData()
+    ids = [model.getFrameId(f) for f in frames]
+    J = np.zeros((6 * len(ids), model.nv))
+    contacts, contact_data = (
+        pin.StdVec_RigidConstraintModel(),
+        pin.StdVec_RigidConstraintData(),
+    )
+    for k in ids:
+        f = model.frames[k]
+        kind = pin.ContactType.CONTACT_6D
+        contacts.append(
+            pin.RigidConstraintModel(kind, model, f.parentJoint, f.placement, pin.LOCAL)
+        )
+        contact_data.append(contacts[-1].createData())
+    cholesky = pin.ContactCholeskyDecomposition(model, data, contacts, contact_data)
+
+    def by_minverse(q: np.ndarray) -> np.ndarray:
+        Minv = pin.computeMinverse(model, data, q)
+        pin.computeJointJacobians(model, data, q)
+        for k, i in enumerate(ids):
+            J[6 * k : 6 * k + 6] = pin.getFrameJacobian(model, data, i, pin.LOCAL)
+        return J @ (np.triu(Minv) + np.triu(Minv, 1).T) @ J.T
+
+    def by_delassus(q: np.ndarray) -> np.ndarray:
+        return pin.computeDelassusMatrix(model, data, q, contacts, contact_data, 0.0)
+
+    def by_cholesky(q: np.ndarray) -> np.ndarray:
+        pin.crba(model, data, q, pin.Convention.WORLD)
+        cholesky.compute(model, data, contacts, contact_data, 0.0)
+        return cholesky.getInverseOperationalSpaceInertiaMatrix()
+
+    return {
+        "Minv, J Minv J'": by_minverse,
+        "computeDelassusMatrix": by_delassus,
+        "contact Cholesky": by_cholesky,
+    }
+
+
+def cases() -> dict[str, tuple[Robot, Any, list[str]]]:
+    """Return robots, here and in Pinocchio, and their ends."""
+    import pinocchio as pin  # noqa: PLC0415  counts need no Pinocchio
+
+    found: dict[str, tuple[Robot, Any, list[str]]] = {}
+    five = hand(2, 5, joints=4)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "hand.urdf"
+        path.write_text(urdf(five), encoding="utf-8")
+        model = pin.buildModelFromUrdf(str(path))
+    ours = Robot.from_description(five, joint_order="alphabetical")
+    found["hand, five fingertips"] = ours, model, [f"finger{k}_3" for k in range(5)]
+    if source := sources(["talos"]).get("talos"):
+        robot = source.load(joint_order="alphabetical")
+        model = pin.buildModelFromUrdf(str(source.path), pin.JointModelFreeFlyer())
+        ends = [f"{n}_link" for n in ("arm_left_7", "arm_right_7")]
+        ends += [f"{side}_sole_link" for side in ("left", "right")]
+        found["talos, hands and feet"] = robot, model, ends
+    return found
+
+
+def speed(quick: bool, seconds: float) -> list[dict[str, Any]]:
+    rows = []
+    for name, (robot, model, frames) in cases().items():
+        tasks = [Task(f, "pose", "local") for f in frames]
+        ours = ramify.compile(operational_inertia_inverse(tasks), robot)
+        q = robot.random_configuration(0, batch=256 if quick else BATCH)
+        out, one = ours(q), ours(q[0])
+        row: dict[str, Any] = {
+            "case": name,
+            "dof": robot.nv,
+            "operations": ours.ops.total,
+            "state": best(lambda f=ours, q=q, o=out: f(q, out=o), seconds) / len(q),
+            "call": looped(lambda f=ours, x=q[0], o=one: f(x, out=o), seconds),
+        }
+        for way, run in pinocchio_ways(model, frames).items():
+            error = np.abs(run(q[0]) - one).max() / np.abs(one).max()
+            assert error < AGREEMENT, (name, way, error)
+            row[way] = looped(lambda f=run, x=q[0]: f(x), seconds)
+        rows.append(row)
+    return rows
+
+
+def looped(run: Callable[[], object], seconds: float, times: int = 200) -> float:
+    """Return the time of one call, of the best loop."""
+    return best(lambda: [run() for _ in range(times)], seconds) / times
+
+
+def controller(seconds: float) -> dict[str, float]:
+    """Return the servo rate of the paper's robot: torques of both hands and posture."""
+    robot = as_robot(ramify.robots.chang_khatib24("plain"))
+    control = OperationalSpace(robot, ["left_hand", "right_hand"])
+    rng = np.random.default_rng(0)
+    q, qd, posture = rng.normal(size=(3, robot.nv))
+    wanted, tau = rng.normal(size=12), np.empty(robot.nv)
+    f = control.function
+    time = looped(lambda: f(q, qd, wanted, posture, out=tau), seconds)
+    return {"call": time, "rate": 1 / time, "operations": f.ops.total}
+
+
+def show_speed(rows: list[dict[str, Any]]) -> None:
+    for r in rows:
+        ways = {w: t for w, t in r.items() if isinstance(t, float)}
+        state, call = ways.pop("state"), ways.pop("call")
+        print(f"\n{r['case']}: {r['dof']} DoF, {r['operations']:,} operations")
+        for way, t in ways.items():
+            print(f"  {1e6 * t:>8.2f} us  pinocchio: {way}")
+        least = min(ways.values())
+        print(
+            f"  {1e6 * call:>8.2f} us  one call: {least / call:.1f} x "
+            f"(promise: {CALL_PROMISE})"
+        )
+        print(
+            f"  {1e6 * state:>8.3f} us  in a batch: {least / state:.0f} x "
+            f"(promise: {BATCH_PROMISE})"
+        )
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--plot", metavar="FOLDER", help="draw the growth there")
+    parser.add_argument("--only", choices=("asimo", "growth", "speed"))
+    args = parser.parse_args()
+    seconds = 0.2 if args.quick else 2.0
+    wanted = (args.only,) if args.only else ("asimo", "growth", "speed")
+    result: dict[str, Any] = {}
+    if "asimo" in wanted:
+        few = list(CASES)[:1] if args.quick else list(CASES)
+        counts = {name: counted(CASES[name]) for name in few}
+        result["asimo"] = {
+            name: {r.algorithm: r.total for r in c.rows} for name, c in counts.items()
+        }
+    if "growth" in wanted:
+        result["growth"] = growth(args.quick)
+        if args.plot:
+            result["plot"] = str(plot(result["growth"], args.plot))
+    if "speed" in wanted:
+        result["speed"] = speed(args.quick, seconds)
+        result["controller"] = controller(seconds)
+    report(result, args.json, "pin")
+    if args.json:
+        return
+    if "asimo" in wanted:
+        print(
+            "\nASIMO, Fig. 6 of Wensing, Featherstone & Orin 2012; printed there: "
+            + ", ".join(f"{a} {x} ({c})" for (c, a), x in PRINTED.items())
+        )
+        print(table(counts))
+    if "growth" in wanted:
+        show_growth(result["growth"])
+    if "speed" in wanted:
+        show_speed(result["speed"])
+        c = result["controller"]
+        print(
+            f"\ncontroller of chang_khatib24, both hands and posture: "
+            f"{c['operations']:,} operations, {1e6 * c['call']:.1f} us a call, "
+            f"{c['rate']:,.0f} Hz (300 Hz in the paper)"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Write a robot's dynamics as C that you can keep, check it and run it.
+
+Prints what was written, a step of it, and how far the C is from the compiled kernel.
+"""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import ramify
+from ramify import robots
+from ramify.export import check_c, export_c
+
+
+def main() -> None:
+    """Run the example."""
+    robot = ramify.Robot.from_description(robots.chain(6, "plain"))
+    with tempfile.TemporaryDirectory() as folder:
+        exported = export_c(
+            [ramify.mass_matrix, ramify.bias_forces],
+            robot,
+            Path(folder) / "arm",
+            name="arm_dynamics",
+        )
+        print(f"{exported.ops}; at most {exported.stack_bytes} bytes of stack")
+        for path in sorted(exported.folder.iterdir()):
+            print(f"  {path.name:20} {path.stat().st_size:7,} bytes")
+
+        lines = exported.source.read_text().splitlines()
+        start = next(
+            k for k, line in enumerate(lines) if "static void velocity" in line
+        )
+        print("\n".join(lines[start - 1 : lines.index("}", start) + 1]))
+
+        if shutil.which("cc") is None:
+            print("no C compiler here: not checked")
+            return
+        print(check_c(exported))
+        program = Path(folder) / "example"
+        sources = [str(exported.source), str(exported.example)]
+        subprocess.run(["cc", "-O2", *sources, "-lm", "-o", str(program)], check=True)
+        done = subprocess.run(
+            [str(program)], capture_output=True, text=True, check=True
+        )
+        print("\n".join(done.stdout.splitlines()[:3]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""Dynamics with loops by articulated bodies, in O(n + rows), without M.
+
+What the acceleration of a row, Φ̈ = J q̈ + γ, is once everything beyond body i moves as
+it will, is linear in the acceleration of i and in the multipliers:
+
+    Φ̈ = G[r, i] · a[i] + Σ C[r, s] λ[s] + d[r]
+
+It starts as γ. Eliminating a joint of the loop, with S, U = IA S and D = Sᵀ U as in
+`aba`, takes from each of its rows
+
+    α = J + G · S        G ← G − U α / D        d ← d + α u        C ← C + α αᵀ / D
+
+and, by the same symmetry, α λ / D is what the loop adds to q̈. At the common ancestor of
+its two bodies both sides meet, and the row itself is eliminated (the idea of LCABA,
+here without penalties): what is left is the inertia of a closed loop,
+
+    IA ← IA + G Gᵀ / C        pA ← pA + G d / C
+
+so nothing of a loop goes further up, and loops on different branches never meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+from ramify.algorithms.aba import over, unit_index
+from ramify.algorithms.loops.constraints import Row
+from ramify.algorithms.loops.cuts import Cut
+from ramify.algorithms.motion import velocities, wrench
+from ramify.model.coordinates import JointVector
+from ramify.model.tree import ROOT, Tree
+from ramify.spatial.inertia import ArticulatedInertia
+from ramify.spatial.transform import Transform
+from ramify.spatial.vector3 import ZERO, ZERO3, Vec
+from ramify.spatial.vectors import Force, Motion
+from ramify.symbolic.expr import Expr, region
+
+
+@final
+@dataclass(eq=False)
+class Loops:
+    """The rows on their way up the tree."""
+
+    J: list[dict[int, Expr]]
+    d: list[Expr]
+    top: list[int]
+    """of each row: the body where it is eliminated"""
+    at: dict[int, dict[int, Force]] = field(default_factory=dict[int, dict[int, Force]])
+    """body -> G of the rows that have come up to it"""
+    C: dict[tuple[int, int], Expr] = field(default_factory=dict[tuple[int, int], Expr])
+    """lower triangle"""
+
+    def entry(self, r: int, s: int) -> Expr:
+        """Return C[r, s]."""
+        return self.C.get((max(r, s), min(r, s)), ZERO)
+
+    def add(self, r: int, s: int, x: Expr) -> None:
+        """Add to C[r, s]."""
+        self.C[max(r, s), min(r, s)] = self.entry(r, s) + x
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Eliminated:
+    """A row that is eliminated at a body."""
+
+    r: int
+    G: Force
+    d: Expr
+    C: Expr
+    couplings: dict[int, Expr]
+    """C[r, s] over C[r, r], for rows s that are eliminated later"""
+
+
+def constrained_aba(
+    tree: Tree,
+    cuts: Sequence[Cut],
+    rows: Sequence[Row],
+    q: JointVector,
+    qd: JointVector,
+    tau: JointVector,
+    gravity: Vec,
+    external: Mapping[int, Force] | None = None,
+) -> tuple[JointVector, list[Expr]]:
+    """Return q̈ and λ, for the rows of each cut (one cut for every row)."""
+    m = velocities(tree, q, qd)
+    X, S, c = m.X, m.S, m.c
+    IA = {ROOT: ArticulatedInertia.zero()}
+    pA = {ROOT: Force.zero()}
+    a = {ROOT: Motion(ZERO3, (-gravity[0], -gravity[1], -gravity[2]))}
+    loops = Loops([r.J for r in rows], [r.bias for r in rows], tops(tree, cuts))
+    for i, _ in tree:
+        region(f"bias {tree.bodies[i].name}")
+        inertia = tree.bodies[i].rigid_inertia()
+        IA[i] = inertia.articulated()
+        pA[i] = wrench(inertia, m.BB[i], ZERO3)
+        if external and i in external:
+            pA[i] = pA[i] - external[i]
+
+    # Tips to root: close the loops that meet in a body, then eliminate its joint.
+    closed: dict[int, list[Eliminated]] = {}
+    joints: dict[int, list[tuple[Force, Expr, dict[int, Expr]]]] = {}
+    for i, p in reversed(tree):
+        region(f"articulated inertia {tree.bodies[i].name}")
+        closed[i] = close(loops, i)
+        Ia, pa = with_loops(closed[i], IA[i], pA[i])
+        G = loops.at.pop(i, {})
+        joints[i] = []
+        armature = tree.bodies[i].joint.armature
+        for k in reversed(range(len(S[i]))):
+            s, dof = S[i][k], tree.dofs[i][k]
+            U = Ia @ s
+            D = s.dot(U) + armature
+            Ud = over(U, D)
+            u = (tau[i][k] - s.dot(pa)) / D
+            Ia = Ia.minus_outer(U, Ud)
+            if armature == 0.0 and (e := unit_index(s)) is not None:
+                Ia = Ia.without(e)
+            pa = pa + U * u
+            pushes = take_joint(loops, G, dof, s, Ud, u, D)
+            joints[i].append((Ud, u, pushes))
+        pa = pa + Ia @ c[i]
+        IA[p] = IA[p] + X[i].back(Ia)
+        pA[p] = pA[p] + X[i].back(pa)
+        carry(loops, G, X[i], c[i], p)
+    closed[ROOT] = close(loops, ROOT)
+
+    # Root to tips: accelerations, and the multipliers of what meets in a body.
+    multipliers: dict[int, Expr] = {}
+    find_multipliers(closed[ROOT], a[ROOT], multipliers)
+    qdd: JointVector = {}
+    for i, p in tree:
+        region(f"acceleration {tree.bodies[i].name}")
+        a[i] = X[i] @ a[p] + c[i]
+        found: list[Expr] = []
+        # A row that is closed in i pushes only joints beyond i: others are known here.
+        for s, (Ud, u, pushes) in zip(S[i], reversed(joints[i]), strict=True):
+            x = u - Ud.dot(a[i])
+            for r, push in pushes.items():
+                x = x + push * multipliers[r]
+            a[i] = a[i] + s * x
+            found.append(x)
+        qdd[i] = tuple(found)
+        find_multipliers(closed[i], a[i], multipliers)
+    return qdd, [multipliers[r] for r in range(len(rows))]
+
+
+def tops(tree: Tree, cuts: Sequence[Cut]) -> list[int]:
+    """Return the body where each row is eliminated: all its columns are beyond it."""
+    found: list[int] = []
+    for cut in cuts:
+        ends = tuple(tree.parents[i] for i in cut.coupled) or (cut.a, cut.b)
+        found.append(tree.common_ancestor(ends[0], ends[-1]))
+    return found
+
+
+def take_joint(
+    loops: Loops,
+    G: dict[int, Force],
+    dof: int,
+    s: Motion,
+    Ud: Force,
+    u: Expr,
+    D: Expr,
+) -> dict[int, Expr]:
+    """Eliminate a joint from the rows that it moves; return α / D of each."""
+    alpha: dict[int, Expr] = {}
+    for r, row in enumerate(loops.J):
+        if dof in row or r in G:
+            g = G.get(r, Force.zero())
+            x = row.get(dof, ZERO) + g.dot(s)
+            if x.op == "const" and x.value == 0.0:
+                continue
+            alpha[r] = x
+            G[r] = g - Ud * x
+            loops.d[r] = loops.d[r] + x * u
+    pushes = {r: x / D for r, x in alpha.items()}
+    for r, push in pushes.items():
+        for t, x in alpha.items():
+            if t <= r:
+                loops.add(r, t, push * x)
+    return pushes
+
+
+def with_loops(
+    closed: Sequence[Eliminated], Ia: ArticulatedInertia, pa: Force
+) -> tuple[ArticulatedInertia, Force]:
+    """Return what a body is with the loops that are closed in it."""
+    for row in closed:
+        Gd = over(row.G, row.C)
+        Ia = Ia.minus_outer(row.G, Force.zero() - Gd)
+        pa = pa + Gd * row.d
+    return Ia, pa
+
+
+def carry(loops: Loops, G: dict[int, Force], X: Transform, c: Motion, p: int) -> None:
+    """Take the rows that have passed a joint to the parent."""
+    above = loops.at.setdefault(p, {})
+    for r, g in G.items():
+        loops.d[r] = loops.d[r] + g.dot(c)
+        above[r] = above.get(r, Force.zero()) + X.back(g)
+
+
+def close(loops: Loops, i: int) -> list[Eliminated]:
+    """Eliminate the rows whose two sides meet in body i."""
+    G = loops.at.get(i, {})
+    mine = [r for r, top in enumerate(loops.top) if top == i]
+    out: list[Eliminated] = []
+    gone: set[int] = set()
+    for r in mine:
+        gone.add(r)
+        g, pivot = G.pop(r, Force.zero()), loops.entry(r, r)
+        others = [
+            s for s in range(len(loops.top)) if s not in gone and _meet(loops, r, s)
+        ]
+        couplings = {s: loops.entry(r, s) / pivot for s in others}
+        for s in others:
+            G[s] = G.get(s, Force.zero()) - g * couplings[s]
+            loops.d[s] = loops.d[s] - couplings[s] * loops.d[r]
+            for t in others:
+                if t <= s:
+                    loops.add(s, t, -(couplings[s] * loops.entry(r, t)))
+        out.append(Eliminated(r, g, loops.d[r], pivot, couplings))
+        for s in others:
+            del loops.C[max(r, s), min(r, s)]
+    return out
+
+
+def _meet(loops: Loops, r: int, s: int) -> bool:
+    e = loops.entry(r, s)
+    return e.op != "const" or e.value != 0.0
+
+
+def find_multipliers(
+    rows: Sequence[Eliminated], a: Motion, known: dict[int, Expr]
+) -> None:
+    """Find λ = −(d + G · a) / C − Σ C[s] λ[s] / C, last row first."""
+    for row in reversed(rows):
+        x = -((row.d + row.G.dot(a)) / row.C)
+        for s, coupling in row.couplings.items():
+            x = x - coupling * known[s]
+        known[row.r] = x

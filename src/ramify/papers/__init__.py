@@ -1,0 +1,28 @@
+"""The tables and figures of the founding papers, from Ramify's own programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ramify.papers import accuracy, featherstone, negrut, notes, wensing
+from ramify.papers.document import Section
+
+PAPERS: dict[str, Callable[[], list[Section]]] = {
+    "featherstone": featherstone.sections,
+    "accuracy": accuracy.sections,
+    "notes": notes.sections,
+    "wensing": wensing.sections,
+    "negrut": negrut.sections,
+}
+"""Each gives its sections; the name is what the command line calls it."""
+
+
+def sections(
+    names: Sequence[str] = (), progress: Callable[[str], None] = lambda _: None
+) -> list[Section]:
+    """Return the sections of some papers, or of all."""
+    found: list[Section] = []
+    for name in names or list(PAPERS):
+        progress(name)
+        found += PAPERS[name]()
+    return found
