@@ -28,6 +28,7 @@ from ramify.mobility import Partition, partition_of
 from ramify.model.pose import Array
 from ramify.model.rates import rates
 from ramify.quantities.kinematics import kinetic_energy, potential_energy
+from ramify.quantities.loops import constrained_forward_dynamics
 from ramify.robot import Robot
 
 STABILISE = ("none", "baumgarte", "project", "partition")
@@ -96,9 +97,9 @@ def simulate(
     rest = np.zeros(robot.nv)
     velocity = rest if qd is None else vector("qd", qd, robot.nv)
     check_state(robot, start, velocity)
-    motion = _Motion(
-        robot, torque, stabilise, rate if stabilise == "baumgarte" else 0.0
-    )
+    alpha = rate if stabilise == "baumgarte" else 0.0
+    wanted = constrained_forward_dynamics(rate=alpha, damping=damping)
+    motion = _Motion(robot, torque, stabilise, compile(wanted, robot))
     run = _fixed_steps if method == "rk4" else _adaptive_steps
     first = np.concatenate([start, velocity])
     states = list(run(motion, first, duration, step))
