@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +20,10 @@ from ramify.cli.robots import Source
 from ramify.robot import Robot
 
 Call = Callable[[State], Any]
+
+
+class NotCompared(Exception):  # noqa: N818  what is so, in words
+    """A library that has no such call, or none that can be set beside ours."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +50,18 @@ def drake(source: Source, robot: Robot, name: str) -> Call:
     parsing: Any = importlib.import_module("pydrake.multibody.parsing")
     text, is_floating = urdf_of(source)
     if is_floating:
-        raise ValueError("compared on fixed roots only: its quaternions differ")
+        raise NotCompared("compared on fixed roots only: its quaternions differ")
+    logging.getLogger("drake").setLevel(logging.ERROR)
     plant = plants.MultibodyPlant(0.0)
     parsing.Parser(plant).AddModelsFromString(text, "urdf")
     base = plant.GetBodyByName(robot.description.bodies[0].name)
-    if plant.IsAnchored(base) is False:
+    if base.index() != plant.world_body().index():
         plant.WeldFrames(plant.world_frame(), base.body_frame())
     plant.mutable_gravity_field().set_gravity_vector(robot.gravity)
     plant.Finalize()
     context = plant.CreateDefaultContext()
-    forces = plants.MultibodyForces_[float](plant)
+    trees: Any = importlib.import_module("pydrake.multibody.tree")
+    forces = trees.MultibodyForces(plant)
     order = [plant.GetJointByName(j).velocity_start() for j in robot.joint_names]
     inverse = np.argsort(order)
 
@@ -64,10 +71,9 @@ def drake(source: Source, robot: Robot, name: str) -> Call:
         if name == "mass_matrix":
             return plant.CalcMassMatrix(context)[np.ix_(order, order)]
         if name == "inverse_dynamics":
-            plant.CalcForceElementsContribution(context, forces)
             found = plant.CalcInverseDynamics(context, s.qdd[inverse], forces)
-            return found[order]
-        raise ValueError("has no forward dynamics of a plain call")
+            return (found - plant.CalcGravityGeneralizedForces(context))[order]
+        raise NotCompared("has no forward dynamics of a plain call")
 
     return run
 
@@ -98,7 +104,7 @@ def casadi_c(source: Source, robot: Robot, name: str) -> Call:
     """Return CasADi's function of the mass matrix, compiled from its generated C."""
     casadi: Any = importlib.import_module("casadi")
     if name != "mass_matrix":
-        raise ValueError("compared on the mass matrix, which all have alike")
+        raise NotCompared("compared on the mass matrix, which all have alike")
     model = adam_model("casadi", source, robot)
     f = model.mass_matrix_fun()
     n = len(_moving(robot))
@@ -119,7 +125,7 @@ def casadi_c(source: Source, robot: Robot, name: str) -> Call:
 def jax(source: Source, robot: Robot, name: str) -> Call:
     """Return JAX's jitted mass matrix, in double precision."""
     if name != "mass_matrix":
-        raise ValueError("compared on the mass matrix, which all have alike")
+        raise NotCompared("compared on the mass matrix, which all have alike")
     library: Any = importlib.import_module("jax")
     library.config.update("jax_enable_x64", True)
     model = adam_model("jax", source, robot)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from machine import options, report
-from others import OTHERS, Candidate
+from others import OTHERS, Candidate, NotCompared
 from robots import sources
 
 from ramify.cli.peers import PeerError, State, peer
@@ -115,6 +115,10 @@ def further(
         if not error < candidate.agreement:
             return f"differs by {error:.0e}"
         return timed(lambda: call(few[0]), seconds)
+    except NotCompared as reason:
+        return str(reason)
+    except ImportError:
+        return "not installed"
     except Exception as reason:  # whatever another library raises
         return f"{type(reason).__name__}: {str(reason).splitlines()[0][:80]}"
 

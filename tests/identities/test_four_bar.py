@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import planar
-from support.planar import GRAVITY, MASSES, ROCKER, WIDTH, Planar
 
 from ramify.closing import check_state
 from ramify.compiling import compile
@@ -13,6 +11,8 @@ from ramify.errors import ModelWarning
 from ramify.mobility import constrained_inverse_dynamics, mobility
 from ramify.quantities.dynamics import forward_dynamics
 from ramify.quantities.loops import constraint_residual, loop_forces
+from support import planar
+from support.planar import GRAVITY, MASSES, ROCKER, WIDTH, Planar
 
 STATES = [(0.3, 2.0, 0.1), (1.9, -3.0, 0.0), (4.0, 5.0, -0.4)]
 

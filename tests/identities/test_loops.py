@@ -6,6 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from ramify import robots
+from ramify.algorithms.loops.cuts import ROWS
+from ramify.model.description import LoopDescription
+from ramify.quantities import dynamics, loops
+from ramify.quantities.redundancy import numerical_rank, rank_of
+from ramify.robot import Robot
 from support.loops import (
     JOINT_TYPES,
     as_robot,
@@ -15,13 +22,6 @@ from support.loops import (
     value,
     with_loops,
 )
-
-from ramify import robots
-from ramify.algorithms.loops.cuts import ROWS
-from ramify.model.description import LoopDescription
-from ramify.quantities import dynamics, loops
-from ramify.quantities.redundancy import numerical_rank, rank_of
-from ramify.robot import Robot
 
 STEP = 1e-30
 ALGORITHMS = ("joint_formulation", "loopwise", "constrained_aba", "proximal")

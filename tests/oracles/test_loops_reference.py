@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import SHARED_ROBOTS
-from support.loops import as_robot, value
-from support.real_robots import example_urdfs
 
+from conftest import SHARED_ROBOTS
 from ramify import robots
 from ramify.loading import load
 from ramify.model.description import LoopDescription
@@ -20,6 +18,8 @@ from ramify.quantities import dynamics, loops
 from ramify.quantities.kinematics import pose
 from ramify.quantities.redundancy import rank_of
 from ramify.robot import Robot
+from support.loops import as_robot, value
+from support.real_robots import example_urdfs
 
 pytestmark = pytest.mark.oracle
 
@@ -46,7 +46,10 @@ def reference(name: str, armature: bool) -> tuple[Robot, Any]:
 
 
 @pytest.mark.parametrize("armature", [False, True])
-@pytest.mark.parametrize("algorithm", ["auto", "joint_formulation", "loopwise"])
+@pytest.mark.parametrize(
+    "algorithm",
+    ["auto", "joint_formulation", "loopwise", "constrained_aba", "proximal"],
+)
 @pytest.mark.parametrize("name", FILES)
 def test_accelerations_and_forces_are_those_of_the_exact_solution(
     name: str, algorithm: str, armature: bool

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from support.loops import as_robot, jacobian_columns
-
 from ramify import robots
 from ramify.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
 from ramify.compiling import count
 from ramify.quantities.loops import constrained_forward_dynamics
+from support.loops import as_robot, jacobian_columns
 
 
 def test_hmmwv_costs_no_more_than_published() -> None:

@@ -7,17 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.loops import as_robot, value
-from support.planar import (
-    CRANK,
-    GROUND,
-    Planar,
-    four_bar,
-    open_bars,
-    parallelogram,
-    pin_at,
-    rod,
-)
 
 from ramify import robots
 from ramify.closing import assemble, check_state, project
@@ -32,6 +21,7 @@ from ramify.errors import (
 from ramify.mechanism import add_loop, loops
 from ramify.mobility import constrained_inverse_dynamics, mobility, partition_of
 from ramify.model.builder import Body, Joint, RobotBuilder
+from ramify.quantities.kinematics import jacobian
 from ramify.quantities.loops import (
     constrained_forward_dynamics,
     constrained_operational_inertia_inverse,
@@ -41,6 +31,15 @@ from ramify.quantities.loops import (
 )
 from ramify.robot import Robot
 from ramify.simulation import simulate
+from support.loops import as_robot, value
+from support.planar import (
+    Planar,
+    four_bar,
+    open_bars,
+    parallelogram,
+    pin_at,
+    rod,
+)
 
 
 def bars(**changes: Any) -> Robot:
@@ -194,6 +193,17 @@ def test_redundant_rows_cannot_be_solved_without_damping() -> None:
     message = "'parallelogram': damping is 0, but of 10 rows of its loops only 3 are"
     with pytest.raises(ModelError, match=message):
         value(constrained_forward_dynamics(damping=0.0), robot, q=0, qd=0, tau=0)
+
+
+def test_articulated_bodies_need_independent_rows() -> None:
+    with pytest.warns(ModelWarning, match="is redundant"):
+        robot = parallelogram()
+    message = (
+        "robot 'parallelogram' has rows that depend on others: algorithm "
+        "'constrained_aba' is for others; possible: 'auto', 'joint_formulation', 'loop"
+    )
+    with pytest.raises(ModelError, match=message):
+        compile(loop_forces(algorithm="constrained_aba"), robot)
 
 
 def test_unknown_options_are_refused() -> None:
@@ -366,8 +376,6 @@ def test_constrained_operational_inertia_is_that_of_dense_algebra() -> None:
     frame = "left_rear_spindle"
     J = compile(constraint_jacobian, robot)(q)
     found = compile(constrained_operational_inertia_inverse(frame), robot)(q)
-    from ramify.quantities.kinematics import jacobian  # noqa: PLC0415
-
     Jf = compile(jacobian(frame), robot)(q)
     W = np.linalg.inv(robot.mass_matrix(q))
     N = W - W @ J.T @ np.linalg.solve(J @ W @ J.T, J @ W)
@@ -407,7 +415,3 @@ def test_a_run_that_drifts_says_so() -> None:
     )
     with pytest.warns(ModelWarning, match=message):
         simulate(robot, q, qd, duration=0.5, step=0.01, stabilise="none")
-
-
-def test_geometry_of_the_bars() -> None:
-    assert CRANK + GROUND < 0.55  # Grashof: the crank can turn around
