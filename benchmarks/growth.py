@@ -18,7 +18,7 @@ import numpy as np
 from machine import best, options, report
 
 import ramify
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.explain.shape import Shape, family
 
 SLOPE = 1.15

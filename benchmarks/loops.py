@@ -33,7 +33,7 @@ from machine import best, options, report
 from scipy.linalg import lapack
 
 import ramify
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
 from ramify.algorithms.loops.cuts import cuts_of
 from ramify.closing import project

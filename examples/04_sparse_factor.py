@@ -13,7 +13,7 @@ from ramify.model.tree import D1, D2
 
 def main() -> None:
     """Run the example."""
-    robot = ramify.Robot.from_description(robots.humanoid30("plain"))
+    robot = robots.humanoid30("plain")
     parents = robot.tree.dof_parents
     n, d1, d2 = robot.nv, D1(parents), D2(parents)
     print(f"{n + 2 * d1} of {n * n} entries of M can be nonzero")

@@ -15,7 +15,7 @@ from ramify.export import check_c, export_c
 
 def main() -> None:
     """Run the example."""
-    robot = ramify.Robot.from_description(robots.chain(6, "plain"))
+    robot = robots.chain(6, "plain")
     with tempfile.TemporaryDirectory() as folder:
         exported = export_c(
             [ramify.mass_matrix, ramify.bias_forces],

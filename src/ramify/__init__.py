@@ -7,7 +7,8 @@
 array([ 0.  ,  0.  , -9.81])
 """
 
-from ramify import robots
+from ramify import control, robots
+from ramify.algorithms.operational.tasks import Task
 from ramify.compiling import compile, count
 from ramify.errors import (
     CompileError,
@@ -53,8 +54,18 @@ from ramify.quantities.kinematics import (
     potential_energy,
     velocity,
 )
+from ramify.quantities.operational import (
+    dynamically_consistent_inverse,
+    null_space_projector,
+    operational_inertia,
+    operational_inertia_inverse,
+    task_acceleration,
+    task_bias,
+    task_jacobian,
+)
+from ramify.quantities.osim_choice import explain_operational
 from ramify.robot import Robot
-from ramify.sparse import Factor, ltdl, ltl
+from ramify.sparse import Factor, TreeMatrix, ltdl, ltl
 from ramify.symbolic.functions import (
     acos,
     asin,
@@ -88,7 +99,9 @@ __all__ = [
     "Robot",
     "RobotBuilder",
     "ShapeError",
+    "Task",
     "TraceError",
+    "TreeMatrix",
     "UnknownName",
     "UnsupportedJoint",
     "__version__",
@@ -102,10 +115,13 @@ __all__ = [
     "centroidal_momentum",
     "centroidal_momentum_matrix",
     "compile",
+    "control",
     "coriolis_matrix",
     "cos",
     "count",
+    "dynamically_consistent_inverse",
     "exp",
+    "explain_operational",
     "forward_dynamics",
     "gravity_forces",
     "inverse_dynamics",
@@ -124,12 +140,18 @@ __all__ = [
     "mass_matrix_solve",
     "maximum",
     "minimum",
+    "null_space_projector",
+    "operational_inertia",
+    "operational_inertia_inverse",
     "pose",
     "potential_energy",
     "robots",
     "sin",
     "sqrt",
     "tan",
+    "task_acceleration",
+    "task_bias",
+    "task_jacobian",
     "velocity",
     "where",
 ]

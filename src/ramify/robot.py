@@ -23,7 +23,7 @@ from ramify.model.fingerprint import fingerprint
 from ramify.model.pose import Array
 from ramify.model.ranges import JointLimits
 from ramify.model.tree import Tree
-from ramify.quantities import dynamics, kinematics
+from ramify.quantities import dynamics, factor, kinematics, operational
 from ramify.quantities.base import placed
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -267,7 +267,7 @@ class Robot:
     ) -> Array:
         """Return q in the conventions ``to``, or q given in ``from_`` in this robot's.
 
-        >>> from ramify.robots import humanoid30
+        >>> from ramify.model.catalog import humanoid30
         >>> robot = Robot.from_description(humanoid30())
         >>> robot.convert_q(robot.neutral(), to="mujoco")[3:7]
         array([1., 0., 0., 0.])
@@ -485,7 +485,25 @@ class Robot:
     acceleration = Asked(kinematics.acceleration, "q", "qd", "qdd")
     jacobian = Asked(kinematics.jacobian, "q")
     jacobian_dot_times_qd = Asked(kinematics.jacobian_dot_times_qd, "q", "qd")
-    # Further quantities: one line each, here.
+
+    operational_inertia_inverse = Asked(operational.operational_inertia_inverse, "q")
+    operational_inertia = Asked(operational.operational_inertia, "q")
+    dynamically_consistent_inverse = Asked(
+        operational.dynamically_consistent_inverse, "q"
+    )
+    null_space_projector = Asked(operational.null_space_projector, "q")
+    task_jacobian = Asked(operational.task_jacobian, "q")
+    task_bias = Asked(operational.task_bias, "q", "qd")
+    task_acceleration = Asked(operational.task_acceleration, "q", "qd", "tau")
+
+    mass_matrix_csr = Compiled(factor.mass_matrix_csr)
+    mass_matrix_factor = Compiled(factor.mass_matrix_factor)
+    mass_matrix_solve = Compiled(factor.mass_matrix_solve)
+
+    @property
+    def mass_matrix_layout(self) -> factor.Layout:
+        """The constant index arrays of `mass_matrix_csr`: rownnz, rowadr, colind."""
+        return factor.mass_matrix_layout(self.model)
 
 
 def _followed(

@@ -30,7 +30,7 @@ from ramify.quantities.operational import (
     operational_inertia_inverse,
 )
 from ramify.robot import Robot
-from ramify.robots import chain, humanoid30, random_tree
+from ramify.model.catalog import chain, humanoid30, random_tree
 from ramify.simplify.passes import lower, simplify
 from ramify.symbolic.expr import Expr, label
 from ramify.symbolic.trace import trace
@@ -336,7 +336,7 @@ import json, sys
 from ramify.export import export_c
 from ramify.quantities.dynamics import forward_dynamics
 from ramify.robot import Robot
-from ramify.robots import random_tree
+from ramify.model.catalog import random_tree
 robot = Robot.from_description(random_tree(7, 3))
 e = export_c(forward_dynamics, robot, sys.argv[1])
 print(json.dumps({p.name: p.read_text() for p in sorted(e.folder.iterdir())}))

@@ -13,7 +13,7 @@ from ramify.errors import CompileError, UnknownName
 from ramify.model.pose import Array
 from ramify.quantities import dynamics, kinematics
 from ramify.robot import Robot
-from ramify.robots import chain, random_tree
+from ramify.model.catalog import chain, random_tree
 from ramify.symbolic.count import count
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.trace import trace

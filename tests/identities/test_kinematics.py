@@ -18,7 +18,7 @@ from ramify.quantities.kinematics import (
     velocity,
 )
 from ramify.robot import Robot
-from ramify.robots import chain
+from ramify.model.catalog import chain
 from support.states import (
     CASES,
     angular,

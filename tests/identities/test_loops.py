@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.algorithms.loops.cuts import ROWS
 from ramify.model.description import LoopDescription
 from ramify.quantities import dynamics, loops

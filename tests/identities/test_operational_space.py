@@ -23,7 +23,7 @@ from ramify.quantities.operational import (
 from ramify.quantities.osim import ALGORITHMS
 from ramify.quantities.osim_choice import chosen, explain_operational, operations
 from ramify.robot import Robot
-from ramify.robots import chain, chang_khatib24, random_tree
+from ramify.model.catalog import chain, chang_khatib24, random_tree
 from ramify.symbolic.interpreter import evaluate
 from support.asimo import as_robot
 from support.states import CASES, assert_close, case, state, value, with_joints

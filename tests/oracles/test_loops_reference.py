@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import SHARED_ROBOTS
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.loading import load
 from ramify.model.description import LoopDescription
 from ramify.model.pose import Pose

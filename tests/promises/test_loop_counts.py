@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
 from ramify.compiling import count
 from ramify.quantities.loops import constrained_forward_dynamics

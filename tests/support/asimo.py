@@ -14,7 +14,7 @@ from ramify.algorithms.operational.tasks import Task
 from ramify.quantities.osim import ALGORITHMS
 from ramify.quantities.osim_choice import OperationalCounts, explain_operational
 from ramify.robot import Robot
-from ramify.robots import asimo
+from ramify.model.catalog import asimo
 
 HANDS_FEET = ("left_hand", "right_hand", "left_foot", "right_foot")
 FINGERS = ("left_forefinger", "left_thumb", "right_forefinger", "right_thumb")

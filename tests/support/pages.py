@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.cli.peers.urdf import urdf
 from ramify.robot import Robot
 

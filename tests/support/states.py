@@ -18,7 +18,7 @@ from ramify.model.description import Description, Mimic
 from ramify.model.pose import Array, Pose
 from ramify.quantities.base import Quantity
 from ramify.robot import Robot
-from ramify.robots import random_tree
+from ramify.model.catalog import random_tree
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.closing import assemble, check_state, project
 from ramify.compiling import compile
 from ramify.errors import (
@@ -139,9 +139,9 @@ def test_bad_loops_are_refused(
 
 def test_a_loop_that_cannot_close_says_by_how_much() -> None:
     message = (
-        r"loop 'far' cannot be closed: no closed configuration found from 20 starts: at "
-        r"best \|Φ\| is [0-9.]+, by loop '(pin|far)' \(row 'p[xyz]'\), where J has rank "
-        r"\d+ of 6 rows; check=False adds it all the same"
+        r"loop 'far' cannot be closed: no closed configuration found from 20 starts: "
+        r"at best \|Φ\| is [0-9.]+, by loop '(pin|far)' \(row 'p[xyz]'\), where J has "
+        r"rank \d+ of 6 rows; check=False adds it all the same"
     )
     with pytest.raises(ModelError, match=message):
         add_loop(
@@ -237,15 +237,15 @@ def test_inadmissible_states_are_named() -> None:
         match=r"loop 'pin' is open at q: \|Φ\| is 0.03 \(row 'py'\); expected at "
         r"most 1e-06; assemble\(q\) closes it",
     ):
-        simulate(robot, q + [0, 0.1, 0])
+        simulate(robot, q + np.array([0, 0.1, 0]))
     with pytest.raises(
         ModelError,
         match=r"loop 'pin' is opened by qd: \|J qd\| is 0.3 \(row 'p[xy]'\)",
     ):
-        check_state(robot, q, qd + [0, 1.0, 0])
+        check_state(robot, q, qd + np.array([0, 1.0, 0]))
     with pytest.raises(
         ModelError,
-        match=r"loop 'pin' is opened by qdd: \|J qdd \+ γ\| is .*forward_dynamics gives",
+        match=r"loop 'pin' is opened by qdd: \|J qdd \+ γ\| is .*forward_dynamics",
     ):
         constrained_inverse_dynamics(robot, q, qd, np.ones(3))
 
@@ -403,7 +403,7 @@ def test_a_free_four_bar_keeps_its_energy_and_its_loop(
 def test_torques_may_depend_on_the_state() -> None:
     robot, known = four_bar(), Planar("four_bar")
     q, qd = known.state(0.3, 1.0)
-    damped = simulate(robot, q, qd, torque=lambda t, q, qd: -0.05 * qd, duration=0.3)
+    damped = simulate(robot, q, qd, torque=lambda _t, _q, qd: -0.05 * qd, duration=0.3)
     assert (np.diff(damped.energy[::50]) < 0).all()
 
 

@@ -15,7 +15,7 @@ from ramify.model.regrouping import regroup
 from ramify.quantities import dynamics
 from ramify.quantities.base import Context, Quantity, placed
 from ramify.robot import Robot
-from ramify.robots import chain30, humanoid30
+from ramify.model.catalog import chain30, humanoid30
 from ramify.simplify.passes import simplify
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.program import Program

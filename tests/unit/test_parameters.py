@@ -15,7 +15,7 @@ from ramify.model.pose import Array, Pose
 from ramify.model.tree import BodyInertia
 from ramify.quantities import dynamics, kinematics
 from ramify.robot import Robot
-from ramify.robots import random_tree
+from ramify.model.catalog import random_tree
 from ramify.symbolic.interpreter import evaluate
 from support.states import assert_close, state, value
 

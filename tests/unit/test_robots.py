@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.errors import ModelError, UnknownName
 from ramify.model.assembly import Model, assemble
 from ramify.model.builder import neutral_poses

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.errors import ModelError
 from ramify.loading import load
 from ramify.model.conventions import NAMED

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.model.pose import Array
 from ramify.papers.document import Section, Table
 from ramify.papers.featherstone import robot_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.algorithms.crba import TreeMatrix
 from ramify.algorithms.ltdl import Diagonal, DofVector, ltdl, ltl, solve
 from ramify.compiling import count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ramify import robots
+from ramify.model import catalog as robots
 from ramify.model.tree import sparsity_pattern
 from ramify.papers.document import Plot, Section, Table
 from ramify.papers.featherstone import robot_of

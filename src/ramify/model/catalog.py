@@ -1,0 +1,625 @@
+"""The robots of the papers, and trees of any shape, as functions.
+
+Each takes ``geometry="general"`` (random placements, axes and physical inertias from
+``seed``, so that no operation is saved by a special value) or ``"plain"`` (round
+numbers and axes along x, y, z, so that many are). In general geometry the frame of a
+floating base stands on the axis of its first child's joint, z along it, where the
+child's own frame is cheapest: the frame of a free body is free to choose, and
+Featherstone (2005, §5) chooses it so, because the transform from the base to this child
+is then a pure rotation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from ramify.errors import ModelError, UnknownName, unknown_name
+from ramify.model.assembly import assemble
+from ramify.model.builder import Body, Inertia, Joint, RobotBuilder, neutral_poses
+from ramify.model.description import (
+    BodyDescription,
+    Description,
+    Inertial,
+    JointDescription,
+    LoopDescription,
+)
+from ramify.model.placement import place_frames
+from ramify.model.pose import Array, Pose
+
+GEOMETRIES = ("general", "plain")
+JOINTS = (
+    *("revolute", "prismatic", "helical", "cylindrical", "universal"),
+    *("planar", "spherical", "floating", "fixed"),
+)
+"""what ``random_tree`` can choose from"""
+
+X, Y, Z = np.eye(3)
+
+
+# ------------------------------------------------------------ trees by their shape
+
+
+def featherstone_tree1(
+    geometry: str = "general", seed: int = 0, *, expanded: bool = False
+) -> Description:
+    """Return Tree 1 of Featherstone (2005, Fig. 1): a binary tree of seven bodies.
+
+    With ``expanded`` its joints 1, 2 and 6 have 2, 2 and 3 degrees of freedom, as in
+    Fig. 2. Bodies are numbered as in the paper, from 1.
+    """
+    parents = (-1, 0, 0, 1, 1, 2, 2)
+    builder = _revolute_tree("featherstone_tree1", parents, first=1)
+    description = builder.description()
+    if expanded:
+        more = {0: Joint.universal(), 1: Joint.universal(), 5: Joint.spherical()}
+        bodies = list(description.bodies)
+        for i, joint in more.items():
+            name = bodies[i].joints[0].name
+            bodies[i] = replace(bodies[i], joints=(replace(joint.details, name=name),))
+        description = replace(description, bodies=tuple(bodies))
+    return _with_geometry(description, geometry, seed)
+
+
+def chain(n: int, geometry: str = "general", seed: int = 0) -> Description:
+    """Return a chain of n bodies on revolute joints."""
+    parents = range(-1, _at_least(1, "n", n) - 1)
+    return _with_geometry(
+        _revolute_tree("chain", parents).description(), geometry, seed
+    )
+
+
+def chain_with_side_branches(
+    n: int, geometry: str = "general", seed: int = 0
+) -> Description:
+    """Return a chain of n/2 bodies, each with one more body on it (Fig. 4a)."""
+    if _at_least(2, "n", n) % 2:
+        raise ModelError(f"n is {n}; a chain with side branches needs an even number")
+    parents: list[int] = []
+    for i in range(0, n, 2):
+        parents += [i - 2 if i else -1, i]  # along the chain, then the branch
+    builder = _revolute_tree("chain_with_side_branches", parents)
+    return _with_geometry(builder.description(), geometry, seed)
+
+
+def binary_tree(n: int, geometry: str = "general", seed: int = 0) -> Description:
+    """Return the balanced binary tree of n = 2ᵐ − 1 bodies (Fig. 4b)."""
+    if (_at_least(1, "n", n) + 1) & n:
+        m = n.bit_length()
+        raise ModelError(
+            f"n is {n}; a balanced binary tree needs 2^m - 1, such as "
+            f"{2 ** (m - 1) - 1} or {2**m - 1}"
+        )
+    parents = [(i - 1) // 2 if i else -1 for i in range(n)]
+    builder = _revolute_tree("binary_tree", parents)
+    return _with_geometry(builder.description(), geometry, seed)
+
+
+def square_grid(n: int, geometry: str = "general", seed: int = 0) -> Description:
+    """Return a spanning tree of a grid of n = m² bodies, root in a corner (Fig. 4c).
+
+    One edge of the grid carries a row of bodies on each of its own: every path to
+    the root is a shortest one.
+    """
+    m = math.isqrt(_at_least(1, "n", n))
+    if m * m != n:
+        raise ModelError(
+            f"n is {n}; a square grid needs a square, such as {m * m} or {(m + 1) ** 2}"
+        )
+    parents = [i - 1 if i % m else i - m for i in range(n)]
+    parents[0] = -1
+    builder = _revolute_tree("square_grid", parents)
+    return _with_geometry(builder.description(), geometry, seed)
+
+
+def _revolute_tree(name: str, parents: Sequence[int], first: int = 0) -> RobotBuilder:
+    """Return a tree of equal bodies, each 0.2 m further, siblings 0.1 m apart."""
+    builder = RobotBuilder(name)
+    link = Inertia.from_capsule(1.0, radius=0.03, length=0.14, at=(0, 0, 0.1))
+    children = dict.fromkeys(range(-1, len(parents)), 0)
+    depth = {-1: 0}
+    for i, p in enumerate(parents):
+        depth[i] = depth[p] + 1
+        joint = Joint.revolute((Z, Y, X)[depth[p] % 3], name=f"joint{i + first}")
+        at = (0.1 * children[p], 0.0, 0.2 if depth[p] else 0.0)
+        children[p] += 1
+        above = "world" if p < 0 else f"body{p + first}"
+        builder.add(Body(f"body{i + first}", link), above, joint, at)
+    return builder
+
+
+# ------------------------------------------------------------ humanoids
+
+Triple = tuple[float, float, float]
+
+
+class _Link(NamedTuple):
+    """A link of a limb: a box on a revolute joint."""
+
+    name: str
+    axis: Array
+    mass: float
+    size: Triple
+    centre: Triple = (0, 0, 0)
+    """of the box, in the link's frame"""
+    offset: Triple = (0, 0, 0)
+    """of the link's frame in that of the link before"""
+
+
+_LEG = (
+    _Link("hip_yaw", Z, 1.0, (0.10, 0.10, 0.08)),
+    _Link("hip_roll", X, 1.0, (0.10, 0.10, 0.08)),
+    _Link("thigh", Y, 5.0, (0.12, 0.12, 0.40), (0, 0, -0.2)),
+    _Link("shank", Y, 3.0, (0.10, 0.10, 0.40), (0, 0, -0.2), (0, 0, -0.4)),
+    _Link("ankle", Y, 0.5, (0.06, 0.06, 0.06), offset=(0, 0, -0.4)),
+    _Link("foot", X, 1.0, (0.24, 0.10, 0.04), (0.04, 0, -0.06)),
+)
+_ARM = (
+    _Link("shoulder_pitch", Y, 0.5, (0.08, 0.08, 0.08)),
+    _Link("shoulder_roll", X, 0.5, (0.08, 0.08, 0.08)),
+    _Link("upper_arm", Z, 1.5, (0.08, 0.08, 0.28), (0, 0, -0.14)),
+    _Link("forearm", Y, 1.0, (0.06, 0.06, 0.24), (0, 0, -0.12), (0, 0, -0.28)),
+    _Link("wrist", Z, 0.2, (0.05, 0.05, 0.04), offset=(0, 0, -0.24)),
+    _Link("hand", Y, 0.4, (0.04, 0.08, 0.12), (0, 0, -0.06)),
+)
+_WRIST_ROLL = _Link("wrist_roll", X, 0.2, (0.05, 0.05, 0.04))
+_ARM7 = (*_ARM[:-1], _WRIST_ROLL, _ARM[-1])
+_HEAD = (
+    _Link("neck", Z, 0.5, (0.06, 0.06, 0.06)),
+    _Link("neck_roll", X, 0.5, (0.06, 0.06, 0.06), offset=(0, 0, 0.05)),
+    _Link("head", Y, 3.0, (0.18, 0.16, 0.22), (0, 0, 0.1), (0, 0, 0.05)),
+)
+_FINGER = _Link("finger", X, 0.05, (0.02, 0.02, 0.08), (0, 0, -0.04), (0, 0, -0.08))
+_FURTHER = _Link("further", X, 0.5, (0.05, 0.05, 0.10), (0, 0, -0.05), (0, 0, -0.1))
+
+
+def _add_limb(
+    builder: RobotBuilder,
+    links: Sequence[_Link],
+    parent: str,
+    at: Triple,
+    *,
+    side: str = "",
+) -> str:
+    """Add a chain of links at a place of their parent; return the last one's name.
+
+    The far end of the last one becomes a frame.
+    """
+    for link in (links[0]._replace(offset=at), *links[1:]):
+        name = side + link.name
+        inertia = Inertia.from_box(link.mass, link.size, at=link.centre)
+        joint = Joint.revolute(link.axis, name=f"{name}_joint")
+        builder.add(Body(name, inertia), parent, joint, link.offset)
+        parent = name
+    x, y, z = links[-1].centre
+    builder.add_frame(f"{parent}_tip", parent, (x, y, 2 * z))
+    return parent
+
+
+def _with_length(links: Sequence[_Link], n: int) -> Sequence[_Link]:
+    """Return a limb of n links: some left out, or further ones, before its last."""
+    further = [
+        _FURTHER._replace(name=f"{links[-1].name}_further{k + 1}", axis=(X, Y, Z)[k % 3])
+        for k in range(n - len(links))
+    ]
+    return (*links[: min(n, len(links)) - 1], *further, links[-1])
+
+
+def humanoid30(geometry: str = "general", seed: int = 0) -> Description:
+    """Return the humanoid of Featherstone (2005, Fig. 6): 30 degrees of freedom.
+
+    A floating torso and four limbs of six revolute joints each; 60 kg. In general
+    geometry the torso's frame stands at the first joint of the left leg, z along its
+    axis, so that the transform from the torso to this leg is a pure rotation.
+    """
+    builder = RobotBuilder("humanoid30")
+    torso = Inertia.from_box(28.8, (0.2, 0.3, 0.6), at=(0, 0, 0.3))
+    builder.add(Body("torso", torso), joint=Joint.floating(name="base"))
+    for side, y in (("left_", 0.1), ("right_", -0.1)):
+        _add_limb(builder, _LEG, "torso", (0, y, 0), side=side)
+    for side, y in (("left_", 0.2), ("right_", -0.2)):
+        _add_limb(builder, _ARM, "torso", (0, y, 0.5), side=side)
+    return _with_geometry(builder.description(), geometry, seed)
+
+
+def chain30(geometry: str = "general", seed: int = 0) -> Description:
+    """Return the chain equivalent to the humanoid (Featherstone 2005, §6).
+
+    A floating base and 24 revolute joints in a row: 30 degrees of freedom. In general
+    geometry the base's frame stands at the first of them, z along its axis, so that
+    the transform from the base to the first link is a pure rotation.
+    """
+    builder = RobotBuilder("chain30")
+    base = Inertia.from_box(5.0, (0.2, 0.2, 0.2))
+    builder.add(Body("base", base), joint=Joint.floating(name="base_joint"))
+    link = Inertia.from_capsule(1.0, radius=0.03, length=0.14, at=(0, 0, 0.1))
+    parent = "base"
+    for i in range(1, 25):
+        joint = Joint.revolute((Z, Y, X)[i % 3], name=f"joint{i}")
+        builder.add(Body(f"link{i}", link), parent, joint, (0, 0, 0.2))
+        parent = f"link{i}"
+    return _with_geometry(builder.description(), geometry, seed)
+
+
+def asimo(  # noqa: PLR0913 - the paper's variations
+    geometry: str = "general",
+    seed: int = 0,
+    *,
+    arms: int = 2,
+    legs: int = 2,
+    arm_joints: int = 7,
+    leg_joints: int = 6,
+    fingers: int = 2,
+    finger_joints: int = 1,
+    base: str = "floating",
+) -> Description:
+    """Return ASIMO Next-Generation (Wensing, Featherstone & Orin 2012, Fig. 4).
+
+    A floating upper torso with a head (3 joints), arms (7) that end in hands with two
+    parallel fingers (1), and a hip (1) with legs (6): 35 bodies, 40 degrees of freedom.
+
+    Args:
+        geometry: "general" or "plain".
+        seed: of the general geometry.
+        arms: how many; the paper also has 4.
+        legs: how many; the paper also has 4.
+        arm_joints: of each arm, with the hand's and without the fingers'.
+        leg_joints: of each leg, with the foot's.
+        fingers: on each hand; 4 with 3 joints each make the 12-joint hand.
+        finger_joints: of each finger.
+        base: "floating", or the foot that stands on the ground: "left_foot" ...
+    """
+    for word, n in {"arms": arms, "legs": legs, "fingers": fingers}.items():
+        _at_least(0, word, n)
+    builder = RobotBuilder("asimo")
+    torso = Inertia.from_box(15.0, (0.2, 0.3, 0.4), at=(0, 0, 0.2))
+    builder.add(Body("torso", torso), joint=Joint.floating(name="base"))
+    for side, x, y in _sides(arms):
+        arm = _with_length(_ARM7, _at_least(1, "arm_joints", arm_joints))
+        hand = _add_limb(builder, arm, "torso", (x, 0.2 * y, 0.35), side=side)
+        for k in range(fingers):
+            finger = ("forefinger", "thumb")[k] if k < 2 else f"finger{k + 1}"
+            links = [
+                _FINGER._replace(name=f"{finger}{j + 1 if j else ''}")
+                for j in range(_at_least(1, "finger_joints", finger_joints))
+            ]
+            at = (0, 0.03 - 0.06 * (k % 2), -0.12)
+            _add_limb(builder, links, hand, at, side=side)
+    _add_limb(builder, _HEAD, "torso", (0, 0, 0.4))
+    hip = Inertia.from_box(6.0, (0.15, 0.25, 0.12))
+    builder.add(Body("hip", hip), "torso", Joint.revolute(Z, name="waist"))
+    for side, x, y in _sides(legs):
+        leg = _with_length(_LEG, _at_least(1, "leg_joints", leg_joints))
+        _add_limb(builder, leg, "hip", (x, 0.1 * y, -0.1), side=side)
+    description = builder.description()
+    if base != "floating":
+        feet = [f"{side}foot" for side, _, _ in _sides(legs)]
+        if base not in feet:
+            raise unknown_name("base", base, "asimo", ["floating", *feet])
+        description = _standing_on(base, description)
+    return _with_geometry(description, geometry, seed)
+
+
+def _sides(n: int) -> Iterator[tuple[str, float, float]]:
+    """Yield (prefix, x, 1 on the left and −1 on the right) of n limbs."""
+    for k in range(n):
+        pair = "" if k < 2 else f"{k // 2 + 1}"
+        yield f"{('left', 'right')[k % 2]}{pair}_", 0.1 * (k // 2), 1.0 - 2 * (k % 2)
+
+
+def chang_khatib24(geometry: str = "general", seed: int = 0) -> Description:
+    """Return a robot like that of Chang & Khatib (2000, Fig. 2).
+
+    24 links on joints with one degree of freedom, and an operational point on each of
+    two hands: frames "left_hand" and "right_hand". The paper does not list the joints;
+    here a base that moves on the floor (x, y, turn) carries knee and hip joints (3), a
+    waist and chest (2), a head (2) and two arms (7 each).
+    """
+    builder = RobotBuilder("chang_khatib24")
+    plate = Inertia.from_box(10.0, (0.6, 0.5, 0.05))
+    builder.add(Body("base_x", plate), joint=Joint.prismatic(X, name="x"))
+    builder.add(Body("base_y", plate), "base_x", Joint.prismatic(Y, name="y"))
+    base = Inertia.from_cylinder(30.0, 0.25, 0.2, at=(0, 0, 0.1))
+    builder.add(Body("base", base), "base_y", Joint.revolute(Z, name="turn"))
+    body = (
+        _Link("shank", Y, 8.0, (0.14, 0.24, 0.4), (0, 0, 0.2)),
+        _Link("thigh", Y, 10.0, (0.16, 0.26, 0.4), (0, 0, 0.2), (0, 0, 0.4)),
+        _Link("pelvis", Y, 5.0, (0.16, 0.26, 0.1), (0, 0, 0.05), (0, 0, 0.4)),
+        _Link("waist", Z, 3.0, (0.16, 0.26, 0.1), (0, 0, 0.05), (0, 0, 0.1)),
+        _Link("chest", X, 15.0, (0.2, 0.3, 0.4), (0, 0, 0.2), (0, 0, 0.1)),
+    )
+    chest = _add_limb(builder, body, "base", (0, 0, 0.2))
+    _add_limb(builder, (_HEAD[0], _HEAD[2]), chest, (0, 0, 0.4))
+    arm = (*_ARM7[:-1], _ARM7[-1]._replace(name="palm"))
+    for side, y in (("left_", 0.2), ("right_", -0.2)):
+        palm = _add_limb(builder, arm, chest, (0, y, 0.35), side=side)
+        builder.add_frame(f"{side}hand", palm, (0, 0, -0.1))
+    return _with_geometry(builder.description(), geometry, seed)
+
+
+# ------------------------------------------------------------ a vehicle with loops
+
+
+def hmmwv(geometry: str = "general", seed: int = 0) -> Description:
+    """Return the vehicle of Negrut, Serban & Potra (1997, Fig. 3): 14 bodies, 8 loops.
+
+    A floating chassis; at each corner an upper control arm (revolute) that carries a
+    wheel spindle (spherical) and a lower control arm (revolute); a rack (prismatic).
+    27 degrees of freedom in the tree. Each spindle is held to its lower arm by a
+    spherical cut and by a rod, to the rack in front and to the chassis behind: 16
+    constraints, closed with all joints at zero. Bodies stand in the paper's order.
+    """
+    builder = RobotBuilder("hmmwv")
+    chassis = Inertia.from_box(1900.0, (4.4, 1.6, 0.8), at=(0, 0, 0.4))
+    builder.add(Body("chassis", chassis), joint=Joint.floating(name="base"))
+    corners = [
+        (f"{side}_{end}_", x, y)
+        for end, x in (("front", 1.65), ("rear", -1.65))
+        for side, y in (("right", -1.0), ("left", 1.0))
+    ]
+    for corner, x, y in corners:
+        arm = Inertia.from_box(12.0, (0.3, 0.35, 0.05), at=(0, 0.175 * y, 0))
+        body = Body(f"{corner}upper_arm", arm)
+        joint = Joint.revolute(X, name=f"{corner}upper")
+        builder.add(body, "chassis", joint, (x, 0.5 * y, 0.2))
+        wheel = Pose.from_axis_angle(X, math.pi / 2, (0, 0.1 * y, -0.15))
+        spindle = Inertia.from_cylinder(70.0, radius=0.45, length=0.3, at=wheel)
+        body = Body(f"{corner}spindle", spindle)
+        ball = Joint.spherical(name=f"{corner}ball")
+        builder.add(body, f"{corner}upper_arm", ball, (0, 0.35 * y, 0))
+    rack = Inertia.from_cylinder(
+        5.0, radius=0.02, length=0.8, at=Pose.from_axis_angle(X, math.pi / 2)
+    )
+    rail = Joint.prismatic(Y, name="rack_joint")
+    builder.add(Body("rack", rack), "chassis", rail, (1.45, 0, 0))
+    for corner, x, y in corners:
+        arm = Inertia.from_box(20.0, (0.4, 0.4, 0.06), at=(0, 0.2 * y, 0))
+        joint = Joint.revolute(X, name=f"{corner}lower")
+        body = Body(f"{corner}lower_arm", arm)
+        builder.add(body, "chassis", joint, (x, 0.45 * y, -0.1))
+    for corner, _, y in corners:
+        a, b = f"{corner}lower_arm", f"{corner}spindle"
+        builder.close(f"{corner}cut", "spherical", a, b, at=(0, 0.4 * y, 0))
+    for corner, x, y in corners:
+        a, start = ("rack", 0.0) if x > 0 else ("chassis", x - 0.2)
+        at, end = (start, 0.4 * y, 0), (-0.2, 0, -0.2)
+        b = f"{corner}spindle"
+        builder.close(f"{corner}rod", "distance", a, b, at=at, at_b=end)
+    return _with_geometry(builder.description(), geometry, seed)
+
+
+# ------------------------------------------------------------ random trees
+
+
+def random_tree(  # noqa: PLR0913 - what can vary in a tree
+    n: int,
+    rng: np.random.Generator | int = 0,
+    joints: Sequence[str] = JOINTS,
+    *,
+    roots: int = 1,
+    massless: float = 0.1,
+    geometry: str = "general",
+) -> Description:
+    """Return a random tree of n bodies; the mass matrix is positive definite.
+
+    Args:
+        n: how many bodies, those on fixed joints included.
+        rng: where the numbers come from, or a seed.
+        joints: the joint types to choose from; each occurs before one occurs again.
+        roots: how many bodies hang on the world.
+        massless: the share of bodies without mass, of those that may be: a body on a
+            one-coordinate joint whose first child has mass and such a joint too.
+        geometry: "general", or "plain" with axes along x, y, z.
+    """
+    _check_geometry(geometry)
+    roots = min(_at_least(1, "roots", roots), _at_least(1, "n", n))
+    for type_ in joints:
+        if type_ not in JOINTS:
+            raise unknown_name("joint type", type_, "random_tree", JOINTS)
+    if not joints:
+        raise ModelError("random_tree: no joint types to choose from")
+    rng = np.random.default_rng(rng)
+    parents = [-1 if i < roots else int(rng.integers(i)) for i in range(n)]
+    types: list[str] = []
+    while len(types) < n:
+        types += [str(t) for t in rng.permutation(list(dict.fromkeys(joints)))]
+    simple = [t in ("revolute", "prismatic", "helical") for t in types[:n]]
+    first_child = {p: i for i, p in reversed(list(enumerate(parents)))}
+    light = [False] * n
+    for i in range(n):
+        child = first_child.get(i)
+        if child is not None and simple[i] and simple[child]:
+            on_light = parents[i] >= 0 and light[parents[i]]
+            light[i] = not on_light and bool(rng.random() < massless)
+    builder = RobotBuilder("random_tree")
+    directions: list[Array] = []
+    for i, p in enumerate(parents):
+        turn = Pose.from_axis_angle(np.eye(3)[rng.integers(3)], math.pi / 2)
+        placement = turn @ Pose.at(np.roll((0.1 * (1 + i % 4), 0, 0), rng.integers(3)))
+        # Not along the parent's axis: a body without mass needs two directions.
+        above = directions[p] if p >= 0 else Z
+        free = [e for e in np.eye(3) if abs(above @ turn.R @ e) < 0.5]
+        directions.append(free[rng.integers(len(free))])
+        box = Inertia.from_box(1.0 + i % 3, (0.1, 0.2, 0.3), at=(0, 0, 0.1 * (i % 2)))
+        body = Body(f"body{i}", None if light[i] else box)
+        joint = _joint_of(types[i], directions[i], name=f"joint{i}")
+        builder.add(body, "world" if p < 0 else f"body{p}", joint, placement)
+    description = builder.description()
+    if geometry == "plain":
+        return description
+    return _generalised(description, rng, moves_base_frames=False)
+
+
+def _joint_of(type_: str, axis: Array, name: str) -> Joint:
+    match type_:
+        case "revolute" | "prismatic" | "cylindrical":
+            return getattr(Joint, type_)(axis, name=name)
+        case "helical":
+            return Joint.helical(0.1, axis, name=name)
+        case "universal":
+            return Joint.universal(axis, np.roll(axis, 1), name=name)
+        case _:
+            return getattr(Joint, type_)(name=name)
+
+
+# ------------------------------------------------------------ geometry
+
+
+def _with_geometry(description: Description, geometry: str, seed: int) -> Description:
+    _check_geometry(geometry)
+    if geometry == "plain":
+        return description
+    return _generalised(description, np.random.default_rng(seed))
+
+
+def _check_geometry(geometry: str) -> None:
+    if geometry not in GEOMETRIES:
+        raise UnknownName(f"geometry is {geometry!r}; possible: 'general', 'plain'")
+
+
+def _at_least(least: int, word: str, n: int) -> int:
+    if not isinstance(cast(object, n), int) or n < least:
+        raise ModelError(f"{word} is {n!r}; expected a whole number, {least} or more")
+    return n
+
+
+def _generalised(
+    description: Description, rng: np.random.Generator, moves_base_frames: bool = True
+) -> Description:
+    """Return the same tree with general geometry and inertia, of about the same size.
+
+    Unless told otherwise, the frame of a floating base on the world moves to the joint
+    of its first child.
+    """
+    bodies: list[BodyDescription] = []
+    bases: set[str | None] = set()
+    """floating bases whose first child is still to come"""
+    first_children: list[str] = []
+    for body in description.bodies:
+        placement = _random_pose(rng, body.placement)
+        joints = tuple(_random_joint(rng, j) for j in body.joints)
+        if not moves_base_frames:
+            joints = tuple(_with_random_anchor(rng, j) for j in joints)
+        if moves_base_frames and body.parent in bases and joints:
+            bases.discard(body.parent)
+            first_children.append(body.name)
+            placement = Pose.identity()
+            joints = (replace(joints[0], axis=Z), *joints[1:])
+        if moves_base_frames and [j.type for j in joints] == ["floating"]:
+            bases.add(body.name)
+            placement = Pose.identity()
+        inertial = (
+            None if body.inertial is None else _random_inertial(rng, body.inertial)
+        )
+        new = replace(body, placement=placement, joints=joints, inertial=inertial)
+        bodies.append(new)
+    frames = [
+        replace(f, placement=_random_pose(rng, f.placement)) for f in description.frames
+    ]
+    if moves_base_frames:
+        bodies = _with_base_frames(bodies, first_children)
+    poses = neutral_poses(bodies)
+    loops = [_random_loop(rng, loop, poses) for loop in description.loops]
+    return replace(
+        description, bodies=tuple(bodies), frames=tuple(frames), loops=tuple(loops)
+    )
+
+
+def _with_base_frames(
+    bodies: list[BodyDescription], first_children: list[str]
+) -> list[BodyDescription]:
+    """Put the frames of bases where their first child's frame is cheapest."""
+    tree = assemble(Description("general", tuple(bodies))).tree
+    moves = place_frames(tree)[1]
+    at = {b.name: moves[i].inverse() for i, b in enumerate(tree.bodies)}
+    return [
+        replace(b, placement=at[b.name]) if b.name in first_children else b
+        for b in bodies
+    ]
+
+
+def _random_pose(rng: np.random.Generator, pose: Pose) -> Pose:
+    """Return any rotation, and a position about as far as before, 5 cm at least."""
+    size = max(float(np.linalg.norm(pose.p)), 0.05)
+    return Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3) * size / 3**0.5)
+
+
+def _random_joint(
+    rng: np.random.Generator, joint: JointDescription
+) -> JointDescription:
+    if joint.type == "planar":
+        return joint  # its x and y are defined for the normal z only
+    axis, other = _random_rotation(rng)[:2]
+    return replace(
+        joint,
+        axis=axis,
+        axis2=None if joint.axis2 is None else other,
+        pitch=joint.pitch * rng.uniform(0.5, 1.5),
+    )
+
+
+def _with_random_anchor(
+    rng: np.random.Generator, joint: JointDescription
+) -> JointDescription:
+    if joint.type == "floating":
+        return joint  # its coordinates are those of the body's own frame
+    return replace(joint, position=0.1 * rng.normal(size=3))
+
+
+def _random_rotation(rng: np.random.Generator) -> Array:
+    return Pose.from_quaternion(rng.normal(size=4)).R
+
+
+def _random_inertial(rng: np.random.Generator, inertial: Inertial) -> Inertial:
+    """Return the inertia of some random distribution of about the same mass and size.
+
+    With Σ the covariance of the mass, I = tr(Σ) 1 − Σ: positive definite and within
+    the triangle inequality for every Σ > 0.
+    """
+    mass = inertial.mass * rng.uniform(0.5, 1.5)
+    size = math.sqrt(np.trace(inertial.inertia) / 6 / inertial.mass)
+    spread = size * rng.normal(size=(3, 3))
+    covariance = spread @ np.transpose(spread) / 3 + 0.1 * size**2 * np.eye(3)
+    inertia = mass * (np.trace(covariance) * np.eye(3) - covariance)
+    return Inertial(mass, size * rng.normal(size=3), inertia)
+
+
+def _random_loop(
+    rng: np.random.Generator, loop: LoopDescription, poses: dict[str | None, Pose]
+) -> LoopDescription:
+    """Return the loop at other places of its bodies, closed with all joints at zero."""
+    cut_a = _random_pose(rng, loop.placement_a)
+    cut_in_world = poses[loop.body_a] @ cut_a
+    if loop.type != "distance":
+        cut_b = poses[loop.body_b].inverse() @ cut_in_world
+        return replace(loop, placement_a=cut_a, placement_b=cut_b)
+    cut_b = _random_pose(rng, loop.placement_b)
+    rod = poses[loop.body_b].apply(cut_b.p) - cut_in_world.p
+    length = float(np.linalg.norm(rod))
+    return replace(loop, placement_a=cut_a, placement_b=cut_b, length=length)
+
+
+def _standing_on(name: str, description: Description) -> Description:
+    """Return the robot with the body of that name fixed to the world.
+
+    The joints on the way to the former root turn round, and keep their coordinates:
+    T_parent_child = P J(q) gives T_child_parent = P⁻¹ · P J(−q) P⁻¹, a joint whose
+    axis and position are those of J seen from the parent, the axis reversed.
+    """
+    bodies = {b.name: b for b in description.bodies}
+    child = bodies.pop(name)
+    turned = [replace(child, parent=None, placement=Pose.identity(), joints=())]
+    while child.parent is not None:
+        there = child.placement
+        joints = tuple(
+            replace(j, axis=0.0 - there.R @ j.axis, position=there.apply(j.position))
+            for j in reversed(child.joints)
+        )
+        back, parent = there.inverse(), bodies.pop(child.parent)
+        turned.append(replace(parent, parent=child.name, placement=back, joints=joints))
+        child = parent
+    return replace(description, bodies=(*turned, *bodies.values()))
