@@ -12,8 +12,7 @@ from ramify import robots
 
 def main() -> None:
     """Run the example."""
-    description = robots.humanoid30("plain")
-    robot = ramify.Robot.from_description(description)
+    robot = robots.humanoid30("plain")
     wanted = [ramify.mass_matrix, ramify.bias_forces, ramify.jacobian("left_hand")]
 
     total = 0

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-SHARED_ROBOTS = Path(__file__).resolve().parents[2] / "shared" / "robots"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -269,7 +269,7 @@ def found_compiler(compiler: str | None = None) -> str:
 
 
 def shared_library(
-    exported: ExportedC, folder: Path, cc: str, flags: Sequence[str] = ("-O2",)
+    exported: ExportedC, folder: Path, cc: str, flags: Sequence[str] = ("-O1",)
 ) -> ctypes.CDLL:
     """Compile exported C to a library in a folder, and load it."""
     path = folder / f"lib{exported.function}.so"

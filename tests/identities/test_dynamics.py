@@ -10,10 +10,10 @@ import pytest
 from ramify.algorithms.ltdl import elimination_parents, filled, ltdl, ltl, solve
 from ramify.compiling import program_of
 from ramify.errors import CompileError, UnknownName
+from ramify.model.catalog import chain, random_tree
 from ramify.model.pose import Array
 from ramify.quantities import dynamics, kinematics
 from ramify.robot import Robot
-from ramify.model.catalog import chain, random_tree
 from ramify.symbolic.count import count
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.trace import trace

@@ -7,6 +7,7 @@ import pytest
 
 from ramify.compiling import count, program_of
 from ramify.errors import UnknownName
+from ramify.model.catalog import chain
 from ramify.model.pose import Array
 from ramify.quantities.kinematics import (
     EXPRESSED_IN,
@@ -18,7 +19,6 @@ from ramify.quantities.kinematics import (
     velocity,
 )
 from ramify.robot import Robot
-from ramify.model.catalog import chain
 from support.states import (
     CASES,
     angular,

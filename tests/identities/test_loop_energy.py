@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 
-from conftest import SHARED_ROBOTS
 from ramify.loading import load
 from ramify.mechanism import assemble, mobility, project, simulate
+from support.paths import SHARED_ROBOTS
 from support.planar import double_four_bar
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.model import catalog as robots
 from ramify.algorithms.loops.cuts import ROWS
+from ramify.model import catalog as robots
 from ramify.model.description import LoopDescription
 from ramify.quantities import dynamics, loops
 from ramify.quantities.redundancy import numerical_rank, rank_of

@@ -8,6 +8,7 @@ import pytest
 from ramify.algorithms.operational.tasks import Task, tasks_of
 from ramify.compiling import compile, program_of
 from ramify.errors import ModelError, UnknownName
+from ramify.model.catalog import chain, chang_khatib24, random_tree
 from ramify.model.pose import Array
 from ramify.quantities import kinematics
 from ramify.quantities.dynamics import bias_forces, forward_dynamics, mass_matrix
@@ -23,7 +24,6 @@ from ramify.quantities.operational import (
 from ramify.quantities.osim import ALGORITHMS
 from ramify.quantities.osim_choice import chosen, explain_operational, operations
 from ramify.robot import Robot
-from ramify.model.catalog import chain, chang_khatib24, random_tree
 from ramify.symbolic.interpreter import evaluate
 from support.asimo import as_robot
 from support.states import CASES, assert_close, case, state, value, with_joints

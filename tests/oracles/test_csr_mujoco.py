@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import SHARED_ROBOTS
 from ramify.compiling import compile
 from ramify.loading import load
 from ramify.quantities.factor import (
@@ -21,6 +20,7 @@ from ramify.quantities.factor import (
 from ramify.robot import Robot
 from ramify.sparse import TreeMatrix, ltdl
 from support.mujoco_agreement import assert_close, mujoco
+from support.paths import SHARED_ROBOTS
 from support.random_mjcf import random_mjcf
 
 pytestmark = [

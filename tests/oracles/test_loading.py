@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import SHARED_ROBOTS
 from ramify.errors import Error, ModelError
 from ramify.loading import load
 from ramify.robot import Robot
+from support.paths import SHARED_ROBOTS
 from support.real_robots import example_urdfs, wheel_mjcfs
 from support.robot_poses import poses
 

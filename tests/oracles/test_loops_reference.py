@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import SHARED_ROBOTS
-from ramify.model import catalog as robots
 from ramify.loading import load
+from ramify.model import catalog as robots
 from ramify.model.description import LoopDescription
 from ramify.model.pose import Pose
 from ramify.quantities import dynamics, loops
@@ -19,6 +18,7 @@ from ramify.quantities.kinematics import pose
 from ramify.quantities.redundancy import rank_of
 from ramify.robot import Robot
 from support.loops import as_robot, value
+from support.paths import SHARED_ROBOTS
 from support.real_robots import example_urdfs
 
 pytestmark = pytest.mark.oracle

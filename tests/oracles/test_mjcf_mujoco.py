@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import SHARED_ROBOTS
 from ramify.errors import Error
 from ramify.model.description import Description
 from ramify.model.mjcf import parse_mjcf
@@ -29,6 +28,7 @@ from support.mujoco_agreement import (
     mujoco,
     split,
 )
+from support.paths import SHARED_ROBOTS
 
 pytestmark = pytest.mark.oracle
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from conftest import SHARED_ROBOTS
 from ramify.compiling import compile, program_of
 from ramify.model.pose import Array
 from ramify.quantities.operational import operational_inertia_inverse
 from ramify.quantities.osim import ALGORITHMS
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
+from support.paths import SHARED_ROBOTS
 from support.references import MJCFS, URDFS, Reference, loaded
 from support.states import assert_close
 

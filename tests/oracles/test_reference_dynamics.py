@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conftest import SHARED_ROBOTS
 from ramify.compiling import compile
 from ramify.errors import ModelWarning
 from ramify.loading import load, parse
 from ramify.model.pose import Array
 from ramify.quantities.dynamics import forward_dynamics
 from ramify.robot import Robot
+from support.paths import SHARED_ROBOTS
 from support.references import MJCFS, TOLERANCE, URDFS, loaded, path_of
 from support.states import with_joints
 

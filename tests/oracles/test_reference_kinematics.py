@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import SHARED_ROBOTS
 from ramify.compiling import program_of
 from ramify.model.pose import Array
 from ramify.quantities import kinematics
 from ramify.quantities.base import Quantity
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
+from support.paths import SHARED_ROBOTS
 from support.references import MJCFS, TOLERANCE, URDFS, Reference, loaded
 from support.states import assert_close, value
 

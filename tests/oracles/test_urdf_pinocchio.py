@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import SHARED_ROBOTS
 from ramify.errors import ModelError
 from ramify.model.description import Description
 from ramify.model.pose import Array, Pose
 from ramify.model.urdf import parse_urdf
 from ramify.model.xml import read_source
 from support.kinematics import body_poses, merged_inertias, random_coordinates
+from support.paths import SHARED_ROBOTS
 
 pin = pytest.importorskip("pinocchio")
 pytestmark = pytest.mark.oracle

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ramify.model import catalog as robots
 from ramify.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
 from ramify.compiling import count
+from ramify.model import catalog as robots
 from ramify.quantities.loops import constrained_forward_dynamics
 from support.loops import as_robot, jacobian_columns
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ramify.algorithms.operational.tasks import Task
+from ramify.model.catalog import asimo
 from ramify.quantities.osim import ALGORITHMS
 from ramify.quantities.osim_choice import OperationalCounts, explain_operational
 from ramify.robot import Robot
-from ramify.model.catalog import asimo
 
 HANDS_FEET = ("left_hand", "right_hand", "left_foot", "right_foot")
 FINGERS = ("left_forefinger", "left_thumb", "right_forefinger", "right_thumb")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ramify.model import catalog as robots
 from ramify.cli.peers.urdf import urdf
+from ramify.model import catalog as robots
 from ramify.robot import Robot
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from conftest import SHARED_ROBOTS
 from ramify.loading import parse
 from ramify.model.pose import Array
 from ramify.robot import Robot
+from support.paths import SHARED_ROBOTS
 from support.states import with_joints
 
 TOLERANCE = 1e-9

@@ -13,12 +13,12 @@ from dataclasses import replace
 import numpy as np
 
 from ramify.compiling import program_of
+from ramify.model.catalog import random_tree
 from ramify.model.conventions import Conventions
 from ramify.model.description import Description, Mimic
 from ramify.model.pose import Array, Pose
 from ramify.quantities.base import Quantity
 from ramify.robot import Robot
-from ramify.model.catalog import random_tree
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program
 

@@ -12,11 +12,11 @@ from ramify.algorithms.operational.tasks import Task
 from ramify.compiling import program_of
 from ramify.control import OperationalSpace
 from ramify.errors import ModelError, ShapeError, UnknownName
+from ramify.model.catalog import asimo, chain, chang_khatib24, random_tree
 from ramify.model.pose import Array
 from ramify.quantities.dynamics import forward_dynamics
 from ramify.quantities.operational import task_acceleration
 from ramify.robot import Robot
-from ramify.model.catalog import asimo, chain, chang_khatib24, random_tree
 from ramify.symbolic.interpreter import evaluate
 from support.asimo import as_robot
 from support.states import case

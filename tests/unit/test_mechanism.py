@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.model import catalog as robots
 from ramify.closing import assemble, check_state, project
 from ramify.compiling import compile
 from ramify.errors import (
@@ -20,6 +19,7 @@ from ramify.errors import (
 )
 from ramify.mechanism import add_loop, loops
 from ramify.mobility import constrained_inverse_dynamics, mobility, partition_of
+from ramify.model import catalog as robots
 from ramify.model.builder import Body, Joint, RobotBuilder
 from ramify.quantities.kinematics import jacobian
 from ramify.quantities.loops import (

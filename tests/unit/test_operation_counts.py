@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import SHARED_ROBOTS
 from ramify.algorithms.ltdl import ltdl, solve
+from ramify.model.catalog import chain30, humanoid30
 from ramify.model.regrouping import regroup
 from ramify.quantities import dynamics
 from ramify.quantities.base import Context, Quantity, placed
 from ramify.robot import Robot
-from ramify.model.catalog import chain30, humanoid30
 from ramify.simplify.passes import simplify
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.program import Program
 from ramify.symbolic.trace import trace
+from support.paths import SHARED_ROBOTS
 from support.references import MJCFS, URDFS, loaded
 
 GOLDENS = Path(__file__).parents[1] / "goldens"

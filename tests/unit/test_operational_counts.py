@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from ramify.compiling import program_of
+from ramify.model.catalog import asimo
 from ramify.model.tree import sparsity_pattern
 from ramify.quantities.operational import task_jacobian
 from ramify.quantities.osim_choice import OperationalCounts
-from ramify.model.catalog import asimo
 from support.asimo import CASES, HANDS_FEET, as_robot, counted, table
 
 GOLDEN = Path(__file__).parents[1] / "goldens" / "counts_asimo.txt"

@@ -10,12 +10,12 @@ from scipy.spatial.transform import Rotation
 
 from ramify.compiling import compile, program_of
 from ramify.errors import CompileError, UnknownName
+from ramify.model.catalog import random_tree
 from ramify.model.description import Inertial
 from ramify.model.pose import Array, Pose
 from ramify.model.tree import BodyInertia
 from ramify.quantities import dynamics, kinematics
 from ramify.robot import Robot
-from ramify.model.catalog import random_tree
 from ramify.symbolic.interpreter import evaluate
 from support.states import assert_close, state, value
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ramify.model import catalog as robots
 from ramify.errors import ModelError, UnknownName
+from ramify.model import catalog as robots
 from ramify.model.assembly import Model, assemble
 from ramify.model.builder import neutral_poses
 from ramify.model.description import Description
