@@ -28,9 +28,9 @@ from ramify.backend.libm import libm_table
 from ramify.compiling import compile
 from ramify.export import export_c, random_inputs
 from ramify.loading import load
+from ramify.model.catalog import chain, humanoid30
 from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from ramify.robot import Robot
-from ramify.model.catalog import chain, humanoid30
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "robots"
 KERNEL, CASADI, LINEAR = 1.3, 2.0, 1.5

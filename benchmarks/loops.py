@@ -33,13 +33,13 @@ from machine import best, options, report
 from scipy.linalg import lapack
 
 import ramify
-from ramify.model import catalog as robots
 from ramify.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
 from ramify.algorithms.loops.cuts import cuts_of
 from ramify.closing import project
 from ramify.compiling import compile
 from ramify.loading import load
 from ramify.mobility import partition_of
+from ramify.model import catalog as robots
 from ramify.quantities import dynamics, loops
 from ramify.quantities.base import Context
 from ramify.quantities.loops import settled, solver_of, system_of

@@ -6,6 +6,8 @@
 is almost admissible.
 """
 
+# ruff: noqa: N803, N806  the book's letters: J, N, T_a
+
 from __future__ import annotations
 
 import math

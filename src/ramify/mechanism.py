@@ -4,6 +4,8 @@ See `closing` for configurations in which loops are closed, `mobility` for how t
 move and what drives them, `simulation` for how they do.
 """
 
+# ruff: noqa: N803, N806  the book's letters: J, N, T_a
+
 from __future__ import annotations
 
 import math

@@ -10,6 +10,8 @@ Inverse dynamics: of all τ and λ with Sᵀ τ + Jᵀ λ = M q̈ + h, S the act
 Nᵀ Sᵀ τ = Nᵀ (M q̈ + h) is what τ must do.
 """
 
+# ruff: noqa: N803, N806  the book's letters: J, N, T_a
+
 from __future__ import annotations
 
 from collections.abc import Iterable

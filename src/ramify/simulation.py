@@ -9,6 +9,8 @@ length one after every step). What is done about the drift of Φ and Φ̇:
     "partition"   only independent velocities are integrated; the others follow
 """
 
+# ruff: noqa: N806  the book's letters: J, N, T_a
+
 from __future__ import annotations
 
 import warnings

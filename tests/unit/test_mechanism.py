@@ -216,7 +216,7 @@ def test_unknown_options_are_refused() -> None:
     ):
         compile(loop_forces(damping=2), robot)
     with pytest.raises(
-        ModelError, match="robot 'four_bar' has no loops; robot.add_loop"
+        ModelError, match=r"robot 'four_bar' has no loops; robot\.add_loop"
     ):
         compile(loop_forces, open_bars())
     with pytest.raises(UnknownName, match="stabilise is 'x'; possible: 'none', 'baum"):
