@@ -250,7 +250,7 @@ def growth(folder: Path, sizes: tuple[int, ...]) -> list[dict[str, float]]:
 def main() -> None:
     args = options(__doc__).parse_args()
     samples = 300 if args.quick else 3000
-    sizes = (8, 32) if args.quick else (8, 32, 128, 512)
+    sizes = (8, 32, 64) if args.quick else (8, 32, 128, 256)
     result: dict[str, Any] = {"single": {}, "batch_ns": {}}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

@@ -300,8 +300,10 @@ def test_batches_are_vectorised(compiler: str, tmp_path: Path) -> None:
     lines = exported.source.read_text().splitlines()
     loops = [k + 1 for k, line in enumerate(lines) if "i < LANES" in line]
     ends = [*loops[1:], len(lines)]
-    found = sum(any(a <= x < b for x in at) for a, b in zip(loops, ends, strict=True))
-    assert found > 0.6 * len(loops)  # the rest are too short to be worth it
+    long = [(a, b) for a, b in zip(loops, ends, strict=True) if b - a > 15]
+    found = [any(a <= x < b for x in at) for a, b in long]
+    assert len(long) > 4
+    assert sum(found) >= 0.7 * len(found)  # a few are unrolled first, then vectorised
 
 
 def test_the_example_builds_with_cmake(tmp_path: Path) -> None:

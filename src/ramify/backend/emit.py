@@ -20,7 +20,7 @@ from ramify.symbolic.expr import Expr
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
 ALIGNED = "alignstack(64)"
-"""So that no spilled register lies across two cache lines: a third of the time of ABA."""
+"""No spilled register lies across two cache lines: that takes up to a third longer."""
 LIBM = frozenset({"tan", "asin", "acos", "atan2", "exp", "log", "pow"})
 
 
@@ -167,7 +167,9 @@ class Emitter:
         lines.append(f"{result} = extractvalue {{{v}, {v}}} {pair}, {which}")
 
     def _functions(self, calls: set[str]) -> str:
-        texts = [sincos(self.lanes, self.dtype, fused=self.is_fused)] if "sincos" in calls else []
+        texts: list[str] = []
+        if "sincos" in calls:
+            texts.append(sincos(self.lanes, self.dtype, fused=self.is_fused))
         texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
         return "\n".join(texts)
 

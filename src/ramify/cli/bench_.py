@@ -29,6 +29,7 @@ from ramify.cli.screen import (
 )
 from ramify.cli.selfcheck import state_of
 from ramify.compiling import compile
+from ramify.errors import ModelError
 from ramify.quantities import dynamics
 from ramify.robot import Robot
 
@@ -60,14 +61,17 @@ def command(
     """
     duration = 0.05 if quick else 0.5
     source = Source(robot, **{**options, "mimic": "independent"})
-    ours = source.load()
+    ours = source.tree()
     first = first_answer(source)
     others, unread = _peers(source, names_in(against))
     rows: list[dict[str, Any]] = []
     with progress(len(QUANTITIES)) as step:
         for quantity in QUANTITIES:
             step(f"timing {quantity.name}")
-            rows.append(_row(quantity.name, ours, others, max(batch, 1), duration))
+            try:
+                rows.append(_row(quantity.name, ours, others, max(batch, 1), duration))
+            except ModelError as error:
+                unread[quantity.name] = str(error)
     data = {"robot": ours.name, "nv": ours.nv, "batch": batch, "first_answer": first}
     packages = ("pin", "mujoco")
     if as_json:
@@ -79,7 +83,7 @@ def command(
     for name, reason in unread.items():
         console().print(f"[yellow]{name}: {reason}[/]", soft_wrap=True)
     console().print(
-        f"\nfirst answer (load, trace, compile forward dynamics, one state): "
+        f"\nfirst answer (load, trace, compile inverse dynamics, one state): "
         f"{seconds(first['cold'])} cold, {seconds(first['warm'])} from the cache"
     )
     console().print(machine_line(*packages), style="dim", soft_wrap=True)
@@ -117,7 +121,7 @@ def first_answer(source: Source) -> dict[str, float]:
         for _ in range(2):
             start = time.perf_counter()
             robot = source.load()
-            f = compile(dynamics.forward_dynamics, robot)
+            f = compile(dynamics.inverse_dynamics, robot)
             f(robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv))
             times.append(time.perf_counter() - start)
     return {"cold": times[0], "warm": times[1]}

@@ -33,9 +33,9 @@ def command(
     """Say why it is this fast: sparsity, counts, choices.
 
     Counts are exact, and the same on every machine: multiplications, divisions and
-    additions of one evaluation. Nothing is compiled.
+    additions of one evaluation. Nothing is compiled. Loops are taken as open.
     """
-    loaded = Source(robot, **options).load()
+    loaded = Source(robot, **options).tree()
     names = [f.strip() for f in (frames or "").split(",") if f.strip()]
     with progress(6 if names else 5) as step:
         explained = explain(loaded, names, step)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from ramify.model import catalog as robots
 from ramify.errors import ModelError
 from ramify.loading import load
+from ramify.model import catalog as robots
 from ramify.model.conventions import NAMED
 from ramify.model.description import Description
 from ramify.robot import Robot
@@ -72,12 +72,30 @@ class Source:
             except ModelError as error:
                 raise self._advised(error) from None
 
+    def tree(self, **changes: Any) -> Robot:
+        """Load the robot as the tree that it is when its loops are open."""
+        robot = self.load(**changes)
+        if robot.nv == 0:
+            raise ModelError(
+                f"robot {robot.name!r} cannot move: no joint has a degree of freedom; "
+                "--root floating frees its root"
+            )
+        return opened(robot)
+
     def _advised(self, error: ModelError) -> ModelError:
         """Return the error, with a built-in robot that may have been meant."""
         close = difflib.get_close_matches(self.name, BUILT_IN, n=1)
         if close and "no such file" in str(error):
             return ModelError(f"{error}; did you mean the built-in {close[0]!r}?")
         return error
+
+
+def opened(robot: Robot) -> Robot:
+    """Return a robot without its loops."""
+    if not robot.model.loops:
+        return robot
+    model = replace(robot.model, loops=())
+    return Robot(model, robot.conventions, robot.joint_order, robot.mimic)
 
 
 def robot_argument(command: Command) -> Command:

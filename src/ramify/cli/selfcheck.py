@@ -11,6 +11,7 @@ from ramify.compiling import compile, costs_of
 from ramify.errors import ModelError
 from ramify.model.pose import Array
 from ramify.quantities.dynamics import forward_dynamics
+from ramify.quantities.loops import constraint_bias, constraint_jacobian
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 
@@ -46,6 +47,16 @@ def _algorithms(robot: Robot) -> list[str]:
         return list(costs_of(forward_dynamics, robot.placed_model, robot.conventions))
     except ModelError:
         return []
+
+
+def loop_error(robot: Robot, batch: int, rng: np.random.Generator) -> Error:
+    """Return how far accelerations break the constraints of a robot with loops."""
+    s = state_of(robot, batch, rng)
+    jacobian = compile(constraint_jacobian, robot)(s.q)
+    bias = compile(constraint_bias, robot)(s.q, s.qd)
+    qdd = robot.forward_dynamics(s.q, s.qd, s.tau)
+    moved = np.einsum("bij,bj->bi", jacobian, qdd)
+    return Error("loops stay closed, J q̈ + J̇ q̇ = 0", relative(moved, -bias), 1e-6)
 
 
 def errors_of(robot: Robot, batch: int, rng: np.random.Generator) -> list[Error]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ramify.errors import ModelError
 from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
 from ramify.model.tree import Body, Tree
@@ -63,7 +64,10 @@ def counts_of(robot: Robot, progress: Callable[[str], None]) -> Iterator[Counts]
         if "ABA" in name and robot.model.mimics:
             continue  # couplings tie branches together: no articulated bodies
         progress(name)
-        stages = tuple(stages_of(quantity, robot))
+        try:
+            stages = tuple(stages_of(quantity, robot))
+        except ModelError:  # a singular mass matrix: no forward dynamics
+            continue
         chain = None
         if line is not None:
             chain = _last(quantity, placed(line), robot.conventions)

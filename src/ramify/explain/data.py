@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ramify.compiling import costs_of
+from ramify.errors import ModelError
 from ramify.explain.counts import Counts, counts_of
 from ramify.explain.shape import Shape, envelope
 from ramify.quantities.dynamics import forward_dynamics
@@ -92,9 +93,14 @@ def explain(
     shape = Shape(robot.tree.dof_parents)
     counts = tuple(counts_of(robot, progress))
     progress("choosing")
-    found = costs_of(forward_dynamics, robot.placed_model, robot.conventions)
-    costs = {name: ops.cost for name, ops in found.items()}
-    choices = [Choice("forward_dynamics", min(costs, key=costs.__getitem__), costs)]
+    choices: list[Choice] = []
+    try:
+        found = costs_of(forward_dynamics, robot.placed_model, robot.conventions)
+        costs = {name: ops.cost for name, ops in found.items()}
+        chosen = min(costs, key=costs.__getitem__)
+        choices.append(Choice("forward_dynamics", chosen, costs))
+    except ModelError:  # a singular mass matrix: no forward dynamics
+        pass
     if frames:
         progress("operational space")
         rows = explain_operational(robot, list(frames)).rows

@@ -24,7 +24,7 @@ NEEDS_FILES = ("mjGEOM_MESH", "mjGEOM_HFIELD", "mjGEOM_SDF")
 def load(source: Source) -> MuJoCo:
     """Return MuJoCo with the robot of a file in it."""
     text, root = text_of(source)
-    ours = source.load(conventions="mujoco", mimic="independent")
+    ours = source.tree(conventions="mujoco", mimic="independent")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

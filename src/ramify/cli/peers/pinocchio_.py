@@ -24,7 +24,7 @@ pin: Any = importlib.import_module("pinocchio")
 def load(source: Source) -> Pinocchio:
     """Return Pinocchio with the robot of a file in it."""
     text, root = text_of(source)
-    ours = source.load(conventions="pinocchio", mimic="independent")
+    ours = source.tree(conventions="pinocchio", mimic="independent")
     model = _model(text, root, source.path)
     model.gravity.linear = np.array(ours.gravity)
     return Pinocchio(ours, model)
@@ -135,11 +135,12 @@ class Pinocchio:
             Answer(kinematics.kinetic_energy, scalar(pin.computeKineticEnergy, "qd")),
             Answer(kinematics.potential_energy, scalar(pin.computePotentialEnergy)),
         ]
-        known = [f for f in frames if m.existFrame(f)]
+        known = [f for f in frames if m.existFrame(f, pin.FrameType.BODY)]
         return [*found, *(a for f in known for a in self._frame_answers(f))]
 
     def _frame_answers(self, name: str) -> list[Answer]:
-        m, d, k = self.model, self.data, self.model.getFrameId(name)
+        m, d = self.model, self.data
+        k = m.getFrameId(name, pin.FrameType.BODY)
 
         def moved(s: State) -> None:
             pin.forwardKinematics(m, d, self.q(s.q), self.v(s.qd), self.v(s.qdd))
