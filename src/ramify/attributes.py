@@ -1,11 +1,14 @@
 """Quantities as attributes of a Robot: compiled on first use, and kept.
 
 `Compiled` is one quantity: ``robot.mass_matrix`` is its Function. `Asked` is one that
-takes further arguments, such as a frame: ``robot.jacobian(q, "hand")``.
+takes further arguments, such as a frame: ``robot.jacobian(q, "hand")``. `Method` is a
+function of another module that takes the robot first.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast, final, overload
 
@@ -103,6 +106,19 @@ class Question:
             quantity = self._asked.quantity(*rest, **options)
             self._functions[key] = compile(quantity, self._robot)
         return self._functions[key]
+
+
+@final
+class Method:
+    """A function of a robot, in a module that itself needs Robot, as a method."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    def __get__(self, robot: Robot | None, owner: type) -> Callable[..., Any]:
+        function = getattr(importlib.import_module(self.module), self.name)
+        return function if robot is None else functools.partial(function, robot)
 
 
 def _frozen(x: Any) -> Any:

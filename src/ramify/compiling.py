@@ -157,8 +157,11 @@ def _shapes(quantities: Sequence[Quantity], model: Model) -> dict[str, tuple[int
 def resolve(quantity: Quantity, model: Model, conventions: Conventions) -> Quantity:
     """Return the quantity with ``algorithm="auto"`` decided by counting."""
     options = dict(quantity.options)
-    if not quantity.algorithms or options.get("algorithm", "auto") != "auto":
+    choices = quantity.choices(model)
+    if not choices or options.get("algorithm", "auto") != "auto":
         return quantity
+    if len(choices) == 1:
+        return quantity(algorithm=choices[0])
     costs = costs_of(quantity, model, conventions)
     return quantity(algorithm=min(costs, key=lambda name: costs[name].cost))
 
@@ -169,10 +172,8 @@ def costs_of(
     """Return the operations of each algorithm for a quantity."""
     shapes = _shapes([quantity], model)
     costs: dict[str, Ops] = {}
-    for algorithm in quantity.algorithms:
+    for algorithm in quantity.choices(model):
         choice = quantity(algorithm=algorithm)
-        if algorithm == "aba" and model.mimics:
-            continue  # couplings tie branches together: no articulated bodies
 
         def traced(*symbols: Any, choice: Quantity = choice) -> Any:
             inputs = dict(zip(shapes, symbols, strict=True))

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 import numpy.typing as npt
 
-from ramify.attributes import Asked, Compiled
+from ramify.attributes import Asked, Compiled, Method
 from ramify.errors import ModelError, ShapeError, UnknownName, unknown_name
 from ramify.function import Function, kernel
 from ramify.model import configurations, drawing, editing, ranges
@@ -24,6 +24,7 @@ from ramify.model.pose import Array
 from ramify.model.ranges import JointLimits
 from ramify.model.tree import Tree
 from ramify.quantities import dynamics, factor, kinematics, operational
+from ramify.quantities import loops as quantities_of_loops
 from ramify.quantities.base import placed
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -495,6 +496,28 @@ class Robot:
     task_jacobian = Asked(operational.task_jacobian, "q")
     task_bias = Asked(operational.task_bias, "q", "qd")
     task_acceleration = Asked(operational.task_acceleration, "q", "qd", "tau")
+
+    constraint_residual = Compiled(quantities_of_loops.constraint_residual)
+    constraint_jacobian = Compiled(quantities_of_loops.constraint_jacobian)
+    constraint_bias = Compiled(quantities_of_loops.constraint_bias)
+    loop_forces = Compiled(quantities_of_loops.loop_forces)
+    constrained_operational_inertia_inverse = Asked(
+        quantities_of_loops.constrained_operational_inertia_inverse, "q"
+    )
+    add_loop = Method("ramify.mechanism", "add_loop")
+    assemble = Method("ramify.mechanism", "assemble")
+    project = Method("ramify.mechanism", "project")
+    mobility = Method("ramify.mechanism", "mobility")
+    check_state = Method("ramify.mechanism", "check_state")
+    constrained_inverse_dynamics = Method(
+        "ramify.mechanism", "constrained_inverse_dynamics"
+    )
+    simulate = Method("ramify.mechanism", "simulate")
+
+    @property
+    def loops(self) -> tuple[Any, ...]:
+        """The loops: each with its name, type, bodies and rows."""
+        return Method("ramify.mechanism", "loops").__get__(self, Robot)()
 
     mass_matrix_csr = Compiled(factor.mass_matrix_csr)
     mass_matrix_factor = Compiled(factor.mass_matrix_factor)

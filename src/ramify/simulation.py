@@ -82,8 +82,9 @@ def simulate(
         method: "rk4" (fixed steps) or "adaptive" (scipy's DOP853).
         tolerance: of |Φ|; a `ModelWarning` says if a run without correction left it.
         rate: α of "baumgarte" [1/s].
-        damping: of the constraints, as in `forward_dynamics`: about 1e-8 carries a
-            mechanism through configurations in which it is singular.
+        damping: of the constraints, as in `forward_dynamics`: with "rk4" and
+            "project", about 1e-8 carries a mechanism through configurations in which
+            it is singular.
     """
     if stabilise not in STABILISE:
         raise UnknownName(

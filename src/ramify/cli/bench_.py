@@ -31,6 +31,7 @@ from ramify.cli.selfcheck import state_of
 from ramify.compiling import compile
 from ramify.errors import ModelError
 from ramify.quantities import dynamics
+from ramify.quantities.base import Quantity
 from ramify.robot import Robot
 
 QUANTITIES = (
@@ -63,7 +64,7 @@ def command(
     source = Source(robot, **{**options, "mimic": "independent"})
     ours = source.tree()
     first = first_answer(source)
-    others, unread = _peers(source, names_in(against))
+    others, unread = _peers(source, names_in(against, source))
     rows: list[dict[str, Any]] = []
     with progress(len(QUANTITIES)) as step:
         for quantity in QUANTITIES:
@@ -83,7 +84,7 @@ def command(
     for name, reason in unread.items():
         console().print(f"[yellow]{name}: {reason}[/]", soft_wrap=True)
     console().print(
-        f"\nfirst answer (load, trace, compile inverse dynamics, one state): "
+        f"\nfirst answer (load, trace, compile {first['quantity']}, one state): "
         f"{seconds(first['cold'])} cold, {seconds(first['warm'])} from the cache"
     )
     console().print(machine_line(*packages), style="dim", soft_wrap=True)
@@ -114,17 +115,27 @@ def cache_in(folder: str) -> Generator[None]:
             os.environ["RAMIFY_CACHE_DIR"] = before
 
 
-def first_answer(source: Source) -> dict[str, float]:
-    """Return the seconds from a file to the first result, cold and from the cache."""
+def first_answer(source: Source) -> dict[str, Any]:
+    """Return the seconds from a file to the first result, cold and from the cache.
+
+    Of forward dynamics; of inverse dynamics where the mass matrix is singular.
+    """
+    try:
+        return _first(source, dynamics.forward_dynamics)
+    except ModelError:
+        return _first(source, dynamics.inverse_dynamics)
+
+
+def _first(source: Source, quantity: Quantity) -> dict[str, Any]:
     times: list[float] = []
     with tempfile.TemporaryDirectory() as folder, cache_in(folder):
         for _ in range(2):
             start = time.perf_counter()
-            robot = source.load()
-            f = compile(dynamics.inverse_dynamics, robot)
+            robot = source.tree()
+            f = compile(quantity, robot)
             f(robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv))
             times.append(time.perf_counter() - start)
-    return {"cold": times[0], "warm": times[1]}
+    return {"quantity": quantity.name, "cold": times[0], "warm": times[1]}
 
 
 def _row(

@@ -69,8 +69,8 @@ def command(
     also compared with itself: algorithms with one another, native code with the
     interpreter. Loops are open for all but one row. Exit code 1 above 1e-9.
     """
-    names = names_in(against)
     source = Source(robot, **options)
+    names = names_in(against, source)
     ours = source.load()
     tree = source.tree()
     for frame in frames:

@@ -16,6 +16,7 @@ from ramify.loading import load
 from ramify.model import catalog as robots
 from ramify.model.conventions import NAMED
 from ramify.model.description import Description
+from ramify.model.source import read_source
 from ramify.robot import Robot
 
 BUILT_IN: dict[str, Callable[[], Any]] = {
@@ -53,6 +54,11 @@ class Source:
         """The file, or None of a built-in robot."""
         path = Path(self.name).expanduser()
         return None if self.name in BUILT_IN and not path.exists() else path
+
+    @property
+    def is_mjcf(self) -> bool:
+        """Whether the file is MuJoCo's own format."""
+        return self.path is not None and "<robot" not in read_source(self.path)[0]
 
     def load(self, **changes: Any) -> Robot:
         """Load the robot; its warnings are in it, and not shown."""

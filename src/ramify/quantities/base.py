@@ -119,10 +119,16 @@ class Quantity:
     """(Model, **options) -> further inputs by name"""
     algorithms: tuple[str, ...] = ()
     """what ``algorithm="auto"`` chooses from, by counting"""
+    possible: Callable[[Model], tuple[str, ...]] | None = None
+    """those of ``algorithms`` that a model allows, where it does not allow all"""
 
     def __call__(self, **options: Any) -> Quantity:
         """Return this quantity with other options."""
         return replace(self, options=tuple({**dict(self.options), **options}.items()))
+
+    def choices(self, model: Model) -> tuple[str, ...]:
+        """Return what ``algorithm="auto"`` has to choose from for this robot."""
+        return self.algorithms if self.possible is None else self.possible(model)
 
     def __str__(self) -> str:
         shown = ", ".join(f"{k}={v!r}" for k, v in self.options)

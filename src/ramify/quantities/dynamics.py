@@ -173,6 +173,13 @@ def dof_order(context: Context) -> tuple[int, ...]:
     return tuple(order)
 
 
+def _possible(model: Model) -> tuple[str, ...]:
+    """Return the algorithms of forward dynamics; those of loops are chosen there."""
+    if model.loops:
+        return ()
+    return ("ltdl",) if model.mimics else ("aba", "ltdl")
+
+
 inverse_dynamics = Quantity(
     "inverse_dynamics", ("q", "qd", "qdd"), _inverse_dynamics, shapes=external_shape
 )
@@ -187,5 +194,5 @@ forward_dynamics = Quantity(
     _forward_dynamics,
     shapes=external_shape,
     algorithms=("aba", "ltdl"),
+    possible=_possible,
 )
-

@@ -338,4 +338,5 @@ mass_matrix_inverse = Quantity(
     ("q",),
     _mass_matrix_inverse,
     algorithms=("aba", "ltdl"),
+    possible=lambda model: ("ltdl",) if model.mimics else ("aba", "ltdl"),
 )

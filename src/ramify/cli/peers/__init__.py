@@ -63,10 +63,14 @@ PACKAGES = {"pinocchio": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}
 """module and package by the name on the command line"""
 
 
-def names_in(text: str | None) -> list[str]:
-    """Return the peers in ``a,b``; without a text, those that are installed."""
+def names_in(text: str | None, source: Source) -> list[str]:
+    """Return the peers in ``a,b``; without a text, those that are installed.
+
+    MJCF is MuJoCo's own: by default no other reading of it is compared.
+    """
     if text is None:
-        return [n for n, (module, _) in PACKAGES.items() if _is_installed(module)]
+        known = ["mujoco"] if source.is_mjcf else list(PACKAGES)
+        return [n for n in known if _is_installed(PACKAGES[n][0])]
     names = [n.strip() for n in text.split(",") if n.strip()]
     for name in names:
         if name not in PACKAGES:
