@@ -54,6 +54,13 @@ from ramify.quantities.kinematics import (
     potential_energy,
     velocity,
 )
+from ramify.quantities.loops import (
+    constrained_operational_inertia_inverse,
+    constraint_bias,
+    constraint_jacobian,
+    constraint_residual,
+    loop_forces,
+)
 from ramify.quantities.operational import (
     dynamically_consistent_inverse,
     null_space_projector,
@@ -115,6 +122,10 @@ __all__ = [
     "centroidal_momentum",
     "centroidal_momentum_matrix",
     "compile",
+    "constrained_operational_inertia_inverse",
+    "constraint_bias",
+    "constraint_jacobian",
+    "constraint_residual",
     "control",
     "coriolis_matrix",
     "cos",
@@ -131,6 +142,7 @@ __all__ = [
     "kinetic_energy",
     "load",
     "log",
+    "loop_forces",
     "ltdl",
     "ltl",
     "mass_matrix",

@@ -123,8 +123,8 @@ def _forward_dynamics(
     if algorithm == "aba":
         if context.model.mimics:
             raise CompileError(
-                "forward_dynamics(algorithm='aba') cannot follow mimic joints, which tie "
-                "branches together; possible: 'auto', 'ltdl'"
+                "forward_dynamics(algorithm='aba') cannot follow mimic joints, which "
+                "tie branches together; possible: 'auto', 'ltdl'"
             )
         tau = context.coordinates.tree_force(context.inputs["tau"])
         tree = context.dynamics_tree
