@@ -18,7 +18,7 @@ from ramify.cli.screen import (
     show_warnings,
     table,
 )
-from ramify.cli.selfcheck import Error, errors_of, loop_error, state_of
+from ramify.cli.selfcheck import Error, errors_of, loop_error, relative, state_of
 from ramify.compiling import compile
 from ramify.errors import ModelError
 from ramify.robot import Robot
@@ -137,8 +137,7 @@ def _row(answer: Answer, other: Peer, state: State, condition: float) -> Row:
     inputs = [getattr(state, v.name) for v in f.program.inputs]
     ours = f(*inputs)
     theirs = np.array([answer.theirs(state[k]) for k in range(len(state))])
-    largest = float(np.abs(theirs).max(initial=0.0))
-    error = float(np.abs(ours - theirs).max(initial=0.0)) / (largest or 1.0)
+    error = relative(ours, theirs)
     return Row(name, other.name, np.inf if np.isnan(error) else error, tolerance)
 
 

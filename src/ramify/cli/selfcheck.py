@@ -16,6 +16,8 @@ from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 
 TOLERANCE = 1e-9
+SMALLEST = 1e-6
+"""entries below it are what rounding leaves of zeros [SI units]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ def state_of(robot: Robot, batch: int, rng: np.random.Generator) -> State:
 
 def relative(a: Array, b: Array) -> float:
     """Return the largest difference, divided by the largest entry."""
-    largest = float(np.abs(b).max(initial=0.0)) or 1.0
+    largest = max(float(np.abs(b).max(initial=0.0)), SMALLEST)
     return float(np.abs(a - b).max(initial=0.0)) / largest
 
 
