@@ -18,8 +18,8 @@ import numpy as np
 from machine import best, options, report
 
 import ramify
-from ramify.model import catalog as robots
 from ramify.explain.shape import Shape, family
+from ramify.model import catalog as robots
 
 SLOPE = 1.15
 BATCH = 512

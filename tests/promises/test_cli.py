@@ -285,6 +285,23 @@ def test_check_fails_where_numbers_differ(
     assert "DIFFERS" in out
 
 
+def test_a_robot_that_cannot_move_is_said_in_a_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "rock.urdf"
+    path.write_text('<robot name="rock"><link name="rock"/></robot>')
+    for command in ("check", "bench", "explain"):
+        text = one_line(run(command, str(path)))
+        assert "robot 'rock' cannot move" in text
+        assert "--root floating" in text
+
+
+def test_loops_are_checked_closed_and_compared_open(run: Run) -> None:
+    code, out, _ = run("check", "hmmwv", "--states", "4", "--json")
+    rows = {r["quantity"]: r for r in json.loads(out)["rows"]}
+    assert code == 0
+    assert rows["loops stay closed, J q̈ + J̇ q̇ = 0"]["error"] < 1e-9
+    assert rows["forward dynamics (aba) inverts inverse"]["error"] < 1e-9
+
+
 def test_bench_gives_times_and_ratios(run: Run, pendulum: str) -> None:
     code, out, _ = run("bench", pendulum, "--batch", "64", "--quick", "--json")
     data = json.loads(out)

@@ -76,7 +76,4 @@ def _show(e: Explanation) -> None:
     out.print(table("What each algorithm costs, after each pass", heads, counted))
     out.print()
     for c in e.choices:
-        costs = sorted(c.costs.items(), key=lambda item: item[1])
-        shown = ", ".join(f"{k} {v:,}" for k, v in costs)
-        more = f", the next costs {c.ratio - 1:.0%} more" if len(costs) > 1 else ""
-        out.print(f"{c.quantity}: [bold]{c.chosen}[/]{more} ({shown})", soft_wrap=True)
+        out.print(f"{c.quantity} by {c.words}", markup=False, soft_wrap=True)

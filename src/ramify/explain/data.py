@@ -26,10 +26,19 @@ class Choice:
     """in multiplications' worth"""
 
     @property
-    def ratio(self) -> float:
-        """How much more the next best costs."""
-        costs = sorted(self.costs.values())
-        return costs[1] / costs[0] if len(costs) > 1 and costs[0] else 1.0
+    def words(self) -> str:
+        """The choice in a sentence, without its end."""
+        if len(self.costs) == 1:
+            return f"{self.chosen}, the only way for this robot"
+        best = self.costs[self.chosen]
+        same = [k for k, v in self.costs.items() if v == best and k != self.chosen]
+        more = [v for v in self.costs.values() if v > best]
+        text = f"{self.chosen} (or {', '.join(same)})" if same else self.chosen
+        if more and best:
+            text += f"; the next best costs {min(more) / best - 1:.0%} more"
+        ordered = sorted(self.costs.items(), key=lambda item: item[1])
+        shown = ", ".join(f"{k} {v:,}" for k, v in ordered)
+        return f"{text} (in multiplications' worth: {shown})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ramify.explain import svg
 from ramify.explain.counts import Counts
-from ramify.explain.data import Choice, Explanation
+from ramify.explain.data import Explanation
 from ramify.explain.shape import envelope, topologies
 from ramify.explain.style import STYLE
 from ramify.symbolic.count import Ops
@@ -62,20 +62,8 @@ def _words(e: Explanation) -> str:
     else:
         lines.append("This robot is a single chain: its mass matrix is full.")
     for c in e.choices:
-        lines.append(_choice(c))
+        lines.append(f"{c.quantity} is computed by {c.words}.")
     return "".join(f"<p>{html.escape(x)}</p>" for x in lines)
-
-
-def _choice(c: Choice) -> str:
-    others = ", ".join(
-        f"{k} {v:,}" for k, v in sorted(c.costs.items(), key=lambda x: x[1])
-    )
-    if len(c.costs) < 2:
-        return f"{c.quantity} is computed by {c.chosen}, the only way for this robot."
-    return (
-        f"{c.quantity} is computed by {c.chosen}: the next best costs "
-        f"{c.ratio - 1:.0%} more (in multiplications' worth: {others})."
-    )
 
 
 def _tree(e: Explanation) -> str:

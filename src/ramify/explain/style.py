@@ -34,6 +34,7 @@ section {
   list-style: none; padding: 0; margin: 1rem 0; display: grid; gap: 0.7rem;
   grid-template-columns: repeat(auto-fit, minmax(8.2rem, 1fr));
 }
+@media (max-width: 40rem) { .facts { grid-template-columns: 1fr 1fr; } }
 .facts li {
   background: var(--card); border: 1px solid var(--rule); border-radius: 10px;
   padding: 0.7rem 0.9rem; color: var(--faint); font-size: 0.9rem;

@@ -18,6 +18,9 @@ def transform(body: Body, q: tuple[Expr, ...]) -> Transform:
     if joint.kind not in AXIAL:
         return Transform(fixed_steps(body.placement)).then(*joint.steps(q))
     s = screws(body.placement)
+    if s.is_parallel:  # two shifts cost less than a turn and one
+        x, y, _ = _shifts(body.placement.p)
+        return _clean(x, y, _turn(0, s.alpha), *_axial(body, s.turned, s.d, q))
     if not s.is_usable:
         lead = (*_shifts(body.placement.p), _turn(2, s.gamma), _turn(0, s.alpha))
         return _clean(*lead, *_axial(body, s.theta, 0.0, q))

@@ -49,6 +49,11 @@ class Screws:
         return quarter_turns_exact(self.alpha)[1] == 0.0
 
     @property
+    def turned(self) -> float:
+        """Parallel axes: the turn about the last one that is left without γ."""
+        return self.theta - self.gamma if self.alpha else self.theta + self.gamma
+
+    @property
     def is_usable(self) -> bool:
         """Whether the common normal is well defined: not where axes almost agree."""
         return self.is_parallel or abs(math.sin(self.alpha)) > SMALLEST_SINE
@@ -166,15 +171,18 @@ OFFSET, PARAMETER = 1.0, 3.0
 def transform_cost(T: Pose, kind: str, bodies: int) -> float:
     """Return about how many operations a placement costs, with its joint behind it."""
     s = screws(T)
-    if s.is_usable and kind in AXIAL:
+    theta = s.theta
+    if s.is_parallel and kind in AXIAL:
+        angles, shifts, theta = [0.0], [float(T.p[0]), float(T.p[1]), s.d], s.turned
+    elif s.is_usable and kind in AXIAL:
         angles, shifts = [s.gamma, s.alpha], [s.b, s.a, s.d]
     else:
         angles, shifts = [s.gamma, s.alpha], [float(x) for x in T.p]
     if kind not in ("revolute", "helical"):
-        angles.append(s.theta)
+        angles.append(theta)
     turns = sum(0.0 not in quarter_turns_exact(x) for x in angles)
     moved = sum(x != 0.0 for x in shifts)
-    offset = OFFSET if s.theta != 0.0 else 0.0
+    offset = OFFSET if theta != 0.0 else 0.0
     beyond = TURN_BEYOND * turns + SHIFT_BEYOND * moved
     return TURN * turns + SHIFT * moved + offset + beyond * bodies
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ramify.model import catalog as robots
 from ramify.algorithms.crba import TreeMatrix
 from ramify.algorithms.ltdl import Diagonal, DofVector, ltdl, ltl, solve
 from ramify.compiling import count
 from ramify.explain.shape import Shape, family
+from ramify.model import catalog as robots
 from ramify.model.tree import ancestors
 from ramify.papers.document import Plot, Section, Table, word
 from ramify.quantities import dynamics

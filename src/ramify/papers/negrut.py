@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ramify.model import catalog as robots
 from ramify.algorithms.loops.counting import (
     STEPS,
     joint_formulation_counts,
     loopwise_counts,
 )
 from ramify.algorithms.loops.cuts import cuts_of
+from ramify.model import catalog as robots
 from ramify.papers.document import Section, Table, word
 from ramify.papers.featherstone import robot_of
 from ramify.robot import Robot
