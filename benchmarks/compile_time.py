@@ -87,7 +87,11 @@ def warm_start(operations: int) -> dict[str, object]:
 
 def main() -> None:
     args = options(__doc__).parse_args()
-    sizes = [5_000, 10_000, 20_000] if args.quick else [5_000, 20_000, 70_000, 200_000, 700_000]
+    sizes = (
+        [5_000, 10_000, 20_000]
+        if args.quick
+        else [5_000, 20_000, 70_000, 200_000, 700_000]
+    )
     result = {"growth": growth(sizes), "warm_start": warm_start(20_000)}
     report(result, args.json)
     if args.json:

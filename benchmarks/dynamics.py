@@ -100,6 +100,22 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def others(rows: list[dict[str, Any]]) -> str:
+    """Return the ratios of the quantities that the README's table leaves out."""
+    parts = []
+    for quantity in ("inverse_dynamics", "mass_matrix"):
+        found = [ratios(r) for r in rows if r["quantity"] == quantity]
+        batch, call = ([f(x[k] for x in found) for f in (min, max)] for k in (0, 1))
+        parts.append(
+            f"{WORDS[quantity]} {batch[0]:.0f} to {batch[1]:.0f} x in a batch and "
+            f"{call[0]:.1f} to {call[1]:.1f} x in one call"
+        )
+    return (
+        f"In the same run, {'; '.join(parts)}. A mass matrix gains least: writing "
+        "its n x n entries to memory takes longer than computing them."
+    )
+
+
 def caption() -> str:
     """Return what the figures depend on, in a paragraph."""
     about = machine("pin", "mujoco")
@@ -122,7 +138,8 @@ def write_readme(rows: list[dict[str, Any]]) -> None:
     before, rest = text.split(MARKS[0], 1)
     after = rest.split(MARKS[1], 1)[1]
     forward = [r for r in rows if r["quantity"] == "forward_dynamics"]
-    block = f"{MARKS[0]}\n\n{markdown(forward)}\n\n{caption()}\n\n{MARKS[1]}"
+    block = f"{MARKS[0]}\n\n{markdown(forward)}\n\n{others(rows)}\n\n{caption()}"
+    block += f"\n\n{MARKS[1]}"
     path.write_text(before + block + after, encoding="utf-8")
     page = ROOT / "docs" / "benchmarks.md"
     if page.exists():

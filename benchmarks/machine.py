@@ -27,12 +27,14 @@ def machine(*packages: str) -> dict[str, Any]:
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        models = [x for x in info.read_text().splitlines() if x.startswith("model name")]
+        models = [
+            x for x in info.read_text().splitlines() if x.startswith("model name")
+        ]
         cpu = models[0].split(":")[1].strip() if models else cpu
     from ramify.backend.target import host  # noqa: PLC0415  reading --help needs no LLVM
 
     commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607
+        ["git", "rev-parse", "--short", "HEAD"],
         capture_output=True,
         text=True,
         check=False,
@@ -43,7 +45,9 @@ def machine(*packages: str) -> dict[str, Any]:
         "target": host().cpu,
         "lanes": host().lanes("float64"),
         "python": platform.python_version(),
-        "versions": {p: _version(p) for p in ("ramify", "numpy", "llvmlite", *packages)},
+        "versions": {
+            p: _version(p) for p in ("ramify", "numpy", "llvmlite", *packages)
+        },
         "commit": commit,
         "date": datetime.date.today().isoformat(),
     }

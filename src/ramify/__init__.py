@@ -21,6 +21,7 @@ from ramify.errors import (
     UnknownName,
     UnsupportedJoint,
 )
+from ramify.export import check_c, export_c
 from ramify.function import Function, kernel
 from ramify.loading import load
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
@@ -121,6 +122,7 @@ __all__ = [
     "center_of_mass_jacobian",
     "centroidal_momentum",
     "centroidal_momentum_matrix",
+    "check_c",
     "compile",
     "constrained_operational_inertia_inverse",
     "constraint_bias",
@@ -133,6 +135,7 @@ __all__ = [
     "dynamically_consistent_inverse",
     "exp",
     "explain_operational",
+    "export_c",
     "forward_dynamics",
     "gravity_forces",
     "inverse_dynamics",

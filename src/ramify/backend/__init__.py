@@ -1,0 +1,1 @@
+"""From a Program to native code, and the call from Python into it."""

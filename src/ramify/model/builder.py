@@ -365,7 +365,7 @@ class RobotBuilder:
         pose = _pose(f"frame {name!r}: placement", placement)
         self._frames[name] = FrameDescription(name, self._known(body), pose)
 
-    def close(  # noqa: PLR0913 - two ends, each with its place
+    def close(
         self,
         name: str,
         type: str,  # noqa: A002 - as in the description

@@ -203,7 +203,9 @@ def _add_limb(
 def _with_length(links: Sequence[_Link], n: int) -> Sequence[_Link]:
     """Return a limb of n links: some left out, or further ones, before its last."""
     further = [
-        _FURTHER._replace(name=f"{links[-1].name}_further{k + 1}", axis=(X, Y, Z)[k % 3])
+        _FURTHER._replace(
+            name=f"{links[-1].name}_further{k + 1}", axis=(X, Y, Z)[k % 3]
+        )
         for k in range(n - len(links))
     ]
     return (*links[: min(n, len(links)) - 1], *further, links[-1])
@@ -245,7 +247,7 @@ def chain30(geometry: str = "general", seed: int = 0) -> Description:
     return _with_geometry(builder.description(), geometry, seed)
 
 
-def asimo(  # noqa: PLR0913 - the paper's variations
+def asimo(
     geometry: str = "general",
     seed: int = 0,
     *,
@@ -395,7 +397,7 @@ def hmmwv(geometry: str = "general", seed: int = 0) -> Description:
 # ------------------------------------------------------------ random trees
 
 
-def random_tree(  # noqa: PLR0913 - what can vary in a tree
+def random_tree(
     n: int,
     rng: np.random.Generator | int = 0,
     joints: Sequence[str] = JOINTS,

@@ -1,0 +1,1 @@
+"""Spatial algebra over symbols, in compact classes: angular part first."""

@@ -1,7 +1,7 @@
 """Rigid-body and articulated-body inertias, in the compact forms (RBDA §2.13).
 
-    RigidInertia         m, h = m c, I about the origin           10 numbers
-    ArticulatedInertia   [I H; Hᵀ M]: n = I w + H v, f = Hᵀ w + M v    21 numbers
+RigidInertia         m, h = m c, I about the origin           10 numbers
+ArticulatedInertia   [I H; Hᵀ M]: n = I w + H v, f = Hᵀ w + M v    21 numbers
 """
 
 from __future__ import annotations
@@ -10,7 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from ramify.spatial.vector3 import ZERO, ZERO3, Mat, Vec, cross, minus, plus, scale, times
+from ramify.spatial.vector3 import (
+    ZERO,
+    ZERO3,
+    Mat,
+    Vec,
+    cross,
+    minus,
+    plus,
+    scale,
+    times,
+)
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr
 

@@ -37,22 +37,22 @@ class Turn:
 
     @cached_property
     def ss(self) -> Expr:
-        """sin²"""  # noqa: D400, D403, D415
+        """sin²"""  # noqa: D415
         return self.s * self.s
 
     @cached_property
     def cs(self) -> Expr:
-        """cos sin"""  # noqa: D400, D403, D415
+        """cos sin"""  # noqa: D415
         return self.c * self.s
 
     @cached_property
     def sin2(self) -> Expr:
-        """sin 2θ"""  # noqa: D400, D403, D415
+        """sin 2θ"""  # noqa: D415
         return self.cs + self.cs
 
     @cached_property
     def cos2(self) -> Expr:
-        """cos 2θ"""  # noqa: D400, D403, D415
+        """cos 2θ"""  # noqa: D415
         return ONE - (self.ss + self.ss)
 
     def vector(self, a: Vec) -> Vec:
@@ -72,7 +72,7 @@ class Turn:
         return tuple(out)  # type: ignore[return-value]
 
     def symmetric_back(self, A: Mat) -> Mat:
-        """Return Eᵀ A E of a symmetric matrix: the plane by 2θ, the rest as a vector."""
+        """Return Eᵀ A E of a symmetric A: the plane by 2θ, the rest as a vector."""
         i, j, k = self.i, self.j, self.k
         difference = A[i][i] - A[j][j]
         u = self.ss * difference + self.sin2 * A[i][j]

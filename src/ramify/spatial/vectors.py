@@ -45,9 +45,7 @@ class Motion:
 
     def cross(self, m: Motion) -> Motion:
         """Return self × m: how m changes when it moves along with self."""
-        return Motion(
-            cross(self.w, m.w), plus(cross(self.w, m.v), cross(self.v, m.w))
-        )
+        return Motion(cross(self.w, m.w), plus(cross(self.w, m.v), cross(self.v, m.w)))
 
     def cross_force(self, f: Force) -> Force:
         """Return self ×* f: how f changes when it moves along with self."""
