@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 
@@ -29,22 +29,6 @@ STATES = 4
 """configurations at which the rank of tasks is looked at"""
 SINGULAR = 1e-11
 """eigenvalues of Λ⁻¹, scaled to a unit diagonal, below which a row is redundant"""
-
-
-class Modelled(Protocol):
-    """A robot, as far as counting needs it."""
-
-    conventions: Conventions
-
-    @property
-    def name(self) -> str:
-        """The robot's name."""
-        ...
-
-    @property
-    def placed_model(self) -> Model:
-        """The model with body frames where transforms are cheapest."""
-        ...
 
 
 @final
@@ -94,7 +78,7 @@ class OperationalCounts:
         return "\n".join(lines)
 
 
-def explain_operational(robot: Modelled, tasks: Tasks) -> OperationalCounts:
+def explain_operational(robot: Any, tasks: Tasks) -> OperationalCounts:
     """Return what each algorithm of Λ⁻¹ costs for a robot and some tasks.
 
     Mimic joints leave only "sfa": the table then has one row.
