@@ -22,6 +22,8 @@ from ramify.backend.words import PORT_WORDS, VIEW_WORDS, WORD, Kernel, Port, Vie
 
 STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
 ALIGN = 64
+MOST_FETCHED = 1024
+"""bytes of a row that are fetched ahead: longer ones the processor sees coming"""
 
 
 @functools.cache
@@ -109,11 +111,37 @@ def emit_tiles(module: Module, tile: Tile) -> None:
     )
     with code.loop(batch, tile.lanes) as first:
         outputs = move_ports(code, tile, "pack", first, workspace)
+        if tile.lanes > 1:
+            fetch_ports(code, tile, code.add(first, tile.lanes))
         with code.loop(n_cuts) as i:
             cut = code.load(code.add(cuts, code.mul(i, WORD)))
             code.call_address(cut, workspace, workspace, libm)
         move_ports(code, tile, "unpack", first, outputs)
     code.leave(0)
+
+
+def fetch_ports(code: Code, tile: Tile, first: Value) -> None:
+    """Ask for the rows of a tile, so that they are near when their turn comes.
+
+    Only rows of many bytes: a batch-last slot is one line, and comes by itself.
+    """
+    kernel, views, batch, _ = code.arguments
+    n_inputs = code.load(kernel, Kernel.N_INPUTS)
+    count = code.add(n_inputs, code.load(kernel, Kernel.N_OUTPUTS))
+    ports = code.load(kernel, Kernel.PORTS)
+    is_whole = code.compare(code.add(first, tile.lanes), "<=", batch)
+    with code.when(is_whole), code.loop(count) as i:
+        view = code.add(views, code.mul(i, VIEW_WORDS * WORD))
+        port = code.add(ports, code.mul(i, PORT_WORDS * WORD))
+        step, stride = code.load(view, View.STEP), code.load(view, View.STRIDE)
+        is_row = code.compare(step, "==", tile.itemsize)
+        with code.when(code.b.and_(is_row, code.compare(stride, "!=", 0))):
+            size = code.mul(code.load(port, Port.SIZE), tile.itemsize)
+            start = code.add(code.load(view, View.DATA), code.mul(first, stride))
+            with code.loop(const(tile.lanes)) as lane:
+                row = code.add(start, code.mul(lane, stride))
+                with code.loop(code.min(size, MOST_FETCHED), ALIGN) as offset:
+                    code.prefetch(code.add(row, offset))
 
 
 def move_ports(code: Code, tile: Tile, mover: str, first: Value, slots: Value) -> Value:

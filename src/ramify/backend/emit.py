@@ -9,6 +9,7 @@ objects for every instruction would take longer than LLVM itself.
 
 from __future__ import annotations
 
+import itertools
 import struct
 
 from ramify.backend.schedule import Cut
@@ -21,6 +22,10 @@ ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
 ALIGNED = "alignstack(64)"
 """No spilled register lies across two cache lines: that takes up to a third longer."""
+BLOCK = 32
+"""Operations between two readings of a value that is used again and again."""
+REREAD = 6.0
+"""How often a value must be used, on average, to be read anew in each block."""
 LIBM = frozenset({"tan", "asin", "acos", "atan2", "exp", "log", "pow"})
 
 
@@ -63,14 +68,16 @@ class Emitter:
         for e, slot in cut.stores:
             stores.setdefault(e, []).append(slot)
 
+        loaded: dict[Expr, str] = {}
+        numbers = itertools.count()
+
         def operand(a: Expr) -> str:
-            text = name.get(a)
+            text = name.get(a) or loaded.get(a)
             if text is None:
                 if a.op == "const":
                     return self.constant(a.value)
-                # Loaded where first used, to live in a register no longer than needed.
-                k = len(name)
-                text = name[a] = f"%v{k}"
+                k = next(numbers)
+                text = loaded[a] = f"%v{k}"
                 offset = cut.loads[a] * self.stride
                 lines.append(f"%p{k} = getelementptr i8, ptr %in, i64 {offset}")
                 lines.append(f"{text} = load {v}, ptr %p{k}, align {self.stride}")
@@ -83,9 +90,14 @@ class Emitter:
                 lines.append(f"%s{slot} = getelementptr i8, ptr %out, i64 {offset}")
                 lines.append(f"store {v} {value}, ptr %s{slot}, align {self.stride}")
 
-        for e in cut.order:
+        block = BLOCK if _reads_again(cut) else len(cut.order) + 1
+        for k, e in enumerate(cut.order):
+            if k % block == 0:
+                loaded.clear()
+                lines.append(f"br i1 %never, label %end, label %block{k}")
+                lines.append(f"block{k}:")
             args = [operand(a) for a in e.args]
-            result = name[e] = f"%v{len(name)}"
+            result = name[e] = f"%v{next(numbers)}"
             if e.op in ("sin", "cos"):
                 self._sincos(e, args[0], result, sines, lines)
                 calls.add("sincos")
@@ -100,7 +112,8 @@ class Emitter:
             f"{self._functions(calls)}\n"
             f"define void @{symbol}(ptr noalias %in, ptr noalias %out, ptr %libm) "
             f'nounwind {ALIGNED} "prefer-vector-width"="512" {{\n'
-            f"  {body}\n  ret void\n}}\n"
+            f"  %never = icmp eq ptr %libm, null\n"
+            f"  {body}\n  br label %end\nend:\n  ret void\n}}\n"
         )
 
     def _operation(
@@ -179,3 +192,13 @@ def _single(value: float) -> float:
         return struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         raise CompileError(f"the constant {value} is too large for float32") from None
+
+
+def _reads_again(cut: Cut) -> bool:
+    """Return whether values of the workspace are used so often that memory is better.
+
+    LLVM keeps a value that it has read: in a register while one is free, then in a
+    copy on the stack. A use in another block reads it where it is, for nothing.
+    """
+    uses = sum(a in cut.loads for e in cut.order for a in e.args)
+    return uses > REREAD * max(1, len(cut.loads))
