@@ -10,6 +10,7 @@ what they have in common, Λ⁻¹ first of all.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ramify.algorithms.ltdl import ltdl, solve
@@ -117,7 +118,14 @@ def _forward(
 ) -> Quantity:
     """Return a quantity through forward dynamics, by articulated bodies or by M."""
     given = (("tasks", tasks_of(tasks)), ("algorithm", "auto"))
-    return Quantity(name, inputs, traced, given, algorithms=("aba", "ltdl"))
+    return replace(
+        forward_dynamics,
+        name=name,
+        inputs=inputs,
+        trace=traced,
+        options=given,
+        shapes=None,
+    )
 
 
 def _quantity(
