@@ -7,8 +7,6 @@ and what was refused and why.
 from __future__ import annotations
 
 import functools
-import importlib.util
-import re
 import zlib
 from pathlib import Path
 
@@ -29,6 +27,7 @@ from support.mujoco_agreement import (
     split,
 )
 from support.paths import SHARED_ROBOTS
+from support.real_robots import wheel_mjcfs
 
 pytestmark = pytest.mark.oracle
 
@@ -125,22 +124,7 @@ def test_shared_loops_close_at_their_reference_states(name: str) -> None:
 # ------------------------------------------------------------ the wheels
 
 
-def wheel_models() -> dict[str, Path]:
-    """Return the main MJCF files in the installed wheels (mujoco holds mujoco-mjx)."""
-    found: dict[str, Path] = {}
-    for package in ("mujoco", "dm_control", "gymnasium"):
-        spec = importlib.util.find_spec(package)
-        if spec is None or spec.origin is None:
-            continue
-        folder = Path(spec.origin).parent
-        for path in sorted(folder.rglob("*.xml")):
-            text = path.read_text(encoding="utf-8", errors="replace")
-            if re.search(r"<mujoco[\s>]", text):
-                found[path.relative_to(folder.parent).as_posix()] = path
-    return found
-
-
-MODELS = wheel_models()
+MODELS = wheel_mjcfs()
 
 
 @functools.cache

@@ -38,7 +38,7 @@ def aba(
     IA = {ROOT: ArticulatedInertia.zero()}
     pA = {ROOT: Force.zero()}
     a = {ROOT: Motion(ZERO3, (-gravity[0], -gravity[1], -gravity[2]))}
-    columns: dict[int, list[tuple[Force, Expr, Expr]]] = {}
+    columns: dict[int, list[tuple[Force, Expr]]] = {}
     qdd: JointVector = {}
     for i, _ in tree:
         name = tree.bodies[i].name
@@ -74,7 +74,7 @@ def aba(
             ):
                 Ia = Ia.without(e)
             pa = pa + U * u
-            columns[i].append((Ud, u, D))
+            columns[i].append((Ud, u))
         pa = pa + Ia @ c[i]
         IA[p] = IA[p] + X[i].back(Ia)
         pA[p] = pA[p] + X[i].back(pa)
@@ -85,7 +85,7 @@ def aba(
         region(f"acceleration {name}")
         a[i] = X[i] @ a[p] + c[i]
         found: list[Expr] = []
-        for s, (Ud, u, _) in zip(S[i], reversed(columns[i]), strict=True):
+        for s, (Ud, u) in zip(S[i], reversed(columns[i]), strict=True):
             x = u - Ud.dot(a[i])
             a[i] = a[i] + s * x
             found.append(x)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ramify.algorithms.kinematics import plus_cross
 from ramify.algorithms.motion import joint_motion, velocities, wrench
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
@@ -49,7 +50,7 @@ def rnea(
         wd[i] = plus(plus(X[i].rotate(wd[p]), m.c[i].w), aJ.w)
         coriolis = plus(cross(plus(wp, wp), vJ.v), cross(vJ.w, vJ.v))
         a[i] = plus(X[i].rotate(plus(a[p], times(B[p], m.r[i]))), plus(coriolis, aJ.v))
-        B[i] = _plus_cross(m.BB[i], wd[i])
+        B[i] = plus_cross(m.BB[i], wd[i])
         f[i] = wrench(tree.bodies[i].rigid_inertia(), B[i], a[i])
         if external and i in external:
             f[i] = f[i] - external[i]
@@ -71,12 +72,3 @@ def rnea(
         f[p] = f[p] + X[i].back(f[i])
 
     return tau
-
-
-def _plus_cross(A: Mat, w: Vec) -> Mat:
-    """Return A + w×."""
-    return (
-        (A[0][0], A[0][1] - w[2], A[0][2] + w[1]),
-        (A[1][0] + w[2], A[1][1], A[1][2] - w[0]),
-        (A[2][0] - w[1], A[2][1] + w[0], A[2][2]),
-    )
