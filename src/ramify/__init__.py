@@ -13,7 +13,6 @@ from ramify.compiling import compile, count
 from ramify.errors import (
     CompileError,
     Error,
-    FrameError,
     ModelError,
     ModelWarning,
     ShapeError,
@@ -96,7 +95,6 @@ __all__ = [
     "Conventions",
     "Error",
     "Factor",
-    "FrameError",
     "Function",
     "Inertia",
     "Joint",

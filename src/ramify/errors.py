@@ -5,7 +5,6 @@
     │   └── UnsupportedJoint
     ├── UnknownName       no joint, body or frame of that name
     ├── ShapeError        an array of the wrong shape or type
-    ├── FrameError        spatial quantities of different frames mixed
     ├── TraceError        a Python function that cannot be traced
     └── CompileError      a program that cannot become native code
 
@@ -37,10 +36,6 @@ class UnknownName(Error):  # noqa: N818  what is wrong, in a word
 
 class ShapeError(Error):
     """An array of the wrong shape, type or layout."""
-
-
-class FrameError(Error):
-    """Spatial quantities of different frames or kinds in one operation."""
 
 
 class TraceError(Error):

@@ -6,7 +6,7 @@ from ramify.model.placement import AXIAL, screws
 from ramify.model.pose import Pose, quarter_turns_exact
 from ramify.model.tree import Body
 from ramify.spatial.transform import Rotate, Shift, Step, Transform, Turn
-from ramify.spatial.vector3 import ZERO3, Mat, Vec
+from ramify.spatial.vector3 import ZERO3, Mat, Vec, unit
 from ramify.symbolic.expr import Expr, const
 
 
@@ -54,8 +54,6 @@ def position(X: Transform) -> Vec:
 
 def rotation(X: Transform) -> Mat:
     """Return R: free vectors of the last frame in coordinates of the first."""
-    from ramify.spatial.vector3 import unit  # noqa: PLC0415
-
     columns = tuple(X.rotate_back(unit(k)) for k in range(3))
     return tuple(zip(*columns, strict=True))  # type: ignore[return-value]
 

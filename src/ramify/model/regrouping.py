@@ -8,8 +8,9 @@ to either side (Featherstone's notes; the base parameters of identification):
     spherical   a point mass at the centre
 
 It is moved where that leaves no more nonzero parameters than there were. Afterwards
-most masses and several moments are zero. Energies, momenta and the centre of mass are
-not those of the robot any more: only its equation of motion is.
+most masses and several moments are zero. What moved moves alike on both sides, so the
+equation of motion, kinetic energy and momentum stay; the centre of mass and the
+potential energy are not those of the robot any more.
 """
 
 from __future__ import annotations

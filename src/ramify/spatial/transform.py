@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import TypeVar, final
 
 from ramify.spatial.inertia import ArticulatedInertia, RigidInertia, symmetric
-from ramify.spatial.vector3 import ONE, Mat, Vec, dot, product, times, transpose, unit
+from ramify.spatial.vector3 import ONE, Mat, Vec, dot, product, times, transpose
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr
 
@@ -106,11 +106,6 @@ class Turn:
         R = range(3)
         return tuple(tuple(new[r, q] for q in R) for r in R)  # type: ignore[return-value]
 
-    def matrix(self) -> Mat:
-        """Return E, which maps coordinates before the turn to those after it."""
-        columns = tuple(self.vector(unit(k)) for k in range(3))
-        return transpose(columns)  # type: ignore[arg-type]
-
 
 @final
 class Rotate:
@@ -137,10 +132,6 @@ class Rotate:
         B, E = product(self.Et, A), self.E
         columns = transpose(E)
         return symmetric(lambda r, c: dot(B[r], columns[c]))
-
-    def matrix(self) -> Mat:
-        """Return E."""
-        return self.E
 
 
 @final
