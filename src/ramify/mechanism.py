@@ -4,30 +4,27 @@ See `closing` for configurations in which loops are closed, `mobility` for how t
 move and what drives them, `simulation` for how they do.
 """
 
-# ruff: noqa: N803, N806  the book's letters: J, N, T_a
+# ruff: noqa: N806  the book's letters: J, N, T_a
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import final
 
-import numpy as np
-
-from ramify.algorithms.loops.cuts import ROWS, cuts_of
+from ramify.algorithms.loops.cuts import cuts_of
 from ramify.closing import assemble, check_state, project
 from ramify.compiling import program_of
 from ramify.errors import (
     ModelError,
     ModelWarning,
-    UnsupportedJoint,
     unknown_name,
 )
 from ramify.mobility import Mobility, constrained_inverse_dynamics, mobility
-from ramify.model.description import LoopDescription
 from ramify.model.editing import Placement, pose_of
+from ramify.model.loops import check_single, check_type, coupling, cut_joint
 from ramify.model.pose import Pose
 from ramify.quantities.kinematics import pose
 from ramify.quantities.redundancy import rank_of
@@ -122,24 +119,34 @@ def add_loop(
     Raises:
         ModelError: the loop cannot be, or cannot be closed together with the others.
     """
-    if joint not in ROWS:
-        raise UnsupportedJoint(
-            f"joint is {joint!r}; a loop can be closed by: {', '.join(ROWS)}"
-        )
+    said = f"loop {name!r}: joint" if name else "joint"
+    type_ = check_type(said, joint)
     names = [x.name for x in robot.model.loops]
-    label = name or _free_name(joint, names)
+    label = name or _free_name(type_, names)
+    what = f"loop {label!r}"
     if label in names:
-        raise ModelError(f"loop {label!r} is in robot {robot.name!r} already")
-    if joint == "coupling":
-        new = _coupling(robot, label, joints, coefficients)
+        raise ModelError(f"{what} is in robot {robot.name!r} already")
+    if type_ == "coupling":
+        if any(x is not None for x in (body_a, body_b, placement_b, length)):
+            raise ModelError(
+                f"{what}: a coupling has joints and coefficients; it has no bodies, "
+                "placements or length"
+            )
+        new = coupling(what, label, joints, coefficients)
+        for n in new.joints:
+            check_single(what, n, robot.model.joint(n).type)
     else:
-        ends = _body(robot, body_a), _body(robot, body_b)
-        if ends[0] == ends[1]:
-            raise ModelError(f"loop {label!r} joins {ends[0] or 'world'!r} to itself")
-        T_a = pose_of(f"loop {label!r}: placement_a", placement_a)
-        T_b = _other_end(robot, label, joint, ends, T_a, placement_b)
-        rod = _length(robot, label, joint, ends, (T_a, T_b), length)
-        new = LoopDescription(label, joint, *ends, T_a, T_b, length=rod)
+        if joints:
+            raise ModelError(f"{what}: only a coupling has joints")
+        ends = _body(robot, what, body_a), _body(robot, what, body_b)
+        T_a = pose_of(f"{what}: placement_a", placement_a)
+        T_b = None
+        if placement_b is not None:
+            T_b = pose_of(f"{what}: placement_b", placement_b)
+        neutral = partial(_neutral_pose, robot)
+        new = cut_joint(
+            what, label, type_, ends, T_a, T_b, length, neutral, "placement_b"
+        )
     description = replace(robot.description, loops=(*robot.model.loops, new))
     closed = Robot.from_description(
         description,
@@ -192,12 +199,13 @@ def _free_name(joint: str, names: Sequence[str]) -> str:
     return f"{joint}{k}"
 
 
-def _body(robot: Robot, name: str | None) -> str | None:
+def _body(robot: Robot, what: str, name: str | None) -> str | None:
     if name is None or name == "world":
         return None
     if name not in robot.body_names:
         known = (*robot.body_names, "world")
-        raise unknown_name("body", str(name), f"robot {robot.name!r}", known)
+        owner = f"robot {robot.name!r}, for {what}"
+        raise unknown_name("body", str(name), owner, known)
     return name
 
 
@@ -205,61 +213,3 @@ def _neutral_pose(robot: Robot, body: str | None) -> Pose:
     program = program_of(pose(body or "world"), robot)
     (T,) = evaluate(program, {"q": robot.neutral()}).values()
     return Pose(T[:3, :3], T[:3, 3])
-
-
-def _other_end(
-    robot: Robot,
-    label: str,
-    joint: str,
-    ends: tuple[str | None, str | None],
-    T_a: Pose,
-    placement_b: Placement | None,
-) -> Pose:
-    if placement_b is not None:
-        return pose_of(f"loop {label!r}: placement_b", placement_b)
-    if joint == "distance":
-        raise ModelError(f"loop {label!r}: a distance needs placement_b, its other end")
-    T_world_a, T_world_b = (_neutral_pose(robot, n) for n in ends)
-    return T_world_b.inverse() @ T_world_a @ T_a
-
-
-def _length(
-    robot: Robot,
-    label: str,
-    joint: str,
-    ends: tuple[str | None, str | None],
-    cuts: tuple[Pose, Pose],
-    length: float | None,
-) -> float:
-    if joint != "distance":
-        if length is not None:
-            raise ModelError(f"loop {label!r}: only a distance has a length")
-        return math.nan
-    if length is None:
-        points = [
-            _neutral_pose(robot, n).apply(T.p) for n, T in zip(ends, cuts, strict=True)
-        ]
-        length = float(np.linalg.norm(points[0] - points[1]))
-    if not (math.isfinite(length) and length > 0):
-        raise ModelError(f"loop {label!r}: length is {length:g}; expected more than 0")
-    return float(length)
-
-
-def _coupling(
-    robot: Robot, label: str, joints: Sequence[str], coefficients: Sequence[float]
-) -> LoopDescription:
-    if isinstance(joints, str) or len(joints) not in (1, 2):
-        raise ModelError(
-            f"loop {label!r}: joints is {joints!r}; a coupling needs one joint or two"
-        )
-    for n in joints:
-        robot.model.joint(n)
-    c = tuple(float(x) for x in coefficients)
-    if not c or not all(map(math.isfinite, c)):
-        raise ModelError(f"loop {label!r}: coefficients are {coefficients!r}")
-    return LoopDescription(
-        label,
-        "coupling",
-        joints=tuple(joints),
-        coefficients=c if len(joints) > 1 else c[:1],
-    )

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.algorithms.loops.cuts import ROWS
 from ramify.model import catalog as robots
 from ramify.model.description import LoopDescription
+from ramify.model.loops import ROWS
 from ramify.quantities import dynamics, loops
 from ramify.quantities.redundancy import numerical_rank, rank_of
 from ramify.robot import Robot

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ramify.algorithms.loops.cuts import ROWS, cuts_of
+from ramify.algorithms.loops.cuts import cuts_of
 from ramify.compiling import program_of
 from ramify.model.description import Description, LoopDescription
+from ramify.model.loops import ROWS
 from ramify.model.pose import Pose
 from ramify.quantities import dynamics, loops
 from ramify.quantities.kinematics import pose

@@ -558,15 +558,50 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: arm().close("rod", "distance", "link", "world"),
-        "loop 'rod': a distance needs at_b, the rod's end in body b",
+        "loop 'rod': a distance needs at_b, its other end",
     ),
     (
         lambda: arm().close("rod", "distance", "link", "world", at_b=(0, 0, 0)),
-        "loop 'rod': length is 0; expected a positive number",
+        "loop 'rod': length is 0; expected more than 0",
     ),
     (
         lambda: arm().close("loop", "weld", "link", "world", length=1.0),
         "loop 'loop': only a distance has a length",
+    ),
+    (
+        lambda: arm().close("loop", "sphere", "link", "world"),
+        "loop 'loop': type is 'sphere'; a loop can be closed by: weld, revolute, "
+        "prismatic, universal, cylindrical, spherical, planar, point_on_line, "
+        "point_on_plane, distance, coupling. Close: 'spherical'.",
+    ),
+    (
+        lambda: arm().close("loop", "weld", "link"),
+        "None is no body, for loop 'loop'; expected one, or its name",
+    ),
+    (
+        lambda: arm().close("loop", "weld", "link", "world", at=(0, math.nan, 0)),
+        "loop 'loop': at is (0, nan, 0); expected finite numbers",
+    ),
+    (
+        lambda: arm().close("loop", "weld", "link", "world", joints=("shoulder",)),
+        "loop 'loop': only a coupling has joints",
+    ),
+    (
+        lambda: arm().close("gear", "coupling", "link", joints=("shoulder",)),
+        "loop 'gear': a coupling has joints and coefficients; it has no bodies, "
+        "placements or length",
+    ),
+    (
+        lambda: arm().close("gear", "coupling", joints=("shoulder", "shoulder")),
+        "loop 'gear' couples joint 'shoulder' to itself",
+    ),
+    (
+        lambda: arm().close("hold", "coupling", joints=["shoulder"], coefficients=()),
+        "loop 'hold': coefficients is empty; expected finite numbers",
+    ),
+    (
+        lambda: arm().close("hold", "coupling", joints=["shoulder"], coefficients="x"),  # type: ignore[arg-type]
+        "loop 'hold': coefficients is 'x'; expected finite numbers",
     ),
 ]
 
@@ -599,10 +634,14 @@ def followed(of: str) -> Description:
             "no body 'other' in robot 'arm'. All 2: 'world', 'link'.",
         ),
         (
-            lambda: arm().close("loop", "sphere", "link", "world"),
-            "no loop type 'sphere' in loop 'loop'. Close: 'spherical'. All 9: 'weld', "
-            "'spherical', 'distance', 'revolute', 'prismatic', 'helical', "
-            "'cylindrical', 'universal', 'planar'.",
+            lambda: arm().close("loop", "weld", "lnk", "world"),
+            "no body 'lnk' in robot 'arm', for loop 'loop'. Close: 'link'. All 2: "
+            "'world', 'link'.",
+        ),
+        (
+            lambda: arm().close("gear", "coupling", joints=("shulder",)),
+            "no moving joint 'shulder' in robot 'arm', for loop 'gear'. Close: "
+            "'shoulder'. All 1: 'shoulder'.",
         ),
         (
             lambda: Joint.revolute(limit=(0, 1)),  # type: ignore[call-arg]

@@ -21,6 +21,7 @@ from ramify.mechanism import add_loop, loops
 from ramify.mobility import constrained_inverse_dynamics, mobility, partition_of
 from ramify.model import catalog as robots
 from ramify.model.builder import Body, Joint, RobotBuilder
+from ramify.model.pose import Pose
 from ramify.quantities.kinematics import jacobian
 from ramify.quantities.loops import (
     constrained_forward_dynamics,
@@ -85,7 +86,7 @@ def test_a_loop_without_a_second_placement_is_closed_at_neutral() -> None:
         (
             {"bodies": ("couple", "rocker")},
             UnknownName,
-            "no body 'couple' in robot 'four_bar'. Close: 'coupler'.",
+            "no body 'couple' in robot 'four_bar', for loop 'pin'. Close: 'coupler'.",
         ),
         (
             {"bodies": ("rocker", "rocker")},
@@ -100,7 +101,7 @@ def test_a_loop_without_a_second_placement_is_closed_at_neutral() -> None:
         (
             {"joint": "hinge"},
             UnsupportedJoint,
-            "joint is 'hinge'; a loop can be closed by: weld, revolute, prismatic,",
+            "loop 'pin': joint is 'hinge'; a loop can be closed by: weld, revolute, pr",
         ),
         (
             {"joint": "distance", "placement_b": None},
@@ -119,14 +120,24 @@ def test_a_loop_without_a_second_placement_is_closed_at_neutral() -> None:
             "loop 'pin': placement_a is (1, 2); expected a position of 3 finite",
         ),
         (
-            {"joint": "coupling", "joints": ("crank_joint", "x")},
-            UnknownName,
-            "no joint 'x' in robot 'four_bar'.",
+            {"placement_a": (0, float("nan"), 0)},
+            ShapeError,
+            "loop 'pin': placement_a is (0, nan, 0); expected a position of 3 finite",
         ),
         (
-            {"joint": "coupling", "joints": ()},
+            {"placement_b": Pose(2 * np.eye(3), np.zeros(3))},
+            ShapeError,
+            "loop 'pin': placement_b: R is not a rotation matrix",
+        ),
+        (
+            {"joints": ("crank_joint",)},
             ModelError,
-            "loop 'pin': joints is (); a coupling needs one joint or two",
+            "loop 'pin': only a coupling has joints",
+        ),
+        (
+            {"joint": "coupling", "joints": ("crank_joint",)},
+            ModelError,
+            "loop 'pin': a coupling has joints and coefficients; it has no bodies, pla",
         ),
     ],
 )
@@ -135,6 +146,46 @@ def test_bad_loops_are_refused(
 ) -> None:
     with pytest.raises(error, match=re.escape(message)):
         bars(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        (
+            {"joints": ("crank_joint", "x")},
+            UnknownName,
+            "no joint 'x' in robot 'four_bar'.",
+        ),
+        (
+            {"joints": ()},
+            ModelError,
+            "loop 'gear': joints is (); a coupling needs one joint or two",
+        ),
+        (
+            {"joints": ("crank_joint", "crank_joint")},
+            ModelError,
+            "loop 'gear' couples joint 'crank_joint' to itself",
+        ),
+        (
+            {"joints": ("crank_joint",), "coefficients": (0, float("nan"))},
+            ModelError,
+            "loop 'gear': coefficients is (0, nan); expected finite numbers",
+        ),
+    ],
+)
+def test_bad_couplings_are_refused(
+    changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        add_loop(open_bars(), joint="coupling", name="gear", **changes)
+
+
+def test_a_joint_of_two_coordinates_is_not_coupled() -> None:
+    b = RobotBuilder("arm")
+    b.add(Body("a", rod(1.0, 0.1)), "world", Joint.universal(name="two"))
+    message = "loop 'coupling0' couples joint 'two', which is universal; expected a jo"
+    with pytest.raises(ModelError, match=message):
+        add_loop(as_robot(b.description()), joint="coupling", joints=["two"])
 
 
 def test_a_loop_that_cannot_close_says_by_how_much() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ramify.model.description import JointDescription
+from ramify.model.loops import ROWS
 from ramify.model.pose import Pose
 from ramify.model.urdf import parse_urdf
 from support.urdf import (
@@ -158,16 +159,7 @@ def test_a_robot_without_a_name_is_called_by_its_file() -> None:
 
 
 @pytest.mark.parametrize(
-    "type_",
-    [
-        "weld",
-        "spherical",
-        "revolute",
-        "prismatic",
-        "cylindrical",
-        "universal",
-        "planar",
-    ],
+    "type_", [t for t in ROWS if t not in ("distance", "coupling")]
 )
 def test_loops_are_read(type_: str) -> None:
     (loop,) = parse(CHAIN, LOOP.format(type_)).loops
@@ -180,6 +172,34 @@ def test_loops_are_read(type_: str) -> None:
 def test_rods_have_a_length() -> None:
     (loop,) = parse(CHAIN, LOOP.format('distance" length="0.5')).loops
     assert (loop.type, loop.length) == ("distance", 0.5)
+
+
+def test_a_loop_may_end_on_what_does_not_move() -> None:
+    text = LOOP.format("weld").replace('"c"', '"world"')
+    (loop,) = parse(CHAIN, text).loops
+    assert (loop.body_a, loop.body_b) == ("a", None)
+
+
+def test_a_link_called_world_is_that_link() -> None:
+    text = (CHAIN + LOOP.format("weld")).replace('"c"', '"world"')
+    (loop,) = parse(text).loops
+    assert loop.body_b == "world"
+
+
+def test_couplings_are_read() -> None:
+    gear = '<loop name="{}" type="coupling" joint="j2" {}/>'
+    description = parse(
+        CHAIN,
+        gear.format("gear", 'follows="j1" coefficients="0 2 0.5"'),
+        gear.format("equal", 'follows="j1"'),
+        gear.format("held", 'coefficients="0.3"'),
+    )
+    found = [(x.joints, x.coefficients) for x in description.loops]
+    assert found == [
+        (("j2", "j1"), (0, 2, 0.5)),
+        (("j2", "j1"), (0, 1)),
+        (("j2",), (0.3,)),
+    ]
 
 
 def test_a_chain_of_5000_links_needs_no_recursion() -> None:

@@ -213,7 +213,7 @@ def test_bad_inertials_are_refused_by_link(inner: str, message: str) -> None:
 BAD_LOOPS = [
     (
         LOOP.format("helical"),
-        "loop 'l': type 'helical' is not supported; expected one of",
+        "loop 'l': type is 'helical'; a loop can be closed by: weld, revolute, ",
     ),
     (LOOP.format("weld").replace('"c"', '"x"'), "loop 'l': body_b: no link 'x' in the"),
     (LOOP.format("weld").replace('"c"', '"a"'), "loop 'l': joins link 'a' to itself"),
@@ -222,7 +222,29 @@ BAD_LOOPS = [
         "loop 'l': no <body_b>; expected <body_b",
     ),
     (LOOP.format("distance"), "loop 'l': no attribute 'length'; it is required"),
-    (LOOP.format('distance" length="0'), "loop 'l': length=0; expected a positive one"),
+    (LOOP.format('distance" length="0'), "loop 'l': length is 0; expected more than 0"),
+    (LOOP.format('weld" length="1'), "loop 'l': only a distance has a length"),
+    (
+        LOOP.format("weld").replace('"c"', '"world"').replace('"a"', '"world"'),
+        "loop 'l': joins link 'world' to itself",
+    ),
+    (
+        LOOP.format("weld").replace("1 2 3", "nan 0 0"),
+        "loop 'l': body_a: xyz: cannot read 'nan' in 'nan 0 0'; expected a finite",
+    ),
+    (
+        '<loop name="l" type="coupling" joint="j2" follows="j3"/>',
+        "loop 'l': no moving joint 'j3' in the file. All 2: 'j1', 'j2'.",
+    ),
+    (
+        '<loop name="l" type="coupling" joint="j2" follows="j2"/>',
+        "loop 'l' couples joint 'j2' to itself",
+    ),
+    ('<loop name="l" type="coupling"/>', "loop 'l': no attribute 'joint'; it is"),
+    (
+        '<loop name="l" type="coupling" joint="j2" coefficients="x"/>',
+        "loop 'l': coefficients: cannot read 'x'; expected a finite number",
+    ),
     (LOOP.format("weld") * 2, "loop 'l': a second loop of this name"),
 ]
 
@@ -231,6 +253,14 @@ BAD_LOOPS = [
 def test_bad_loops_are_refused_by_name(loop: str, message: str) -> None:
     with pytest.raises(ModelError, match=re.escape(message)):
         parse(CHAIN, loop)
+
+
+def test_couplings_are_of_joints_with_one_coordinate() -> None:
+    ball = joint("ball", "c", "d", "", "spherical")
+    loop = '<loop name="l" type="coupling" joint="j1" follows="ball"/>'
+    message = "loop 'l' couples joint 'ball', which is spherical; expected a joint with"
+    with pytest.raises(ModelError, match=message):
+        parse(CHAIN, links("d"), ball, loop)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from ramify.model.description import (
     LoopDescription,
     Mimic,
 )
+from ramify.model.loops import check_single, check_type, coupling, cut_joint
 from ramify.model.pose import Array, Pose, Vector
 
 if TYPE_CHECKING:
@@ -41,12 +42,6 @@ if TYPE_CHECKING:
 
 WORLD = "world"
 """the name of what does not move"""
-
-LOOP_TYPES = (
-    *("weld", "spherical", "distance", "revolute", "prismatic", "helical"),
-    *("cylindrical", "universal", "planar"),
-)
-"""what can close a loop: a cut joint, or a rod with a ball at each end"""
 
 _COORDINATES = {
     **{"revolute": 1, "prismatic": 1, "helical": 1},
@@ -369,54 +364,60 @@ class RobotBuilder:
         self,
         name: str,
         type: str,  # noqa: A002 - as in the description
-        a: Body | str,
-        b: Body | str,
+        a: Body | str | None = None,
+        b: Body | str | None = None,
         *,
         at: Placement = ORIGIN,
         at_b: Placement | None = None,
         length: float | None = None,
+        joints: Sequence[str] = (),
+        coefficients: Sequence[float] = (0.0, 1.0),
     ) -> None:
-        """Close a loop: hold body b to body a by a cut joint.
+        """Close a loop: hold body b to body a by a cut joint, or couple two joints.
 
         Args:
             name: the name of the constraint.
-            type: what holds: "weld", "spherical", "revolute" and other joint types, or
-                "distance", a rod between two points.
-            a: one body.
+            type: what holds: "weld", "revolute", "prismatic", "universal",
+                "cylindrical", "spherical", "planar", "point_on_line",
+                "point_on_plane", "distance" (a rod between two points), or "coupling".
+            a: one body, or "world".
             b: the other.
             at: the cut's frame in body a; a joint acts along its z.
             at_b: the cut's frame in body b; by default where it meets the one in a
                 with all joints at zero.
-            length: of the rod; by default what it is with all joints at zero.
+            length: distance: of the rod; by default what it is with all joints at zero.
+            joints: coupling: the dependent joint and the one that it follows.
+            coefficients: coupling: y = Σ c_k x^k; (0, 2) is a gear.
         """
         what = f"loop {_name('a loop', name)!r}"
         if name in self._loops:
             raise ModelError(f"{what} is in robot {self.name!r} already")
-        if type not in LOOP_TYPES:
-            raise unknown_name("loop type", type, what, LOOP_TYPES)
-        ends = self._known(a), self._known(b)
-        if ends[0] == ends[1]:
-            raise ModelError(f"{what} joins {ends[0] or WORLD!r} to itself")
-        T_world = neutral_poses(self._bodies.values())
-        T_a, T_b = T_world[ends[0]], T_world[ends[1]]
-        cut_a = _pose(f"{what}: at", at)
-        if at_b is not None:
-            cut_b = _pose(f"{what}: at_b", at_b)
-        elif type == "distance":
-            raise ModelError(f"{what}: a distance needs at_b, the rod's end in body b")
+        check_type(f"{what}: type", type)
+        if type == "coupling":
+            if any(x is not None for x in (a, b, at_b, length)):
+                raise ModelError(
+                    f"{what}: a coupling has joints and coefficients; it has no "
+                    "bodies, placements or length"
+                )
+            new = coupling(what, name, joints, coefficients)
+            types = {j.name: j.type for x in self._bodies.values() for j in x.joints}
+            for n in new.joints:
+                if n not in types:
+                    owner = f"robot {self.name!r}, for {what}"
+                    raise unknown_name("moving joint", str(n), owner, types)
+                check_single(what, n, types[n])
         else:
-            cut_b = T_b.inverse() @ T_a @ cut_a
-        if type != "distance":
-            if length is not None:
-                raise ModelError(f"{what}: only a distance has a length")
-            rod = math.nan
-        elif length is None:
-            rod = float(np.linalg.norm(T_a.apply(cut_a.p) - T_b.apply(cut_b.p)))
-        else:
-            rod = _number(f"{what}: length", length)
-        if rod <= 0:
-            raise ModelError(f"{what}: length is {rod:g}; expected a positive number")
-        self._loops[name] = LoopDescription(name, type, *ends, cut_a, cut_b, length=rod)
+            if joints:
+                raise ModelError(f"{what}: only a coupling has joints")
+            ends = self._known(a, f", for {what}"), self._known(b, f", for {what}")
+            T_world = neutral_poses(self._bodies.values())
+            cut_a = _pose(f"{what}: at", at)
+            cut_b = None if at_b is None else _pose(f"{what}: at_b", at_b)
+            neutral = T_world.__getitem__
+            new = cut_joint(
+                what, name, type, ends, cut_a, cut_b, length, neutral, "at_b"
+            )
+        self._loops[name] = new
 
     def description(self) -> Description:
         """Return the robot so far."""
@@ -442,15 +443,17 @@ class RobotBuilder:
                 f"robot {self.name!r} has a body or frame {name!r} already"
             )
 
-    def _known(self, body: Body | str) -> str | None:
+    def _known(self, body: Body | str | None, whose: str = "") -> str | None:
         """Return the name of a body that was added; None for the world."""
         name = body.name if isinstance(body, Body) else cast(object, body)
         if not isinstance(name, str):
-            raise ModelError(f"{_shown(name)} is no body; expected one, or its name")
+            raise ModelError(
+                f"{_shown(name)} is no body{whose}; expected one, or its name"
+            )
         if name == WORLD:
             return None
         if name not in self._bodies:
-            owner = f"robot {self.name!r}"
+            owner = f"robot {self.name!r}{whose}"
             raise unknown_name("body", name, owner, (WORLD, *self._bodies))
         return name
 

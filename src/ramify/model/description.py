@@ -123,8 +123,8 @@ class FrameDescription:
 class LoopDescription:
     """A constraint that closes a loop: a cut joint between two bodies, or a coupling.
 
-    ``type`` is "weld", "spherical" (MJCF connect), "coupling" (MJCF joint) or the
-    name of a joint type; placements are the cut's frames in each body.
+    ``type`` is one of `model.loops.ROWS`; "spherical" is MJCF's connect, "coupling"
+    its joint. Placements are the cut's frames in each body.
     """
 
     name: str

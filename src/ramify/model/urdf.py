@@ -9,9 +9,12 @@ and closed loops, which URDF cannot say, as children of ``<robot>``:
       <body_b link="rocker"  xyz="0 0 0.2" rpy="0 0 0"/>
     </loop>
 
-The two frames meet as the joint type says: "weld" holds them together; the axis of a
-revolute, prismatic, cylindrical, universal or planar cut is the z of each frame;
-"spherical" holds their origins together, "distance" keeps them ``length`` metres apart.
+The two frames meet as the type says, one of `model.loops.ROWS`, along z of the first;
+"distance" keeps their origins ``length`` metres apart. A link "world" that is not in
+the file is what does not move. A coupling is between joints, y = Σ c_k x^k; without
+``follows``, y is held at c_0:
+
+    <loop name="gear" type="coupling" joint="y" follows="x" coefficients="0 2"/>
 
 What does not move mass (visual, collision, gazebo, transmission ...) is not read, so
 meshes need not exist.
@@ -21,12 +24,13 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from ramify.errors import UnsupportedJoint
+from ramify.errors import UnsupportedJoint, unknown_name
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -36,13 +40,13 @@ from ramify.model.description import (
     LoopDescription,
     Mimic,
 )
+from ramify.model.loops import check_single, check_type, coupling, cut_joint
 from ramify.model.pose import Array, Pose
 from ramify.model.urdf_graph import (
     Elements,
     by_name,
     depth_first,
     ends,
-    known_link,
     listed,
     refuse_cycles,
 )
@@ -60,13 +64,10 @@ TYPES: Final = {
 }
 """Joint types of the file, and what Ramify calls them."""
 
-LOOP_TYPES: Final = (
-    *("weld", "spherical", "revolute", "prismatic", "cylindrical", "universal"),
-    *("planar", "distance"),
-)
 LARGEST: Final = 1e100
 """No length, mass or inertia beyond this: products of a few stay finite."""
 
+_WORLD: Final = {"world": ET.Element("link", name="world")}
 _ONE_COORDINATE: Final = ("revolute", "prismatic")
 _LINK_PARTS: Final = frozenset(
     (
@@ -116,7 +117,8 @@ def parse_urdf(text: str, label: str) -> Description:
     bodies = _with_sound_mimics(bodies, joints, warnings)
     _warn_unknown(links, _LINK_PARTS, warnings)
     _warn_unknown(joints, _JOINT_PARTS, warnings)
-    loops = [_loop(e, links) for e in by_name(robot, "loop").values()]
+    moving = {j.name: j for body in bodies for j in body.joints}
+    loops = [_loop(e, links, moving) for e in by_name(robot, "loop").values()]
     return Description(
         name=robot.get("name", "").strip() or label,
         bodies=tuple(bodies),
@@ -316,28 +318,44 @@ def _with_sound_mimics(
     ]
 
 
-def _loop(loop: ET.Element, links: Elements) -> LoopDescription:
-    type_ = word(loop, "type")
-    if type_ not in LOOP_TYPES:
-        raise UnsupportedJoint(
-            f"{where(loop)}: type {type_!r} is not supported; expected one of "
-            f"{listed(LOOP_TYPES)}"
-        )
-    a, b = ends(loop, links, ("body_a", "body_b"))
-    length = math.nan
-    if type_ == "distance":
-        length = number(loop, "length", largest=LARGEST)
-        if length <= 0:
-            raise fault(loop, f"length={length:g}; expected a positive one")
-    return LoopDescription(
-        word(loop, "name"),
+def _loop(
+    loop: ET.Element, links: Elements, moving: Mapping[str, JointDescription]
+) -> LoopDescription:
+    name, what = word(loop, "name"), where(loop)
+    type_ = check_type(f"{what}: type", word(loop, "type"))
+    if type_ == "coupling":
+        return _coupling(loop, name, moving)
+    a, b = ends(loop, {**links, **_WORLD}, ("body_a", "body_b"))
+    length = (
+        number(loop, "length", largest=LARGEST) if "length" in loop.attrib else None
+    )
+    if type_ == "distance" and length is None:
+        word(loop, "length")
+    names = [None if n not in links else n for n in (word(a, "link"), word(b, "link"))]
+    return cut_joint(
+        what,
+        name,
         type_,
-        known_link(a, links),
-        known_link(b, links),
+        (names[0], names[1]),
         _origin(a),
         _origin(b),
-        length=length,
+        length,
     )
+
+
+def _coupling(
+    loop: ET.Element, name: str, moving: Mapping[str, JointDescription]
+) -> LoopDescription:
+    what = where(loop)
+    joints = [word(loop, "joint")]
+    if "follows" in loop.attrib:
+        joints.append(word(loop, "follows"))
+    for n in joints:
+        if n not in moving:
+            raise fault(loop, str(unknown_name("moving joint", n, "the file", moving)))
+        check_single(what, n, moving[n].type)
+    given = numbers(loop, "coefficients", None, (0.0, 1.0), largest=LARGEST)
+    return coupling(what, name, joints, given)
 
 
 # ------------------------------------------------------------ small parts

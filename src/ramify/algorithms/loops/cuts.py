@@ -12,28 +12,12 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from ramify.errors import ModelError, UnsupportedJoint
+from ramify.errors import ModelError
 from ramify.model.assembly import Model
 from ramify.model.description import LoopDescription
+from ramify.model.loops import ROWS, check_single, check_type
 from ramify.model.pose import Pose
 from ramify.model.tree import ROOT
-
-ROWS: dict[str, tuple[str, ...]] = {
-    "weld": ("px", "py", "pz", "rx", "ry", "rz"),
-    "revolute": ("px", "py", "pz", "rx", "ry"),
-    "prismatic": ("px", "py", "rx", "ry", "rz"),
-    "universal": ("px", "py", "pz", "u"),
-    "cylindrical": ("px", "py", "rx", "ry"),
-    "spherical": ("px", "py", "pz"),
-    "planar": ("pz", "rx", "ry"),
-    "point_on_line": ("px", "py"),
-    "point_on_plane": ("pz",),
-    "distance": ("d",),
-    "coupling": ("c",),
-}
-"""What each type of cut holds: positions p of B along the axes of A, turns r about
-them, the angle u between z of A and x of B, a distance d or a coupling c."""
-
 
 ORIGIN = Pose.identity()
 
@@ -72,10 +56,7 @@ def row_names(model: Model) -> tuple[str, ...]:
 
 
 def _cut(model: Model, loop: LoopDescription) -> Cut:
-    if loop.type not in ROWS:
-        raise UnsupportedJoint(
-            f"loop {loop.name!r} is {loop.type!r}; supported: {', '.join(ROWS)}"
-        )
+    check_type(f"loop {loop.name!r}", loop.type)
     if loop.type == "coupling":
         coupled = tuple(_joint_body(model, loop, name) for name in loop.joints)
         return Cut(
@@ -107,10 +88,6 @@ def _end(model: Model, body: str | None, placement: Pose) -> tuple[int, Pose]:
 def _joint_body(model: Model, loop: LoopDescription, name: str) -> int:
     for i, body in enumerate(model.tree.bodies):
         if body.joint.name == name:
-            if body.joint.nv == 1 and body.joint.nq == 1:
-                return i
-            raise ModelError(
-                f"loop {loop.name!r} couples joint {name!r}, which is "
-                f"{body.joint.kind}; expected a joint with one coordinate"
-            )
+            check_single(f"loop {loop.name!r}", name, body.joint.kind)
+            return i
     raise ModelError(f"loop {loop.name!r} couples joint {name!r}, which does not move")

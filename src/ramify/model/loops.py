@@ -1,0 +1,136 @@
+"""What can close a loop: the one list, and what every way to say a loop has in common.
+
+A loop is a cut joint between a frame A on body a and a frame B on body b, along z of
+A, or a coupling of two joints. `robot.add_loop`, `RobotBuilder.close`, URDF's
+``<loop>`` and MJCF's ``<equality>`` all end in a `LoopDescription`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from ramify.errors import ModelError, UnsupportedJoint
+from ramify.model.description import LoopDescription
+from ramify.model.pose import Pose
+
+ROWS: dict[str, tuple[str, ...]] = {
+    "weld": ("px", "py", "pz", "rx", "ry", "rz"),
+    "revolute": ("px", "py", "pz", "rx", "ry"),
+    "prismatic": ("px", "py", "rx", "ry", "rz"),
+    "universal": ("px", "py", "pz", "u"),
+    "cylindrical": ("px", "py", "rx", "ry"),
+    "spherical": ("px", "py", "pz"),
+    "planar": ("pz", "rx", "ry"),
+    "point_on_line": ("px", "py"),
+    "point_on_plane": ("pz",),
+    "distance": ("d",),
+    "coupling": ("c",),
+}
+"""What each type of cut holds: positions p of B along the axes of A, turns r about
+them, the angle u between z of A and x of B, a distance d or a coupling c."""
+
+SCREWS = ("helical", "screw")
+
+
+def check_type(what: str, given: object) -> str:
+    """Return a type of loop, or raise UnsupportedJoint with those that there are."""
+    if isinstance(given, str) and given in ROWS:
+        return given
+    close = difflib.get_close_matches(str(given), ROWS, n=1)
+    hint = f" Close: {close[0]!r}." if close else ""
+    if given in SCREWS:
+        hint = (
+            " A screw has a pitch, which a cut has not: let it be a joint of the tree, "
+            "and cut the loop elsewhere."
+        )
+    raise UnsupportedJoint(
+        f"{what} is {given!r}; a loop can be closed by: {', '.join(ROWS)}.{hint}"
+    )
+
+
+Ends = tuple[str | None, str | None]
+"""two bodies; None is the world"""
+
+
+def cut_joint(
+    what: str,
+    name: str,
+    type_: str,
+    ends: Ends,
+    cut_a: Pose,
+    cut_b: Pose | None,
+    length: float | None = None,
+    neutral: Callable[[str | None], Pose] = lambda _: Pose.identity(),
+    second: str = "a second placement",
+) -> LoopDescription:
+    """Return the loop of a cut joint.
+
+    Args:
+        what: what errors call it.
+        name: of the loop.
+        type_: one of ROWS, but no coupling.
+        ends: the bodies.
+        cut_a: the cut's frame in body a.
+        cut_b: that in body b; None: where it meets the one in a at neutral.
+        length: of a distance; None: what it is at neutral.
+        neutral: where a body stands in the world at neutral.
+        second: what the caller calls ``cut_b``.
+    """
+    if ends[0] == ends[1]:
+        raise ModelError(f"{what} joins {ends[0] or 'world'!r} to itself")
+    if type_ != "distance":
+        if length is not None:
+            raise ModelError(f"{what}: only a distance has a length")
+        if cut_b is None:
+            cut_b = neutral(ends[1]).inverse() @ neutral(ends[0]) @ cut_a
+        return LoopDescription(name, type_, *ends, cut_a, cut_b)
+    if cut_b is None:
+        raise ModelError(f"{what}: a distance needs {second}, its other end")
+    if length is None:
+        a, b = neutral(ends[0]).apply(cut_a.p), neutral(ends[1]).apply(cut_b.p)
+        length = float(np.linalg.norm(a - b))
+    (rod,) = _numbers(f"{what}: length", (length,))
+    if rod <= 0:
+        raise ModelError(f"{what}: length is {rod:g}; expected more than 0")
+    return LoopDescription(name, type_, *ends, cut_a, cut_b, length=rod)
+
+
+def coupling(
+    what: str, name: str, joints: Sequence[str], coefficients: Sequence[float]
+) -> LoopDescription:
+    """Return the loop y = Σ c_k x^k of the joints y and x, or y = c_0 of one."""
+    if isinstance(joints, str) or len(joints) not in (1, 2):
+        raise ModelError(
+            f"{what}: joints is {joints!r}; a coupling needs one joint or two"
+        )
+    if len(set(joints)) < len(joints):
+        raise ModelError(f"{what} couples joint {joints[0]!r} to itself")
+    c = _numbers(f"{what}: coefficients", coefficients)
+    if not c:
+        raise ModelError(f"{what}: coefficients is empty; expected finite numbers")
+    kept = c if len(joints) > 1 else c[:1]
+    return LoopDescription(name, "coupling", joints=tuple(joints), coefficients=kept)
+
+
+def check_single(what: str, joint: str, type_: str) -> None:
+    """Raise ModelError unless a coupled joint's type has one coordinate."""
+    if type_ not in ("revolute", "prismatic", "helical"):
+        raise ModelError(
+            f"{what} couples joint {joint!r}, which is {type_}; expected a joint with "
+            "one coordinate"
+        )
+
+
+def _numbers(what: str, given: Iterable[float]) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(cast(Any, x)) for x in given)
+    except (TypeError, ValueError):
+        numbers = (math.nan,)
+    if not all(map(math.isfinite, numbers)):
+        raise ModelError(f"{what} is {given!r}; expected finite numbers")
+    return numbers
