@@ -273,7 +273,8 @@ def project(
             break
         q = robot.integrate(q, k.correction(q, phi))
     else:
-        refuse(robot, k.position(q)[0], tolerance, "does not close: |Φ| is", "assemble")
+        what = "does not close near q: |Φ| is"
+        refuse(robot, k.position(q)[0], tolerance, what, "assemble(q) looks further")
     if qd is None:
         return q
     v = vector("qd", qd, robot.nv)

@@ -55,7 +55,7 @@ def compile(
     """
     options = Options.checked(dtype, lanes, threads, layout)
     start = time.perf_counter()
-    source = _source(quantities, robot, parameters)
+    source = _source(quantities, robot, parameters, options.dtype)
     return Function(source, options, time.perf_counter() - start)
 
 
@@ -70,11 +70,15 @@ def count(
 
 
 def _source(
-    quantities: Quantity | Sequence[Quantity], robot: Robot, parameters: Sequence[str]
+    quantities: Quantity | Sequence[Quantity],
+    robot: Robot,
+    parameters: Sequence[str],
+    dtype: str,
 ) -> Source:
     """Return the program of some quantities: remembered on disk, or traced now."""
     wanted = [quantities] if isinstance(quantities, Quantity) else list(quantities)
-    key = _key(wanted, robot, parameters)
+    rounding = dtype if robot.model.loops else "float64"  # all else is the same
+    key = _key(wanted, robot, parameters, rounding)
     stored = cache.load(key) if key else None
     if stored is not None:
         try:
@@ -84,11 +88,11 @@ def _source(
                 tuple((n, tuple(s)) for n, s in inputs),
                 tuple((n, tuple(s)) for n, s in outputs),
                 digest,
-                lambda: program_of(wanted, robot, parameters),
+                lambda: program_of(wanted, robot, parameters, rounding),
             )
         except (ValueError, TypeError):
             pass  # made by something else: trace it anew
-    source = Source.of(program_of(wanted, robot, parameters))
+    source = Source.of(program_of(wanted, robot, parameters, rounding))
     if key:
         plan = [source.name, source.inputs, source.outputs, source.digest]
         cache.store(key, json.dumps(plan).encode())
@@ -96,7 +100,10 @@ def _source(
 
 
 def _key(
-    quantities: Sequence[Quantity], robot: Robot, parameters: Sequence[str]
+    quantities: Sequence[Quantity],
+    robot: Robot,
+    parameters: Sequence[str],
+    dtype: str,
 ) -> str | None:
     """Return what a traced program depends on, or None where that is not known."""
     if not all(x.trace.__module__.startswith("ramify.") for x in quantities):
@@ -104,7 +111,7 @@ def _key(
     wanted = [(x.name, x.options) for x in quantities]
     model = robot.fingerprint
     return model and fingerprint(
-        "plan", source_digest(), model, wanted, list(parameters)
+        "plan", source_digest(), model, wanted, list(parameters), dtype
     )
 
 
@@ -112,8 +119,9 @@ def program_of(
     quantities: Quantity | Sequence[Quantity],
     robot: Robot,
     parameters: Sequence[str] = (),
+    dtype: str = "float64",
 ) -> Program:
-    """Return the traced program of some quantities of a robot."""
+    """Return the traced program of some quantities of a robot, to be run in a dtype."""
     model, conventions = robot.placed_model, robot.conventions
     wanted = [quantities] if isinstance(quantities, Quantity) else list(quantities)
     if not wanted or not all(
@@ -133,7 +141,7 @@ def program_of(
 
     def traced(*symbols: Any) -> dict[str, Any]:
         inputs = dict(zip(shapes, symbols, strict=True))
-        context = Context(model, conventions, inputs)
+        context = Context(model, conventions, inputs, dtype)
         out: dict[str, Any] = {}
         for name, quantity in zip(names, chosen, strict=True):
             value = quantity.of(context)

@@ -126,7 +126,7 @@ def export_c(
     kind = Options.checked(dtype, None, 1, "batch_first").dtype
     chosen = [quantities] if isinstance(quantities, Quantity) else list(quantities)
     parameters = tuple(parameters)
-    program = prepared(program_of(quantities, robot, parameters))
+    program = prepared(program_of(quantities, robot, parameters, kind))
     clean = _file_name(name if name is not None else _default_name(chosen, robot))
     made = files(program, clean, kind, about(program, robot, parameters), batch)
     at = Path(folder)

@@ -75,10 +75,10 @@ def slider_crank() -> Robot:
     )
 
 
-def parallelogram() -> Robot:
-    """Return three equal cranks on one coupler: one of them is too many."""
+def parallelogram(cranks: int = 3) -> Robot:
+    """Return equal cranks on one coupler: all but two of them are too many."""
     b = RobotBuilder("parallelogram")
-    for k in range(3):
+    for k in range(cranks):
         joint = Joint.revolute(UP, name=f"crank{k}_joint")
         upright = Pose.from_axis_angle(UP, np.pi / 2, (0.3 * k, 0, 0))
         b.add(Body(f"crank{k}", rod(0.5, 0.2)), "world", joint, upright)
@@ -86,7 +86,7 @@ def parallelogram() -> Robot:
     level = Pose.from_axis_angle(UP, -np.pi / 2, (0.2, 0, 0))
     b.add(Body("coupler", rod(1.0, 0.6)), "crank0", joint, level)
     robot = as_robot(b.description())
-    for k in (1, 2):
+    for k in range(1, cranks):
         robot = add_loop(
             robot,
             "coupler",
@@ -97,6 +97,12 @@ def parallelogram() -> Robot:
             name=f"pin{k}",
         )
     return robot
+
+
+def swung(robot: Robot, angle: float, rate: float) -> tuple[Any, Any]:
+    """Return q and q̇ of a parallelogram with its cranks at an angle."""
+    signs = [-1.0 if n == "coupler_joint" else 1.0 for n in robot.joint_names]
+    return angle * np.array(signs), rate * np.array(signs)
 
 
 def double_four_bar() -> Robot:

@@ -40,11 +40,17 @@ class Context:
     """One robot in one trace: its inputs as symbols, in the caller's and its terms."""
 
     def __init__(
-        self, model: Model, conventions: Conventions, inputs: Mapping[str, Symbols]
+        self,
+        model: Model,
+        conventions: Conventions,
+        inputs: Mapping[str, Symbols],
+        dtype: str = "float64",
     ) -> None:
         self.model = model
         self.conventions = conventions
         self.inputs = inputs
+        self.dtype = dtype
+        """what the program will be run in: its rounding decides some constants"""
 
     @cached_property
     def _trees(self) -> tuple[Tree, Tree]:

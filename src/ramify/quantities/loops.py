@@ -17,15 +17,19 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, final
 
-import numpy as np
-
 from ramify.algorithms.crba import TreeMatrix
 from ramify.algorithms.loops.constrained_aba import constrained_aba
 from ramify.algorithms.loops.constraints import Row, constraint_rows, senses
 from ramify.algorithms.loops.cuts import Cut, cuts_of
 from ramify.algorithms.loops.joint_formulation import dot, factor, joint_formulation
 from ramify.algorithms.loops.loopwise import eliminate, loopwise
-from ramify.algorithms.loops.proximal import DAMPING, Solver, proximal
+from ramify.algorithms.loops.proximal import (
+    DAMPING,
+    Solver,
+    least,
+    proximal,
+    without,
+)
 from ramify.algorithms.ltdl import DofVector
 from ramify.algorithms.rnea import rnea
 from ramify.errors import ModelError, UnknownName
@@ -170,7 +174,9 @@ def constrained(
     """
     check_dynamics(context.model)
     _cuts(context)
-    chosen, mu, rank = settled(context.model, context.conventions, algorithm, damping)
+    chosen, mu, rank = settled(
+        context.model, context.conventions, algorithm, damping, context.dtype
+    )
     if chosen == "constrained_aba":
         return _articulated(context, rank, forces, rate)
     system = system_of(context)
@@ -187,6 +193,9 @@ def constrained(
         gamma = [_steadied(g, row, qd, phi, rate) for g, row, phi in terms]
     x, found = solve(Q, gamma)
     multipliers = _least(system.kept, rank, found)
+    if rank.spare:
+        J = dict(zip(system.kept, system.J, strict=True))
+        multipliers = least(J, rank.spare, rank.null, multipliers, mu)
     qdd = zeros(context.model.nv)
     for k, v in enumerate(system.order):
         qdd[v] = x[k]
@@ -231,26 +240,24 @@ def _articulated(
 
 
 def _least(kept: Sequence[int], rank: Rank, found: Sequence[Expr]) -> list[Expr]:
-    """Return multipliers of all rows: of those with the same forces, the least."""
+    """Return multipliers of all rows, the least while the rows kept are independent."""
     full = zeros(rank.rows)
     for r, e in zip(kept, found, strict=True):
         full[r] = e
-    out = list(full)
-    columns: list[list[float]] = np.transpose(rank.null).tolist()
-    for n in columns:
-        along = const(0.0)
-        for x, e in zip(n, full, strict=True):
-            along = along + e * x
-        out = [e - along * x for e, x in zip(out, n, strict=True)]
-    return out
+    return without(rank.null, full)
 
 
 def settled(
-    model: Model, conventions: Conventions, algorithm: str, damping: float | None
+    model: Model,
+    conventions: Conventions,
+    algorithm: str,
+    damping: float | None,
+    dtype: str = "float64",
 ) -> tuple[str, float, Rank]:
     """Return the algorithm and the damping to use, and the rank they are chosen by.
 
-    Without ``damping``, constraints are damped where they are redundant.
+    Without ``damping``, constraints are damped where they are redundant, by what the
+    rounding of ``dtype`` needs.
     """
     if algorithm in ("aba", "ltdl"):  # what is chosen from without loops
         algorithm = "auto"
@@ -270,7 +277,7 @@ def settled(
         )
     if damping is None:
         needed = rank.is_redundant or algorithm == "proximal"
-        damping = DAMPING if needed else 0.0
+        damping = DAMPING[dtype] if needed else 0.0
     if algorithm == "proximal":
         algorithm = "joint_formulation"
     if algorithm == "constrained_aba" and (damping or model.mimics):
@@ -320,7 +327,8 @@ def _loop_forces(
 
 def _correction(context: Context) -> Any:
     """Return the least v (in the norm of M) with J v = −x, for x (rows,)."""
-    _, mu, rank = settled(context.model, context.conventions, "loopwise", None)
+    model, conventions = context.model, context.conventions
+    _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
     system = system_of(context, with_velocities=False)
     solve = solver_of(system, "loopwise", mu, rank.scales)
     x, _ = solve({}, [context.inputs["x"][r] for r in system.kept])
@@ -340,7 +348,8 @@ def _senses(context: Context) -> Any:
 
 
 def _operational(context: Context, frame: str, expressed_in: str) -> Any:
-    _, mu, rank = settled(context.model, context.conventions, "loopwise", None)
+    model, conventions = context.model, context.conventions
+    _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
     system = system_of(context, with_velocities=False)
     solve = solver_of(system, "loopwise", mu, rank.scales)
     still = zeros(len(system.J))
@@ -386,7 +395,13 @@ constrained_forward_dynamics = Quantity(
 )
 """q̈ with all loops closed. Options: ``algorithm`` and ``damping``, as in `settled`."""
 loop_forces = Quantity("loop_forces", ("q", "qd", "tau"), _loop_forces)
-"""λ: (rows,), with M q̈ + h = τ + Jᵀ λ."""
+"""λ: (rows,), with M q̈ + h = τ + Jᵀ λ.
+
+Where rows are redundant, λ is not unique: what it does, Jᵀ λ, is, and of all λ that do
+it the one with the least Σ λ² is given, over all rows, forces [N] and moments [Nm] as
+they are. A row that nothing can move along (out of the plane of a planar loop) has
+λ = 0: what the tree's joints carry there is not in it.
+"""
 constraint_correction = Quantity(
     "constraint_correction", ("q",), _correction, shapes=_rows_shape
 )

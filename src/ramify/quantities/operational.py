@@ -251,4 +251,5 @@ def with_inputs(context: Context, **inputs: Symbols) -> Context:
         context.model,
         context.conventions,
         {**context.inputs, **{n: array(x) for n, x in inputs.items()}},
+        context.dtype,
     )

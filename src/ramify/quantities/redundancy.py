@@ -57,6 +57,9 @@ class Rank:
     dynamics: a planar loop has some, a loop given twice"""
     null: Array
     """(rows, dropped): combinations of rows that are zero wherever the robot is"""
+    spare: tuple[int, ...]
+    """of the rows that are left, those that follow from the others of them where the
+    loops are closed: a crank too many"""
 
     @property
     def is_redundant(self) -> bool:
@@ -99,8 +102,27 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
         pushes = rng.normal(scale=0.7, size=(SAMPLES, model.nv))
         samples = [_at(program, _moved(step, start, v))[0] for v in pushes]
         dropped, null = always_redundant(np.hstack(samples))
+    spare = ()
+    if found is not None:
+        left = [r for r in range(len(scales)) if r not in dropped]
+        spare = _spare(_at(program, found)[0], left, rank)
     floats = tuple(map(float, safe))
-    return Rank(len(scales), rank, lowest, floats, found, best, dropped, null)
+    return Rank(len(scales), rank, lowest, floats, found, best, dropped, null, spare)
+
+
+def _spare(J: Array, rows: list[int], rank: int) -> tuple[int, ...]:
+    """Return what is left of some rows without as many as can be independent.
+
+    Those are taken one by one, each the farthest from all that its predecessors span.
+    """
+    lengths = np.linalg.norm(J, axis=1, keepdims=True)
+    left: Array = J / np.where(lengths > TOLERANCE, lengths, 1.0)
+    spare = list(rows)
+    for _ in range(min(rank, len(rows))):
+        far = np.linalg.norm(left[spare], axis=1)
+        e = left[spare.pop(int(np.argmax(far)))] / far.max()
+        left = left - np.outer(left @ e, e)
+    return tuple(spare)
 
 
 def always_redundant(J: Array) -> tuple[tuple[int, ...], Array]:
