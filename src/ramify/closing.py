@@ -11,7 +11,7 @@ is almost admissible.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, cast, final
 from weakref import WeakKeyDictionary, ref
@@ -94,15 +94,21 @@ def check_state(
     tolerance: float = ADMISSIBLE,
 ) -> None:
     """Raise ModelError unless all loops are closed at q, and stay so with q̇."""
-    phi, J, senses = kernels(robot).position(q)
+    position = kernels(robot).position
+    q = vector("q", q, robot.nq)
+    for name, length in _quaternions(robot, q):
+        if not abs(length - 1.0) <= ADMISSIBLE:
+            raise _wrong_length("q", name, length)
+    phi, J, senses = position(q)
     refuse(robot, phi, tolerance, "is open at q: |Φ| is", "assemble(q) closes it")
     if (senses < 0).any():
         raise ModelError(
             f"robot {robot.name!r}: loops are closed at q with axes of cuts opposite"
         )
     if qd is not None:
-        rate = J @ np.asarray(qd, dtype=float)
-        scale = 1.0 + float(np.abs(qd).max(initial=0.0))
+        v = vector("qd", qd, robot.nv)
+        rate = J @ v
+        scale = 1.0 + float(np.abs(v).max(initial=0.0))
         what = "is opened by qd: |J qd| is"
         refuse(robot, rate, tolerance * scale, what, "project(q, qd) mends it")
 
@@ -140,19 +146,33 @@ def assemble(
         fixed: joints that stay: their values by name, or names (as in the guess).
         tolerance: of |Φ| [m, rad].
         rng: where other starts come from, or a seed.
+
+    Raises:
+        ModelError: no start led to a closed configuration; with what is left open.
+        UnknownName: a joint of ``fixed`` is not there.
     """
-    start = vector("q_guess", robot.neutral() if q_guess is None else q_guess, robot.nq)
-    start = robot.normalize(start)
+    kernels(robot)
+    start = _normalized(
+        robot, "q_guess", robot.neutral() if q_guess is None else q_guess
+    )
+    if not tolerance > 0:
+        raise ShapeError(f"tolerance is {tolerance!r}; expected more than 0")
+    if isinstance(fixed, str) or not isinstance(cast(object, fixed), Iterable):
+        raise ShapeError(
+            f"fixed is {fixed!r}; expected a list of joint names, or values by name"
+        )
     free = np.ones(robot.nv, dtype=bool)
     values: Mapping[str, npt.ArrayLike] = {}
+    names = list(fixed)
     if isinstance(fixed, Mapping):
         values = cast(Mapping[str, npt.ArrayLike], fixed)
-    for n in fixed:
+    for n in names:
         joint = robot.model.joint(n)
         if n in values:
             value = vector(f"fixed[{n!r}]", values[n], joint.nq)
             start[joint.q_index : joint.q_index + joint.nq] = value
         free[joint.v_index : joint.v_index + joint.nv] = False
+    start = _normalized(robot, "fixed", start)
     generator = np.random.default_rng(rng)
     start = _limited(robot, start, free)
     best, where = math.inf, start
@@ -170,8 +190,9 @@ def assemble(
     if best < math.inf:
         r = int(np.argmax(np.abs(phi)))
         name, row = row_names(robot.model)[r].rsplit(".", 1)
+        held = f" with {', '.join(map(repr, names))} held" if names else ""
         raise ModelError(
-            f"no closed configuration found from {TRIES} starts: at best |Φ| is "
+            f"no closed configuration found from {TRIES} starts{held}: at best |Φ| is "
             f"{best:.3g}, by loop {name!r} (row {row!r}), where J has rank "
             f"{numerical_rank(J)} of {len(J)} rows"
         )
@@ -242,6 +263,32 @@ def _limited(robot: Robot, q: Array, free: Mask) -> Array:
     return out
 
 
+def _quaternions(robot: Robot, q: Array) -> Iterator[tuple[str, float]]:
+    """Yield joints with quaternions, the last four of their coordinates; lengths."""
+    for j in robot.model.joints:
+        if j.nq > j.nv:
+            end = j.q_index + j.nq
+            yield j.name, float(np.linalg.norm(q[end - 4 : end]))
+
+
+def _normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
+    """Return a configuration as a user gave it, its quaternions of length one."""
+    x = vector(what, q, robot.nq)
+    lengths = dict(_quaternions(robot, x))
+    for name, length in lengths.items():
+        if length < ADMISSIBLE:
+            raise _wrong_length(what, name, length)
+    return robot.normalize(x) if lengths else x
+
+
+def _wrong_length(what: str, joint: str, length: float) -> ModelError:
+    cure = "; robot.normalize(q) scales it" if length > ADMISSIBLE else ""
+    return ModelError(
+        f"{what} has a quaternion of length {length:.6g} at joint {joint!r}; expected "
+        f"1{cure}"
+    )
+
+
 def vector(what: str, value: npt.ArrayLike, n: int) -> Array:
     """Return what a user gave as n numbers."""
     try:
@@ -249,7 +296,8 @@ def vector(what: str, value: npt.ArrayLike, n: int) -> Array:
     except (TypeError, ValueError):
         x = np.zeros(0)
     if x.shape != (n,) or not np.isfinite(x).all():
-        raise ShapeError(f"{what} is {value!r}; expected {n} finite numbers")
+        numbers = "finite number" if n == 1 else "finite numbers"
+        raise ShapeError(f"{what} is {value!r}; expected {n} {numbers}")
     return x
 
 
@@ -266,7 +314,7 @@ def project(
     that the loops allow.
     """
     k = kernels(robot)
-    q = vector("q", q, robot.nq)
+    q = _normalized(robot, "q", q)
     for _ in range(20):
         phi = k.position(q)[0]
         if float(np.abs(phi).max(initial=0.0)) < 0.01 * tolerance:

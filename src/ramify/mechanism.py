@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import final
+from typing import cast, final
 
 from ramify.algorithms.loops.cuts import cuts_of
 from ramify.closing import assemble, check_state, project
@@ -119,6 +119,8 @@ def add_loop(
     Raises:
         ModelError: the loop cannot be, or cannot be closed together with the others.
     """
+    if name is not None and not (isinstance(cast(object, name), str) and name):
+        raise ModelError(f"a loop is called {name!r}; expected a name")
     said = f"loop {name!r}: joint" if name else "joint"
     type_ = check_type(said, joint)
     names = [x.name for x in robot.model.loops]

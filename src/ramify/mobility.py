@@ -22,7 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ramify.algorithms.loops.cuts import row_names
-from ramify.closing import ADMISSIBLE, check_state, kernels, refuse, vector
+from ramify.closing import (
+    ADMISSIBLE,
+    assemble,
+    check_state,
+    kernels,
+    refuse,
+    vector,
+)
 from ramify.errors import ModelError, ShapeError
 from ramify.model.pose import Array
 from ramify.quantities.redundancy import rank_of
@@ -104,17 +111,17 @@ class Mobility:
 
 
 def mobility(robot: Robot, q: npt.ArrayLike | None = None) -> Mobility:
-    """Return how a robot with loops can move at q, or where its loops were closed."""
+    """Return how a robot with loops can move at q, or where its loops were closed.
+
+    Raises:
+        ModelError: loops are open at q; or, without q, they cannot be closed.
+    """
+    k = kernels(robot)
     if q is None:
-        k = kernels(robot)
         q = rank_of(robot.placed_model, robot.conventions).q
-        if q is None:
-            raise ModelError(
-                f"robot {robot.name!r}: no closed configuration found; give q"
-            )
+        q = assemble(robot) if q is None else q
     else:
         q = vector("q", q, robot.nq)
-        k = kernels(robot)
         check_state(robot, q)
     J = k.position(q)[1]
     found = partition_of(J)

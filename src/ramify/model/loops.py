@@ -41,7 +41,9 @@ def check_type(what: str, given: object) -> str:
     """Return a type of loop, or raise UnsupportedJoint with those that there are."""
     if isinstance(given, str) and given in ROWS:
         return given
-    close = difflib.get_close_matches(str(given), ROWS, n=1)
+    close = (
+        difflib.get_close_matches(given, ROWS, n=1) if isinstance(given, str) else []
+    )
     hint = f" Close: {close[0]!r}." if close else ""
     if given in SCREWS:
         hint = (

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ramify.errors import ShapeError
+
 Array = npt.NDArray[np.float64]
 Vector = Sequence[float] | Array
 
@@ -64,7 +66,12 @@ class Pose:
     def from_quaternion(wxyz: Vector, position: Vector = (0.0, 0.0, 0.0)) -> Pose:
         """Return the pose of a quaternion (w, x, y, z), normalised here."""
         q = np.asarray(wxyz, dtype=float)
-        w, x, y, z = q / np.linalg.norm(q)
+        length = float(np.linalg.norm(q))
+        if q.shape != (4,) or not 0.0 < length < np.inf:
+            raise ShapeError(
+                f"the quaternion is {wxyz!r}; expected 4 finite numbers, not all zero"
+            )
+        w, x, y, z = q / length
         R = np.array(
             [
                 [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],

@@ -97,11 +97,9 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
         best = min(best, residual)
     largest = max(float(scales.max(initial=0.0)), 1e-300)
     safe = np.maximum(scales, 1e-6 * largest)
-    dropped, null = (), np.zeros((len(scales), 0))
-    if found is not None:
-        pushes = rng.normal(scale=0.7, size=(SAMPLES, model.nv))
-        samples = [_at(program, _moved(step, start, v))[0] for v in pushes]
-        dropped, null = always_redundant(np.hstack(samples))
+    pushes = rng.normal(scale=0.7, size=(SAMPLES, model.nv))
+    samples = [_at(program, _moved(step, start, v))[0] for v in pushes]
+    dropped, null = always_redundant(np.hstack(samples))
     spare = ()
     if found is not None:
         left = [r for r in range(len(scales)) if r not in dropped]

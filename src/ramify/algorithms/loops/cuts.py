@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from ramify.errors import ModelError
+from ramify.errors import ModelError, unknown_name
 from ramify.model.assembly import Model
 from ramify.model.description import LoopDescription
 from ramify.model.loops import ROWS, check_single, check_type
@@ -47,6 +47,11 @@ class Cut:
 
 def cuts_of(model: Model) -> tuple[Cut, ...]:
     """Return the loops of a model on its tree."""
+    seen: set[str] = set()
+    for name in (loop.name for loop in model.loops):
+        if name in seen:
+            raise ModelError(f"two loops of robot {model.name!r} are called {name!r}")
+        seen.add(name)
     return tuple(_cut(model, loop) for loop in model.loops)
 
 
@@ -63,7 +68,7 @@ def _cut(model: Model, loop: LoopDescription) -> Cut:
             loop.name, loop.type, coupled=coupled, coefficients=loop.coefficients
         )
     (a, T_a), (b, T_b) = (
-        _end(model, body, T)
+        _end(model, loop, body, T)
         for body, T in (
             (loop.body_a, loop.placement_a),
             (loop.body_b, loop.placement_b),
@@ -78,10 +83,15 @@ def _cut(model: Model, loop: LoopDescription) -> Cut:
     return Cut(loop.name, loop.type, a, b, T_a, T_b, length=loop.length)
 
 
-def _end(model: Model, body: str | None, placement: Pose) -> tuple[int, Pose]:
+def _end(
+    model: Model, loop: LoopDescription, body: str | None, placement: Pose
+) -> tuple[int, Pose]:
     if body is None:
         return ROOT, placement
-    frame = model.frame(body)
+    if body not in model.frames:
+        owner = f"robot {model.name!r}, for loop {loop.name!r}"
+        raise unknown_name("body", body, owner, model.body_names)
+    frame = model.frames[body]
     return frame.body, frame.placement @ placement
 
 
