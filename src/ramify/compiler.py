@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -75,14 +75,16 @@ def build(
         progress(done, total)
 
     objects = compile_objects(sources(plan, machine), machine.target, step)
-    cache.store(key, _pack(plan.slots, objects))
-    return _load(plan.slots, objects, machine), False
+    cache.store(key, _pack(plan.slots, plan.outputs, objects))
+    return _load(plan.slots, plan.outputs, objects, machine), False
 
 
-def _load(slots: int, objects: list[bytes], machine: Machine) -> NativeKernel:
+def _load(
+    slots: int, outputs: Sequence[int], objects: list[bytes], machine: Machine
+) -> NativeKernel:
     cuts = [(code, (symbol(k),)) for k, code in enumerate(objects)]
     loaded = Loaded(cuts, machine.target)
-    return NativeKernel(machine.lanes, loaded.addresses, slots, loaded)
+    return NativeKernel(machine.lanes, loaded.addresses, slots, tuple(outputs), loaded)
 
 
 def _key(digest: str, machine: Machine) -> str:
@@ -100,16 +102,17 @@ def _key(digest: str, machine: Machine) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _pack(slots: int, objects: list[bytes]) -> bytes:
-    head = json.dumps({"slots": slots, "sizes": [len(o) for o in objects]}).encode()
+def _pack(slots: int, outputs: Sequence[int], objects: list[bytes]) -> bytes:
+    sizes = [len(o) for o in objects]
+    head = json.dumps({"slots": slots, "outputs": outputs, "sizes": sizes}).encode()
     return b"".join([len(head).to_bytes(8, "little"), head, *objects])
 
 
-def _unpack(data: bytes) -> tuple[int, list[bytes]]:
+def _unpack(data: bytes) -> tuple[int, list[int], list[bytes]]:
     start = 8 + int.from_bytes(data[:8], "little")
     head = json.loads(data[8:start])
     objects: list[bytes] = []
     for size in head["sizes"]:
         objects.append(data[start : start + size])
         start += size
-    return int(head["slots"]), objects
+    return int(head["slots"]), list(head["outputs"]), objects

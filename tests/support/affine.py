@@ -82,9 +82,9 @@ def affine_kernel(
     objects = compile_objects([lambda s=s: s for s in sources], host())
     loaded = Loaded([(objects[0], ["cut0"]), (objects[1], ["cut1"])], host())
     _kept.append(loaded)
-    return NativeKernel(
-        lanes, tuple(loaded.addresses), n_in + n_out + extra_slots, loaded
-    )
+    outputs = tuple(range(n_in, n_in + n_out))
+    slots = n_in + n_out + extra_slots
+    return NativeKernel(lanes, tuple(loaded.addresses), slots, outputs, loaded)
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,9 @@ def run(
         slots.update((slot, get(e)) for e, slot in cut.stores)
     assert max(slots, default=-1) < plan.slots
     outputs: dict[str, np.ndarray[Any, Any]] = {}
-    start = len(inputs)
+    start = 0
     for v in program.outputs:
-        entries = [slots[start + i] for i in range(v.size)]
+        entries = [slots[k] for k in plan.outputs[start : start + v.size]]
         outputs[v.name] = np.array(entries, dtype=float).reshape(v.shape)
         start += v.size
     return outputs
@@ -85,7 +85,7 @@ def test_a_schedule_computes_the_program(recipe: Recipe, seed: int, tiny: bool) 
 
 
 @pytest.mark.parametrize("operations", [4000, 12_000])
-def test_cuts_hold_between_1000_and_3000_operations(
+def test_cuts_hold_between_400_and_1000_operations(
     operations: int, rng: np.random.Generator
 ) -> None:
     recipe = random_recipe(rng, operations)
@@ -119,7 +119,7 @@ def test_a_cut_falls_where_a_region_begins() -> None:
         y = x[0]
         for k in range(8):
             region(f"step {k}")
-            for _ in range(700):
+            for _ in range(300):
                 y = y * x[1] + x[2]
         return y
 
@@ -208,7 +208,10 @@ def test_conditions_that_share_conditions_take_no_time() -> None:
 def test_results_may_be_inputs_constants_and_duplicates(fn: Any) -> None:
     program = trace(fn, {"x": 2})
     values = {"x": np.array([3.0, 5.0])}
-    assert_same(run(schedule(program), program, values), evaluate(program, values))
+    plan = schedule(program)
+    assert_same(run(plan, program, values), evaluate(program, values))
+    written = [slot for cut in plan.cuts for _, slot in cut.stores]
+    assert len(written) == len({e for e in program.results if e.op != "input"})
 
 
 @pytest.mark.usefixtures("small_cuts")

@@ -171,7 +171,7 @@ class Code:
         return address
 
     @contextmanager
-    def loop(self, count: Value, step: int = 1) -> Generator[Value]:
+    def loop(self, count: Value, step: Value | int = 1) -> Generator[Value]:
         """Repeat what is written inside for 0, step, 2·step ... below count."""
         before = self.b.block
         body = self.function.append_basic_block("loop")

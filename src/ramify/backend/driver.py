@@ -1,8 +1,10 @@
-"""The driver: pack a tile of states into the workspace, run the cuts, unpack.
+"""The driver: pack tiles of states into workspaces, run the cuts, unpack.
 
     run(kernel, views, batch) -> 0, or 1 if there is no memory
 
-A slot of the workspace is one element of every state of the tile. In a batch-first
+The code of a large robot does not fit into the processor's nearest cache, and running
+it is no faster than fetching it: so each cut runs on a few tiles before the next one
+does. A slot of a workspace is one element of every state of the tile. In a batch-first
 array the elements of one state lie side by side, so packing transposes, square by
 square; in a batch-last array a slot is there already. The last tile repeats the last
 state: its idle lanes read and write what the last lane does, and no result depends on
@@ -14,7 +16,8 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ramify.backend.assembler import I32, Code, Module, Value, const, ir, load
@@ -22,8 +25,8 @@ from ramify.backend.words import PORT_WORDS, VIEW_WORDS, WORD, Kernel, Port, Vie
 
 STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
 ALIGN = 64
-MOST_FETCHED = 1024
-"""bytes of a row that are fetched ahead: longer ones the processor sees coming"""
+PLACE = 4
+"""bytes of an entry of PLACES"""
 
 
 @functools.cache
@@ -74,27 +77,33 @@ def emit(tile: Tile) -> Module:
     module = Module(f"driver_{tile.dtype}_{tile.lanes}")
     emit_mover(module, tile, "pack", (pack_rows, pack_slot, gather))
     emit_mover(module, tile, "unpack", (unpack_rows, unpack_slot, scatter))
-    emit_tiles(module, tile)
-    emit_run(module)
+    emit_groups(module, tile)
+    emit_run(module, tile)
     return module
 
 
-def emit_run(module: Module) -> None:
-    """run(kernel, views, batch): find a workspace, on the stack if it is small."""
+def emit_run(module: Module, tile: Tile) -> None:
+    """run(kernel, views, batch): find workspaces, on the stack if they are small."""
     code = module.function("run", 3)
     kernel, views, batch = code.arguments
-    size = code.load(kernel, Kernel.BYTES)
+    tiles = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
+    size = code.add(code.mul(tiles, code.load(kernel, Kernel.BYTES)), ALIGN)
     if STACK_BYTES:
         with code.when(code.compare(size, "<=", STACK_BYTES)):
-            block = code.b.alloca(ir.IntType(8), size=code.add(size, ALIGN))
+            block = code.b.alloca(ir.IntType(8), size=size)
             workspace = align(code, code.b.ptrtoint(block, size.type))
-            code.call("tiles", kernel, views, batch, workspace)
+            code.call("groups", kernel, views, batch, workspace, tiles)
             code.leave(0)
-    memory = code.call_address(code.load(kernel, Kernel.MALLOC), code.add(size, ALIGN))
+    memory = code.call_address(code.load(kernel, Kernel.MALLOC), size)
     code.leave_if(code.compare(memory, "==", 0), 1)
-    code.call("tiles", kernel, views, batch, align(code, memory))
+    code.call("groups", kernel, views, batch, align(code, memory), tiles)
     code.call_address(code.load(kernel, Kernel.FREE), memory)
     code.leave(0)
+
+
+def tiles_of(code: Code, tile: Tile, states: Value) -> Value:
+    """Return how many tiles some states take."""
+    return code.b.sdiv(code.add(states, tile.lanes - 1), const(tile.lanes))
 
 
 def align(code: Code, address: Value) -> Value:
@@ -102,71 +111,64 @@ def align(code: Code, address: Value) -> Value:
     return code.b.and_(code.add(address, ALIGN - 1), const(-ALIGN))
 
 
-def emit_tiles(module: Module, tile: Tile) -> None:
-    """tiles(kernel, views, batch, workspace): run tile after tile."""
-    code = module.function("tiles", 4, local=True)
-    kernel, _, batch, workspace = code.arguments
-    cuts, n_cuts, libm = (
-        code.load(kernel, w) for w in (Kernel.CUTS, Kernel.N_CUTS, Kernel.LIBM)
+def emit_groups(module: Module, tile: Tile) -> None:
+    """groups(kernel, views, batch, workspace, tiles): run so many tiles at a time."""
+    code = module.function("groups", 5, local=True)
+    kernel, _, batch, workspaces, most = code.arguments
+    cuts, n_cuts, libm, size = (
+        code.load(kernel, w)
+        for w in (Kernel.CUTS, Kernel.N_CUTS, Kernel.LIBM, Kernel.BYTES)
     )
-    with code.loop(batch, tile.lanes) as first:
-        outputs = move_ports(code, tile, "pack", first, workspace)
-        if tile.lanes > 1:
-            fetch_ports(code, tile, code.add(first, tile.lanes))
+    with code.loop(tiles_of(code, tile, batch), most) as done:
+        first = code.mul(done, tile.lanes)
+        count = code.min(most, tiles_of(code, tile, code.b.sub(batch, first)))
+
+        @contextmanager
+        def each_tile() -> Generator[tuple[Value, Value]]:
+            """Repeat for the first state and the workspace of every tile."""
+            with code.loop(count) as i:
+                state = code.add(first, code.mul(i, tile.lanes))
+                yield state, code.add(workspaces, code.mul(i, size))
+
+        with each_tile() as (state, workspace):
+            move_ports(code, tile, "pack", state, workspace)
         with code.loop(n_cuts) as i:
-            cut = code.load(code.add(cuts, code.mul(i, WORD)))
-            code.call_address(cut, workspace, workspace, libm)
-        move_ports(code, tile, "unpack", first, outputs)
+            cut = code.load(code.at(cuts, i))
+            with each_tile() as (_, workspace):
+                code.call_address(cut, workspace, workspace, libm)
+        with each_tile() as (state, workspace):
+            move_ports(code, tile, "unpack", state, workspace)
     code.leave(0)
 
 
-def fetch_ports(code: Code, tile: Tile, first: Value) -> None:
-    """Ask for the rows of a tile, so that they are near when their turn comes.
-
-    Only rows of many bytes: a batch-last slot is one line, and comes by itself.
-    """
-    kernel, views, batch, _ = code.arguments
-    n_inputs = code.load(kernel, Kernel.N_INPUTS)
-    count = code.add(n_inputs, code.load(kernel, Kernel.N_OUTPUTS))
-    ports = code.load(kernel, Kernel.PORTS)
-    is_whole = code.compare(code.add(first, tile.lanes), "<=", batch)
-    with code.when(is_whole), code.loop(count) as i:
-        view = code.add(views, code.mul(i, VIEW_WORDS * WORD))
-        port = code.add(ports, code.mul(i, PORT_WORDS * WORD))
-        step, stride = code.load(view, View.STEP), code.load(view, View.STRIDE)
-        is_row = code.compare(step, "==", tile.itemsize)
-        with code.when(code.b.and_(is_row, code.compare(stride, "!=", 0))):
-            size = code.mul(code.load(port, Port.SIZE), tile.itemsize)
-            start = code.add(code.load(view, View.DATA), code.mul(first, stride))
-            with code.loop(const(tile.lanes)) as lane:
-                row = code.add(start, code.mul(lane, stride))
-                with code.loop(code.min(size, MOST_FETCHED), ALIGN) as offset:
-                    code.prefetch(code.add(row, offset))
-
-
-def move_ports(code: Code, tile: Tile, mover: str, first: Value, slots: Value) -> Value:
-    """Move all inputs or all outputs of a tile; return the slot behind them."""
-    kernel, views, batch, _ = code.arguments
-    n_inputs = code.load(kernel, Kernel.N_INPUTS)
-    begin = const(0) if mover == "pack" else n_inputs
-    count = n_inputs if mover == "pack" else code.load(kernel, Kernel.N_OUTPUTS)
-    ports = code.add(
-        code.load(kernel, Kernel.PORTS), code.mul(begin, PORT_WORDS * WORD)
+def move_ports(
+    code: Code, tile: Tile, mover: str, state: Value, workspace: Value
+) -> None:
+    """Move all inputs or all outputs of the tile that begins with a state."""
+    kernel, views, batch, _, most = code.arguments
+    ports, n_inputs = (
+        code.load(kernel, Kernel.PORTS),
+        code.load(kernel, Kernel.N_INPUTS),
     )
-    views = code.add(views, code.mul(begin, VIEW_WORDS * WORD))
-    with code.fold(count, slots) as turn:
-        i, slot = turn.index, turn.value
+    if mover == "pack":
+        count, start, width = n_inputs, workspace, tile.slot
+    else:
+        count, start = (code.load(kernel, w) for w in (Kernel.N_OUTPUTS, Kernel.PLACES))
+        ports = code.add(ports, code.mul(n_inputs, PORT_WORDS * WORD))
+        views = code.add(views, code.mul(n_inputs, VIEW_WORDS * WORD))
+        width = PLACE
+    # A repeated state stays in the slots of every workspace.
+    is_new = code.compare(state, "<", code.mul(most, tile.lanes))
+    with code.fold(count, start) as turn:
+        i, place = turn.index, turn.value
         view = code.add(views, code.mul(i, VIEW_WORDS * WORD))
         size = code.load(code.add(ports, code.mul(i, PORT_WORDS * WORD)), Port.SIZE)
         data, step, stride = (
             code.load(view, w) for w in (View.DATA, View.STEP, View.STRIDE)
         )
-        # A repeated state stays in its slots from the first tile on.
-        moves = code.b.or_(code.compare(stride, "!=", 0), code.compare(first, "==", 0))
-        with code.when(moves):
-            code.call(mover, slot, size, data, step, stride, first, batch)
-        turn.next = code.add(slot, code.mul(size, tile.slot))
-    return turn.result
+        with code.when(code.b.or_(code.compare(stride, "!=", 0), is_new)):
+            code.call(mover, workspace, place, size, data, step, stride, state, batch)
+        turn.next = code.add(place, code.mul(size, width))
 
 
 @dataclass(frozen=True)
@@ -175,22 +177,24 @@ class Move:
 
     code: Code
     tile: Tile
-    slots: Value
-    size: Value
+    workspace: Value
+    place: Value  # of the first element: its slot if it is an input, else its PLACES
     step: Value
     rows: Sequence[Value]  # the address of every lane's state
 
     def slot(self, element: Value) -> Value:
-        """Return the address of an element's slot."""
-        return self.code.add(self.slots, self.code.mul(element, self.tile.slot))
+        """Return the address of an input's slot."""
+        return self.code.add(self.place, self.code.mul(element, self.tile.slot))
 
     def load_slot(self, element: Value) -> Value:
-        """Return one element of every state."""
-        kind = self.tile.vector(self.tile.lanes)
-        return self.code.load_as(kind, self.slot(element), min(self.tile.slot, ALIGN))
+        """Return one output of every state."""
+        code = self.code
+        offset = code.load_int(code.add(self.place, code.mul(element, PLACE)))
+        kind, align = self.tile.vector(self.tile.lanes), min(self.tile.slot, ALIGN)
+        return code.load_as(kind, code.add(self.workspace, offset), align)
 
     def store_slot(self, value: Value, element: Value) -> None:
-        """Write one element of every state."""
+        """Write one input of every state."""
         self.code.store_as(value, self.slot(element), min(self.tile.slot, ALIGN))
 
 
@@ -200,13 +204,16 @@ Inside = Callable[[Move, Value], None]
 def emit_mover(
     module: Module, tile: Tile, name: str, inside: tuple[Inside, Inside, Inside]
 ) -> None:
-    """name(slots, size, data, step, stride, first, batch): move one array of a tile."""
-    code = module.function(name, 7, local=True)
-    slots, size, data, step, stride, first, batch = code.arguments
+    """Emit what moves one array of a tile.
+
+    name(workspace, place, size, data, step, stride, first, batch)
+    """
+    code = module.function(name, 8, local=True)
+    workspace, place, size, data, step, stride, first, batch = code.arguments
     last = code.add(batch, -1)
     states = [code.min(code.add(first, lane), last) for lane in range(tile.lanes)]
     rows = [code.add(data, code.mul(state, stride)) for state in states]
-    move = Move(code, tile, slots, size, step, rows)
+    move = Move(code, tile, workspace, place, step, rows)
     by_rows, by_slot, by_element = inside
 
     close = code.compare(step, "==", tile.itemsize)
@@ -248,7 +255,7 @@ def pack_rows(move: Move, column: Value) -> None:
 def unpack_rows(move: Move, column: Value) -> None:
     """Move a few neighbouring elements of every state out of their slots."""
     code, tile, n = move.code, move.tile, move.tile.square
-    if tile.lanes == 1:  # in scalars, as the cuts wrote them
+    if tile.lanes == 1:
         for j in range(tile.columns):
             scatter(move, code.add(column, j))
         return

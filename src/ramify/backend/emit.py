@@ -22,10 +22,12 @@ ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
 ALIGNED = "alignstack(64)"
 """No spilled register lies across two cache lines: that takes up to a third longer."""
-BLOCK = 32
-"""Operations between two readings of a value that is used again and again."""
-REREAD = 6.0
-"""How often a value must be used, on average, to be read anew in each block."""
+BLOCK = 128
+"""Operations after which a value of the workspace is read anew.
+
+LLVM keeps what it has read: in a register while one is free, then in a copy on the
+stack. A use in another block reads it where it is, for nothing.
+"""
 LIBM = frozenset({"tan", "asin", "acos", "atan2", "exp", "log", "pow"})
 
 
@@ -64,10 +66,7 @@ class Emitter:
         name: dict[Expr, str] = {}
         sines: dict[Expr, str] = {}
         calls: set[str] = set()
-        stores: dict[Expr, list[int]] = {}
-        for e, slot in cut.stores:
-            stores.setdefault(e, []).append(slot)
-
+        stores = dict(cut.stores)
         loaded: dict[Expr, str] = {}
         numbers = itertools.count()
 
@@ -84,15 +83,16 @@ class Emitter:
             return text
 
         def store(e: Expr) -> None:
-            for slot in stores.get(e, ()):
-                value = operand(e)
+            slot = stores.get(e)
+            if slot is not None:
                 offset = slot * self.stride
                 lines.append(f"%s{slot} = getelementptr i8, ptr %out, i64 {offset}")
-                lines.append(f"store {v} {value}, ptr %s{slot}, align {self.stride}")
+                lines.append(
+                    f"store {v} {operand(e)}, ptr %s{slot}, align {self.stride}"
+                )
 
-        block = BLOCK if _reads_again(cut) else len(cut.order) + 1
         for k, e in enumerate(cut.order):
-            if k % block == 0:
+            if k % BLOCK == 0:
                 loaded.clear()
                 lines.append(f"br i1 %never, label %end, label %block{k}")
                 lines.append(f"block{k}:")
@@ -105,7 +105,7 @@ class Emitter:
                 lines.extend(self._operation(e.op, args, result, calls))
             store(e)
         for e in stores:
-            if not e.args:
+            if e.op == "const":
                 store(e)
         body = "\n  ".join(lines)
         return (
@@ -192,13 +192,3 @@ def _single(value: float) -> float:
         return struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
         raise CompileError(f"the constant {value} is too large for float32") from None
-
-
-def _reads_again(cut: Cut) -> bool:
-    """Return whether values of the workspace are used so often that memory is better.
-
-    LLVM keeps a value that it has read: in a register while one is free, then in a
-    copy on the stack. A use in another block reads it where it is, for nothing.
-    """
-    uses = sum(a in cut.loads for e in cut.order for a in e.args)
-    return uses > REREAD * max(1, len(cut.loads))

@@ -44,6 +44,10 @@ METH_FASTCALL_KEYWORDS = 0x80 | 0x02
 NEVER = 2**62
 CHUNK_WORK = 100_000
 """Slots times states that are worth a thread: some 50 us, what waking one costs."""
+LINE = 64
+"""Bytes of a cache line, at which workspaces begin."""
+NEAR, MOST_TILES = 256 * 1024, 8
+"""Bytes of workspaces that stay in the second cache, and tiles that gain by that."""
 
 Run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
@@ -52,13 +56,14 @@ Run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.
 class NativeKernel:
     """A compiled program: ``void cut(T* workspace, T* workspace, void** libm)``.
 
-    The workspace has ``slots`` slots of ``lanes`` elements, aligned to 64 bytes: the
-    inputs, which cuts leave as they are, the outputs, and what the cuts like.
+    The workspace has ``slots`` slots of ``lanes`` elements, aligned to 64 bytes: first
+    the inputs, which cuts leave as they are. Output k is in slot ``outputs[k]``.
     """
 
     lanes: int
     cuts: tuple[int, ...]
     slots: int
+    outputs: tuple[int, ...]
     keepalive: object
 
 
@@ -219,7 +224,11 @@ class Calls:
         kernel = self._kernel_for(kind)
         cuts = words(kernel.cuts)
         run = driver(self.signature.dtype, kernel.lanes)
-        itemsize = np.dtype(self.signature.dtype).itemsize
+        slot = kernel.lanes * np.dtype(self.signature.dtype).itemsize
+        size = -(-kernel.slots * slot // LINE) * LINE
+        places = (ctypes.c_int * len(kernel.outputs))(
+            *(k * slot for k in kernel.outputs)
+        )
         block = words([0] * len(Kernel))
         block[Kernel.RUN] = run
         block[Kernel.CUTS] = ctypes.addressof(cuts)
@@ -227,11 +236,14 @@ class Calls:
         block[Kernel.N_INPUTS] = len(self.signature.inputs)
         block[Kernel.N_OUTPUTS] = len(self.signature.outputs)
         block[Kernel.PORTS] = ctypes.addressof(self._ports)
-        block[Kernel.BYTES] = kernel.slots * kernel.lanes * itemsize
+        block[Kernel.BYTES] = size
+        block[Kernel.TILES] = max(1, min(MOST_TILES, NEAR // max(size, 1)))
+        block[Kernel.PLACES] = ctypes.addressof(places)
         block[Kernel.LIBM] = ctypes.addressof(self._libm)
         block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
         block[Kernel.FREE] = python_function("PyMem_RawFree")
-        loaded = Loaded(kernel, Run(run), block, (cuts, self._ports, self._libm))
+        keepalive = (cuts, places, self._ports, self._libm)
+        loaded = Loaded(kernel, Run(run), block, keepalive)
         if kind == "batch" and self.signature.threads > 1:
             self.block[Call.THREADED_FROM] = 2 * chunk_of(kernel)
         self.block[Call.SINGLE if kind == "single" else Call.BATCH] = ctypes.addressof(

@@ -50,10 +50,12 @@ class Kernel(IntEnum):
     N_INPUTS = 3
     N_OUTPUTS = 4
     PORTS = 5  # address of the inputs' and outputs' ports
-    BYTES = 6  # of the workspace
-    LIBM = 7
-    MALLOC = 8
-    FREE = 9
+    BYTES = 6  # of the workspace of one tile
+    TILES = 7  # that run together at most
+    PLACES = 8  # address of the outputs' offsets in a workspace, C ints
+    LIBM = 9
+    MALLOC = 10
+    FREE = 11
 
 
 class Call(IntEnum):
