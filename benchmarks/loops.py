@@ -390,7 +390,8 @@ def main() -> None:
         for kind in ("one", "batch"):
             x, y = b[f"{kind}_threads_1_us"], b[f"{kind}_threads_2_us"]
             print(f"  {kind}: 1 thread {x:.3f}, 2 threads {y:.3f}")
-        print("  one state is straight-line code of a few µs: threads give it nothing;")
+        print("  one state is straight-line code of a few µs: threads give it nothing")
+        print("  (see branches.py for one huge tree);")
         print(
             "  the lanes of a batch already fill the vector units, threads add cores."
         )
