@@ -29,7 +29,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads only slow such siz
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
-from machine import best, options, report
+from machine import best, best_call, options, report
 from scipy.linalg import lapack
 
 import ramify
@@ -225,7 +225,7 @@ def times(name: str, robot: Robot, batch: int, seconds: float) -> dict[str, Any]
         x = solve()
         expected = x if expected is None else expected
         np.testing.assert_allclose(x, expected, atol=1e-7 * np.abs(expected).max())
-        result["one_us"][label] = 1e6 * best(solve, seconds)
+        result["one_us"][label] = 1e6 * best_call(solve, seconds, 20)
     A = np.block([[M, J[kept].T], [J[kept], np.zeros((len(kept), len(kept)))]])
     As, bs = np.tile(A, (batch, 1, 1)), np.tile(np.append(Q, -gamma[kept]), (batch, 1))
     gauss = best(lambda: np.linalg.solve(As, bs[..., None]), seconds)
@@ -236,7 +236,7 @@ def times(name: str, robot: Robot, batch: int, seconds: float) -> dict[str, Any]
         many = [np.tile(x, (batch, 1)) for x in given]
         out = tuple(f(*given))
         np.testing.assert_allclose(out[0], expected, atol=1e-7 * np.abs(expected).max())
-        result["one_us"][label] = 1e6 * best(partial(f, *given, out=out), seconds)
+        result["one_us"][label] = 1e6 * best_call(partial(f, *given, out=out), seconds)
         outs = tuple(f(*many))
         took = best(partial(f, *many, out=outs), seconds)
         result["batch_us"][label] = 1e6 * took / batch
@@ -245,7 +245,7 @@ def times(name: str, robot: Robot, batch: int, seconds: float) -> dict[str, Any]
     in_batch = min(fastest, result["batch_us"]["gesv"])
     ours = min(result["batch_us"][k] for k in ("alg_s", "loops"))
     result["batch_ratio"] = in_batch / ours
-    forming = 1e6 * best(partial(compile(terms, robot), q, qd), seconds)
+    forming = 1e6 * best_call(partial(compile(terms, robot), q, qd), seconds)
     result["whole"] = whole(name, robot, (q, qd, tau), batch, seconds)
     result["whole"]["others_us"] = fastest + forming
     return result
@@ -261,14 +261,14 @@ def whole(
     outs = f(*many)
     result = {
         "operations": f.ops.total,
-        "one_us": 1e6 * best(lambda: f(*state, out=out), seconds),
-        "batch_us": 1e6 * best(lambda: f(*many, out=outs), seconds) / batch,
+        "one_us": 1e6 * best_call(partial(f, *state, out=out), seconds),
+        "batch_us": 1e6 * best(partial(f, *many, out=outs), seconds) / batch,
     }
     theirs = pinocchio(name, robot, state)
     if theirs is not None:
         qdd = theirs()
         error = np.abs(np.sort(qdd) - np.sort(out)).max() / np.abs(out).max()
-        result["pinocchio_us"] = 1e6 * best(theirs, seconds)
+        result["pinocchio_us"] = 1e6 * best_call(theirs, seconds, 20)
         result["pinocchio_difference"] = float(error)
     return result
 
@@ -303,7 +303,7 @@ def pinocchio(name: str, robot: Robot, state: tuple[Any, Any, Any]) -> Any:
     settings = pin.ProximalSettings(1e-12, 1e-10, 10)
     q, qd, tau = (_in_order(model, robot, x, k) for k, x in enumerate(state))
     run = pin.constraintDynamics
-    return lambda: run(model, data, q, qd, tau, cuts, cut_data, settings)
+    return partial(run, model, data, q, qd, tau, cuts, cut_data, settings)
 
 
 def _in_order(model: Any, robot: Robot, x: Any, k: int) -> Any:
@@ -332,10 +332,10 @@ def branches(seconds: float) -> dict[str, float]:
     for threads in (1, 2):
         f = compile(loops.constrained_forward_dynamics, robot, threads=threads)
         out = f(q, qd, qd)
-        took = best(lambda: f(q, qd, qd, out=out), seconds)  # noqa: B023
+        took = best(partial(f, q, qd, qd, out=out), seconds)
         found[f"batch_threads_{threads}_us"] = 1e6 * took / len(q)
         one = out[0].copy()
-        took = best(lambda: f(q[0], qd[0], qd[0], out=one), seconds)  # noqa: B023
+        took = best_call(partial(f, q[0], qd[0], qd[0], out=one), seconds)
         found[f"one_threads_{threads}_us"] = 1e6 * took
     return found
 

@@ -71,6 +71,16 @@ def best(run: Callable[[], object], seconds: float) -> float:
     return shortest
 
 
+def best_call(run: Callable[[], object], seconds: float, times: int = 200) -> float:
+    """Return the time of one call, of the best loop of calls."""
+
+    def loop() -> None:
+        for _ in range(times):
+            run()
+
+    return best(loop, seconds) / times
+
+
 def report(result: dict[str, Any], as_json: bool, *packages: str) -> None:
     """Print the machine and, as JSON, the result."""
     about = machine(*packages)

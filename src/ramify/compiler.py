@@ -36,7 +36,10 @@ def sources(plan: Schedule, machine: Machine) -> list[Callable[[], str]]:
     """Return what writes the LLVM IR of each cut."""
 
     def write(k: int) -> str:
-        emitter = Emitter(machine.lanes, machine.dtype, machine.target.is_fused)
+        target = machine.target
+        emitter = Emitter(
+            machine.lanes, machine.dtype, target.is_fused, target.lanes(machine.dtype)
+        )
         return emitter.cut(plan.cuts[k], symbol(k))
 
     return [partial(write, k) for k in range(len(plan.cuts))]

@@ -32,11 +32,21 @@ LIBM = frozenset({"tan", "asin", "acos", "atan2", "exp", "log", "pow"})
 
 
 class Emitter:
-    """The text of one cut, for one lane width and type."""
+    """The text of one cut, for one lane width and type.
 
-    def __init__(self, lanes: int, dtype: str, is_fused: bool = False) -> None:
+    Args:
+        lanes: states in a vector.
+        dtype: "float64" or "float32".
+        is_fused: the target has fused multiply-add.
+        angles: of one state that are put in a vector to take their sines together.
+    """
+
+    def __init__(
+        self, lanes: int, dtype: str, is_fused: bool = False, angles: int = 1
+    ) -> None:
         self.lanes = lanes
         self.is_fused = is_fused
+        self.angles = angles if lanes == 1 else 1
         self.scalar = "double" if dtype == "float64" else "float"
         self.is_double = dtype == "float64"
         self.type = self.scalar if lanes == 1 else f"<{lanes} x {self.scalar}>"
@@ -64,7 +74,7 @@ class Emitter:
         v = self.type
         lines: list[str] = []
         name: dict[Expr, str] = {}
-        sines: dict[Expr, str] = {}
+        sines: dict[Expr, tuple[str, str]] = {}
         calls: set[str] = set()
         stores = dict(cut.stores)
         loaded: dict[Expr, str] = {}
@@ -96,12 +106,17 @@ class Emitter:
                 loaded.clear()
                 lines.append(f"br i1 %never, label %end, label %block{k}")
                 lines.append(f"block{k}:")
-            args = [operand(a) for a in e.args]
-            result = name[e] = f"%v{next(numbers)}"
             if e.op in ("sin", "cos"):
-                self._sincos(e, args[0], result, sines, lines)
-                calls.add("sincos")
+                if e.args[0] not in sines:
+                    angles = self._together(cut, k, name)
+                    values = [operand(a) for a in angles]
+                    pairs = self._sincos(values, f"%sc{k}", lines)
+                    sines.update(zip(angles, pairs, strict=True))
+                    calls.add("sincos")
+                name[e] = sines[e.args[0]][e.op == "cos"]
             else:
+                args = [operand(a) for a in e.args]
+                result = name[e] = f"%v{next(numbers)}"
                 lines.extend(self._operation(e.op, args, result, calls))
             store(e)
         for e in stores:
@@ -167,22 +182,50 @@ class Emitter:
             f"{result} = select {bits} {result}u, {v} {b}, {v} {result}m",
         ]
 
+    def _together(self, cut: Cut, start: int, made: dict[Expr, str]) -> list[Expr]:
+        """Return the angles of the sines from ``start`` on that one vector holds."""
+        angles = dict.fromkeys(cut.order[start].args)
+        for e in itertools.islice(cut.order, start, None):
+            if e.op not in ("sin", "cos") or len(angles) == self.angles:
+                break
+            (x,) = e.args
+            if not (x in made or x in cut.loads):
+                break
+            angles[x] = None
+        return list(angles)
+
     def _sincos(
-        self, e: Expr, x: str, result: str, sines: dict[Expr, str], lines: list[str]
-    ) -> None:
-        v = self.type
-        pair = sines.get(e.args[0])
-        if pair is None:
-            pair = sines[e.args[0]] = f"{result}sc"
-            call = f"@ramify_sincos({v} {x}, ptr %libm)"
-            lines.append(f"{pair} = call {{{v}, {v}}} {call}")
-        which = 0 if e.op == "sin" else 1
-        lines.append(f"{result} = extractvalue {{{v}, {v}}} {pair}, {which}")
+        self, angles: list[str], result: str, lines: list[str]
+    ) -> list[tuple[str, str]]:
+        """Write the call for some angles; return the names of sine and cosine."""
+        width = max(self.lanes, self.angles)
+        v = self.scalar if width == 1 else f"<{width} x {self.scalar}>"
+        x = angles[0]
+        if self.angles > 1:
+            x = "poison"
+            for lane in range(width):  # the last one fills the vector
+                angle = angles[min(lane, len(angles) - 1)]
+                one = f"insertelement {v} {x}, {self.scalar} {angle}, i32 {lane}"
+                x = f"{result}x{lane}"
+                lines.append(f"{x} = {one}")
+        lines.append(f"{result} = call {{{v}, {v}}} @ramify_sincos({v} {x}, ptr %libm)")
+        for k, kind in enumerate("sc"):
+            lines.append(f"{result}{kind} = extractvalue {{{v}, {v}}} {result}, {k}")
+        if self.angles == 1:
+            return [(f"{result}s", f"{result}c")]
+        for lane in range(len(angles)):
+            for kind in "sc":
+                lines.append(
+                    f"{result}{kind}{lane} = extractelement {v} {result}{kind}, "
+                    f"i32 {lane}"
+                )
+        return [(f"{result}s{lane}", f"{result}c{lane}") for lane in range(len(angles))]
 
     def _functions(self, calls: set[str]) -> str:
         texts: list[str] = []
         if "sincos" in calls:
-            texts.append(sincos(self.lanes, self.dtype, fused=self.is_fused))
+            width = max(self.lanes, self.angles)
+            texts.append(sincos(width, self.dtype, fused=self.is_fused))
         texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
         return "\n".join(texts)
 

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import click
@@ -155,7 +156,7 @@ def _row(
 def our_times(
     robot: Robot, name: str, s: State, duration: float, dtype: str = "float64"
 ) -> dict[str, float]:
-    """Return the time of one call, and of one state in a batch."""
+    """Return the time of one call, of one state in a batch, and of its mere writing."""
     quantity = {q.name: q for q in QUANTITIES}[name]
     f = compile(quantity, robot, dtype=dtype)
     names = [v.name for v in f.program.inputs]
@@ -163,8 +164,9 @@ def our_times(
     one = [np.ascontiguousarray(x[0]) for x in inputs]
     out_one, out = f(*one), f(*inputs)
     return {
-        "call": call_time(lambda: f(*one, out=out_one), duration),
-        "state": best_of(lambda: f(*inputs, out=out), duration) / len(s),
+        "call": call_time(partial(f, *one, out=out_one), duration),
+        "state": best_of(partial(f, *inputs, out=out), duration) / len(s),
+        "write": best_of(partial(out.fill, 0.0), duration) / len(s),
     }
 
 
