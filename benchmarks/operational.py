@@ -178,6 +178,8 @@ def pinocchio_ways(
 
     def by_cholesky(q: np.ndarray) -> np.ndarray:
         pin.crba(model, data, q, pin.Convention.WORLD)
+        for contact, values in zip(contacts, contact_data, strict=True):
+            contact.calc(model, data, values)
         cholesky.compute(model, data, contacts, contact_data, 0.0)
         return cholesky.getInverseOperationalSpaceInertiaMatrix()
 
@@ -226,6 +228,8 @@ def speed(quick: bool, seconds: float) -> list[dict[str, Any]]:
         }
         for way, run in pinocchio_ways(model, frames).items():
             error = np.abs(run(q[0]) - one).max() / np.abs(one).max()
+            if way == "contact Cholesky" and len(one) > robot.nv:
+                continue  # it divides by zero: there are more rows than the rank
             assert error < AGREEMENT, (name, way, error)
             row[way] = best_call(partial(run, q[0]), seconds)
             row[way + LOOP] = best(partial(keep, run, q, out), seconds) / len(q)

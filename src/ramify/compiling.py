@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
@@ -76,7 +76,7 @@ def _source(
     dtype: str,
 ) -> Source:
     """Return the program of some quantities: remembered on disk, or traced now."""
-    wanted = [quantities] if isinstance(quantities, Quantity) else list(quantities)
+    wanted = _wanted(quantities)
     rounding = dtype if robot.model.loops else "float64"  # all else is the same
     key = _key(wanted, robot, parameters, rounding)
     stored = cache.load(key) if key else None
@@ -97,6 +97,22 @@ def _source(
         plan = [source.name, source.inputs, source.outputs, source.digest]
         cache.store(key, json.dumps(plan).encode())
     return source
+
+
+def _wanted(quantities: object) -> list[Quantity]:
+    """Return the quantities as a list, or say what is not one."""
+    if isinstance(quantities, Quantity):
+        return [quantities]
+    if isinstance(quantities, Iterable) and not isinstance(quantities, str):
+        wanted = list(cast("Iterable[object]", quantities))
+        found = [x for x in wanted if isinstance(x, Quantity)]
+        if found and len(found) == len(wanted):
+            return found
+        quantities = cast("object", wanted)
+    raise CompileError(
+        f"{quantities!r} cannot be compiled; expected a quantity such as "
+        "ramify.inverse_dynamics, or a list of them"
+    )
 
 
 def _key(
@@ -123,14 +139,7 @@ def program_of(
 ) -> Program:
     """Return the traced program of some quantities of a robot, to be run in a dtype."""
     model, conventions = robot.placed_model, robot.conventions
-    wanted = [quantities] if isinstance(quantities, Quantity) else list(quantities)
-    if not wanted or not all(
-        isinstance(x, Quantity) for x in cast("list[object]", wanted)
-    ):
-        raise CompileError(
-            f"{quantities!r} cannot be compiled; expected a quantity such as "
-            "ramify.inverse_dynamics, or a list of them"
-        )
+    wanted = _wanted(quantities)
     chosen = [resolve(x, model, conventions) for x in wanted]
     names = [x.name for x in wanted]
     for k, name in enumerate(names):

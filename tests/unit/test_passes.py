@@ -69,6 +69,7 @@ def test_every_pass_is_in_one_of_the_lists() -> None:
         passes.place_signs,
         passes.share_reciprocals,
         passes.contract,
+        passes.chain_products,
     }
 
 
@@ -134,7 +135,41 @@ CONTRACT: list[tuple[Callable[..., Any], str]] = [
     (lambda x, y, a: y + a * x, "t3 = a * x + y; result = t3"),
     (lambda x, y, a: a * x - y, "t3 = a * x - y; result = t3"),
     (lambda x, y, a: y - a * x, "t3 = y - a * x; result = t3"),
+    (
+        lambda x, y, z, a: [a * x + y, z - a * x],
+        "t3 = a * x + y; t4 = z - a * x; result[0] = t3; result[1] = t4",
+    ),
+    (
+        lambda x, y, a, b: [a * x + b * y, a * x - b * y],
+        "t0 = b * y; t1 = a * x + t0; t2 = a * x - t0; result[0] = t1; result[1] = t2",
+    ),
 ]
+CHAIN: list[tuple[Callable[..., Any], str]] = [
+    (
+        lambda x, a, b, c, d: x + (a * b + c * d),
+        "t0 = c * d + x; t1 = a * b + t0; result = t1",
+    ),
+    (
+        lambda x, a, b, c, d: x - (a * b - c * d),
+        "t0 = c * d + x; t1 = t0 - a * b; result = t1",
+    ),
+    (
+        lambda x, a, b, c, d: (a * b + c * d) - x,
+        "t0 = c * d - x; t1 = a * b + t0; result = t1",
+    ),
+    (  # no instruction gives -(c·d) - x
+        lambda x, a, b, c, d: (a * b - c * d) - x,
+        "t0 = c * d; t1 = a * b - t0; t2 = t1 - x; result = t2",
+    ),
+    (  # a sine comes too late to wait for
+        lambda x, a, b, c, d: sin(x) + (a * b + c * d),
+        "t0 = sin(x); t1 = c * d; t2 = a * b + t1; t3 = t0 + t2; result = t3",
+    ),
+]
+
+
+def chained(program: Program) -> Program:
+    return passes.chain_products(passes.contract(program))
 
 
 def renumbered(operations: str) -> str:
@@ -159,6 +194,7 @@ def renumbered(operations: str) -> str:
             (passes.place_signs, SIGNS),
             (passes.share_reciprocals, RECIPROCALS),
             (passes.contract, CONTRACT),
+            (chained, CHAIN),
         )
         for fn, expected in examples
     ],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ramify.simplify import rules
+from ramify.simplify import fuse, rules
 from ramify.simplify.rewrite import rewrite
 from ramify.symbolic.expr import Expr, const, div, mul
 from ramify.symbolic.program import Program, live
@@ -61,7 +61,22 @@ def place_signs(program: Program) -> Program:
 
 def contract(program: Program) -> Program:
     """Fuse products into sums.    Assumes: contraction allowed."""
-    return rewrite(program, {"add": (rules.contract,), "sub": (rules.contract,)})
+    taken = fuse.products_of_sums(program)
+
+    def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
+        return fuse.take_in(e, args, taken.get(e))
+
+    return rewrite(program, {"add": (rule,), "sub": (rule,)})
+
+
+def chain_products(program: Program) -> Program:
+    """x + (a·b + c·d) → a·b + (c·d + x).    Assumes: reassociation allowed."""
+    ready = fuse.cycles(program)
+
+    def rule(e: Expr, args: tuple[Expr, ...], uses: dict[Expr, int]) -> Expr | None:
+        return fuse.chain(e, args, uses, ready)
+
+    return rewrite(program, {"add": (rule,), "sub": (rule,)})
 
 
 SIMPLIFICATIONS: tuple[Pass, ...] = (
@@ -75,6 +90,7 @@ SIMPLIFICATIONS: tuple[Pass, ...] = (
 LOWERING: tuple[Pass, ...] = (
     share_reciprocals,
     contract,
+    chain_products,
 )
 """What suits the machine: fewer divisions, fused products."""
 

@@ -155,17 +155,3 @@ def place_signs(e: Expr, args: Args, uses: Uses) -> Expr | None:
     if x.op == "div" and x.args[0].op == "const":
         return div(const(-x.args[0].value), x.args[1])
     return None
-
-
-def contract(e: Expr, args: Args, uses: Uses) -> Expr | None:
-    """a·b + c → fma(a, b, c), and its signs, where only this sum needs the product."""
-    if e.op not in ("add", "sub"):
-        return None
-    x, y = args
-    if x.op == "mul" and uses[e.args[0]] == 1:
-        a, b = x.args
-        return (expr.fma if e.op == "add" else expr.fms)(a, b, y)
-    if y.op == "mul" and uses[e.args[1]] == 1:
-        a, b = y.args
-        return (expr.fma if e.op == "add" else expr.fnma)(a, b, x)
-    return None

@@ -52,7 +52,7 @@ class Ops:
         """All operations in units of one multiplication, as the machine pays them."""
         slow = self.div + self.sqrt
         functions = self.sincos + self.function
-        rest = self.total - slow - functions
+        rest = self.total - slow - functions - self.fma
         return rest + DIVISION_COST * slow + FUNCTION_COST * functions
 
     def __str__(self) -> str:

@@ -32,7 +32,7 @@ def peer_loop_time(other: Peer, name: str, states: State, duration: float) -> fl
     """
     found = [other.caller(name, states[k]) for k in range(len(states))]
     calls = [call for call in found if call is not None]
-    kept = np.empty((len(states), *np.shape(calls[0]())))
+    kept = np.empty((len(states), *np.asarray(calls[0]()).shape))
 
     def loop() -> None:
         for k, call in enumerate(calls):
