@@ -20,6 +20,7 @@ from ramify.backend.c99_names import Names, comment, identifier, number
 from ramify.compiling import compile
 from ramify.errors import CompileError
 from ramify.export import ExportedC, check_c, export_c, random_inputs
+from ramify.function import Function
 from ramify.loading import load
 from ramify.model.catalog import chain, humanoid30, random_tree
 from ramify.model.description import Description
@@ -35,11 +36,12 @@ from ramify.quantities.operational import (
 from ramify.robot import Robot
 from ramify.simplify.passes import lower, simplify
 from ramify.symbolic.expr import Expr, label
-from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.trace import trace
+from ramify.treerows import Array
 
 SHARED_ROBOTS = Path(__file__).resolve().parents[3] / "shared" / "robots"
 TOLERANCE = 1e-12
+EPS = float(np.finfo(np.float64).eps)
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 C99 = ["-std=c99", *STRICT]
 FLOATING = ("anymal_c", "minitaur")
@@ -105,21 +107,33 @@ def agrees(exported: ExportedC, states: int = 24) -> None:
     checked = check_c(exported, states=states)
     assert checked.batch is not None
     worst = max(checked.single, checked.batch)
-    if worst >= TOLERANCE:
-        assert worst < 10 * rounding(exported, states)
+    if worst >= TOLERANCE:  # both round on their own: twice what one rounding does
+        assert worst < 2 * sensitivity(exported, states)
 
 
-def rounding(exported: ExportedC, states: int) -> float:
-    """How far the kernel is from the interpreter: 1e-11 where M is ill-conditioned."""
+def sensitivity(exported: ExportedC, states: int) -> float:
+    """How far results move when every input moves by its last digit.
+
+    7e-12 for forward dynamics of cassie, whose mass matrix is ill-conditioned: there
+    no two ways to round agree to TOLERANCE.
+    """
     kernel = compile(list(exported.quantities), exported.robot)
     rng = np.random.default_rng(0)
     inputs = random_inputs(kernel.program, exported.robot, rng, states)
-    names = [v.name for v in kernel.program.inputs]
-    expected = evaluate(kernel.program, dict(zip(names, inputs, strict=True))).values()
+    expected = results(kernel, inputs)
+    worst = 0.0
+    for _ in range(8):
+        signs = [rng.choice([-1.0, 1.0], size=a.shape) for a in inputs]
+        moved = [a * (1.0 + EPS * s) for a, s in zip(inputs, signs, strict=True)]
+        pairs = zip(results(kernel, moved), expected, strict=True)
+        found = max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in pairs)
+        worst = max(worst, found)
+    return worst
+
+
+def results(kernel: Function, inputs: list[Array]) -> tuple[Array, ...]:
     found = kernel(*inputs)
-    outputs = found if isinstance(found, tuple) else (found,)
-    pairs = zip(outputs, expected, strict=True)
-    return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in pairs)
+    return found if isinstance(found, tuple) else (found,)
 
 
 def small_robot(seed: int = 3) -> Robot:
@@ -283,8 +297,12 @@ def test_the_stack_is_within_what_the_header_says(level: str, tmp_path: Path) ->
     assert all(kind == "static" for _, kind in usage.values())
     frames = {name: int(size) for name, (size, _) in usage.items()}
     outer = frames.pop(exported.function)
-    steps = sorted(frames.values())[-2:]  # a step, and the sines that it calls
-    assert outer + sum(steps) + 3 * 8 <= exported.stack_bytes
+    parts = [frames.pop(name) for name in sorted(frames) if name.startswith("from_")]
+    assert parts
+    steps = sorted(frames.values())
+    # A part and a step, or a step and the sines that it calls.
+    inner = max(max(parts) + steps[-1], sum(steps[-2:]))
+    assert outer + inner + 3 * 8 <= exported.stack_bytes
     assert f"at most {exported.stack_bytes} bytes" in exported.header.read_text()
 
 
@@ -387,6 +405,24 @@ def test_the_header_says_what_is_needed(tmp_path: Path) -> None:
     assert "static void forces_link4(" in source
     assert "w->w_link4_x = " in source
     assert "n_joint4_x" in source
+
+
+def test_long_programs_are_called_in_parts(tmp_path: Path) -> None:
+    robot = Robot.from_description(chain(70))
+    exported = export_c(
+        inverse_dynamics, robot, tmp_path / "c", name="arm", batch=False
+    )
+    text = exported.source.read_text()
+    outer = text[text.index("void arm(") :]
+    called = re.findall(r"^    (\w+)\(", outer, re.MULTILINE)
+    apart = re.findall(r"^APART void (\w+)\(", text, re.MULTILINE)
+    assert called == apart
+    assert called[:2] == ["angles", "angles_2"]
+    # Every part has about as much to do: compile time is linear in the operations.
+    ends = [text.index(f"APART void {name}(") for name in apart[2:]]
+    sizes = np.diff([text.index("\n}\n", text.index("angles_2(")), *ends])
+    assert len(sizes) > 10
+    assert sizes.max() < 3 * np.median(sizes)
 
 
 def test_constants_have_the_fewest_digits() -> None:

@@ -122,10 +122,12 @@ def _shortest_single(value: float) -> float:
 
 
 def wrapped(statement: str, indent: int) -> list[str]:
-    """Return a statement as lines of at most WIDTH characters, broken at spaces."""
+    """Return a statement as lines of at most WIDTH characters, broken before signs."""
     pad = " " * indent
     if indent + len(statement) <= WIDTH:
         return [pad + statement.replace(TIE, " ")]
+    statement = re.sub(r" ([*/]) ", rf"{TIE}\1{TIE}", statement)
+    statement = re.sub(r" ([-+?:]) ", rf" \1{TIE}", statement)
     lines: list[str] = []
     line = pad
     for word in statement.split(" "):
