@@ -49,7 +49,10 @@ class Ops:
 
     @property
     def cost(self) -> int:
-        """All operations in units of one multiplication, as the machine pays them."""
+        """All operations in units of one multiplication, as the machine pays them.
+
+        A fused pair is one.
+        """
         slow = self.div + self.sqrt
         functions = self.sincos + self.function
         rest = self.total - slow - functions - self.fma
