@@ -130,6 +130,34 @@ def test_a_cut_falls_where_a_region_begins() -> None:
     assert plan.cuts[1].name.startswith("step ")
 
 
+def test_a_limb_goes_out_and_back_before_the_next() -> None:
+    limbs, steps = 12, 60
+
+    def f(x: Any) -> Any:
+        out: list[list[Any]] = []
+        for k in range(limbs):
+            region(f"out {k}")
+            values = [x[k]]
+            for _ in range(steps):
+                values.append(values[-1] * x[0] + 1.0)
+            out.append(values)
+        total = []
+        for k in range(limbs):
+            region(f"back {k}")
+            y = x[k]
+            for value in reversed(out[k]):
+                y = y * value + value
+            total.append(y)
+        return total
+
+    program = trace(f, {"x": limbs})
+    plan = schedule(program)
+    in_turn = [e for e in program.order if e.args]
+    assert plan.traffic < 0.2 * scheduling._plan(in_turn, program).traffic
+    values = {"x": np.linspace(0.1, 0.2, limbs)}
+    assert_same(run(plan, program, values), evaluate(program, values))
+
+
 def test_slots_are_used_again() -> None:
     def f(x: Any) -> Any:
         y = list(x)

@@ -13,11 +13,14 @@ workspace:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from ramify.symbolic.expr import Condition, Expr
 from ramify.symbolic.program import Program
 
 SMALLEST, LARGEST = 400, 1000
+WORTH = 0.9
+"""What an order with less traffic must leave of it: it takes more registers."""
 
 
 @dataclass(slots=True)
@@ -42,10 +45,26 @@ class Schedule:
     outputs: tuple[int, ...]
     """the slot of every result, flat and in order"""
 
+    @property
+    def traffic(self) -> int:
+        """How many values the cuts read from the workspace, and write to it."""
+        return sum(len(cut.loads) + len(cut.stores) for cut in self.cuts)
+
 
 def schedule(program: Program) -> Schedule:
     """Return the cuts of a program with all loads and stores."""
-    operations = _angles_first([e for e in program.order if e.args])
+    operations = [e for e in program.order if e.args]
+    plan = _plan(operations, program)
+    if len(plan.cuts) > 1:
+        other = _plan(_by_need(operations), program)
+        if other.traffic < WORTH * plan.traffic:
+            return other
+    return plan
+
+
+def _plan(operations: list[Expr], program: Program) -> Schedule:
+    """Return the cuts of operations in this order."""
+    operations = _angles_first(operations)
     conditions = [e for e in operations if isinstance(e, Condition)]
     # A condition is made again in each cut that asks for it: no slot holds a truth.
     operations = [e for e in operations if not isinstance(e, Condition)]
@@ -58,6 +77,30 @@ def schedule(program: Program) -> Schedule:
         for cut in cuts:
             _insert_conditions(cut, place)
     return _place(cuts, program)
+
+
+def _by_need(operations: list[Expr]) -> list[Expr]:
+    """Put each step of the trace just before the first one that needs it.
+
+    So a limb goes out and back before the next one does, and what it made on the way
+    out is used while it is near. A step is a run of operations of one region.
+    """
+    steps = [list(run) for _, run in groupby(operations, lambda e: e.region)]
+    made_in = {e: k for k, step in enumerate(steps) for e in step}
+    needs = [
+        sorted({made_in[a] for e in step for a in e.args if a.args} - {k})
+        for k, step in enumerate(steps)
+    ]
+    needed = {d for found in needs for d in found}
+    waiting = [k for k in reversed(range(len(steps))) if k not in needed]
+    done: dict[int, None] = {}
+    while waiting:
+        missing = [d for d in reversed(needs[waiting[-1]]) if d not in done]
+        if missing:
+            waiting.extend(missing)
+        else:
+            done[waiting.pop()] = None
+    return [e for k in done for e in steps[k]]
 
 
 def _angles_first(operations: list[Expr]) -> list[Expr]:
