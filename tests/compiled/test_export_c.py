@@ -45,6 +45,8 @@ EPS = float(np.finfo(np.float64).eps)
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
 C99 = ["-std=c99", *STRICT]
 FLOATING = ("anymal_c", "minitaur")
+TOO_FEW_JOINTS = ("pendula", "robotiq_2f85_v4")
+"""To move their tip in six directions: there is no operational-space inertia."""
 ROBOTS = (
     "anymal_c",
     "baxter",
@@ -114,15 +116,16 @@ def agrees(exported: ExportedC, states: int = 24) -> None:
 def sensitivity(exported: ExportedC, states: int) -> float:
     """How far results move when every input moves by its last digit.
 
-    7e-12 for forward dynamics of cassie, whose mass matrix is ill-conditioned: there
-    no two ways to round agree to TOLERANCE.
+    7e-12 for forward dynamics of cassie, whose mass matrix is ill-conditioned, and
+    1e-8 for the operational-space inertia of iiwa14 in a state where it is nearly
+    stretched: there no two ways to round agree to TOLERANCE.
     """
     kernel = compile(list(exported.quantities), exported.robot)
     rng = np.random.default_rng(0)
     inputs = random_inputs(kernel.program, exported.robot, rng, states)
     expected = results(kernel, inputs)
     worst = 0.0
-    for _ in range(8):
+    for _ in range(32):
         signs = [rng.choice([-1.0, 1.0], size=a.shape) for a in inputs]
         moved = [a * (1.0 + EPS * s) for a, s in zip(inputs, signs, strict=True)]
         pairs = zip(results(kernel, moved), expected, strict=True)
@@ -162,9 +165,8 @@ def test_c_equals_the_kernel(name: str, tmp_path: Path) -> None:
 def test_operational_space_inertia_equals_the_kernel(name: str, tmp_path: Path) -> None:
     tool("cc")
     robot = shared(name)
-    # Not Λ itself, which rounding decides where the arm is nearly stretched.
     agrees(export_c(operational_inertia_inverse(tip(robot)), robot, tmp_path / "c"))
-    if name == "panda":
+    if name not in TOO_FEW_JOINTS:
         agrees(export_c(operational_inertia(tip(robot)), robot, tmp_path / "d"))
 
 
