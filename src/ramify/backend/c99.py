@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ramify.backend.c99_names import Names, comment, number, tied, wrapped
-from ramify.backend.c99_steps import ANGLES, Plan, Step, name_of
+from ramify.backend.c99_steps import Part, Plan, Step, name_of
 from ramify.symbolic.expr import Condition, Expr
 
 FOLD = 66
@@ -103,23 +103,37 @@ class StepWriter:
         for e in step.order:
             if e not in sines:
                 self._node(e, step, body)
-        if step.name == ANGLES and s.lanes is None:
-            self._all_sines(body)
+        if step.angles and s.lanes is None:
+            self._all_sines(step, body)
         return self._function(step, body), body
 
     def _function(self, step: Step, body: _Body) -> list[str]:
         s = self.style
         head = [f"/* {self._said(step)} */"]
         if s.lanes is not None:
-            opening = f"static void {step.symbol}_batch(struct lanes *RESTRICT w)"
+            opening = f"APART void {step.symbol}_batch(struct lanes *RESTRICT w)"
             after = _Body(Names())
-            if step.name == ANGLES:
-                self._sine_results(after)
+            self._sine_results(step, after)
             loops = [_loop(b.lines, s.lanes) for b in (body, after)]
             index = ["    int i;", ""] if loops[0] or loops[1] else []
             lines = [*index, *loops[0], *self._sines(step), *loops[1]]
             return [*head, opening, "{", *lines, "}", ""]
-        return [*head, *self._signature(step, body), "{", *body.lines, "}", ""]
+        kind = "APART" if step.angles else "static"
+        opening = wrapped(f"{kind} void {self._signature(step.symbol, body)}", 0)
+        return [*head, *opening, "{", *body.lines, "}", ""]
+
+    def write_part(self, part: Part, bodies: Sequence[_Body]) -> list[str]:
+        """Return the lines of the function that calls the steps of a part."""
+        assert part.symbol is not None
+        first, last = part.steps[0].name, part.steps[-1].name
+        said = comment(first if first == last else f"{first} ... {last}")
+        calls = [
+            line
+            for step, body in zip(part.steps, bodies, strict=True)
+            for line in self.call(step.symbol, body, "w")
+        ]
+        head = f"APART void {self._signature(part.symbol, joined(bodies))}"
+        return [f"/* {said} */", *wrapped(head, 0), "{", *calls, "}", ""]
 
     def _said(self, step: Step) -> str:
         """Return what a step does, in words where there are some."""
@@ -128,7 +142,7 @@ class StepWriter:
                 return sentence.replace("{}", comment(step.name[len(verb) + 1 :]))
         return comment(step.name)
 
-    def _signature(self, step: Step, body: _Body) -> list[str]:
+    def _signature(self, symbol: str, body: _Body) -> str:
         s, p = self.style, self.plan.program
         given = [
             f"const {s.type} *RESTRICT {s.inputs[v.name]}"
@@ -143,20 +157,19 @@ class StepWriter:
             for v in p.outputs
             if v.name in body.outputs
         ]
-        arguments = ", ".join(map(tied, given))
-        return wrapped(f"static void {step.symbol}({arguments})", 0)
+        return f"{symbol}({', '.join(map(tied, given))})"
 
-    def call(self, step: Step, body: _Body) -> list[str]:
-        """Return the call of a step in the function for one state."""
+    def call(self, symbol: str, body: _Body, work: str = "&w") -> list[str]:
+        """Return the call of a step or part, with what its body uses."""
         s, p = self.style, self.plan.program
         given = [s.inputs[v.name] for v in p.inputs if v.name in body.inputs]
-        given += ["&w"] if body.reads or body.writes else []
+        given += [work] if body.reads or body.writes else []
         given += [s.outputs[v.name] for v in p.outputs if v.name in body.outputs]
-        return wrapped(f"{step.symbol}({', '.join(given)});", 4)
+        return wrapped(f"{symbol}({', '.join(given)});", 4)
 
-    def _all_sines(self, body: _Body) -> None:
-        """Say the sines and cosines of all angles: one call, so that it is a vector."""
-        angles, t = self.plan.angles, self.style.type
+    def _all_sines(self, step: Step, body: _Body) -> None:
+        """Say the sines and cosines of a step: one call, so that it is a vector."""
+        angles, t = step.angles, self.style.type
         n = len(angles)
         texts = ", ".join(self._text(angle, body)[0] for angle in angles)
         self._say(body, f"const {t} x[{n}] = {{{texts}}};")
@@ -167,11 +180,11 @@ class StepWriter:
         for k, pair in enumerate(angles.values()):
             for e in pair:
                 self._say(body, f"w->{self.plan.fields[e]} = {e.op[0]}[{k}];")
-        self._sine_results(body)
+        self._sine_results(step, body)
 
-    def _sine_results(self, body: _Body) -> None:
+    def _sine_results(self, step: Step, body: _Body) -> None:
         """Say the results that are sines or cosines themselves."""
-        for e in (e for pair in self.plan.angles.values() for e in pair):
+        for e in (e for pair in step.angles.values() for e in pair):
             for name, k in self.plan.results.get(e, ()):
                 body.outputs.add(name)
                 value = self.style.field(self.plan.fields[e])
@@ -179,10 +192,8 @@ class StepWriter:
 
     def _sines(self, step: Step) -> list[str]:
         """Return the calls for sines and cosines of lanes, one for each angle."""
-        if step.name != ANGLES:
-            return []
         lines: list[str] = []
-        for angle, pair in self.plan.angles.items():
+        for angle, pair in step.angles.items():
             found = {e.op: f"w->{self.plan.fields[e]}" for e in pair}
             x = self._text(angle, _Body(Names()))[0].removesuffix("[i]")
             s, c = (found.get(op, "w->unused") for op in ("sin", "cos"))
@@ -306,6 +317,17 @@ class StepWriter:
         name = {"abs": "fabs"}.get(op, op)
         assert name == "fabs" or name in CALLS, f"no C for {op}"
         return f"{self.style.call(name)}({', '.join(a for a, _ in args)})", ATOM
+
+
+def joined(bodies: Sequence[_Body]) -> _Body:
+    """Return what several bodies touch."""
+    return _Body(
+        Names(),
+        inputs={name for b in bodies for name in b.inputs},
+        outputs={name for b in bodies for name in b.outputs},
+        reads=any(b.reads for b in bodies),
+        writes=any(b.writes for b in bodies),
+    )
 
 
 def _loop(lines: list[str], lanes: str) -> list[str]:

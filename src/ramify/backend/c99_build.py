@@ -6,6 +6,35 @@ from collections.abc import Mapping, Sequence
 
 from ramify.backend.c99_names import number, wrapped
 
+# With all steps in one function compilers take long, and values leave registers.
+APART_MACRO = (
+    "/* A function that compilers keep apart: all in one would be long and slow. */",
+    "#if defined(__GNUC__)",
+    "#define APART static __attribute__((noinline))",
+    "#elif defined(_MSC_VER)",
+    "#define APART static __declspec(noinline)",
+    "#else",
+    "#define APART static",
+    "#endif",
+    "",
+)
+# For a vector of two fields gcc 12 writes loads of all that lies between them, and
+# takes most of them out again: its time would grow with the size of the struct.
+VECTORS_OFF = (
+    "/* gcc finds few vectors in the steps for one state, and takes long to look. */",
+    "#if defined(__GNUC__) && !defined(__clang__)",
+    "#pragma GCC push_options",
+    '#pragma GCC optimize("no-tree-slp-vectorize")',
+    "#endif",
+    "",
+)
+VECTORS_ON = (
+    "#if defined(__GNUC__) && !defined(__clang__)",
+    "#pragma GCC pop_options",
+    "#endif",
+    "",
+)
+
 
 def copies(t: str) -> list[str]:
     """Return the functions between the caller's rows of n states and lanes."""

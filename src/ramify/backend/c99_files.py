@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ramify.backend import c99
-from ramify.backend.c99_build import cmake, copies, example
+from ramify.backend.c99_build import (
+    APART_MACRO,
+    VECTORS_OFF,
+    VECTORS_ON,
+    cmake,
+    copies,
+    example,
+)
 from ramify.backend.c99_names import RESERVED, Names, comment, identifier, tied, wrapped
 from ramify.backend.c99_sines import sin_cos
 from ramify.backend.c99_steps import Entry, Plan, plan
@@ -90,6 +97,8 @@ class _Export:
         A compiler may give each operation of a step a place (-O0), and may join steps.
         """
         operations = max((len(s.order) for s in self.plan.steps), default=0)
+        parts = (p.operations for p in self.plan.parts if p.symbol is not None)
+        operations = max(operations, *parts, 0)
         values = len(self.plan.fields) + operations
         if lanes > 1:
             values += sum(v.size for v in (*self.program.inputs, *self.program.outputs))
@@ -216,12 +225,7 @@ def _arrays(x: _Export) -> list[str]:
 def _source(x: _Export) -> str:
     style = x.style()
     writer = c99.StepWriter(x.plan, style, x.about.steps)
-    functions: list[str] = []
-    calls: list[str] = []
-    for step in x.plan.steps:
-        lines, body = writer.write(step)
-        functions += lines
-        calls += writer.call(step, body)
+    angles, functions, calls = _steps(x, writer)
     first, last = c99.constant_results(x.plan, style)
     has_fields = bool(x.plan.fields)
     lines = [
@@ -239,6 +243,7 @@ def _source(x: _Export) -> str:
         "#define RESTRICT restrict",
         "#endif",
         "",
+        *APART_MACRO,
     ]
     if has_fields:
         lines += ["/* What steps make and later steps need. */", "struct work {"]
@@ -250,7 +255,7 @@ def _source(x: _Export) -> str:
         lines += ["};", ""]
     if x.plan.angles:
         lines += sin_cos(x.dtype)
-    lines += functions
+    lines += [*angles, *VECTORS_OFF, *functions]
     used = {e.value[0] for e in x.program.order if e.op == "input"}
     unused = [v for v in x.program.inputs if v.name not in used]
     start = ["    struct work w;"] if has_fields else []
@@ -267,10 +272,32 @@ def _source(x: _Export) -> str:
         *last,
         "}",
         "",
+        *VECTORS_ON,
     ]
     if x.batch:
         lines += _batch(x)
     return "\n".join(lines)
+
+
+def _steps(
+    x: _Export, writer: c99.StepWriter
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the functions for angles, for all other steps, and the calls of them."""
+    angles: list[str] = []
+    functions: list[str] = []
+    calls: list[str] = []
+    for part in x.plan.parts:
+        written = [writer.write(step) for step in part.steps]
+        bodies = [body for _, body in written]
+        for step, (lines, _) in zip(part.steps, written, strict=True):
+            (angles if step.angles else functions).extend(lines)
+        if part.symbol is not None:
+            functions += writer.write_part(part, bodies)
+            calls += writer.call(part.symbol, c99.joined(bodies))
+            continue
+        for step, body in zip(part.steps, bodies, strict=True):
+            calls += writer.call(step.symbol, body)
+    return angles, functions, calls
 
 
 def _letters(x: _Export) -> list[str]:

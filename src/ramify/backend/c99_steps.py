@@ -3,11 +3,12 @@
 A step is a region of the trace: what one sweep does at one body. Sines and cosines of
 the joints come first, as a step of their own. What a step makes and a later one needs
 is a field of a struct; fields and temporaries are named by the labels of the program.
+Long programs are called in parts: compilers join the steps of a part, and no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ramify.backend.c99_names import Names
@@ -17,6 +18,12 @@ from ramify.symbolic.program import Program
 LARGEST = 400
 """A region with more operations is cut: compilers are not linear, nor are readers."""
 ANGLES = "sines and cosines of the joints"
+MOST_ANGLES = 64
+"""At once: gcc's time for a function with n copies grows with n squared."""
+WHOLE = 1500
+"""A program with fewer operations is one part."""
+PART = 300
+"""Operations of a part: beyond it, joined steps keep more values than registers."""
 
 Entry = tuple[str, int]
 
@@ -32,6 +39,22 @@ class Step:
     order: list[Expr]
     fields: list[Expr] = field(default_factory=list[Expr])
     """what later steps need of it"""
+    angles: dict[Expr, list[Expr]] = field(default_factory=dict[Expr, list[Expr]])
+    """the sine and cosine of each angle that it takes"""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A run of steps that compilers may join, and none else."""
+
+    symbol: str | None
+    """the function, or None where the function for one state calls the steps"""
+    steps: list[Step]
+
+    @property
+    def operations(self) -> int:
+        """How many operations there are in its steps."""
+        return sum(len(step.order) for step in self.steps)
 
 
 @dataclass(slots=True)
@@ -48,7 +71,8 @@ class Plan:
     results: dict[Expr, list[Entry]]
     """where a value goes: (output, entry)"""
     angles: dict[Expr, list[Expr]]
-    """the sine and cosine of each angle in the first step"""
+    """the sine and cosine of each angle in the first steps"""
+    parts: list[Part]
 
 
 def plan(
@@ -62,11 +86,14 @@ def plan(
         function_names: the names in use at the level of the file.
     """
     angles = _angles(program)
-    early = _needed_for(angles)
+    early: set[Expr] = set()
     steps: list[Step] = []
-    if angles:
-        first = [e for e in program.order if e in early]
-        steps.append(Step(ANGLES, function_names.unique("angles"), first))
+    for some in _at_most(MOST_ANGLES, angles):
+        needed = _needed_for(some) - early
+        first = [e for e in program.order if e in needed]
+        step = Step(ANGLES, function_names.unique("angles"), first, angles=some)
+        steps.append(step)
+        early |= needed
     region = -1
     for e in program.order:
         if not e.args or e in early or isinstance(e, Condition):
@@ -77,9 +104,40 @@ def plan(
             region = e.region
         steps[-1].order.append(e)
     home = {e: k for k, step in enumerate(steps) for e in step.order}
-    made = Plan(program, steps, program.uses(), home, {}, _results(program), angles)
+    results, parts = _results(program), _parts(steps, function_names)
+    made = Plan(program, steps, program.uses(), home, {}, results, angles, parts)
     _name_fields(made, entry_names)
     return made
+
+
+def _at_most(
+    n: int, angles: dict[Expr, list[Expr]]
+) -> Iterator[dict[Expr, list[Expr]]]:
+    """Return the angles in runs of at most n."""
+    items = list(angles.items())
+    for k in range(0, len(items), n):
+        yield dict(items[k : k + n])
+
+
+def _parts(steps: list[Step], function_names: Names) -> list[Part]:
+    """Return the steps in the runs in which they are called."""
+    angles = [s for s in steps if s.angles]
+    parts = [Part(None, [s]) for s in angles]
+    rest = steps[len(angles) :]
+    if sum(len(s.order) for s in rest) < WHOLE:
+        return [*parts, Part(None, rest)]
+    runs: list[list[Step]] = []
+    size = 0
+    for step in rest:
+        if not runs or size + len(step.order) > PART:
+            runs.append([])
+            size = 0
+        runs[-1].append(step)
+        size += len(step.order)
+    for run in runs:
+        name = function_names.unique(f"from {run[0].symbol}")
+        parts.append(Part(name, run))
+    return parts
 
 
 def _results(program: Program) -> dict[Expr, list[Entry]]:
@@ -145,12 +203,13 @@ def _name_fields(made: Plan, entry_names: Mapping[Entry, str]) -> None:
 def _field_name(
     e: Expr, step: Step, made: Plan, entry_names: Mapping[Entry, str]
 ) -> str:
-    if e.op in ("sin", "cos") and e.args[0] in made.angles:
-        source = input_of(e.args[0])
+    if step.angles:
+        is_sine = e.op in ("sin", "cos") and e.args[0] in made.angles
+        source = input_of(e.args[0] if is_sine else e)
         assert source is not None
         name, index = source.value
         known = entry_names.get(source.value, f"{name}{index}")
-        return f"{e.op}_{known}"
+        return f"{e.op if is_sine else 'angle'}_{known}"
     return name_of(e, made) or step.symbol
 
 
