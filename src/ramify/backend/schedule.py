@@ -12,6 +12,7 @@ workspace:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -19,8 +20,10 @@ from ramify.symbolic.expr import Condition, Expr
 from ramify.symbolic.program import Program
 
 SMALLEST, LARGEST = 400, 1000
-WORTH = 0.9
-"""What an order with less traffic must leave of it: it takes more registers."""
+REACH = 24
+"""Operations after which a value that is not used has left the registers."""
+WORTH = 0.98
+"""What another order must leave of the way to memory to be taken."""
 
 
 @dataclass(slots=True)
@@ -50,16 +53,29 @@ class Schedule:
         """How many values the cuts read from the workspace, and write to it."""
         return sum(len(cut.loads) + len(cut.stores) for cut in self.cuts)
 
+    @property
+    def memory(self) -> float:
+        """About how often values come from memory; between cuts they come from afar."""
+        return _far(e for cut in self.cuts for e in cut.order) + self.traffic / 2
+
 
 def schedule(program: Program) -> Schedule:
-    """Return the cuts of a program with all loads and stores."""
+    """Return the cuts of a program with all loads and stores.
+
+    Of three orders the one that seems to go to memory least: that of the trace, steps
+    when they are needed, and all depth first.
+    """
     operations = [e for e in program.order if e.args]
-    plan = _plan(operations, program)
-    if len(plan.cuts) > 1:
-        other = _plan(_by_need(operations), program)
-        if other.traffic < WORTH * plan.traffic:
-            return other
-    return plan
+    best = _plan(operations, program)
+    if len(best.cuts) == 1:
+        return best
+    least = WORTH * best.memory
+    results = set(program.results)
+    for order in (_by_need(operations, results), _depth_first(operations, results)):
+        plan = _plan(order, program)
+        if plan.memory < least:
+            best, least = plan, plan.memory
+    return best
 
 
 def _plan(operations: list[Expr], program: Program) -> Schedule:
@@ -79,18 +95,21 @@ def _plan(operations: list[Expr], program: Program) -> Schedule:
     return _place(cuts, program)
 
 
-def _by_need(operations: list[Expr]) -> list[Expr]:
+def _by_need(operations: list[Expr], results: set[Expr]) -> list[Expr]:
     """Put each step of the trace just before the first one that needs it.
 
     So a limb goes out and back before the next one does, and what it made on the way
-    out is used while it is near. A step is a run of operations of one region.
+    out is used while it is near. A step is a run of operations of one region; inside,
+    it is in the order of the trace or depth first.
     """
     steps = [list(run) for _, run in groupby(operations, lambda e: e.region)]
     made_in = {e: k for k, step in enumerate(steps) for e in step}
-    needs = [
-        sorted({made_in[a] for e in step for a in e.args if a.args} - {k})
-        for k, step in enumerate(steps)
-    ]
+    wanted = set(results)
+    needs: list[list[int]] = []
+    for k, step in enumerate(steps):
+        other = {a for e in step for a in e.args if a.args and made_in[a] != k}
+        wanted |= other
+        needs.append(sorted({made_in[a] for a in other}))
     needed = {d for found in needs for d in found}
     waiting = [k for k in reversed(range(len(steps))) if k not in needed]
     done: dict[int, None] = {}
@@ -100,7 +119,46 @@ def _by_need(operations: list[Expr]) -> list[Expr]:
             waiting.extend(missing)
         else:
             done[waiting.pop()] = None
-    return [e for k in done for e in steps[k]]
+    order: list[Expr] = []
+    for k in done:
+        deep = _depth_first(steps[k], wanted)
+        order += deep if _far(deep) < WORTH * _far(steps[k]) else steps[k]
+    return order
+
+
+def _depth_first(operations: list[Expr], wanted: set[Expr]) -> list[Expr]:
+    """Put what a wanted value needs before it, and nothing else."""
+    left = set(operations)
+    order: list[Expr] = []
+    for root in operations:
+        stack = [root] if root in wanted else []
+        while stack:
+            missing = [a for a in reversed(stack[-1].args) if a in left]
+            if missing and stack[-1] in left:
+                stack.extend(missing)
+                continue
+            e = stack.pop()
+            if e in left:
+                left.remove(e)
+                order.append(e)
+    return order
+
+
+def _far(operations: Iterable[Expr]) -> int:
+    """Return about how many operands come from memory, and values go there."""
+    seen: dict[Expr, int] = {}
+    kept: set[Expr] = set()
+    loads = 0
+    for k, e in enumerate(operations):
+        for a in e.args:
+            before = seen.get(a)
+            if before is None or k - before > REACH:
+                loads += 1
+                if before is not None and a.args:
+                    kept.add(a)
+            seen[a] = k
+        seen[e] = k
+    return loads + len(kept)
 
 
 def _angles_first(operations: list[Expr]) -> list[Expr]:
