@@ -56,10 +56,18 @@ class Tile:
 
     @property
     def square(self) -> int:
-        """States and elements that are transposed together: 128 bits of each."""
+        """States and elements that are transposed together.
+
+        Four, or two doubles: as many as 128 bits hold, unless a register holds four.
+        """
         if self.lanes == 1:
             return self.columns
-        return min(self.lanes, 16 // self.itemsize)
+        return 4 if self.is_four_doubles else min(self.lanes, 16 // self.itemsize)
+
+    @property
+    def is_four_doubles(self) -> bool:
+        """Whether a slot is four doubles: a register of 256 bits."""
+        return self.lanes == 4 and self.itemsize == 8
 
     @property
     def columns(self) -> int:
@@ -321,7 +329,7 @@ def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
     """Transpose the squares that lie side by side in two or four rows.
 
     Two rows hold squares of two, four rows squares of four: what a 128-bit lane of a
-    register holds, so that no element crosses one.
+    register holds, so that no element crosses one; or four doubles, which do once.
     """
     lanes = rows[0].type.count
 
@@ -338,15 +346,13 @@ def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
     if len(rows) == 2:
         return [pick(*rows, 0, 2), pick(*rows, 1, 3)]
     a, b, c, d = rows
-    ab, cd = pick(a, b, 0, 4, 1, 5), pick(c, d, 0, 4, 1, 5)
-    ab2, cd2 = pick(a, b, 2, 6, 3, 7), pick(c, d, 2, 6, 3, 7)
     low, high = (0, 1, 4, 5), (2, 3, 6, 7)
-    return [
-        pick(ab, cd, *low),
-        pick(ab, cd, *high),
-        pick(ab2, cd2, *low),
-        pick(ab2, cd2, *high),
-    ]
+    if isinstance(rows[0].type.element, ir.DoubleType):  # halves cross once, at the end
+        even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
+        pairs = [(pick(a, b, *x), pick(c, d, *x)) for x in (even, odd)]
+        return [pick(*pair, *x) for x in (low, high) for pair in pairs]
+    pairs = [(pick(a, b, *x), pick(c, d, *x)) for x in ((0, 4, 1, 5), (2, 6, 3, 7))]
+    return [pick(*pair, *x) for pair in pairs for x in (low, high)]
 
 
 def join(code: Code, parts: list[Value]) -> Value:
