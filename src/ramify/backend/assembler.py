@@ -56,12 +56,9 @@ class Module:
 
     def intrinsic(self, name: str, kind: Value) -> Value:
         """Return an intrinsic of LLVM that takes and gives one value of a type."""
-        return self.external(name, ir.FunctionType(kind, [kind]))
-
-    def external(self, name: str, kind: Value) -> Value:
-        """Return a function that is declared only."""
         if name not in self._functions:
-            self._functions[name] = ir.Function(self.llvm, kind, name)
+            function = ir.FunctionType(kind, [kind])
+            self._functions[name] = ir.Function(self.llvm, function, name)
         return self._functions[name]
 
     def _declare(self, name: str, arguments: int) -> Value:
@@ -142,15 +139,6 @@ class Code:
         """Return the larger word."""
         other = const(right) if isinstance(right, int) else right
         return self.b.select(self.compare(left, ">", other), left, other)
-
-    def prefetch(self, address: Value) -> None:
-        """Ask for the cache line of an address, which may be anywhere."""
-        name, pointer = "llvm.prefetch.p0", ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, I32, I32, I32])
-        function = self.module.external(name, kind)
-        to_read, to_keep, of_data = (ir.Constant(I32, x) for x in (0, 3, 1))
-        where = self.b.inttoptr(address, pointer)
-        self.b.call(function, [where, to_read, to_keep, of_data])
 
     def call(self, name: str, *arguments: Value | int) -> Value:
         """Call a function by its name."""
