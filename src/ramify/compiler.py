@@ -32,6 +32,11 @@ class Machine:
     dtype: str
 
 
+def plan_of(program: Program) -> Schedule:
+    """Return the cuts of a simplified program."""
+    return schedule(lower(program))
+
+
 def sources(plan: Schedule, machine: Machine) -> list[Callable[[], str]]:
     """Return what writes the LLVM IR of each cut."""
 
@@ -51,13 +56,13 @@ def symbol(k: int) -> str:
 
 
 def build(
-    digest: str, simplified: Callable[[], Program], machine: Machine, progress: Progress
+    digest: str, planned: Callable[[], Schedule], machine: Machine, progress: Progress
 ) -> tuple[NativeKernel, bool]:
     """Return native code of a traced program, and whether it came from the cache.
 
     Args:
         digest: of the traced program; with it the cache is asked before any work.
-        simplified: gives the program after the simplifications.
+        planned: gives the program's cuts.
         machine: what to make code for.
         progress: told about each cut that is done.
     """
@@ -68,7 +73,7 @@ def build(
             return _load(*_unpack(stored), machine), True
         except (CompileError, ValueError, KeyError, TypeError):
             stored = None  # made by something else: compile it anew
-    plan = schedule(lower(simplified()))
+    plan = planned()
     total = len(plan.cuts)
     done = 0
 

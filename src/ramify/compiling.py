@@ -76,7 +76,7 @@ def _source(
     dtype: str,
 ) -> Source:
     """Return the program of some quantities: remembered on disk, or traced now."""
-    wanted = _wanted(quantities)
+    wanted = wanted_of(quantities)
     rounding = dtype if robot.model.loops else "float64"  # all else is the same
     key = _key(wanted, robot, parameters, rounding)
     stored = cache.load(key) if key else None
@@ -99,7 +99,7 @@ def _source(
     return source
 
 
-def _wanted(quantities: object) -> list[Quantity]:
+def wanted_of(quantities: object) -> list[Quantity]:
     """Return the quantities as a list, or say what is not one."""
     if isinstance(quantities, Quantity):
         return [quantities]
@@ -139,7 +139,7 @@ def program_of(
 ) -> Program:
     """Return the traced program of some quantities of a robot, to be run in a dtype."""
     model, conventions = robot.placed_model, robot.conventions
-    wanted = _wanted(quantities)
+    wanted = wanted_of(quantities)
     chosen = [resolve(x, model, conventions) for x in wanted]
     names = [x.name for x in wanted]
     for k, name in enumerate(names):

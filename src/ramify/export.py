@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ramify.backend.c99_files import MARK, Files, files
 from ramify.backend.c99_names import identifier
-from ramify.compiling import compile, program_of
+from ramify.compiling import compile, program_of, wanted_of
 from ramify.errors import CompileError
 from ramify.export_about import about
 from ramify.function import Options
@@ -124,9 +124,9 @@ def export_c(
             been written then.
     """
     kind = Options.checked(dtype, None, 1, "batch_first").dtype
-    chosen = [quantities] if isinstance(quantities, Quantity) else list(quantities)
+    chosen = wanted_of(quantities)
     parameters = tuple(parameters)
-    program = prepared(program_of(quantities, robot, parameters, kind))
+    program = prepared(program_of(chosen, robot, parameters, kind))
     clean = _file_name(name if name is not None else _default_name(chosen, robot))
     made = files(program, clean, kind, about(program, robot, parameters), batch)
     at = Path(folder)

@@ -16,12 +16,12 @@ import numpy.typing as npt
 from ramify.backend import jit
 from ramify.backend.libm import libm_table
 from ramify.backend.native import NativeKernel, Signature, make_callable
-from ramify.backend.schedule import schedule
+from ramify.backend.schedule import Schedule
 from ramify.backend.target import host
 from ramify.backend.vectorcall import Vectorcall, attach, vectorcalled
-from ramify.compiler import Machine, build, sources
+from ramify.compiler import Machine, build, plan_of, sources
 from ramify.errors import CompileError
-from ramify.simplify.passes import lower, simplify
+from ramify.simplify.passes import simplify
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.program import Program
 from ramify.symbolic.trace import Shape, trace
@@ -109,6 +109,10 @@ class _Compilation:
         return simplify(self.traced)
 
     @cached_property
+    def plan(self) -> Schedule:
+        return plan_of(self.program)
+
+    @cached_property
     def ops(self) -> Ops:
         return count(self.program)
 
@@ -118,7 +122,7 @@ class _Compilation:
         return Machine(target, lanes, o.dtype)
 
     def sources(self) -> list[Callable[[], str]]:
-        return sources(schedule(lower(self.program)), self.machine("batch"))
+        return sources(self.plan, self.machine("batch"))
 
     def kernel_for(self, kind: Literal["single", "batch"]) -> NativeKernel:
         machine = self.machine(kind)
@@ -127,7 +131,7 @@ class _Compilation:
                 start = time.perf_counter()
                 kernel, was_cached = build(
                     self.source.digest,
-                    lambda: self.program,
+                    lambda: self.plan,
                     machine,
                     _Progress(self.source.name),
                 )

@@ -24,7 +24,13 @@ from ramify.errors import (
 )
 from ramify.mobility import Mobility, constrained_inverse_dynamics, mobility
 from ramify.model.editing import Placement, pose_of
-from ramify.model.loops import check_single, check_type, coupling, cut_joint
+from ramify.model.loops import (
+    check_given,
+    check_single,
+    check_type,
+    coupling,
+    cut_joint,
+)
 from ramify.model.pose import Pose
 from ramify.quantities.kinematics import pose
 from ramify.quantities.redundancy import rank_of
@@ -90,12 +96,12 @@ def add_loop(
     body_b: str | None = None,
     *,
     joint: str = "spherical",
-    placement_a: Placement = (0.0, 0.0, 0.0),
+    placement_a: Placement | None = None,
     placement_b: Placement | None = None,
     name: str | None = None,
     length: float | None = None,
-    joints: Sequence[str] = (),
-    coefficients: Sequence[float] = (0.0, 1.0),
+    joints: Sequence[str] | None = None,
+    coefficients: Sequence[float] | None = None,
     check: bool = True,
 ) -> Robot:
     """Return the robot with one more loop: body b held to body a by a cut joint.
@@ -107,13 +113,13 @@ def add_loop(
         joint: what holds them, along z of the frame on a: "weld", "revolute",
             "prismatic", "universal", "cylindrical", "spherical", "planar",
             "point_on_line", "point_on_plane", "distance" (a rod), or "coupling".
-        placement_a: the cut's frame in body a.
+        placement_a: the cut's frame in body a; by default a's own.
         placement_b: the cut's frame in body b; by default where it meets the one in a
             with all joints at neutral.
         name: of the loop.
         length: distance: of the rod; by default what it is at neutral.
         joints: coupling: the dependent joint and the one that it follows.
-        coefficients: coupling: y = Σ c_k x^k; (0, 2) is a gear.
+        coefficients: coupling: y = Σ c_k x^k, by default y = x; (0, 2) is a gear.
         check: whether to see that all loops can be closed together.
 
     Raises:
@@ -128,20 +134,18 @@ def add_loop(
     what = f"loop {label!r}"
     if label in names:
         raise ModelError(f"{what} is in robot {robot.name!r} already")
+    of_cut = (body_a, body_b, placement_a, placement_b, length)
+    of_coupling = {"joints": joints, "coefficients": coefficients}
+    check_given(what, type_, of_cut, of_coupling)
     if type_ == "coupling":
-        if any(x is not None for x in (body_a, body_b, placement_b, length)):
-            raise ModelError(
-                f"{what}: a coupling has joints and coefficients; it has no bodies, "
-                "placements or length"
-            )
         new = coupling(what, label, joints, coefficients)
         for n in new.joints:
             check_single(what, n, robot.model.joint(n).type)
     else:
-        if joints:
-            raise ModelError(f"{what}: only a coupling has joints")
         ends = _body(robot, what, body_a), _body(robot, what, body_b)
-        T_a = pose_of(f"{what}: placement_a", placement_a)
+        T_a = Pose.identity()
+        if placement_a is not None:
+            T_a = pose_of(f"{what}: placement_a", placement_a)
         T_b = None
         if placement_b is not None:
             T_b = pose_of(f"{what}: placement_b", placement_b)

@@ -72,17 +72,23 @@ def test_threads_factor_what_one_thread_does(rng: np.random.Generator) -> None:
 
 def test_others_run_while_a_tree_is_factored(rng: np.random.Generator) -> None:
     H = along(chain(2000), rng)
-    took: list[float] = []
 
-    def work() -> None:
-        start = time.perf_counter()
-        ltdl(H, overwrite=True)
-        took.append(time.perf_counter() - start)
+    def longest_pause() -> float:
+        """Return how long this thread stood still, over what the other one took."""
+        took: list[float] = []
 
-    thread = threading.Thread(target=work)
-    stamps = [time.perf_counter()]
-    thread.start()
-    while thread.is_alive():
-        stamps.append(time.perf_counter())
-    # Held, the GIL would stop this thread for as long as the native loops take.
-    assert np.diff(stamps).max() < 0.5 * took[0]
+        def work() -> None:
+            start = time.perf_counter()
+            ltdl(H)
+            took.append(time.perf_counter() - start)
+
+        thread = threading.Thread(target=work)
+        stamps = [time.perf_counter()]
+        thread.start()
+        while thread.is_alive():
+            stamps.append(time.perf_counter())
+        return float(np.diff(stamps).max()) / took[0]
+
+    # Held, the GIL would stop this thread for as long as the native loops take, every
+    # time; another program that takes the processor does so only now and then.
+    assert any(longest_pause() < 0.5 for _ in range(5))

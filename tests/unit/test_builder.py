@@ -587,6 +587,15 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
         "loop 'loop': only a coupling has joints",
     ),
     (
+        lambda: arm().close("loop", "weld", "link", "world", coefficients=(0, 2)),
+        "loop 'loop': only a coupling has coefficients",
+    ),
+    (
+        lambda: arm().close("gear", "coupling", at=(0, 0, 1), joints=("shoulder",)),
+        "loop 'gear': a coupling has joints and coefficients; it has no bodies, "
+        "placements or length",
+    ),
+    (
         lambda: arm().close("gear", "coupling", "link", joints=("shoulder",)),
         "loop 'gear': a coupling has joints and coefficients; it has no bodies, "
         "placements or length",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,3 +25,12 @@ def test_quantities_may_come_from_any_iterable() -> None:
     robot = ramify.robots.chain30()
     several = (q for q in (ramify.mass_matrix, ramify.bias_forces))
     assert ramify.compile(several, robot).ops.total > 0
+
+
+def test_c_is_exported_from_any_iterable(tmp_path: Path) -> None:
+    robot = ramify.robots.chain30()
+    several = (q for q in (ramify.mass_matrix, ramify.bias_forces))
+    ramify.export_c(several, robot, tmp_path / "c", name="several")
+    assert "mass_matrix" in (tmp_path / "c" / "several.h").read_text()
+    with pytest.raises(CompileError, match="expected a quantity such as"):
+        ramify.export_c("mass_matrix", robot, tmp_path / "d")

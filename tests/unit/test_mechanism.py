@@ -135,6 +135,11 @@ def test_a_loop_without_a_second_placement_is_closed_at_neutral() -> None:
             "loop 'pin': only a coupling has joints",
         ),
         (
+            {"coefficients": (0, 2)},
+            ModelError,
+            "loop 'pin': only a coupling has coefficients",
+        ),
+        (
             {"joint": "coupling", "joints": ("crank_joint",)},
             ModelError,
             "loop 'pin': a coupling has joints and coefficients; it has no bodies, pla",

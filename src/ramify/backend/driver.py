@@ -4,12 +4,13 @@
 
 The code of a large robot does not fit into the processor's nearest cache, and running
 it is no faster than fetching it: so each cut runs on a few tiles before the next one
-does. A slot of a workspace is one element of every state of the tile. In a batch-first
-array the elements of one state lie side by side, so packing transposes, square by
-square; in a batch-last array a slot is there already. The last tile repeats the last
-state: its idle lanes read and write what the last lane does, and no result depends on
-its place. Slots are written and read as whole vectors, as the cuts do: a vector read of
-fresh scalar writes would wait for all of them to reach the cache.
+does. All tiles of such a group are packed before any is unpacked: an output may be an
+input, element by element. A slot of a workspace is one element of every state of the
+tile. In a batch-first array the elements of one state lie side by side, so packing
+transposes, square by square; in a batch-last array a slot is there already. The last
+tile repeats the last state: its idle lanes read and write what the last lane does, and
+no result depends on its place. Slots are written and read as whole vectors, as the cuts
+do: a vector read of fresh scalar writes would wait for all of them to reach the cache.
 """
 
 from __future__ import annotations
@@ -21,12 +22,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ramify.backend.assembler import I32, Code, Module, Value, const, ir, load
-from ramify.backend.words import PORT_WORDS, VIEW_WORDS, WORD, Kernel, Port, View
+from ramify.backend.words import (
+    LINE,
+    PLACE,
+    PORT_WORDS,
+    VIEW_WORDS,
+    WORD,
+    Kernel,
+    Port,
+    View,
+)
 
 STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
-ALIGN = 64
-PLACE = 4
-"""bytes of an entry of PLACES"""
 
 
 @functools.cache
@@ -56,9 +63,9 @@ class Tile:
 
     @property
     def square(self) -> int:
-        """States and elements that are transposed together.
+        """States and elements that are transposed together: what 128 bits hold.
 
-        Four, or two doubles: as many as 128 bits hold, unless a register holds four.
+        Four doubles where they are a slot.
         """
         if self.lanes == 1:
             return self.columns
@@ -95,7 +102,7 @@ def emit_run(module: Module, tile: Tile) -> None:
     code = module.function("run", 3)
     kernel, views, batch = code.arguments
     tiles = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
-    size = code.add(code.mul(tiles, code.load(kernel, Kernel.BYTES)), ALIGN)
+    size = code.add(code.mul(tiles, code.load(kernel, Kernel.BYTES)), LINE)
     if STACK_BYTES:
         with code.when(code.compare(size, "<=", STACK_BYTES)):
             block = code.b.alloca(ir.IntType(8), size=size)
@@ -116,7 +123,7 @@ def tiles_of(code: Code, tile: Tile, states: Value) -> Value:
 
 def align(code: Code, address: Value) -> Value:
     """Return the next address that begins a cache line."""
-    return code.b.and_(code.add(address, ALIGN - 1), const(-ALIGN))
+    return code.b.and_(code.add(address, LINE - 1), const(-LINE))
 
 
 def emit_groups(module: Module, tile: Tile) -> None:
@@ -198,12 +205,12 @@ class Move:
         """Return one output of every state."""
         code = self.code
         offset = code.load_int(code.add(self.place, code.mul(element, PLACE)))
-        kind, align = self.tile.vector(self.tile.lanes), min(self.tile.slot, ALIGN)
+        kind, align = self.tile.vector(self.tile.lanes), min(self.tile.slot, LINE)
         return code.load_as(kind, code.add(self.workspace, offset), align)
 
     def store_slot(self, value: Value, element: Value) -> None:
         """Write one input of every state."""
-        self.code.store_as(value, self.slot(element), min(self.tile.slot, ALIGN))
+        self.code.store_as(value, self.slot(element), min(self.tile.slot, LINE))
 
 
 Inside = Callable[[Move, Value], None]

@@ -185,7 +185,7 @@ class Emitter:
     def _together(self, cut: Cut, start: int, made: dict[Expr, str]) -> list[Expr]:
         """Return the angles of the sines from ``start`` on that one vector holds."""
         angles = dict.fromkeys(cut.order[start].args)
-        for e in itertools.islice(cut.order, start, None):
+        for e in cut.order[start : start + 2 * self.angles]:
             if e.op not in ("sin", "cos") or len(angles) == self.angles:
                 break
             (x,) = e.args

@@ -27,7 +27,9 @@ from ramify.backend.arguments import Array, Signature, Strided, address
 from ramify.backend.vectorcall import Anchor
 from ramify.backend.words import (
     HAS_KNOWN_OBJECTS,
+    LINE,
     MAX_PORTS,
+    MOST_BYTES,
     Call,
     Kernel,
     Words,
@@ -35,6 +37,7 @@ from ramify.backend.words import (
     python_function,
     words,
 )
+from ramify.errors import CompileError
 
 __all__ = ["NativeKernel", "Signature", "make_callable"]
 
@@ -44,8 +47,6 @@ METH_FASTCALL_KEYWORDS = 0x80 | 0x02
 NEVER = 2**62
 CHUNK_WORK = 100_000
 """Slots times states that are worth a thread: some 50 us, what waking one costs."""
-LINE = 64
-"""Bytes of a cache line, at which workspaces begin."""
 NEAR, MOST_TILES = 256 * 1024, 8
 """Bytes of workspaces that stay in the second cache, and tiles that gain by that."""
 
@@ -226,9 +227,13 @@ class Calls:
         run = driver(self.signature.dtype, kernel.lanes)
         slot = kernel.lanes * np.dtype(self.signature.dtype).itemsize
         size = -(-kernel.slots * slot // LINE) * LINE
-        places = (ctypes.c_int * len(kernel.outputs))(
-            *(k * slot for k in kernel.outputs)
-        )
+        if size > MOST_BYTES:
+            raise CompileError(
+                f"{self.signature.name!r} needs a workspace of {size:,} bytes for "
+                f"{kernel.lanes} states; at most {MOST_BYTES:,} are possible"
+            )
+        offsets = [k * slot for k in kernel.outputs]
+        places = (ctypes.c_int32 * len(offsets))(*offsets)
         block = words([0] * len(Kernel))
         block[Kernel.RUN] = run
         block[Kernel.CUTS] = ctypes.addressof(cuts)
@@ -292,7 +297,8 @@ class Calls:
 
     def _apart(self, one: Strided, targets: list[Strided]) -> Strided:
         """Return an input that no output overwrites before it is read."""
-        # An input that is an output, element by element, is read tile by tile before.
+        # One that is an output, element by element, is safe: a group of tiles is read
+        # whole before it is written, and groups share no state.
         if any(
             arguments.overlaps(one.array, t.array) and not arguments.is_same(one, t)
             for t in targets

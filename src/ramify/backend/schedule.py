@@ -53,11 +53,6 @@ class Schedule:
         """How many values the cuts read from the workspace, and write to it."""
         return sum(len(cut.loads) + len(cut.stores) for cut in self.cuts)
 
-    @property
-    def memory(self) -> float:
-        """About how often values come from memory; between cuts they come from afar."""
-        return _far(e for cut in self.cuts for e in cut.order) + self.traffic / 2
-
 
 def schedule(program: Program) -> Schedule:
     """Return the cuts of a program with all loads and stores.
@@ -69,12 +64,15 @@ def schedule(program: Program) -> Schedule:
     best = _plan(operations, program)
     if len(best.cuts) == 1:
         return best
-    least = WORTH * best.memory
-    results = set(program.results)
+    far, results = _far(operations), set(program.results)
+    least = WORTH * (far + best.traffic / 2)
     for order in (_by_need(operations, results), _depth_first(operations, results)):
-        plan = _plan(order, program)
-        if plan.memory < least:
-            best, least = plan, plan.memory
+        memory = _far(order)
+        if memory < far:
+            plan = _plan(order, program)
+            memory += plan.traffic / 2  # half: some of it is counted already
+            if memory < least:
+                best, least = plan, memory
     return best
 
 

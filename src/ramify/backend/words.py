@@ -22,6 +22,8 @@ from enum import IntEnum
 import numpy as np
 
 WORD = 8
+LINE = 64  # bytes of a cache line, at which workspaces begin
+PLACE, MOST_BYTES = 4, 2**31 - 1  # bytes of an offset in a workspace, and the largest
 MAX_PORTS = 32  # more inputs and outputs than this are read in Python
 
 
@@ -52,7 +54,7 @@ class Kernel(IntEnum):
     PORTS = 5  # address of the inputs' and outputs' ports
     BYTES = 6  # of the workspace of one tile
     TILES = 7  # that run together at most
-    PLACES = 8  # address of the outputs' offsets in a workspace, C ints
+    PLACES = 8  # address of the outputs' offsets in a workspace
     LIBM = 9
     MALLOC = 10
     FREE = 11

@@ -156,7 +156,7 @@ def _row(
 def our_times(
     robot: Robot, name: str, s: State, duration: float, dtype: str = "float64"
 ) -> dict[str, float]:
-    """Return the time of one call, of one state in a batch, and of its mere writing."""
+    """Return the time of one call, and of one state in a batch."""
     quantity = {q.name: q for q in QUANTITIES}[name]
     f = compile(quantity, robot, dtype=dtype)
     names = [v.name for v in f.program.inputs]
@@ -166,7 +166,6 @@ def our_times(
     return {
         "call": call_time(partial(f, *one, out=out_one), duration),
         "state": best_of(partial(f, *inputs, out=out), duration) / len(s),
-        "write": best_of(partial(out.fill, 0.0), duration) / len(s),
     }
 
 

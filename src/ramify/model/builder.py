@@ -34,7 +34,13 @@ from ramify.model.description import (
     LoopDescription,
     Mimic,
 )
-from ramify.model.loops import check_single, check_type, coupling, cut_joint
+from ramify.model.loops import (
+    check_given,
+    check_single,
+    check_type,
+    coupling,
+    cut_joint,
+)
 from ramify.model.pose import Array, Pose, Vector
 
 if TYPE_CHECKING:
@@ -367,11 +373,11 @@ class RobotBuilder:
         a: Body | str | None = None,
         b: Body | str | None = None,
         *,
-        at: Placement = ORIGIN,
+        at: Placement | None = None,
         at_b: Placement | None = None,
         length: float | None = None,
-        joints: Sequence[str] = (),
-        coefficients: Sequence[float] = (0.0, 1.0),
+        joints: Sequence[str] | None = None,
+        coefficients: Sequence[float] | None = None,
     ) -> None:
         """Close a loop: hold body b to body a by a cut joint, or couple two joints.
 
@@ -382,23 +388,20 @@ class RobotBuilder:
                 "point_on_plane", "distance" (a rod between two points), or "coupling".
             a: one body, or "world".
             b: the other.
-            at: the cut's frame in body a; a joint acts along its z.
+            at: the cut's frame in body a, by default a's; a joint acts along its z.
             at_b: the cut's frame in body b; by default where it meets the one in a
                 with all joints at zero.
             length: distance: of the rod; by default what it is with all joints at zero.
             joints: coupling: the dependent joint and the one that it follows.
-            coefficients: coupling: y = Σ c_k x^k; (0, 2) is a gear.
+            coefficients: coupling: y = Σ c_k x^k, by default y = x; (0, 2) is a gear.
         """
         what = f"loop {_name('a loop', name)!r}"
         if name in self._loops:
             raise ModelError(f"{what} is in robot {self.name!r} already")
         check_type(f"{what}: type", type)
+        of_coupling = {"joints": joints, "coefficients": coefficients}
+        check_given(what, type, (a, b, at, at_b, length), of_coupling)
         if type == "coupling":
-            if any(x is not None for x in (a, b, at_b, length)):
-                raise ModelError(
-                    f"{what}: a coupling has joints and coefficients; it has no "
-                    "bodies, placements or length"
-                )
             new = coupling(what, name, joints, coefficients)
             types = {j.name: j.type for x in self._bodies.values() for j in x.joints}
             for n in new.joints:
@@ -407,11 +410,9 @@ class RobotBuilder:
                     raise unknown_name("moving joint", str(n), owner, types)
                 check_single(what, n, types[n])
         else:
-            if joints:
-                raise ModelError(f"{what}: only a coupling has joints")
             ends = self._known(a, f", for {what}"), self._known(b, f", for {what}")
             T_world = neutral_poses(self._bodies.values())
-            cut_a = _pose(f"{what}: at", at)
+            cut_a = _pose(f"{what}: at", ORIGIN if at is None else at)
             cut_b = None if at_b is None else _pose(f"{what}: at_b", at_b)
             neutral = T_world.__getitem__
             new = cut_joint(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -53,6 +53,22 @@ def check_type(what: str, given: object) -> str:
     raise UnsupportedJoint(
         f"{what} is {given!r}; a loop can be closed by: {', '.join(ROWS)}.{hint}"
     )
+
+
+def check_given(
+    what: str, type_: str, of_cut: Sequence[object], of_coupling: Mapping[str, object]
+) -> None:
+    """Raise ModelError for what was given (is not None) and has no meaning here."""
+    if type_ == "coupling":
+        if any(x is not None for x in of_cut):
+            raise ModelError(
+                f"{what}: a coupling has joints and coefficients; it has no bodies, "
+                "placements or length"
+            )
+        return
+    for name, value in of_coupling.items():
+        if value is not None:
+            raise ModelError(f"{what}: only a coupling has {name}")
 
 
 Ends = tuple[str | None, str | None]
@@ -103,13 +119,17 @@ def cut_joint(
 
 
 def coupling(
-    what: str, name: str, joints: Sequence[str], coefficients: Sequence[float]
+    what: str,
+    name: str,
+    joints: Sequence[str] | None,
+    coefficients: Sequence[float] | None,
 ) -> LoopDescription:
     """Return the loop y = Σ c_k x^k of the joints y and x, or y = c_0 of one."""
-    if isinstance(joints, str) or len(joints) not in (1, 2):
+    if not joints or isinstance(joints, str) or len(joints) > 2:
         raise ModelError(
             f"{what}: joints is {joints!r}; a coupling needs one joint or two"
         )
+    coefficients = (0.0, 1.0) if coefficients is None else coefficients
     if len(set(joints)) < len(joints):
         raise ModelError(f"{what} couples joint {joints[0]!r} to itself")
     c = _numbers(f"{what}: coefficients", coefficients)

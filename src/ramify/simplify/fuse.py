@@ -21,9 +21,9 @@ LATE = 12
 
 
 def products_of_sums(program: Program) -> dict[Expr, Expr]:
-    """Return sums with the product that each takes in, the most that can be.
+    """Return sums with the product that each takes in.
 
-    A product with few sums goes first: each of them can take no other.
+    A product with few sums goes first: it stands in the way of the fewest others.
     """
     sums: dict[Expr, list[Expr]] = {}
     for e in program.order:
