@@ -22,7 +22,7 @@ from ramify.symbolic.program import Program
 SMALLEST, LARGEST = 400, 1000
 REACH = 24
 """Operations after which a value that is not used has left the registers."""
-WORTH = 0.98
+WORTH = 0.975
 """What another order must leave of the way to memory to be taken."""
 
 
