@@ -45,9 +45,9 @@ def trivial(inputs: int, outputs: int = 1) -> Callable[..., object]:
 
     def kernel_for(kind: str) -> NativeKernel:
         lanes = 1 if kind == "single" else host().lanes("float64")
-        return NativeKernel(
-            lanes, tuple(loaded.addresses), (inputs + outputs) * N, loaded
-        )
+        slots = (inputs + outputs) * N
+        places = tuple(range(inputs * N, slots))
+        return NativeKernel(lanes, tuple(loaded.addresses), slots, places, loaded)
 
     return make_callable(signature, kernel_for, (ctypes.c_void_p * 1)())
 
