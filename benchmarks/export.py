@@ -36,7 +36,7 @@ from ramify.robot import Robot
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "robots"
 KERNEL, CASADI, LINEAR = 1.3, 2.0, 1.5
-ROUNDS = 5
+ROUNDS = 50
 """Of all candidates in turn: what disturbs the machine for a second disturbs all."""
 FLAGS = ("-O3", "-march=native")
 QUANTITIES = (inverse_dynamics, forward_dynamics, mass_matrix)
@@ -275,7 +275,7 @@ def is_linear(rows: list[dict[str, float]]) -> bool:
 
 def main() -> None:
     args = options(__doc__).parse_args()
-    samples = 300 if args.quick else 3000
+    samples = 300 if args.quick else 30_000
     sizes = (8, 32, 64) if args.quick else (8, 32, 128, 256)
     result: dict[str, Any] = {"single": {}, "batch_ns": {}}
     with tempfile.TemporaryDirectory() as scratch:
