@@ -47,8 +47,8 @@ METH_FASTCALL_KEYWORDS = 0x80 | 0x02
 NEVER = 2**62
 CHUNK_WORK = 100_000
 """Slots times states that are worth a thread: some 50 us, what waking one costs."""
-TILES = 8
-"""Tiles that a cut runs on before the next: more gain little, and take memory."""
+TILES, NEAR = 8, 4 * 1024 * 1024
+"""Tiles that a cut runs on before the next, and bytes of their workspaces at most."""
 
 Run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
@@ -242,7 +242,7 @@ class Calls:
         block[Kernel.N_OUTPUTS] = len(self.signature.outputs)
         block[Kernel.PORTS] = ctypes.addressof(self._ports)
         block[Kernel.BYTES] = size
-        block[Kernel.TILES] = TILES
+        block[Kernel.TILES] = max(1, min(TILES, NEAR // max(size, 1)))
         block[Kernel.PLACES] = ctypes.addressof(places)
         block[Kernel.LIBM] = ctypes.addressof(self._libm)
         block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
