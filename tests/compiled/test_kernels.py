@@ -17,6 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ramify
+from ramify import robots
 from ramify.errors import CompileError
 from ramify.function import Function, Options, kernel
 from ramify.symbolic import functions
@@ -104,6 +106,22 @@ def test_threads_compute_what_one_thread_computes(rng: np.random.Generator) -> N
     four = native(Function(program, Options(threads=4)), program, values)
     for name, array in one.items():
         np.testing.assert_array_equal(four[name], array)
+
+
+@pytest.mark.parametrize("piece", [100, 9600])
+def test_streamed_batches_equal_those_that_are_not(
+    monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    robot = robots.humanoid30()
+    f = ramify.compile(ramify.mass_matrix, robot)
+    counts = [8 * groups + tiles for groups in (1, 2, 4) for tiles in (0, 1, 5)]
+    states = [robot.random_configuration(0, batch=f.lanes * n - 1) for n in counts]
+    expected = [f(q) for q in states]
+    monkeypatch.setattr("ramify.backend.native.FAR", 1)
+    monkeypatch.setattr("ramify.backend.native.PIECE", piece)
+    streamed = ramify.compile(ramify.mass_matrix, robot)
+    for q, M in zip(states, expected, strict=True):
+        np.testing.assert_array_equal(streamed(q), M)
 
 
 def test_batch_last_is_batch_first_turned(rng: np.random.Generator) -> None:

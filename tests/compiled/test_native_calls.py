@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 from typing import Any
 
@@ -99,6 +100,32 @@ def test_any_strides_are_read_and_written(
         for out in views(np.zeros_like(y), axis):
             if out.flags.writeable:
                 assert f.check(xs, As, out=out) is out
+
+
+@pytest.mark.usefixtures("streamed")
+@pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
+def test_streamed_results_are_whole_wherever_they_begin(
+    rng: np.random.Generator, dtype: str, lanes: int
+) -> None:
+    f = affine(
+        {"x": (3,)},
+        {"M": (12, 12), "b": (5,), "J": (6, 8)},
+        lanes=lanes,
+        dtype=dtype,
+    )
+    guard = 7.0
+    for batch, offset in itertools.product((3, 17 * lanes, 19 * lanes + 1), range(9)):
+        (x,) = f.random(rng, batch)
+        memory, arrays = [], []
+        for _, core in f.signature.outputs:
+            shape = (batch, *core)
+            block = np.full(math.prod(shape) + 16, guard, dtype)
+            memory.append(block)
+            arrays.append(block[offset : offset + math.prod(shape)].reshape(shape))
+        f.check(x, out=arrays)
+        for block, array in zip(memory, arrays, strict=True):
+            assert (block[:offset] == guard).all()
+            assert (block[offset + array.size :] == guard).all()
 
 
 @pytest.mark.usefixtures("call_path")

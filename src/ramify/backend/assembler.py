@@ -115,6 +115,12 @@ class Code:
             value, self.b.inttoptr(address, value.type.as_pointer()), align=align
         )
 
+    def stream_as(self, value: Value, address: Value, align: int) -> None:
+        """Write a value past the caches; a fence must follow."""
+        self.store_as(value, address, align)
+        once = self.module.llvm.add_metadata([ir.Constant(I32, 1)])
+        self.b.block.instructions[-1].set_metadata("nontemporal", once)
+
     def add(self, left: Value, right: Value | int) -> Value:
         """Return left + right."""
         if isinstance(right, int):
@@ -124,6 +130,10 @@ class Code:
     def mul(self, left: Value, right: Value | int) -> Value:
         """Return left · right."""
         return self.b.mul(left, const(right) if isinstance(right, int) else right)
+
+    def align(self, address: Value, size: int) -> Value:
+        """Return the next address that is a multiple of a power of two."""
+        return self.b.and_(self.add(address, size - 1), const(-size))
 
     def compare(self, left: Value, relation: str, right: Value | int) -> Value:
         """Return whether a relation of signed words holds."""

@@ -5,33 +5,20 @@
 The code of a large robot does not fit into the processor's nearest cache, and running
 it is no faster than fetching it: so each cut runs on a few tiles before the next one
 does. All tiles of such a group are packed before any is unpacked: an output may be an
-input, element by element. A slot of a workspace is one element of every state of the
-tile. In a batch-first array the elements of one state lie side by side, so packing
-transposes, square by square; in a batch-last array a slot is there already. The last
-tile repeats the last state: its idle lanes read and write what the last lane does, and
-no result depends on its place. Slots are written and read as whole vectors, as the cuts
-do: a vector read of fresh scalar writes would wait for all of them to reach the cache.
+input, element by element.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 
-from ramify.backend.assembler import I32, Code, Module, Value, const, ir, load
-from ramify.backend.words import (
-    LINE,
-    PLACE,
-    PORT_WORDS,
-    VIEW_WORDS,
-    WORD,
-    Kernel,
-    Port,
-    View,
-)
+from ramify.backend import groups, streaming, tiles
+from ramify.backend.assembler import Code, Module, Value, ir, load
+from ramify.backend.groups import Groups, Ports, emit_pack_tile, tiles_of
+from ramify.backend.streaming import emit_stream_groups, goes_far
+from ramify.backend.tiles import Tile, emit_movers
+from ramify.backend.words import LINE, PLACE, Kernel
 
 STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
 
@@ -40,350 +27,72 @@ STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
 def driver(dtype: str, lanes: int) -> int:
     """Return the address of ``run`` for one element type and tile width."""
     options = f"{dtype} {lanes}"
-    tile = Tile(dtype, lanes)
-    return load(lambda: emit(tile), ["run"], [__name__], options)[0]
-
-
-@dataclass(frozen=True)
-class Tile:
-    """The element type and the number of states in a tile."""
-
-    dtype: str
-    lanes: int
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return 8 if self.dtype == "float64" else 4
-
-    @property
-    def slot(self) -> int:
-        """Bytes of a slot."""
-        return self.lanes * self.itemsize
-
-    @property
-    def square(self) -> int:
-        """States and elements that are transposed together: what 128 bits hold.
-
-        Four doubles where they are a slot.
-        """
-        if self.lanes == 1:
-            return self.columns
-        return 4 if self.is_four_doubles else min(self.lanes, 16 // self.itemsize)
-
-    @property
-    def is_four_doubles(self) -> bool:
-        """Whether a slot is four doubles: a register of 256 bits."""
-        return self.lanes == 4 and self.itemsize == 8
-
-    @property
-    def columns(self) -> int:
-        """Elements of a state that are moved at once."""
-        return 32 // self.itemsize if self.lanes == 1 else 4
-
-    def vector(self, width: int) -> Value:
-        """Return the type of some elements side by side."""
-        scalar = ir.DoubleType() if self.dtype == "float64" else ir.FloatType()
-        return scalar if width == 1 else ir.VectorType(scalar, width)
+    sources = [__name__, *(m.__name__ for m in (groups, streaming, tiles))]
+    return load(lambda: emit(Tile(dtype, lanes)), ["run"], sources, options)[0]
 
 
 def emit(tile: Tile) -> Module:
     """Write the driver for one kind of tile."""
     module = Module(f"driver_{tile.dtype}_{tile.lanes}")
-    emit_mover(module, tile, "pack", (pack_rows, pack_slot, gather))
-    emit_mover(module, tile, "unpack", (unpack_rows, unpack_slot, scatter))
+    emit_movers(module, tile)
+    emit_pack_tile(module, tile)
+    emit_unpack_tile(module)
     emit_groups(module, tile)
+    if tile.lanes > 1:
+        emit_stream_groups(module, tile)
     emit_run(module, tile)
     return module
 
 
 def emit_run(module: Module, tile: Tile) -> None:
-    """run(kernel, views, batch): find workspaces, on the stack if they are small."""
+    """run(kernel, views, batch): choose how many tiles run together, and how."""
     code = module.function("run", 3)
-    kernel, views, batch = code.arguments
-    tiles = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
-    size = code.add(code.mul(tiles, code.load(kernel, Kernel.BYTES)), LINE)
+    kernel, _, batch = code.arguments
+    most = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
+    if tile.lanes > 1:
+        with code.when(goes_far(code, tile), likely=False):
+            run_groups(code, "stream_groups", most, sets=2)
+    run_groups(code, "groups", most, sets=1)
+
+
+def run_groups(code: Code, name: str, most: Value, sets: int) -> None:
+    """Find sets of workspaces, on the stack if they are small, and leave."""
+    kernel = code.arguments[0]
+    size = code.mul(code.mul(most, sets), code.load(kernel, Kernel.BYTES))
+    size = code.add(size, LINE)
     if STACK_BYTES:
         with code.when(code.compare(size, "<=", STACK_BYTES)):
             block = code.b.alloca(ir.IntType(8), size=size)
-            workspace = align(code, code.b.ptrtoint(block, size.type))
-            code.call("groups", kernel, views, batch, workspace, tiles)
+            workspaces = code.b.ptrtoint(block, size.type)
+            code.call(name, *code.arguments, code.align(workspaces, LINE), most)
             code.leave(0)
     memory = code.call_address(code.load(kernel, Kernel.MALLOC), size)
     code.leave_if(code.compare(memory, "==", 0), 1)
-    code.call("groups", kernel, views, batch, align(code, memory), tiles)
+    code.call(name, *code.arguments, code.align(memory, LINE), most)
     code.call_address(code.load(kernel, Kernel.FREE), memory)
     code.leave(0)
 
 
-def tiles_of(code: Code, tile: Tile, states: Value) -> Value:
-    """Return how many tiles some states take."""
-    return code.b.sdiv(code.add(states, tile.lanes - 1), const(tile.lanes))
-
-
-def align(code: Code, address: Value) -> Value:
-    """Return the next address that begins a cache line."""
-    return code.b.and_(code.add(address, LINE - 1), const(-LINE))
-
-
 def emit_groups(module: Module, tile: Tile) -> None:
-    """groups(kernel, views, batch, workspace, tiles): run so many tiles at a time."""
-    code = module.function("groups", 5, local=True)
-    kernel, _, batch, workspaces, most = code.arguments
-    cuts, n_cuts, libm, size = (
-        code.load(kernel, w)
-        for w in (Kernel.CUTS, Kernel.N_CUTS, Kernel.LIBM, Kernel.BYTES)
-    )
-    with code.loop(tiles_of(code, tile, batch), most) as done:
-        first = code.mul(done, tile.lanes)
-        count = code.min(most, tiles_of(code, tile, code.b.sub(batch, first)))
-
-        @contextmanager
-        def each_tile() -> Generator[tuple[Value, Value]]:
-            """Repeat for the first state and the workspace of every tile."""
-            with code.loop(count) as i:
-                state = code.add(first, code.mul(i, tile.lanes))
-                yield state, code.add(workspaces, code.mul(i, size))
-
-        with each_tile() as (state, workspace):
-            move_ports(code, tile, "pack", state, workspace)
-        with code.loop(n_cuts) as i:
-            cut = code.load(code.at(cuts, i))
-            with each_tile() as (_, workspace):
-                code.call_address(cut, workspace, workspace, libm)
-        with each_tile() as (state, workspace):
-            move_ports(code, tile, "unpack", state, workspace)
+    """groups(kernel, views, batch, workspaces, most): run ``most`` tiles together."""
+    groups = Groups(module, tile, "groups", sets=1)
+    code = groups.code
+    with code.loop(groups.count) as group:
+        groups.pack(group)
+        with groups.each_cut(group):
+            pass
+        with code.loop(groups.tiles(group)) as i:
+            code.call("unpack_tile", *groups.call, *groups.place(group, i))
     code.leave(0)
 
 
-def move_ports(
-    code: Code, tile: Tile, mover: str, state: Value, workspace: Value
-) -> None:
-    """Move all inputs or all outputs of the tile that begins with a state."""
-    kernel, views, batch, _, most = code.arguments
-    ports, n_inputs = (
-        code.load(kernel, Kernel.PORTS),
-        code.load(kernel, Kernel.N_INPUTS),
-    )
-    if mover == "pack":
-        count, start, width = n_inputs, workspace, tile.slot
-    else:
-        count, start = (code.load(kernel, w) for w in (Kernel.N_OUTPUTS, Kernel.PLACES))
-        ports = code.add(ports, code.mul(n_inputs, PORT_WORDS * WORD))
-        views = code.add(views, code.mul(n_inputs, VIEW_WORDS * WORD))
-        width = PLACE
-    # A repeated state stays in the slots of every workspace.
-    is_new = code.compare(state, "<", code.mul(most, tile.lanes))
-    with code.fold(count, start) as turn:
-        i, place = turn.index, turn.value
-        view = code.add(views, code.mul(i, VIEW_WORDS * WORD))
-        size = code.load(code.add(ports, code.mul(i, PORT_WORDS * WORD)), Port.SIZE)
-        data, step, stride = (
-            code.load(view, w) for w in (View.DATA, View.STEP, View.STRIDE)
-        )
-        with code.when(code.b.or_(code.compare(stride, "!=", 0), is_new)):
-            code.call(mover, workspace, place, size, data, step, stride, state, batch)
-        turn.next = code.add(place, code.mul(size, width))
-
-
-@dataclass(frozen=True)
-class Move:
-    """What the inside of a mover needs."""
-
-    code: Code
-    tile: Tile
-    workspace: Value
-    place: Value  # of the first element: its slot if it is an input, else its PLACES
-    step: Value
-    rows: Sequence[Value]  # the address of every lane's state
-
-    def slot(self, element: Value) -> Value:
-        """Return the address of an input's slot."""
-        return self.code.add(self.place, self.code.mul(element, self.tile.slot))
-
-    def load_slot(self, element: Value) -> Value:
-        """Return one output of every state."""
-        code = self.code
-        offset = code.load_int(code.add(self.place, code.mul(element, PLACE)))
-        kind, align = self.tile.vector(self.tile.lanes), min(self.tile.slot, LINE)
-        return code.load_as(kind, code.add(self.workspace, offset), align)
-
-    def store_slot(self, value: Value, element: Value) -> None:
-        """Write one input of every state."""
-        self.code.store_as(value, self.slot(element), min(self.tile.slot, LINE))
-
-
-Inside = Callable[[Move, Value], None]
-
-
-def emit_mover(
-    module: Module, tile: Tile, name: str, inside: tuple[Inside, Inside, Inside]
-) -> None:
-    """Emit what moves one array of a tile.
-
-    name(workspace, place, size, data, step, stride, first, batch)
-    """
-    code = module.function(name, 8, local=True)
-    workspace, place, size, data, step, stride, first, batch = code.arguments
-    last = code.add(batch, -1)
-    states = [code.min(code.add(first, lane), last) for lane in range(tile.lanes)]
-    rows = [code.add(data, code.mul(state, stride)) for state in states]
-    move = Move(code, tile, workspace, place, step, rows)
-    by_rows, by_slot, by_element = inside
-
-    close = code.compare(step, "==", tile.itemsize)
-    with code.when(code.b.and_(close, code.compare(size, ">=", tile.columns))):
-        final = code.add(size, -tile.columns)
-        with code.loop(size, tile.columns) as column:
-            by_rows(move, code.min(column, final))
-        code.leave(0)
-    if tile.lanes > 1:
-        full = code.compare(code.add(first, tile.lanes), "<=", batch)
-        beside = code.compare(stride, "==", tile.itemsize)
-        with code.when(code.b.and_(full, beside)):
-            with code.loop(size) as element:
-                by_slot(move, element)
-            code.leave(0)
-    with code.loop(size) as element:
-        by_element(move, element)
+def emit_unpack_tile(module: Module) -> None:
+    """unpack_tile(kernel, views, batch, state, workspace): move all outputs."""
+    code = module.function("unpack_tile", 5, local=True)
+    kernel, _, batch, state, workspace = code.arguments
+    outputs = Ports(code, Kernel.N_OUTPUTS)
+    with code.fold(outputs.count, code.load(kernel, Kernel.PLACES)) as turn:
+        size, *array = outputs[turn.index]
+        code.call("unpack", workspace, turn.value, size, *array, state, batch)
+        turn.next = code.add(turn.value, code.mul(size, PLACE))
     code.leave(0)
-
-
-def pack_rows(move: Move, column: Value) -> None:
-    """Move a few neighbouring elements of every state into their slots."""
-    code, tile, n = move.code, move.tile, move.tile.square
-    for first in range(0, tile.columns, n):
-        address = code.mul(code.add(column, first), tile.itemsize)
-        kind = tile.vector(n)
-        loads = [
-            code.load_as(kind, code.add(row, address), tile.itemsize)
-            for row in move.rows
-        ]
-        if tile.lanes == 1:
-            code.store_as(loads[0], move.slot(code.add(column, first)), tile.itemsize)
-            continue
-        squares = [join(code, loads[k::n]) for k in range(n)]
-        for j, slot in enumerate(transpose(code, squares)):
-            move.store_slot(whole(code, tile, slot), code.add(column, first + j))
-
-
-def unpack_rows(move: Move, column: Value) -> None:
-    """Move a few neighbouring elements of every state out of their slots."""
-    code, tile, n = move.code, move.tile, move.tile.square
-    if tile.lanes == 1:
-        for j in range(tile.columns):
-            scatter(move, code.add(column, j))
-        return
-    for first in range(0, tile.columns, n):
-        slots = [move.load_slot(code.add(column, first + j)) for j in range(n)]
-        address = code.mul(code.add(column, first), tile.itemsize)
-        for k, squares in enumerate(transpose(code, slots)):
-            for lane in range(0, tile.lanes, n):
-                part = shuffle(code, squares, squares, range(lane, lane + n))
-                code.store_as(
-                    part, code.add(move.rows[lane + k], address), tile.itemsize
-                )
-
-
-def pack_slot(move: Move, element: Value) -> None:
-    """Move one element of neighbouring states: a slot is there already."""
-    code, tile = move.code, move.tile
-    address = code.add(move.rows[0], code.mul(element, move.step))
-    move.store_slot(
-        code.load_as(tile.vector(tile.lanes), address, tile.itemsize), element
-    )
-
-
-def unpack_slot(move: Move, element: Value) -> None:
-    """Move a slot to neighbouring states."""
-    code = move.code
-    address = code.add(move.rows[0], code.mul(element, move.step))
-    code.store_as(move.load_slot(element), address, move.tile.itemsize)
-
-
-def gather(move: Move, element: Value) -> None:
-    """Move one element of every state, wherever the states are."""
-    code, tile = move.code, move.tile
-    offset = code.mul(element, move.step)
-    scalars = [
-        code.load_as(tile.vector(1), code.add(row, offset), tile.itemsize)
-        for row in move.rows
-    ]
-    if tile.lanes == 1:
-        move.store_slot(scalars[0], element)
-        return
-    slot = ir.Constant(tile.vector(tile.lanes), ir.Undefined)
-    for lane, scalar in enumerate(scalars):
-        slot = code.b.insert_element(slot, scalar, ir.Constant(I32, lane))
-    move.store_slot(whole(code, tile, slot), element)
-
-
-def scatter(move: Move, element: Value) -> None:
-    """Move one element of every state to wherever the states are."""
-    code, tile = move.code, move.tile
-    slot = move.load_slot(element)
-    offset = code.mul(element, move.step)
-    for lane, row in enumerate(move.rows):
-        scalar = (
-            slot
-            if tile.lanes == 1
-            else code.b.extract_element(slot, ir.Constant(I32, lane))
-        )
-        code.store_as(scalar, code.add(row, offset), tile.itemsize)
-
-
-def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
-    """Transpose the squares that lie side by side in two or four rows.
-
-    Two rows hold squares of two, four rows squares of four: what a 128-bit lane of a
-    register holds, so that no element crosses one; or four doubles, which do once.
-    """
-    lanes = rows[0].type.count
-
-    def pick(left: Value, right: Value, *columns: int) -> Value:
-        """Take columns of each square, counted through left and right."""
-        n = len(columns)
-        mask = [
-            base + (c if c < n else c - n + lanes)
-            for base in range(0, lanes, n)
-            for c in columns
-        ]
-        return shuffle(code, left, right, mask)
-
-    if len(rows) == 2:
-        return [pick(*rows, 0, 2), pick(*rows, 1, 3)]
-    a, b, c, d = rows
-    low, high = (0, 1, 4, 5), (2, 3, 6, 7)
-    if isinstance(rows[0].type.element, ir.DoubleType):  # halves cross once, at the end
-        even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
-        pairs = [(pick(a, b, *x), pick(c, d, *x)) for x in (even, odd)]
-        return [pick(*pair, *x) for x in (low, high) for pair in pairs]
-    pairs = [(pick(a, b, *x), pick(c, d, *x)) for x in ((0, 4, 1, 5), (2, 6, 3, 7))]
-    return [pick(*pair, *x) for pair in pairs for x in (low, high)]
-
-
-def join(code: Code, parts: list[Value]) -> Value:
-    """Return the parts one behind the other in one vector."""
-    while len(parts) > 1:
-        width = 2 * parts[0].type.count
-        parts = [
-            shuffle(code, p, q, range(width))
-            for p, q in zip(parts[::2], parts[1::2], strict=True)
-        ]
-    return parts[0]
-
-
-def whole(code: Code, tile: Tile, vector: Value) -> Value:
-    """Keep LLVM from storing a vector in pieces, which a cut's read would wait for."""
-    width, bits = tile.lanes, 8 * tile.itemsize
-    fence = code.module.intrinsic(f"llvm.arithmetic.fence.v{width}f{bits}", vector.type)
-    return code.b.call(fence, [vector])
-
-
-def shuffle(code: Code, left: Value, right: Value, mask: Sequence[int]) -> Value:
-    """Return the elements of left and right that the mask names."""
-    if left is right and list(mask) == list(range(left.type.count)):
-        return left
-    indices = [ir.Constant(I32, k) for k in mask]
-    kind = ir.VectorType(I32, len(indices))
-    return code.b.shuffle_vector(left, right, ir.Constant(kind, indices))

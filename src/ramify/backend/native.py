@@ -30,6 +30,7 @@ from ramify.backend.words import (
     LINE,
     MAX_PORTS,
     MOST_BYTES,
+    NEVER,
     Call,
     Kernel,
     Words,
@@ -44,11 +45,16 @@ __all__ = ["NativeKernel", "Signature", "make_callable"]
 Kind = Literal["single", "batch"]
 
 METH_FASTCALL_KEYWORDS = 0x80 | 0x02
-NEVER = 2**62
 CHUNK_WORK = 100_000
 """Slots times states that are worth a thread: some 50 us, what waking one costs."""
 TILES, NEAR = 8, 4 * 1024 * 1024
 """Tiles that a cut runs on before the next, and bytes of their workspaces at most."""
+FAR, PIECE = 16 * 1024 * 1024, 5 * 1024
+"""Bytes of results that no cache keeps, and of those written at once, at least.
+
+While a cut computes, some 3 kB wait in the processor to be written. Smaller pieces cost
+more than they hide.
+"""
 
 Run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
@@ -244,6 +250,11 @@ class Calls:
         block[Kernel.BYTES] = size
         block[Kernel.TILES] = max(1, min(TILES, NEAR // max(size, 1)))
         block[Kernel.PLACES] = ctypes.addressof(places)
+        block[Kernel.ELEMENTS] = len(offsets)
+        block[Kernel.PART] = max(
+            PIECE // slot, -(-len(offsets) // max(len(kernel.cuts), 1))
+        )
+        block[Kernel.FAR] = FAR // self.signature.threads if kernel.cuts else NEVER
         block[Kernel.LIBM] = ctypes.addressof(self._libm)
         block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
         block[Kernel.FREE] = python_function("PyMem_RawFree")

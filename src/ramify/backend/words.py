@@ -24,6 +24,7 @@ import numpy as np
 WORD = 8
 LINE = 64  # bytes of a cache line, at which workspaces begin
 PLACE, MOST_BYTES = 4, 2**31 - 1  # bytes of an offset in a workspace, and the largest
+NEVER = 2**62  # more than there is of anything
 MAX_PORTS = 32  # more inputs and outputs than this are read in Python
 
 
@@ -55,9 +56,12 @@ class Kernel(IntEnum):
     BYTES = 6  # of the workspace of one tile
     TILES = 7  # that run together at most
     PLACES = 8  # address of the outputs' offsets in a workspace
-    LIBM = 9
-    MALLOC = 10
-    FREE = 11
+    ELEMENTS = 9  # of all outputs
+    PART = 10  # of these elements that is streamed after a cut
+    FAR = 11  # bytes of results from which on they are streamed
+    LIBM = 12
+    MALLOC = 13
+    FREE = 14
 
 
 class Call(IntEnum):

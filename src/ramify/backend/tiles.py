@@ -1,0 +1,288 @@
+"""Tiles: some states side by side, each element of theirs in one slot of a workspace.
+
+In a batch-first array the elements of one state lie side by side, so packing
+transposes, square by square; in a batch-last array a slot is there already. The last
+tile repeats the last state: its idle lanes read and write what the last lane does, and
+no result depends on its place. Slots are written and read as whole vectors, as the cuts
+do: a vector read of fresh scalar writes would wait for all of them to reach the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ramify.backend.assembler import I32, Code, Module, Value, ir
+from ramify.backend.words import LINE, PLACE
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The element type and the number of states in a tile."""
+
+    dtype: str
+    lanes: int
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return 8 if self.dtype == "float64" else 4
+
+    @property
+    def slot(self) -> int:
+        """Bytes of a slot."""
+        return self.lanes * self.itemsize
+
+    @property
+    def square(self) -> int:
+        """States and elements that are transposed together: what 128 bits hold.
+
+        Four doubles where they are a slot.
+        """
+        if self.lanes == 1:
+            return self.columns
+        return 4 if self.is_four_doubles else min(self.lanes, 16 // self.itemsize)
+
+    @property
+    def unit(self) -> int:
+        """Bytes of one state that are written at once."""
+        return self.square * self.itemsize
+
+    @property
+    def is_four_doubles(self) -> bool:
+        """Whether a slot is four doubles: a register of 256 bits."""
+        return self.lanes == 4 and self.itemsize == 8
+
+    @property
+    def columns(self) -> int:
+        """Elements of a state that are moved at once."""
+        return 32 // self.itemsize if self.lanes == 1 else 4
+
+    def vector(self, width: int) -> Value:
+        """Return the type of some elements side by side."""
+        scalar = ir.DoubleType() if self.dtype == "float64" else ir.FloatType()
+        return scalar if width == 1 else ir.VectorType(scalar, width)
+
+
+@dataclass(frozen=True)
+class Move:
+    """What the inside of a mover needs."""
+
+    code: Code
+    tile: Tile
+    workspace: Value
+    place: Value  # of the first element: its slot if it is an input, else its PLACES
+    step: Value
+    rows: Sequence[Value]  # the address of every lane's state
+    is_streamed: bool  # past the caches
+
+    def slot(self, element: Value) -> Value:
+        """Return the address of an input's slot."""
+        return self.code.add(self.place, self.code.mul(element, self.tile.slot))
+
+    def load_slot(self, element: Value) -> Value:
+        """Return one output of every state."""
+        code = self.code
+        offset = code.load_int(code.add(self.place, code.mul(element, PLACE)))
+        kind, align = self.tile.vector(self.tile.lanes), min(self.tile.slot, LINE)
+        return code.load_as(kind, code.add(self.workspace, offset), align)
+
+    def store_slot(self, value: Value, element: Value) -> None:
+        """Write one input of every state."""
+        self.code.store_as(value, self.slot(element), min(self.tile.slot, LINE))
+
+
+Inside = Callable[[Move, Value], None]
+
+
+def emit_movers(module: Module, tile: Tile) -> None:
+    """Emit what moves some elements of one array of a tile.
+
+    name(workspace, place, size, data, step, stride, first, batch)
+    """
+    emit_mover(module, tile, "pack", (pack_rows, pack_slot, gather))
+    emit_mover(module, tile, "unpack", (unpack_rows, unpack_slot, scatter))
+
+
+def begin_mover(module: Module, tile: Tile, name: str, is_streamed: bool) -> Move:
+    """Begin a mover: find the states of the tile."""
+    code = module.function(name, 8, local=True)
+    workspace, place, _, data, step, stride, first, batch = code.arguments
+    last = code.add(batch, -1)
+    states = [code.min(code.add(first, lane), last) for lane in range(tile.lanes)]
+    rows = [code.add(data, code.mul(state, stride)) for state in states]
+    return Move(code, tile, workspace, place, step, rows, is_streamed)
+
+
+def emit_mover(
+    module: Module, tile: Tile, name: str, inside: tuple[Inside, Inside, Inside]
+) -> None:
+    """Emit a mover for arrays of any layout."""
+    move = begin_mover(module, tile, name, is_streamed=False)
+    code = move.code
+    _, _, size, _, step, stride, first, batch = code.arguments
+    by_rows, by_slot, by_element = inside
+
+    close = code.compare(step, "==", tile.itemsize)
+    with code.when(code.b.and_(close, code.compare(size, ">=", tile.columns))):
+        final = code.add(size, -tile.columns)
+        with code.loop(size, tile.columns) as column:
+            by_rows(move, code.min(column, final))
+        code.leave(0)
+    if tile.lanes > 1:
+        full = code.compare(code.add(first, tile.lanes), "<=", batch)
+        beside = code.compare(stride, "==", tile.itemsize)
+        with code.when(code.b.and_(full, beside)):
+            with code.loop(size) as element:
+                by_slot(move, element)
+            code.leave(0)
+    with code.loop(size) as element:
+        by_element(move, element)
+    code.leave(0)
+
+
+def pack_rows(move: Move, column: Value) -> None:
+    """Move a few neighbouring elements of every state into their slots."""
+    code, tile, n = move.code, move.tile, move.tile.square
+    for first in range(0, tile.columns, n):
+        address = code.mul(code.add(column, first), tile.itemsize)
+        kind = tile.vector(n)
+        loads = [
+            code.load_as(kind, code.add(row, address), tile.itemsize)
+            for row in move.rows
+        ]
+        if tile.lanes == 1:
+            code.store_as(loads[0], move.slot(code.add(column, first)), tile.itemsize)
+            continue
+        squares = [join(code, loads[k::n]) for k in range(n)]
+        for j, slot in enumerate(transpose(code, squares)):
+            move.store_slot(whole(code, tile, slot), code.add(column, first + j))
+
+
+def unpack_rows(move: Move, column: Value) -> None:
+    """Move a few neighbouring elements of every state out of their slots."""
+    code, tile, n = move.code, move.tile, move.tile.square
+    if tile.lanes == 1:
+        for j in range(tile.columns):
+            scatter(move, code.add(column, j))
+        return
+    for first in range(0, tile.columns, n):
+        slots = [move.load_slot(code.add(column, first + j)) for j in range(n)]
+        address = code.mul(code.add(column, first), tile.itemsize)
+        for k, squares in enumerate(transpose(code, slots)):
+            for lane in range(0, tile.lanes, n):
+                part = shuffle(code, squares, squares, range(lane, lane + n))
+                target = code.add(move.rows[lane + k], address)
+                if move.is_streamed:
+                    code.stream_as(part, target, tile.unit)
+                else:
+                    code.store_as(part, target, tile.itemsize)
+
+
+def pack_slot(move: Move, element: Value) -> None:
+    """Move one element of neighbouring states: a slot is there already."""
+    code, tile = move.code, move.tile
+    address = code.add(move.rows[0], code.mul(element, move.step))
+    move.store_slot(
+        code.load_as(tile.vector(tile.lanes), address, tile.itemsize), element
+    )
+
+
+def unpack_slot(move: Move, element: Value) -> None:
+    """Move a slot to neighbouring states."""
+    code = move.code
+    address = code.add(move.rows[0], code.mul(element, move.step))
+    code.store_as(move.load_slot(element), address, move.tile.itemsize)
+
+
+def gather(move: Move, element: Value) -> None:
+    """Move one element of every state, wherever the states are."""
+    code, tile = move.code, move.tile
+    offset = code.mul(element, move.step)
+    scalars = [
+        code.load_as(tile.vector(1), code.add(row, offset), tile.itemsize)
+        for row in move.rows
+    ]
+    if tile.lanes == 1:
+        move.store_slot(scalars[0], element)
+        return
+    slot = ir.Constant(tile.vector(tile.lanes), ir.Undefined)
+    for lane, scalar in enumerate(scalars):
+        slot = code.b.insert_element(slot, scalar, ir.Constant(I32, lane))
+    move.store_slot(whole(code, tile, slot), element)
+
+
+def scatter(move: Move, element: Value) -> None:
+    """Move one element of every state to wherever the states are."""
+    code, tile = move.code, move.tile
+    slot = move.load_slot(element)
+    offset = code.mul(element, move.step)
+    for lane, row in enumerate(move.rows):
+        scalar = (
+            slot
+            if tile.lanes == 1
+            else code.b.extract_element(slot, ir.Constant(I32, lane))
+        )
+        target = code.add(row, offset)
+        if move.is_streamed:  # x86 streams single integers only
+            bits = code.b.bitcast(scalar, ir.IntType(8 * tile.itemsize))
+            code.stream_as(bits, target, tile.itemsize)
+        else:
+            code.store_as(scalar, target, tile.itemsize)
+
+
+def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
+    """Transpose the squares that lie side by side in two or four rows.
+
+    Two rows hold squares of two, four rows squares of four: what a 128-bit lane of a
+    register holds, so that no element crosses one; or four doubles, which do once.
+    """
+    lanes = rows[0].type.count
+
+    def pick(left: Value, right: Value, *columns: int) -> Value:
+        """Take columns of each square, counted through left and right."""
+        n = len(columns)
+        mask = [
+            base + (c if c < n else c - n + lanes)
+            for base in range(0, lanes, n)
+            for c in columns
+        ]
+        return shuffle(code, left, right, mask)
+
+    if len(rows) == 2:
+        return [pick(*rows, 0, 2), pick(*rows, 1, 3)]
+    a, b, c, d = rows
+    low, high = (0, 1, 4, 5), (2, 3, 6, 7)
+    if isinstance(rows[0].type.element, ir.DoubleType):  # halves cross once, at the end
+        even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
+        pairs = [(pick(a, b, *x), pick(c, d, *x)) for x in (even, odd)]
+        return [pick(*pair, *x) for x in (low, high) for pair in pairs]
+    pairs = [(pick(a, b, *x), pick(c, d, *x)) for x in ((0, 4, 1, 5), (2, 6, 3, 7))]
+    return [pick(*pair, *x) for pair in pairs for x in (low, high)]
+
+
+def join(code: Code, parts: list[Value]) -> Value:
+    """Return the parts one behind the other in one vector."""
+    while len(parts) > 1:
+        width = 2 * parts[0].type.count
+        parts = [
+            shuffle(code, p, q, range(width))
+            for p, q in zip(parts[::2], parts[1::2], strict=True)
+        ]
+    return parts[0]
+
+
+def whole(code: Code, tile: Tile, vector: Value) -> Value:
+    """Keep LLVM from storing a vector in pieces, which a cut's read would wait for."""
+    width, bits = tile.lanes, 8 * tile.itemsize
+    fence = code.module.intrinsic(f"llvm.arithmetic.fence.v{width}f{bits}", vector.type)
+    return code.b.call(fence, [vector])
+
+
+def shuffle(code: Code, left: Value, right: Value, mask: Sequence[int]) -> Value:
+    """Return the elements of left and right that the mask names."""
+    if left is right and list(mask) == list(range(left.type.count)):
+        return left
+    indices = [ir.Constant(I32, k) for k in mask]
+    kind = ir.VectorType(I32, len(indices))
+    return code.b.shuffle_vector(left, right, ir.Constant(kind, indices))
