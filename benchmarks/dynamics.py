@@ -3,14 +3,14 @@
     python benchmarks/dynamics.py [--quick] [--json] [--robots panda,talos] [--readme]
 
 One run on one core, the same random states for all, the shorter of two measurements
-of each time. Results are compared before they
-are timed: 1e-9 of the largest entry. A call is one state from Python, outputs allocated
-beforehand, the best mean of a millisecond's loop; a batch is 4,096 states in one call,
-by state. Pinocchio has no batches from Python: a batch is set against a loop over the
-same states, converted beforehand, that keeps every result in an array; and `writing` is
-the time that filling the array of results takes, whoever does it. MuJoCo's time
-includes copying the state into its MjData; contacts, constraints, actuators and sensors
-are off. --readme writes README's table and picture.
+of each time. Results are compared before they are timed: 1e-9 of the largest entry. A
+call is one state from Python, outputs allocated beforehand, the best mean of a
+millisecond's loop; a batch is 4,096 states in one call, by state. Pinocchio has no
+batches from Python: a batch is set against a loop over the same states, converted
+beforehand, that keeps every result in an array; and `filling` is the time that NumPy
+takes to fill the array of results with one number. MuJoCo's time includes copying the
+state into its MjData; contacts, constraints, actuators and sensors are off. --readme
+writes README's table and picture.
 
 The promises: a batch of forward dynamics of 30 DoF and more at least 25 x Pinocchio's,
 inverse dynamics and mass matrix 20 x; one call 4 x the faster of the two for forward
@@ -111,7 +111,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     """Return the table of the README."""
     lines = [
         "| robot | DoF | quantity | Pinocchio | in a loop | MuJoCo | Ramify, one call "
-        "| Ramify, in a batch | in a batch, float32 | only writing |",
+        "| Ramify, in a batch | in a batch, float32 | only filling |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for r in rows:
@@ -138,8 +138,8 @@ def others(rows: list[dict[str, Any]]) -> str:
             f"{call[0]:.1f} to {call[1]:.1f} x in one call"
         )
     text = (
-        f"In the same run, {'; '.join(parts)}. A mass matrix gains least: most of its "
-        "time is what writing its n x n entries to memory takes."
+        f"In the same run, {'; '.join(parts)}. A mass matrix gains least: its n x n "
+        "entries wait for memory."
     )
     packed = [r["loop"] / r["csr"] for r in rows if r.get("csr") and r.get("loop")]
     if packed:
@@ -159,8 +159,8 @@ def caption() -> str:
         "each time. In brackets how many times faster: "
         "one call against the faster of Pinocchio and MuJoCo, called from Python as "
         "well; a state of a batch of 4,096 against Pinocchio in a loop over as many "
-        "states that keeps the results. The last column is the time that filling the "
-        "array of results takes, however they are computed. Equal to 1e-9 before they "
+        "states that keeps the results. The last column is the time that NumPy "
+        "takes to fill the array of results with one number. Equal to 1e-9 before they "
         "are timed. MuJoCo's time includes the copy of the state, and has "
         f"contacts, constraints and actuators off. {about['cpu']}, {about['lanes']} "
         f"doubles to a vector, Python {about['python']}, {versions}, {about['date']}. "

@@ -103,18 +103,13 @@ def test_any_strides_are_read_and_written(
 
 
 @pytest.mark.usefixtures("streamed")
-@pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_streamed_results_are_whole_wherever_they_begin(
-    rng: np.random.Generator, dtype: str, lanes: int
+    rng: np.random.Generator, dtype: str
 ) -> None:
-    f = affine(
-        {"x": (3,)},
-        {"M": (12, 12), "b": (5,), "J": (6, 8)},
-        lanes=lanes,
-        dtype=dtype,
-    )
+    f = affine({"x": (3,)}, {"M": (12, 12), "b": (5,), "J": (6, 8)}, dtype=dtype)
     guard = 7.0
-    for batch, offset in itertools.product((3, 17 * lanes, 19 * lanes + 1), range(9)):
+    for batch, offset in itertools.product((3, 68, 77), range(9)):
         (x,) = f.random(rng, batch)
         memory, arrays = [], []
         for _, core in f.signature.outputs:

@@ -109,17 +109,16 @@ class Code:
         """Return what is at an address."""
         return self.b.load(self.b.inttoptr(address, kind.as_pointer()), align=align)
 
-    def store_as(self, value: Value, address: Value, align: int) -> None:
-        """Write a value of any type."""
-        self.b.store(
-            value, self.b.inttoptr(address, value.type.as_pointer()), align=align
-        )
+    def store_as(self, value: Value, address: Value, align: int) -> Value:
+        """Write a value of any type; return the instruction."""
+        target = self.b.inttoptr(address, value.type.as_pointer())
+        return self.b.store(value, target, align=align)
 
     def stream_as(self, value: Value, address: Value, align: int) -> None:
         """Write a value past the caches; a fence must follow."""
-        self.store_as(value, address, align)
+        store = self.store_as(value, address, align)
         once = self.module.llvm.add_metadata([ir.Constant(I32, 1)])
-        self.b.block.instructions[-1].set_metadata("nontemporal", once)
+        store.set_metadata("nontemporal", once)
 
     def add(self, left: Value, right: Value | int) -> Value:
         """Return left + right."""

@@ -5,7 +5,7 @@
 The code of a large robot does not fit into the processor's nearest cache, and running
 it is no faster than fetching it: so each cut runs on a few tiles before the next one
 does. All tiles of such a group are packed before any is unpacked: an output may be an
-input, element by element.
+input, element by element. Results that are too many for a cache are streamed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ import sys
 
 from ramify.backend import groups, streaming, tiles
 from ramify.backend.assembler import Code, Module, Value, ir, load
-from ramify.backend.groups import Groups, Ports, emit_pack_tile, tiles_of
+from ramify.backend.groups import (
+    Groups,
+    emit_pack_tile,
+    emit_unpack_tile,
+    tiles_of,
+)
 from ramify.backend.streaming import emit_stream_groups, goes_far
 from ramify.backend.tiles import Tile, emit_movers
-from ramify.backend.words import LINE, PLACE, Kernel
+from ramify.backend.words import LINE, Kernel
 
 STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
 
@@ -38,7 +43,7 @@ def emit(tile: Tile) -> Module:
     emit_pack_tile(module, tile)
     emit_unpack_tile(module)
     emit_groups(module, tile)
-    if tile.lanes > 1:
+    if tile.is_four_doubles:
         emit_stream_groups(module, tile)
     emit_run(module, tile)
     return module
@@ -49,14 +54,18 @@ def emit_run(module: Module, tile: Tile) -> None:
     code = module.function("run", 3)
     kernel, _, batch = code.arguments
     most = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
-    if tile.lanes > 1:
-        with code.when(goes_far(code, tile), likely=False):
+    if tile.is_four_doubles:
+        with code.when(goes_far(code), likely=False):
             run_groups(code, "stream_groups", most, sets=2)
     run_groups(code, "groups", most, sets=1)
+    code.leave(1)
 
 
 def run_groups(code: Code, name: str, most: Value, sets: int) -> None:
-    """Find sets of workspaces, on the stack if they are small, and leave."""
+    """Run and leave, if there is memory for so many sets of workspaces.
+
+    Small ones are on the stack.
+    """
     kernel = code.arguments[0]
     size = code.mul(code.mul(most, sets), code.load(kernel, Kernel.BYTES))
     size = code.add(size, LINE)
@@ -67,32 +76,20 @@ def run_groups(code: Code, name: str, most: Value, sets: int) -> None:
             code.call(name, *code.arguments, code.align(workspaces, LINE), most)
             code.leave(0)
     memory = code.call_address(code.load(kernel, Kernel.MALLOC), size)
-    code.leave_if(code.compare(memory, "==", 0), 1)
-    code.call(name, *code.arguments, code.align(memory, LINE), most)
-    code.call_address(code.load(kernel, Kernel.FREE), memory)
-    code.leave(0)
+    with code.when(code.compare(memory, "!=", 0), likely=True):
+        code.call(name, *code.arguments, code.align(memory, LINE), most)
+        code.call_address(code.load(kernel, Kernel.FREE), memory)
+        code.leave(0)
 
 
 def emit_groups(module: Module, tile: Tile) -> None:
     """groups(kernel, views, batch, workspaces, most): run ``most`` tiles together."""
-    groups = Groups(module, tile, "groups", sets=1)
-    code = groups.code
-    with code.loop(groups.count) as group:
-        groups.pack(group)
-        with groups.each_cut(group):
+    all_ = Groups(module, tile, "groups", sets=1)
+    code = all_.code
+    with code.loop(all_.count) as group:
+        all_.pack(group)
+        with all_.each_cut(group):
             pass
-        with code.loop(groups.tiles(group)) as i:
-            code.call("unpack_tile", *groups.call, *groups.place(group, i))
-    code.leave(0)
-
-
-def emit_unpack_tile(module: Module) -> None:
-    """unpack_tile(kernel, views, batch, state, workspace): move all outputs."""
-    code = module.function("unpack_tile", 5, local=True)
-    kernel, _, batch, state, workspace = code.arguments
-    outputs = Ports(code, Kernel.N_OUTPUTS)
-    with code.fold(outputs.count, code.load(kernel, Kernel.PLACES)) as turn:
-        size, *array = outputs[turn.index]
-        code.call("unpack", workspace, turn.value, size, *array, state, batch)
-        turn.next = code.add(turn.value, code.mul(size, PLACE))
+        with code.loop(all_.tiles(group)) as i:
+            code.call("unpack_tile", *all_.call, *all_.place(group, i))
     code.leave(0)

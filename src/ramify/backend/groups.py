@@ -7,7 +7,15 @@ from contextlib import contextmanager
 
 from ramify.backend.assembler import Code, Module, Value, const
 from ramify.backend.tiles import Tile
-from ramify.backend.words import PORT_WORDS, VIEW_WORDS, WORD, Kernel, Port, View
+from ramify.backend.words import (
+    PLACE,
+    PORT_WORDS,
+    VIEW_WORDS,
+    WORD,
+    Kernel,
+    Port,
+    View,
+)
 
 
 def tiles_of(code: Code, tile: Tile, states: Value) -> Value:
@@ -75,7 +83,7 @@ class Groups:
 
 
 class Ports:
-    """The inputs or the outputs of a call: size, data, step and stride of each."""
+    """The inputs or the outputs of a call."""
 
     def __init__(self, code: Code, which: Kernel) -> None:
         kernel, self.views = code.arguments[:2]
@@ -87,7 +95,8 @@ class Ports:
             self.ports = code.add(self.ports, code.mul(before, PORT_WORDS * WORD))
             self.views = code.add(self.views, code.mul(before, VIEW_WORDS * WORD))
 
-    def __getitem__(self, index: Value) -> tuple[Value, Value, Value, Value]:
+    def read(self, index: Value) -> tuple[Value, Value, Value, Value]:
+        """Return size, data, step and stride of one."""
         code = self.code
         port = code.add(self.ports, code.mul(index, PORT_WORDS * WORD))
         view = code.add(self.views, code.mul(index, VIEW_WORDS * WORD))
@@ -103,9 +112,21 @@ def emit_pack_tile(module: Module, tile: Tile) -> None:
     _, _, batch, state, workspace, is_new = code.arguments
     inputs = Ports(code, Kernel.N_INPUTS)
     with code.fold(inputs.count, workspace) as turn:
-        size, data, step, stride = inputs[turn.index]
+        size, data, step, stride = inputs.read(turn.index)
         with code.when(code.compare(code.b.or_(stride, is_new), "!=", 0)):
             array = data, step, stride
             code.call("pack", workspace, turn.value, size, *array, state, batch)
         turn.next = code.add(turn.value, code.mul(size, tile.slot))
+    code.leave(0)
+
+
+def emit_unpack_tile(module: Module) -> None:
+    """unpack_tile(kernel, views, batch, state, workspace): move all outputs."""
+    code = module.function("unpack_tile", 5, local=True)
+    kernel, _, batch, state, workspace = code.arguments
+    outputs = Ports(code, Kernel.N_OUTPUTS)
+    with code.fold(outputs.count, code.load(kernel, Kernel.PLACES)) as turn:
+        size, *array = outputs.read(turn.index)
+        code.call("unpack", workspace, turn.value, size, *array, state, batch)
+        turn.next = code.add(turn.value, code.mul(size, PLACE))
     code.leave(0)

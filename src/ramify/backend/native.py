@@ -48,12 +48,16 @@ METH_FASTCALL_KEYWORDS = 0x80 | 0x02
 CHUNK_WORK = 100_000
 """Slots times states that are worth a thread: some 50 us, what waking one costs."""
 TILES, NEAR = 8, 4 * 1024 * 1024
-"""Tiles that a cut runs on before the next, and bytes of their workspaces at most."""
-FAR, PIECE = 16 * 1024 * 1024, 5 * 1024
-"""Bytes of results that no cache keeps, and of those written at once, at least.
+"""Tiles that a cut runs on before the next, and bytes of their workspaces at most.
 
-While a cut computes, some 3 kB wait in the processor to be written. Smaller pieces cost
-more than they hide.
+Twice as many bytes where results are streamed.
+"""
+FAR, PIECE = 16 * 1024 * 1024, 5 * 1024
+"""Bytes of a call's results that are streamed, and of a tile's that follow a cut.
+
+FAR is what a last cache hardly keeps beside all else. Some 3 kB wait in the processor
+to be written while a cut computes; smaller pieces cost more than they hide, and tiles
+with fewer results are not streamed.
 """
 
 Run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
@@ -254,7 +258,7 @@ class Calls:
         block[Kernel.PART] = max(
             PIECE // slot, -(-len(offsets) // max(len(kernel.cuts), 1))
         )
-        block[Kernel.FAR] = FAR // self.signature.threads if kernel.cuts else NEVER
+        block[Kernel.FAR] = FAR if len(offsets) * slot >= PIECE else NEVER
         block[Kernel.LIBM] = ctypes.addressof(self._libm)
         block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
         block[Kernel.FREE] = python_function("PyMem_RawFree")

@@ -3,46 +3,58 @@
 Such results wait for memory. So they are written past the caches, which would first
 fetch what is about to be overwritten; and part by part between the cuts of the next
 group, in the order of their addresses: memory takes a part while a cut computes.
+
+This is for tiles of four doubles. With more lanes, or half as wide, more lines are
+written side by side than the processor combines, and it does not pay.
 """
 
 from __future__ import annotations
 
 from ramify.backend.assembler import Code, Module, Value, const
 from ramify.backend.groups import Groups, Ports
-from ramify.backend.tiles import Tile, begin_mover, scatter, unpack_rows
+from ramify.backend.tiles import Move, Tile, begin_mover, transpose
 from ramify.backend.words import LINE, NEVER, PLACE, Kernel
 
+DOUBLE, SQUARE = 8, 32  # bytes: of an element, and of those of a state in a square
 
-def goes_far(code: Code, tile: Tile) -> Value:
+
+def goes_far(code: Code) -> Value:
     """Return whether the results that can be streamed are too many for a cache."""
     kernel, _, batch = code.arguments
     outputs = Ports(code, Kernel.N_OUTPUTS)
     with code.fold(outputs.count, 0) as turn:
-        size, _, step, stride = outputs[turn.index]
-        counts = code.b.select(can_stream(code, tile, step, stride), size, const(0))
+        size, _, step, stride = outputs.read(turn.index)
+        counts = code.b.select(can_stream(code, size, step, stride), stride, const(0))
         turn.next = code.add(turn.value, counts)
-    size = code.mul(code.mul(turn.result, tile.itemsize), batch)
+    size = code.mul(turn.result, batch)
     return code.compare(size, ">=", code.load(kernel, Kernel.FAR))
 
 
-def can_stream(code: Code, tile: Tile, step: Value, stride: Value) -> Value:
-    """Return whether an array's states are aligned alike and have no gaps."""
-    rest = code.b.and_(stride, const(tile.unit - 1))
-    return code.b.and_(
-        code.compare(step, "==", tile.itemsize), code.compare(rest, "==", 0)
+def can_stream(code: Code, size: Value, step: Value, stride: Value) -> Value:
+    """Return whether an array has no gaps and its states are aligned alike.
+
+    Four states are written side by side. Those a multiple of 2 kB apart get in each
+    other's way: that takes twice as long.
+    """
+    is_dense = code.b.and_(
+        code.compare(step, "==", DOUBLE),
+        code.compare(stride, "==", code.mul(size, DOUBLE)),
     )
+    is_aligned = code.compare(code.b.and_(stride, const(SQUARE - 1)), "==", 0)
+    is_apart = code.compare(code.b.and_(stride, const(2047)), "!=", 0)
+    return code.b.and_(is_dense, code.b.and_(is_aligned, is_apart))
 
 
 def emit_stream_groups(module: Module, tile: Tile) -> None:
     """Like groups, but a group is unpacked while the next one is computed."""
     emit_stream(module, tile)
-    emit_stream_tile(module, tile)
+    emit_stream_tile(module)
     groups = Groups(module, tile, "stream_groups", sets=2)
     code, most = groups.code, groups.most
     kernel = code.arguments[0]
     elements, part = (code.load(kernel, w) for w in (Kernel.ELEMENTS, Kernel.PART))
-    # The tile and the element of the group before that come next.
-    next_tile, next_element = code.cell(0), code.cell(0)
+    # The tile and the element of the group before that come next; the first has none.
+    next_tile, next_element = code.cell(most), code.cell(0)
 
     def stream_part(group: Value) -> None:
         i, begin = code.load(next_tile), code.load(next_element)
@@ -62,22 +74,20 @@ def emit_stream_groups(module: Module, tile: Tile) -> None:
         code.store(const(0), next_tile)
         code.store(const(0), next_element)
 
-    code.store(most, next_tile)  # there is no group before the first
     with code.loop(groups.count) as group:
         before = code.add(group, -1)
         groups.pack(group)
-        with (
-            groups.each_cut(group),
-            code.when(code.compare(code.load(next_tile), "<", most)),
-        ):
-            stream_part(before)
+        with groups.each_cut(group):
+            is_left = code.compare(code.load(next_tile), "<", most)
+            with code.when(is_left):
+                stream_part(before)
         stream_rest(before)
     stream_rest(code.add(groups.count, -1))
     code.b.fence("seq_cst")
     code.leave(0)
 
 
-def emit_stream_tile(module: Module, tile: Tile) -> None:
+def emit_stream_tile(module: Module) -> None:
     """stream_tile(kernel, views, batch, state, workspace, begin, end).
 
     Move the outputs' elements from ``begin`` to ``end``, counted through all outputs.
@@ -87,16 +97,14 @@ def emit_stream_tile(module: Module, tile: Tile) -> None:
     places = code.load(kernel, Kernel.PLACES)
     outputs = Ports(code, Kernel.N_OUTPUTS)
     with code.fold(outputs.count, 0) as turn:
-        size, data, step, stride = outputs[turn.index]
-        is_streamed = can_stream(code, tile, step, stride)
+        size, data, step, stride = outputs.read(turn.index)
+        is_streamed = can_stream(code, size, step, stride)
         row = code.add(data, code.mul(state, stride))
 
         def bound(element: Value) -> Value:
             """Return a bound as an element of this output; parts end with a line."""
             k = code.max(code.b.sub(element, turn.value), 0)
-            address = code.add(row, code.mul(k, tile.itemsize))
-            gap = code.b.and_(code.b.neg(address), const(LINE - 1))
-            gap = code.b.sdiv(gap, const(tile.itemsize))
+            gap = gap_to(code, code.add(row, code.mul(k, DOUBLE)), LINE)
             is_inside = code.b.and_(is_streamed, code.compare(k, ">", 0))
             return code.min(code.b.select(is_inside, code.add(k, gap), k), size)
 
@@ -113,22 +121,45 @@ def emit_stream_tile(module: Module, tile: Tile) -> None:
     code.leave(0)
 
 
+def gap_to(code: Code, address: Value, size: int) -> Value:
+    """Return how many doubles there are up to the next multiple of a power of two."""
+    gap = code.b.and_(code.b.neg(address), const(size - 1))
+    return code.b.sdiv(gap, const(DOUBLE))
+
+
 def emit_stream(module: Module, tile: Tile) -> None:
     """Emit the mover of elements side by side, past the caches.
 
     What is written so must begin at a multiple of its own size.
     """
-    move = begin_mover(module, tile, "stream", is_streamed=True)
+    move = begin_mover(module, tile, "stream")
     code, size = move.code, move.code.arguments[2]
-    gap = code.b.and_(code.b.neg(move.rows[0]), const(tile.unit - 1))
-    head = code.min(code.b.sdiv(gap, const(tile.itemsize)), size)
+    head = code.min(gap_to(code, move.rows[0], SQUARE), size)
     squares = code.b.sdiv(code.b.sub(size, head), const(tile.columns))
     body = code.mul(squares, tile.columns)
     tail = code.add(head, body)
     with code.loop(head) as element:
-        scatter(move, element)
+        stream_element(move, element)
     with code.loop(body, tile.columns) as column:
-        unpack_rows(move, code.add(head, column))
+        stream_square(move, code.add(head, column))
     with code.loop(code.b.sub(size, tail)) as element:
-        scatter(move, code.add(tail, element))
+        stream_element(move, code.add(tail, element))
     code.leave(0)
+
+
+def stream_square(move: Move, column: Value) -> None:
+    """Move four neighbouring elements of every state."""
+    code = move.code
+    slots = [move.load_slot(code.add(column, j)) for j in range(4)]
+    offset = code.mul(column, DOUBLE)
+    for row, elements in zip(move.rows, transpose(code, slots), strict=True):
+        code.stream_as(elements, code.add(row, offset), SQUARE)
+
+
+def stream_element(move: Move, element: Value) -> None:
+    """Move one element of every state, as an integer: all x86 can stream these."""
+    code = move.code
+    source, offset = move.source(element), code.mul(element, DOUBLE)
+    for lane, row in enumerate(move.rows):
+        bits = code.load(source, lane)
+        code.stream_as(bits, code.add(row, offset), DOUBLE)

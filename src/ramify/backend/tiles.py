@@ -44,11 +44,6 @@ class Tile:
         return 4 if self.is_four_doubles else min(self.lanes, 16 // self.itemsize)
 
     @property
-    def unit(self) -> int:
-        """Bytes of one state that are written at once."""
-        return self.square * self.itemsize
-
-    @property
     def is_four_doubles(self) -> bool:
         """Whether a slot is four doubles: a register of 256 bits."""
         return self.lanes == 4 and self.itemsize == 8
@@ -74,18 +69,21 @@ class Move:
     place: Value  # of the first element: its slot if it is an input, else its PLACES
     step: Value
     rows: Sequence[Value]  # the address of every lane's state
-    is_streamed: bool  # past the caches
 
     def slot(self, element: Value) -> Value:
         """Return the address of an input's slot."""
         return self.code.add(self.place, self.code.mul(element, self.tile.slot))
 
-    def load_slot(self, element: Value) -> Value:
-        """Return one output of every state."""
+    def source(self, element: Value) -> Value:
+        """Return the address of an output's slot."""
         code = self.code
         offset = code.load_int(code.add(self.place, code.mul(element, PLACE)))
+        return code.add(self.workspace, offset)
+
+    def load_slot(self, element: Value) -> Value:
+        """Return one output of every state."""
         kind, align = self.tile.vector(self.tile.lanes), min(self.tile.slot, LINE)
-        return code.load_as(kind, code.add(self.workspace, offset), align)
+        return self.code.load_as(kind, self.source(element), align)
 
     def store_slot(self, value: Value, element: Value) -> None:
         """Write one input of every state."""
@@ -104,21 +102,21 @@ def emit_movers(module: Module, tile: Tile) -> None:
     emit_mover(module, tile, "unpack", (unpack_rows, unpack_slot, scatter))
 
 
-def begin_mover(module: Module, tile: Tile, name: str, is_streamed: bool) -> Move:
+def begin_mover(module: Module, tile: Tile, name: str) -> Move:
     """Begin a mover: find the states of the tile."""
     code = module.function(name, 8, local=True)
     workspace, place, _, data, step, stride, first, batch = code.arguments
     last = code.add(batch, -1)
     states = [code.min(code.add(first, lane), last) for lane in range(tile.lanes)]
     rows = [code.add(data, code.mul(state, stride)) for state in states]
-    return Move(code, tile, workspace, place, step, rows, is_streamed)
+    return Move(code, tile, workspace, place, step, rows)
 
 
 def emit_mover(
     module: Module, tile: Tile, name: str, inside: tuple[Inside, Inside, Inside]
 ) -> None:
     """Emit a mover for arrays of any layout."""
-    move = begin_mover(module, tile, name, is_streamed=False)
+    move = begin_mover(module, tile, name)
     code = move.code
     _, _, size, _, step, stride, first, batch = code.arguments
     by_rows, by_slot, by_element = inside
@@ -172,11 +170,9 @@ def unpack_rows(move: Move, column: Value) -> None:
         for k, squares in enumerate(transpose(code, slots)):
             for lane in range(0, tile.lanes, n):
                 part = shuffle(code, squares, squares, range(lane, lane + n))
-                target = code.add(move.rows[lane + k], address)
-                if move.is_streamed:
-                    code.stream_as(part, target, tile.unit)
-                else:
-                    code.store_as(part, target, tile.itemsize)
+                code.store_as(
+                    part, code.add(move.rows[lane + k], address), tile.itemsize
+                )
 
 
 def pack_slot(move: Move, element: Value) -> None:
@@ -223,12 +219,7 @@ def scatter(move: Move, element: Value) -> None:
             if tile.lanes == 1
             else code.b.extract_element(slot, ir.Constant(I32, lane))
         )
-        target = code.add(row, offset)
-        if move.is_streamed:  # x86 streams single integers only
-            bits = code.b.bitcast(scalar, ir.IntType(8 * tile.itemsize))
-            code.stream_as(bits, target, tile.itemsize)
-        else:
-            code.store_as(scalar, target, tile.itemsize)
+        code.store_as(scalar, code.add(row, offset), tile.itemsize)
 
 
 def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:

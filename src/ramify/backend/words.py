@@ -57,7 +57,7 @@ class Kernel(IntEnum):
     TILES = 7  # that run together at most
     PLACES = 8  # address of the outputs' offsets in a workspace
     ELEMENTS = 9  # of all outputs
-    PART = 10  # of these elements that is streamed after a cut
+    PART = 10  # elements that are streamed after a cut, at most
     FAR = 11  # bytes of results from which on they are streamed
     LIBM = 12
     MALLOC = 13
