@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -38,15 +38,17 @@ class OperationalSpace:
     Args:
         robot: what is controlled.
         tasks: a frame, a `Task`, several, or levels of them: a list of lists, the most
-            important first. No level disturbs one above.
+            important first. Neither a level nor the posture disturbs a level above.
         posture: whether there is an input for the acceleration q̈ of the posture, nv
             entries; without it the posture does not accelerate by itself.
         actuated: the names of the joints that are driven, or a matrix B (nv, n) with
             τ = B u, and then u is returned; all joints by default.
-        damping: added to the inverse inertia of levels that those above do not leave
-            free enough; 0 refuses them.
+        damping: μ of levels that can nowhere be met in full, which are then met as well
+            as (A + μ)⁻¹ can; and the least pivot of the others, which bounds torques
+            near singular configurations and changes nothing elsewhere. 0 refuses the
+            former, and the latter give NaN or huge torques where they are singular.
         algorithm: of Λ⁻¹; see `operational_inertia_inverse`.
-        options: of `ramify.compile`: dtype, lanes, threads, layout.
+        options: of `ramify.compile`: dtype, lanes, threads, layout, parameters.
     """
 
     def __init__(
@@ -60,9 +62,17 @@ class OperationalSpace:
         algorithm: str = "auto",
         **options: Any,
     ) -> None:
+        if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(f"robot is {robot!r}; expected a Robot, as load() returns")
+        if robot.loops:
+            raise ModelError(
+                f"robot {robot.name!r} has closed loops, which the controller does not "
+                "know; possible: control the robot without them, or compile "
+                "constrained_operational_inertia_inverse"
+            )
         self.robot = robot
         self.levels = levels_of(tasks)
-        if posture not in (True, False):
+        if not isinstance(posture, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UnknownName(f"posture is {posture!r}; possible: True, False")
         if not isinstance(damping, float | int) or not 0.0 <= damping < np.inf:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UnknownName(f"damping is {damping!r}; expected a number, 0 or more")
@@ -70,16 +80,17 @@ class OperationalSpace:
         passive = passive_directions(matrix)
         quantity = torques(
             levels=self.levels,
-            damped=dampings(robot, self.levels, passive, damping, algorithm),
+            free=free_levels(robot, self.levels, passive, damping),
+            damping=float(damping),
             passive=passive,
             effort=_rows(np.linalg.pinv(matrix).astype(float))
             if matrix is not None and _is_matrix(actuated)
             else (),
-            posture=bool(posture),
+            posture=posture,
             algorithm=algorithm,
         )
         self.function: Function = compile(quantity, robot, **options)
-        self.has_posture = bool(posture)
+        self.has_posture = posture
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -103,15 +114,16 @@ class OperationalSpace:
         posture: npt.ArrayLike | None = None,
         *,
         out: Array | None = None,
+        **parameters: npt.ArrayLike,
     ) -> Array:
         """Return the torques; see the class. ``function`` is the same."""
         if not self.has_posture:
             if posture is not None:
                 raise ShapeError("posture given to a controller made without it")
-            return self.function(q, qd, accelerations, out=out)
+            return self.function(q, qd, accelerations, out=out, **parameters)
         if posture is None:
             posture = np.zeros_like(np.asarray(qd, dtype=float))
-        return self.function(q, qd, accelerations, posture, out=out)
+        return self.function(q, qd, accelerations, posture, out=out, **parameters)
 
     def __repr__(self) -> str:
         shown = " > ".join(", ".join(map(str, level)) for level in self.levels)
@@ -120,9 +132,12 @@ class OperationalSpace:
 
 def levels_of(tasks: Levels) -> tuple[tuple[Task, ...], ...]:
     """Return the levels; tasks without levels are one."""
-    if isinstance(tasks, str | Task) or all(isinstance(t, str | Task) for t in tasks):
-        return (tasks_of(tasks),)  # type: ignore[arg-type]
-    return tuple(tasks_of(level) for level in tasks)
+    if isinstance(tasks, str | Task) or not isinstance(tasks, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return (tasks_of(tasks),)
+    given = list(tasks)
+    if all(isinstance(t, str | Task) for t in given):
+        return (tasks_of(given),)  # type: ignore[arg-type]
+    return tuple(tasks_of(level) for level in given)
 
 
 # ------------------------------------------------------------ what is driven
@@ -132,11 +147,11 @@ def actuation(model: Model, actuated: Sequence[str] | Array | None) -> Array | N
     """Return B of τ = B u, or None where every degree of freedom is driven."""
     if actuated is None:
         return None
+    if isinstance(actuated, str) or not isinstance(actuated, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UnknownName(
+            f"actuated is {actuated!r}; expected a list of joint names or a matrix"
+        )
     if not _is_matrix(actuated):
-        if isinstance(actuated, str):
-            raise UnknownName(
-                f"actuated is {actuated!r}; expected a list of joint names or a matrix"
-            )
         columns = [
             k
             for name in actuated
@@ -149,6 +164,8 @@ def actuation(model: Model, actuated: Sequence[str] | Array | None) -> Array | N
         raise ShapeError(
             f"actuated has shape {matrix.shape}; expected ({model.nv}, n), with τ = B u"
         )
+    if not np.isfinite(matrix).all():
+        raise ShapeError("actuated has entries that are not finite")
     rank = int(np.linalg.matrix_rank(matrix))
     if rank < matrix.shape[1]:
         raise ShapeError(
@@ -159,7 +176,7 @@ def actuation(model: Model, actuated: Sequence[str] | Array | None) -> Array | N
 
 
 def _is_matrix(actuated: Any) -> bool:
-    return np.asarray(actuated).dtype.kind in "fiub" and np.ndim(actuated) > 0
+    return np.size(actuated) > 0 and np.asarray(actuated).dtype.kind in "fiub"
 
 
 def passive_directions(matrix: Array | None) -> Directions:
@@ -177,28 +194,29 @@ def _rows(matrix: Array) -> Directions:
     return tuple(tuple(map(float, row)) for row in matrix.tolist())
 
 
-# ------------------------------------------------------------ which levels need damping
+# ------------------------------------------------------------ which levels are free
 
 
-def dampings(
+def free_levels(
     robot: Robot,
     levels: Sequence[tuple[Task, ...]],
     passive: Directions,
     damping: float,
-    algorithm: str,
-) -> tuple[float, ...]:
-    """Return the damping of each level: 0 where it is free of those above."""
+) -> tuple[bool, ...]:
+    """Return whether each level can move independently of those above."""
     tasks = tuple(t for level in levels for t in level)
     sizes = np.cumsum([row_count(level) for level in levels]).tolist()
+    # The rank is that of any algorithm; this one takes all robots.
     program = driven_inverse(
-        robot.placed_model, robot.conventions, tasks, passive, algorithm
+        robot.placed_model, robot.conventions, tasks, passive, "sfa"
     )
-    free = ranks(robot.placed_model, program, sizes)
-    found: list[float] = []
+    found: list[bool] = []
     above, rank = 0, 0
-    for k, (level, n, now) in enumerate(zip(levels, sizes, free, strict=True)):
-        is_free = now - rank == n - above
-        if not is_free and damping == 0.0:
+    for k, (level, n, now) in enumerate(
+        zip(levels, sizes, ranks(robot.placed_model, program, sizes), strict=True)
+    ):
+        found.append(now - rank == n - above)
+        if not found[-1] and damping == 0.0:
             names = ", ".join(map(str, level))
             raise ModelError(
                 f"robot {robot.name!r}: tasks {names} (level {k + 1}) have {n - above} "
@@ -206,6 +224,5 @@ def dampings(
                 + (" of the levels above" if k else "")
                 + "; ask for fewer rows, or give damping="
             )
-        found.append(0.0 if is_free else float(damping))
         above, rank = n, now
     return tuple(found)

@@ -19,6 +19,7 @@ from ramify.quantities.operational import task_acceleration
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 from support.asimo import as_robot
+from support.planar import four_bar
 from support.states import case
 
 COUPLING = 1e-9
@@ -125,6 +126,89 @@ def test_priority_is_strict() -> None:
         assert np.abs(change[first]).max() < COUPLING * 100 * scale
 
 
+@pytest.mark.parametrize(("damping", "passive"), [(1e-2, 1), (1e-2, 0), (1e-6, 0)])
+def test_redundant_levels_are_not_disturbed(damping: float, passive: int) -> None:
+    robot = two_hands()
+    driven = list(robot.joint_names[passive:])
+    levels = [["left_hand", Task("left_palm", "position")], ["left_forearm"], ["chest"]]
+    trial = Trial(robot, levels, damping=damping, actuated=driven)
+    first = slice(0, 9)
+    moved = trial.moved(trial.wanted, trial.posture)
+    louder = trial.wanted.copy()
+    louder[first.stop :] += 1.0
+    for change in (
+        trial.moved(louder, trial.posture) - moved,
+        trial.moved(trial.wanted, trial.posture + 1.0) - moved,
+    ):
+        assert np.abs(change[first]).max() < 1e-12 / damping  # rounding, undamped
+
+
+def test_a_redundant_level_is_met_as_well_as_it_can_be() -> None:
+    tasks = ["left_hand", Task("left_palm", "position")]
+    trial = Trial(two_hands(), [tasks], damping=1e-7)
+    joints = trial.accelerated(trial.wanted, 0 * trial.posture)
+    apart = Trial(two_hands(), ["left_hand"])
+    pose = trial.wanted[:6]
+    moved = apart.accelerated(pose, 0 * apart.posture)
+    J = two_hands().jacobian(trial.q, "left_hand")
+    assert np.abs(J @ (joints - moved)).max() > 1e-3  # neither task has it all
+    wanted = np.concatenate([pose, trial.moved(trial.wanted, 0 * trial.posture)[6:]])
+    met = trial.moved(wanted, 0 * trial.posture)
+    assert np.linalg.norm(met - wanted) < np.linalg.norm(trial.wanted - wanted)
+
+
+def test_damping_bounds_torques_where_tasks_are_singular() -> None:
+    robot = as_robot(chang_khatib24("plain"))
+    tasks = ["left_hand", "right_hand"]
+    rest = np.zeros(24)
+    exact = OperationalSpace(robot, tasks)
+    assert not np.isfinite(exact(robot.neutral(), rest, np.ones(12))).all()
+    for damping in (1e-1, 1e-3):
+        control = OperationalSpace(robot, tasks, damping=damping)
+        tau = control(robot.neutral(), rest, np.ones(12))
+        weight = control(robot.neutral(), rest, np.zeros(12))
+        assert np.abs(tau - weight).max() < 10 / damping
+    q = robot.random_configuration(1)
+    np.testing.assert_allclose(
+        control(q, rest, np.ones(12)), exact(q, rest, np.ones(12)), rtol=1e-9
+    )
+
+
+def test_gears_and_passive_joints_go_together() -> None:
+    rng = np.random.default_rng(0)
+    robot = as_robot(chain(7))
+    q, qd, posture = rng.normal(size=(3, 7))
+    for passive in range(7):
+        ratios = rng.choice([-3.0, 0.5, 2.0], size=7)
+        B = np.delete(np.diag(ratios), passive, axis=1)
+        control = OperationalSpace(robot, Task("body6", "x"), actuated=B)
+        tau = B @ control(q, qd, np.array([2.0]), posture)
+        moved = robot.task_acceleration(q, qd, tau, Task("body6", "x"))
+        np.testing.assert_allclose(moved, [2.0], atol=1e-9)
+
+
+def test_levels_may_come_from_an_iterator() -> None:
+    levels = [[Task("body3", "x")], [Task("body3", "y")]]
+    control = OperationalSpace(as_robot(chain(4)), iter(levels))
+    assert control.levels == tuple(map(tuple, levels))
+    control = OperationalSpace(as_robot(chain(4)), iter(levels[0]))
+    assert control.levels == (tuple(levels[0]),)
+
+
+def test_parameters_are_given_by_name() -> None:
+    robot = as_robot(chain(4))
+    control = OperationalSpace(robot, Task("body3", "x"), parameters=["gravity"])
+    q, qd = np.random.default_rng(0).normal(size=(2, 4))
+    tau = control(q, qd, np.ones(1), gravity=[0, 0, -9.81])
+    plain = OperationalSpace(robot, Task("body3", "x"))
+    np.testing.assert_allclose(tau, plain(q, qd, np.ones(1)))
+
+
+def test_robots_with_loops_are_refused() -> None:
+    with pytest.raises(ModelError, match="has closed loops, which the controller does"):
+        OperationalSpace(four_bar(), Task("coupler", "x"))
+
+
 def test_a_floating_base_is_not_pushed() -> None:
     robot = as_robot(asimo())
     driven = [j for j in robot.joint_names if j != "base"]
@@ -214,7 +298,10 @@ def test_levels_without_freedom_are_refused_with_rank_and_names() -> None:
             ShapeError,
             "actuated has 2 columns but rank 1; expected independent columns",
         ),
+        ({"actuated": 7}, UnknownName, "actuated is 7; expected a list of joint names"),
+        ({"actuated": np.full((4, 1), np.nan)}, ShapeError, "that are not finite"),
         ({"posture": "home"}, UnknownName, "posture is 'home'; possible: True, False"),
+        ({"posture": np.zeros(4)}, UnknownName, "possible: True, False"),
         ({"damping": -1}, UnknownName, "damping is -1; expected a number, 0 or more"),
     ],
 )

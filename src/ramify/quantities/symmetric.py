@@ -9,18 +9,22 @@ from collections.abc import Sequence
 
 from ramify.spatial.vector3 import ONE, ZERO
 from ramify.symbolic.expr import Expr, region
+from ramify.symbolic.functions import maximum
 
 Matrix = list[list[Expr]]
 
 
-def ldl(A: Sequence[Sequence[Expr]]) -> tuple[Matrix, list[Expr]]:
-    """Return L and D; only the lower triangle of A is read."""
+def ldl(A: Sequence[Sequence[Expr]], least: float = 0.0) -> tuple[Matrix, list[Expr]]:
+    """Return L and D, whose entries are no smaller than ``least`` if that is not 0.
+
+    Only the lower triangle of A is read.
+    """
     n = len(A)
     L = [[A[i][j] if j <= i else ZERO for j in range(n)] for i in range(n)]
     D: list[Expr] = []
     for k in range(n):
         region(f"task factor {k}")
-        D.append(L[k][k])
+        D.append(maximum(L[k][k], least) if least else L[k][k])
         column = [L[i][k] for i in range(n)]
         for i in range(k + 1, n):
             L[i][k] = column[i] / D[k]

@@ -7,11 +7,16 @@ the posture acts in their null space. Neither M nor M⁻¹ is formed: the right 
 from the kinematics, Λ⁻¹ from the cheapest algorithm, and τ from one recursive
 Newton-Euler sweep with the forces −F on the ends.
 
-Levels come one after the other: a level gets what those above leave free. Levels that
-are independent are solved together, exactly. One that is not is damped by μ, and J̃ is
-what is left of its rows; with A = J̃ M⁻¹ J̃ᵀ + μ,
+Levels come one after the other: a level gets what those above leave free, J̃ of its
+rows. With A = J̃ M⁻¹ J̃ᵀ,
 
     f = A⁻¹ (ẍ − J q̈)       q̈ ← q̈ + M⁻¹ J̃ᵀ f       J̃ᵢ ← J̃ᵢ − (J̃ᵢ M⁻¹ J̃ᵀ) A⁻¹ J̃
+
+Levels that are independent are solved together. Where damping μ is asked for, the
+pivots of A = L D Lᵀ are not let below it: that changes nothing but near a singular
+configuration. A level that is redundant everywhere is met as well as it can be, by
+f = (A + μ)⁻¹ (ẍ − J q̈); what it leaves to the levels below and to the posture still
+comes from L D Lᵀ, for they are not to disturb it.
 
 Where not every degree of freedom is driven, Zᵀ τ = 0 for the passive directions Z:
 
@@ -45,8 +50,35 @@ Directions = tuple[tuple[float, ...], ...]
 """Vectors of numbers, one after the other."""
 
 
-def torques(**options: Any) -> Quantity:
-    """Return the quantity τ of q, qd, accelerations and posture: see `_torques`."""
+def torques(
+    levels: tuple[tuple[Task, ...], ...],
+    free: tuple[bool, ...],
+    damping: float,
+    passive: Directions,
+    effort: Directions,
+    posture: bool,
+    algorithm: str,
+) -> Quantity:
+    """Return the quantity τ of q, qd, accelerations and posture.
+
+    Args:
+        levels: tasks, the most important first.
+        free: whether each level can move independently of those above.
+        damping: μ.
+        passive: the directions Z of q̇ that nothing drives.
+        effort: rows that turn τ into what actuators do; none for τ itself.
+        posture: whether there is an input for q̈ₚ.
+        algorithm: of Λ⁻¹.
+    """
+    options = {
+        "levels": levels,
+        "free": free,
+        "damping": damping,
+        "passive": passive,
+        "effort": effort,
+        "posture": posture,
+        "algorithm": algorithm,
+    }
     given = tuple(options.items())
     return Quantity("torques", ("q", "qd"), _torques, given, shapes=_shapes)
 
@@ -114,27 +146,37 @@ def _times(A: Any, x: Sequence[Expr]) -> Any:
 def _torques(
     context: Context,
     levels: tuple[tuple[Task, ...], ...],
-    damped: tuple[float, ...],
+    free: tuple[bool, ...],
+    damping: float,
     passive: Directions,
     effort: Directions,
     posture: bool,
     algorithm: str,
 ) -> Any:
     tasks = tuple(t for level in levels for t in level)
-    nv = context.model.nv
-    qdd: Any = context.inputs["posture"] if posture else array([ZERO] * nv)
     d = _driven(context, tasks, passive, inverse_of(context, tasks, algorithm))
-    if passive:
-        qdd = qdd + d.follow(d.Z @ _newton_euler(context, qdd, tasks, None))
-    wanted = context.inputs["accelerations"]
-    given: Any = array(accelerations(with_inputs(context, qdd=list(qdd)), tasks))
-    F = _forces(d.G, wanted - given, _blocks(levels, damped))
+
+    def moved(qdd: Any) -> tuple[Any, Any]:
+        """Return q̈ with what passive directions do, and what tasks do then."""
+        if passive:
+            qdd = qdd + d.follow(d.Z @ _newton_euler(context, qdd, tasks, None))
+        return qdd, array(accelerations(with_inputs(context, qdd=list(qdd)), tasks))
+
+    still = array([ZERO] * context.model.nv)
+    qdd, given = moved(context.inputs["posture"] if posture else still)
+    wanted: Any = context.inputs["accelerations"]
+    if posture and not all(free):
+        _, bias = moved(still)
+        lacks = [(wanted - bias, damping), (bias - given, 0.0)]
+    else:
+        lacks = [(wanted - given, damping)]
+    F = _forces(d.G, lacks, _blocks(levels, free), damping)
     if passive:
         qdd = qdd + d.follow(d.JZ.T @ F)
     tau = _newton_euler(context, qdd, tasks, F)
     for z in passive:
-        if sum(map(bool, z)) == 1:
-            tau[z.index(1.0)] = ZERO
+        if np.count_nonzero(z) == 1:
+            tau[int(np.argmax(np.abs(z)))] = ZERO
     return _times(array(effort), tau) if effort else tau
 
 
@@ -156,34 +198,53 @@ def _newton_euler(
 
 
 def _blocks(
-    levels: Sequence[Sequence[Task]], damped: Sequence[float]
-) -> list[tuple[range, float]]:
-    """Return rows and damping of what is solved together: exact levels are one."""
-    blocks: list[tuple[range, float]] = []
+    levels: Sequence[Sequence[Task]], free: Sequence[bool]
+) -> list[tuple[range, bool]]:
+    """Return the rows that are solved together, and whether these are free."""
+    blocks: list[tuple[range, bool]] = []
     first = 0
-    for level, damping in zip(levels, damped, strict=True):
+    for level, is_free in zip(levels, free, strict=True):
         rows = range(first, first + row_count(level))
-        if blocks and damping == 0.0 and blocks[-1][1] == 0.0:
+        if blocks and is_free and blocks[-1][1]:
             rows = range(blocks.pop()[0].start, rows.stop)
-        blocks.append((rows, damping))
+        blocks.append((rows, is_free))
         first = rows.stop
     return blocks
 
 
-def _forces(G: Any, e: Any, blocks: Sequence[tuple[range, float]]) -> Any:
-    """Return F of all rows for what they lack, e, block after block."""
+def _forces(
+    G: Any,
+    lacks: Sequence[tuple[Any, float]],
+    blocks: Sequence[tuple[range, bool]],
+    least: float,
+) -> Any:
+    """Return F of all rows, block after block.
+
+    Args:
+        G: Λ⁻¹ of all rows.
+        lacks: accelerations that are missed, each with its damping where it cannot be
+            met.
+        blocks: rows, and whether they are free of those above.
+        least: the smallest pivot.
+    """
     n = len(G)
     T: Any = array(np.eye(n)) + ZERO
-    left, total, lack = G, array([ZERO] * n), e
-    for rows, damping in blocks:
+    left, total = G, array([ZERO] * n)
+    for rows, is_free in blocks:
         own, rest = list(rows), list(range(rows.stop, n))
-        factor = ldl(left[np.ix_(own, own)] + damping * np.eye(len(own)))
-        f = _times(T[own].T, solve_column(*factor, list(lack[own])))
-        total = total + f
+        A = left[np.ix_(own, own)]
+        exact = ldl(A, least)
+        after: list[tuple[Any, float]] = []
+        for lack, damping in lacks:
+            is_exact = is_free or damping == 0.0
+            factor = exact if is_exact else ldl(A + damping * np.eye(len(own)))
+            f = _times(T[own].T, solve_column(*factor, list(lack[own])))
+            total = total + f
+            after.append((lack - G @ f if rest else lack, damping))
         if rest:
             between = [list(x) for x in left[np.ix_(rest, own)]]
             T[rest] = T[rest] - _times(
-                array([solve_column(*factor, x) for x in between]), T[own]
+                array([solve_column(*exact, x) for x in between]), T[own]
             )
-            left, lack = T @ G @ T.T, lack - G @ f
+            left, lacks = T @ G @ T.T, after
     return total
