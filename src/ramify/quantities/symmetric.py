@@ -9,22 +9,30 @@ from collections.abc import Sequence
 
 from ramify.spatial.vector3 import ONE, ZERO
 from ramify.symbolic.expr import Expr, region
-from ramify.symbolic.functions import maximum
+from ramify.symbolic.functions import maximum, where
 
 Matrix = list[list[Expr]]
+ROUNDING = 1e-13
+"""of a row's own entry: a smaller pivot has no digit right"""
 
 
 def ldl(A: Sequence[Sequence[Expr]], least: float = 0.0) -> tuple[Matrix, list[Expr]]:
-    """Return L and D, whose entries are no smaller than ``least`` if that is not 0.
+    """Return L and D; only the lower triangle of A is read.
 
-    Only the lower triangle of A is read.
+    Where A is singular, a pivot would be nothing but rounding. It is 0 there, and what
+    is divided by it is not finite; or, if ``least`` is given, no pivot is smaller.
     """
     n = len(A)
     L = [[A[i][j] if j <= i else ZERO for j in range(n)] for i in range(n)]
     D: list[Expr] = []
     for k in range(n):
         region(f"task factor {k}")
-        D.append(maximum(L[k][k], least) if least else L[k][k])
+        pivot = L[k][k]
+        if least:
+            pivot = maximum(pivot, least)
+        elif k:
+            pivot = where(pivot > ROUNDING * A[k][k], pivot, ZERO)
+        D.append(pivot)
         column = [L[i][k] for i in range(n)]
         for i in range(k + 1, n):
             L[i][k] = column[i] / D[k]
