@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramify.algorithms.operational.tasks import Task
 from ramify.closing import assemble, check_state, project
 from ramify.compiling import compile
 from ramify.errors import (
@@ -429,10 +430,14 @@ def test_all_torques_of_an_overactuated_robot_cause_the_motion() -> None:
 def test_constrained_operational_inertia_is_that_of_dense_algebra() -> None:
     robot = as_robot(robots.hmmwv())
     q = robot.neutral()
-    frame = "left_rear_spindle"
+    tasks = [
+        Task("left_rear_spindle", expressed_in="local"),
+        Task("right_rear_spindle", "position"),
+    ]
     J = compile(constraint_jacobian, robot)(q)
-    found = compile(constrained_operational_inertia_inverse(frame), robot)(q)
-    Jf = compile(jacobian(frame), robot)(q)
+    found = compile(constrained_operational_inertia_inverse(tasks), robot)(q)
+    frames = [(t.frame, t.expressed_in) for t in tasks]
+    Jf = np.concatenate([compile(jacobian(*f), robot)(q) for f in frames])[:9]
     W = np.linalg.inv(robot.mass_matrix(q))
     N = W - W @ J.T @ np.linalg.solve(J @ W @ J.T, J @ W)
     expected = Jf @ N @ Jf.T

@@ -31,6 +31,7 @@ from ramify.algorithms.loops.proximal import (
     without,
 )
 from ramify.algorithms.ltdl import DofVector
+from ramify.algorithms.operational.tasks import Task, Tasks, tasks_of
 from ramify.algorithms.rnea import rnea
 from ramify.errors import ModelError, UnknownName
 from ramify.model.assembly import Model
@@ -38,7 +39,7 @@ from ramify.model.conventions import Conventions
 from ramify.model.massless import check_dynamics
 from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.quantities.dynamics import sparse_mass_matrix
-from ramify.quantities.kinematics import jacobian
+from ramify.quantities.osim import jacobian_rows
 from ramify.quantities.redundancy import Rank, rank_of
 from ramify.spatial.vectors import Force
 from ramify.symbolic.count import Ops, count
@@ -347,7 +348,7 @@ def _senses(context: Context) -> Any:
     return array([*found, const(1.0)])
 
 
-def _operational(context: Context, frame: str, expressed_in: str) -> Any:
+def _operational(context: Context, tasks: tuple[Task, ...]) -> Any:
     model, conventions = context.model, context.conventions
     _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
     system = system_of(context, with_velocities=False)
@@ -355,26 +356,28 @@ def _operational(context: Context, frame: str, expressed_in: str) -> Any:
     still = zeros(len(system.J))
     J = [
         {k: row[v] for k, v in enumerate(system.order) if not _is_zero(row[v])}
-        for row in jacobian(frame, expressed_in).of(context)
+        for row in jacobian_rows(context, tasks)
     ]
     columns = [solve(row, still)[0] for row in J]
-    half = [[dot(J[r], x) for x in columns[: r + 1]] for r in range(6)]
-    return array([[half[max(r, c)][min(r, c)] for c in range(6)] for r in range(6)])
+    half = [[dot(row, x) for x in columns[: r + 1]] for r, row in enumerate(J)]
+    n = range(len(J))
+    return array([[half[max(r, c)][min(r, c)] for c in n] for r in n])
 
 
-def constrained_operational_inertia_inverse(
-    frame: str, expressed_in: str = "local"
-) -> Quantity:
-    """Return the quantity Λ⁻¹ of a frame of a robot with loops: (6, 6), of q.
+def constrained_operational_inertia_inverse(tasks: Tasks) -> Quantity:
+    """Return the quantity Λ⁻¹ of tasks of a robot with loops: (rows, rows), of q.
 
-    It is J_f N J_fᵀ, with N = M⁻¹ − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J M⁻¹: how the frame
-    accelerates under a force on it while all loops stay closed.
+    It is J_t N J_tᵀ, with N = M⁻¹ − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ J M⁻¹: how the tasks
+    accelerate under forces on them while all loops stay closed.
+
+    Args:
+        tasks: a frame, a `Task`, or several.
     """
     return Quantity(
         "constrained_operational_inertia_inverse",
         ("q",),
         _operational,
-        (("frame", frame), ("expressed_in", expressed_in)),
+        (("tasks", tasks_of(tasks)),),
     )
 
 
