@@ -7,7 +7,8 @@ depth, bodies and ends. Growth is shown on a hand: a trunk of revolute joints th
 in fingers of two joints, every fingertip an end with six rows. What one more trunk
 joint costs tells the orders apart: it does not depend on the ends for PV-OSIMr, O(n +
 m²); it grows with them for EFPA, O(n + md + m²), and with their square for PV-OSIM and
-SFA; for SFA with the depth as well.
+SFA; for SFA with the depth as well. RJK's m² d is between a pair of ends, not above
+them: it shows where the fingers themselves grow, one more joint in every one of m.
 
 Speed: the same numbers (compared first, 1e-9 of the largest) by Pinocchio's own ways:
 computeMinverse and then J M⁻¹ Jᵀ, computeDelassusMatrix, and the Cholesky
@@ -47,6 +48,7 @@ BATCH, AGREEMENT = 4096, 1e-9
 BATCH_PROMISE, CALL_PROMISE = 20, 4
 LOOP = ", in a loop that keeps the results"
 DEPTHS, ENDS, BODIES = (4, 8, 16, 32), (1, 2, 4, 8), (0, 8, 16, 32)
+FINGERS = (2, 4, 6, 8)
 
 
 # ------------------------------------------------------------ robots
@@ -92,12 +94,15 @@ def operations(robot: Robot, tasks: tuple[Task, ...]) -> dict[str, int]:
 
 
 def growth(quick: bool) -> dict[str, dict[int, dict[str, int]]]:
-    """Return operations against depth (4 and 8 ends), ends and bodies."""
-    depths, ends, bodies = (x[:3] if quick else x for x in (DEPTHS, ENDS, BODIES))
+    """Return operations against depth, length of fingers, ends and bodies."""
+    sizes = (DEPTHS, FINGERS, ENDS, BODIES)
+    depths, lengths, ends, bodies = (x[:3] if quick else x for x in sizes)
     of = lambda *a: operations(as_robot(hand(*a)), tips(a[1]))  # noqa: E731
     return {
         "trunk joints, 4 ends": {d: of(d, 4) for d in depths},
         "trunk joints, 8 ends": {d: of(d, 8) for d in depths},
+        "joints in every finger, 4 ends": {k: of(4, 4, 0, k) for k in lengths},
+        "joints in every finger, 8 ends": {k: of(4, 8, 0, k) for k in lengths},
         "ends, 8 trunk joints": {m: of(8, m) for m in ends},
         "idle bodies, 2 ends": {n: of(8, 2, n) for n in bodies},
     }
@@ -127,14 +132,18 @@ def plot(found: dict[str, dict[int, dict[str, int]]], folder: str) -> Path:
     mpl.use("Agg")
     import matplotlib.pyplot as plt  # noqa: PLC0415  after the choice of backend
 
-    _, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
-    for axis, (name, series) in zip(axes.flat, found.items(), strict=True):
+    figure, axes = plt.subplots(2, 3, figsize=(13, 7.5), layout="constrained")
+    for axis, (name, series) in zip(axes.T.flat, found.items(), strict=True):
         for a in ALGORITHMS:
             values = [series[n][a] for n in series]
             axis.plot(list(series), values, "o-", label=a, lw=1.5, ms=4)
-        axis.set(xlabel=name, ylabel="operations", ylim=(0, None))
+        axis.set(xlabel=name, ylim=(0, None), xticks=list(series))
+        axis.yaxis.set_major_formatter("{x:,.0f}")
         axis.grid(alpha=0.3)
-    axes[0, 0].legend()
+    for axis in axes[:, 0]:
+        axis.set_ylabel("operations")
+    lines = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*lines, loc="outside upper center", ncols=len(ALGORITHMS))
     path = Path(folder) / "operational_growth.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     plt.savefig(path, dpi=100)
@@ -271,7 +280,7 @@ def show_speed(rows: list[dict[str, Any]]) -> None:
         print(
             f"  {1e6 * state:>8.3f} us  in a batch: {kept / state:.0f} x their loop, "
             f"{one / state:.0f} x their call (promise: {BATCH_PROMISE}); "
-            f"{1e6 * write:.3f} us of it is what writing the result takes"
+            f"NumPy takes {1e6 * write:.3f} us to fill the array of results"
         )
 
 
