@@ -127,6 +127,14 @@ def add_outer(A: Symmetric, v: Mapping[int, Expr], s: Expr) -> None:
                 add(A, r, c, y * z)
 
 
+def inner(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:
+    """Return the sum of products of two rows of symbols."""
+    total = ZERO
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
+
+
 def supports(tree: Tree, bodies: Iterable[int]) -> dict[int, list[int]]:
     """Return ES: for each body, which of some bodies (by place) hang on it."""
     found: dict[int, list[int]] = {i: [] for i in range(-1, len(tree))}

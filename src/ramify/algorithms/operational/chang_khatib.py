@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramify.algorithms.operational.articulated import Symmetric, add
+from ramify.algorithms.operational.articulated import Symmetric, add, inner
 from ramify.algorithms.operational.mobility import unit_forces
 from ramify.algorithms.operational.rjk import rjk
 from ramify.algorithms.operational.tasks import End
@@ -39,7 +39,7 @@ def chang_khatib(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
             for c, row in zip(other.span, other.rows, strict=True):
                 parts = row.parts()
                 x = tuple(
-                    _dot(parts, [_at(Om, i + m, j + n) for n in range(6)])
+                    inner(parts, [_at(Om, i + m, j + n) for n in range(6)])
                     for m in range(6)
                 )
                 a = Motion(x[:3], x[3:])  # type: ignore[arg-type]
@@ -51,10 +51,3 @@ def chang_khatib(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
 
 def _at(A: Symmetric, r: int, c: int) -> Expr:
     return A.get((r, c) if c <= r else (c, r), ZERO)
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    total = ZERO
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total

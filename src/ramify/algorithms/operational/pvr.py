@@ -1,13 +1,17 @@
 """Λ⁻¹ by PV-OSIMr: Popov-Vereshchagin over a reduced tree.
 
-    Ω_j = P Ω_a Pᵀ + dΩ        Λ⁻¹_kl = (C_k P_k→g) Ω_g (C_l P_l→g)ᵀ
+    Ω_xy = K_x Ω_a K_yᵀ + dΩ_xy        Λ⁻¹_kl = P_k Ω_xy P_lᵀ
 
 A junction is a body where more than six rows meet. From there towards the root go six
-rows only, P, starting from the identity; the chain of joints between two junctions is
-an edge of the reduced tree, taken once however many ends are beyond it.
+rows only, starting from the identity; the chain of joints between two junctions is an
+edge of the reduced tree, taken once however many ends are beyond it.
 
-    K        rows on their way: of an end, or of a junction      Ω_g, g nearest junction
-    dΩ       Σ (P S) D⁻¹ (P S)ᵀ over the joints of an edge        that both ends hang on
+    x, y    carriers: rows that go together, from an end or from a junction
+    a       the junction that both x and y come to; Ω = 0 where that is the world
+    K_x     the rows of x at a; they start as C_k, the rows of end k, or as the identity
+    dΩ_xy   Σ (K_x S) D⁻¹ (K_y S)ᵀ over the joints that both pass
+    Ω_a     Ω_xx of the carrier x that starts at junction a
+    P_k     the rows of end k in terms of those of x: the K on the way, multiplied
 
 Sathya, Decré & Swevers, "PV-OSIMr: a lowest order complexity algorithm for computing
 the Delassus matrix", IEEE RA-L 2024. `mixed` chooses which junctions to reduce at.
@@ -25,6 +29,7 @@ from ramify.algorithms.operational.articulated import (
     add,
     add_outer,
     articulated,
+    inner,
 )
 from ramify.algorithms.operational.mobility import unit_forces
 from ramify.algorithms.operational.rjk import mobilities
@@ -153,7 +158,7 @@ def _moved(rows: Sequence[Force], Om: Block | None) -> list[Motion] | None:
     out: list[Motion] = []
     for row in rows:
         parts = row.parts()
-        x = tuple(_dot(parts, Om[k]) for k in range(6))
+        x = tuple(inner(parts, Om[k]) for k in range(6))
         out.append(Motion(x[:3], x[3:]))  # type: ignore[arg-type]
     return out
 
@@ -192,7 +197,7 @@ def _cross(
         for k, E in right:
             full = half
             if E is not None:
-                full = [[_dot(row.parts(), line) for row in E] for line in half]
+                full = [[inner(row.parts(), line) for row in E] for line in half]
             _place(Lam, l, k, full)
 
 
@@ -218,7 +223,7 @@ def _through(row: Force, P: Sequence[Force]) -> Force:
 
 
 def _combined(row: Force, block: Block) -> list[Expr]:
-    return [_dot(row.parts(), column) for column in zip(*block, strict=True)]
+    return [inner(row.parts(), column) for column in zip(*block, strict=True)]
 
 
 def _place(Lam: Symmetric, first: End, second: End, block: Block) -> None:
@@ -226,10 +231,3 @@ def _place(Lam: Symmetric, first: End, second: End, block: Block) -> None:
         for c, x in zip(second.span, line, strict=True):
             if first is not second or c <= r:
                 add(Lam, r, c, x)
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    total = ZERO
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total

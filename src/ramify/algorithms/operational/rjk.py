@@ -4,9 +4,10 @@
 
     Λ⁻¹_kl = C_k Ω_b(k),b(l) C_lᵀ
 
-    W[i]        Ωᵢᵢ, symmetric, along the supports of all ends
-    g           nearest common ancestor of the bodies of k and l
-    far[g, i]   Ω_ig: accelerations of body i per force at g, six columns
+    W[i]   Ωᵢᵢ, symmetric, along the supports of all ends
+    C_k    the rows of end k, on body b(k)
+    g      nearest common ancestor of the bodies of k and l
+    Ways   C_k Ω_b(k),g on its way from g to the body of l, a row at a time
 
 Optimised as in Featherstone 2010, appendix B: only what some pair needs is propagated,
 once; and here the rows of an end are taken as soon as they can be, so that what goes on
