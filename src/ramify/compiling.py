@@ -150,7 +150,7 @@ def program_of(
 
     def traced(*symbols: Any) -> dict[str, Any]:
         inputs = dict(zip(shapes, symbols, strict=True))
-        context = Context(model, conventions, inputs, dtype)
+        context = Context(model, conventions, inputs, dtype, chosen)
         out: dict[str, Any] = {}
         for name, quantity in zip(names, chosen, strict=True):
             value = quantity.of(context)

@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "spatial": {"symbolic"},
     "model": {"symbolic", "spatial"},
     "algorithms": {"symbolic", "spatial", "model"},
-    "quantities": {"symbolic", "spatial", "model", "algorithms"},
+    "quantities": {"symbolic", "spatial", "model", "algorithms", "simplify"},
     "simplify": {"symbolic"},
     "backend": {"symbolic"},
 }

@@ -45,12 +45,15 @@ class Context:
         conventions: Conventions,
         inputs: Mapping[str, Symbols],
         dtype: str = "float64",
+        together: Sequence[Quantity] = (),
     ) -> None:
         self.model = model
         self.conventions = conventions
         self.inputs = inputs
         self.dtype = dtype
         """what the program will be run in: its rounding decides some constants"""
+        self.together = together
+        """all quantities of this trace: what one needs, others can share"""
 
     @cached_property
     def _trees(self) -> tuple[Tree, Tree]:

@@ -13,16 +13,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ramify.algorithms.ltdl import ltdl, solve
 from ramify.algorithms.operational.tasks import Task, Tasks, tasks_of
-from ramify.errors import UnknownName
 from ramify.quantities.base import Context, Quantity, Symbols, array
-from ramify.quantities.dynamics import forward_dynamics, sparse_mass_matrix
+from ramify.quantities.dynamics import forward_dynamics
 from ramify.quantities.osim import (
     ALGORITHMS,
     accelerations,
+    check_algorithm,
+    damping_of,
     inverse_matrix,
     jacobian_rows,
+    mass_solution,
 )
 from ramify.quantities.osim_choice import check_rank, chosen
 from ramify.quantities.symmetric import Matrix, symmetric_inverse
@@ -35,9 +36,9 @@ def operational_inertia_inverse(tasks: Tasks, algorithm: str = "auto") -> Quanti
 
     Args:
         tasks: a frame, a `Task`, or several.
-        algorithm: "auto" takes the one with the lowest count for this robot and these
-            tasks (see `explain_operational`); or "sfa", "rjk", "chang_khatib", "efpa",
-            "pv", "pvr", "mixed".
+        algorithm: "auto" takes the one that costs least, compiled for this robot and
+            these tasks (see `explain_operational`); or "sfa", "rjk", "chang_khatib",
+            "efpa", "pv", "pvr", "mixed".
     """
     return _quantity(
         "operational_inertia_inverse", ("q",), _inverse, tasks, algorithm=algorithm
@@ -135,15 +136,10 @@ def _quantity(
     tasks: Tasks,
     **options: Any,
 ) -> Quantity:
-    algorithm = options.get("algorithm", "auto")
-    if algorithm not in ("auto", *ALGORITHMS):
-        raise UnknownName(
-            f"algorithm is {algorithm!r}; possible: "
-            + ", ".join(map(repr, ("auto", *ALGORITHMS)))
-        )
-    damping = options.get("damping", 0.0)
-    if not isinstance(damping, float | int) or not 0.0 <= damping < float("inf"):
-        raise UnknownName(f"damping is {damping!r}; expected a number, 0 or more")
+    if "algorithm" in options:
+        check_algorithm(options["algorithm"], ("auto", *ALGORITHMS))
+    if "damping" in options:
+        options["damping"] = damping_of(options["damping"])
     given = (("tasks", tasks_of(tasks)), *options.items())
     return Quantity(name, inputs, traced, given)
 
@@ -155,9 +151,25 @@ def inverse_of(
     context: Context, tasks: tuple[Task, ...], algorithm: str = "auto"
 ) -> Matrix:
     """Return Λ⁻¹ as symbols."""
-    if algorithm == "auto":
-        algorithm = chosen(context.model, context.conventions, tasks)
-    return inverse_matrix(context, tasks, algorithm)
+    return inverse_matrix(context, tasks, decided(context, tasks, algorithm))
+
+
+def decided(
+    context: Context, tasks: tuple[Task, ...], algorithm: str, needs: bool = False
+) -> str:
+    """Return the algorithm of Λ⁻¹: for one set of tasks the same in all of a kernel.
+
+    It counts whether the caller, or another quantity of the kernel, ``needs`` J M⁻¹.
+    """
+    check_algorithm(algorithm, ("auto", *ALGORITHMS))
+    if algorithm != "auto":
+        return algorithm
+    has_solution = needs or any(
+        x.trace in (_consistent_inverse, _projector)
+        and dict(x.options).get("tasks") == tasks
+        for x in context.together
+    )
+    return chosen(context.model, context.conventions, tasks, has_solution)
 
 
 def _inverse(context: Context, tasks: tuple[Task, ...], algorithm: str) -> Any:
@@ -174,8 +186,10 @@ def inertia_matrix(
     context: Context, tasks: tuple[Task, ...], algorithm: str, damping: float
 ) -> Matrix:
     """Return Λ as symbols; refuse tasks that are not independent, unless damped."""
+    damping = damping_of(damping)
+    algorithm = decided(context, tasks, algorithm)
     if damping == 0.0:
-        check_rank(context.model, context.conventions, tasks)
+        check_rank(context.model, context.conventions, tasks, algorithm)
     G = inverse_of(context, tasks, algorithm)
     for k in range(len(G)):
         G[k][k] = G[k][k] + damping
@@ -185,23 +199,10 @@ def inertia_matrix(
 def _consistent_inverse(
     context: Context, tasks: tuple[Task, ...], algorithm: str, damping: float
 ) -> Any:
+    algorithm = decided(context, tasks, algorithm, needs=True)
     L = inertia_matrix(context, tasks, algorithm, damping)
-    MJ = _by_mass(context, jacobian_rows(context, tasks))
+    MJ = mass_solution(context, tasks)
     return array(_product(list(map(list, zip(*MJ, strict=True))), L))
-
-
-def _by_mass(context: Context, rows: list[list[Expr]]) -> Matrix:
-    """Return the rows of J M⁻¹, one solve with M = Lᵀ D L each."""
-    M, parents, order = sparse_mass_matrix(context)
-    L, D = ltdl(M, parents)
-    out: Matrix = []
-    for row in rows:
-        x = solve(L, D, {k: row[v] for k, v in enumerate(order)}, parents)
-        line = [ZERO] * len(order)
-        for k, v in enumerate(order):
-            line[v] = x[k]
-        out.append(line)
-    return out
 
 
 def _projector(
@@ -252,4 +253,5 @@ def with_inputs(context: Context, **inputs: Symbols) -> Context:
         context.conventions,
         {**context.inputs, **{n: array(x) for n, x in inputs.items()}},
         context.dtype,
+        context.together,
     )

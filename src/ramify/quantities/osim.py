@@ -1,13 +1,16 @@
-"""Λ⁻¹ = J M⁻¹ Jᵀ of some tasks by a given algorithm, and the rows of J.
+"""Λ⁻¹ = J M⁻¹ Jᵀ of some tasks by a given algorithm, and the rows of J and J M⁻¹.
 
 Which algorithm costs least is for `osim_choice` to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from math import inf
+from numbers import Real
 
 from ramify.algorithms.crba import crba
+from ramify.algorithms.ltdl import ltdl, solve
 from ramify.algorithms.operational.articulated import Symmetric
 from ramify.algorithms.operational.chang_khatib import chang_khatib
 from ramify.algorithms.operational.efpa import efpa
@@ -17,7 +20,7 @@ from ramify.algorithms.operational.pvr import pvr
 from ramify.algorithms.operational.rjk import rjk
 from ramify.algorithms.operational.sfa import sfa
 from ramify.algorithms.operational.tasks import Task, ends
-from ramify.errors import ModelError
+from ramify.errors import ModelError, UnknownName
 from ramify.model.conventions import Conventions
 from ramify.model.massless import check_dynamics
 from ramify.quantities import kinematics
@@ -58,6 +61,23 @@ def inverse_matrix(context: Context, tasks: tuple[Task, ...], algorithm: str) ->
     return [[Lam.get((max(r, c), min(r, c)), ZERO) for c in range(n)] for r in range(n)]
 
 
+def check_algorithm(algorithm: object, known: Collection[str]) -> None:
+    """Raise UnknownName for what is not one of the known algorithms."""
+    if not isinstance(algorithm, str) or algorithm not in known:
+        raise UnknownName(
+            f"algorithm is {algorithm!r}; possible: " + ", ".join(map(repr, known))
+        )
+
+
+def damping_of(damping: object) -> float:
+    """Return a damping as a float, or say what is wrong with it."""
+    if not isinstance(damping, bool) and isinstance(damping, Real):
+        found = float(damping)
+        if 0.0 <= found < inf:
+            return found
+    raise UnknownName(f"damping is {damping!r}; expected a number, 0 or more")
+
+
 def row_count(tasks: Sequence[Task]) -> int:
     """Return how many rows some tasks have."""
     return sum(len(t.names("linear_first")) for t in tasks)
@@ -90,6 +110,20 @@ def jacobian_rows(context: Context, tasks: Sequence[Task]) -> list[list[Expr]]:
         J = kinematics.jacobian(task.frame, task.expressed_in).of(context)
         rows += [list(J[r]) for r in public_indices(task, context.conventions)]
     return rows
+
+
+def mass_solution(context: Context, tasks: Sequence[Task]) -> Matrix:
+    """Return the rows of J M⁻¹, one solve with M = Lᵀ D L each."""
+    M, parents, order = sparse_mass_matrix(context)
+    L, D = ltdl(M, parents)
+    out: Matrix = []
+    for row in jacobian_rows(context, tasks):
+        x = solve(L, D, {k: row[v] for k, v in enumerate(order)}, parents)
+        line = [ZERO] * len(order)
+        for k, v in enumerate(order):
+            line[v] = x[k]
+        out.append(line)
+    return out
 
 
 def public_indices(task: Task, conventions: Conventions) -> tuple[int, ...]:

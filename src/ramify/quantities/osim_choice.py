@@ -5,7 +5,7 @@ The rank of tasks is known from the same programs, at a few random configuration
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, final
@@ -13,12 +13,19 @@ from typing import Any, final
 import numpy as np
 
 from ramify.algorithms.operational.tasks import Task, Tasks, tasks_of
-from ramify.errors import ModelError
+from ramify.errors import ModelError, UnknownName
 from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
 from ramify.model.ranges import joint_limits, random_configurations
 from ramify.quantities.base import Context, Symbols, array
-from ramify.quantities.osim import ALGORITHMS, inverse_matrix, row_count
+from ramify.quantities.osim import (
+    ALGORITHMS,
+    check_algorithm,
+    inverse_matrix,
+    mass_solution,
+    row_count,
+)
+from ramify.simplify.passes import simplify
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.expr import Expr
 from ramify.symbolic.interpreter import evaluate
@@ -27,6 +34,8 @@ from ramify.symbolic.trace import trace
 
 STATES = 4
 """configurations at which the rank of tasks is looked at"""
+NEAR = 1.1
+"""algorithms within this factor of the least, as traced, are simplified and compared"""
 SINGULAR = 1e-11
 """eigenvalues of Λ⁻¹, scaled to a unit diagonal, below which a row is redundant"""
 
@@ -34,7 +43,10 @@ SINGULAR = 1e-11
 @final
 @dataclass(frozen=True, slots=True)
 class AlgorithmCount:
-    """What one algorithm of Λ⁻¹ takes, divisions by one number shared."""
+    """What one algorithm of Λ⁻¹ takes; operations as papers count them.
+
+    That is before simplification, with divisions by one number shared.
+    """
 
     algorithm: str
     mul: int
@@ -43,7 +55,8 @@ class AlgorithmCount:
     total: int
     """all operations, sines and cosines included"""
     cost: int
-    """the same in units of one multiplication, as the machine pays them"""
+    """`ramify.count(...).cost`, in units of one multiplication, of those that are near
+    the least; of others the same before simplification, which takes little off"""
     chosen: bool
 
 
@@ -62,7 +75,9 @@ class OperationalCounts:
         return next(row.algorithm for row in self.rows if row.chosen)
 
     def __getitem__(self, algorithm: str) -> AlgorithmCount:
-        return {row.algorithm: row for row in self.rows}[algorithm]
+        rows = {row.algorithm: row for row in self.rows}
+        check_algorithm(algorithm, rows)
+        return rows[algorithm]
 
     def __str__(self) -> str:
         lines = [
@@ -83,20 +98,60 @@ def explain_operational(robot: Any, tasks: Tasks) -> OperationalCounts:
 
     Mimic joints leave only "sfa": the table then has one row.
     """
+    if not (hasattr(robot, "placed_model") and hasattr(robot, "conventions")):
+        raise UnknownName(
+            f"robot is {robot!r}; expected a ramify.Robot, such as ramify.load gives"
+        )
     model, conventions, given = robot.placed_model, robot.conventions, tasks_of(tasks)
-    found = {n: operations(model, conventions, given, n) for n in possible(model)}
-    best = min(found, key=lambda n: found[n].cost)
-    rows = tuple(
-        AlgorithmCount(n, c.mul, c.add, c.div, c.total, c.cost, n == best)
-        for n, c in found.items()
-    )
-    return OperationalCounts(robot.name, given, rows)
+    best = chosen(model, conventions, given)
+    rows: list[AlgorithmCount] = []
+    for name, cost in costs(model, conventions, given).items():
+        c = operations(model, conventions, given, name)
+        rows.append(
+            AlgorithmCount(name, c.mul, c.add, c.div, c.total, cost, name == best)
+        )
+    return OperationalCounts(robot.name, given, tuple(rows))
 
 
-def chosen(model: Model, conventions: Conventions, tasks: tuple[Task, ...]) -> str:
-    """Return the algorithm that costs the machine least."""
-    costs = {n: operations(model, conventions, tasks, n).cost for n in possible(model)}
-    return min(costs, key=lambda n: costs[n])
+def chosen(
+    model: Model,
+    conventions: Conventions,
+    tasks: tuple[Task, ...],
+    has_solution: bool = False,
+) -> str:
+    """Return the algorithm that costs the machine least; see `costs`."""
+    names = possible(model)
+    if len(names) == 1:
+        return names[0]
+    found = costs(model, conventions, tasks, has_solution)
+    return min(names, key=lambda n: found[n])
+
+
+@lru_cache(maxsize=512)
+def costs(
+    model: Model,
+    conventions: Conventions,
+    tasks: tuple[Task, ...],
+    has_solution: bool = False,
+) -> Mapping[str, int]:
+    """Return what each algorithm costs: where it is close, after simplification.
+
+    With ``has_solution`` it is Λ⁻¹ beside J M⁻¹, of which "sfa" shares the most.
+    """
+    names = possible(model)
+    programs = {n: _traced(model, conventions, tasks, n, has_solution) for n in names}
+    found = {n: count(p).cost for n, p in programs.items()}
+    most = NEAR * min(found.values())
+    near: dict[Any, list[str]] = {}
+    for name in names:
+        if found[name] <= most:
+            *content, _ = programs[name].flat()  # all but the names of its regions
+            near.setdefault(tuple(content), []).append(name)
+    if len(near) > 1:
+        for same in near.values():
+            cost = count(simplify(programs[same[0]])).cost
+            found.update(dict.fromkeys(same, cost))
+    return found
 
 
 def possible(model: Model) -> tuple[str, ...]:
@@ -106,11 +161,18 @@ def possible(model: Model) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _traced(
-    model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
+    model: Model,
+    conventions: Conventions,
+    tasks: tuple[Task, ...],
+    algorithm: str,
+    has_solution: bool = False,
 ) -> Program:
     def traced(q: Symbols) -> Any:
         context = Context(model, conventions, {"q": q})
-        return array(inverse_matrix(context, tasks, algorithm))
+        found = {"inverse": array(inverse_matrix(context, tasks, algorithm))}
+        if has_solution:
+            found["solution"] = array(mass_solution(context, tasks))
+        return found
 
     return trace(traced, {"q": model.nq})
 
@@ -146,16 +208,19 @@ def ranks(model: Model, program: Program, sizes: Sequence[int]) -> list[int]:
 
 
 @lru_cache(maxsize=64)
-def rank(model: Model, conventions: Conventions, tasks: tuple[Task, ...]) -> int:
+def rank(
+    model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
+) -> int:
     """Return how many rows of some tasks can move independently somewhere."""
-    algorithm = chosen(model, conventions, tasks)
     program = _traced(model, conventions, tasks, algorithm)
     return ranks(model, program, [row_count(tasks)])[0]
 
 
-def check_rank(model: Model, conventions: Conventions, tasks: tuple[Task, ...]) -> None:
+def check_rank(
+    model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
+) -> None:
     """Raise ModelError for tasks with more rows than can move independently."""
-    rows, found = row_count(tasks), rank(model, conventions, tasks)
+    rows, found = row_count(tasks), rank(model, conventions, tasks, algorithm)
     if found < rows:
         names = ", ".join(map(str, tasks))
         raise ModelError(

@@ -15,9 +15,9 @@ and in "local" coordinates the rows are constants.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import final
+from typing import cast, final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ EXPRESSED_IN = ("local", "world", "local_world_aligned")
 ANGULAR = ("rx", "ry", "rz")
 LINEAR = ("x", "y", "z")
 WORDS = {"position": LINEAR, "orientation": ANGULAR}
+POSSIBLE = "'pose', 'position', 'orientation', or of 'x', 'y', 'z', 'rx', 'ry', 'rz'"
 
 
 @final
@@ -56,8 +57,12 @@ class Task:
     expressed_in: str = "local_world_aligned"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UnknownName(
+                f"the frame of a task is {self.frame!r}; expected the name of a frame"
+            )
         if not isinstance(self.rows, str):
-            object.__setattr__(self, "rows", tuple(self.rows))
+            object.__setattr__(self, "rows", self._words())
         if self.expressed_in not in EXPRESSED_IN:
             raise UnknownName(
                 f"task {self.frame!r}: expressed_in is {self.expressed_in!r}; "
@@ -67,13 +72,25 @@ class Task:
         for name in names:
             if name not in (*LINEAR, *ANGULAR):
                 raise UnknownName(
-                    f"task {self.frame!r}: no row {name!r}; possible: 'pose', "
-                    "'position', 'orientation', or of 'x', 'y', 'z', 'rx', 'ry', 'rz'"
+                    f"task {self.frame!r}: no row {name!r}; possible: {POSSIBLE}"
                 )
             if names.count(name) > 1:
                 raise UnknownName(f"task {self.frame!r}: row {name!r} is there twice")
         if not names:
             raise UnknownName(f"task {self.frame!r}: no rows; leave the task out")
+
+    def _words(self) -> tuple[str, ...]:
+        """Return rows that are not one word as a tuple of words."""
+        given: object = self.rows
+        if isinstance(given, list | tuple):
+            words = cast("Sequence[object]", given)
+            found = tuple(word for word in words if isinstance(word, str))
+            if len(found) == len(words):
+                return found
+        raise UnknownName(
+            f"task {self.frame!r}: rows is {given!r}; expected a word or a tuple of "
+            f"words in the order wanted, possible: {POSSIBLE}"
+        )
 
     def names(self, order: str) -> tuple[str, ...]:
         """Return the rows one by one; ``order`` of Conventions says what a pose is."""
@@ -98,11 +115,15 @@ Tasks = str | Task | Sequence[str | Task]
 
 def tasks_of(tasks: Tasks) -> tuple[Task, ...]:
     """Return tasks as a tuple; a name stands for the pose of that frame."""
-    given: Iterable[str | Task] = (
-        (tasks,) if isinstance(tasks, str | Task) else tuple(tasks)
-    )
+    if isinstance(tasks, str | Task):
+        tasks = (tasks,)
+    if not isinstance(tasks, Iterable) or isinstance(tasks, Set | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UnknownName(
+            f"tasks is {tasks!r}; expected the name of a frame, a ramify.Task, or a "
+            "list of them"
+        )
     found: list[Task] = []
-    for t in given:
+    for t in tasks:
         if not isinstance(t, str | Task):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UnknownName(
                 f"{t!r} is not a task; expected the name of a frame or a ramify.Task"
