@@ -13,6 +13,7 @@ import pytest
 from support.pages import REPOSITORY, write_robots
 
 EXAMPLES = sorted((REPOSITORY / "examples").glob("*.py"))
+PICTURES = sorted((REPOSITORY / "examples" / "pictures").glob("*.py"))
 LONGEST = 60
 
 
@@ -32,13 +33,24 @@ def test_numbers_are_used_once() -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_an_example_runs(path: Path, tmp_path: Path) -> None:
     write_robots(tmp_path)
+    assert run(path, tmp_path).strip()
+
+
+@pytest.mark.parametrize("path", PICTURES, ids=lambda p: p.stem)
+def test_a_picture_of_an_example_is_drawn(path: Path, tmp_path: Path) -> None:
+    run(path, tmp_path, "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
+def run(path: Path, folder: Path, *arguments: str) -> str:
+    """Run a script in a folder and return what it prints."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(path)],
-        cwd=tmp_path,
+        [sys.executable, "-W", "error", str(path), *arguments],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    return done.stdout

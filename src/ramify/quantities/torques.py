@@ -3,9 +3,9 @@
     τ = M q̈ₚ + C + G + Jᵀ F,     Λ⁻¹ F = ẍ − (J q̈ₚ + J̇ q̇)
 
 q̈ₚ is the acceleration that the posture wants; F is what the tasks need in addition, so
-the posture acts in their null space. Neither M nor M⁻¹ is formed: the right side comes
-from the kinematics, Λ⁻¹ from the cheapest algorithm, and τ from one recursive
-Newton-Euler sweep with the forces −F on the ends.
+the posture acts in their null space. M⁻¹ is not formed, and M only where something is
+not driven: the right side comes from the kinematics, Λ⁻¹ from the cheapest algorithm,
+and τ from one recursive Newton-Euler sweep with the forces −F on the ends.
 
 Levels come one after the other: a level gets what those above leave free, J̃ of its
 rows. With A = J̃ M⁻¹ J̃ᵀ,
