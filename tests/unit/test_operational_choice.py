@@ -115,11 +115,16 @@ def test_auto_counts_the_factor_of_M_where_it_is_needed(name: str, make: Make) -
     assert_cheapest(make, robot, tasks)
 
 
-def test_the_consistent_inverse_of_both_hands_is_by_the_factor() -> None:
-    robot = robots.chang_khatib24("plain")
+@pytest.mark.parametrize("geometry", ["plain", "general"])
+def test_the_consistent_inverse_of_both_hands_is_by_the_factor(geometry: str) -> None:
+    robot = robots.chang_khatib24(geometry)
     of = robot.placed_model, robot.conventions, tasks_of(["left_hand", "right_hand"])
     assert chosen(*of) != "sfa"
     assert chosen(*of, has_solution=True) == "sfa"
+    shared = costs(*of, has_solution=True)["sfa"] - costs(*of)["sfa"]
+    for other in ("rjk", "pv", "mixed"):
+        alone = costs(*of, has_solution=True)[other] - costs(*of)[other]
+        assert shared < 0.7 * alone  # it has the factor of M already
 
 
 @pytest.mark.parametrize("is_last", [False, True])

@@ -146,13 +146,13 @@ def _forward_dynamics(
 
 
 def sparse_mass_matrix(
-    context: Context,
+    context: Context, algorithm: str = "auto"
 ) -> tuple[TreeMatrix, tuple[int, ...], tuple[int, ...]]:
     """Return M along a tree, that tree's parents, and where its rows are in q̇.
 
     The rows are in an order in which parents come first, whatever the order of q̇ is.
     """
-    full = public_matrix(context, tree_mass_matrix(context))
+    full = public_matrix(context, tree_mass_matrix(context, algorithm))
     order = dof_order(context)
     M: TreeMatrix = {}
     for i, a in enumerate(order):

@@ -201,7 +201,7 @@ def _consistent_inverse(
 ) -> Any:
     algorithm = decided(context, tasks, algorithm, needs=True)
     L = inertia_matrix(context, tasks, algorithm, damping)
-    MJ = mass_solution(context, tasks)
+    MJ = mass_solution(context, tasks, algorithm)
     return array(_product(list(map(list, zip(*MJ, strict=True))), L))
 
 

@@ -112,9 +112,13 @@ def jacobian_rows(context: Context, tasks: Sequence[Task]) -> list[list[Expr]]:
     return rows
 
 
-def mass_solution(context: Context, tasks: Sequence[Task]) -> Matrix:
-    """Return the rows of J M⁻¹, one solve with M = Lᵀ D L each."""
-    M, parents, order = sparse_mass_matrix(context)
+def mass_solution(context: Context, tasks: Sequence[Task], algorithm: str) -> Matrix:
+    """Return the rows of J M⁻¹, one solve with M = Lᵀ D L each.
+
+    If Λ⁻¹ is by "sfa", M is the one that it is made of.
+    """
+    is_shared = algorithm == "sfa" and not context.model.mimics
+    M, parents, order = sparse_mass_matrix(context, "crba" if is_shared else "auto")
     L, D = ltdl(M, parents)
     out: Matrix = []
     for row in jacobian_rows(context, tasks):

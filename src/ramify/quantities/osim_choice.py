@@ -171,7 +171,7 @@ def _traced(
         context = Context(model, conventions, {"q": q})
         found = {"inverse": array(inverse_matrix(context, tasks, algorithm))}
         if has_solution:
-            found["solution"] = array(mass_solution(context, tasks))
+            found["solution"] = array(mass_solution(context, tasks, algorithm))
         return found
 
     return trace(traced, {"q": model.nq})
