@@ -18,7 +18,12 @@ from ramify.errors import ModelError, ShapeError, UnknownName
 from ramify.function import Function
 from ramify.model.assembly import Model
 from ramify.model.pose import Array
-from ramify.quantities.osim import row_count
+from ramify.quantities.osim import (
+    ALGORITHMS,
+    check_algorithm,
+    damping_of,
+    row_count,
+)
 from ramify.quantities.osim_choice import ranks
 from ramify.quantities.torques import Directions, driven_inverse, torques
 from ramify.robot import Robot
@@ -74,14 +79,14 @@ class OperationalSpace:
         self.levels = levels_of(tasks)
         if not isinstance(posture, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UnknownName(f"posture is {posture!r}; possible: True, False")
-        if not isinstance(damping, float | int) or not 0.0 <= damping < np.inf:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UnknownName(f"damping is {damping!r}; expected a number, 0 or more")
+        damping = damping_of(damping)
+        check_algorithm(algorithm, ("auto", *ALGORITHMS))
         matrix = actuation(robot.model, actuated)
         passive = passive_directions(matrix)
         quantity = torques(
             levels=self.levels,
             free=free_levels(robot, self.levels, passive, damping),
-            damping=float(damping),
+            damping=damping,
             passive=passive,
             effort=_rows(np.linalg.pinv(matrix).astype(float))
             if matrix is not None and _is_matrix(actuated)

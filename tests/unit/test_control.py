@@ -303,6 +303,7 @@ def test_levels_without_freedom_are_refused_with_rank_and_names() -> None:
         ({"posture": "home"}, UnknownName, "posture is 'home'; possible: True, False"),
         ({"posture": np.zeros(4)}, UnknownName, "possible: True, False"),
         ({"damping": -1}, UnknownName, "damping is -1; expected a number, 0 or more"),
+        ({"algorithm": "aba"}, UnknownName, "algorithm is 'aba'; possible: 'auto', "),
     ],
 )
 def test_wrong_options_are_named(
