@@ -35,7 +35,6 @@ from ramify.algorithms.operational.tasks import Task
 from ramify.cli.peers.urdf import urdf
 from ramify.compiling import program_of
 from ramify.control import OperationalSpace
-from ramify.model.description import Description
 from ramify.quantities.operational import operational_inertia_inverse
 from ramify.quantities.osim import ALGORITHMS
 from ramify.robot import Robot
@@ -43,6 +42,7 @@ from ramify.symbolic.count import count
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.asimo import CASES, PRINTED, as_robot, counted, table
+from support.hands import hand
 
 BATCH, AGREEMENT = 4096, 1e-9
 BATCH_PROMISE, CALL_PROMISE = 20, 4
@@ -51,31 +51,7 @@ DEPTHS, ENDS, BODIES = (4, 8, 16, 32), (1, 2, 4, 8), (0, 8, 16, 32)
 FINGERS = (2, 4, 6, 8)
 
 
-# ------------------------------------------------------------ robots
-
-
-def hand(trunk: int, fingers: int, idle: int = 0, joints: int = 2) -> Description:
-    """Return a trunk with fingers at its tip, and idle bodies in chains of four."""
-    builder = ramify.RobotBuilder(f"hand{fingers}")
-    rng = np.random.default_rng(0)
-    link = ramify.Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.05, 0.2))
-
-    def add(name: str, parent: str) -> str:
-        joint = ramify.Joint.revolute(rng.normal(size=3), name=f"{name}_joint")
-        builder.add(ramify.Body(name, link), parent, joint, rng.normal(size=3) / 5)
-        return name
-
-    tip = "world"
-    for k in range(trunk):
-        tip = add(f"trunk{k}", tip)
-    for k in range(idle):
-        add(f"idle{k}", f"idle{k - 1}" if k % 4 else "trunk0")
-    for f in range(fingers):
-        above = tip
-        for k in range(joints):
-            above = add(f"finger{f}_{k}", above)
-        builder.add_frame(f"tip{f}", above, (0.02, 0.03, 0.05))
-    return builder.description()
+# ------------------------------------------------------------ tasks
 
 
 def tips(fingers: int) -> tuple[Task, ...]:

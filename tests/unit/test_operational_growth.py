@@ -11,40 +11,17 @@ import functools
 import numpy as np
 import pytest
 
-import ramify
 from ramify.algorithms.operational.tasks import Task
 from ramify.quantities.osim_choice import operations
-from ramify.robot import Robot
+from support.asimo import as_robot
+from support.hands import hand
 
 DEPTHS, ENDS = (3, 6, 9), (2, 3, 4)
 
 
 @functools.cache
-def hand(trunk: int, fingers: int, joints: int = 2) -> Robot:
-    """A trunk with fingers at its tip, axes and places at random."""
-    builder = ramify.RobotBuilder("hand")
-    rng = np.random.default_rng(0)
-    link = ramify.Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.05, 0.2))
-
-    def add(name: str, parent: str) -> str:
-        joint = ramify.Joint.revolute(rng.normal(size=3), name=f"{name}_joint")
-        builder.add(ramify.Body(name, link), parent, joint, rng.normal(size=3) / 5)
-        return name
-
-    palm = "world"
-    for k in range(trunk):
-        palm = add(f"trunk{k}", palm)
-    for f in range(fingers):
-        tip = palm
-        for k in range(joints):
-            tip = add(f"finger{f}_{k}", tip)
-        builder.add_frame(f"tip{f}", tip, (0.02, 0.03, 0.05))
-    return Robot.from_description(builder.description())
-
-
-@functools.cache
 def total(algorithm: str, trunk: int, fingers: int, joints: int = 2) -> int:
-    robot = hand(trunk, fingers, joints)
+    robot = as_robot(hand(trunk, fingers, joints=joints))
     tasks = tuple(Task(f"tip{f}", "pose", "local") for f in range(fingers))
     return operations(robot.placed_model, robot.conventions, tasks, algorithm).total
 
