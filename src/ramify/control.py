@@ -51,7 +51,7 @@ class OperationalSpace:
         damping: μ of levels that can nowhere be met in full, which are then met as well
             as (A + μ)⁻¹ can; and the least pivot of the others, which bounds torques
             near singular configurations and changes nothing elsewhere. 0 refuses the
-            former, and the latter give NaN or huge torques where they are singular.
+            former, and the latter have no finite torques where they are singular.
         algorithm: of Λ⁻¹; see `operational_inertia_inverse`.
         options: of `ramify.compile`: dtype, lanes, threads, layout, parameters.
     """

@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import functools
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +14,17 @@ from ramify.compiling import program_of
 from ramify.model.catalog import asimo
 from ramify.model.tree import sparsity_pattern
 from ramify.quantities.operational import task_jacobian
-from ramify.quantities.osim import ALGORITHMS
-from support.asimo import CASES, HANDS_FEET, as_robot, counted, table
+from support.asimo import (
+    CASES,
+    GOLDEN,
+    HANDS_FEET,
+    as_robot,
+    counted,
+    pinned,
+    table,
+    totals,
+)
 
-GOLDEN = Path(__file__).parents[1] / "goldens" / "counts_asimo.txt"
 found = functools.cache(lambda name: counted(CASES[name]))
 LARGE = ("12-joint hands, fingertips", "2 more arms and legs")
 """cases that take as long as all others"""
@@ -27,18 +32,6 @@ NAMES = [
     pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name
     for name in CASES
 ]
-
-
-def pinned(name: str) -> str:
-    """The line of a case in the golden table, which is counted anew below."""
-    return GOLDEN.read_text().splitlines()[1 + list(CASES).index(name)]
-
-
-def totals(name: str) -> dict[str, int]:
-    """The operations of a case by algorithm."""
-    found = re.findall(r"([\d,]+) \(", pinned(name))
-    numbers = [int(n.replace(",", "")) for n in found]
-    return dict(zip(ALGORITHMS, numbers, strict=True))
 
 
 def shares(line: dict[str, int]) -> dict[str, float]:

@@ -50,39 +50,6 @@ Directions = tuple[tuple[float, ...], ...]
 """Vectors of numbers, one after the other."""
 
 
-def torques(
-    levels: tuple[tuple[Task, ...], ...],
-    free: tuple[bool, ...],
-    damping: float,
-    passive: Directions,
-    effort: Directions,
-    posture: bool,
-    algorithm: str,
-) -> Quantity:
-    """Return the quantity τ of q, qd, accelerations and posture.
-
-    Args:
-        levels: tasks, the most important first.
-        free: whether each level can move independently of those above.
-        damping: μ.
-        passive: the directions Z of q̇ that nothing drives.
-        effort: rows that turn τ into what actuators do; none for τ itself.
-        posture: whether there is an input for q̈ₚ.
-        algorithm: of Λ⁻¹.
-    """
-    options = {
-        "levels": levels,
-        "free": free,
-        "damping": damping,
-        "passive": passive,
-        "effort": effort,
-        "posture": posture,
-        "algorithm": algorithm,
-    }
-    given = tuple(options.items())
-    return Quantity("torques", ("q", "qd"), _torques, given, shapes=_shapes)
-
-
 def driven_inverse(
     model: Model,
     conventions: Conventions,
@@ -153,6 +120,18 @@ def _torques(
     posture: bool,
     algorithm: str,
 ) -> Any:
+    """Return τ.
+
+    Args:
+        context: with q, qd, accelerations, and posture if there is one.
+        levels: tasks, the most important first.
+        free: whether each level can move independently of those above.
+        damping: μ.
+        passive: the directions Z of q̇ that nothing drives.
+        effort: rows that turn τ into what actuators do; none for τ itself.
+        posture: whether there is an input for q̈ₚ.
+        algorithm: of Λ⁻¹.
+    """
     tasks = tuple(t for level in levels for t in level)
     d = _driven(context, tasks, passive, inverse_of(context, tasks, algorithm))
 
@@ -248,3 +227,7 @@ def _forces(
             )
             left, lacks = T @ G @ T.T, after
     return total
+
+
+torques = Quantity("torques", ("q", "qd"), _torques, shapes=_shapes)
+"""τ of q, qd, accelerations and posture; options are the arguments of `_torques`."""
