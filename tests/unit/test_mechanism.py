@@ -23,6 +23,7 @@ from ramify.mobility import constrained_inverse_dynamics, mobility, partition_of
 from ramify.model import catalog as robots
 from ramify.model.builder import Body, Joint, RobotBuilder
 from ramify.model.pose import Pose
+from ramify.quantities.dynamics import forward_dynamics
 from ramify.quantities.kinematics import jacobian
 from ramify.quantities.loops import (
     constrained_forward_dynamics,
@@ -261,6 +262,26 @@ def test_articulated_bodies_need_independent_rows() -> None:
     )
     with pytest.raises(ModelError, match=message):
         compile(loop_forces(algorithm="constrained_aba"), robot)
+
+
+@pytest.mark.parametrize("algorithm", ["aba", "ltdl"])
+def test_algorithms_of_trees_are_refused_on_loops(algorithm: str) -> None:
+    message = (
+        f"algorithm is '{algorithm}'; possible for a robot with loops: 'auto', "
+        "'joint_formulation', 'loopwise', 'constrained_aba', 'proximal'"
+    )
+    with pytest.raises(UnknownName, match=message):
+        compile(forward_dynamics(algorithm=algorithm), four_bar())
+
+
+@pytest.mark.parametrize("damping", [0.0, 1e-6])
+def test_damping_of_loops_is_refused_on_trees(damping: float) -> None:
+    message = (
+        f"damping is {damping}, but robot 'four_bar' has no loops; damping applies to "
+        "loop constraints only: leave it out"
+    )
+    with pytest.raises(ModelError, match=message):
+        compile(forward_dynamics(damping=damping), open_bars())
 
 
 def test_unknown_options_are_refused() -> None:

@@ -10,7 +10,7 @@ from ramify.algorithms.crba import TreeMatrix, crba
 from ramify.algorithms.crba_root import crba_root
 from ramify.algorithms.ltdl import elimination_parents, filled, ltdl, solve
 from ramify.algorithms.rnea import rnea
-from ramify.errors import CompileError, UnknownName
+from ramify.errors import CompileError, ModelError, UnknownName
 from ramify.model.assembly import Model
 from ramify.model.massless import check_dynamics
 from ramify.model.motion import fixed_steps
@@ -120,6 +120,11 @@ def _forward_dynamics(
         from ramify.quantities.loops import constrained  # noqa: PLC0415  it needs M
 
         return array(constrained(context, algorithm, damping, forces)[0])
+    if damping is not None:
+        raise ModelError(
+            f"damping is {damping!r}, but robot {context.model.name!r} has no loops; "
+            "damping applies to loop constraints only: leave it out"
+        )
     if algorithm == "aba":
         if context.model.mimics:
             raise CompileError(

@@ -260,8 +260,6 @@ def settled(
     Without ``damping``, constraints are damped where they are redundant, by what the
     rounding of ``dtype`` needs.
     """
-    if algorithm in ("aba", "ltdl"):  # what is chosen from without loops
-        algorithm = "auto"
     if algorithm not in POSSIBLE:
         raise UnknownName(
             f"algorithm is {algorithm!r}; possible for a robot with loops: "
