@@ -11,7 +11,7 @@ is almost admissible.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, cast, final
 from weakref import WeakKeyDictionary, ref
@@ -95,11 +95,7 @@ def check_state(
 ) -> None:
     """Raise ModelError unless all loops are closed at q, and stay so with q̇."""
     position = kernels(robot).position
-    q = vector("q", q, robot.nq)
-    for name, length in _quaternions(robot, q):
-        if not abs(length - 1.0) <= ADMISSIBLE:
-            raise _wrong_length("q", name, length)
-    phi, J, senses = position(q)
+    phi, J, senses = position(normalized(robot, "q", q))
     refuse(robot, phi, tolerance, "is open at q: |Φ| is", "assemble(q) closes it")
     if (senses < 0).any():
         raise ModelError(
@@ -152,7 +148,7 @@ def assemble(
         UnknownName: a joint of ``fixed`` is not there.
     """
     kernels(robot)
-    start = _normalized(
+    start = normalized(
         robot, "q_guess", robot.neutral() if q_guess is None else q_guess
     )
     if not tolerance > 0:
@@ -172,7 +168,7 @@ def assemble(
             value = vector(f"fixed[{n!r}]", values[n], joint.nq)
             start[joint.q_index : joint.q_index + joint.nq] = value
         free[joint.v_index : joint.v_index + joint.nv] = False
-    start = _normalized(robot, "fixed", start)
+    start = normalized(robot, "fixed", start)
     generator = np.random.default_rng(rng)
     start = _limited(robot, start, free)
     best, where = math.inf, start
@@ -263,30 +259,18 @@ def _limited(robot: Robot, q: Array, free: Mask) -> Array:
     return out
 
 
-def _quaternions(robot: Robot, q: Array) -> Iterator[tuple[str, float]]:
-    """Yield joints with quaternions, the last four of their coordinates; lengths."""
-    for j in robot.model.joints:
-        if j.nq > j.nv:
-            end = j.q_index + j.nq
-            yield j.name, float(np.linalg.norm(q[end - 4 : end]))
-
-
-def _normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
+def normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
     """Return a configuration as a user gave it, its quaternions of length one."""
     x = vector(what, q, robot.nq)
-    lengths = dict(_quaternions(robot, x))
-    for name, length in lengths.items():
-        if length < ADMISSIBLE:
-            raise _wrong_length(what, name, length)
-    return robot.normalize(x) if lengths else x
-
-
-def _wrong_length(what: str, joint: str, length: float) -> ModelError:
-    cure = "; robot.normalize(q) scales it" if length > ADMISSIBLE else ""
-    return ModelError(
-        f"{what} has a quaternion of length {length:.6g} at joint {joint!r}; expected "
-        f"1{cure}"
-    )
+    joints = [j for j in robot.model.joints if j.nq > j.nv]
+    for j in joints:
+        end = j.q_index + j.nq  # the last four of its coordinates
+        if not x[end - 4 : end].any():
+            raise ModelError(
+                f"{what} has a quaternion of zero length at joint {j.name!r}; expected "
+                "one that gives a direction, such as that of robot.neutral()"
+            )
+    return robot.normalize(x) if joints else x
 
 
 def vector(what: str, value: npt.ArrayLike, n: int) -> Array:
@@ -314,7 +298,7 @@ def project(
     that the loops allow.
     """
     k = kernels(robot)
-    q = _normalized(robot, "q", q)
+    q = normalized(robot, "q", q)
     for _ in range(20):
         phi = k.position(q)[0]
         if float(np.abs(phi).max(initial=0.0)) < 0.01 * tolerance:

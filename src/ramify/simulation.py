@@ -22,7 +22,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from ramify.closing import check_state, kernels, project, refuse, vector
+from ramify.closing import check_state, kernels, normalized, project, refuse, vector
 from ramify.compiling import compile
 from ramify.errors import ModelError, ModelWarning, UnknownName
 from ramify.function import Function, kernel
@@ -96,7 +96,7 @@ def simulate(
         raise ModelError(
             f"step is {step!r}, duration {duration!r}; expected more than 0"
         )
-    start = vector("q", q, robot.nq)
+    start = normalized(robot, "q", q)
     rest = np.zeros(robot.nv)
     velocity = rest if qd is None else vector("qd", qd, robot.nv)
     check_state(robot, start, velocity)

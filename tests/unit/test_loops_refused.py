@@ -97,30 +97,30 @@ STATES: list[Case] = [
         "qd is array([nan, nan, nan]); expected 3 finite numbers",
     ),
     (
-        lambda: ball().check_state([0, 0, 0, 2, 0]),
+        lambda: ball().check_state(np.zeros(5)),
         ModelError,
-        "q has a quaternion of length 2 at joint 'socket'; expected 1; "
-        "robot.normalize(q) scales it",
+        "q has a quaternion of zero length at joint 'socket'; expected one that gives "
+        "a direction, such as that of robot.neutral()",
     ),
     (
-        lambda: ball().simulate([0, 0, 0, 2, 0]),
+        lambda: ball().simulate(np.zeros(5)),
         ModelError,
-        "q has a quaternion of length 2 at joint 'socket'; expected 1",
+        "q has a quaternion of zero length at joint 'socket'; expected one that",
     ),
     (
         lambda: ball().project(np.zeros(5)),
         ModelError,
-        "q has a quaternion of length 0 at joint 'socket'; expected 1",
+        "q has a quaternion of zero length at joint 'socket'; expected one",
     ),
     (
         lambda: ball().assemble(np.zeros(5)),
         ModelError,
-        "q_guess has a quaternion of length 0 at joint 'socket'; expected 1",
+        "q_guess has a quaternion of zero length at joint 'socket'; expected one",
     ),
     (
         lambda: ball().assemble(fixed={"socket": np.zeros(4)}),
         ModelError,
-        "fixed has a quaternion of length 0 at joint 'socket'; expected 1",
+        "fixed has a quaternion of zero length at joint 'socket'; expected one",
     ),
 ]
 ASSEMBLY: list[Case] = [

@@ -77,14 +77,7 @@ def differences(
 
 def normalized(model: Model, conventions: Conventions, q: Sequence[Expr]) -> list[Expr]:
     """Return q with its quaternions scaled to length one."""
-    here = Coordinates(model, conventions, q)
-
-    def scaled(i: int, joint: Joint) -> Entries:
-        if joint.kind not in ("spherical", "floating"):
-            return here.q[i]
-        return (*here.q[i][:-4], *unit_quaternion(quaternion(here.q[i][-4:])))
-
-    return assembled(model, conventions, scaled)
+    return converted_q(model, conventions, conventions, q)
 
 
 def assembled(
@@ -114,9 +107,15 @@ def linear_start(joint: Joint, conventions: Conventions) -> int:
 def converted_q(
     model: Model, source: Conventions, target: Conventions, q: Sequence[Expr]
 ) -> list[Expr]:
-    """Return a configuration in other conventions."""
+    """Return a configuration in other conventions, its quaternions of length one."""
     here = Coordinates(model, source, q)
-    return assembled(model, target, lambda i, _: here.q[i])
+
+    def scaled(i: int, joint: Joint) -> Entries:
+        if joint.kind not in ("spherical", "floating"):
+            return here.q[i]
+        return (*here.q[i][:-4], *unit_quaternion(quaternion(here.q[i][-4:])))
+
+    return assembled(model, target, scaled)
 
 
 def converted_vector(

@@ -8,9 +8,11 @@ prismatic one). Each acts along z of its frame:
     revolute    angle                    rate                    turn about z
     prismatic   distance                 rate                    shift along z
     helical     angle                    rate                    turn, shift by pitch·q
-    spherical   unit quaternion x y z w  angular velocity        turn
+    spherical   quaternion x y z w       angular velocity        turn
     planar      x, y, angle              vx, vy, wz              shift in xy, turn
     floating    position, quaternion     angular, then linear    anything
+
+A quaternion may have any length but zero: only its direction counts.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from ramify.model.pose import Array
 from ramify.spatial.transform import Rotate, Shift, Step, Turn
 from ramify.spatial.vector3 import ONE, ZERO, ZERO3, Mat, unit
 from ramify.spatial.vectors import Motion
-from ramify.symbolic.expr import Expr, lift
+from ramify.symbolic.expr import Expr, const, lift
 
 SIZES = {
     "revolute": (1, 1),
@@ -133,13 +135,19 @@ def _turn_z(angle: Expr) -> Turn:
 
 
 def transposed_rotation(x: Expr, y: Expr, z: Expr, w: Expr) -> Mat:
-    """Return E = Rᵀ of a unit quaternion: from parent to body coordinates."""
-    x2, y2, z2 = x + x, y + y, z + z
-    xx, yy, zz = x * x2, y * y2, z * z2
-    xy, xz, yz = x * y2, x * z2, y * z2
-    wx, wy, wz = w * x2, w * y2, w * z2
+    """Return E = Rᵀ of a quaternion of any length: from parent to body coordinates.
+
+    With k = 2 / (q · q) the length cancels, without a root:
+    R = 1 + k (w v× + v× v×), v = (x, y, z).
+    """
+    xx, yy, zz = x * x, y * y, z * z
+    a, b, c = yy + zz, xx + zz, xx + yy
+    k = const(2.0) / (w * w + xx + a)
+    kx, ky, kz = k * x, k * y, k * z
+    xy, xz, yz = x * ky, x * kz, y * kz
+    wx, wy, wz = w * kx, w * ky, w * kz
     return (
-        (ONE - (yy + zz), xy + wz, xz - wy),
-        (xy - wz, ONE - (xx + zz), yz + wx),
-        (xz + wy, yz - wx, ONE - (xx + yy)),
+        (ONE - k * a, xy + wz, xz - wy),
+        (xy - wz, ONE - k * b, yz + wx),
+        (xz + wy, yz - wx, ONE - k * c),
     )

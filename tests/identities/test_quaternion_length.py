@@ -1,0 +1,161 @@
+"""A quaternion of any length stands for its direction, as in MuJoCo."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ramify.algorithms.operational.tasks import Task
+from ramify.compiling import count
+from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramify.model.catalog import random_tree
+from ramify.model.conventions import Conventions
+from ramify.model.pose import Array
+from ramify.model.rates import rates
+from ramify.quantities import dynamics, factor, kinematics, operational
+from ramify.quantities.base import Quantity
+from ramify.robot import Robot
+from ramify.symbolic.interpreter import evaluate
+from ramify.symbolic.trace import trace
+from support.states import assert_close, quaternions, state, value
+
+SAME = 1e-12
+"""relative to the largest entry: rounding alone; more where M is badly conditioned"""
+CONVENTIONS: dict[str, str | Conventions] = {
+    "pinocchio": "pinocchio",
+    "mujoco": "mujoco",
+    "mixed": Conventions("wxyz", "body", "angular_first"),
+}
+
+
+@functools.cache
+def case(conventions: str, seed: int) -> Robot:
+    """Return a random tree with ball and floating joints among the others."""
+    joints = ("spherical", "revolute", "floating", "prismatic")
+    description = random_tree(5, seed, joints=joints, massless=0.0)
+    return Robot.from_description(description, conventions=CONVENTIONS[conventions])
+
+
+def scaled(robot: Robot, q: Array, rng: np.random.Generator) -> Array:
+    """Return q with each quaternion times a factor of its own, far from one."""
+    out = np.array(q)
+    for start, _, _ in quaternions(robot):
+        out[start : start + 4] *= rng.uniform(0.1, 9.0)
+    return out
+
+
+def quantities(robot: Robot) -> list[Quantity]:
+    tip = robot.body_names[-1]
+    return [
+        dynamics.inverse_dynamics,
+        dynamics.bias_forces,
+        dynamics.gravity_forces,
+        dynamics.mass_matrix,
+        dynamics.forward_dynamics(algorithm="aba"),
+        dynamics.forward_dynamics(algorithm="ltdl"),
+        factor.mass_matrix_csr,
+        kinematics.mass_matrix_inverse,
+        kinematics.coriolis_matrix,
+        kinematics.pose(tip),
+        kinematics.jacobian(tip, "world"),
+        kinematics.velocity(tip, "local_world_aligned"),
+        kinematics.acceleration(tip, expressed_in="world"),
+        kinematics.center_of_mass,
+        kinematics.center_of_mass_jacobian,
+        kinematics.centroidal_momentum,
+        kinematics.kinetic_energy,
+        kinematics.potential_energy,
+        operational.operational_inertia_inverse([Task(tip)]),
+    ]
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("conventions", CONVENTIONS)
+def test_no_quantity_depends_on_the_length_of_quaternions(
+    conventions: str, seed: int, rng: np.random.Generator
+) -> None:
+    robot = case(conventions, seed)
+    assert {t for _, _, t in quaternions(robot)} == {"spherical", "floating"}
+    now = {**state(robot, rng), "tau": rng.normal(size=robot.nv)}
+    other = {**now, "q": scaled(robot, now["q"], rng)}
+    condition = np.linalg.cond(value(robot, dynamics.mass_matrix, **now))
+    for quantity in quantities(robot):
+        expected = value(robot, quantity, **now)
+        limit = max(SAME, 1e-15 * float(condition))
+        assert_close(value(robot, quantity, **other), expected, limit)
+
+
+@pytest.mark.parametrize("conventions", CONVENTIONS)
+def test_configurations_are_normalized_on_the_way(
+    conventions: str, rng: np.random.Generator
+) -> None:
+    robot = case(conventions, 0)
+    now, end = state(robot, rng), state(robot, rng)["q"]
+    q, v, a = now["q"], now["qd"], now["qdd"]
+    long, far = scaled(robot, q, rng), scaled(robot, end, rng)
+    assert_close(robot.integrate(long, v), robot.integrate(q, v), SAME)
+    assert_close(robot.difference(long, far), robot.difference(q, end), SAME)
+    for to in ("featherstone", "mujoco"):
+        assert_close(robot.convert_q(long, to=to), robot.convert_q(q, to=to), SAME)
+        back = robot.convert_qd(long, v, to=to)
+        assert_close(back, robot.convert_qd(q, v, to=to), SAME)
+        back = robot.convert_tau(long, v, to=to)
+        assert_close(back, robot.convert_tau(q, v, to=to), SAME)
+        back = robot.convert_qdd(long, v, a, to=to)
+        assert_close(back, robot.convert_qdd(q, v, a, to=to), SAME)
+
+
+@pytest.mark.parametrize("conventions", CONVENTIONS)
+def test_rates_of_q_turn_a_long_quaternion_as_fast(
+    conventions: str, rng: np.random.Generator
+) -> None:
+    robot = case(conventions, 1)
+    model, c = robot.model, robot.conventions
+    shapes = {"q": model.nq, "qd": model.nv}
+
+    def traced(q: Any, qd: Any) -> Any:
+        return rates(model, c, q, qd)
+
+    program = trace(traced, shapes)
+    now = state(robot, rng)
+    long = scaled(robot, now["q"], rng)
+    rate = evaluate(program, {"q": long, "qd": now["qd"]})["result"]
+    h = 1e-6
+    turned = robot.difference(long - h * rate, long + h * rate) / (2 * h)
+    assert_close(turned, now["qd"], 1e-8)  # a central difference
+
+
+def test_a_mechanism_moves_the_same_from_a_long_quaternion() -> None:
+    builder = RobotBuilder("table")
+    inertia = Inertia.from_box(1.0, (0.1, 0.2, 0.3))
+    builder.add(Body("ball", inertia), "world", Joint.spherical())
+    builder.add(Body("arm", inertia), "ball", Joint.revolute((0, 1, 0)), (0.1, 0, 0))
+    robot = Robot.from_description(builder.description()).add_loop(
+        "world", "arm", joint="point_on_plane", placement_b=(0.1, 0, 0)
+    )
+    q, qd = robot.neutral(), np.array([0.1, 0.2, 0.3, -0.4])
+    long = np.array([0.0, 0.0, 0.0, 3.0, 0.0])
+    q, qd = robot.project(q, qd)
+    assert_close(robot.project(long, qd)[0], q, SAME)
+    robot.check_state(long, qd)
+    expected = robot.simulate(q, qd, duration=0.01)
+    found = robot.simulate(long, qd, duration=0.01)
+    assert_close(found.q, expected.q, SAME)
+
+
+@pytest.mark.parametrize("conventions", CONVENTIONS)
+def test_a_length_of_one_costs_seven_products_and_a_division_per_joint(
+    conventions: str,
+) -> None:
+    builder = RobotBuilder("ball")
+    inertia = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.2, 0.3))
+    builder.add(Body("a", inertia), "world", Joint.spherical())
+    robot = Robot.from_description(
+        builder.description(), conventions=CONVENTIONS[conventions]
+    )
+    ops = count(kinematics.pose("a"), robot)
+    # of a unit quaternion: 9 products, 15 sums
+    assert (ops.mul, ops.add, ops.div) == (9 + 7, 15 - 1, 1)
