@@ -26,11 +26,15 @@ from ramify.function import Function
 from ramify.model.pose import Array
 from ramify.quantities import dynamics, loops
 from ramify.quantities.base import Quantity
-from ramify.quantities.redundancy import numerical_rank
+from ramify.quantities.redundancy import (
+    CLOSED,
+    PRECISION,
+    ROUNDING,
+    Rank,
+    rank_of,
+)
 from ramify.robot import Robot
 
-TOLERANCE = 1e-9
-"""|Φ| [m, rad] of a closed configuration"""
 ADMISSIBLE = 1e-6
 """|Φ| and |J q̇| up to which a given state is taken as admissible"""
 TRIES = 20
@@ -96,17 +100,34 @@ def check_state(
     """Raise ModelError unless all loops are closed at q, and stay so with q̇."""
     position = kernels(robot).position
     phi, J, senses = position(normalized(robot, "q", q))
-    refuse(robot, phi, tolerance, "is open at q: |Φ| is", "assemble(q) closes it")
+    limit = tolerance
+    if not float(np.abs(phi).max(initial=0.0)) <= limit:
+        limit = max(limit, rank(robot).closed)
+    refuse(robot, phi, limit, "is open at q: |Φ| is", "assemble(q) closes it")
     if (senses < 0).any():
         raise ModelError(
             f"robot {robot.name!r}: loops are closed at q with axes of cuts opposite"
         )
     if qd is not None:
         v = vector("qd", qd, robot.nv)
-        rate = J @ v
+        rate = rounding_filter(robot, J) @ J @ v
         scale = 1.0 + float(np.abs(v).max(initial=0.0))
         what = "is opened by qd: |J qd| is"
         refuse(robot, rate, tolerance * scale, what, "project(q, qd) mends it")
+
+
+def rank(robot: Robot) -> Rank:
+    """Return which rows of a robot's loops count, and how well they close."""
+    return rank_of(robot.placed_model, robot.conventions)
+
+
+def rounding_filter(robot: Robot, J: Array) -> Array:
+    """Return F of `Rank.filter`; the rank is looked for only where it may matter."""
+    values = np.linalg.svd(J, compute_uv=False)
+    values = values / max(float(values.max(initial=0.0)), 1e-300)
+    if ((values > ROUNDING) & (values < PRECISION)).any():
+        return rank(robot).filter(J)
+    return np.eye(len(J))
 
 
 def refuse(robot: Robot, x: Array, tolerance: float, what: str, cure: str) -> None:
@@ -128,7 +149,7 @@ def assemble(
     q_guess: npt.ArrayLike | None = None,
     *,
     fixed: Mapping[str, npt.ArrayLike] | Iterable[str] = (),
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     rng: np.random.Generator | int = 0,
 ) -> Array:
     """Return a configuration near a guess in which all loops are closed.
@@ -140,7 +161,8 @@ def assemble(
         robot: the robot.
         q_guess: (nq,) where to start; neutral by default.
         fixed: joints that stay: their values by name, or names (as in the guess).
-        tolerance: of |Φ| [m, rad].
+        tolerance: of |Φ| [m, rad]; by default 1e-9, or what the digits of the file
+            allow.
         rng: where other starts come from, or a seed.
 
     Raises:
@@ -151,7 +173,7 @@ def assemble(
     start = normalized(
         robot, "q_guess", robot.neutral() if q_guess is None else q_guess
     )
-    if not tolerance > 0:
+    if tolerance is not None and not tolerance > 0:
         raise ShapeError(f"tolerance is {tolerance!r}; expected more than 0")
     if isinstance(fixed, str) or not isinstance(cast(object, fixed), Iterable):
         raise ShapeError(
@@ -171,15 +193,23 @@ def assemble(
     start = normalized(robot, "fixed", start)
     generator = np.random.default_rng(rng)
     start = _limited(robot, start, free)
+    limit, known = tolerance or CLOSED, None
     best, where = math.inf, start
-    for k in range(TRIES):
+    k = 0
+    while k < TRIES:
         q = start
         if k:
             push = generator.normal(scale=min(0.1 * k, 1.0), size=robot.nv) * free
             q = _limited(robot, robot.integrate(start, push), free)
-        q, size = _closed(robot, q, free, tolerance)
-        if size < tolerance:
+        q, size = _closed(robot, q, free, limit, known)
+        if size < limit:
             return q
+        if tolerance is None and known is None:
+            known = rank(robot)
+            if known.closed > limit:  # once more from here, for what the file allows
+                limit = known.closed
+                continue
+        k += 1
         if size < best:
             best, where = size, q
     phi, J, _ = kernels(robot).position(where)
@@ -190,7 +220,7 @@ def assemble(
         raise ModelError(
             f"no closed configuration found from {TRIES} starts{held}: at best |Φ| is "
             f"{best:.3g}, by loop {name!r} (row {row!r}), where J has rank "
-            f"{numerical_rank(J)} of {len(J)} rows"
+            f"{rank(robot).of(J)} of {len(J)} rows"
         )
     raise ModelError(
         f"robot {robot.name!r}: loops were closed with axes of cuts opposite only"
@@ -198,7 +228,7 @@ def assemble(
 
 
 def _closed(
-    robot: Robot, q: Array, free: Mask, tolerance: float
+    robot: Robot, q: Array, free: Mask, tolerance: float, known: Rank | None
 ) -> tuple[Array, float]:
     """Return q after Levenberg-Marquardt steps, and |Φ|; inf if a cut is reversed."""
     position = kernels(robot).position
@@ -207,7 +237,9 @@ def _closed(
     for _ in range(100):
         if float(np.abs(phi).max(initial=0.0)) < 1e-3 * tolerance:
             break
-        moved = _step(robot, q, jacobian, phi, free, math.sqrt(mu * min(size, 1.0)))
+        F = np.eye(len(phi)) if known is None else known.filter(jacobian)
+        damping = math.sqrt(mu * min(size, 1.0))
+        moved = _step(robot, q, F @ jacobian, F @ phi, free, damping)
         found = position(moved)
         new = float(np.linalg.norm(found[0]))
         if new < size:
@@ -290,23 +322,29 @@ def project(
     q: npt.ArrayLike,
     qd: npt.ArrayLike | None = None,
     *,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
 ) -> Any:
     """Return q with its loops closed, or (q, q̇) with q̇ keeping them so.
 
     The least change, measured by the mass matrix: no momentum is added along motions
-    that the loops allow.
+    that the loops allow. |Φ| is at most ``tolerance``: by default 1e-9, or what the
+    digits of the file allow.
     """
     k = kernels(robot)
     q = normalized(robot, "q", q)
+    limit, size = tolerance or CLOSED, math.inf
     for _ in range(20):
         phi = k.position(q)[0]
-        if float(np.abs(phi).max(initial=0.0)) < 0.01 * tolerance:
+        last, size = size, float(np.abs(phi).max(initial=0.0))
+        if size < 0.01 * limit or 0.9 * last < size < PRECISION:
             break
         q = robot.integrate(q, k.correction(q, phi))
-    else:
+    if size >= 0.01 * limit:
+        phi = k.position(q)[0]
+        if tolerance is None and not float(np.abs(phi).max(initial=0.0)) <= limit:
+            limit = max(limit, rank(robot).closed)
         what = "does not close near q: |Φ| is"
-        refuse(robot, k.position(q)[0], tolerance, what, "assemble(q) looks further")
+        refuse(robot, phi, limit, what, "assemble(q) looks further")
     if qd is None:
         return q
     v = vector("qd", qd, robot.nv)

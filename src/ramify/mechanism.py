@@ -33,7 +33,7 @@ from ramify.model.loops import (
 )
 from ramify.model.pose import Pose
 from ramify.quantities.kinematics import pose
-from ramify.quantities.redundancy import rank_of
+from ramify.quantities.redundancy import CLOSED, rank_of
 from ramify.robot import Robot
 from ramify.simulation import Simulation, simulate
 from ramify.symbolic.interpreter import evaluate
@@ -183,6 +183,14 @@ def check_loops(robot: Robot, before: Robot | None = None) -> None:
                 f"loop {last.name!r} cannot be closed: {error}; check=False adds it "
                 "all the same"
             ) from None
+    if rank.closed > CLOSED:
+        warnings.warn(
+            f"loop {last.name!r}: the loops of robot {robot.name!r} close to "
+            f"{rank.closed:.1e} only, as placements with few digits do; rows that are "
+            "redundant up to that are taken as redundant",
+            ModelWarning,
+            stacklevel=3,
+        )
     known = 0
     if before is not None and before.model.loops:
         known = rank_of(before.placed_model, before.conventions).rank

@@ -27,12 +27,13 @@ from ramify.closing import (
     assemble,
     check_state,
     kernels,
+    rank,
     refuse,
+    rounding_filter,
     vector,
 )
 from ramify.errors import ModelError, ShapeError
 from ramify.model.pose import Array
-from ramify.quantities.redundancy import rank_of
 from ramify.robot import Robot
 
 SMALL = 1e-9
@@ -118,13 +119,13 @@ def mobility(robot: Robot, q: npt.ArrayLike | None = None) -> Mobility:
     """
     k = kernels(robot)
     if q is None:
-        q = rank_of(robot.placed_model, robot.conventions).q
+        q = rank(robot).q
         q = assemble(robot) if q is None else q
     else:
         q = vector("q", q, robot.nq)
         check_state(robot, q)
     J = k.position(q)[1]
-    found = partition_of(J)
+    found = partition_of(rounding_filter(robot, J) @ J)
     names, velocities = row_names(robot.model), _velocity_names(robot)
     return Mobility(
         len(found.independent),
@@ -196,7 +197,9 @@ def constrained_inverse_dynamics(
     check_state(robot, q, qd)
     k = kernels(robot)
     J = k.position(q)[1]
-    error = J @ qdd + k.bias(q, qd)
+    F = rounding_filter(robot, J)
+    J = F @ J
+    error = J @ qdd + F @ k.bias(q, qd)
     scale = 1.0 + float(np.abs(qdd).max(initial=0.0))
     what = "is opened by qdd: |J qdd + γ| is"
     refuse(

@@ -22,7 +22,17 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from ramify.closing import check_state, kernels, normalized, project, refuse, vector
+from ramify.closing import (
+    ADMISSIBLE,
+    check_state,
+    kernels,
+    normalized,
+    project,
+    rank,
+    refuse,
+    rounding_filter,
+    vector,
+)
 from ramify.compiling import compile
 from ramify.errors import ModelError, ModelWarning, UnknownName
 from ramify.function import Function, kernel
@@ -65,7 +75,7 @@ def simulate(
     step: float = 1e-3,
     stabilise: str = "project",
     method: str = "rk4",
-    tolerance: float = 1e-6,
+    tolerance: float | None = None,
     rate: float = 20.0,
     damping: float | None = None,
 ) -> Simulation:
@@ -81,6 +91,7 @@ def simulate(
         stabilise: "none", "baumgarte", "project" or "partition".
         method: "rk4" (fixed steps) or "adaptive" (scipy's DOP853).
         tolerance: of |Φ|; a `ModelWarning` says if a run without correction left it.
+            By default 1e-6, or what the digits of the file allow.
         rate: α of "baumgarte" [1/s].
         damping: of the constraints, as in `forward_dynamics`: with "rk4" and
             "project", about 1e-8 carries a mechanism through configurations in which
@@ -112,10 +123,13 @@ def simulate(
     q_all, qd_all = np.ascontiguousarray(q_all), np.ascontiguousarray(qd_all)
     residual = np.abs(kernels(robot).position(q_all)[0]).max(axis=1, initial=0.0)
     worst = float(residual.max())
-    if not worst <= tolerance:
+    limit = ADMISSIBLE if tolerance is None else tolerance
+    if tolerance is None and not worst <= limit:
+        limit = max(limit, rank(robot).closed)
+    if not worst <= limit:
         warnings.warn(
             f"robot {robot.name!r}: |Φ| reaches {worst:.3g} (tolerance "
-            f"{tolerance:.3g}) with stabilise={stabilise!r}; 'project' or a smaller "
+            f"{limit:.3g}) with stabilise={stabilise!r}; 'project' or a smaller "
             "step keeps it closed",
             ModelWarning,
             stacklevel=2,
@@ -153,7 +167,7 @@ class _Motion:
         """Choose the independent velocities anew."""
         if self.stabilise == "partition":
             J = kernels(self.robot).position(y[: self.nq])[1]
-            self.partition = partition_of(J)
+            self.partition = partition_of(rounding_filter(self.robot, J) @ J)
 
     def end(self, y: Array) -> Array:
         """Return an admissible state for what the integrator arrived at."""
@@ -163,21 +177,26 @@ class _Motion:
         y = np.concatenate([q, qd])
         return self.followed(y) if self.stabilise == "partition" else y
 
+    def constraints(self, q: Array) -> tuple[Array, Array]:
+        """Return what counts of Φ and J."""
+        phi, jacobian, _ = kernels(self.robot).position(q)
+        F = rounding_filter(self.robot, jacobian)
+        return F @ phi, F @ jacobian
+
     def followed(self, y: Array) -> Array:
         """Return the state that its independent part leads to."""
         p = self.partition
         assert p is not None
-        position = kernels(self.robot).position
         free, led = list(p.independent), list(p.dependent)
         q, qd = y[: self.nq], np.array(y[self.nq :])
-        phi, jacobian, _ = position(q)
+        phi, jacobian = self.constraints(q)
         for _ in range(20):
             if float(np.abs(phi).max(initial=0.0)) < 1e-12:
                 break
             v = np.zeros(self.robot.nv)
             v[led] = np.linalg.lstsq(jacobian[:, led], -phi, rcond=1e-10)[0]
             q = self.robot.integrate(q, v)
-            phi, jacobian, _ = position(q)
+            phi, jacobian = self.constraints(q)
         else:
             what = "does not close by its dependent joints: |Φ| is"
             refuse(self.robot, phi, 1e-9, what, "a smaller step may")

@@ -258,7 +258,7 @@ def settled(
     """Return the algorithm and the damping to use, and the rank they are chosen by.
 
     Without ``damping``, constraints are damped where they are redundant, by what the
-    rounding of ``dtype`` needs.
+    rounding of ``dtype`` and the digits of the file need.
     """
     if algorithm not in POSSIBLE:
         raise UnknownName(
@@ -276,7 +276,7 @@ def settled(
         )
     if damping is None:
         needed = rank.is_redundant or algorithm == "proximal"
-        damping = DAMPING[dtype] if needed else 0.0
+        damping = max(DAMPING[dtype], rank.damping) if needed else 0.0
     if algorithm == "proximal":
         algorithm = "joint_formulation"
     if algorithm == "constrained_aba" and (damping or model.mimics):
