@@ -31,7 +31,10 @@ def rnea(
     gravity: Vec,
     external: Mapping[int, Force] | None = None,
 ) -> JointVector:
-    """Return the joint forces that produce ``qdd``."""
+    """Return the joint forces that produce ``qdd``, those on rotors not included.
+
+    `Coordinates.force` adds them: armature acts on q̈ as the caller has it.
+    """
     m = velocities(tree, q, qd)
     X, S = m.X, m.S
     tau: JointVector = {}
@@ -66,9 +69,7 @@ def rnea(
         joint = tree.bodies[i].joint
         label(f"n_{joint.name}", *f[i].n)
         label(f"f_{joint.name}", *f[i].f)
-        tau[i] = tuple(
-            s.dot(f[i]) + x * joint.armature for s, x in zip(S[i], qdd[i], strict=True)
-        )
+        tau[i] = tuple(s.dot(f[i]) for s in S[i])
         f[p] = f[p] + X[i].back(f[i])
 
     return tau

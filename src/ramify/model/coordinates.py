@@ -1,9 +1,10 @@
 """Between the caller's vectors and those of a Tree, while a function is traced.
 
-    q̇_tree = P q̇        q̈_tree = P q̈ + Ṗ q̇        τ = Pᵀ τ_tree
+    q̇_tree = P q̇        q̈_tree = P q̈ + Ṗ q̇        τ = Pᵀ τ_tree + A q̈
 
 P reorders, applies mimic couplings and the conventions; most of its entries are 0 and
-1 and leave no trace in the program. Vectors of a tree are dicts: body -> entries.
+1 and leave no trace in the program. A is the armature, which acts on q̈ as the caller
+has it, so that Ṗ q̇ moves no rotor. Vectors of a tree are dicts: body -> entries.
 """
 
 from __future__ import annotations
@@ -92,9 +93,23 @@ class Coordinates:
             return []
         return [i for i, b in enumerate(self.tree.bodies) if b.joint.kind == "floating"]
 
-    def force(self, tau: JointVector) -> list[Expr]:
-        """Return Pᵀ τ for τ in the tree's terms."""
-        return self.row([e for i, _ in self.tree for e in tau[i]])
+    def force(self, tau: JointVector, qdd: Sequence[Expr]) -> list[Expr]:
+        """Return Pᵀ τ + A q̈, for τ in the tree's terms and q̈ in the caller's."""
+        total = self.row([e for i, _ in self.tree for e in tau[i]])
+        for k, a in self._armature().items():
+            total[k] = total[k] + lift(qdd[k]) * a
+        return total
+
+    def _armature(self) -> dict[int, float]:
+        """Return the diagonal of A where it is not zero."""
+        A: dict[int, float] = {}
+        for body in self.tree.bodies:
+            joint = body.joint
+            if joint.armature == 0.0:
+                continue
+            for k in range(joint.v_index, joint.v_index + joint.nv):
+                A[k] = A.get(k, 0.0) + joint.armature * joint.multiplier**2
+        return A
 
     def row(self, x: Sequence[Expr]) -> list[Expr]:
         """Return xᵀ P for one entry per degree of freedom of the tree."""
@@ -129,9 +144,21 @@ class Coordinates:
                 out[joint.v_index : joint.v_index + joint.nv] = values
         return out
 
-    def tree_force(self, tau: Sequence[Expr]) -> JointVector:
-        """Return τ_tree of τ = Pᵀ τ_tree, where P is orthogonal (no mimic joints)."""
-        return self._apply(tau)
+    def tree_force(self, tau: Sequence[Expr], qd: JointVector) -> JointVector:
+        """Return P τ + P A Pᵀ Ṗ q̇, for q̇ in the tree's terms.
+
+        It is what accelerates a tree whose armature acts on q̈_tree, where P is
+        orthogonal (no mimic joints).
+        """
+        force = self._apply(tau)
+        for i in self._world_linear():
+            a = self.tree.bodies[i].joint.armature
+            if a == 0.0:
+                continue
+            c = cross(qd[i][:3], qd[i][3:])  # type: ignore[arg-type]
+            linear = (x - y * a for x, y in zip(force[i][3:], c, strict=True))
+            force[i] = (*force[i][:3], *linear)
+        return force
 
 
 def _dot(row: dict[int, Expr], x: Sequence[Expr]) -> Expr:

@@ -8,6 +8,7 @@ motion and is not supported raises; what is left out is named in ``warnings``.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -31,6 +32,7 @@ from ramify.model.mjcf_defaults import (
     like,
     unknown,
 )
+from ramify.model.mjcf_fusing import fused_bodies, part_of_world
 from ramify.model.mjcf_ignored import (
     ignored_actuators,
     ignored_flexes,
@@ -126,9 +128,12 @@ class _Model:
 
     def bodies(self) -> tuple[BodyDescription, ...]:
         """Return the bodies in document order, masses scaled to settotalmass."""
-        inertials = [self.inertial(body) for body in self.world.bodies[1:]]
+        fused: set[Body] = set()
+        if self.settings.fuse_static:
+            fused = fused_bodies(self.world, self.root)
+        inertials = [self.inertial(body, fused) for body in self.world.bodies[1:]]
         if self.settings.total_mass > 0:
-            inertials = self.scaled(inertials)
+            inertials = self.scaled(inertials, part_of_world(self.world, fused))
         described: list[BodyDescription] = []
         for body, inertial in zip(self.world.bodies[1:], inertials, strict=True):
             assert body.parent is not None
@@ -147,7 +152,7 @@ class _Model:
         self.warn_of_massless_leaves(described)
         return tuple(described)
 
-    def inertial(self, body: Body) -> Inertial | None:
+    def inertial(self, body: Body, fused: Container[Body]) -> Inertial | None:
         """Return the inertia of a body: as written, or from its geoms."""
         settings = self.settings
         written = read_inertial(body.inertial, settings) if body.inertial else None
@@ -162,11 +167,17 @@ class _Model:
                     )
                 return None  # what stands still needs no inertia
             written = gather(body.element, body.geoms, settings) or written
-        return bounded(written, body.element, settings, self.warnings)
+        inertial = bounded(written, body.element, settings, self.warnings)
+        if body in fused and inertial is not None and inertial.mass < TINY:
+            return None
+        return inertial
 
-    def scaled(self, inertials: list[Inertial | None]) -> list[Inertial | None]:
+    def scaled(
+        self, inertials: list[Inertial | None], uncounted: Container[Body]
+    ) -> list[Inertial | None]:
         """Return the inertias scaled to the mass that <compiler> asks for."""
-        mass = sum(i.mass for i in inertials if i is not None)
+        bodies = zip(self.world.bodies[1:], inertials, strict=True)
+        mass = sum(i.mass for b, i in bodies if i is not None and b not in uncounted)
         if mass < TINY:
             raise fault(self.root, "settotalmass on a model without mass")
         s = self.settings.total_mass / mass

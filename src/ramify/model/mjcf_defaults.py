@@ -82,6 +82,7 @@ class Settings:
     total_mass: float
     """the mass to scale the model to; not positive: as it is"""
     align_free: bool
+    fuse_static: bool
 
     @staticmethod
     def of(sections: list[Element], root: Element) -> Settings:
@@ -113,6 +114,7 @@ class Settings:
             balance_inertia=flag(c, "balanceinertia"),
             total_mass=number(c, "settotalmass", -1.0, largest=LARGEST),
             align_free=flag(c, "alignfree"),
+            fuse_static=flag(c, "fusestatic"),
         )
 
 

@@ -51,21 +51,23 @@ def _inverse_dynamics(context: Context, external: Sequence[str] = ()) -> Any:
         context.gravity,
         forces,
     )
-    return array(context.coordinates.force(tau))
+    return array(context.coordinates.force(tau, context.inputs["qdd"]))
 
 
 def _bias_forces(context: Context, external: Sequence[str] = ()) -> Any:
-    still = context.coordinates.acceleration(zeros(context.model.nv), context.qd)
+    still = zeros(context.model.nv)
+    qdd = context.coordinates.acceleration(still, context.qd)
     forces = external_forces(context, external) if external else None
     tree = context.dynamics_tree
-    tau = rnea(tree, context.q, context.qd, still, context.gravity, forces)
-    return array(context.coordinates.force(tau))
+    tau = rnea(tree, context.q, context.qd, qdd, context.gravity, forces)
+    return array(context.coordinates.force(tau, still))
 
 
 def _gravity_forces(context: Context) -> Any:
-    rest = context.coordinates.velocity(zeros(context.model.nv))
+    still = zeros(context.model.nv)
+    rest = context.coordinates.velocity(still)
     tau = rnea(context.dynamics_tree, context.q, rest, rest, context.gravity)
-    return array(context.coordinates.force(tau))
+    return array(context.coordinates.force(tau, still))
 
 
 def public_matrix(context: Context, M: TreeMatrix) -> list[list[Expr]]:
@@ -131,7 +133,7 @@ def _forward_dynamics(
                 "forward_dynamics(algorithm='aba') cannot follow mimic joints, which "
                 "tie branches together; possible: 'auto', 'ltdl'"
             )
-        tau = context.coordinates.tree_force(context.inputs["tau"])
+        tau = context.coordinates.tree_force(context.inputs["tau"], context.qd)
         tree = context.dynamics_tree
         qdd = aba(tree, context.q, context.qd, tau, context.gravity, forces)
         return array(context.coordinates.public_acceleration(qdd, context.qd))

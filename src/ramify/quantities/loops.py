@@ -181,10 +181,11 @@ def constrained(
     if chosen == "constrained_aba":
         return _articulated(context, rank, forces, rate)
     system = system_of(context)
-    still = context.coordinates.acceleration(zeros(context.model.nv), context.qd)
+    still = zeros(context.model.nv)
+    moved = context.coordinates.acceleration(still, context.qd)
     tree = context.dynamics_tree
-    tau = rnea(tree, context.q, context.qd, still, context.gravity, forces)
-    bias = context.coordinates.force(tau)
+    tau = rnea(tree, context.q, context.qd, moved, context.gravity, forces)
+    bias = context.coordinates.force(tau, still)
     Q = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(system.order)}
     solve = solver_of(system, chosen, mu, rank.scales)
     gamma = system.gamma
@@ -225,7 +226,7 @@ def _articulated(
         rows = [
             replace(r, bias=_steadied(r.bias, r.J, qd, r.residual, rate)) for r in rows
         ]
-    tau = coordinates.tree_force(context.inputs["tau"])
+    tau = coordinates.tree_force(context.inputs["tau"], context.qd)
     qdd, found = constrained_aba(
         tree,
         [cuts[r] for r in kept],

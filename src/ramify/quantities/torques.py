@@ -173,7 +173,7 @@ def _newton_euler(
                 external[end.body] = pushed - row * F[k]
     moved = with_inputs(context, qdd=list(qdd)).qdd
     tau = rnea(tree, q, context.qd, moved, context.gravity, external)
-    return array(context.coordinates.force(tau))
+    return array(context.coordinates.force(tau, list(qdd)))
 
 
 def _blocks(
