@@ -21,6 +21,7 @@ from ramify.backend import cache, words
 from ramify.backend.jit import Loaded, compile_objects
 from ramify.backend.target import host
 from ramify.backend.words import HEAD, WORD
+from ramify.errors import CompileError
 
 # llvmlite carries no types; behind Any it stays out of the signatures below.
 ir: Any = importlib.import_module("llvmlite.ir")
@@ -259,12 +260,21 @@ def load(
     with _lock:
         key = _key(emit, [*sources, __name__, words.__name__], options)
         code = cache.load(key)
-        if code is None:
+        loaded = code and _load(code, functions)
+        if not loaded:
             (code,) = compile_objects([lambda: str(emit().llvm)], host())
             cache.store(key, code)
-        loaded = Loaded([(code, functions)], host())
+            loaded = Loaded([(code, functions)], host())
         _loaded.append(loaded)
         return loaded.addresses
+
+
+def _load(code: bytes, functions: Sequence[str]) -> Loaded | None:
+    """Return code from the cache, or None if it is not what it should be."""
+    try:
+        return Loaded([(code, functions)], host())
+    except CompileError:
+        return None
 
 
 def _key(emit: Callable[[], Module], sources: Sequence[str], options: str) -> str:
