@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from ramify.backend.target import host
 from ramify.backend.vectorcall import Vectorcall, attach, vectorcalled
 from ramify.compiler import Interface, Machine, build, plan_of, sources
 from ramify.errors import CompileError
+from ramify.forks import Lock
 from ramify.simplify.passes import simplify
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.program import Program
@@ -117,7 +117,7 @@ class _Compilation:
         self.seconds = seconds
         self.from_cache: list[bool] = []
         self._kernels: dict[int, NativeKernel] = {}
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     @cached_property
     def traced(self) -> Program:
