@@ -29,8 +29,14 @@ def pytest_collection_modifyitems(
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep the user's cache out of the tests and the tests out of the user's cache."""
-    os.environ["RAMIFY_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    """Keep the user's cache out of the tests and the tests out of the user's cache.
+
+    The workers of one run share a folder: each kernel is compiled once.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    os.environ["RAMIFY_CACHE_DIR"] = str(folder / "compiled")
 
 
 @pytest.fixture

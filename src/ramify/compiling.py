@@ -84,10 +84,10 @@ def _source(
         try:
             name, inputs, outputs, digest = json.loads(stored)
             return Source(
-                name,
-                tuple((n, tuple(s)) for n, s in inputs),
-                tuple((n, tuple(s)) for n, s in outputs),
-                digest,
+                str(name),
+                _variables(inputs),
+                _variables(outputs),
+                str(digest),
                 lambda: program_of(wanted, robot, parameters, rounding),
             )
         except (ValueError, TypeError):
@@ -97,6 +97,14 @@ def _source(
         plan = [source.name, source.inputs, source.outputs, source.digest]
         cache.store(key, json.dumps(plan).encode())
     return source
+
+
+def _variables(given: Any) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return names and shapes as the cache has them, or say that they are none."""
+    found = tuple((str(name), tuple(shape)) for name, shape in given)
+    if not all(type(n) is int and n >= 0 for _, shape in found for n in shape):
+        raise TypeError("not a shape")
+    return found
 
 
 def wanted_of(quantities: object) -> list[Quantity]:

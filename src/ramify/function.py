@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,8 +19,9 @@ from ramify.backend.native import NativeKernel, Signature, make_callable
 from ramify.backend.schedule import Schedule
 from ramify.backend.target import host
 from ramify.backend.vectorcall import Vectorcall, attach, vectorcalled
-from ramify.compiler import Machine, build, plan_of, sources
+from ramify.compiler import Interface, Machine, build, plan_of, sources
 from ramify.errors import CompileError
+from ramify.forks import Lock
 from ramify.simplify.passes import simplify
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.program import Program
@@ -85,6 +86,24 @@ class Source:
             lambda: program,
         )
 
+    @property
+    def interface(self) -> Interface:
+        """What the cache can be asked by."""
+        inputs = tuple(math.prod(shape) for _, shape in self.inputs)
+        outputs = tuple(math.prod(shape) for _, shape in self.outputs)
+        return Interface(self.digest, inputs, outputs)
+
+    def traced(self) -> Program:
+        """Return the program; it must be what the cache said that it is."""
+        program = self.trace()
+        given = [(v.name, v.shape) for v in (*program.inputs, *program.outputs)]
+        if given != [*self.inputs, *self.outputs]:
+            raise CompileError(
+                f"the disk cache holds other inputs or outputs for {self.name!r} than "
+                "the robot has; run `ramify cache clear`"
+            )
+        return program
+
 
 class _Compilation:
     """A traced program on its way to native code, one kernel per number of lanes.
@@ -98,11 +117,11 @@ class _Compilation:
         self.seconds = seconds
         self.from_cache: list[bool] = []
         self._kernels: dict[int, NativeKernel] = {}
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     @cached_property
     def traced(self) -> Program:
-        return self.source.trace()
+        return self.source.traced()
 
     @cached_property
     def program(self) -> Program:
@@ -130,7 +149,7 @@ class _Compilation:
             if machine.lanes not in self._kernels:
                 start = time.perf_counter()
                 kernel, was_cached = build(
-                    self.source.digest,
+                    self.source.interface,
                     lambda: self.plan,
                     machine,
                     _Progress(self.source.name),

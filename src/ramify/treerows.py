@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Sequence
 from typing import Any, cast, final
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from ramify.backend.treeloops import BLOCKS, address, functions, vector_width
 from ramify.backend.words import WORD
 from ramify.errors import ModelError, ShapeError
+from ramify.forks import Lock
 from ramify.model.tree import check_parents, depth_first
 from ramify.quantities.factor import layout_of
 
@@ -85,7 +85,7 @@ def _blocks(above: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 _known: dict[tuple[int, ...], Pattern] = {}
-_lock = threading.Lock()
+_lock = Lock()
 MOST_KNOWN = 64
 
 

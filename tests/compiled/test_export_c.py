@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import pickle
 import re
@@ -90,7 +91,23 @@ def tool(name: str) -> str:
     path = shutil.which(name)
     if path is None:
         pytest.skip(f"{name} is not installed")
+    if name.endswith(("cc", "clang", "++")) and not is_usable(path):
+        pytest.skip(f"{name} is installed without the headers of the C library")
     return path
+
+
+@functools.cache
+def is_usable(compiler: str) -> bool:
+    """Cross compilers, and clang, are often installed without a C library."""
+    language = "c++" if compiler.endswith("++") else "c"
+    done = subprocess.run(
+        [compiler, "-x", language, "-fsyntax-only", "-"],
+        input="#include <math.h>\nint main(void) { return 0; }\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode == 0
 
 
 def run(*command: str | Path) -> str:
@@ -508,6 +525,7 @@ def renamed(description: Description) -> Description:
     "quantity", [inverse_dynamics, forward_dynamics(algorithm="aba")]
 )
 def test_a_robot_with_the_worst_names(quantity: Quantity, tmp_path: Path) -> None:
+    tool("cc")
     tree = random_tree(len(BAD_NAMES), 2, joints=("revolute", "prismatic"))
     robot = Robot.from_description(renamed(tree))
     exported = export_c(quantity, robot, tmp_path / "c")

@@ -155,3 +155,8 @@ def test_a_dropped_callable_is_freed_without_the_collector() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_child_can_call() -> None:
     assert "parent and child agree" in run_script("fork_calls.py")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_child_forked_while_a_thread_compiles_does_not_hang() -> None:
+    assert "all children compiled" in run_script("fork_compiles.py")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import time
 import warnings
 import zlib
 from pathlib import Path
@@ -295,21 +294,3 @@ def test_most_real_robots_are_compared() -> None:
             print(f"  {name}  {verdicts[name].removeprefix('compared')}")
     compared = [n for n, v in verdicts.items() if v == "compared"]
     assert len(compared) > 0.6 * len(verdicts)
-
-
-def test_the_largest_robot_loads_in_50_ms_or_three_times_pinocchio() -> None:
-    if not EXAMPLES:
-        pytest.skip("example-robot-data is not installed")
-    path = max(EXAMPLES.values(), key=lambda p: p.read_text("utf-8").count("<link "))
-
-    def least(f: Any) -> float:
-        times: list[float] = []
-        for _ in range(12):
-            start = time.process_time()
-            f(str(path))
-            times.append(time.process_time() - start)
-        return 1e3 * min(times)
-
-    ours, theirs = least(load), least(pin.buildModelFromUrdf)
-    print(f"{path.name}: {ours:.1f} ms, Pinocchio {theirs:.1f} ms")
-    assert ours <= max(50.0, 3 * theirs)

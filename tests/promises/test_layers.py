@@ -11,7 +11,7 @@ import ramify
 
 SRC = Path(ramify.__file__).parent
 
-FOR_ALL = {"errors", "version"}
+FOR_ALL = {"errors", "forks", "version"}
 MAY_IMPORT = {
     "symbolic": set[str](),
     "spatial": {"symbolic"},
@@ -69,7 +69,7 @@ def test_nobody_below_imports_the_front_door() -> None:
         assert inside or not imported_layers(path) & FRONT, path.relative_to(SRC)
 
 
-def test_errors_and_version_import_nothing_of_ours() -> None:
+def test_what_all_import_imports_nothing_of_ours() -> None:
     for name in FOR_ALL:
         assert not imported_layers(SRC / f"{name}.py")
 

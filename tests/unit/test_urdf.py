@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-import time
+import sys
 
 import numpy as np
 import pytest
@@ -205,10 +206,24 @@ def test_couplings_are_read() -> None:
 def test_a_chain_of_5000_links_needs_no_recursion() -> None:
     names = [f"l{i}" for i in range(5000)]
     joints = (joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in range(4999))
-    start = time.perf_counter()
     description = parse(links(" ".join(names)), *joints)
     assert [b.name for b in description.bodies] == names
-    assert time.perf_counter() - start < 5
+
+
+def test_every_further_link_takes_the_parser_the_same_number_of_calls() -> None:
+    def calls(n: int) -> int:
+        names = [f"l{i}" for i in range(n)]
+        joints = [joint(f"j{i}", f"l{i}", f"l{i + 1}") for i in range(n - 1)]
+        text, count = links(" ".join(names)), itertools.count()
+        sys.setprofile(lambda *_: next(count))
+        try:
+            parse(text, *joints)
+        finally:
+            sys.setprofile(None)
+        return next(count)
+
+    steps = np.diff([calls(n) for n in (100, 200, 300, 400)])
+    assert np.ptp(steps) < 0.02 * steps.mean()
 
 
 # ------------------------------------------------------------ what is warned of

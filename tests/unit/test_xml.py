@@ -245,22 +245,20 @@ REFUSED = "refused: a document type with entities or external references; remove
     ids=lambda text: re.sub(r"\W+", "_", text[:24]),
 )
 def test_bad_documents_are_refused_with_their_place(text: str, message: str) -> None:
-    start = time.perf_counter()
     with pytest.raises(ModelError, match=message) as refused:
         parse_xml(text, "r.urdf")
     assert str(refused.value).startswith("r.urdf:")
-    assert time.perf_counter() - start < 10
 
 
 def test_a_thousand_levels_are_read() -> None:
     assert parse_xml("<a>" * 1000 + "</a>" * 1000, "deep").tag == "a"
 
 
-def test_many_comments_before_the_declaration_take_linear_time() -> None:
-    text = "<!---->" * 200_000 + '<?xml version="1.0"?><robot/>'
-    start = time.perf_counter()
+def test_many_comments_before_the_declaration_do_not_hang() -> None:
+    text = "<!---->" * 1_000_000 + '<?xml version="1.0"?><robot/>'
+    start = time.process_time()
     assert parse_xml(text, "text").tag == "robot"
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 60  # 1 s; growing as n², it would be minutes
 
 
 # ------------------------------------------------------------ values

@@ -10,9 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-import os
 import sys
-import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +19,8 @@ from ramify.backend import cache, words
 from ramify.backend.jit import Loaded, compile_objects
 from ramify.backend.target import host
 from ramify.backend.words import HEAD, WORD
+from ramify.errors import CompileError
+from ramify.forks import Lock
 
 # llvmlite carries no types; behind Any it stays out of the signatures below.
 ir: Any = importlib.import_module("llvmlite.ir")
@@ -229,17 +229,7 @@ class Code:
 
 
 _loaded: list[Loaded] = []  # code that is called until the process ends
-_lock = threading.Lock()
-
-
-def _renew_lock() -> None:
-    """Begin anew in a forked child: a thread that it lacks may have held the lock."""
-    global _lock  # noqa: PLW0603 (the lock is the process's)
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
+_lock = Lock()
 
 
 def load(
@@ -259,12 +249,21 @@ def load(
     with _lock:
         key = _key(emit, [*sources, __name__, words.__name__], options)
         code = cache.load(key)
-        if code is None:
+        loaded = code and _load(code, functions)
+        if not loaded:
             (code,) = compile_objects([lambda: str(emit().llvm)], host())
             cache.store(key, code)
-        loaded = Loaded([(code, functions)], host())
+            loaded = Loaded([(code, functions)], host())
         _loaded.append(loaded)
         return loaded.addresses
+
+
+def _load(code: bytes, functions: Sequence[str]) -> Loaded | None:
+    """Return code from the cache, or None if it is not what it should be."""
+    try:
+        return Loaded([(code, functions)], host())
+    except CompileError:
+        return None
 
 
 def _key(emit: Callable[[], Module], sources: Sequence[str], options: str) -> str:

@@ -2,13 +2,19 @@
 
 A file is trusted only if all of it is right::
 
-    magic 8, format u32, key length u32, payload length u64, SHA-256 32 | key | payload
+    magic 8, format u32, key length u32, payload length u64, seal 32 | key | payload
 
-and, on POSIX, if nobody but the user or root can have written it. Whatever is wrong
-with a file, the folder or the disk, ``load`` gives None and ``store`` stores nothing:
-code is compiled again, and a cache is never an error. Files are written aside and
-renamed, so a reader sees a whole value or none, and a writer that dies leaves one file
-that a later writer sweeps up.
+The seal is an HMAC-SHA256 of all the rest, keyed with a secret that Ramify makes at the
+first store: a checksum that somebody else recomputed is seen. On POSIX the secret lies
+in the cache's folder, and every file must be one that nobody but the user or root can
+write. Windows has no owner that is as easily checked; there the secret lies in the
+user's profile, wherever the cache is.
+
+Whatever is wrong with a file, the folder or the disk, ``load`` gives None and ``store``
+stores nothing: code is compiled again, and a cache is never an error. A folder that
+cannot be used because it belongs to somebody else is worth one warning. Files are
+written aside and renamed, so a reader sees a whole value or none, and a writer that
+dies leaves one file that a later writer sweeps up.
 
 ``RAMIFY_CACHE_DIR`` moves the folder ("" or "off": no cache), ``RAMIFY_CACHE_SIZE_MB``
 bounds it. A hit renews a file's time; at the bound the oldest go first. Each process
@@ -19,22 +25,30 @@ so n processes at once may exceed the bound by n/64 for a while.
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import hmac
 import os
 import re
 import secrets
+import shlex
 import stat
 import struct
 import sys
 import time
+import warnings
+from collections.abc import Generator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Final
 
+from ramify.errors import CompileError
+
 MAGIC: Final = b"ramify\r\n"  # a copy in text mode breaks the line end
-FORMAT: Final = 1
+FORMAT: Final = 2
 HEADER: Final = struct.Struct("<8sIIQ32s")
 SIZE_MB: Final = 512.0
+SECRET: Final = "secret"
+SECRET_BYTES: Final = 32
 STALE_SECONDS: Final = 60.0  # a write takes milliseconds
 KEY: Final = re.compile(r"[0-9a-f]{1,128}")
 ENTRY: Final = re.compile(r"[0-9a-f]{1,128}\.ramify")
@@ -53,6 +67,7 @@ class Account:
 
 
 _accounts: dict[Path, Account] = {}
+_warned: set[Path] = set()
 
 
 def directory() -> Path | None:
@@ -61,9 +76,16 @@ def directory() -> Path | None:
     if moved is not None and moved.strip().lower() in {"", "off"}:
         return None
     try:
-        return _default_directory() if moved is None else Path(moved).expanduser()
+        folder = _default_directory() if moved is None else Path(moved).expanduser()
     except RuntimeError:  # no home
         return None
+    if moved is not None and not folder.is_absolute():
+        raise CompileError(
+            f"RAMIFY_CACHE_DIR is {moved!r}, a relative path: every working directory "
+            "would have its own cache. Set it to an absolute path, or to 'off' for no "
+            "cache"
+        )
+    return folder
 
 
 def load(key: str) -> bytes | None:
@@ -72,7 +94,8 @@ def load(key: str) -> bytes | None:
     if folder is None or not KEY.fullmatch(key):
         return None
     try:
-        return _read(folder / f"{key}.ramify", key)
+        secret = _secret(folder)
+        return secret and _read(folder / f"{key}.ramify", key, secret)
     except MISHAPS:
         return None
 
@@ -82,15 +105,23 @@ def store(key: str, data: bytes) -> None:
     folder, bound = directory(), _bound()
     if folder is None or not KEY.fullmatch(key):
         return
-    head = _header(key, data)
-    size = len(head) + len(data)
+    size = HEADER.size + len(key) + len(data)
     if size > bound:
         return
     with contextlib.suppress(*MISHAPS):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Before the write, or writers that die in their first would never sweep.
-        _make_room(folder, bound, size)
-        _write(folder, f"{key}.ramify", head, data)
+        place, owner = _nearest(folder)
+        if not _may_try(folder, place, owner):
+            _warn(folder, place, owner)
+            return
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Before the write, or writers that die in their first would never sweep.
+            _make_room(folder, bound, size)
+            head = _header(key, data, _secret(folder) or _new_secret(folder))
+            _write(folder, f"{key}.ramify", head, data)
+        except PermissionError:
+            if owner != _me():
+                _warn(folder, place, owner)
 
 
 def clear() -> None:
@@ -101,7 +132,11 @@ def clear() -> None:
     _accounts.pop(folder, None)
     with contextlib.suppress(*MISHAPS), os.scandir(folder) as files:
         for file in files:
-            if ENTRY.fullmatch(file.name) or UNFINISHED.fullmatch(file.name):
+            if (
+                ENTRY.fullmatch(file.name)
+                or UNFINISHED.fullmatch(file.name)
+                or file.name == SECRET
+            ):
                 _remove(file.path)
 
 
@@ -126,31 +161,24 @@ def _bound() -> int:
         return int(SIZE_MB * 2**20)
 
 
-def _header(key: str, data: bytes) -> bytes:
-    digest = hashlib.sha256(data).digest()
+def _header(key: str, data: bytes, secret: bytes) -> bytes:
     name = key.encode()
-    return HEADER.pack(MAGIC, FORMAT, len(name), len(data), digest) + name
+    sealed = HEADER.pack(MAGIC, FORMAT, len(name), len(data), bytes(32)) + name
+    seal = hmac.new(secret, sealed, "sha256")
+    seal.update(data)
+    return HEADER.pack(MAGIC, FORMAT, len(name), len(data), seal.digest()) + name
 
 
-def _read(path: Path, key: str) -> bytes | None:
+def _read(path: Path, key: str, secret: bytes) -> bytes | None:
     """Return the value in a file if the whole file can be trusted."""
-    if not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
-        return None
-    # Non-blocking: a pipe in the file's place must not hold us.
-    flags = os.O_RDONLY
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
-        flags |= getattr(os, name, 0)
-    with open(os.open(path, flags), "rb", buffering=0) as file:
-        status = os.fstat(file.fileno())
-        if not _is_trusted(status):
-            return None
+    with _trusted(path) as file:
         head = file.read(HEADER.size + len(key))
-        length = status.st_size - len(head)
+        length = os.fstat(file.fileno()).st_size - len(head)
         if len(head) < HEADER.size or HEADER.unpack_from(head)[3] != length:
             return None
         data = file.read(length)
-        # One comparison checks magic, format, key, length and checksum.
-        if head != _header(key, data):
+        # One comparison checks magic, format, key, length and seal.
+        if not hmac.compare_digest(head, _header(key, data, secret)):
             return None
         with contextlib.suppress(*MISHAPS):
             now = time.time_ns()
@@ -159,15 +187,105 @@ def _read(path: Path, key: str) -> bytes | None:
     return data
 
 
-def _is_trusted(status: os.stat_result) -> bool:
-    """Tell whether this is a plain file that only the user or root can write."""
-    if not stat.S_ISREG(status.st_mode):
-        return False
-    if os.name != "posix":
-        return True
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return False
-    return status.st_uid in {os.geteuid(), 0}
+@contextlib.contextmanager
+def _trusted(path: Path) -> Generator[FileIO]:
+    """Open a plain file that only the user or root can have written."""
+    if not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
+        raise PermissionError(f"{path} is a symbolic link")
+    # Non-blocking: a pipe in the file's place must not hold us.
+    flags = os.O_RDONLY
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
+        flags |= getattr(os, name, 0)
+    with FileIO(os.open(path, flags), "r") as file:
+        status = os.fstat(file.fileno())
+        writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if not stat.S_ISREG(status.st_mode) or (
+            _has_owners() and (writable or status.st_uid not in {_me(), 0})
+        ):
+            raise PermissionError(f"{path} may be somebody else's")
+        yield file
+
+
+# The secret.
+
+
+def _secret(folder: Path) -> bytes | None:
+    """Return the secret that seals the values of a folder, if there is one."""
+    try:
+        with _trusted(_secret_path(folder)) as file:
+            secret = file.read(SECRET_BYTES + 1)
+    except OSError:
+        return None
+    return secret if len(secret) == SECRET_BYTES else None
+
+
+def _new_secret(folder: Path) -> bytes:
+    """Make a secret where there is none, or none that can be trusted."""
+    path = _secret_path(folder)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    secret = secrets.token_bytes(SECRET_BYTES)
+    _write(path.parent, path.name, secret)
+    # Of processes that do this at once the last one decides.
+    return _secret(folder) or secret
+
+
+def _secret_path(folder: Path) -> Path:
+    """Return where the secret is: with the values, if their owner can be checked."""
+    return (folder if _has_owners() else _default_directory().parent) / SECRET
+
+
+# Who owns what.
+
+
+def _has_owners() -> bool:
+    return sys.platform != "win32" and hasattr(os, "geteuid")
+
+
+def _me() -> int:
+    return os.geteuid() if _has_owners() else 0
+
+
+def _nearest(folder: Path) -> tuple[Path, int]:
+    """Return the folder, or the nearest above it that exists, and its owner."""
+    for place in (folder, *folder.parents):
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            return place, os.stat(place).st_uid if _has_owners() else 0
+    raise FileNotFoundError(folder)
+
+
+def _may_try(folder: Path, place: Path, owner: int) -> bool:
+    """Tell whether a write is right: root could write anywhere, and should not."""
+    return owner in {_me(), 0} or (place != folder and _me() != 0)
+
+
+def _warn(folder: Path, place: Path, owner: int) -> None:
+    """Say once why nothing is kept, and what to do."""
+    if folder in _warned:
+        return
+    _warned.add(folder)
+    remedy = ""
+    if owner == 0:
+        back = f"sudo chown -R {_me()} {shlex.quote(str(place))}"
+        remedy = f"Take it back with `{back}`, or set"
+    warnings.warn(
+        f"Ramify cannot keep compiled code in {folder}: {place} belongs to "
+        f"{_name(owner)}, and this process runs as {_name(_me())}. {remedy or 'Set'} "
+        "RAMIFY_CACHE_DIR to a folder of your own ('off' for no cache).",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _name(user: int) -> str:
+    import pwd  # noqa: PLC0415  (POSIX only, like the question)
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
+
+
+# Files.
 
 
 def _write(folder: Path, name: str, *parts: bytes) -> None:
@@ -206,7 +324,7 @@ def _sweep(folder: Path, bound: int, size: int) -> int:
     Return the bytes left.
     """
     entries: list[tuple[int, int, str]] = []
-    total = 0
+    total = SECRET_BYTES
     stale = time.time() - STALE_SECONDS
     with os.scandir(folder) as files:
         for file in files:

@@ -18,6 +18,7 @@ from typing import Any
 
 from ramify.backend.target import Target
 from ramify.errors import CompileError
+from ramify.forks import Native
 
 # llvmlite carries no types; behind Any it stays out of the signatures below.
 llvm: Any = importlib.import_module("llvmlite.binding")
@@ -74,6 +75,10 @@ def _unlocked(function: Any) -> Any:
     return getattr(function, "_cfn", function)
 
 
+# llvmlite's lock keeps a fork out of all other work of LLVM.
+_emitting = Native(getattr(ffi.lib, "_lock", None))
+
+
 def _emit(ir: str, target: Target, is_object: bool) -> bytes:
     machine = _workers.machine(target)
     module = llvm.parse_assembly(ir, llvm.create_context())
@@ -81,7 +86,8 @@ def _emit(ir: str, target: Target, is_object: bool) -> bytes:
     module.data_layout = str(machine.target_data)
     emit = _unlocked(ffi.lib.LLVMPY_TargetMachineEmitToMemory)
     with ffi.OutputString() as error:
-        buffer = emit(machine, module, int(is_object), error)
+        with _emitting:
+            buffer = emit(machine, module, int(is_object), error)
         if not buffer:
             raise CompileError(f"LLVM cannot generate code: {error}")
     start = ffi.lib.LLVMPY_GetBufferStart(buffer)

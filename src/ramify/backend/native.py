@@ -15,7 +15,6 @@ import functools
 import math
 import os
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -39,6 +38,7 @@ from ramify.backend.words import (
     words,
 )
 from ramify.errors import CompileError
+from ramify.forks import Lock
 
 __all__ = ["NativeKernel", "Signature", "make_callable"]
 
@@ -158,7 +158,7 @@ class Calls:
         self._libm = libm
         self._allocate = arguments.allocator(signature)
         self._loaded: dict[Kind, Loaded] = {}
-        self._lock, self._pid = threading.RLock(), os.getpid()
+        self._lock = Lock()
         shapes = [shape for _, shape in (*signature.inputs, *signature.outputs)]
         self._shapes = [words(shape) for shape in shapes]
         self._sizes = [math.prod(shape) for shape in shapes]
@@ -222,8 +222,6 @@ class Calls:
 
     def loaded(self, kind: Kind) -> Loaded:
         """Return a kernel, compiled by the first thread that asks."""
-        if self._pid != os.getpid():  # a fork may have copied a lock that was taken
-            self._lock, self._pid = threading.RLock(), os.getpid()
         with self._lock:
             if kind not in self._loaded:
                 self._loaded[kind] = self._load(kind)

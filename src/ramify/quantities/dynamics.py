@@ -8,12 +8,20 @@ from typing import Any
 from ramify.algorithms.aba import aba
 from ramify.algorithms.crba import TreeMatrix, crba
 from ramify.algorithms.crba_root import crba_root
-from ramify.algorithms.ltdl import elimination_parents, filled, ltdl, solve
+from ramify.algorithms.ltdl import (
+    MOST_OPERATIONS,
+    elimination_parents,
+    filled,
+    ltdl,
+    operations,
+    solve,
+)
 from ramify.algorithms.rnea import rnea
 from ramify.errors import CompileError, ModelError, UnknownName
 from ramify.model.assembly import Model
 from ramify.model.massless import check_dynamics
 from ramify.model.motion import fixed_steps
+from ramify.model.tree import depths
 from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.spatial.transform import Transform
 from ramify.spatial.vectors import Force
@@ -141,6 +149,8 @@ def _forward_dynamics(
         raise UnknownName(
             f"algorithm is {algorithm!r}; possible: 'auto', 'aba', 'ltdl'"
         )
+    by_aba = "use algorithm='aba'"
+    check_factor(context.model, LOOPS_INSTEAD if context.model.mimics else by_aba)
     bias = _bias_forces(context, external)
     M, parents, order = sparse_mass_matrix(context)
     b = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(order)}
@@ -182,9 +192,33 @@ def dof_order(context: Context) -> tuple[int, ...]:
 
 def _possible(model: Model) -> tuple[str, ...]:
     """Return the algorithms of forward dynamics; those of loops are chosen there."""
-    if model.loops:
-        return ()
-    return ("ltdl",) if model.mimics else ("aba", "ltdl")
+    return () if model.loops else by_factor_or_not(model)
+
+
+def by_factor_or_not(model: Model) -> tuple[str, ...]:
+    """Return which of ABA and LTDL a model without loops allows."""
+    if model.mimics:
+        return ("ltdl",)
+    is_small = operations(model.tree.dof_parents) <= MOST_OPERATIONS
+    return ("aba", "ltdl") if is_small else ("aba",)
+
+
+def check_factor(model: Model, instead: str) -> None:
+    """Refuse a factor of M that would take minutes to compile, before it is traced."""
+    count = operations(model.tree.dof_parents)
+    if count > MOST_OPERATIONS:
+        raise CompileError(
+            f"the sparse factor of this mass matrix ({model.nv} degrees of freedom, "
+            f"up to {max(depths(model.tree.dof_parents))} in a row) takes {count:,} "
+            f"operations; more than {MOST_OPERATIONS:,} are not compiled to "
+            f"straight-line code. Instead, {instead}"
+        )
+
+
+LOOPS_INSTEAD = (
+    "compile ramify.mass_matrix and factor its result with ramify.ltdl(H, parents), "
+    "which runs native loops"
+)
 
 
 inverse_dynamics = Quantity(

@@ -19,7 +19,11 @@ from ramify.algorithms.ltdl import elimination_parents, ltdl, solve
 from ramify.model.assembly import Model
 from ramify.model.tree import depths
 from ramify.quantities.base import Context, Quantity, array, zeros
-from ramify.quantities.dynamics import sparse_mass_matrix
+from ramify.quantities.dynamics import (
+    LOOPS_INSTEAD,
+    check_factor,
+    sparse_mass_matrix,
+)
 from ramify.symbolic.expr import Expr, const
 
 Indices = npt.NDArray[np.int32]
@@ -108,6 +112,7 @@ def _tree_of(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _factor(context: Context, packed: bool = False) -> dict[str, Any]:
+    check_factor(context.model, LOOPS_INSTEAD)
     M, parents, order = sparse_mass_matrix(context)
     L, D = ltdl(M, parents)
     n = len(order)
@@ -140,6 +145,7 @@ def _rows(dense: list[list[Expr]], model: Model) -> list[Expr]:
 
 
 def _solve(context: Context) -> Any:
+    check_factor(context.model, LOOPS_INSTEAD)
     M, parents, order = sparse_mass_matrix(context)
     L, D = ltdl(M, parents)
     b = {k: context.inputs["b"][v] for k, v in enumerate(order)}

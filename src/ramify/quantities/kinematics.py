@@ -30,7 +30,13 @@ from ramify.model.assembly import Frame
 from ramify.model.coordinates import JointVector
 from ramify.model.massless import check_dynamics
 from ramify.quantities.base import Context, Quantity, array, zeros
-from ramify.quantities.dynamics import public_matrix, sparse_mass_matrix
+from ramify.quantities.dynamics import (
+    LOOPS_INSTEAD,
+    by_factor_or_not,
+    check_factor,
+    public_matrix,
+    sparse_mass_matrix,
+)
 from ramify.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec, scale, transpose
 from ramify.spatial.vectors import Motion
 from ramify.symbolic.expr import Expr
@@ -311,6 +317,8 @@ def _mass_matrix_inverse(context: Context, algorithm: str = "auto") -> Any:
         raise UnknownName(
             f"algorithm is {algorithm!r}; possible: 'auto', 'aba', 'ltdl'"
         )
+    by_aba = "use algorithm='aba'"
+    check_factor(context.model, LOOPS_INSTEAD if context.model.mimics else by_aba)
     M, parents, order = sparse_mass_matrix(context)
     L, D = ltdl(M, parents)
     n = context.model.nv
@@ -338,5 +346,5 @@ mass_matrix_inverse = Quantity(
     ("q",),
     _mass_matrix_inverse,
     algorithms=("aba", "ltdl"),
-    possible=lambda model: ("ltdl",) if model.mimics else ("aba", "ltdl"),
+    possible=by_factor_or_not,
 )

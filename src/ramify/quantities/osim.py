@@ -25,7 +25,7 @@ from ramify.model.conventions import Conventions
 from ramify.model.massless import check_dynamics
 from ramify.quantities import kinematics
 from ramify.quantities.base import Context
-from ramify.quantities.dynamics import sparse_mass_matrix
+from ramify.quantities.dynamics import check_factor, sparse_mass_matrix
 from ramify.quantities.symmetric import Matrix
 from ramify.spatial.vector3 import ZERO
 from ramify.symbolic.expr import Expr
@@ -84,6 +84,7 @@ def row_count(tasks: Sequence[Task]) -> int:
 
 
 def _by_factor(context: Context, tasks: tuple[Task, ...]) -> Symmetric:
+    check_factor(context.model, "use algorithm='efpa'")
     if context.model.mimics:
         M, parents, order = sparse_mass_matrix(context)
         place = {v: k for k, v in enumerate(order)}
@@ -117,6 +118,7 @@ def mass_solution(context: Context, tasks: Sequence[Task], algorithm: str) -> Ma
 
     If Λ⁻¹ is by "sfa", M is the one that it is made of.
     """
+    check_factor(context.model, "ask for quantities without M⁻¹ Jᵀ")
     is_shared = algorithm == "sfa" and not context.model.mimics
     M, parents, order = sparse_mass_matrix(context, "crba" if is_shared else "auto")
     L, D = ltdl(M, parents)

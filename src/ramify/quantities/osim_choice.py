@@ -18,6 +18,7 @@ from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
 from ramify.model.ranges import joint_limits, random_configurations
 from ramify.quantities.base import Context, Symbols, array
+from ramify.quantities.dynamics import by_factor_or_not
 from ramify.quantities.osim import (
     ALGORITHMS,
     check_algorithm,
@@ -156,7 +157,11 @@ def costs(
 
 def possible(model: Model) -> tuple[str, ...]:
     """Return the algorithms; mimic joints tie branches: no articulated bodies then."""
-    return ("sfa",) if model.mimics else ALGORITHMS
+    if model.mimics:
+        return ("sfa",)
+    if "ltdl" in by_factor_or_not(model):
+        return ALGORITHMS
+    return tuple(name for name in ALGORITHMS if name != "sfa")
 
 
 @lru_cache(maxsize=64)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from ramify.symbolic.count import count
 from ramify.symbolic.expr import BUILD, Expr, fresh_table, intern, put_label
 from ramify.symbolic.program import Program, live
-from ramify.symbolic.trace import no_garbage_collection
 
 Rule = Callable[[Expr, tuple[Expr, ...], dict[Expr, int]], Expr | None]
 """(old node, its new arguments, uses of old nodes) -> its replacement, or None."""
@@ -23,7 +22,7 @@ def rewrite(program: Program, rules: Mapping[str, Sequence[Rule]]) -> Program:
     """
     uses = program.uses()
     new: dict[Expr, Expr] = {}
-    with no_garbage_collection(), fresh_table() as table:
+    with fresh_table() as table:
         table.regions = list(program.regions)
         for e in program.order:
             table.region = e.region

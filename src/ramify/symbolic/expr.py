@@ -11,16 +11,17 @@ Assumes: finite values (0·x → 0, x − x → 0, x / x → 1).
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import os
 import sys
-import threading
 from collections.abc import Callable, Generator, Iterator, MutableMapping
 from functools import partial
 from typing import Any, SupportsFloat, TypeAlias
 from weakref import WeakValueDictionary
 
 from ramify.errors import TraceError
+from ramify.forks import Lock
 
 Key: TypeAlias = tuple[Any, ...]
 ScalarLike: TypeAlias = "Expr | float | SupportsFloat"
@@ -261,25 +262,43 @@ _ALWAYS: dict[Key, Expr] = {("const", 0.0): _ZERO, ("const", 1.0): _ONE}
 _current = _Trace(WeakValueDictionary(_ALWAYS))
 _outside = _current
 _table: MutableMapping[Key, Expr] = _current.table
-_lock = threading.RLock()
+
+
+def _abandon() -> None:
+    """Leave the trace of a thread that a forked child does not have."""
+    global _current, _table
+    _current, _table = _outside, _outside.table
+    if _collects:
+        gc.enable()
+
+
+_collects = gc.isenabled()  # outside of traces
+_lock = Lock(_abandon)
 
 
 @contextlib.contextmanager
 def fresh_table() -> Generator[_Trace]:
     """Build nodes in a table of their own, in this thread, until the end.
 
+    The collector is held meanwhile: millions of nodes, and no cycles, are made.
+
     The nodes in it are in an order of evaluation, and depend on nothing that was
     traced before: the same function gives the same program in every process.
     """
-    global _current, _table  # noqa: PLW0603  one table, swapped whole
+    global _current, _table, _collects  # noqa: PLW0603  one table, swapped whole
     with _lock:
-        outer = _current
+        outer, collected = _current, gc.isenabled()
+        if outer is _outside:
+            _collects = collected
+        gc.disable()
         _current = _Trace(dict(_ALWAYS))
         _table = _current.table
         try:
             yield _current
         finally:
             _current, _table = outer, outer.table
+            if collected:
+                gc.enable()
 
 
 def region(name: str) -> None:

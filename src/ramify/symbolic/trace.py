@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import operator
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,18 +14,6 @@ from ramify.symbolic.expr import Condition, Expr
 from ramify.symbolic.program import Program, Variable, live
 
 Shape = int | Sequence[int]
-
-
-@contextlib.contextmanager
-def no_garbage_collection() -> Generator[None]:
-    """Hold the collector while millions of nodes, and no cycles, are made."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def trace(
@@ -43,7 +29,7 @@ def trace(
         name: what the program is called; the function's own name by default.
     """
     variables = tuple(Variable(n, _shape(n, s)) for n, s in inputs.items())
-    with no_garbage_collection(), expr.fresh_table() as table:
+    with expr.fresh_table() as table:
         returned = fn(*(_symbols(v) for v in variables))
         named: Any = returned
         if not isinstance(returned, Mapping):
