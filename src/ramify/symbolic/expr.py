@@ -282,6 +282,11 @@ def fresh_table() -> Generator[_Trace]:
             _current, _table = outer, outer.table
 
 
+def tracing() -> contextlib.AbstractContextManager[object]:
+    """Return the lock that a thread holds while it traces; one may take it again."""
+    return _lock
+
+
 def region(name: str) -> None:
     """Begin a new region of the trace; a program may be cut where one begins."""
     _current.regions.append(name)
