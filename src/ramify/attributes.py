@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast, final, overload
 from ramify.compiling import compile
 from ramify.errors import ShapeError
 from ramify.function import Function
+from ramify.once import made_once
 from ramify.quantities.base import Quantity
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ class Compiled:
     def __get__(self, robot: Robot | None, owner: type) -> Quantity | Function:
         if robot is None:
             return self.quantity
-        made = robot.__dict__[self.name] = compile(self.quantity, robot)
-        return made
+        return made_once(
+            robot.__dict__, self.name, lambda: compile(self.quantity, robot)
+        )
 
 
 @final
@@ -68,8 +70,7 @@ class Asked:
     ) -> Callable[..., Quantity] | Question:
         if robot is None:
             return self.quantity
-        made = robot.__dict__[self.name] = Question(robot, self)
-        return made
+        return made_once(robot.__dict__, self.name, lambda: Question(robot, self))
 
 
 @final
@@ -102,10 +103,11 @@ class Question:
     def function(self, *rest: Any, **options: Any) -> Function:
         """Return the compiled function, to be called with the state alone."""
         key = (_frozen(rest), _frozen(options))
-        if key not in self._functions:
-            quantity = self._asked.quantity(*rest, **options)
-            self._functions[key] = compile(quantity, self._robot)
-        return self._functions[key]
+        return made_once(
+            self._functions,
+            key,
+            lambda: compile(self._asked.quantity(*rest, **options), self._robot),
+        )
 
 
 @final

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any, cast, final
 from weakref import WeakKeyDictionary, ref
 
@@ -24,6 +23,7 @@ from ramify.compiling import compile
 from ramify.errors import ModelError, ShapeError
 from ramify.function import Function
 from ramify.model.pose import Array
+from ramify.once import once
 from ramify.quantities import dynamics, loops
 from ramify.quantities.base import Quantity
 from ramify.quantities.redundancy import (
@@ -59,23 +59,23 @@ class Kernels:
         assert robot is not None
         return compile(quantity, robot)
 
-    @cached_property
+    @once
     def position(self) -> Function:
         """(q) -> Φ, J, senses."""
         phi, jacobian = loops.constraint_residual, loops.constraint_jacobian
         return self.compile([phi, jacobian, loops.constraint_senses])
 
-    @cached_property
+    @once
     def bias(self) -> Function:
         """(q, qd) -> γ."""
         return self.compile(loops.constraint_bias)
 
-    @cached_property
+    @once
     def correction(self) -> Function:
         """(q, x) -> the least v with J v = −x."""
         return self.compile(loops.constraint_correction)
 
-    @cached_property
+    @once
     def inverse_dynamics(self) -> Function:
         """(q, qd, qdd) -> τ of the tree."""
         return self.compile(dynamics.inverse_dynamics)

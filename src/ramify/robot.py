@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NoReturn, final
 
 import numpy as np
@@ -23,6 +23,7 @@ from ramify.model.fingerprint import fingerprint
 from ramify.model.pose import Array
 from ramify.model.ranges import JointLimits
 from ramify.model.tree import Tree
+from ramify.once import made_once, once
 from ramify.quantities import dynamics, factor, kinematics, operational
 from ramify.quantities import loops as quantities_of_loops
 from ramify.quantities.base import placed
@@ -149,7 +150,7 @@ class Robot:
         """What is odd about the description."""
         return self.model.warnings
 
-    @cached_property
+    @once
     def limits(self) -> JointLimits:
         """The limits of every coordinate; infinite where there is none."""
         return ranges.joint_limits(self.model)
@@ -159,12 +160,12 @@ class Robot:
         """The configurations that the file names; "qpos0" is how an MJCF stands."""
         return ranges.keyframes(self.model, self.description, self.conventions)
 
-    @cached_property
+    @once
     def placed_model(self) -> Model:
         """The model with body frames where transforms are cheapest."""
         return placed(self.model)
 
-    @cached_property
+    @once
     def fingerprint(self) -> str | None:
         """A digest of everything that decides what compiled code does."""
         return fingerprint(self.model, self.conventions)
@@ -230,7 +231,7 @@ class Robot:
         """Return q with its quaternions scaled to length one."""
         return self._normalize(q, out=out)
 
-    @cached_property
+    @once
     def _integrate(self) -> Function:
         model, c = self.model, self.conventions
         return kernel(
@@ -239,7 +240,7 @@ class Robot:
             name=f"integrate of {self.name}",
         )
 
-    @cached_property
+    @once
     def _difference(self) -> Function:
         model, c = self.model, self.conventions
         return kernel(
@@ -248,7 +249,7 @@ class Robot:
             name=f"difference of {self.name}",
         )
 
-    @cached_property
+    @once
     def _normalize(self) -> Function:
         model, c = self.model, self.conventions
         return kernel(
@@ -329,11 +330,10 @@ class Robot:
         elif from_ is not None:
             source = conventions_named(from_)
         known: dict[Any, Function] = self._converters
-        if (what, source, target) not in known:
-            known[what, source, target] = self._new_converter(what, source, target)
-        return known[what, source, target]
+        key = (what, source, target)
+        return made_once(known, key, lambda: self._new_converter(*key))
 
-    @cached_property
+    @once
     def _converters(self) -> dict[Any, Function]:
         return {}
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramify.backend import words
 from ramify.backend.native import Calls
 from ramify.backend.vectorcall import Vectorcall, attach, vectorcalled
 from support.affine import affine
@@ -249,6 +250,7 @@ def test_empty_inputs_and_matrices_with_no_rows() -> None:
         f.check(np.ones((5, 0)), np.ones((0, 3)), np.ones((5, 1, 1)))
 
 
+@pytest.mark.skipif(not words.HAS_KNOWN_OBJECTS, reason="all calls are plain")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_regular_calls_stay_off_the_slow_path(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, layout: str

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramify.backend import words
+from ramify.backend.native import Calls
 from ramify.errors import ShapeError
 from support.affine import affine
 from support.processes import run_script
@@ -104,14 +106,16 @@ def test_a_call_leaves_no_reference_and_no_memory(rng: np.random.Generator) -> N
         before = [sys.getrefcount(o) for o in kept]
         tracemalloc.start()
         call()
-        low = tracemalloc.get_traced_memory()[0]
-        for _ in range(10_000 if call in calls[:5] else 1_000):
+        low = len(tracemalloc.take_snapshot().traces)
+        is_fast = words.HAS_KNOWN_OBJECTS and call in calls[:5]
+        for _ in range(10_000 if is_fast else 1_000):
             call()
         gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - low
+        # Blocks, not bytes: one table of the interpreter may grow, once.
+        grown = len(tracemalloc.take_snapshot().traces) - low
         tracemalloc.stop()
         assert [sys.getrefcount(o) for o in kept] == before
-        assert grown < 4_000
+        assert grown < 100
 
 
 def raises(call: Callable[..., Any], *args: Any, **named: Any) -> None:
@@ -130,23 +134,22 @@ def test_the_callable_keeps_alive_what_it_needs(rng: np.random.Generator) -> Non
         np.testing.assert_array_equal(call(x), expected[0])
         np.testing.assert_array_equal(call(X), expected[1])
     del junk
-    bound = type("F", (), {"__call__": call})()
+    bound = type("F", (), {"__call__": staticmethod(call)})()
     np.testing.assert_array_equal(bound(x), expected[0])
 
 
 def test_a_dropped_callable_is_freed_without_the_collector() -> None:
     f = affine({"x": (5,)}, {"y": (3,)})
     f.check(np.ones(5))
-    owner = type(f.call.__self__.keepalive[0])  # type: ignore[attr-defined]
     del f
     gc.collect()
     gc.disable()
     try:
-        count = sum(isinstance(o, owner) for o in gc.get_objects())
+        count = sum(isinstance(o, Calls) for o in gc.get_objects())
         g = affine({"x": (5,)}, {"y": (3,)})
         g.check(np.ones(5))
         del g
-        assert sum(isinstance(o, owner) for o in gc.get_objects()) == count
+        assert sum(isinstance(o, Calls) for o in gc.get_objects()) == count
     finally:
         gc.enable()
 

@@ -114,8 +114,7 @@ def make_callable(
             f"kernel {signature.name!r} has an input 'out', which is not free."
         )
     calls = Calls(signature, kernel_for, libm_table)
-    wants_plain = os.environ.get("RAMIFY_PLAIN_CALLS", "0") not in ("", "0")
-    return _plain(calls) if wants_plain or not HAS_KNOWN_OBJECTS else _builtin(calls)
+    return _builtin(calls) if HAS_KNOWN_OBJECTS else _plain(calls)
 
 
 def _plain(calls: Calls) -> Callable[..., Any]:

@@ -25,7 +25,8 @@ class Target:
     @property
     def is_fused(self) -> bool:
         """Whether a multiply-add is one instruction."""
-        return "+fma" in self.features.split(",") or self.triple.startswith("aarch64")
+        is_arm = self.triple.startswith(("aarch64", "arm64"))  # the latter is Apple's
+        return is_arm or "+fma" in self.features.split(",")
 
     def lanes(self, dtype: str) -> int:
         """Return how many states one vector register holds."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import sys
 import sysconfig
 from collections.abc import Sequence
@@ -175,4 +176,9 @@ def _three(address: int) -> tuple[int, ...]:
     return tuple((ctypes.c_int64 * 3).from_address(address)) if address > 4096 else ()
 
 
-HAS_KNOWN_OBJECTS = objects_are_as_expected()
+def wants_plain_calls() -> bool:
+    """Say whether the user forces calls through Python, as on an unknown layout."""
+    return os.environ.get("RAMIFY_PLAIN_CALLS", "0") not in ("", "0")
+
+
+HAS_KNOWN_OBJECTS = not wants_plain_calls() and objects_are_as_expected()

@@ -301,6 +301,11 @@ def fresh_table() -> Generator[_Trace]:
                 gc.enable()
 
 
+def tracing() -> contextlib.AbstractContextManager[object]:
+    """Return the lock that a thread holds while it traces; one may take it again."""
+    return _lock
+
+
 def region(name: str) -> None:
     """Begin a new region of the trace; a program may be cut where one begins."""
     _current.regions.append(name)
