@@ -19,7 +19,7 @@ from typing import Any
 
 from ramify.backend import cache, words
 from ramify.backend.jit import Loaded, compile_objects
-from ramify.backend.target import host
+from ramify.backend.target import Target, runnable
 from ramify.backend.words import HEAD, WORD
 
 # llvmlite carries no types; behind Any it stays out of the signatures below.
@@ -257,17 +257,20 @@ def load(
         options: what else it depends on.
     """
     with _lock:
-        key = _key(emit, [*sources, __name__, words.__name__], options)
+        target = runnable()
+        key = _key(emit, [*sources, __name__, words.__name__], options, target)
         code = cache.load(key)
         if code is None:
-            (code,) = compile_objects([lambda: str(emit().llvm)], host())
+            (code,) = compile_objects([lambda: str(emit().llvm)], target)
             cache.store(key, code)
-        loaded = Loaded([(code, functions)], host())
+        loaded = Loaded([(code, functions)], target)
         _loaded.append(loaded)
         return loaded.addresses
 
 
-def _key(emit: Callable[[], Module], sources: Sequence[str], options: str) -> str:
+def _key(
+    emit: Callable[[], Module], sources: Sequence[str], options: str, target: Target
+) -> str:
     """Return what the object code is made from, as a digest.
 
     That is the source of its emitter: writing the IR takes longer than loading code.
@@ -276,5 +279,5 @@ def _key(emit: Callable[[], Module], sources: Sequence[str], options: str) -> st
         source = "".join(inspect.getsource(sys.modules[name]) for name in sources)
     except OSError:  # an installation without sources
         source = str(emit().llvm)
-    parts = (options, source, repr(host()), llvm.llvm_version_info, HEAD)
+    parts = (options, source, repr(target), llvm.llvm_version_info, HEAD)
     return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -22,15 +22,20 @@ from ramify.backend.groups import (
     tiles_of,
 )
 from ramify.backend.streaming import emit_stream_groups, goes_far
+from ramify.backend.target import Target, runnable
 from ramify.backend.tiles import Tile, emit_movers
 from ramify.backend.words import LINE, Kernel
 
 STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
 
 
-@functools.cache
 def driver(dtype: str, lanes: int) -> int:
     """Return the address of ``run`` for one element type and tile width."""
+    return _driver(dtype, lanes, runnable())
+
+
+@functools.cache
+def _driver(dtype: str, lanes: int, _target: Target) -> int:
     options = f"{dtype} {lanes}"
     sources = [__name__, *(m.__name__ for m in (groups, streaming, tiles))]
     return load(lambda: emit(Tile(dtype, lanes)), ["run"], sources, options)[0]
