@@ -48,7 +48,7 @@ def emit(tile: Tile) -> Module:
     emit_pack_tile(module, tile)
     emit_unpack_tile(module)
     emit_groups(module, tile)
-    if tile.is_four_doubles:
+    if tile.is_streamed:
         emit_stream_groups(module, tile)
     emit_run(module, tile)
     return module
@@ -59,8 +59,8 @@ def emit_run(module: Module, tile: Tile) -> None:
     code = module.function("run", 3)
     kernel, _, batch = code.arguments
     most = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
-    if tile.is_four_doubles:
-        with code.when(goes_far(code), likely=False):
+    if tile.is_streamed:
+        with code.when(goes_far(code, tile), likely=False):
             run_groups(code, "stream_groups", most, sets=2)
     run_groups(code, "groups", most, sets=1)
     code.leave(1)
