@@ -56,9 +56,13 @@ class Module:
 
     def intrinsic(self, name: str, kind: Value) -> Value:
         """Return an intrinsic of LLVM that takes and gives one value of a type."""
+        return self.external(name, kind, [kind])
+
+    def external(self, name: str, result: Value, arguments: Sequence[Value]) -> Value:
+        """Return a function that is defined elsewhere, such as an intrinsic of LLVM."""
         if name not in self._functions:
-            function = ir.FunctionType(kind, [kind])
-            self._functions[name] = ir.Function(self.llvm, function, name)
+            kind = ir.FunctionType(result, arguments)
+            self._functions[name] = ir.Function(self.llvm, kind, name)
         return self._functions[name]
 
     def _declare(self, name: str, arguments: int) -> Value:
