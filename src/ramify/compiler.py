@@ -83,6 +83,7 @@ def build(
         machine: what to make code for.
         progress: told about each cut that is done.
     """
+    machine.target.check_runs_here()
     key = _key(interface, machine)
     stored = cache.load(key)
     if stored is not None:

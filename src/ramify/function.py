@@ -17,7 +17,7 @@ from ramify.backend import jit
 from ramify.backend.libm import libm_table
 from ramify.backend.native import NativeKernel, Signature, make_callable
 from ramify.backend.schedule import Schedule
-from ramify.backend.target import host
+from ramify.backend.target import LANES, chosen, default_lanes
 from ramify.backend.vectorcall import Vectorcall, attach, vectorcalled
 from ramify.compiler import Interface, Machine, build, plan_of, sources
 from ramify.errors import CompileError
@@ -31,7 +31,6 @@ DType = Literal["float64", "float32"]
 Layout = Literal["batch_first", "batch_last"]
 DTYPES: tuple[DType, ...] = ("float64", "float32")
 LAYOUTS: tuple[Layout, ...] = ("batch_first", "batch_last")
-MOST_LANES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,9 @@ class Options:
             name = repr(dtype)
         if name not in DTYPES:
             raise CompileError(f"dtype is {name}; possible: {', '.join(DTYPES)}")
-        if lanes is not None and lanes not in (1, 2, 4, 8, 16, 32, MOST_LANES):
+        if lanes is not None and lanes not in LANES:
             raise CompileError(
-                f"lanes is {lanes!r}; possible: 1, 2, 4, ... {MOST_LANES}"
+                f"lanes is {lanes!r}; possible: 1, 2, 4, ... {LANES[-1]}"
             )
         if not isinstance(threads, int) or threads < 1:
             raise CompileError(f"threads is {threads!r}; expected 1 or more")
@@ -136,9 +135,9 @@ class _Compilation:
         return count(self.program)
 
     def machine(self, kind: str) -> Machine:
-        target, o = host(), self.options
-        lanes = o.lanes or (1 if kind == "single" else target.lanes(o.dtype))
-        return Machine(target, lanes, o.dtype)
+        o = self.options
+        lanes = o.lanes or (1 if kind == "single" else default_lanes(o.dtype))
+        return Machine(chosen(), lanes, o.dtype)
 
     def sources(self) -> list[Callable[[], str]]:
         return sources(self.plan, self.machine("batch"))
@@ -212,7 +211,7 @@ class Function(Vectorcall):
     def assembly(self) -> str:
         """The machine code of the batch kernel as text, all cuts."""
         texts = [write() for write in self._compilation.sources()]
-        return "\n".join(jit.assembly(text, host()) for text in texts)
+        return "\n".join(jit.assembly(text, chosen()) for text in texts)
 
     @property
     def compile_seconds(self) -> float:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ramify.backend.jit import Loaded, compile_objects
 from ramify.backend.native import NativeKernel, Signature, make_callable
-from ramify.backend.target import host
+from ramify.backend.target import chosen
 
 _kept: list[Loaded] = []  # freeing code is not what these tests are about
 NO_LIBM = (ctypes.c_void_p * 1)()
@@ -79,8 +79,8 @@ def affine_kernel(
             base=n_in + half,
         ),
     ]
-    objects = compile_objects([lambda s=s: s for s in sources], host())
-    loaded = Loaded([(objects[0], ["cut0"]), (objects[1], ["cut1"])], host())
+    objects = compile_objects([lambda s=s: s for s in sources], chosen())
+    loaded = Loaded([(objects[0], ["cut0"]), (objects[1], ["cut1"])], chosen())
     _kept.append(loaded)
     outputs = tuple(range(n_in, n_in + n_out))
     slots = n_in + n_out + extra_slots

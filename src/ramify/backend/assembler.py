@@ -17,7 +17,7 @@ from typing import Any
 
 from ramify.backend import cache, words
 from ramify.backend.jit import Loaded, compile_objects
-from ramify.backend.target import host
+from ramify.backend.target import Target, runnable
 from ramify.backend.words import HEAD, WORD
 from ramify.errors import CompileError
 from ramify.forks import Lock
@@ -56,9 +56,13 @@ class Module:
 
     def intrinsic(self, name: str, kind: Value) -> Value:
         """Return an intrinsic of LLVM that takes and gives one value of a type."""
+        return self.external(name, kind, [kind])
+
+    def external(self, name: str, result: Value, arguments: Sequence[Value]) -> Value:
+        """Return a function that is defined elsewhere, such as an intrinsic of LLVM."""
         if name not in self._functions:
-            function = ir.FunctionType(kind, [kind])
-            self._functions[name] = ir.Function(self.llvm, function, name)
+            kind = ir.FunctionType(result, arguments)
+            self._functions[name] = ir.Function(self.llvm, kind, name)
         return self._functions[name]
 
     def _declare(self, name: str, arguments: int) -> Value:
@@ -247,26 +251,29 @@ def load(
         options: what else it depends on.
     """
     with _lock:
-        key = _key(emit, [*sources, __name__, words.__name__], options)
+        target = runnable()
+        key = _key(emit, [*sources, __name__, words.__name__], options, target)
         code = cache.load(key)
-        loaded = code and _load(code, functions)
+        loaded = code and _load(code, functions, target)
         if not loaded:
-            (code,) = compile_objects([lambda: str(emit().llvm)], host())
+            (code,) = compile_objects([lambda: str(emit().llvm)], target)
             cache.store(key, code)
-            loaded = Loaded([(code, functions)], host())
+            loaded = Loaded([(code, functions)], target)
         _loaded.append(loaded)
         return loaded.addresses
 
 
-def _load(code: bytes, functions: Sequence[str]) -> Loaded | None:
+def _load(code: bytes, functions: Sequence[str], target: Target) -> Loaded | None:
     """Return code from the cache, or None if it is not what it should be."""
     try:
-        return Loaded([(code, functions)], host())
+        return Loaded([(code, functions)], target)
     except CompileError:
         return None
 
 
-def _key(emit: Callable[[], Module], sources: Sequence[str], options: str) -> str:
+def _key(
+    emit: Callable[[], Module], sources: Sequence[str], options: str, target: Target
+) -> str:
     """Return what the object code is made from, as a digest.
 
     That is the source of its emitter: writing the IR takes longer than loading code.
@@ -275,5 +282,5 @@ def _key(emit: Callable[[], Module], sources: Sequence[str], options: str) -> st
         source = "".join(inspect.getsource(sys.modules[name]) for name in sources)
     except OSError:  # an installation without sources
         source = str(emit().llvm)
-    parts = (options, source, repr(host()), llvm.llvm_version_info, HEAD)
+    parts = (options, source, repr(target), llvm.llvm_version_info, HEAD)
     return hashlib.sha256(repr(parts).encode()).hexdigest()

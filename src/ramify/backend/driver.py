@@ -6,6 +6,9 @@ The code of a large robot does not fit into the processor's nearest cache, and r
 it is no faster than fetching it: so each cut runs on a few tiles before the next one
 does. All tiles of such a group are packed before any is unpacked: an output may be an
 input, element by element. Results that are too many for a cache are streamed.
+
+Numbers too small to be normal are zero meanwhile: they would take a hundred times as
+long. What the thread had set is restored.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from __future__ import annotations
 import functools
 import sys
 
-from ramify.backend import groups, streaming, tiles
+from ramify.backend import denormals, groups, streaming, tiles
 from ramify.backend.assembler import Code, Module, Value, ir, load
 from ramify.backend.groups import (
     Groups,
@@ -22,17 +25,22 @@ from ramify.backend.groups import (
     tiles_of,
 )
 from ramify.backend.streaming import emit_stream_groups, goes_far
+from ramify.backend.target import Target, runnable
 from ramify.backend.tiles import Tile, emit_movers
 from ramify.backend.words import LINE, Kernel
 
 STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
 
 
-@functools.cache
 def driver(dtype: str, lanes: int) -> int:
     """Return the address of ``run`` for one element type and tile width."""
+    return _driver(dtype, lanes, runnable())
+
+
+@functools.cache
+def _driver(dtype: str, lanes: int, _target: Target) -> int:
     options = f"{dtype} {lanes}"
-    sources = [__name__, *(m.__name__ for m in (groups, streaming, tiles))]
+    sources = [__name__, *(m.__name__ for m in (denormals, groups, streaming, tiles))]
     return load(lambda: emit(Tile(dtype, lanes)), ["run"], sources, options)[0]
 
 
@@ -43,19 +51,28 @@ def emit(tile: Tile) -> Module:
     emit_pack_tile(module, tile)
     emit_unpack_tile(module)
     emit_groups(module, tile)
-    if tile.is_four_doubles:
+    if tile.is_streamed:
         emit_stream_groups(module, tile)
-    emit_run(module, tile)
+    emit_run_all(module, tile)
+    emit_run(module)
     return module
 
 
-def emit_run(module: Module, tile: Tile) -> None:
-    """run(kernel, views, batch): choose how many tiles run together, and how."""
+def emit_run(module: Module) -> None:
+    """run(kernel, views, batch): run_all, with denormal numbers taken as zero."""
     code = module.function("run", 3)
+    with denormals.flushed(code, runnable()):
+        failed = code.call("run_all", *code.arguments)
+    code.leave(failed)
+
+
+def emit_run_all(module: Module, tile: Tile) -> None:
+    """run_all(kernel, views, batch): choose how many tiles run together, and how."""
+    code = module.function("run_all", 3, local=True)
     kernel, _, batch = code.arguments
     most = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
-    if tile.is_four_doubles:
-        with code.when(goes_far(code), likely=False):
+    if tile.is_streamed:
+        with code.when(goes_far(code, tile), likely=False):
             run_groups(code, "stream_groups", most, sets=2)
     run_groups(code, "groups", most, sets=1)
     code.leave(1)

@@ -15,6 +15,7 @@ import functools
 import math
 import os
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -52,6 +53,8 @@ TILES, NEAR = 8, 4 * 1024 * 1024
 
 Twice as many bytes where results are streamed.
 """
+SLICE = 0.01
+"""Seconds of native code after which Python may handle a signal, such as Ctrl-C."""
 FAR, PIECE = 16 * 1024 * 1024, 5 * 1024
 """Bytes of a call's results that are streamed, and of a tile's that follow a cut.
 
@@ -78,6 +81,22 @@ class NativeKernel:
     keepalive: object
 
 
+class Pace:
+    """How many states of a kernel take about a SLICE, learned from what was run."""
+
+    def __init__(self, kernel: NativeKernel) -> None:
+        self._least = kernel.lanes * TILES
+        self.states = max(self._least, chunk_of(kernel))
+
+    def learn(self, states: int, seconds: float) -> None:
+        """Note how long some states took."""
+        fit = int(states * SLICE / max(seconds, 1e-9)) // self._least * self._least
+        if seconds > 2 * SLICE:
+            self.states = max(self._least, min(self.states, fit))
+        else:
+            self.states = max(self.states, min(8 * states, fit))
+
+
 @dataclass(frozen=True)
 class Loaded:
     """A kernel with its driver, ready to run."""
@@ -85,6 +104,7 @@ class Loaded:
     kernel: NativeKernel
     run: Callable[[int, int, int], int]
     block: Words
+    pace: Pace
     keepalive: object
 
 
@@ -216,7 +236,7 @@ class Calls:
         block[Call.N_OUTPUTS] = n_outputs
         block[Call.ITEMSIZE] = np.dtype(self.signature.dtype).itemsize
         block[Call.BATCH_LAST] = self.signature.layout == "batch_last"
-        block[Call.THREADED_FROM] = NEVER
+        block[Call.SPLIT_FROM] = NEVER
         return block
 
     def loaded(self, kind: Kind) -> Loaded:
@@ -224,6 +244,7 @@ class Calls:
         with self._lock:
             if kind not in self._loaded:
                 self._loaded[kind] = self._load(kind)
+                self._split_from(self._loaded[kind])
             return self._loaded[kind]
 
     def _load(self, kind: Kind) -> Loaded:
@@ -260,9 +281,7 @@ class Calls:
         block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
         block[Kernel.FREE] = python_function("PyMem_RawFree")
         keepalive = (cuts, places, self._ports, self._libm)
-        loaded = Loaded(kernel, Run(run), block, keepalive)
-        if kind == "batch" and self.signature.threads > 1:
-            self.block[Call.THREADED_FROM] = 2 * chunk_of(kernel)
+        loaded = Loaded(kernel, Run(run), block, Pace(kernel), keepalive)
         self.block[Call.SINGLE if kind == "single" else Call.BATCH] = ctypes.addressof(
             block
         )
@@ -290,10 +309,12 @@ class Calls:
         if batch is not None:
             inputs = [self._apart(one, targets) for one in inputs]
         loaded = self.loaded("single" if batch is None else "batch")
-        self._run_tiles(loaded, [*inputs, *targets], batch or 1)
-        for array, target in zip(outputs, targets, strict=True):
-            if target.array is not array:
-                array[...] = target.array
+        try:
+            self._run_tiles(loaded, [*inputs, *targets], batch or 1)
+        finally:  # interrupted or not, what is done is written
+            for array, target in zip(outputs, targets, strict=True):
+                if target.array is not array:
+                    array[...] = target.array
 
     def _target(self, index: int, array: Array, batch: int | None) -> Strided:
         """Return an output as the driver can write it, or a new array in its place."""
@@ -324,28 +345,52 @@ class Calls:
         parts = max(1, min(self.signature.threads, batch // chunk))
         lanes = loaded.kernel.lanes
         share = -(-batch // (parts * lanes)) * lanes
+        stop: list[None] = []
         tasks = [
             functools.partial(
-                self._run_part, loaded, arrays, first, min(share, batch - first)
+                _run_part, loaded, arrays, first, min(share, batch - first), stop
             )
             for first in range(0, batch, share)
         ]
-        if any(workers.run_all(tasks) if len(tasks) > 1 else [tasks[0]()]):
+        if any(workers.run_all(tasks, stop) if len(tasks) > 1 else [tasks[0]()]):
             raise MemoryError
+        self._split_from(loaded)
 
-    @staticmethod
-    def _run_part(loaded: Loaded, arrays: list[Strided], first: int, count: int) -> int:
-        """Run some of the states; ctypes releases the GIL."""
-        views = words(
-            [
-                word
-                for a in arrays
-                for word in (address(a.array) + first * a.stride, a.step, a.stride, 0)
-            ]
-        )
-        return loaded.run(
-            ctypes.addressof(loaded.block), ctypes.addressof(views), count
-        )
+    def _split_from(self, loaded: Loaded) -> None:
+        """Send batches here that take longer than a slice or are worth threads."""
+        if loaded is self._loaded.get("batch"):
+            worth = 2 * chunk_of(loaded.kernel) if self.signature.threads > 1 else NEVER
+            self.block[Call.SPLIT_FROM] = min(worth, loaded.pace.states + 1)
+
+
+def _run_part(
+    loaded: Loaded, arrays: list[Strided], first: int, count: int, stop: list[None]
+) -> int:
+    """Run some of the states, slice by slice, until ``stop`` has an entry.
+
+    ctypes releases the GIL. Between two slices Python's main thread handles signals.
+    """
+    end = first + count
+    while first < end and not stop:
+        some = min(end - first, loaded.pace.states)
+        start = time.perf_counter()
+        if _run_slice(loaded, arrays, first, some):
+            return 1
+        loaded.pace.learn(some, time.perf_counter() - start)
+        first += some
+    return 0
+
+
+def _run_slice(loaded: Loaded, arrays: list[Strided], first: int, count: int) -> int:
+    """Run some states at once."""
+    views = words(
+        [
+            word
+            for a in arrays
+            for word in (address(a.array) + first * a.stride, a.step, a.stride, 0)
+        ]
+    )
+    return loaded.run(ctypes.addressof(loaded.block), ctypes.addressof(views), count)
 
 
 def chunk_of(kernel: NativeKernel) -> int:

@@ -70,7 +70,7 @@ def emit_call(module: Module) -> None:
     )
     slow_if(code.compare(kernel, "==", 0))
     slow_if(code.compare(batch, "==", 0))
-    slow_if(code.compare(batch, ">=", code.load(call, Call.THREADED_FROM)))
+    slow_if(code.compare(batch, ">=", code.load(call, Call.SPLIT_FROM)))
 
     own = code.compare(given, "==", 0)
     made = code.choose(own, lambda: code.call("make", call, batch), const(0))

@@ -4,43 +4,47 @@ Such results wait for memory. So they are written past the caches, which would f
 fetch what is about to be overwritten; and part by part between the cuts of the next
 group, in the order of their addresses: memory takes a part while a cut computes.
 
-This is for tiles of four doubles. With more lanes, or half as wide, more lines are
-written side by side than the processor combines, and it does not pay.
+This is for tiles whose squares have whole cache lines of each state, eight doubles or
+sixteen floats, and for four doubles: of those the processor combines two halves of a
+line. With narrower squares more lines are begun side by side than it combines, and it
+does not pay.
 """
 
 from __future__ import annotations
 
-from ramify.backend.assembler import Code, Module, Value, const
+from ramify.backend.assembler import Code, Module, Value, const, ir
 from ramify.backend.groups import Groups, Ports
 from ramify.backend.tiles import Move, Tile, begin_mover, transpose
 from ramify.backend.words import LINE, NEVER, PLACE, Kernel
 
-DOUBLE, SQUARE = 8, 32  # bytes: of an element, and of those of a state in a square
 
-
-def goes_far(code: Code) -> Value:
+def goes_far(code: Code, tile: Tile) -> Value:
     """Return whether the results that can be streamed are too many for a cache."""
     kernel, _, batch = code.arguments
     outputs = Ports(code, Kernel.N_OUTPUTS)
     with code.fold(outputs.count, 0) as turn:
         size, _, step, stride = outputs.read(turn.index)
-        counts = code.b.select(can_stream(code, size, step, stride), stride, const(0))
+        counts = code.b.select(
+            can_stream(code, tile, size, step, stride), stride, const(0)
+        )
         turn.next = code.add(turn.value, counts)
     size = code.mul(turn.result, batch)
     return code.compare(size, ">=", code.load(kernel, Kernel.FAR))
 
 
-def can_stream(code: Code, size: Value, step: Value, stride: Value) -> Value:
+def can_stream(
+    code: Code, tile: Tile, size: Value, step: Value, stride: Value
+) -> Value:
     """Return whether an array has no gaps and its states are aligned alike.
 
-    Four states are written side by side. Those a multiple of 2 kB apart get in each
-    other's way: that takes twice as long.
+    The states of a tile are written side by side. Those a multiple of 2 kB apart get in
+    each other's way: that takes twice as long.
     """
     is_dense = code.b.and_(
-        code.compare(step, "==", DOUBLE),
-        code.compare(stride, "==", code.mul(size, DOUBLE)),
+        code.compare(step, "==", tile.itemsize),
+        code.compare(stride, "==", code.mul(size, tile.itemsize)),
     )
-    is_aligned = code.compare(code.b.and_(stride, const(SQUARE - 1)), "==", 0)
+    is_aligned = code.compare(code.b.and_(stride, const(tile.slot - 1)), "==", 0)
     is_apart = code.compare(code.b.and_(stride, const(2047)), "!=", 0)
     return code.b.and_(is_dense, code.b.and_(is_aligned, is_apart))
 
@@ -48,7 +52,7 @@ def can_stream(code: Code, size: Value, step: Value, stride: Value) -> Value:
 def emit_stream_groups(module: Module, tile: Tile) -> None:
     """Like groups, but a group is unpacked while the next one is computed."""
     emit_stream(module, tile)
-    emit_stream_tile(module)
+    emit_stream_tile(module, tile)
     groups = Groups(module, tile, "stream_groups", sets=2)
     code, most = groups.code, groups.most
     kernel = code.arguments[0]
@@ -87,7 +91,7 @@ def emit_stream_groups(module: Module, tile: Tile) -> None:
     code.leave(0)
 
 
-def emit_stream_tile(module: Module) -> None:
+def emit_stream_tile(module: Module, tile: Tile) -> None:
     """stream_tile(kernel, views, batch, state, workspace, begin, end).
 
     Move the outputs' elements from ``begin`` to ``end``, counted through all outputs.
@@ -98,13 +102,13 @@ def emit_stream_tile(module: Module) -> None:
     outputs = Ports(code, Kernel.N_OUTPUTS)
     with code.fold(outputs.count, 0) as turn:
         size, data, step, stride = outputs.read(turn.index)
-        is_streamed = can_stream(code, size, step, stride)
+        is_streamed = can_stream(code, tile, size, step, stride)
         row = code.add(data, code.mul(state, stride))
 
         def bound(element: Value) -> Value:
             """Return a bound as an element of this output; parts end with a line."""
             k = code.max(code.b.sub(element, turn.value), 0)
-            gap = gap_to(code, code.add(row, code.mul(k, DOUBLE)), LINE)
+            gap = gap_to(code, tile, code.add(row, code.mul(k, tile.itemsize)), LINE)
             is_inside = code.b.and_(is_streamed, code.compare(k, ">", 0))
             return code.min(code.b.select(is_inside, code.add(k, gap), k), size)
 
@@ -121,10 +125,10 @@ def emit_stream_tile(module: Module) -> None:
     code.leave(0)
 
 
-def gap_to(code: Code, address: Value, size: int) -> Value:
-    """Return how many doubles there are up to the next multiple of a power of two."""
+def gap_to(code: Code, tile: Tile, address: Value, size: int) -> Value:
+    """Return how many elements there are up to the next multiple of a power of two."""
     gap = code.b.and_(code.b.neg(address), const(size - 1))
-    return code.b.sdiv(gap, const(DOUBLE))
+    return code.b.sdiv(gap, const(tile.itemsize))
 
 
 def emit_stream(module: Module, tile: Tile) -> None:
@@ -134,13 +138,12 @@ def emit_stream(module: Module, tile: Tile) -> None:
     """
     move = begin_mover(module, tile, "stream")
     code, size = move.code, move.code.arguments[2]
-    head = code.min(gap_to(code, move.rows[0], SQUARE), size)
-    squares = code.b.sdiv(code.b.sub(size, head), const(tile.columns))
-    body = code.mul(squares, tile.columns)
+    head = code.min(gap_to(code, tile, move.rows[0], tile.slot), size)
+    body = code.b.and_(code.b.sub(size, head), const(-tile.lanes))
     tail = code.add(head, body)
     with code.loop(head) as element:
         stream_element(move, element)
-    with code.loop(body, tile.columns) as column:
+    with code.loop(body, tile.lanes) as column:
         stream_square(move, code.add(head, column))
     with code.loop(code.b.sub(size, tail)) as element:
         stream_element(move, code.add(tail, element))
@@ -148,18 +151,18 @@ def emit_stream(module: Module, tile: Tile) -> None:
 
 
 def stream_square(move: Move, column: Value) -> None:
-    """Move four neighbouring elements of every state."""
-    code = move.code
-    slots = [move.load_slot(code.add(column, j)) for j in range(4)]
-    offset = code.mul(column, DOUBLE)
+    """Move as many neighbouring elements of every state as there are states."""
+    code, tile = move.code, move.tile
+    slots = [move.load_slot(code.add(column, j)) for j in range(tile.lanes)]
+    offset = code.mul(column, tile.itemsize)
     for row, elements in zip(move.rows, transpose(code, slots), strict=True):
-        code.stream_as(elements, code.add(row, offset), SQUARE)
+        code.stream_as(elements, code.add(row, offset), tile.slot)
 
 
 def stream_element(move: Move, element: Value) -> None:
     """Move one element of every state, as an integer: all x86 can stream these."""
-    code = move.code
-    source, offset = move.source(element), code.mul(element, DOUBLE)
+    code, size = move.code, move.tile.itemsize
+    source, offset = move.source(element), code.mul(element, size)
     for lane, row in enumerate(move.rows):
-        bits = code.load(source, lane)
-        code.stream_as(bits, code.add(row, offset), DOUBLE)
+        bits = code.load_as(ir.IntType(8 * size), code.add(source, lane * size), size)
+        code.stream_as(bits, code.add(row, offset), size)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ramify.backend.assembler import I32, Code, Module, Value, ir
+from ramify.backend.assembler import I32, Code, Module, Value, const, ir
 from ramify.backend.words import LINE, PLACE
 
 
@@ -35,23 +35,23 @@ class Tile:
 
     @property
     def square(self) -> int:
-        """States and elements that are transposed together: what 128 bits hold.
-
-        Four doubles where they are a slot.
-        """
-        if self.lanes == 1:
-            return self.columns
-        return 4 if self.is_four_doubles else min(self.lanes, 16 // self.itemsize)
-
-    @property
-    def is_four_doubles(self) -> bool:
-        """Whether a slot is four doubles: a register of 256 bits."""
-        return self.lanes == 4 and self.itemsize == 8
+        """States and elements that are transposed in 128 bits."""
+        return self.columns if self.lanes == 1 else min(self.lanes, 16 // self.itemsize)
 
     @property
     def columns(self) -> int:
-        """Elements of a state that are moved at once."""
+        """Elements of a state that are moved at once, at least."""
         return 32 // self.itemsize if self.lanes == 1 else 4
+
+    @property
+    def is_register(self) -> bool:
+        """Whether a slot is a register of 256 or 512 bits: squares are slots wide."""
+        return self.slot in (32, 64)
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether large results are streamed: see `streaming`."""
+        return self.slot == LINE or (self.slot == 32 and self.lanes == 4)
 
     def vector(self, width: int) -> Value:
         """Return the type of some elements side by side."""
@@ -91,6 +91,7 @@ class Move:
 
 
 Inside = Callable[[Move, Value], None]
+Rows = Callable[[Move, Value, int], None]
 
 
 def emit_movers(module: Module, tile: Tile) -> None:
@@ -113,7 +114,7 @@ def begin_mover(module: Module, tile: Tile, name: str) -> Move:
 
 
 def emit_mover(
-    module: Module, tile: Tile, name: str, inside: tuple[Inside, Inside, Inside]
+    module: Module, tile: Tile, name: str, inside: tuple[Rows, Inside, Inside]
 ) -> None:
     """Emit a mover for arrays of any layout."""
     move = begin_mover(module, tile, name)
@@ -123,9 +124,14 @@ def emit_mover(
 
     close = code.compare(step, "==", tile.itemsize)
     with code.when(code.b.and_(close, code.compare(size, ">=", tile.columns))):
+        whole = const(0)
+        if tile.is_register and tile.lanes > tile.columns:
+            whole = code.b.and_(size, const(-tile.lanes))
+            with code.loop(whole, tile.lanes) as column:
+                by_rows(move, column, tile.lanes)
         final = code.add(size, -tile.columns)
-        with code.loop(size, tile.columns) as column:
-            by_rows(move, code.min(column, final))
+        with code.loop(code.b.sub(size, whole), tile.columns) as column:
+            by_rows(move, code.min(code.add(whole, column), final), tile.columns)
         code.leave(0)
     if tile.lanes > 1:
         full = code.compare(code.add(first, tile.lanes), "<=", batch)
@@ -139,10 +145,11 @@ def emit_mover(
     code.leave(0)
 
 
-def pack_rows(move: Move, column: Value) -> None:
-    """Move a few neighbouring elements of every state into their slots."""
-    code, tile, n = move.code, move.tile, move.tile.square
-    for first in range(0, tile.columns, n):
+def pack_rows(move: Move, column: Value, count: int) -> None:
+    """Move some neighbouring elements of every state into their slots."""
+    code, tile = move.code, move.tile
+    n = square_of(tile, count)
+    for first in range(0, count, n):
         address = code.mul(code.add(column, first), tile.itemsize)
         kind = tile.vector(n)
         loads = [
@@ -157,14 +164,15 @@ def pack_rows(move: Move, column: Value) -> None:
             move.store_slot(whole(code, tile, slot), code.add(column, first + j))
 
 
-def unpack_rows(move: Move, column: Value) -> None:
-    """Move a few neighbouring elements of every state out of their slots."""
-    code, tile, n = move.code, move.tile, move.tile.square
+def unpack_rows(move: Move, column: Value, count: int) -> None:
+    """Move some neighbouring elements of every state out of their slots."""
+    code, tile = move.code, move.tile
     if tile.lanes == 1:
-        for j in range(tile.columns):
+        for j in range(count):
             scatter(move, code.add(column, j))
         return
-    for first in range(0, tile.columns, n):
+    n = square_of(tile, count)
+    for first in range(0, count, n):
         slots = [move.load_slot(code.add(column, first + j)) for j in range(n)]
         address = code.mul(code.add(column, first), tile.itemsize)
         for k, squares in enumerate(transpose(code, slots)):
@@ -173,6 +181,11 @@ def unpack_rows(move: Move, column: Value) -> None:
                 code.store_as(
                     part, code.add(move.rows[lane + k], address), tile.itemsize
                 )
+
+
+def square_of(tile: Tile, count: int) -> int:
+    """Return the side of the squares that some columns are transposed in."""
+    return count if tile.is_register and count == tile.lanes else tile.square
 
 
 def pack_slot(move: Move, element: Value) -> None:
@@ -223,11 +236,23 @@ def scatter(move: Move, element: Value) -> None:
 
 
 def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
-    """Transpose the squares that lie side by side in two or four rows.
+    """Transpose the squares that lie side by side in some rows.
 
-    Two rows hold squares of two, four rows squares of four: what a 128-bit lane of a
-    register holds, so that no element crosses one; or four doubles, which do once.
+    First within 128 bits, which no element leaves: two doubles or four floats. If a
+    square is wider, its 128-bit units then change places: after the first step, unit j
+    of vector k of each group of rows belongs to column k of the j-th unit.
     """
+    is_double = isinstance(rows[0].type.element, ir.DoubleType)
+    inner = min(len(rows), 2 if is_double else 4)
+    groups = [
+        transpose_units(code, rows[k : k + inner]) for k in range(0, len(rows), inner)
+    ]
+    columns = [part_units(code, [g[k] for g in groups], inner) for k in range(inner)]
+    return [column for unit in zip(*columns, strict=True) for column in unit]
+
+
+def transpose_units(code: Code, rows: Sequence[Value]) -> list[Value]:
+    """Transpose squares of two or four within 128 bits."""
     lanes = rows[0].type.count
 
     def pick(left: Value, right: Value, *columns: int) -> Value:
@@ -243,13 +268,27 @@ def transpose(code: Code, rows: Sequence[Value]) -> list[Value]:
     if len(rows) == 2:
         return [pick(*rows, 0, 2), pick(*rows, 1, 3)]
     a, b, c, d = rows
-    low, high = (0, 1, 4, 5), (2, 3, 6, 7)
-    if isinstance(rows[0].type.element, ir.DoubleType):  # halves cross once, at the end
-        even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
-        pairs = [(pick(a, b, *x), pick(c, d, *x)) for x in (even, odd)]
-        return [pick(*pair, *x) for x in (low, high) for pair in pairs]
     pairs = [(pick(a, b, *x), pick(c, d, *x)) for x in ((0, 4, 1, 5), (2, 6, 3, 7))]
-    return [pick(*pair, *x) for pair in pairs for x in (low, high)]
+    return [pick(*pair, *x) for pair in pairs for x in ((0, 1, 4, 5), (2, 3, 6, 7))]
+
+
+def part_units(code: Code, vectors: Sequence[Value], unit: int) -> list[Value]:
+    """Return vector j with the j-th unit of each of as many vectors as have units.
+
+    Each step takes the even or the odd units of two vectors, one instruction on x86.
+    """
+    if len(vectors) == 1:
+        return list(vectors)
+    ends = 2 * vectors[0].type.count
+
+    def every_other(first: int) -> list[Value]:
+        starts = range(first, ends, 2 * unit)
+        mask = [k for start in starts for k in range(start, start + unit)]
+        pairs = zip(vectors[::2], vectors[1::2], strict=True)
+        return part_units(code, [shuffle(code, p, q, mask) for p, q in pairs], unit)
+
+    both = zip(every_other(0), every_other(unit), strict=True)
+    return [vector for pair in both for vector in pair]
 
 
 def join(code: Code, parts: list[Value]) -> Value:

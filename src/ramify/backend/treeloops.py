@@ -38,7 +38,7 @@ from ramify.backend.rowcode import (
     square_root,
     word_of,
 )
-from ramify.backend.target import host
+from ramify.backend.target import chosen, default_lanes
 from ramify.backend.treesweeps import SWEEPS, solve, sweep
 from ramify.backend.words import WORD, ArrayField, objects_are_as_expected
 
@@ -282,8 +282,8 @@ def emit(width: int) -> Module:
 
 @functools.cache
 def vector_width() -> int:
-    """Return how many numbers a vector holds, and matrices a tile."""
-    return host().lanes("float64")
+    """Return how many numbers a vector holds, and matrices a tile: two at least."""
+    return max(2, default_lanes("float64"))
 
 
 def arguments_of(width: int) -> dict[str, int]:
@@ -304,6 +304,7 @@ def entry(module: Module, name: str, arguments: int) -> None:
 @functools.cache
 def functions() -> dict[str, Callable[..., int]]:
     """Return the loops by name; they take integers and addresses, without the GIL."""
+    chosen().check_runs_here()
     width = vector_width()
     counts = arguments_of(width)
     addresses = load(

@@ -75,7 +75,7 @@ class Call(IntEnum):
     N_OUTPUTS = 4
     ITEMSIZE = 5
     BATCH_LAST = 6
-    THREADED_FROM = 7  # batches of this size on go to SLOW, which splits them
+    SPLIT_FROM = 7  # batches of this size on go to SLOW, which splits them
     NAMES = 8  # address of the inputs' names, Python strings
     DTYPE = 9  # this and all below: Python objects
     ARRAY_TYPE = 10

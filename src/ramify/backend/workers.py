@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -24,10 +24,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def run_all(tasks: Sequence[Callable[[], T]]) -> list[T]:
-    """Run the tasks at once, the first in this thread, and return their results."""
+def run_all(tasks: Sequence[Callable[[], T]], stop: list[None]) -> list[T]:
+    """Run the tasks at once, the first in this thread, and return their results.
+
+    An exception, such as Ctrl-C, adds to ``stop`` and leaves when all tasks have ended.
+    """
     futures = [_submit(task) for task in tasks[1:]]
-    return [tasks[0](), *(future.result() for future in futures)]
+    try:
+        return [tasks[0](), *(future.result() for future in futures)]
+    except BaseException:
+        stop.append(None)
+        wait(futures)
+        raise
 
 
 def _submit(task: Callable[[], T]) -> Future[T]:

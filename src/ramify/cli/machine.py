@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ramify.backend.target import host
+from ramify.backend.target import chosen
 
 
 def processor() -> str:
@@ -29,7 +29,7 @@ def installed(package: str) -> str:
 
 def machine_line(*packages: str) -> str:
     """Return processor, vector width and versions."""
-    target = host()
+    target = chosen()
     names = ("ramify", "numpy", "llvmlite", *packages)
     versions = ", ".join(f"{p} {installed(p)}" for p in names)
     width = f"{target.lanes('float64')} doubles to a vector"
