@@ -11,11 +11,14 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import math
+import pickle
 import timeit
 from collections.abc import Callable
 
 import numpy as np
 
+import ramify
 from ramify.backend.jit import Loaded, compile_objects
 from ramify.backend.native import NativeKernel, Signature, make_callable
 from ramify.backend.target import host
@@ -34,19 +37,20 @@ class Function(Vectorcall):
         attach(self, call)
 
 
-def trivial(inputs: int, outputs: int = 1) -> Callable[..., object]:
+def trivial(*shapes: tuple[int, ...], outputs: int = 1) -> Callable[..., object]:
     """Return a callable whose kernel returns at once: what is left is the call."""
     loaded = Loaded([(compile_objects([lambda: NOTHING], host())[0], ["cut"])], host())
     signature = Signature(
         "f",
-        tuple((f"x{k}", (N,)) for k in range(inputs)),
+        tuple((f"x{k}", shape) for k, shape in enumerate(shapes)),
         tuple((f"y{k}", (N,)) for k in range(outputs)),
     )
 
     def kernel_for(kind: str) -> NativeKernel:
         lanes = 1 if kind == "single" else host().lanes("float64")
-        slots = (inputs + outputs) * N
-        places = tuple(range(inputs * N, slots))
+        first = sum(math.prod(shape) for shape in shapes)
+        places = tuple(range(first, first + outputs * N))
+        slots = first + outputs * N
         return NativeKernel(lanes, tuple(loaded.addresses), slots, places, loaded)
 
     return make_callable(signature, kernel_for, (ctypes.c_void_p * 1)())
@@ -58,9 +62,17 @@ def cases() -> dict[str, Callable[[int], float]]:
     out, pair = np.empty(N), (np.empty(N), np.empty(N))
     A, B, C, D = (np.ones((8, N)) for _ in range(4))
     batch_out = np.empty((8, N))
-    four, one, two = trivial(4), trivial(1), trivial(4, 2)
+    vectors = [(N,)] * 4
+    four, one, two = trivial(*vectors), trivial((N,)), trivial(*vectors, outputs=2)
+    three, scaled = trivial(*vectors, outputs=3), trivial((N,), ())
     function, class_ = Function(four), type("Class", (), {"__call__": four})()
-    listed = a.tolist()
+    listed, ints = a.tolist(), list(range(N))
+    robot = ramify.robots.humanoid30()
+    q, qd, qdd = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
+    frame = robot.frame_names[-1]
+    jacobian = ramify.compile(ramify.jacobian(frame), robot)
+    acceleration = ramify.compile(ramify.acceleration(frame), robot)
+    J, six = jacobian(q), acceleration(q, qd, qdd)
     names = {
         "numpy.empty(50)": "empty(N)",
         "four arrays, out=": "four(a, b, c, d, out=out)",
@@ -68,14 +80,50 @@ def cases() -> dict[str, Callable[[int], float]]:
         "one array, out=": "one(a, out=out)",
         "four arrays, two outputs, out=": "two(a, b, c, d, out=pair)",
         "four arrays, two outputs": "two(a, b, c, d)",
+        "four arrays, three outputs": "three(a, b, c, d)",
         "four arrays, out=, of a Vectorcall": "function(a, b, c, d, out=out)",
         "four arrays, out=, __call__ of a class": "class_(a, b, c, d, out=out)",
         "four arrays by name, out=": "four(x0=a, x1=b, x2=c, x3=d, out=out)",
         "batch of 8, out=": "four(A, B, C, D, out=batch_out)",
         "batch of 8": "four(A, B, C, D)",
-        "slow path: a list": "four(listed, b, c, d, out=out)",
+        "batch of 8, two outputs": "two(A, B, C, D)",
+        "a scalar as a 0-d array, out=": "scaled(a, scalar, out=out)",
+        "a scalar as a float": "scaled(a, 1e-3, out=out)",
+        "a scalar as an int": "scaled(a, 2, out=out)",
+        "a scalar as a numpy.float64": "scaled(a, wide, out=out)",
+        "a scalar as a numpy.float32": "scaled(a, narrow, out=out)",
+        "a scalar as a numpy.int64": "scaled(a, whole, out=out)",
+        "a scalar as a 0-d array of ints": "scaled(a, zero, out=out)",
+        "one of four a list, out=": "four(listed, b, c, d, out=out)",
+        "one of four a list of ints, out=": "four(ints, b, c, d, out=out)",
+        "one of four a tuple, out=": "four(tupled, b, c, d, out=out)",
+        "one of four float32, out=": "four(short, b, c, d, out=out)",
+        "one of four of ints, out=": "four(counts, b, c, d, out=out)",
+        "one of four unpickled, out=": "four(copied, b, c, d, out=out)",
+        "all four lists, out=": "four(listed, listed, listed, listed, out=out)",
+        "all four float32, out=": "four(short, short, short, short, out=out)",
+        "a list of 8 lists, out=": "one(lists, out=batch_out)",
+        "overlapping arrays, out=": "four(A, B, C, D, out=A[::-1])",
+        "jacobian compiled, out=": "jacobian(q, out=J)",
+        "robot.jacobian, frame": "robot.jacobian(q, frame, out=J)",
+        "robot.jacobian, frame=": "robot.jacobian(q, frame=frame, out=J)",
+        "robot.jacobian, frame, expressed_in=": (
+            'robot.jacobian(q, frame, expressed_in="world", out=J)'
+        ),
+        "acceleration compiled, out=": "acceleration(q, qd, qdd, out=six)",
+        "robot.acceleration, frame": "robot.acceleration(q, qd, qdd, frame, out=six)",
+        "robot.normalize, out=": "robot.normalize(q, out=q)",
+        "robot.integrate, a float, out=": "robot.integrate(q, qd, 1e-3, out=q)",
+        "robot.integrate, no time, out=": "robot.integrate(q, qd, out=q)",
+        "robot.convert_q": 'robot.convert_q(q, to="mujoco")',
     }
-    space = {**locals(), "empty": np.empty, "N": N}
+    space = {
+        **locals(),
+        **{"empty": np.empty, "N": N, "tupled": tuple(listed), "lists": A.tolist()},
+        **{"scalar": np.array(1e-3), "wide": np.float64(2), "narrow": np.float32(2)},
+        **{"whole": np.int64(2), "zero": np.array(2), "short": a.astype(np.float32)},
+        **{"counts": np.arange(N), "copied": pickle.loads(pickle.dumps(a))},
+    }
     timers = {name: timeit.Timer(code, globals=space) for name, code in names.items()}
     for timer in timers.values():
         timer.timeit(2)  # compiles
@@ -85,12 +133,12 @@ def cases() -> dict[str, Callable[[int], float]]:
 def measure(quick: bool) -> dict[str, float]:
     """Return the nanoseconds of one call, for each case; the cases take turns."""
     # Many short turns: a neighbour on the machine spoils some of them, for all alike.
-    rounds, calls = (40, 500) if quick else (300, 1_000)
+    rounds, calls = (40, 300) if quick else (300, 500)
     timed = cases()
     best = dict.fromkeys(timed, float("inf"))
     for _ in range(rounds):
         for name, run in timed.items():
-            count = calls // 50 if name.startswith("slow") else calls
+            count = calls // 50 if best[name] > 10_000 else calls
             best[name] = min(best[name], run(count) / count * 1e9)
     return best
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import sys
 import threading
 import tracemalloc
@@ -67,6 +68,11 @@ def test_a_call_leaves_no_reference_and_no_memory(rng: np.random.Generator) -> N
         (out, z),
         np.ones(4),
     )
+    h = affine({"x": (5,), "s": ()}, {"y": (3,)}, defaults=(("s", 0.5),))
+    s = affine({"s": ()}, {"y": (3,)})
+    numbers: list[Any] = [1e300, 10**20, np.float64(2.5), np.float32(0.1), np.int64(7)]
+    listed, mixed, short = x.tolist(), tuple(numbers), x.astype(np.float32)
+    huge, pickled = 10**400, pickle.loads(pickle.dumps(x))
     calls: list[Callable[[], Any]] = [
         lambda: f.call(x, w),
         lambda: f.call(x, w, out=out),
@@ -75,6 +81,21 @@ def test_a_call_leaves_no_reference_and_no_memory(rng: np.random.Generator) -> N
         lambda: f.call(X, w, out=batch_out),
         lambda: f.call(x, w=w),
         lambda: f.call([1, 2, 3, 4, 5], w),
+        lambda: [h.call(x, number) for number in numbers],
+        lambda: h.call(x),
+        lambda: h.call(x, np.array(2)),
+        lambda: h.call(listed, 2, out=out),
+        lambda: h.call(mixed, s=2),
+        lambda: h.call(short, 1.0, out=out),
+        lambda: h.call(pickled, 1.0, out=out),
+        lambda: h.call([listed, listed], 1.0),
+        lambda: h.call(x, listed),
+        lambda: s.call(X[0]),
+        lambda: raises(h.call, x, huge),
+        lambda: raises(h.call, [1, 2, 3, 4, huge], 1.0),
+        lambda: raises(h.call, [1, 2, 3, 4, None], 1.0),
+        lambda: raises(h.call, short, 1.0, out=bad),
+        lambda: raises(h.call, short[:3], 1.0),
         lambda: f.call(X, w, out=X[:, :3]),
         lambda: g.call(x, w),
         lambda: g.call(x, w, out=pair),
@@ -86,6 +107,10 @@ def test_a_call_leaves_no_reference_and_no_memory(rng: np.random.Generator) -> N
         lambda: raises(f.call, None, "w"),
     ]
     kept = [
+        h.call,
+        *numbers,
+        *listed,
+        *(listed, mixed, short, huge, pickled),
         f.call,
         g.call,
         x,

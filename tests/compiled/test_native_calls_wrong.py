@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,21 @@ CALLS: list[tuple[type[Exception], str, Callable[[Callable[..., Any]], Any]]] = 
     (ShapeError, "x is ndarray of object", lambda f: f(np.array([1, None, 2]), 1.0)),
     (ShapeError, "x is ndarray of datetime64", lambda f: f(np.zeros(3, "M8[s]"), 1.0)),
     (ShapeError, "x is no array", lambda f: f([[1, 2], [3]], 1.0)),
+    (ShapeError, "x is list; .* needs real numbers", lambda f: f(["1", "2", "3"], 1.0)),
+    (ShapeError, "x is list; .* needs real numbers", lambda f: f([1, None, 2], 1.0)),
+    (ShapeError, "x is tuple; .* needs real numbers", lambda f: f((1, 2, 3j), 1.0)),
+    (ShapeError, r"x has shape \(2,\)", lambda f: f([1.0, 2.0], 1.0)),
+    (ShapeError, r"x has shape \(4,\)", lambda f: f((1, 2, 3, 4), 1.0)),
+    (ShapeError, r"x has shape \(\)", lambda f: f(1.0, 1.0)),
+    (ShapeError, "x is an int that is too large", lambda f: f([1, 2, 10**400], 1.0)),
+    (ShapeError, "s is an int that is too large", lambda f: f(np.ones(3), 10**400)),
+    (ShapeError, "s is complex; .* real numbers", lambda f: f(np.ones(3), 1j)),
+    (ShapeError, "s is complex128", lambda f: f(np.ones(3), np.complex128(1))),
+    (ShapeError, "s is str", lambda f: f(np.ones(3), "1")),
+    (ShapeError, "s is Fraction", lambda f: f(np.ones(3), Fraction(1, 2))),
+    (ShapeError, "s is Decimal", lambda f: f(np.ones(3), Decimal(1))),
+    (ShapeError, "s is ndarray of object", lambda f: f(np.ones(3), np.array(1, "O"))),
+    (ShapeError, "s is timedelta64", lambda f: f(np.ones(3), np.timedelta64(1))),
     (TypeError, r"f\(\) misses 's'", lambda f: f(np.ones(3))),
     (TypeError, r"f\(\) misses 'x', 's'", lambda f: f()),
     (
@@ -92,6 +109,44 @@ def test_wrong_calls_say_what_is_wrong(
             call(f.call)
         f.check(np.ones(3), np.ones(()))
         f.check(np.ones((5, 3)), np.ones(5))
+
+
+OVERLAPPING: list[tuple[int | None, tuple[int, ...]]] = [
+    (None, (0,)),  # strides in bytes
+    (None, (4,)),
+    (8, (0, 0)),
+    (8, (0, 8)),
+    (8, (16, 0)),
+    (8, (8, 8)),
+    (8, (-8, 8)),
+    (8, (8, 24)),
+    (8, (12, 8)),
+]
+
+
+@pytest.mark.usefixtures("call_path")
+@pytest.mark.parametrize(("batch", "strides"), OVERLAPPING)
+def test_an_out_whose_elements_share_memory_is_refused(
+    batch: int | None, strides: tuple[int, ...]
+) -> None:
+    f = affine({"x": (3,)}, {"y": (2,)})
+    memory = np.full(100, 7.0)
+    shape = f.signature.shape((2,), batch)
+    out = np.lib.stride_tricks.as_strided(memory[50:], shape, strides)
+    x = np.ones(f.signature.shape((3,), batch))
+    f.check(x)
+    with pytest.raises(ShapeError, match=r"^out has elements that share memory \(str"):
+        f.call(x, out=out)
+    assert (memory == 7.0).all()
+
+
+@pytest.mark.usefixtures("call_path")
+def test_an_out_whose_elements_alternate_is_written() -> None:
+    f = affine({"x": (3,)}, {"y": (2,)})
+    memory = np.full(100, 7.0)
+    for batch, strides in ((8, (8, 64)), (8, (16, 8)), (3, (16, 24)), (3, (-16, -24))):
+        out = np.lib.stride_tricks.as_strided(memory[50:], (batch, 2), strides)
+        f.check(np.arange(3.0 * batch).reshape(batch, 3), out=out)
 
 
 @pytest.mark.usefixtures("call_path")

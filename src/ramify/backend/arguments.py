@@ -35,6 +35,7 @@ class Signature:
         outputs: the same of the results.
         layout: where a batch has its extra axis.
         threads: how many a large batch may use.
+        defaults: what inputs of shape () are unless given, by name.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Signature:
     dtype: Literal["float64", "float32"] = "float64"
     layout: Literal["batch_first", "batch_last"] = "batch_first"
     threads: int = 1
+    defaults: tuple[tuple[str, float], ...] = ()
 
     def shape(self, core: Shape, batch: int | None) -> Shape:
         """Return the shape of an array with this core."""
@@ -68,6 +70,11 @@ class Signature:
         """The outputs' names."""
         return tuple(name for name, _ in self.outputs)
 
+    @functools.cached_property
+    def element(self) -> np.dtype[Any]:
+        """The dtype as NumPy's own object."""
+        return np.dtype(self.dtype)
+
 
 class Strided(NamedTuple):
     """An array as the driver sees it: bytes between elements and between states."""
@@ -83,7 +90,7 @@ class Strided(NamedTuple):
 
 def bind(
     signature: Signature, values: Sequence[object], names: tuple[str, ...] | None
-) -> tuple[list[object], object]:
+) -> tuple[object, ...]:
     """Return the inputs in order, and ``out`` or None."""
     known = signature.input_names
     count = len(values) - len(names or ())
@@ -108,13 +115,14 @@ def bind(
             )
         else:
             bound[name] = value
+    bound = {**dict(signature.defaults), **bound}
     missing = [name for name in known if name not in bound]
     if missing:
         listed = ", ".join(map(repr, missing))
         raise TypeError(
             f"{signature.name}() misses {listed}; it takes {_inputs(known)}."
         )
-    return [bound[name] for name in known], out
+    return (*(bound[name] for name in known), out)
 
 
 def _inputs(names: tuple[str, ...]) -> str:
@@ -124,24 +132,70 @@ def _inputs(names: tuple[str, ...]) -> str:
 # Inputs: any real numbers to an array of the kernel's dtype.
 
 
+def to_array(signature: Signature, name: str, core: Shape, value: object) -> Array:
+    """Return an input as an array that the driver can read."""
+    try:
+        array: Array = np.asarray(value)
+    except ValueError as error:  # lists of unequal lengths
+        raise ShapeError(
+            f"{name} is no array: {error}; kernel {signature.name!r} needs "
+            f"{signature.allowed(core)}."
+        ) from error
+    if array.dtype is not signature.element:
+        array = _of_dtype(signature, name, core, value, array)
+    flags = array.flags
+    if flags.aligned and (
+        flags.c_contiguous or as_strided(signature, array, array.ndim > len(core))
+    ):
+        return array
+    return np.array(array, order="C")
+
+
+def _of_dtype(
+    signature: Signature, name: str, core: Shape, value: object, array: Array
+) -> Array:
+    """Return the array of a value in the kernel's dtype, if it holds real numbers."""
+    if array.dtype.kind in "fiub" or _holds_integers(value, array):
+        try:
+            return np.asarray(array, signature.element)
+        except OverflowError:
+            given = "an int that is too large"
+    else:
+        given = type(value).__name__
+        given += f" of {array.dtype}" if given == "ndarray" else ""
+    raise ShapeError(
+        f"{name} is {given}; kernel {signature.name!r} needs real numbers "
+        f"({signature.dtype}) of shape {signature.allowed(core)}."
+    )
+
+
+def _holds_integers(value: object, array: Array) -> bool:
+    """Say whether NumPy takes numbers for objects, as some int is beyond 64 bits."""
+    return (
+        array.dtype == object
+        and not isinstance(value, np.ndarray)
+        and all(type(x) in (int, float) for x in array.ravel().tolist())
+    )
+
+
 def read_inputs(
     signature: Signature, values: Sequence[object]
 ) -> tuple[list[Strided], int | None]:
-    """Return the inputs as the driver can read them, and their common batch."""
+    """Return the inputs as the driver reads them, and their common batch."""
     arrays = [
-        to_array(signature, name, value)
-        for (name, _), value in zip(signature.inputs, values, strict=True)
+        to_array(signature, *port, value)
+        for port, value in zip(signature.inputs, values, strict=True)
     ]
     batches = [
         batch_of(signature, name, core, array.shape)
         for (name, core), array in zip(signature.inputs, arrays, strict=True)
     ]
-    batch = common_batch(signature, batches)
     inputs: list[Strided] = []
-    for array, own in zip(arrays, batches, strict=True):
-        strided = as_strided(signature, array, own is not None)
-        inputs.append(strided or copied(signature, array, own is not None))
-    return inputs, batch
+    for array, batch in zip(arrays, batches, strict=True):
+        strided = as_strided(signature, array, batch is not None)
+        assert strided is not None
+        inputs.append(strided)
+    return inputs, common_batch(signature, batches)
 
 
 def copied(signature: Signature, array: Array, batched: bool) -> Strided:
@@ -149,27 +203,6 @@ def copied(signature: Signature, array: Array, batched: bool) -> Strided:
     strided = as_strided(signature, np.array(array, order="C"), batched)
     assert strided is not None
     return strided
-
-
-def to_array(signature: Signature, name: str, value: object) -> Array:
-    """Return a value as an aligned native array of the kernel's dtype."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:  # lists of unequal lengths
-        raise ShapeError(
-            f"{name} is no array: {error}; kernel {signature.name!r} needs "
-            f"{signature.allowed(dict(signature.inputs)[name])}."
-        ) from error
-    if array.dtype.kind not in "fiub":
-        given = type(value).__name__
-        given += f" of {array.dtype}" if given == "ndarray" else ""
-        raise ShapeError(
-            f"{name} is {given}; kernel {signature.name!r} needs real numbers "
-            f"({signature.dtype}) of shape "
-            f"{signature.allowed(dict(signature.inputs)[name])}."
-        )
-    array = np.asarray(array, signature.dtype)
-    return array if array.flags.aligned else np.array(array)
 
 
 def batch_of(signature: Signature, name: str, core: Shape, shape: Shape) -> int | None:
@@ -299,7 +332,11 @@ def _fault(value: object, shape: Shape, dtype: str) -> str | None:
         return f"has shape {array.shape}"
     if array.dtype != dtype:
         return f"is an array of {array.dtype}"
-    return None if array.flags.writeable else "is read-only"
+    if not array.flags.writeable:
+        return "is read-only"
+    if overlaps_itself(array):
+        return f"has elements that share memory (strides {array.strides})"
+    return None
 
 
 def _out_values(signature: Signature, out: object) -> list[object]:
@@ -344,6 +381,27 @@ def overlaps(left: Array, right: Array) -> bool:
         return bool(np.shares_memory(left, right, cast(Any, 100_000)))
     except RuntimeError:  # too hard to tell
         return True
+
+
+def overlaps_itself(array: Array) -> bool:
+    """Say whether two elements of an array share memory."""
+    item, size = array.itemsize, array.size
+    axes = sorted(
+        (abs(stride), n) for stride, n in zip(array.strides, array.shape, strict=True)
+    )
+    axes = [(stride, n) for stride, n in axes if n > 1]
+    extent, nested = item, True
+    for stride, n in axes:
+        nested = nested and stride >= extent
+        extent += (n - 1) * stride
+    if nested or size <= 1:
+        return False
+    if extent < size * item:
+        return True
+    places: list[int] = [0]
+    for stride, n in axes:
+        places = [place + stride * i for place in places for i in range(n)]
+    return bool((np.diff(np.sort(places)) < item).any())
 
 
 def is_same(left: Strided, right: Strided) -> bool:

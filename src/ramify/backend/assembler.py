@@ -29,6 +29,7 @@ llvm: Any = importlib.import_module("llvmlite.binding")
 Value = Any  # an SSA value of LLVM
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
+DOUBLE, FLOAT = ir.DoubleType(), ir.FloatType()
 
 
 def const(value: int) -> Value:
@@ -158,9 +159,11 @@ class Code:
         values = [const(a) if isinstance(a, int) else a for a in arguments]
         return self.b.call(self.module.callee(name), values)
 
-    def call_address(self, address: Value, *arguments: Value) -> Value:
+    def call_address(
+        self, address: Value, *arguments: Value, gives: Value = I64
+    ) -> Value:
         """Call the function at an address."""
-        kind = ir.FunctionType(I64, [I64] * len(arguments))
+        kind = ir.FunctionType(gives, [I64] * len(arguments))
         return self.b.call(self.b.inttoptr(address, kind.as_pointer()), arguments)
 
     def cell(self, initial: Value | int, count: int = 1) -> Value:

@@ -26,15 +26,20 @@ from ramify.backend import arguments, workers
 from ramify.backend.arguments import Array, Signature, Strided, address
 from ramify.backend.vectorcall import Anchor
 from ramify.backend.words import (
+    BUFFER_WORDS,
     HAS_KNOWN_OBJECTS,
     LINE,
     MAX_PORTS,
     MOST_BYTES,
     NEVER,
+    WORD,
     Call,
     Kernel,
     Words,
     api_table,
+    new_tuple,
+    number_dtypes,
+    number_types,
     python_function,
     words,
 )
@@ -141,7 +146,7 @@ def _plain(calls: Calls) -> Callable[..., Any]:
     """Return the slow path as a Python function."""
 
     def call(*values: object, **named: object) -> object:
-        return calls.slow((*values, *named.values()), tuple(named))
+        return calls.slow(calls.bind((*values, *named.values()), tuple(named)))
 
     call.__name__ = call.__qualname__ = calls.signature.name
     call.__doc__ = calls.doc.partition("--\n\n")[2]
@@ -181,15 +186,32 @@ class Calls:
         shapes = [shape for _, shape in (*signature.inputs, *signature.outputs)]
         self._shapes = [words(shape) for shape in shapes]
         self._sizes = [math.prod(shape) for shape in shapes]
+        places = _buffer_places(signature)
         self._ports = words(
             [
                 word
-                for shape, block in zip(shapes, self._shapes, strict=True)
-                for word in (math.prod(shape), len(shape), ctypes.addressof(block), 0)
+                for shape, block, place in zip(
+                    shapes, self._shapes, places, strict=True
+                )
+                for word in (
+                    math.prod(shape),
+                    len(shape),
+                    ctypes.addressof(block),
+                    place,
+                )
             ]
         )
         self._names = [sys.intern(name) for name in signature.input_names]
         self._name_words = words([id(name) for name in self._names])
+        self._cores = [core for _, core in signature.outputs]
+        self._core_words = words([id(core) for core in self._cores])
+        self._defaults = dict(signature.defaults)
+        self._default_words = words(
+            [
+                id(self._defaults[name]) if name in self._defaults else 0
+                for name in self._names
+            ]
+        )
         self.block = self._make_block()
 
     @property
@@ -208,17 +230,18 @@ class Calls:
 
         They hold this object; owned here, they would make a cycle.
         """
-        core = self.signature.outputs[0][1] if self.signature.outputs else ()
         objects: dict[Call, object] = {
             Call.DTYPE: np.dtype(self.signature.dtype),
             Call.ARRAY_TYPE: np.ndarray,
-            Call.OUT_NAME: sys.intern("out"),
-            Call.NONE: None,
+            Call.LIST_TYPE: list,
             Call.TUPLE_TYPE: tuple,
             Call.RESULT_TYPE: arguments.result_type(self.signature.output_names),
+            Call.OUT_NAME: sys.intern("out"),
+            Call.NONE: None,
             Call.EMPTY: np.empty,
-            Call.SHAPE: core,
-            Call.ALLOCATE: self._allocate,
+            Call.AS_TYPE: np.ndarray.astype,
+            Call.BIND: self.bind,
+            Call.CONVERT: self.convert,
             Call.SLOW: self.slow,
         }
         for word, value in objects.items():
@@ -230,7 +253,12 @@ class Calls:
         n_inputs, n_outputs = len(self.signature.inputs), len(self.signature.outputs)
         fits = n_inputs + n_outputs <= MAX_PORTS
         block[Call.API] = ctypes.addressof(api_table())
+        block[Call.NEW_TUPLE] = new_tuple()
+        block[Call.NUMBER_TYPES] = ctypes.addressof(number_types())
+        block[Call.NUMBER_DTYPES] = ctypes.addressof(number_dtypes())
         block[Call.NAMES] = ctypes.addressof(self._name_words)
+        block[Call.SHAPES] = ctypes.addressof(self._core_words)
+        block[Call.DEFAULTS] = ctypes.addressof(self._default_words)
         block[Call.PORTS] = ctypes.addressof(self._ports)
         block[Call.N_INPUTS] = n_inputs if fits else -1
         block[Call.N_OUTPUTS] = n_outputs
@@ -287,10 +315,20 @@ class Calls:
         )
         return loaded
 
-    def slow(self, values: tuple[object, ...], names: tuple[str, ...] | None) -> object:
-        """Run a call with any arguments: ``values``, the last of them by name."""
-        given, out = arguments.bind(self.signature, values, names)
-        inputs, batch = arguments.read_inputs(self.signature, given)
+    def bind(
+        self, values: tuple[object, ...], names: tuple[str, ...] | None
+    ) -> tuple[object, ...]:
+        """Return the inputs, in order, and out; the last of the values have names."""
+        return arguments.bind(self.signature, values, names)
+
+    def convert(self, index: int, value: object) -> Array:
+        """Return an input as an array that the driver can read."""
+        return arguments.to_array(self.signature, *self.signature.inputs[index], value)
+
+    def slow(self, given: tuple[object, ...]) -> object:
+        """Run a call with any inputs and out, as ``bind`` returns them."""
+        *values, out = given
+        inputs, batch = arguments.read_inputs(self.signature, values)
         if out is None:
             result = self._allocate(-1 if batch is None else batch)
             outputs = [result] if isinstance(result, np.ndarray) else list(result)
@@ -391,6 +429,17 @@ def _run_slice(loaded: Loaded, arrays: list[Strided], first: int, count: int) ->
         ]
     )
     return loaded.run(ctypes.addressof(loaded.block), ctypes.addressof(views), count)
+
+
+def _buffer_places(signature: Signature) -> list[int]:
+    """Return where each input's numbers go in the buffer, -1 for what does not fit."""
+    item, places, end = np.dtype(signature.dtype).itemsize, list[int](), 0
+    for _, core in signature.inputs:
+        size = math.prod(core) * item
+        fits = len(core) <= 1 and end + size <= BUFFER_WORDS * WORD
+        places.append(end if fits else -1)
+        end += size if fits else 0
+    return places + [-1] * len(signature.outputs)
 
 
 def chunk_of(kernel: NativeKernel) -> int:

@@ -1,13 +1,14 @@
 """Reading NumPy arrays in emitted code: which are taken, and where their elements are.
 
 Taken is a numpy.ndarray of the kernel's dtype, aligned, its core of the right shape
-and evenly strided, with or without a batch axis. The arrays' own struct is read (see
-words): a few loads, where PyObject_GetBuffer would allocate, and format a string.
+and evenly strided, with or without a batch axis; as an input also Python's numbers (see
+pynumbers). The arrays' own struct is read (see words): a few loads, where
+PyObject_GetBuffer would allocate, and format a string.
 """
 
 from __future__ import annotations
 
-from ramify.backend.assembler import Code, Module, Value, const
+from ramify.backend.assembler import I64, Code, Module, Value, const
 from ramify.backend.words import (
     ALIGNED,
     API,
@@ -30,6 +31,7 @@ def emit_readers(module: Module) -> None:
     """Write ``inputs`` and ``outputs`` and what they need."""
     emit_core(module)
     emit_read(module)
+    emit_input(module)
     emit_inputs(module)
     emit_is_simple(module)
     emit_is_apart(module)
@@ -100,16 +102,26 @@ def emit_read(module: Module) -> None:
     code.leave(batch)
 
 
+def emit_input(module: Module) -> None:
+    """input(call, value, port, view, buffer): read one; its batch, or REJECTED."""
+    code = module.function("input", 5, local=True)
+    call, value, port, view, buffer = code.arguments
+    batch = code.call("read", call, value, port, view, ALIGNED)
+    with code.when(code.compare(batch, "==", REJECTED), likely=False):
+        taken = code.call("numbers", call, value, port, view, buffer)
+        is_taken = code.compare(taken, "!=", 0)
+        code.leave(code.b.select(is_taken, const(UNBATCHED), const(REJECTED)))
+    code.leave(batch)
+
+
 def emit_inputs(module: Module) -> None:
-    """inputs(call, args, views): read all inputs; their common batch."""
-    code = module.function("inputs", 3, local=True)
-    call, args, views = code.arguments
+    """inputs(call, args, views, buffer): read all inputs; their common batch."""
+    code = module.function("inputs", 4, local=True)
+    call, args, views, buffer = code.arguments
     with code.fold(code.load(call, Call.N_INPUTS), UNBATCHED) as turn:
         i, batch = turn.index, turn.value
-        array = code.load(code.at(args, i))
-        port = port_of(code, call, i)
-        view = view_of(code, views, i)
-        own = code.call("read", call, array, port, view, ALIGNED)
+        value, port = code.load(code.at(args, i)), port_of(code, call, i)
+        own = code.call("input", call, value, port, view_of(code, views, i), buffer)
         code.leave_if(code.compare(own, "==", REJECTED), REJECTED)
         # UNBATCHED gives way to a batch of one, and that to any other.
         open_ended = code.compare(batch, "<=", UNBATCHED)
@@ -161,11 +173,17 @@ def emit_outputs(module: Module) -> None:
     code.leave(1)
 
 
-def api(code: Code, call: Value, name: str, *arguments: Value | int) -> Value:
+def api(
+    code: Code, call: Value, name: str, *arguments: Value | int, gives: Value = I64
+) -> Value:
     """Call a function of Python."""
     values = [const(a) if isinstance(a, int) else a for a in arguments]
-    function = code.load(code.load(call, Call.API), API.index(name))
-    return code.call_address(function, *values)
+    return code.call_address(api_address(code, call, name), *values, gives=gives)
+
+
+def api_address(code: Code, call: Value, name: str) -> Value:
+    """Return the address of a function of Python."""
+    return code.load(code.load(call, Call.API), API.index(name))
 
 
 def view_of(code: Code, views: Value, index: Value) -> Value:

@@ -5,72 +5,122 @@
 It serves a builtin (METH_FASTCALL | METH_KEYWORDS), whose ``self`` is an Anchor, and an
 instance of Vectorcall (vectorcallfunc); both hold the address of a Call.
 
-The fast path takes arrays as they are: see pyarrays for which. Whatever else it meets,
-it hands to the slow path before it has changed anything: wrong or just unusual, Python
-decides.
+    bind --> attempt --rejected--> CONVERT some --> attempt --rejected--> SLOW
+
+The fast path, ``attempt``, takes arrays and numbers as they are: see pyarrays for
+which. What else it meets, it rejects before it has changed anything. Then Python makes
+arrays of the inputs that were not read, or says what is wrong with them, and the fast
+path has another try; what it rejects again, such as overlapping arrays, Python does.
 """
 
 from __future__ import annotations
 
 import functools
 
-from ramify.backend import pyarrays
+from ramify.backend import pyarrays, pynumbers, pyresults
 from ramify.backend.assembler import Code, Module, Value, const, load
-from ramify.backend.pyarrays import REJECTED, UNBATCHED, absolute, api, emit_readers
-from ramify.backend.words import INSTANCE_CALL, MAX_PORTS, VIEW_WORDS, Call, Kernel
-
-FAILED = 0  # a Python exception is set, as NULL says
+from ramify.backend.pyarrays import (
+    REJECTED,
+    UNBATCHED,
+    absolute,
+    api,
+    emit_readers,
+    port_of,
+)
+from ramify.backend.pynumbers import emit_is_plain, emit_number, emit_numbers
+from ramify.backend.pyresults import (
+    FAILED,
+    call_python,
+    emit_make,
+    give_up_if_null,
+)
+from ramify.backend.words import (
+    BUFFER_WORDS,
+    INSTANCE_CALL,
+    MAX_PORTS,
+    VIEW_WORDS,
+    ArrayField,
+    Call,
+    Kernel,
+)
 
 
 @functools.cache
 def entry() -> int:
     """Return the address of ``call``."""
-    return load(emit, ["call"], [__name__, pyarrays.__name__])[0]
+    sources = (pyarrays, pynumbers, pyresults)
+    return load(emit, ["call"], [__name__, *(m.__name__ for m in sources)])[0]
 
 
 def emit() -> Module:
     """Write the module."""
     module = Module("pycall")
-    emit_slow(module)
-    emit_bind(module)
+    emit_is_plain(module)
+    emit_number(module)
+    emit_numbers(module)
     emit_readers(module)
     emit_make(module)
     emit_run(module)
-    emit_call(module)
+    emit_bind(module)
+    emit_collect(module)
+    emit_attempt(module)
+    emit_convert(module)
+    emit_again(module)
+    emit_enter(module)
     emit_entry(module)
     return module
 
 
-def emit_call(module: Module) -> None:
+def emit_enter(module: Module) -> None:
     """enter(call, args, nargs, names): the whole way."""
     code = module.function("enter", 4, local=True)
     call, args, nargs, names = code.arguments
-    views, bound = code.cell(0, VIEW_WORDS * MAX_PORTS), code.cell(0, MAX_PORTS)
-
-    def slow_if(condition: Value) -> None:
-        with code.when(condition, likely=False):
-            code.leave(code.call("slow", call, args, nargs, names))
-
-    n_inputs, named = code.load(call, Call.N_INPUTS), code.compare(names, "!=", 0)
-    miscounted = code.compare(nargs, "!=", n_inputs)
-    slow_if(
-        code.b.or_(
-            code.compare(n_inputs, "<", 0), code.b.and_(miscounted, code.b.not_(named))
-        )
+    bound, pair = code.cell(0, MAX_PORTS), code.cell(0, 2)
+    n_inputs = code.load(call, Call.N_INPUTS)
+    named, none = code.compare(names, "!=", 0), code.load(call, Call.NONE)
+    binds = code.b.or_(named, code.compare(nargs, "!=", n_inputs))
+    out = code.choose(
+        binds, lambda: code.call("bind", call, args, nargs, names, bound), const(0)
     )
-    given = code.choose(
-        named, lambda: code.call("bind", call, args, nargs, names, bound), const(0)
-    )
-    slow_if(code.compare(given, "==", REJECTED))
-    batch = code.call("inputs", call, code.b.select(named, bound, args), views)
-    slow_if(code.compare(batch, "<=", REJECTED))
+    with code.when(code.compare(out, "!=", REJECTED), likely=True):
+        inputs = code.b.select(binds, bound, args)
+        result = code.call("attempt", call, inputs, out)
+        with code.when(code.compare(result, "!=", REJECTED), likely=True):
+            code.leave(result)
+        last = code.b.select(code.compare(out, "==", 0), none, out)
+        given = code.call("collect", call, inputs, n_inputs, last)
+        code.leave(code.call("again", call, given))
+    count = code.add(nargs, count_of(code, names))
+    values = code.call("collect", call, args, count, const(0))
+    code.leave_if(code.compare(values, "==", 0), FAILED)
+    code.store(values, pair, 0)
+    code.store(code.b.select(named, names, none), pair, 1)
+    given = call_python(code, call, Call.BIND, pair, 2)
+    api(code, call, "Py_DecRef", values)
+    code.leave(code.call("again", call, given))
+
+
+def emit_attempt(module: Module) -> None:
+    """attempt(call, inputs, given): the result, FAILED or REJECTED; given is out= or 0.
+
+    Reading the arguments calls nothing of the user's, so they cannot change meanwhile.
+    """
+    code = module.function("attempt", 3, local=True)
+    call, inputs, given = code.arguments
+    views = code.cell(0, VIEW_WORDS * MAX_PORTS)
+    buffer = code.cell(0, BUFFER_WORDS)
+    batch = code.call("inputs", call, inputs, views, buffer)
+    code.leave_if(code.compare(batch, "<=", REJECTED), REJECTED)
     single = code.compare(batch, "==", UNBATCHED)
     kernel = code.b.select(
         single, code.load(call, Call.SINGLE), code.load(call, Call.BATCH)
     )
-    slow_if(code.compare(kernel, "==", 0))
-    slow_if(code.compare(batch, "==", 0))
-    slow_if(code.compare(batch, ">=", code.load(call, Call.SPLIT_FROM)))
+    for other in (
+        code.compare(kernel, "==", 0),
+        code.compare(batch, "==", 0),
+        code.compare(batch, ">=", code.load(call, Call.SPLIT_FROM)),
+    ):
+        code.leave_if(other, REJECTED)
 
     own = code.compare(given, "==", 0)
     made = code.choose(own, lambda: code.call("make", call, batch), const(0))
@@ -80,10 +130,84 @@ def emit_call(module: Module) -> None:
     with code.when(code.compare(fits, "==", 0), likely=False):
         with code.when(own):
             api(code, call, "Py_DecRef", made)
-        code.leave(code.call("slow", call, args, nargs, names))
+        code.leave(REJECTED)
     with code.when(code.b.not_(own)):
         api(code, call, "Py_IncRef", out)
     code.leave(code.call("run_kernel", call, kernel, views, batch, out))
+
+
+def emit_again(module: Module) -> None:
+    """again(call, given): attempt with what Python makes of some inputs.
+
+    ``given`` is 0, or an owned tuple of the inputs and of out= or None.
+    """
+    code = module.function("again", 2, local=True)
+    call, given = code.arguments
+    view, buffer = code.cell(0, VIEW_WORDS), code.cell(0, BUFFER_WORDS)
+    pair, bound = code.cell(0, 2), code.cell(0, MAX_PORTS)
+    code.leave_if(code.compare(given, "==", 0), FAILED)
+    n_inputs = code.load(call, Call.N_INPUTS)
+    with code.when(code.compare(n_inputs, ">=", 0), likely=True):
+        with code.loop(n_inputs) as i:
+            value = api(code, call, "PyTuple_GetItem", given, i)
+            own = code.call("input", call, value, port_of(code, call, i), view, buffer)
+            with code.when(code.compare(own, "==", REJECTED)):
+                array = code.call("convert", call, i, value)
+                give_up_if_null(code, call, array, given)
+                api(code, call, "PyTuple_SetItem", given, i, array)
+            kept = api(code, call, "PyTuple_GetItem", given, i)
+            code.store(kept, code.at(bound, i))
+        last = api(code, call, "PyTuple_GetItem", given, n_inputs)
+        is_none = code.compare(last, "==", code.load(call, Call.NONE))
+        out = code.b.select(is_none, const(0), last)
+        result = code.call("attempt", call, bound, out)
+        with code.when(code.compare(result, "!=", REJECTED), likely=True):
+            api(code, call, "Py_DecRef", given)
+            code.leave(result)
+    code.store(given, pair, 0)
+    result = call_python(code, call, Call.SLOW, pair, 1)
+    api(code, call, "Py_DecRef", given)
+    code.leave(result)
+
+
+def emit_convert(module: Module) -> None:
+    """convert(call, index, value): a new array of an input that cannot be read."""
+    code = module.function("convert", 3, local=True)
+    call, index, value = code.arguments
+    pair = code.cell(0, 2)
+    plain = code.compare(code.call("is_plain", call, value), "!=", 0)
+    with code.when(plain, likely=True):
+        dtype = code.load(call, Call.DTYPE)
+        own = code.compare(code.load_at(value, ArrayField.DTYPE), "==", dtype)
+        with code.when(code.b.not_(own), likely=True):
+            code.store(value, pair, 0)
+            code.store(dtype, pair, 1)
+            code.leave(call_python(code, call, Call.AS_TYPE, pair, 2))
+    number = api(code, call, "PyLong_FromSsize_t", index)
+    code.leave_if(code.compare(number, "==", 0), FAILED)
+    code.store(number, pair, 0)
+    code.store(value, pair, 1)
+    array = call_python(code, call, Call.CONVERT, pair, 2)
+    api(code, call, "Py_DecRef", number)
+    code.leave(array)
+
+
+def emit_collect(module: Module) -> None:
+    """collect(call, items, count, last): a new tuple; a last item of 0 is left out."""
+    code = module.function("collect", 4, local=True)
+    call, items, count, last = code.arguments
+    ends = code.compare(last, "!=", 0)
+    size = code.add(count, code.b.zext(ends, count.type))
+    made = api(code, call, "PyTuple_New", size)
+    code.leave_if(code.compare(made, "==", 0), FAILED)
+    with code.loop(count) as i:
+        value = code.load(code.at(items, i))
+        api(code, call, "Py_IncRef", value)
+        api(code, call, "PyTuple_SetItem", made, i, value)
+    with code.when(ends):
+        api(code, call, "Py_IncRef", last)
+        api(code, call, "PyTuple_SetItem", made, count, last)
+    code.leave(made)
 
 
 def emit_entry(module: Module) -> None:
@@ -99,19 +223,19 @@ def emit_bind(module: Module) -> None:
     """bind(call, args, nargs, names, bound): find each argument; out, 0 or REJECTED.
 
     Fills ``bound`` with the inputs, in order. Names are compared by identity: those
-    written in a call are interned, and any others are the slow path's.
+    written in a call are interned, and any others are for Python.
     """
     code = module.function("bind", 5, local=True)
     call, args, nargs, names, bound = code.arguments
     used = code.cell(nargs)
     n_inputs, known = code.load(call, Call.N_INPUTS), code.load(call, Call.NAMES)
-    code.leave_if(code.compare(nargs, ">", n_inputs), REJECTED)
+    code.leave_if(code.compare(nargs, ">", n_inputs), REJECTED)  # all if that is -1
     with code.loop(n_inputs) as i:
         source = code.at(args, i)
         given = code.compare(i, "<", nargs)
         value = code.choose(given, lambda: code.load(source), const(0))
         code.store(value, code.at(bound, i))
-    count = api(code, call, "PyTuple_Size", names)
+    count = count_of(code, names)
     with code.fold(count, 0) as turn:
         name = api(code, call, "PyTuple_GetItem", names, turn.index)
         value = code.load(code.at(args, code.add(nargs, turn.index)))
@@ -123,9 +247,13 @@ def emit_bind(module: Module) -> None:
             code.store(code.add(code.load(used), 1), used)
         with code.when(code.b.not_(is_out)):
             take_named(code, name, value, known, used)
+    defaults = code.load(call, Call.DEFAULTS)
     with code.loop(n_inputs) as i:
-        missing = code.compare(code.load(code.at(bound, i)), "==", 0)
-        code.leave_if(missing, REJECTED)
+        place = code.at(bound, i)
+        with code.when(code.compare(code.load(place), "==", 0), likely=False):
+            default = code.load(code.at(defaults, i))
+            code.leave_if(code.compare(default, "==", 0), REJECTED)
+            code.store(default, place)
     complete = code.compare(code.load(used), "==", code.add(nargs, count))
     code.leave(code.b.select(complete, turn.result, const(REJECTED)))
 
@@ -143,52 +271,11 @@ def take_named(
             code.store(code.add(code.load(used), 1), used)
 
 
-def emit_slow(module: Module) -> None:
-    """slow(call, args, nargs, names): hand everything to Python as (values, names)."""
-    code = module.function("slow", 4, local=True)
-    call, args, nargs, names = code.arguments
-    pair = code.cell(0, 2)
+def count_of(code: Code, names: Value) -> Value:
+    """Return the number of arguments by name; there may be no tuple of names."""
+    call, *_ = code.arguments
     named = code.compare(names, "!=", 0)
-    extra = code.choose(named, lambda: api(code, call, "PyTuple_Size", names), const(0))
-    count = code.add(nargs, extra)
-    values = api(code, call, "PyTuple_New", count)
-    code.leave_if(code.compare(values, "==", 0), FAILED)
-    with code.loop(count) as i:
-        value = code.load(code.at(args, i))
-        api(code, call, "Py_IncRef", value)
-        api(code, call, "PyTuple_SetItem", values, i, value)
-    code.store(values, pair, 0)
-    code.store(code.b.select(named, names, code.load(call, Call.NONE)), pair, 1)
-    python = code.load(call, Call.SLOW)
-    result = api(
-        code, call, "PyObject_VectorcallDict", python, pair, const(2), const(0)
-    )
-    api(code, call, "Py_DecRef", values)
-    code.leave(result)
-
-
-def emit_make(module: Module) -> None:
-    """make(call, batch): new output arrays, one or a tuple of them."""
-    code = module.function("make", 2, local=True)
-    call, batch = code.arguments
-    one = code.compare(code.load(call, Call.N_OUTPUTS), "==", 1)
-    pair = code.cell(0, 2)
-    with code.when(code.b.and_(one, code.compare(batch, "==", UNBATCHED)), likely=True):
-        code.store(code.load(call, Call.SHAPE), pair, 0)
-        code.store(code.load(call, Call.DTYPE), pair, 1)
-        empty = code.load(call, Call.EMPTY)
-        code.leave(
-            api(code, call, "PyObject_VectorcallDict", empty, pair, const(2), const(0))
-        )
-    number = api(code, call, "PyLong_FromSsize_t", batch)
-    code.leave_if(code.compare(number, "==", 0), FAILED)
-    code.store(number, pair, 0)
-    allocate = code.load(call, Call.ALLOCATE)
-    made = api(
-        code, call, "PyObject_VectorcallDict", allocate, pair, const(1), const(0)
-    )
-    api(code, call, "Py_DecRef", number)
-    code.leave(made)
+    return code.choose(named, lambda: api(code, call, "PyTuple_Size", names), const(0))
 
 
 def emit_run(module: Module) -> None:

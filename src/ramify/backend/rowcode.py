@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 
-from ramify.backend.assembler import Code, Module, Value, const, ir
+from ramify.backend.assembler import DOUBLE, Code, Module, Value, const, ir
 from ramify.backend.words import WORD
 
 ROW_WORDS = 4
-DOUBLE = ir.DoubleType()
 
 
 class Row(IntEnum):

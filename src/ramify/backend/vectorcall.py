@@ -122,7 +122,11 @@ def vectorcalled(cls: T) -> T:
 def forward(function: Callable[..., Any]) -> Anchor:
     """Return a Call that hands everything to a Python function."""
 
-    def slow(values: tuple[object, ...], names: tuple[str, ...] | None) -> object:
+    def bind(*given: object) -> tuple[object, ...]:
+        return given
+
+    def slow(given: tuple[tuple[object, ...], tuple[str, ...] | None]) -> object:
+        values, names = given
         count = len(values) - len(names or ())
         return function(
             *values[:count], **dict(zip(names or (), values[count:], strict=True))
@@ -130,8 +134,9 @@ def forward(function: Callable[..., Any]) -> Anchor:
 
     block = words([0] * len(Call))
     block[Call.API] = ctypes.addressof(api_table())
-    block[Call.N_INPUTS], block[Call.NONE], block[Call.SLOW] = -1, id(None), id(slow)
-    return Anchor(ctypes.addressof(block), (block, slow))
+    block[Call.N_INPUTS], block[Call.NONE] = -1, id(None)
+    block[Call.BIND], block[Call.SLOW] = id(bind), id(slow)
+    return Anchor(ctypes.addressof(block), (block, bind, slow))
 
 
 def attach(instance: Vectorcall, function: Callable[..., Any]) -> None:

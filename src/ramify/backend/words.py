@@ -27,6 +27,19 @@ LINE = 64  # bytes of a cache line, at which workspaces begin
 PLACE, MOST_BYTES = 4, 2**31 - 1  # bytes of an offset in a workspace, and the largest
 NEVER = 2**62  # more than there is of anything
 MAX_PORTS = 32  # more inputs and outputs than this are read in Python
+BUFFER_WORDS = 256  # on the stack, for inputs that are given as Python numbers
+
+SCALAR_TYPES = (
+    *(np.float64, np.float32, np.float16, np.bool_),
+    *(np.int64, np.int32, np.int16, np.int8),
+    *(np.uint64, np.uint32, np.uint16, np.uint8),
+)
+NUMBER_TYPES = (float, int, bool, *SCALAR_TYPES)
+NUMBER_DTYPES = tuple(np.dtype(kind) for kind in SCALAR_TYPES)
+"""Numbers that emitted code takes: exactly of these types, arrays of exactly these.
+
+Converting them runs no code of the user's.
+"""
 
 
 class View(IntEnum):
@@ -43,6 +56,7 @@ class Port(IntEnum):
     SIZE = 0
     RANK = 1
     SHAPE = 2  # address of RANK words
+    BUFFER = 3  # of an input: its bytes' place in the buffer of numbers, -1 if none
 
 
 class Kernel(IntEnum):
@@ -77,23 +91,35 @@ class Call(IntEnum):
     BATCH_LAST = 6
     SPLIT_FROM = 7  # batches of this size on go to SLOW, which splits them
     NAMES = 8  # address of the inputs' names, Python strings
-    DTYPE = 9  # this and all below: Python objects
-    ARRAY_TYPE = 10
-    OUT_NAME = 11
-    NONE = 12
-    TUPLE_TYPE = 13
-    RESULT_TYPE = 14
-    EMPTY = 15  # numpy.empty
-    SHAPE = 16  # the one output's shape
-    ALLOCATE = 17  # makes the outputs of a batch
-    SLOW = 18
-    API = 19  # address of the functions of API
+    SHAPES = 9  # address of the outputs' shapes, Python tuples
+    API = 10  # address of the functions of API
+    NUMBER_TYPES = 11  # address of the types of NUMBER_TYPES
+    DEFAULTS = 12  # address of what inputs are unless given: Python objects, or 0
+    NEW_TUPLE = 13  # address of what makes a tuple of a subclass
+    NUMBER_DTYPES = 14  # address of the dtypes of NUMBER_DTYPES
+    DTYPE = 15  # this and all below: Python objects
+    ARRAY_TYPE = 16
+    LIST_TYPE = 17
+    TUPLE_TYPE = 18
+    RESULT_TYPE = 19
+    OUT_NAME = 20
+    NONE = 21
+    EMPTY = 22  # numpy.empty
+    AS_TYPE = 23  # numpy.ndarray.astype
+    BIND = 24  # (values, names) -> (*inputs, out)
+    CONVERT = 25  # (index of an input, value) -> array
+    SLOW = 26  # (*inputs, out) -> result
 
 
 API = (
+    "PyErr_Clear",
     "PyErr_NoMemory",
+    "PyErr_Occurred",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
+    "PyFloat_AsDouble",
+    "PyList_GetItem",
+    "PyList_Size",
     "PyLong_FromSsize_t",
     "PyObject_VectorcallDict",
     "PyTuple_GetItem",
@@ -126,6 +152,7 @@ class ArrayField(IntEnum):
     FLAGS = HEAD + 48  # int
 
 
+TP_NEW = 65  # the number of a slot, see CPython's typeslots.h
 ALIGNED = 0x0100
 WRITEABLE = 0x0400
 
@@ -144,9 +171,28 @@ def python_function(name: str) -> int:
 
 
 @functools.cache
+def new_tuple() -> int:
+    """Return the address of ``tuple.__new__`` in C."""
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)
+    return kind(("PyType_GetSlot", ctypes.pythonapi))(tuple, TP_NEW)
+
+
+@functools.cache
 def api_table() -> Words:
     """Return the addresses of the functions of API."""
     return words([python_function(name) for name in API])
+
+
+@functools.cache
+def number_types() -> Words:
+    """Return the types of NUMBER_TYPES, which live as long as the process."""
+    return words([id(kind) for kind in NUMBER_TYPES])
+
+
+@functools.cache
+def number_dtypes() -> Words:
+    """Return the dtypes of NUMBER_DTYPES, which live as long as the process."""
+    return words([id(dtype) for dtype in NUMBER_DTYPES])
 
 
 def objects_are_as_expected() -> bool:
