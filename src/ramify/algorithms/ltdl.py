@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.crba import TreeEntries
 from ramify.model.tree import ROOT, ancestors
 from ramify.symbolic.expr import Expr, const, label, region
 
@@ -17,7 +17,7 @@ Diagonal = dict[int, Expr]
 DofVector = dict[int, Expr]
 
 
-def ltdl(M: TreeMatrix, parents: Sequence[int]) -> tuple[TreeMatrix, Diagonal]:
+def ltdl(M: TreeEntries, parents: Sequence[int]) -> tuple[TreeEntries, Diagonal]:
     """Factor M = Lᵀ D L."""
     L = dict(M)
     D: Diagonal = {}
@@ -34,7 +34,7 @@ def ltdl(M: TreeMatrix, parents: Sequence[int]) -> tuple[TreeMatrix, Diagonal]:
     return L, D
 
 
-def ltl(M: TreeMatrix, parents: Sequence[int]) -> TreeMatrix:
+def ltl(M: TreeEntries, parents: Sequence[int]) -> TreeEntries:
     """Factor M = Lᵀ L."""
     L = dict(M)
     for k in reversed(range(len(parents))):
@@ -49,7 +49,7 @@ def ltl(M: TreeMatrix, parents: Sequence[int]) -> TreeMatrix:
 
 
 def solve(
-    L: TreeMatrix, D: Diagonal, b: DofVector, parents: Sequence[int]
+    L: TreeEntries, D: Diagonal, b: DofVector, parents: Sequence[int]
 ) -> DofVector:
     """Solve Lᵀ D L x = b in two sweeps of the tree."""
     x = dict(b)
@@ -83,7 +83,7 @@ def elimination_parents(pattern: Iterable[tuple[int, int]], n: int) -> tuple[int
     return tuple(parents)
 
 
-def filled(M: TreeMatrix, parents: Sequence[int]) -> TreeMatrix:
+def filled(M: TreeEntries, parents: Sequence[int]) -> TreeEntries:
     """Return M with zeros where the tree has entries and M has none."""
     full = dict(M)
     for k in range(len(parents)):

@@ -22,10 +22,11 @@ import numpy as np
 
 from ramify.model.description import Limits
 from ramify.model.pose import Array
+from ramify.spatial.frames import Tag
 from ramify.spatial.transform import Rotate, Shift, Step, Turn
-from ramify.spatial.vector3 import ONE, ZERO, ZERO3, Mat, unit
+from ramify.spatial.vector3 import IDENTITY, ONE, ZERO3, Mat, mat, unit, vec
 from ramify.spatial.vectors import Motion
-from ramify.symbolic.expr import Expr, lift
+from ramify.symbolic.expr import Expr
 
 SIZES = {
     "revolute": (1, 1),
@@ -97,23 +98,23 @@ class Joint:
     def _moved(self, q: Expr) -> Expr:
         return q - self.reference
 
-    def columns(self) -> tuple[Motion, ...]:
+    def columns(self, frame: Tag) -> tuple[Motion, ...]:
         """Return the motion of each degree of freedom in body coordinates."""
         match self.kind:
             case "revolute":
-                return (Motion(unit(2), ZERO3),)
+                halves = [(unit(2), ZERO3)]
             case "prismatic":
-                return (Motion(ZERO3, unit(2)),)
+                halves = [(ZERO3, unit(2))]
             case "helical":
-                return (Motion(unit(2), (ZERO, ZERO, lift(self.pitch))),)
+                halves = [(unit(2), vec(0.0, 0.0, self.pitch))]
             case "spherical":
-                return tuple(Motion(unit(k), ZERO3) for k in range(3))
+                halves = [(e, ZERO3) for e in IDENTITY]
             case "planar":
-                linear = tuple(Motion(ZERO3, unit(k)) for k in range(2))
-                return (*linear, Motion(unit(2), ZERO3))
+                halves = [(ZERO3, unit(0)), (ZERO3, unit(1)), (unit(2), ZERO3)]
             case _:
-                angular = tuple(Motion(unit(k), ZERO3) for k in range(3))
-                return (*angular, *(Motion(ZERO3, unit(k)) for k in range(3)))
+                angular = [(e, ZERO3) for e in IDENTITY]
+                halves = [*angular, *((ZERO3, e) for e in IDENTITY)]
+        return tuple(Motion(w, v, frame) for w, v in halves)
 
     def neutral(self) -> Array:
         """Return the coordinates at which the body stands at its placement."""
@@ -138,7 +139,7 @@ def transposed_rotation(x: Expr, y: Expr, z: Expr, w: Expr) -> Mat:
     xx, yy, zz = x * x2, y * y2, z * z2
     xy, xz, yz = x * y2, x * z2, y * z2
     wx, wy, wz = w * x2, w * y2, w * z2
-    return (
+    return mat(
         (ONE - (yy + zz), xy + wz, xz - wy),
         (xy - wz, ONE - (xx + zz), yz + wx),
         (xz + wy, yz - wx, ONE - (xx + yy)),
