@@ -13,6 +13,7 @@ from ramify.compiling import compile, count
 from ramify.errors import (
     CompileError,
     Error,
+    FrameError,
     ModelError,
     ModelWarning,
     ShapeError,
@@ -95,6 +96,7 @@ __all__ = [
     "Conventions",
     "Error",
     "Factor",
+    "FrameError",
     "Function",
     "Inertia",
     "Joint",

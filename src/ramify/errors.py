@@ -5,6 +5,7 @@
     │   └── UnsupportedJoint
     ├── UnknownName       no joint, body or frame of that name
     ├── ShapeError        an array of the wrong shape or type
+    ├── FrameError        spatial quantities in different frames, combined
     ├── TraceError        a Python function that cannot be traced
     └── CompileError      a program that cannot become native code
 
@@ -36,6 +37,10 @@ class UnknownName(Error):  # noqa: N818  what is wrong, in a word
 
 class ShapeError(Error):
     """An array of the wrong shape, type or layout."""
+
+
+class FrameError(Error):
+    """Spatial quantities combined that are expressed in different frames."""
 
 
 class TraceError(Error):

@@ -26,7 +26,7 @@ def poses_program(robot: Robot) -> Program:
         X: dict[int, Transform] = {ROOT: Transform()}
         moment: Any = np.zeros(3)
         for i, p in model.tree:
-            X[i] = X[p].then(*transform(model.tree.bodies[i], joints[i]).steps)
+            X[i] = X[p].then(*transform(model.tree, i, joints[i]).steps)
             inertia = model.tree.bodies[i].inertia
             h = X[i].rotate_back(tuple(const(float(x)) for x in inertia.h))
             moment = moment + np.array(h) + inertia.m * np.array(position(X[i]))

@@ -22,30 +22,19 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import final
 
-from ramify.algorithms.crba import TreeMatrix
-from ramify.algorithms.kinematics import IDENTITY, onward, seen
+from ramify.algorithms.crba import TreeEntries
+from ramify.algorithms.kinematics import onward, seen
 from ramify.algorithms.motion import joint_motion, transforms
+from ramify.algorithms.sweeps import inward, outward
 from ramify.model.coordinates import JointVector
 from ramify.model.motion import position
 from ramify.model.tree import ROOT, Tree
+from ramify.spatial.frames import Tag
 from ramify.spatial.inertia import RigidInertia
 from ramify.spatial.transform import Shift, Transform
-from ramify.spatial.vector3 import (
-    ZERO3,
-    Mat,
-    Vec,
-    cross,
-    dot,
-    minus,
-    plus,
-    scale,
-    times,
-    transpose,
-)
+from ramify.spatial.vector3 import IDENTITY, ZERO3, ZERO33, Mat, Vec, mat
 from ramify.spatial.vectors import Force, Motion
-from ramify.symbolic.expr import region
 
-_ZERO33: Mat = (ZERO3, ZERO3, ZERO3)
 _NOTHING = RigidInertia.zero()
 
 
@@ -62,14 +51,14 @@ class Points:
     """ȯᵢ − ȯₚ, in coordinates of the parent p"""
     Ic: dict[int, RigidInertia] = field(default_factory=lambda: {ROOT: _NOTHING})
     P: dict[int, Vec] = field(default_factory=lambda: {ROOT: ZERO3})
-    K: dict[int, Mat] = field(default_factory=lambda: {ROOT: _ZERO33})
+    K: dict[int, Mat] = field(default_factory=lambda: {ROOT: ZERO33})
 
     def forces(self, i: int, k: int) -> tuple[Force, Force, Vec]:
         """Return F1, F2 and G of degree of freedom k, in coordinates of its body i."""
         s, I, P, K = self.S[k], self.Ic[i], self.P[i], self.K[i]
-        trace = scale(K[0][0] + K[1][1] + K[2][2], s.w)
-        F1 = I @ self.Sd[k] + Force(minus(trace, times(K, s.w)), cross(s.w, P))
-        G = plus(minus(trace, times(transpose(K), s.w)), cross(P, s.v))
+        trace = s.w * (K[0][0] + K[1][1] + K[2][2])
+        F1 = I @ self.Sd[k] + Force(trace - K @ s.w, s.w.cross(P), s.frame)
+        G = trace - K.T @ s.w + P.cross(s.v)
         return F1, I @ s, G
 
 
@@ -78,43 +67,40 @@ def points(
 ) -> Points:
     """Return the points of a tree; S of ``still`` does not turn with its body."""
     m = Points(tree, transforms(tree, q))
-    w: dict[int, Vec] = {ROOT: ZERO3}
+    w = {ROOT: ZERO3}
 
     # Root to tips: velocities, and what each body is alone.
-    for i, p in tree:
-        region(f"velocity {tree.bodies[i].name}")
-        columns, X = tree.bodies[i].joint.columns(), m.X[i]
+    for i, p in outward(tree, "velocity", w=w):
+        columns, X = tree.bodies[i].columns(), m.X[i]
         vJ = joint_motion(columns, qd[i])
-        w[i] = plus(X.rotate(w[p]), vJ.w)
-        m.d[i] = plus(cross(w[p], position(X)), X.rotate_back(vJ.v))
+        w[i] = X.rotate(w[p]) + vJ.w
+        m.d[i] = w[p].cross(position(X)) + X.rotate_back(vJ.v)
         for k, s in zip(tree.dofs[i], columns, strict=True):
-            turning = Motion(cross(w[i], s.w), cross(w[i], s.v))
+            turning = Motion(w[i].cross(s.w), w[i].cross(s.v), s.frame)
             m.S[k], m.Sd[k] = s, Motion.zero() if k in still else turning
         m.Ic[i] = tree.bodies[i].rigid_inertia()
-        m.P[i] = cross(w[i], m.Ic[i].h)
-        x, y, z = transpose(second_moments(m.Ic[i]))
-        m.K[i] = transpose((cross(w[i], x), cross(w[i], y), cross(w[i], z)))
+        m.P[i] = w[i].cross(m.Ic[i].h)
+        m.K[i] = Mat(map(w[i].cross, second_moments(m.Ic[i]).T)).T
 
     # Tips to root: all beyond i as part of its parent.
-    for i, p in reversed(tree):
-        region(f"points {tree.bodies[i].name}")
+    for i, p in inward(tree, "points"):
         X = m.X[i]
         I, P, r = X.back(m.Ic[i]), X.rotate_back(m.P[i]), position(X)
         m.Ic[p] = m.Ic[p] + I
-        m.P[p] = plus(m.P[p], plus(P, scale(I.m, m.d[i])))
+        m.P[p] = m.P[p] + (P + m.d[i] * I.m)
         turned = _turned_back(X, m.K[i])
-        m.K[p] = _sum(m.K[p], turned, _outer(m.d[i], I.h), _outer(P, r))
+        carried, lever = _outer(m.d[i], I.h), _outer(P, r)
+        m.K[p] = m.K[p] + turned + carried + lever
     return m
 
 
 def coriolis_in_body_frames(
     tree: Tree, q: JointVector, qd: JointVector, still: Container[int] = ()
-) -> TreeMatrix:
+) -> TreeEntries:
     """Return C, both triangles along the tree; F1, F2 and G go from body to body."""
     m = points(tree, q, qd, still)
-    C: TreeMatrix = {}
-    for i, _ in reversed(tree):
-        region(f"coriolis {tree.bodies[i].name}")
+    C: TreeEntries = {}
+    for i, _ in inward(tree, "coriolis"):
         for k in tree.dofs[i]:
             F1, F2, G = m.forces(i, k)
             for j in tree.dofs[i]:
@@ -123,17 +109,17 @@ def coriolis_in_body_frames(
             for b in tree.ancestors(i):
                 X = m.X[child]
                 F1, F2 = X.back(F1), X.back(F2)
-                G = plus(X.rotate_back(G), cross(m.d[child], F2.f))
+                G = X.rotate_back(G) + m.d[child].cross(F2.f)
                 for j in tree.dofs[b]:
                     C[j, k] = m.S[j].dot(F1)
-                    C[k, j] = m.Sd[j].dot(F2) + dot(m.S[j].w, G)
+                    C[k, j] = m.Sd[j].dot(F2) + m.S[j].w.dot(G)
                 child = b
     return C
 
 
 def coriolis_in_root_frame(
     tree: Tree, q: JointVector, qd: JointVector, still: Container[int] = ()
-) -> TreeMatrix:
+) -> TreeEntries:
     """Return the same; F1, F2, G, S and Ṡ all in the frame of the root body.
 
     Where there are several roots, in that of the world. With R and p the axes and the
@@ -144,42 +130,43 @@ def coriolis_in_root_frame(
     R, p, pd = {root: IDENTITY}, {root: ZERO3}, {root: ZERO3}
     S: dict[int, Motion] = {}
     Sd: dict[int, Motion] = {}
-    C: TreeMatrix = {}
-    for i, parent in tree:
-        region(f"coriolis {tree.bodies[i].name}")
+    C: TreeEntries = {}
+    frame = tree.name(root)
+    for i, parent in outward(tree, "coriolis"):
         if i != root:
             R[i], p[i] = R[parent], p[parent]
             for step in m.X[i].steps:
                 R[i], p[i] = onward(R[i], p[i], step)
-            pd[i] = plus(pd[parent], times(R[parent], m.d[i]))
+            pd[i] = pd[parent] + R[parent] @ m.d[i]
         for k in tree.dofs[i]:
-            S[k] = seen(R[i], p[i], m.S[k])
-            turning = seen(R[i], p[i], m.Sd[k])
-            Sd[k] = Motion(turning.w, plus(turning.v, cross(pd[i], S[k].w)))
+            S[k] = seen(R[i], p[i], m.S[k], frame)
+            turning = seen(R[i], p[i], m.Sd[k], frame)
+            Sd[k] = Motion(turning.w, turning.v + pd[i].cross(S[k].w), frame)
         for k in tree.dofs[i]:
             F1, F2, G = m.forces(i, k)
             for j in tree.dofs[i]:
                 C[j, k] = m.S[j].dot(F1)
-            F1, F2 = force_seen(R[i], p[i], F1), force_seen(R[i], p[i], F2)
-            G = plus(times(R[i], G), cross(pd[i], F2.f))
+            F1 = force_seen(R[i], p[i], F1, frame)
+            F2 = force_seen(R[i], p[i], F2, frame)
+            G = R[i] @ G + pd[i].cross(F2.f)
             for b in tree.ancestors(i):
                 for j in tree.dofs[b]:
                     C[j, k] = S[j].dot(F1)
-                    C[k, j] = Sd[j].dot(F2) + dot(S[j].w, G)
+                    C[k, j] = Sd[j].dot(F2) + S[j].w.dot(G)
     return C
 
 
-def force_seen(R: Mat, p: Vec, f: Force) -> Force:
+def force_seen(R: Mat, p: Vec, f: Force, frame: Tag = None) -> Force:
     """Return a force of a frame with axes R and origin p where these are given."""
-    linear = times(R, f.f)
-    return Force(plus(times(R, f.n), cross(p, linear)), linear)
+    linear = R @ f.f
+    return Force(R @ f.n + p.cross(linear), linear, frame)
 
 
 def second_moments(inertia: RigidInertia) -> Mat:
     """Return Σ m x xᵀ = ½ tr(I) 1 − I."""
     I = inertia.I
     half = (I[0][0] + I[1][1] + I[2][2]) * 0.5
-    return (
+    return mat(
         (half - I[0][0], -I[0][1], -I[0][2]),
         (-I[1][0], half - I[1][1], -I[1][2]),
         (-I[2][0], -I[2][1], half - I[2][2]),
@@ -195,11 +182,4 @@ def _turned_back(X: Transform, A: Mat) -> Mat:
 
 
 def _outer(a: Vec, b: Vec) -> Mat:
-    return scale(a[0], b), scale(a[1], b), scale(a[2], b)
-
-
-def _sum(*matrices: Mat) -> Mat:
-    x, y, z = ZERO3, ZERO3, ZERO3
-    for a, b, c in matrices:
-        x, y, z = plus(x, a), plus(y, b), plus(z, c)
-    return x, y, z
+    return Mat((b * a[0], b * a[1], b * a[2]))

@@ -8,36 +8,31 @@ S[i]   joint motion basis        F      force that moves that body along S_i
 
 from __future__ import annotations
 
-from ramify.algorithms.motion import transforms, upper
+from ramify.algorithms.motion import joint_columns, transforms
+from ramify.algorithms.sweeps import inward, label_value
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import RigidInertia
-from ramify.symbolic.expr import Expr, label, region
+from ramify.symbolic.expr import Expr
 
-TreeMatrix = dict[tuple[int, int], Expr]
+TreeEntries = dict[tuple[int, int], Expr]
 """Entries (i, j) by degrees of freedom of the tree, j = i or an ancestor of i."""
 
 
-def crba(tree: Tree, q: JointVector) -> TreeMatrix:
+def crba(tree: Tree, q: JointVector) -> TreeEntries:
     """Return the lower triangle of M along the tree."""
-    X = transforms(tree, q)
-    S = {i: b.joint.columns() for i, b in enumerate(tree.bodies)}
+    X, S = transforms(tree, q), joint_columns(tree)
     Ic = {ROOT: RigidInertia.zero()}
     for i, _ in tree:
         Ic[i] = tree.bodies[i].rigid_inertia()
-    M: TreeMatrix = {}
+    M: TreeEntries = {}
 
     # Tips to root: composite inertia of each subtree, then its rows of M.
-    for i, p in reversed(tree):
-        name = tree.bodies[i].name
-        region(f"composite inertia {name}")
-        label(f"Ic_h_{name}", *Ic[i].h)
-        label(f"Ic_I_{name}", *upper(Ic[i].I))
+    for i, p in inward(tree, "composite inertia", Ic=Ic):
         Ic[p] = Ic[p] + X[i].back(Ic[i])
         for row, (k, s) in enumerate(zip(tree.dofs[i], S[i], strict=True)):
             F = Ic[i] @ s
-            label(f"F_n_{name}", *F.n)
-            label(f"F_f_{name}", *F.f)
+            label_value("F", tree.name(i), F)
             for column in range(row + 1):
                 M[k, tree.dofs[i][column]] = F.dot(S[i][column])
             M[k, k] = M[k, k] + tree.bodies[i].joint.armature

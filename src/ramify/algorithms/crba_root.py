@@ -12,42 +12,41 @@ entry costs a few operations instead of a transform. See `crba` for Ic and S.
 from __future__ import annotations
 
 from ramify.algorithms.coriolis import force_seen
-from ramify.algorithms.crba import TreeMatrix
-from ramify.algorithms.kinematics import IDENTITY, onward, seen
+from ramify.algorithms.crba import TreeEntries
+from ramify.algorithms.kinematics import onward, seen
 from ramify.algorithms.momentum import composite_inertias, rigid_inertias
 from ramify.algorithms.motion import transforms
+from ramify.algorithms.sweeps import outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
-from ramify.spatial.vector3 import ZERO3, Mat, Vec
+from ramify.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramify.spatial.vectors import Motion
-from ramify.symbolic.expr import region
 
 
-def crba_root(tree: Tree, q: JointVector) -> TreeMatrix:
+def crba_root(tree: Tree, q: JointVector) -> TreeEntries:
     """Return the lower triangle of M along the tree."""
     X = transforms(tree, q)
     Ic = composite_inertias(tree, X, rigid_inertias(tree))
     R: dict[int, Mat] = {}
     p: dict[int, Vec] = {}
     S: dict[int, Motion] = {}
-    M: TreeMatrix = {}
-    for i, parent in tree:
-        region(f"mass matrix {tree.bodies[i].name}")
+    M: TreeEntries = {}
+    for i, parent in outward(tree, "mass matrix"):
         if parent == ROOT:
             R[i], p[i] = IDENTITY, ZERO3
         else:
             R[i], p[i] = R[parent], p[parent]
             for step in X[i].steps:
                 R[i], p[i] = onward(R[i], p[i], step)
-        joint = tree.bodies[i].joint
-        columns = joint.columns()
+        joint, columns = tree.bodies[i].joint, tree.bodies[i].columns()
+        root = tree.name(tree.support(i)[0])
         for row, (k, s) in enumerate(zip(tree.dofs[i], columns, strict=True)):
-            S[k] = seen(R[i], p[i], s)
+            S[k] = seen(R[i], p[i], s, root)
             F = Ic[i] @ s
             for column in range(row + 1):
                 M[k, tree.dofs[i][column]] = F.dot(columns[column])
             M[k, k] = M[k, k] + joint.armature
-            F = force_seen(R[i], p[i], F)
+            F = force_seen(R[i], p[i], F, root)
             for b in tree.ancestors(i):
                 for j in tree.dofs[b]:
                     M[k, j] = S[j].dot(F)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from ramify.algorithms.momentum import center_of_mass, mass
 from ramify.algorithms.motion import joint_motion, transforms
+from ramify.algorithms.sweeps import outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import RigidInertia
-from ramify.spatial.vector3 import ZERO, Vec, cross, dot, plus, times
+from ramify.spatial.vector3 import ZERO, Vec
 from ramify.spatial.vectors import Motion
-from ramify.symbolic.expr import Expr, region
+from ramify.symbolic.expr import Expr
 
 
 def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
@@ -23,10 +24,9 @@ def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
     X = transforms(tree, q)
     v = {ROOT: Motion.zero()}
     double = ZERO
-    for i, p in tree:
-        region(f"kinetic energy {tree.bodies[i].name}")
+    for i, p in outward(tree, "kinetic energy"):
         joint = tree.bodies[i].joint
-        v[i] = X[i] @ v[p] + joint_motion(joint.columns(), qd[i])
+        v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].columns(), qd[i])
         double = double + twice_energy(tree.bodies[i].rigid_inertia(), v[i])
         for x in qd[i]:
             double = double + x * x * joint.armature
@@ -35,12 +35,9 @@ def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
 
 def twice_energy(inertia: RigidInertia, v: Motion) -> Expr:
     """Return vᵀ I v = wᵀ I w + m v·v + 2 h · (v × w)."""
-    h = inertia.h
-    return (
-        dot(times(inertia.I, v.w), v.w)
-        + inertia.m * dot(v.v, v.v)
-        + dot(plus(h, h), cross(v.v, v.w))
-    )
+    h, m = inertia.h, inertia.m
+    turning = (inertia.I @ v.w).dot(v.w)
+    return turning + m * v.v.dot(v.v) + (h + h).dot(v.v.cross(v.w))
 
 
 def potential_energy(tree: Tree, q: JointVector, gravity: Vec) -> Expr:
@@ -48,5 +45,5 @@ def potential_energy(tree: Tree, q: JointVector, gravity: Vec) -> Expr:
     m = mass(tree)
     if m is ZERO:
         return ZERO
-    weight = tuple(g * -m for g in gravity)
-    return dot(weight, center_of_mass(tree, q))  # type: ignore[arg-type]
+    weight = Vec(g * -m for g in gravity)
+    return weight.dot(center_of_mass(tree, q))

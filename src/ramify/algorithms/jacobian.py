@@ -16,21 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramify.algorithms.kinematics import IDENTITY, axes, onward, seen
+from ramify.algorithms.kinematics import axes, onward, seen
 from ramify.model.assembly import Frame
 from ramify.model.coordinates import JointVector
 from ramify.model.motion import fixed_steps, transform
 from ramify.model.tree import Tree
 from ramify.spatial.transform import Rotate, Shift, Step
-from ramify.spatial.vector3 import (
-    ZERO3,
-    Mat,
-    Vec,
-    minus,
-    plus,
-    scale,
-    transpose,
-)
+from ramify.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramify.spatial.vectors import Motion
 from ramify.symbolic.expr import region
 
@@ -52,9 +44,9 @@ def local_jacobian(tree: Tree, q: JointVector, frame: Frame) -> Columns:
     for step in reversed(fixed_steps(frame.placement)):
         R, p = backward(R, p, step)
     for i in reversed(tree.support(frame.body)):
-        region(f"jacobian {tree.bodies[i].name}")
+        region(f"jacobian {tree.name(i)}")
         _add(found, tree, i, R, p)
-        for step in reversed(transform(tree.bodies[i], q[i]).steps):
+        for step in reversed(transform(tree, i, q[i]).steps):
             R, p = backward(R, p, step)
             if isinstance(step, Rotate):
                 found.parent_axes[i] = R
@@ -68,8 +60,8 @@ def world_jacobian(tree: Tree, q: JointVector, frame: Frame) -> Columns:
     found = Columns({}, a.parent_axes)
     p = ZERO3
     for i in support:
-        region(f"jacobian {tree.bodies[i].name}")
-        p = plus(p, a.r[i])
+        region(f"jacobian {tree.name(i)}")
+        p = p + a.r[i]
         _add(found, tree, i, a.R[i], p)
     return found
 
@@ -82,21 +74,21 @@ def aligned_jacobian(tree: Tree, q: JointVector, frame: Frame) -> Columns:
     R, p = a.R[frame.body], ZERO3
     for step in fixed_steps(frame.placement):
         R, p = onward(R, p, step)
-    p = minus(ZERO3, p)
+    p = -p
     for i in reversed(support):
-        region(f"jacobian {tree.bodies[i].name}")
+        region(f"jacobian {tree.name(i)}")
         _add(found, tree, i, a.R[i], p)
-        p = minus(p, a.r[i])
+        p = p - a.r[i]
     return found
 
 
 def backward(R: Mat, p: Vec, step: Step) -> tuple[Mat, Vec]:
     """Return the axes and the origin, seen from the tip, of the frame before a step."""
     if isinstance(step, Shift):
-        return R, minus(p, scale(step.d, transpose(R)[step.k]))
-    return tuple(step.vector_back(row) for row in R), p  # type: ignore[return-value]
+        return R, p - R.T[step.k] * step.d
+    return Mat(map(step.vector_back, R)), p
 
 
 def _add(found: Columns, tree: Tree, i: int, R: Mat, p: Vec) -> None:
-    for k, s in zip(tree.dofs[i], tree.bodies[i].joint.columns(), strict=True):
+    for k, s in zip(tree.dofs[i], tree.bodies[i].columns(), strict=True):
         found.J[k] = seen(R, p, s)

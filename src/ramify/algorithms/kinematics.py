@@ -24,22 +24,11 @@ from ramify.model.assembly import Frame
 from ramify.model.coordinates import JointVector
 from ramify.model.motion import fixed_steps, position, transform
 from ramify.model.tree import ROOT, Tree
+from ramify.spatial.frames import Tag, common
 from ramify.spatial.transform import Rotate, Shift, Step, Transform
-from ramify.spatial.vector3 import (
-    ZERO3,
-    Mat,
-    Vec,
-    cross,
-    plus,
-    scale,
-    times,
-    transpose,
-    unit,
-)
+from ramify.spatial.vector3 import IDENTITY, ZERO3, ZERO33, Mat, Vec
 from ramify.spatial.vectors import Motion
 from ramify.symbolic.expr import region
-
-IDENTITY: Mat = (unit(0), unit(1), unit(2))
 
 
 @final
@@ -57,9 +46,9 @@ def axes(tree: Tree, q: JointVector, bodies: Iterable[int]) -> Axes:
     """Return the axes of some bodies, which come parents first."""
     found = Axes()
     for i in bodies:
-        region(f"axes {tree.bodies[i].name}")
+        region(f"axes {tree.name(i)}")
         R, r = found.R[tree.parents[i]], ZERO3
-        for step in transform(tree.bodies[i], q[i]).steps:
+        for step in transform(tree, i, q[i]).steps:
             if isinstance(step, Rotate):
                 found.parent_axes[i] = R
             R, r = onward(R, r, step)
@@ -70,15 +59,15 @@ def axes(tree: Tree, q: JointVector, bodies: Iterable[int]) -> Axes:
 def onward(R: Mat, r: Vec, step: Step) -> tuple[Mat, Vec]:
     """Return the axes and the origin of a frame after one more step."""
     if isinstance(step, Shift):
-        return R, plus(r, scale(step.d, transpose(R)[step.k]))
-    return tuple(step.vector(row) for row in R), r  # type: ignore[return-value]
+        return R, r + R.T[step.k] * step.d
+    return Mat(map(step.vector, R)), r
 
 
 def origin(r: dict[int, Vec], bodies: Iterable[int]) -> Vec:
     """Return where the last of some bodies is, from the parent of the first."""
     p = ZERO3
     for i in bodies:
-        p = plus(p, r[i])
+        p = p + r[i]
     return p
 
 
@@ -96,18 +85,23 @@ def to_frame(tree: Tree, q: JointVector, frame: Frame) -> Transform:
     """Return the transform from the world to a frame."""
     X = Transform()
     for i in tree.support(frame.body):
-        X = X.then(*transform(tree.bodies[i], q[i]).steps)
+        X = X.then(*transform(tree, i, q[i]).steps)
     return X.then(*fixed_steps(frame.placement))
+
+
+def fixed(tree: Tree, frame: Frame) -> Transform:
+    """Return the transform from a frame's body to the frame."""
+    return Transform(fixed_steps(frame.placement), tree.name(frame.body))
 
 
 def velocity(tree: Tree, q: JointVector, qd: JointVector, frame: Frame) -> Motion:
     """Return the spatial velocity of a frame, in its own coordinates."""
     v = Motion.zero()
     for i in tree.support(frame.body):
-        region(f"velocity {tree.bodies[i].name}")
-        vJ = joint_motion(tree.bodies[i].joint.columns(), qd[i])
-        v = transform(tree.bodies[i], q[i]) @ v + vJ
-    return Transform(fixed_steps(frame.placement)) @ v
+        region(f"velocity {tree.name(i)}")
+        vJ = joint_motion(tree.bodies[i].columns(), qd[i])
+        v = transform(tree, i, q[i]) @ v + vJ
+    return fixed(tree, frame) @ v
 
 
 def spatial_acceleration(
@@ -116,12 +110,12 @@ def spatial_acceleration(
     """Return the spatial acceleration of a frame, in its own coordinates."""
     v, a = Motion.zero(), Motion.zero()
     for i in tree.support(frame.body):
-        region(f"acceleration {tree.bodies[i].name}")
-        X, S = transform(tree.bodies[i], q[i]), tree.bodies[i].joint.columns()
+        region(f"acceleration {tree.name(i)}")
+        X, S = transform(tree, i, q[i]), tree.bodies[i].columns()
         vJ = joint_motion(S, qd[i])
         v = X @ v + vJ
         a = X @ a + joint_motion(S, qdd[i]) + v.cross(vJ)
-    return Transform(fixed_steps(frame.placement)) @ a
+    return fixed(tree, frame) @ a
 
 
 def classical_acceleration(
@@ -132,35 +126,32 @@ def classical_acceleration(
     As in `motion`, no linear velocities: a point at r accelerates by a + B r, with
     B = ẇ× + w× w×.
     """
-    w, wd, a, B = ZERO3, ZERO3, ZERO3, (ZERO3, ZERO3, ZERO3)
+    w, wd, a, B = ZERO3, ZERO3, ZERO3, ZERO33
     for i in tree.support(frame.body):
-        region(f"acceleration {tree.bodies[i].name}")
-        X, S = transform(tree.bodies[i], q[i]), tree.bodies[i].joint.columns()
+        region(f"acceleration {tree.name(i)}")
+        X, S = transform(tree, i, q[i]), tree.bodies[i].columns()
         vJ, aJ = joint_motion(S, qd[i]), joint_motion(S, qdd[i])
         wp = X.rotate(w)
-        coriolis = plus(cross(plus(wp, wp), vJ.v), cross(vJ.w, vJ.v))
-        a = X.rotate(plus(a, times(B, position(X))))
-        a = plus(a, plus(coriolis, aJ.v))
-        w = plus(wp, vJ.w)
-        wd = plus(plus(X.rotate(wd), cross(wp, vJ.w)), aJ.w)
+        coriolis = (wp + wp).cross(vJ.v) + vJ.w.cross(vJ.v)
+        a = X.rotate(a + B @ position(X)) + (coriolis + aJ.v)
+        w = wp + vJ.w
+        wd = X.rotate(wd) + wp.cross(vJ.w) + aJ.w
         B = plus_cross(centripetal(w), wd)
-    X = Transform(fixed_steps(frame.placement))
-    return Motion(X.rotate(wd), X.rotate(plus(a, times(B, position(X)))))
+    X = fixed(tree, frame)
+    return Motion(X.rotate(wd), X.rotate(a + B @ position(X)))
 
 
 def plus_cross(A: Mat, w: Vec) -> Mat:
     """Return A + w×."""
-    columns = tuple(cross(w, unit(k)) for k in range(3))
-    wx: Mat = transpose(columns)  # type: ignore[arg-type]
-    return tuple(plus(a, b) for a, b in zip(A, wx, strict=True))  # type: ignore[return-value]
+    return A + Mat(map(w.cross, IDENTITY)).T
 
 
 def classical(a: Motion, v: Motion) -> Motion:
     """Return the classical acceleration of a spatial one, both at one point."""
-    return Motion(a.w, plus(a.v, cross(v.w, v.v)))
+    return Motion(a.w, a.v + v.w.cross(v.v), common("add", a.frame, v.frame))
 
 
-def seen(R: Mat, p: Vec, s: Motion) -> Motion:
+def seen(R: Mat, p: Vec, s: Motion, frame: Tag = None) -> Motion:
     """Return a motion of a frame with axes R and origin p where these are given."""
-    w = times(R, s.w)
-    return Motion(w, plus(times(R, s.v), cross(p, w)))
+    w = R @ s.w
+    return Motion(w, R @ s.v + p.cross(w), frame)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.crba import TreeEntries
 from ramify.model.tree import ROOT, ancestors, depths
 from ramify.symbolic.expr import Expr, const, label, region
 
@@ -28,7 +28,7 @@ def operations(parents: Sequence[int]) -> int:
     return sum((d - 1) * (d + 1) for d in depths(parents))
 
 
-def ltdl(M: TreeMatrix, parents: Sequence[int]) -> tuple[TreeMatrix, Diagonal]:
+def ltdl(M: TreeEntries, parents: Sequence[int]) -> tuple[TreeEntries, Diagonal]:
     """Factor M = Lᵀ D L."""
     L = dict(M)
     D: Diagonal = {}
@@ -45,7 +45,7 @@ def ltdl(M: TreeMatrix, parents: Sequence[int]) -> tuple[TreeMatrix, Diagonal]:
     return L, D
 
 
-def ltl(M: TreeMatrix, parents: Sequence[int]) -> TreeMatrix:
+def ltl(M: TreeEntries, parents: Sequence[int]) -> TreeEntries:
     """Factor M = Lᵀ L."""
     L = dict(M)
     for k in reversed(range(len(parents))):
@@ -60,7 +60,7 @@ def ltl(M: TreeMatrix, parents: Sequence[int]) -> TreeMatrix:
 
 
 def solve(
-    L: TreeMatrix, D: Diagonal, b: DofVector, parents: Sequence[int]
+    L: TreeEntries, D: Diagonal, b: DofVector, parents: Sequence[int]
 ) -> DofVector:
     """Solve Lᵀ D L x = b in two sweeps of the tree."""
     x = dict(b)
@@ -94,7 +94,7 @@ def elimination_parents(pattern: Iterable[tuple[int, int]], n: int) -> tuple[int
     return tuple(parents)
 
 
-def filled(M: TreeMatrix, parents: Sequence[int]) -> TreeMatrix:
+def filled(M: TreeEntries, parents: Sequence[int]) -> TreeEntries:
     """Return M with zeros where the tree has entries and M has none."""
     full = dict(M)
     for k in range(len(parents)):

@@ -18,54 +18,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ramify.algorithms.aba import over, unit_index
-from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.articulated import Column, last_first, rigid_bodies
+from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.ltdl import Diagonal
-from ramify.algorithms.motion import transforms
+from ramify.algorithms.motion import joint_columns, transforms
+from ramify.algorithms.sweeps import inward, outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree, ancestors
-from ramify.spatial.inertia import ArticulatedInertia
 from ramify.spatial.vector3 import ONE, ZERO
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr, region
 
 
-def minv_aba(tree: Tree, q: JointVector) -> TreeMatrix:
+def minv_aba(tree: Tree, q: JointVector) -> TreeEntries:
     """Return M⁻¹ over the tree's degrees of freedom: entries (i, j) with j ≤ i."""
-    X = transforms(tree, q)
-    S = {i: b.joint.columns() for i, b in enumerate(tree.bodies)}
-    IA = {ROOT: ArticulatedInertia.zero()}
-    F: dict[int, dict[int, Force]] = {ROOT: {}}
+    X, S, IA = transforms(tree, q), joint_columns(tree), rigid_bodies(tree)
+    F: dict[int, dict[int, Force]] = {i: {} for i in range(ROOT, len(tree))}
     a: dict[int, dict[int, Motion]] = {ROOT: {}}
     Ud: dict[int, Force] = {}
     u: dict[int, dict[int, Expr]] = {}
-    for i, _ in tree:
-        IA[i] = tree.bodies[i].rigid_inertia().articulated()
-        F[i] = {}
 
     # Tips to root: articulated inertias, and the columns of all beyond.
-    for i, p in reversed(tree):
-        region(f"articulated inertia {tree.bodies[i].name}")
-        armature = tree.bodies[i].joint.armature
+    for i, p in inward(tree, "articulated inertia", IA=IA):
         Ia = IA[i]
-        for k, s in reversed(tuple(zip(tree.dofs[i], S[i], strict=True))):
-            U = Ia @ s
-            D = s.dot(U) + armature
-            Ud[k] = over(U, D)
-            Ia = Ia.minus_outer(U, Ud[k])
-            if armature == 0.0 and (e := unit_index(s)) is not None:
-                Ia = Ia.without(e)
-            u[k] = {j: -(s.dot(f)) / D for j, f in F[i].items()}
-            F[i] = {j: f + U * u[k][j] for j, f in F[i].items()}
-            u[k][k], F[i][k] = ONE / D, Ud[k]
+        for n, s in last_first(S[i]):
+            dof, k = Column.of(tree.bodies[i], n, s, Ia), tree.dofs[i][n]
+            Ia = dof.eliminated(Ia)
+            u[k] = {j: -(s.dot(f)) / dof.D for j, f in F[i].items()}
+            F[i] = {j: f + dof.U * u[k][j] for j, f in F[i].items()}
+            u[k][k], F[i][k], Ud[k] = ONE / dof.D, dof.Ud, dof.Ud
         IA[p] = IA[p] + X[i].back(Ia)
         for j, f in F[i].items():
             F[p][j] = F[p].get(j, Force.zero()) + X[i].back(f)
 
     # Root to tips: accelerations of the columns from here on; the rest is symmetric.
-    Minv: TreeMatrix = {}
-    for i, p in tree:
-        region(f"inverse {tree.bodies[i].name}")
+    Minv: TreeEntries = {}
+    for i, p in outward(tree, "inverse"):
         first = tree.dofs[i][0]
         a[i] = {j: X[i] @ m for j, m in a[p].items() if j >= first}
         for k, s in zip(tree.dofs[i], S[i], strict=True):
@@ -77,9 +65,9 @@ def minv_aba(tree: Tree, q: JointVector) -> TreeMatrix:
     return Minv
 
 
-def minv_ltdl(L: TreeMatrix, D: Diagonal, parents: Sequence[int]) -> TreeMatrix:
+def minv_ltdl(L: TreeEntries, D: Diagonal, parents: Sequence[int]) -> TreeEntries:
     """Return M⁻¹ of M = Lᵀ D L: entries (i, j) with j ≤ i."""
-    Minv: TreeMatrix = {}
+    Minv: TreeEntries = {}
     above = [tuple(ancestors(parents, k)) for k in range(len(parents))]
     branches = _branches(parents)
     W: dict[int, dict[int, dict[int, Expr]]] = {}
@@ -109,7 +97,7 @@ def minv_ltdl(L: TreeMatrix, D: Diagonal, parents: Sequence[int]) -> TreeMatrix:
 
 def _following(
     k: int,
-    L: TreeMatrix,
+    L: TreeEntries,
     W: dict[int, dict[int, dict[int, Expr]]],
     above: Sequence[Sequence[int]],
     branches: dict[int, list[list[int]]],

@@ -16,25 +16,15 @@ from typing import final
 
 from ramify.algorithms.kinematics import axes
 from ramify.algorithms.motion import joint_motion, transforms
+from ramify.algorithms.sweeps import inward, outward
 from ramify.errors import ModelError
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import RigidInertia
 from ramify.spatial.transform import Transform
-from ramify.spatial.vector3 import (
-    ONE,
-    ZERO,
-    ZERO3,
-    Mat,
-    Vec,
-    cross,
-    minus,
-    plus,
-    scale,
-    times,
-)
+from ramify.spatial.vector3 import ONE, ZERO, ZERO3, ZERO33, Mat, Vec
 from ramify.spatial.vectors import Force, Motion
-from ramify.symbolic.expr import Expr, region
+from ramify.symbolic.expr import Expr
 
 
 @final
@@ -77,8 +67,7 @@ def first_moments(tree: Tree) -> tuple[dict[int, RigidInertia], Expr]:
     moments: dict[int, RigidInertia] = {}
     for i, _ in tree:
         I = tree.bodies[i].rigid_inertia()
-        none = (ZERO3, ZERO3, ZERO3)
-        moments[i] = RigidInertia(now * I.m, scale(now, I.h), none)
+        moments[i] = RigidInertia(now * I.m, I.h * now, ZERO33, I.frame)
     return moments, later
 
 
@@ -92,8 +81,7 @@ def composite_inertias(
 ) -> dict[int, RigidInertia]:
     """Return Ic for all bodies and for the world."""
     Ic = {ROOT: RigidInertia.zero(), **alone}
-    for i, p in reversed(tree):
-        region(f"composite inertia {tree.bodies[i].name}")
+    for i, p in inward(tree, "composite inertia"):
         Ic[p] = Ic[p] + X[i].back(Ic[i])
     return Ic
 
@@ -101,7 +89,7 @@ def composite_inertias(
 def center_of_mass(tree: Tree, q: JointVector) -> Vec:
     """Return the centre of mass in the world."""
     moments, factor = first_moments(tree)
-    return scale(factor, composite_inertias(tree, transforms(tree, q), moments)[ROOT].h)
+    return composite_inertias(tree, transforms(tree, q), moments)[ROOT].h * factor
 
 
 def center_of_mass_jacobian(tree: Tree, q: JointVector) -> Momenta:
@@ -111,11 +99,10 @@ def center_of_mass_jacobian(tree: Tree, q: JointVector) -> Momenta:
     a = axes(tree, q, range(len(tree)))
     shares = {i: I.m * factor for i, I in Ic.items()}
     found = Momenta({}, a.parent_axes, shares)
-    for i, _ in tree:
-        region(f"centre of mass {tree.bodies[i].name}")
-        for k, s in zip(tree.dofs[i], tree.bodies[i].joint.columns(), strict=True):
-            f = scale(factor, (Ic[i] @ s).f)
-            found.A[k] = Force(ZERO3, times(a.R[i], f))
+    for i, _ in outward(tree, "centre of mass"):
+        for k, s in zip(tree.dofs[i], tree.bodies[i].columns(), strict=True):
+            f = (Ic[i] @ s).f * factor
+            found.A[k] = Force(ZERO3, a.R[i] @ f)
     return found
 
 
@@ -130,17 +117,15 @@ def centroidal_momentum(
     X = transforms(tree, q)
     h = {ROOT: Force.zero()}
     v = {ROOT: Motion.zero()}
-    for i, p in tree:
-        region(f"momentum {tree.bodies[i].name}")
-        v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].joint.columns(), qd[i])
+    for i, p in outward(tree, "momentum"):
+        v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].columns(), qd[i])
         h[i] = regrouped.bodies[i].rigid_inertia() @ v[i]
-    for i, p in reversed(tree):
-        region(f"total momentum {tree.bodies[i].name}")
+    for i, p in inward(tree, "total momentum"):
         h[p] = h[p] + X[i].back(h[i])
     i = _reference(tree)
     moments, factor = first_moments(tree)
-    c = scale(factor, composite_inertias(tree, X, moments)[i].h)
-    n, f = minus(h[i].n, cross(c, h[i].f)), h[i].f
+    c = composite_inertias(tree, X, moments)[i].h * factor
+    n, f = h[i].n - c.cross(h[i].f), h[i].f
     if i == ROOT:
         return Force(n, f)
     return Force(X[i].rotate_back(n), X[i].rotate_back(f))
@@ -152,16 +137,15 @@ def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
     a = axes(tree, q, range(len(tree)))
     found = Momenta({}, a.parent_axes, {i: I.m for i, I in Ic.items()})
     root = _reference(tree)
-    c = times(a.R[root], scale(ONE / mass(tree), Ic[root].h))
-    d = {root: minus(ZERO3, c)}
-    for i, p in tree:
-        region(f"momentum {tree.bodies[i].name}")
+    c = a.R[root] @ (Ic[root].h * (ONE / mass(tree)))
+    d = {root: -c}
+    for i, p in outward(tree, "momentum"):
         if i != root:
-            d[i] = plus(d[p], a.r[i])
-        for k, s in zip(tree.dofs[i], tree.bodies[i].joint.columns(), strict=True):
+            d[i] = d[p] + a.r[i]
+        for k, s in zip(tree.dofs[i], tree.bodies[i].columns(), strict=True):
             F = Ic[i] @ s
-            f = times(a.R[i], F.f)
-            n = plus(times(a.R[i], F.n), cross(d[i], f))
+            f = a.R[i] @ F.f
+            n = a.R[i] @ F.n + d[i].cross(f)
             if i == root and all(x is ZERO for x in s.w):
                 n = ZERO3  # all bodies translate: no moment about their centre
             found.A[k] = Force(n, f)

@@ -20,8 +20,7 @@ from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
 from ramify.model.coordinates import Coordinates, Entries
 from ramify.model.joints import Joint, transposed_rotation
-from ramify.spatial.vector3 import ONE, ZERO, Vec, cross, dot, minus, plus, scale, times
-from ramify.spatial.vector3 import transpose as transposed
+from ramify.spatial.vector3 import ONE, ZERO, Vec, vec
 from ramify.symbolic.expr import Expr, atan2, const, lift, where
 
 Quaternion = tuple[Expr, Expr, Expr, Expr]
@@ -50,8 +49,8 @@ def integrated(
         if joint.kind == "floating" and conventions.floating_velocity != "body":
             p, orientation = here.q[i][:3], here.q[i][3:]
             start = linear_start(joint, conventions)
-            shifted = plus(vector(p), vector(linear[start : start + 3]))
-            return (*shifted, *turned(quaternion(orientation), vector(v[i][:3])))
+            shifted = vec(*p) + vec(*linear[start : start + 3])
+            return (*shifted, *turned(quaternion(orientation), vec(*v[i][:3])))
         return _integrated(joint, here.q[i], v[i])
 
     return assembled(model, conventions, moved)
@@ -138,14 +137,14 @@ def converted_vector(
         angular, linear = _halves(x, joint, source)
         if source.floating_velocity != target.floating_velocity:
             to_body = target.floating_velocity == "body"
-            linear = times(E if to_body else transposed(E), linear)
+            linear = (E if to_body else E.T) @ linear
             if qd is not None:
                 # d/dt (E u) = E u̇ − w × E u;  d/dt (Eᵀ v) = Eᵀ (v̇ + w × v)
                 w, u = _halves(qd, joint, source)
                 if to_body:
-                    linear = minus(linear, cross(w, times(E, u)))
+                    linear = linear - w.cross(E @ u)
                 else:
-                    linear = plus(linear, times(transposed(E), cross(w, u)))
+                    linear = linear + E.T @ w.cross(u)
         halves = (linear, angular)
         if target.order == "angular_first":
             halves = (angular, linear)
@@ -159,7 +158,7 @@ def _halves(
     """Return the angular and the linear part of a floating joint's entries."""
     linear = linear_start(joint, conventions)
     angular = 2 * joint.v_index + 3 - linear
-    return vector(x[angular : angular + 3]), vector(x[linear : linear + 3])
+    return vec(*x[angular : angular + 3]), vec(*x[linear : linear + 3])
 
 
 # ------------------------------------------------------------ one joint
@@ -168,7 +167,7 @@ def _halves(
 def _integrated(joint: Joint, q: Entries, v: Entries) -> Entries:
     match joint.kind:
         case "spherical":
-            return turned(quaternion(q), vector(v))
+            return turned(quaternion(q), vec(*v))
         case "planar":
             half = v[2] * 0.5
             s, c = (q[2] + half).sin(), (q[2] + half).cos()
@@ -176,10 +175,10 @@ def _integrated(joint: Joint, q: Entries, v: Entries) -> Entries:
             x, y = k * v[0], k * v[1]  # V(v) = sinc(v/2) R(v/2)
             return q[0] + (c * x - s * y), q[1] + (s * x + c * y), q[2] + v[2]
         case "floating":
-            w, linear = vector(v[:3]), vector(v[3:])
+            w, linear = vec(*v[:3]), vec(*v[3:])
             E = transposed_rotation(*q[3:])
-            shift = times(transposed(E), _along_screw(w, linear))
-            return (*plus(vector(q[:3]), shift), *turned(quaternion(q[3:]), w))
+            shift = E.T @ _along_screw(w, linear)
+            return (*(vec(*q[:3]) + shift), *turned(quaternion(q[3:]), w))
         case _:
             return (q[0] + v[0],)
 
@@ -199,10 +198,9 @@ def _difference(
             return (c * x + s * y) / k, (c * y - s * x) / k, turn
         case "floating":
             w = rotation_between(quaternion(q0[3:]), quaternion(q1[3:]))
-            shift = minus(vector(q1[:3]), vector(q0[:3]))
+            shift = vec(*q1[:3]) - vec(*q0[:3])
             if conventions.floating_velocity == "body":
-                shift = times(transposed_rotation(*q0[3:]), shift)
-                shift = _against_screw(w, shift)
+                shift = _against_screw(w, transposed_rotation(*q0[3:]) @ shift)
             if conventions.order == "linear_first":
                 return (*shift, *w)
             return (*w, *shift)
@@ -216,27 +214,27 @@ def _along_screw(w: Vec, v: Vec) -> Vec:
 
     V = 1 + (1 − cos θ)/θ² w× + (θ − sin θ)/θ³ w× w×
     """
-    xx = dot(w, w)
+    xx = w.dot(w)
     s, c = sinc(xx * 0.25), cosine(xx * 0.25)
     series = _series(xx, (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800))
     is_small = xx < SMALL
     b = s * s * 0.5
     a = where(is_small, series, (ONE - s * c) / where(is_small, ONE, xx))
-    wv = cross(w, v)
-    return plus(v, plus(scale(b, wv), scale(a, cross(w, wv))))
+    wv = w.cross(v)
+    return v + (wv * b + w.cross(wv) * a)
 
 
 def _against_screw(w: Vec, p: Vec) -> Vec:
     """Return V(w)⁻¹ p = p − ½ w × p + (1 − θ/2 cot θ/2)/θ² w × (w × p), θ ≤ π."""
-    xx = dot(w, w)
+    xx = w.dot(w)
     is_small = xx < SMALL
     safe = where(is_small, ONE, xx)
     half = safe.sqrt() * 0.5
     closed = (ONE - half * half.cos() / half.sin()) / safe
     series = _series(xx, (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160))
     d = where(is_small, series, closed)
-    wp = cross(w, p)
-    return plus(p, plus(scale(const(-0.5), wp), scale(d, cross(w, wp))))
+    wp = w.cross(p)
+    return p + (wp * -0.5 + w.cross(wp) * d)
 
 
 # ------------------------------------------------------------ angles and quaternions
@@ -265,8 +263,8 @@ def wrapped(angle: Expr) -> Expr:
 
 def turned(q: Quaternion, w: Vec) -> Quaternion:
     """Return q turned by the rotation vector w, given in its own axes: length one."""
-    xx = dot(w, w) * 0.25
-    x, y, z = scale(sinc(xx) * 0.5, w)
+    xx = w.dot(w) * 0.25
+    x, y, z = w * (sinc(xx) * 0.5)
     return unit_quaternion(multiplied(q, (x, y, z, cosine(xx))))
 
 
@@ -277,15 +275,15 @@ def rotation_between(q0: Quaternion, q1: Quaternion) -> Vec:
     quaternions need not have length one, only be multiples of such.
     """
     x, y, z, c = multiplied((-q0[0], -q0[1], -q0[2], q0[3]), q1)
-    u: Vec = (x, y, z)
-    uu, cc = dot(u, u), c * c
+    u = Vec((x, y, z))
+    uu, cc = u.dot(u), c * c
     sign = where(c < 0.0, const(-1.0), ONE)
     is_small = uu < 1e-5 * cc
     n = where(is_small, ONE, uu).sqrt()
     t = uu / where(is_small, cc, ONE)
     near = _series(t, (2.0, -2 / 3, 2 / 5, -2 / 7)) / where(is_small, c, ONE)
     far = atan2(n, sign * c) * (sign * 2.0) / n
-    return scale(where(is_small, near, far), u)
+    return u * where(is_small, near, far)
 
 
 def multiplied(a: Quaternion, b: Quaternion) -> Quaternion:
@@ -312,12 +310,6 @@ def _series(x: Expr, coefficients: Sequence[float]) -> Expr:
     for c in reversed(coefficients):
         total = total * x + c
     return total
-
-
-def vector(x: Sequence[Expr]) -> Vec:
-    """Return three entries as a vector."""
-    a, b, c = x
-    return lift(a), lift(b), lift(c)
 
 
 def quaternion(x: Sequence[Expr]) -> Quaternion:

@@ -15,7 +15,7 @@ from typing import final
 from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
 from ramify.model.joints import transposed_rotation
-from ramify.spatial.vector3 import ONE, ZERO, Vec, cross
+from ramify.spatial.vector3 import ONE, ZERO, Vec
 from ramify.symbolic.expr import Expr, const, lift
 
 Entries = tuple[Expr, ...]
@@ -77,9 +77,8 @@ class Coordinates:
         """Return P q̈ + Ṗ q̇, for q̇ in the tree's terms."""
         a = self._apply(qdd)
         for i in self._world_linear():
-            w, v = qd[i][:3], qd[i][3:]
-            c = cross(w, v)  # type: ignore[arg-type]
-            a[i] = (*a[i][:3], *(x - y for x, y in zip(a[i][3:], c, strict=True)))
+            w, v = Vec(qd[i][:3]), Vec(qd[i][3:])
+            a[i] = (*a[i][:3], *(Vec(a[i][3:]) - w.cross(v)))
         return a
 
     def _apply(self, x: Sequence[Expr]) -> JointVector:
@@ -128,17 +127,12 @@ class Coordinates:
             values = qdd[i]
             if joint.kind == "floating":
                 linear, angular = self._halves(joint.v_index)
-                w: Vec = values[:3]  # type: ignore[assignment]
-                v: Vec = values[3:]  # type: ignore[assignment]
+                v = Vec(values[3:])
                 if i in world_linear:
-                    c = cross(qd[i][:3], qd[i][3:])  # type: ignore[arg-type]
+                    c = Vec(qd[i][:3]).cross(Vec(qd[i][3:]))
                     E = transposed_rotation(*self.q[i][3:])
-                    s = tuple(x + y for x, y in zip(v, c, strict=True))
-                    v = tuple(  # type: ignore[assignment]
-                        E[0][k] * s[0] + E[1][k] * s[1] + E[2][k] * s[2]
-                        for k in range(3)
-                    )
-                out[angular : angular + 3] = w
+                    v = E.T @ (v + c)
+                out[angular : angular + 3] = values[:3]
                 out[linear : linear + 3] = v
             else:
                 out[joint.v_index : joint.v_index + joint.nv] = values

@@ -24,10 +24,11 @@ import numpy as np
 
 from ramify.model.description import Limits
 from ramify.model.pose import Array
+from ramify.spatial.frames import Tag
 from ramify.spatial.transform import Rotate, Shift, Step, Turn
-from ramify.spatial.vector3 import ONE, ZERO, ZERO3, Mat, unit
+from ramify.spatial.vector3 import IDENTITY, ONE, ZERO3, Mat, mat, unit, vec
 from ramify.spatial.vectors import Motion
-from ramify.symbolic.expr import Expr, const, lift
+from ramify.symbolic.expr import Expr, const
 
 SIZES = {
     "revolute": (1, 1),
@@ -99,23 +100,23 @@ class Joint:
     def _moved(self, q: Expr) -> Expr:
         return q - self.reference
 
-    def columns(self) -> tuple[Motion, ...]:
+    def columns(self, frame: Tag) -> tuple[Motion, ...]:
         """Return the motion of each degree of freedom in body coordinates."""
         match self.kind:
             case "revolute":
-                return (Motion(unit(2), ZERO3),)
+                halves = [(unit(2), ZERO3)]
             case "prismatic":
-                return (Motion(ZERO3, unit(2)),)
+                halves = [(ZERO3, unit(2))]
             case "helical":
-                return (Motion(unit(2), (ZERO, ZERO, lift(self.pitch))),)
+                halves = [(unit(2), vec(0.0, 0.0, self.pitch))]
             case "spherical":
-                return tuple(Motion(unit(k), ZERO3) for k in range(3))
+                halves = [(e, ZERO3) for e in IDENTITY]
             case "planar":
-                linear = tuple(Motion(ZERO3, unit(k)) for k in range(2))
-                return (*linear, Motion(unit(2), ZERO3))
+                halves = [(ZERO3, unit(0)), (ZERO3, unit(1)), (unit(2), ZERO3)]
             case _:
-                angular = tuple(Motion(unit(k), ZERO3) for k in range(3))
-                return (*angular, *(Motion(ZERO3, unit(k)) for k in range(3)))
+                angular = [(e, ZERO3) for e in IDENTITY]
+                halves = [*angular, *((ZERO3, e) for e in IDENTITY)]
+        return tuple(Motion(w, v, frame) for w, v in halves)
 
     def neutral(self) -> Array:
         """Return the coordinates at which the body stands at its placement."""
@@ -146,7 +147,7 @@ def transposed_rotation(x: Expr, y: Expr, z: Expr, w: Expr) -> Mat:
     kx, ky, kz = k * x, k * y, k * z
     xy, xz, yz = x * ky, x * kz, y * kz
     wx, wy, wz = w * kx, w * ky, w * kz
-    return (
+    return mat(
         (ONE - k * a, xy + wz, xz - wy),
         (xy - wz, ONE - k * b, yz + wx),
         (xz + wy, yz - wx, ONE - k * c),

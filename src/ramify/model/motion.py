@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from ramify.model.placement import AXIAL, screws
 from ramify.model.pose import Pose, quarter_turns_exact
-from ramify.model.tree import Body
+from ramify.model.tree import Body, Tree
 from ramify.spatial.transform import Rotate, Shift, Step, Transform, Turn
-from ramify.spatial.vector3 import ZERO3, Mat, Vec, unit
+from ramify.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramify.symbolic.expr import Expr, const
 
 
-def transform(body: Body, q: tuple[Expr, ...]) -> Transform:
-    """Return X from the parent's frame to the body's, for joint coordinates q."""
+def transform(tree: Tree, i: int, q: tuple[Expr, ...]) -> Transform:
+    """Return X from the frame of i's parent to that of i, for joint coordinates q."""
+    body = tree.bodies[i]
+    return Transform(_steps(body, q), tree.name(body.parent), body.name)
+
+
+def _steps(body: Body, q: tuple[Expr, ...]) -> tuple[Step, ...]:
     joint = body.joint
     if body.steps is not None:
-        return Transform(body.steps).then(*joint.steps(q))
+        return (*body.steps, *joint.steps(q))
     if joint.kind not in AXIAL:
-        return Transform(fixed_steps(body.placement)).then(*joint.steps(q))
+        return (*fixed_steps(body.placement), *joint.steps(q))
     s = screws(body.placement)
     if s.is_parallel:  # two shifts cost less than a turn and one
         x, y, _ = _shifts(body.placement.p)
@@ -44,7 +49,7 @@ def fixed_steps(T: Pose) -> tuple[Step, ...]:
     """Return the steps of a constant pose: shifts along the outer axes, then turns."""
     s = screws(T)
     turns = (_turn(2, s.gamma), _turn(0, s.alpha), _turn(2, s.theta))
-    return _clean(*_shifts(T.p), *turns).steps
+    return _clean(*_shifts(T.p), *turns)
 
 
 def position(X: Transform) -> Vec:
@@ -54,13 +59,12 @@ def position(X: Transform) -> Vec:
 
 def rotation(X: Transform) -> Mat:
     """Return R: free vectors of the last frame in coordinates of the first."""
-    columns = tuple(X.rotate_back(unit(k)) for k in range(3))
-    return tuple(zip(*columns, strict=True))  # type: ignore[return-value]
+    return Mat(map(X.rotate_back, IDENTITY)).T
 
 
-def _clean(*steps: Step) -> Transform:
+def _clean(*steps: Step) -> tuple[Step, ...]:
     """Leave out the steps that do nothing."""
-    return Transform(tuple(s for s in steps if not _is_nothing(s)))
+    return tuple(s for s in steps if not _is_nothing(s))
 
 
 def _is_nothing(step: Step) -> bool:

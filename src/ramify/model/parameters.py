@@ -24,6 +24,7 @@ from ramify.model.regrouping import regroup
 from ramify.model.tree import ROOT, Body, BodyInertia, Tree
 from ramify.spatial.inertia import RigidInertia
 from ramify.spatial.transform import Rotate, Shift, Step, Transform
+from ramify.spatial.vector3 import Vec, mat
 
 SIZES = {"gravity": 3, "inertia": 10, "placement": 7}
 
@@ -79,7 +80,8 @@ def parametrised(
             bodies[frame.body] = replace(
                 bodies[frame.body], inertia=bodies[frame.body].inertia + own
             )
-            given = Transform(fixed_steps(frame.placement)).back(_inertia(value))
+            X = Transform(fixed_steps(frame.placement), model.tree.name(frame.body))
+            given = X.back(_inertia(value))
             total = added.get(frame.body, RigidInertia.zero())
             added[frame.body] = total + given
         elif kind == "placement":
@@ -109,7 +111,8 @@ def _own_inertia(model: Model, name: str) -> BodyInertia:
 
 def _inertia(x: Any) -> RigidInertia:
     m, hx, hy, hz, xx, xy, yy, xz, yz, zz = x
-    return RigidInertia(m, (hx, hy, hz), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+    I = mat((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    return RigidInertia(m, Vec((hx, hy, hz)), I)
 
 
 def _placement(

@@ -14,7 +14,7 @@ from ramify.model.configurations import assembled
 from ramify.model.conventions import Conventions
 from ramify.model.coordinates import Coordinates, Entries
 from ramify.model.joints import Joint, transposed_rotation
-from ramify.spatial.vector3 import times, transpose
+from ramify.spatial.vector3 import Vec
 from ramify.symbolic.expr import Expr, const
 
 
@@ -35,8 +35,8 @@ def _rate(joint: Joint, q: Entries, v: Entries) -> Entries:
             c, s = q[2].cos(), q[2].sin()
             return c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]
         case "floating":
-            R = transpose(transposed_rotation(*q[3:]))
-            return (*times(R, (v[3], v[4], v[5])), *_turning(q[3:], v[:3]))
+            R = transposed_rotation(*q[3:]).T
+            return (*(R @ Vec(v[3:])), *_turning(q[3:], v[:3]))
         case _:
             return v
 

@@ -19,8 +19,11 @@ import numpy.typing as npt
 from ramify.errors import ModelError
 from ramify.model.joints import Joint
 from ramify.model.pose import Array, Pose
+from ramify.spatial.frames import WORLD
 from ramify.spatial.inertia import RigidInertia
 from ramify.spatial.transform import Step
+from ramify.spatial.vector3 import Mat, vec
+from ramify.spatial.vectors import Motion
 from ramify.symbolic.expr import const
 
 ROOT = -1
@@ -97,10 +100,14 @@ class Body:
 
     def rigid_inertia(self) -> RigidInertia:
         """Return the whole inertia, over symbols."""
-        rows = tuple(tuple(const(float(x)) for x in row) for row in self.inertia.I)
-        h = tuple(const(float(x)) for x in self.inertia.h)
-        known = RigidInertia(const(float(self.inertia.m)), h, rows)  # type: ignore[arg-type]
+        I = Mat(vec(*map(float, row)) for row in self.inertia.I)
+        h = vec(*map(float, self.inertia.h))
+        known = RigidInertia(const(float(self.inertia.m)), h, I, self.name)
         return known if self.extra is None else known + self.extra
+
+    def columns(self) -> tuple[Motion, ...]:
+        """Return S: the motion of each degree of freedom of the joint."""
+        return self.joint.columns(self.name)
 
 
 @final
@@ -127,6 +134,10 @@ class Tree:
 
     def __len__(self) -> int:
         return len(self.bodies)
+
+    def name(self, i: int) -> str:
+        """Return the name of body i: the tag of what is in its coordinates."""
+        return WORLD if i == ROOT else self.bodies[i].name
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.ltdl import Diagonal, DofVector, ltdl, ltl, solve
 from ramify.compiling import count
 from ramify.explain.shape import Shape, family
@@ -74,32 +74,32 @@ def counted(program: Callable[..., Any], parents: Sequence[int]) -> Ops:
     return count_operations(trace(run, {"matrix": len(pairs), "x": len(parents)}))
 
 
-def _ltl(M: TreeMatrix, _: DofVector, parents: Sequence[int]) -> list[Any]:
+def _ltl(M: TreeEntries, _: DofVector, parents: Sequence[int]) -> list[Any]:
     return list(ltl(M, parents).values())
 
 
-def _ltdl(M: TreeMatrix, _: DofVector, parents: Sequence[int]) -> list[Any]:
+def _ltdl(M: TreeEntries, _: DofVector, parents: Sequence[int]) -> list[Any]:
     L, D = ltdl(M, parents)
     return [*L.values(), *D.values()]
 
 
-def _split(M: TreeMatrix) -> tuple[TreeMatrix, Diagonal]:
+def _split(M: TreeEntries) -> tuple[TreeEntries, Diagonal]:
     return {k: v for k, v in M.items() if k[0] != k[1]}, {
         i: v for (i, j), v in M.items() if i == j
     }
 
 
-def _ltl_solve(M: TreeMatrix, x: DofVector, parents: Sequence[int]) -> list[Any]:
+def _ltl_solve(M: TreeEntries, x: DofVector, parents: Sequence[int]) -> list[Any]:
     return list(_inverse(M, _inverse_transposed(M, x, parents), parents).values())
 
 
-def _ltdl_solve(M: TreeMatrix, x: DofVector, parents: Sequence[int]) -> list[Any]:
+def _ltdl_solve(M: TreeEntries, x: DofVector, parents: Sequence[int]) -> list[Any]:
     L, D = _split(M)
     return list(solve(L, D, x, parents).values())
 
 
 def _inverse_transposed(
-    L: TreeMatrix, x: DofVector, parents: Sequence[int]
+    L: TreeEntries, x: DofVector, parents: Sequence[int]
 ) -> DofVector:
     y = dict(x)
     for k in reversed(range(len(parents))):
@@ -110,7 +110,7 @@ def _inverse_transposed(
     return y
 
 
-def _inverse(L: TreeMatrix, x: DofVector, parents: Sequence[int]) -> DofVector:
+def _inverse(L: TreeEntries, x: DofVector, parents: Sequence[int]) -> DofVector:
     y = dict(x)
     for k in range(len(parents)):
         for i in ancestors(parents, k):
@@ -120,7 +120,7 @@ def _inverse(L: TreeMatrix, x: DofVector, parents: Sequence[int]) -> DofVector:
     return y
 
 
-def _product(L: TreeMatrix, x: DofVector, parents: Sequence[int]) -> DofVector:
+def _product(L: TreeEntries, x: DofVector, parents: Sequence[int]) -> DofVector:
     y = {k: L[k, k] * v if (k, k) in L else v for k, v in x.items()}
     for k in range(len(parents)):
         for i in ancestors(parents, k):
@@ -129,7 +129,7 @@ def _product(L: TreeMatrix, x: DofVector, parents: Sequence[int]) -> DofVector:
 
 
 def _of(function: Callable[..., DofVector], is_unit: bool) -> Callable[..., list[Any]]:
-    def run(M: TreeMatrix, x: DofVector, parents: Sequence[int]) -> list[Any]:
+    def run(M: TreeEntries, x: DofVector, parents: Sequence[int]) -> list[Any]:
         return list(function(_split(M)[0] if is_unit else M, x, parents).values())
 
     return run

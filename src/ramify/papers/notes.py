@@ -8,6 +8,7 @@ from typing import Any
 from ramify.papers.document import Section, Table
 from ramify.spatial.inertia import ArticulatedInertia, RigidInertia
 from ramify.spatial.transform import Rotate, Shift, Transform, Turn
+from ramify.spatial.vector3 import Mat, Vec, mat
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.trace import trace
@@ -53,36 +54,35 @@ def _count(run: Callable[[Any], Any]) -> Ops:
 
 
 def _motion(x: Any) -> Motion:
-    return Motion(tuple(x[0:3]), tuple(x[3:6]))
+    return Motion(Vec(x[0:3]), Vec(x[3:6]))
 
 
 def _motion2(x: Any) -> Motion:
-    return Motion(tuple(x[6:9]), tuple(x[9:12]))
+    return Motion(Vec(x[6:9]), Vec(x[9:12]))
 
 
 def _force(x: Any) -> Force:
-    return Force(tuple(x[0:3]), tuple(x[3:6]))
+    return Force(Vec(x[0:3]), Vec(x[3:6]))
 
 
-def _symmetric(x: Any) -> Any:
-    return (x[0], x[1], x[2]), (x[1], x[3], x[4]), (x[2], x[4], x[5])
+def _symmetric(x: Any) -> Mat:
+    return mat(x[:3], (x[1], x[3], x[4]), (x[2], x[4], x[5]))
 
 
 def _rigid(x: Any, start: int = 12) -> RigidInertia:
     x = x[start:]
-    return RigidInertia(x[0], tuple(x[1:4]), _symmetric(x[4:10]))
+    return RigidInertia(x[0], Vec(x[1:4]), _symmetric(x[4:10]))
 
 
 def _articulated(x: Any) -> ArticulatedInertia:
     x = x[12:]
-    general = tuple(tuple(x[12 + 3 * r : 15 + 3 * r]) for r in range(3))
-    return ArticulatedInertia(_symmetric(x[0:6]), general, _symmetric(x[6:12]))  # type: ignore[arg-type]
+    general = mat(x[12:15], x[15:18], x[18:21])
+    return ArticulatedInertia(_symmetric(x[0:6]), general, _symmetric(x[6:12]))
 
 
 def _general(x: Any) -> Transform:
-    rows = tuple(tuple(x[40 + 3 * r : 43 + 3 * r]) for r in range(3))
     shifts = (Shift(0, x[50]), Shift(1, x[51]), Shift(2, x[52]))
-    return Transform((*shifts, Rotate(rows)))  # type: ignore[arg-type]
+    return Transform((*shifts, Rotate(mat(x[40:43], x[43:46], x[46:49]))))
 
 
 def _screws(x: Any) -> Transform:
@@ -105,7 +105,7 @@ def _right_angle() -> tuple[int, int]:
     from ramify.symbolic.expr import const  # noqa: PLC0415  a turn by constants
 
     turn = Turn(2, const(0.0), const(1.0))
-    ops = _count(lambda x: list(turn.vector(tuple(x[:3]))))
+    ops = _count(lambda x: list(turn.vector(Vec(x[:3]))))
     return ops.mul, ops.add
 
 

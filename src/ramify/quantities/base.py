@@ -20,7 +20,7 @@ from ramify.model.coordinates import Coordinates, JointVector
 from ramify.model.parameters import parametrised
 from ramify.model.placement import place_frames
 from ramify.model.tree import Tree
-from ramify.spatial.vector3 import Vec
+from ramify.spatial.vector3 import Vec, vec
 from ramify.symbolic.expr import Expr, const
 
 Symbols = Any
@@ -93,8 +93,8 @@ class Context:
     def gravity(self) -> Vec:
         """The acceleration of free fall."""
         if "gravity" in self.inputs:
-            return tuple(self.inputs["gravity"])
-        return tuple(const(float(x)) for x in self.tree.gravity)  # type: ignore[return-value]
+            return vec(*self.inputs["gravity"])
+        return vec(*map(float, self.tree.gravity))
 
     def six(self, angular: Sequence[Expr], linear: Sequence[Expr]) -> list[Expr]:
         """Return a 6-vector with its halves in the caller's order."""
@@ -104,10 +104,10 @@ class Context:
 
     def halves(self, x: Sequence[Expr]) -> tuple[Vec, Vec]:
         """Return (angular, linear) of a 6-vector in the caller's order."""
-        first, second = tuple(x[:3]), tuple(x[3:])
+        first, second = vec(*x[:3]), vec(*x[3:])
         if self.conventions.order == "linear_first":
-            return second, first  # type: ignore[return-value]
-        return first, second  # type: ignore[return-value]
+            return second, first
+        return first, second
 
 
 @final

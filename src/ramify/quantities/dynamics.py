@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramify.algorithms.aba import aba
-from ramify.algorithms.crba import TreeMatrix, crba
+from ramify.algorithms.crba import TreeEntries, crba
 from ramify.algorithms.crba_root import crba_root
 from ramify.algorithms.ltdl import (
     MOST_OPERATIONS,
@@ -44,7 +44,8 @@ def external_forces(context: Context, frames: Sequence[str]) -> dict[int, Force]
     for name, given in zip(frames, context.inputs["external"], strict=True):
         frame = context.model.frame(name)
         n, f = context.halves(given)
-        force = Transform(fixed_steps(frame.placement)).back(Force(n, f))
+        X = Transform(fixed_steps(frame.placement), context.tree.name(frame.body))
+        force = X.back(Force(n, f))
         forces[frame.body] = forces.get(frame.body, Force.zero()) + force
     return forces
 
@@ -78,7 +79,7 @@ def _gravity_forces(context: Context) -> Any:
     return array(context.coordinates.force(tau, still))
 
 
-def public_matrix(context: Context, M: TreeMatrix) -> list[list[Expr]]:
+def public_matrix(context: Context, M: TreeEntries) -> list[list[Expr]]:
     """Return Pᵀ M P, symmetric, of a matrix over the tree's degrees of freedom."""
     P, n = context.coordinates.P, context.model.nv
     half: list[dict[int, Expr]] = [{} for _ in P]
@@ -101,7 +102,7 @@ def public_matrix(context: Context, M: TreeMatrix) -> list[list[Expr]]:
 CRBA = {"crba": crba, "crba_root": crba_root}
 
 
-def tree_mass_matrix(context: Context, algorithm: str = "auto") -> TreeMatrix:
+def tree_mass_matrix(context: Context, algorithm: str = "auto") -> TreeEntries:
     """Return M along the tree, by the algorithm that takes fewer operations here."""
     if algorithm != "auto":
         if algorithm not in CRBA:
@@ -164,14 +165,14 @@ def _forward_dynamics(
 
 def sparse_mass_matrix(
     context: Context, algorithm: str = "auto"
-) -> tuple[TreeMatrix, tuple[int, ...], tuple[int, ...]]:
+) -> tuple[TreeEntries, tuple[int, ...], tuple[int, ...]]:
     """Return M along a tree, that tree's parents, and where its rows are in q̇.
 
     The rows are in an order in which parents come first, whatever the order of q̇ is.
     """
     full = public_matrix(context, tree_mass_matrix(context, algorithm))
     order = dof_order(context)
-    M: TreeMatrix = {}
+    M: TreeEntries = {}
     for i, a in enumerate(order):
         for j, b in enumerate(order[: i + 1]):
             e = full[a][b]

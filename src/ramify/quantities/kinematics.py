@@ -20,7 +20,7 @@ from ramify.algorithms.coriolis import (
     coriolis_in_body_frames,
     coriolis_in_root_frame,
 )
-from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.jacobian import Columns
 from ramify.algorithms.ltdl import ltdl
 from ramify.algorithms.minv import minv_aba, minv_ltdl
@@ -37,7 +37,7 @@ from ramify.quantities.dynamics import (
     public_matrix,
     sparse_mass_matrix,
 )
-from ramify.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec, scale, transpose
+from ramify.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec
 from ramify.spatial.vectors import Motion
 from ramify.symbolic.expr import Expr
 
@@ -202,8 +202,8 @@ def _translations(
     known: dict[int, tuple[Vec, Vec]] = {}
     for i, entries in _world_linear(context).items():
         if i in parent_axes:
-            for k, axis in zip(entries, transpose(parent_axes[i]), strict=True):
-                known[k] = ZERO3, scale(masses.get(i, ONE), axis)
+            for k, axis in zip(entries, parent_axes[i].T, strict=True):
+                known[k] = ZERO3, axis * masses.get(i, ONE)
     return known
 
 
@@ -278,7 +278,7 @@ def _potential_energy(context: Context) -> Any:
     return energy.potential_energy(context.tree, context.q, context.gravity)
 
 
-CORIOLIS: dict[str, Callable[..., TreeMatrix]] = {
+CORIOLIS: dict[str, Callable[..., TreeEntries]] = {
     "body_frames": coriolis_in_body_frames,
     "root_frame": coriolis_in_root_frame,
 }
@@ -294,7 +294,7 @@ def _coriolis_matrix(context: Context, algorithm: str = "auto") -> Any:
     return array(_congruent(context, C))
 
 
-def _congruent(context: Context, C: TreeMatrix) -> list[list[Expr]]:
+def _congruent(context: Context, C: TreeEntries) -> list[list[Expr]]:
     """Return Pᵀ C P of any matrix over the tree's degrees of freedom."""
     dofs = range(len(context.coordinates.P))
     row = context.coordinates.row

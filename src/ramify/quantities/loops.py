@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, final
 
-from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.loops.constrained_aba import constrained_aba
-from ramify.algorithms.loops.constraints import Row, constraint_rows, senses
-from ramify.algorithms.loops.cuts import Cut, cuts_of
+from ramify.algorithms.loops.constraints import ConstraintRow, constraint_rows, senses
+from ramify.algorithms.loops.cuts import CutJoint, cuts_of
 from ramify.algorithms.loops.joint_formulation import dot, factor, joint_formulation
 from ramify.algorithms.loops.loopwise import eliminate, loopwise
 from ramify.algorithms.loops.proximal import (
@@ -76,7 +76,7 @@ def rows_of(context: Context, with_velocities: bool = True) -> Rows:
     return Rows([r.residual for r in found], J, _biases(context, found, still))
 
 
-def _biases(context: Context, rows: Sequence[Row], still: Any) -> list[Expr]:
+def _biases(context: Context, rows: Sequence[ConstraintRow], still: Any) -> list[Expr]:
     """Return γ, with what Ṗ q̇ adds in the caller's coordinates."""
     moved: dict[int, Expr] = {}
     for i, dofs in enumerate(context.tree.dofs):
@@ -90,7 +90,7 @@ def _biases(context: Context, rows: Sequence[Row], still: Any) -> list[Expr]:
     return out
 
 
-def _cuts(context: Context) -> tuple[Cut, ...]:
+def _cuts(context: Context) -> tuple[CutJoint, ...]:
     cuts = cuts_of(context.model)
     if not cuts:
         raise ModelError(
@@ -119,7 +119,7 @@ def _bias(context: Context) -> Any:
 class System:
     """The augmented system over the degrees of freedom, parents first."""
 
-    M: TreeMatrix
+    M: TreeEntries
     parents: tuple[int, ...]
     order: tuple[int, ...]
     """the place of each degree of freedom in q̇"""

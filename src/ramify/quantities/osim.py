@@ -11,7 +11,6 @@ from numbers import Real
 
 from ramify.algorithms.crba import crba
 from ramify.algorithms.ltdl import ltdl, solve
-from ramify.algorithms.operational.articulated import Symmetric
 from ramify.algorithms.operational.chang_khatib import chang_khatib
 from ramify.algorithms.operational.efpa import efpa
 from ramify.algorithms.operational.mixed import mixed
@@ -19,6 +18,7 @@ from ramify.algorithms.operational.pv import pv
 from ramify.algorithms.operational.pvr import pvr
 from ramify.algorithms.operational.rjk import rjk
 from ramify.algorithms.operational.sfa import sfa
+from ramify.algorithms.operational.symmetric import Symmetric
 from ramify.algorithms.operational.tasks import Task, ends
 from ramify.errors import ModelError, UnknownName
 from ramify.model.conventions import Conventions

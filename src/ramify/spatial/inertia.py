@@ -2,6 +2,8 @@
 
 RigidInertia         m, h = m c, I about the origin           10 numbers
 ArticulatedInertia   [I H; Hᵀ M]: n = I w + H v, f = Hᵀ w + M v    21 numbers
+
+Each carries the frame it is expressed in (`frames`).
 """
 
 from __future__ import annotations
@@ -10,114 +12,99 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from ramify.spatial.vector3 import (
-    ZERO,
-    ZERO3,
-    Mat,
-    Vec,
-    cross,
-    minus,
-    plus,
-    scale,
-    times,
-)
+from ramify.spatial.frames import Tag, common
+from ramify.spatial.vector3 import ZERO, ZERO3, ZERO33, Mat, Vec, mat
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: as in `vectors`
 class RigidInertia:
     """The inertia of a rigid body about its frame's origin."""
 
     m: Expr
     h: Vec
     I: Mat
+    frame: Tag = None
 
     @staticmethod
     def zero() -> RigidInertia:
         """Return the inertia of nothing."""
-        return RigidInertia(ZERO, ZERO3, (ZERO3, ZERO3, ZERO3))
+        return RigidInertia(ZERO, ZERO3, ZERO33)
 
     def __add__(self, other: RigidInertia) -> RigidInertia:
         if other.__class__ is not RigidInertia:
             return NotImplemented
+        frame = common("add", self.frame, other.frame)
         return RigidInertia(
-            self.m + other.m, plus(self.h, other.h), sum_symmetric(self.I, other.I)
+            self.m + other.m, self.h + other.h, sum_symmetric(self.I, other.I), frame
         )
 
     def __matmul__(self, m: Motion) -> Force:
         """Return the momentum of motion m: [I w + h × v; m v − h × w]."""
-        return Force(
-            plus(times(self.I, m.w), cross(self.h, m.v)),
-            minus(scale(self.m, m.v), cross(self.h, m.w)),
-        )
+        frame = common("multiply", self.frame, m.frame)
+        h = self.h
+        return Force(self.I @ m.w + h.cross(m.v), m.v * self.m - h.cross(m.w), frame)
 
     def articulated(self) -> ArticulatedInertia:
         """Return the same inertia in the general form."""
         h, m = self.h, self.m
-        H: Mat = (
-            (ZERO, -h[2], h[1]),
-            (h[2], ZERO, -h[0]),
-            (-h[1], h[0], ZERO),
-        )
-        M: Mat = ((m, ZERO, ZERO), (ZERO, m, ZERO), (ZERO, ZERO, m))
-        return ArticulatedInertia(self.I, H, M)
+        H = mat((ZERO, -h[2], h[1]), (h[2], ZERO, -h[0]), (-h[1], h[0], ZERO))
+        M = mat((m, ZERO, ZERO), (ZERO, m, ZERO), (ZERO, ZERO, m))
+        return ArticulatedInertia(self.I, H, M, self.frame)
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: as in `vectors`
 class ArticulatedInertia:
     """The inertia that a body shows when those beyond it move as they will."""
 
     I: Mat
     H: Mat
     M: Mat
+    frame: Tag = None
 
     @staticmethod
     def zero() -> ArticulatedInertia:
         """Return the inertia of nothing."""
-        Z = (ZERO3, ZERO3, ZERO3)
-        return ArticulatedInertia(Z, Z, Z)
+        return ArticulatedInertia(ZERO33, ZERO33, ZERO33)
 
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
         if other.__class__ is not ArticulatedInertia:
             return NotImplemented
-        H = tuple(plus(a, b) for a, b in zip(self.H, other.H, strict=True))
+        frame = common("add", self.frame, other.frame)
+        H = self.H + other.H
         return ArticulatedInertia(
-            sum_symmetric(self.I, other.I),
-            H,  # type: ignore[arg-type]
-            sum_symmetric(self.M, other.M),
+            sum_symmetric(self.I, other.I), H, sum_symmetric(self.M, other.M), frame
         )
 
     def __matmul__(self, m: Motion) -> Force:
         """Return the force for acceleration m."""
-        Ht: Mat = tuple(zip(*self.H, strict=True))  # type: ignore[assignment]
-        return Force(
-            plus(times(self.I, m.w), times(self.H, m.v)),
-            plus(times(Ht, m.w), times(self.M, m.v)),
-        )
+        frame = common("multiply", self.frame, m.frame)
+        return Force(self.I @ m.w + self.H @ m.v, self.H.T @ m.w + self.M @ m.v, frame)
 
     def minus_outer(self, U: Force, u: Force) -> ArticulatedInertia:
         """Return self − U uᵀ, where u is U scaled (so the result is symmetric)."""
+        frame = common("subtract", self.frame, common("multiply", U.frame, u.frame))
         n, f, un, uf = U.n, U.f, u.n, u.f
         R = range(3)
         return ArticulatedInertia(
             symmetric(lambda i, j: self.I[i][j] - n[i] * un[j]),
-            tuple(tuple(self.H[i][j] - un[i] * f[j] for j in R) for i in R),  # type: ignore[arg-type]
+            Mat(Vec(self.H[i][j] - un[i] * f[j] for j in R) for i in R),
             symmetric(lambda i, j: self.M[i][j] - f[i] * uf[j]),
+            frame,
         )
 
     def without(self, k: int) -> ArticulatedInertia:
         """Return self with row and column k (of six) zero, as they are known to be."""
+        I, H, M = self.I, self.H, self.M
         if k < 3:
-            H = tuple(ZERO3 if i == k else row for i, row in enumerate(self.H))
-            return ArticulatedInertia(_cleared(self.I, k), H, self.M)  # type: ignore[arg-type]
+            H = Mat(ZERO3 if i == k else row for i, row in enumerate(H))
+            return ArticulatedInertia(_cleared(I, k), H, M, self.frame)
         k -= 3
-        H = tuple(
-            tuple(ZERO if j == k else e for j, e in enumerate(row)) for row in self.H
-        )
-        return ArticulatedInertia(self.I, H, _cleared(self.M, k))  # type: ignore[arg-type]
+        H = Mat(Vec(ZERO if j == k else e for j, e in enumerate(row)) for row in H)
+        return ArticulatedInertia(I, H, _cleared(M, k), self.frame)
 
 
 def _cleared(A: Mat, k: int) -> Mat:
@@ -128,9 +115,9 @@ def symmetric(entry: Callable[[int, int], Expr]) -> Mat:
     """Return the symmetric matrix whose upper triangle is entry(i, j)."""
     xx, xy, xz = entry(0, 0), entry(0, 1), entry(0, 2)
     yy, yz, zz = entry(1, 1), entry(1, 2), entry(2, 2)
-    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
+    return mat((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
 
 
 def sum_symmetric(A: Mat, B: Mat) -> Mat:
-    """Return A + B of symmetric matrices."""
+    """Return A + B of symmetric matrices: what rounding left below is dropped."""
     return symmetric(lambda i, j: A[i][j] + B[i][j])

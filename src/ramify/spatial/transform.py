@@ -9,7 +9,8 @@ transform; see Featherstone 2005, §5:
     vector through a screw     10m + 6a
 
 In a `Transform` from frame p to frame i, ``X @ m`` takes motions from p to i,
-``X.back(f)`` takes forces and inertias from i to p.
+``X.back(f)`` takes forces and inertias from i to p; what is in another frame is refused
+(`frames`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, final
 
+from ramify.spatial.frames import Tag, check_source
 from ramify.spatial.inertia import ArticulatedInertia, RigidInertia, symmetric
-from ramify.spatial.vector3 import ONE, Mat, Vec, dot, product, times, transpose
+from ramify.spatial.vector3 import ONE, Mat, Vec
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr
 
@@ -55,13 +57,17 @@ class Turn:
         """cos 2θ"""  # noqa: D415
         return ONE - (self.ss + self.ss)
 
+    def undone(self) -> Turn:
+        """Return the turn that undoes this one."""
+        return Turn(self.k, self.c, -self.s)
+
     def vector(self, a: Vec) -> Vec:
         """Return a in the turned frame."""
         i, j, c, s = self.i, self.j, self.c, self.s
         out = list(a)
         out[i] = c * a[i] + s * a[j]
         out[j] = c * a[j] - s * a[i]
-        return tuple(out)  # type: ignore[return-value]
+        return Vec(out)
 
     def vector_back(self, a: Vec) -> Vec:
         """Return a, given in the turned frame, in the frame before."""
@@ -69,7 +75,7 @@ class Turn:
         out = list(a)
         out[i] = c * a[i] - s * a[j]
         out[j] = c * a[j] + s * a[i]
-        return tuple(out)  # type: ignore[return-value]
+        return Vec(out)
 
     def symmetric_back(self, A: Mat) -> Mat:
         """Return Eᵀ A E of a symmetric A: the plane by 2θ, the rest as a vector."""
@@ -104,7 +110,7 @@ class Turn:
             (k, k): A[k][k],
         }
         R = range(3)
-        return tuple(tuple(new[r, q] for q in R) for r in R)  # type: ignore[return-value]
+        return Mat(Vec(new[r, q] for q in R) for r in R)
 
 
 @final
@@ -113,25 +119,28 @@ class Rotate:
 
     def __init__(self, E: Mat) -> None:
         self.E = E
-        self.Et = transpose(E)
+        self.Et = E.T
+
+    def undone(self) -> Rotate:
+        """Return the rotation that undoes this one."""
+        return Rotate(self.Et)
 
     def vector(self, a: Vec) -> Vec:
         """Return a in the turned frame."""
-        return times(self.E, a)
+        return self.E @ a
 
     def vector_back(self, a: Vec) -> Vec:
         """Return a, given in the turned frame, in the frame before."""
-        return times(self.Et, a)
+        return self.Et @ a
 
     def general_back(self, A: Mat) -> Mat:
         """Return Eᵀ A E."""
-        return product(product(self.Et, A), self.E)
+        return self.Et @ A @ self.E
 
     def symmetric_back(self, A: Mat) -> Mat:
         """Return Eᵀ A E of a symmetric matrix."""
-        B, E = product(self.Et, A), self.E
-        columns = transpose(E)
-        return symmetric(lambda r, c: dot(B[r], columns[c]))
+        B, columns = self.Et @ A, self.Et
+        return symmetric(lambda r, c: B[r].dot(columns[c]))
 
 
 @final
@@ -143,25 +152,28 @@ class Shift:
         self.i, self.j = (axis + 1) % 3, (axis + 2) % 3
         self.d = d
 
+    def undone(self) -> Shift:
+        """Return the shift that undoes this one."""
+        return Shift(self.k, -self.d)
+
     def velocity(self, w: Vec, v: Vec) -> Vec:
         """Return v + w × r."""
         out = list(v)
         out[self.i] = v[self.i] + self.d * w[self.j]
         out[self.j] = v[self.j] - self.d * w[self.i]
-        return tuple(out)  # type: ignore[return-value]
+        return Vec(out)
 
     def couple_back(self, n: Vec, f: Vec) -> Vec:
         """Return n + r × f."""
         out = list(n)
         out[self.i] = n[self.i] - self.d * f[self.j]
         out[self.j] = n[self.j] + self.d * f[self.i]
-        return tuple(out)  # type: ignore[return-value]
+        return Vec(out)
 
-    def rigid_back(self, inertia: RigidInertia) -> RigidInertia:
-        """Return a rigid-body inertia about the origin before the shift."""
+    def rigid_back(self, m: Expr, h: Vec, A: Mat) -> tuple[Vec, Mat]:
+        """Return h and I of a rigid body about the origin before the shift."""
         i, j, k, d = self.i, self.j, self.k, self.d
-        h, A = inertia.h, inertia.I
-        hk = h[k] + inertia.m * d
+        hk = h[k] + m * d
         u = d * (h[k] + hk)
         new = {
             (i, i): A[i][i] + u,
@@ -173,16 +185,12 @@ class Shift:
         }
         moved = list(h)
         moved[k] = hk
-        return RigidInertia(
-            inertia.m,
-            tuple(moved),  # type: ignore[arg-type]
-            symmetric(lambda r, c: new[(r, c) if (r, c) in new else (c, r)]),
-        )
+        I = symmetric(lambda r, c: new[(r, c) if (r, c) in new else (c, r)])
+        return Vec(moved), I
 
-    def articulated_back(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
-        """Return Hₚ = H + r× M and Iₚ = I − (H r×)ᵀ − Hₚ r×."""
+    def articulated_back(self, A: Mat, H: Mat, M: Mat) -> tuple[Mat, Mat]:
+        """Return Iₚ = I − (H r×)ᵀ − Hₚ r× and Hₚ = H + r× M, where A is I."""
         i, j, k, d = self.i, self.j, self.k, self.d
-        A, H, M = inertia.I, inertia.H, inertia.M
         Hp = [list(row) for row in H]
         for c in range(3):
             Hp[i][c] = H[i][c] - d * M[j][c]
@@ -195,52 +203,87 @@ class Shift:
             (j, k): A[j][k] + d * H[k][i],
             (k, k): A[k][k],
         }
-        return ArticulatedInertia(
-            symmetric(lambda r, c: new[(r, c) if (r, c) in new else (c, r)]),
-            tuple(tuple(row) for row in Hp),  # type: ignore[arg-type]
-            M,
-        )
+        I = symmetric(lambda r, c: new[(r, c) if (r, c) in new else (c, r)])
+        return I, Mat(Vec(row) for row in Hp)
 
 
 Step = Turn | Rotate | Shift
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Transform:
     """The steps that lead from one frame to another."""
 
     steps: tuple[Step, ...] = ()
+    source: Tag = None
+    target: Tag = None
 
     def then(self, *steps: Step) -> Transform:
         """Return this transform and further steps after it."""
-        return Transform((*self.steps, *steps))
+        return Transform((*self.steps, *steps), self.source)
 
     def __matmul__(self, m: Motion) -> Motion:
         """Return a motion, given in the first frame, in the last."""
+        check_source(self.source, m.frame)
         w, v = m.w, m.v
         for step in self.steps:
             if isinstance(step, Shift):
                 v = step.velocity(w, v)
             else:
                 w, v = step.vector(w), step.vector(v)
-        return Motion(w, v)
+        return Motion(w, v, self.target)
 
     def inverse(self, m: Motion) -> Motion:
         """Return a motion, given in the last frame, in the first."""
+        check_source(self.target, m.frame)
         w, v = m.w, m.v
         for step in reversed(self.steps):
             if isinstance(step, Shift):
-                v = Shift(step.k, -step.d).velocity(w, v)
+                v = step.undone().velocity(w, v)
             else:
                 w, v = step.vector_back(w), step.vector_back(v)
-        return Motion(w, v)
+        return Motion(w, v, self.source)
 
     def back(self, x: Carried) -> Carried:
         """Return a force or inertia, given in the last frame, in the first."""
+        check_source(self.target, x.frame)
+        if isinstance(x, Force):
+            return self._force_back(x)
+        if isinstance(x, RigidInertia):
+            return self._rigid_back(x)
+        return self._articulated_back(x)
+
+    def _force_back(self, x: Force) -> Force:
+        n, f = x.n, x.f
         for step in reversed(self.steps):
-            x = _step_back(step, x)
-        return x
+            if isinstance(step, Shift):
+                n = step.couple_back(n, f)
+            else:
+                n, f = step.vector_back(n), step.vector_back(f)
+        return Force(n, f, self.source)
+
+    def _rigid_back(self, x: RigidInertia) -> RigidInertia:
+        h, I = x.h, x.I
+        for step in reversed(self.steps):
+            if isinstance(step, Shift):
+                h, I = step.rigid_back(x.m, h, I)
+            else:
+                h, I = step.vector_back(h), step.symmetric_back(I)
+        return RigidInertia(x.m, h, I, self.source)
+
+    def _articulated_back(self, x: ArticulatedInertia) -> ArticulatedInertia:
+        I, H, M = x.I, x.H, x.M
+        for step in reversed(self.steps):
+            if isinstance(step, Shift):
+                I, H = step.articulated_back(I, H, M)
+            else:
+                I, H, M = (
+                    step.symmetric_back(I),
+                    step.general_back(H),
+                    step.symmetric_back(M),
+                )
+        return ArticulatedInertia(I, H, M, self.source)
 
     def rotate(self, a: Vec) -> Vec:
         """Return a free vector, given in the first frame, in the last."""
@@ -262,23 +305,12 @@ class Transform:
             if isinstance(step, Shift):
                 out = list(a)
                 out[step.k] = a[step.k] + step.d
-                a = tuple(out)  # type: ignore[assignment]
+                a = Vec(out)
             else:
                 a = step.vector_back(a)
         return a
 
-
-def _step_back(step: Step, x: Carried) -> Carried:
-    if isinstance(x, Force):
-        if isinstance(step, Shift):
-            return Force(step.couple_back(x.n, x.f), x.f)
-        return Force(step.vector_back(x.n), step.vector_back(x.f))
-    if isinstance(x, RigidInertia):
-        if isinstance(step, Shift):
-            return step.rigid_back(x)
-        return RigidInertia(x.m, step.vector_back(x.h), step.symmetric_back(x.I))
-    if isinstance(step, Shift):
-        return step.articulated_back(x)
-    return ArticulatedInertia(
-        step.symmetric_back(x.I), step.general_back(x.H), step.symmetric_back(x.M)
-    )
+    def inverted(self) -> Transform:
+        """Return the transform from the last frame to the first."""
+        steps = tuple(step.undone() for step in reversed(self.steps))
+        return Transform(steps, self.target, self.source)

@@ -1,72 +1,113 @@
-"""Vectors and matrices of three, over symbols: plain tuples and the few products."""
+"""Vectors and matrices of three, over symbols, with the operators of the book."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterable
+from typing import Any, NoReturn, final, overload
 
 from ramify.symbolic.expr import Expr, ScalarLike, const, lift
 
-Vec: TypeAlias = tuple[Expr, Expr, Expr]
-Mat: TypeAlias = tuple[Vec, Vec, Vec]
-"""rows"""
 
-ZERO = const(0.0)
-ONE = const(1.0)
-ZERO3: Vec = (ZERO, ZERO, ZERO)
+@final
+class Vec(tuple[Expr, Expr, Expr]):
+    """Three symbols: the components of a free vector or a point."""
+
+    __slots__ = ()
+
+    # A tuple's own + and * would concatenate and repeat.
+    def __add__(self, b: Vec) -> Vec:  # type: ignore[override]
+        if b.__class__ is not Vec:
+            _refuse("+", self, b)
+        return Vec((self[0] + b[0], self[1] + b[1], self[2] + b[2]))
+
+    def __radd__(self, a: object) -> NoReturn:
+        _refuse("+", a, self)
+
+    def __sub__(self, b: Vec) -> Vec:
+        if b.__class__ is not Vec:
+            _refuse("-", self, b)
+        return Vec((self[0] - b[0], self[1] - b[1], self[2] - b[2]))
+
+    def __neg__(self) -> Vec:
+        return Vec((-self[0], -self[1], -self[2]))
+
+    def __mul__(self, s: Expr | float) -> Vec:  # type: ignore[override]
+        return Vec((s * self[0], s * self[1], s * self[2]))
+
+    __rmul__ = __mul__  # type: ignore[assignment]
+
+    def __truediv__(self, s: Expr) -> Vec:
+        return Vec((self[0] / s, self[1] / s, self[2] / s))
+
+    def dot(self, b: Vec) -> Expr:
+        """Return self · b."""
+        return self[0] * b[0] + self[1] * b[1] + self[2] * b[2]
+
+    def cross(self, b: Vec) -> Vec:
+        """Return self × b."""
+        return Vec(
+            (
+                self[1] * b[2] - self[2] * b[1],
+                self[2] * b[0] - self[0] * b[2],
+                self[0] * b[1] - self[1] * b[0],
+            )
+        )
+
+
+@final
+class Mat(tuple[Vec, Vec, Vec]):
+    """A 3 x 3 matrix: its rows."""
+
+    __slots__ = ()
+
+    @property
+    def T(self) -> Mat:
+        """The transpose."""
+        return Mat(map(Vec, zip(*self, strict=True)))
+
+    def __add__(self, B: Mat) -> Mat:  # type: ignore[override]
+        if B.__class__ is not Mat:
+            _refuse("+", self, B)
+        return Mat((self[0] + B[0], self[1] + B[1], self[2] + B[2]))
+
+    def __radd__(self, A: object) -> NoReturn:
+        _refuse("+", A, self)
+
+    @overload
+    def __matmul__(self, b: Vec) -> Vec: ...
+    @overload
+    def __matmul__(self, b: Mat) -> Mat: ...
+    def __matmul__(self, b: Vec | Mat) -> Vec | Mat:
+        if isinstance(b, Vec):
+            return Vec((self[0].dot(b), self[1].dot(b), self[2].dot(b)))
+        columns = b.T
+        return Mat(Vec(row.dot(column) for column in columns) for row in self)
+
+
+def _refuse(sign: str, a: Any, b: Any) -> NoReturn:
+    raise TypeError(
+        f"unsupported operand types for {sign}: {type(a).__name__} and "
+        f"{type(b).__name__}; expected two Vec or two Mat"
+    )
 
 
 def vec(x: ScalarLike, y: ScalarLike, z: ScalarLike) -> Vec:
     """Return a vector of numbers or symbols."""
-    return lift(x), lift(y), lift(z)
+    return Vec((lift(x), lift(y), lift(z)))
+
+
+def mat(x: Iterable[Expr], y: Iterable[Expr], z: Iterable[Expr]) -> Mat:
+    """Return the matrix of three rows."""
+    return Mat((Vec(x), Vec(y), Vec(z)))
 
 
 def unit(axis: int) -> Vec:
     """Return the unit vector of a coordinate axis."""
-    return tuple(ONE if k == axis else ZERO for k in range(3))  # type: ignore[return-value]
+    return IDENTITY[axis]
 
 
-def plus(a: Vec, b: Vec) -> Vec:
-    """Return a + b."""
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
-
-
-def minus(a: Vec, b: Vec) -> Vec:
-    """Return a − b."""
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
-
-
-def scale(s: Expr, a: Vec) -> Vec:
-    """Return s a."""
-    return s * a[0], s * a[1], s * a[2]
-
-
-def dot(a: Vec, b: Vec) -> Expr:
-    """Return a · b."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def cross(a: Vec, b: Vec) -> Vec:
-    """Return a × b."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
-
-
-def times(A: Mat, b: Vec) -> Vec:
-    """Return A b."""
-    return dot(A[0], b), dot(A[1], b), dot(A[2], b)
-
-
-def transpose(A: Mat) -> Mat:
-    """Return Aᵀ."""
-    return tuple(zip(*A, strict=True))  # type: ignore[return-value]
-
-
-def product(A: Mat, B: Mat) -> Mat:
-    """Return A B."""
-    columns = transpose(B)
-    return tuple(  # type: ignore[return-value]
-        tuple(dot(row, column) for column in columns) for row in A
-    )
+ZERO = const(0.0)
+ONE = const(1.0)
+ZERO3 = Vec((ZERO, ZERO, ZERO))
+ZERO33 = Mat((ZERO3, ZERO3, ZERO3))
+IDENTITY = mat((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))

@@ -6,7 +6,7 @@ it will, is linear in the acceleration of i and in the multipliers:
     Φ̈ = G[r, i] · a[i] + Σ C[r, s] λ[s] + d[r]
 
 It starts as γ. Eliminating a joint of the loop, with S, U = IA S and D = Sᵀ U as in
-`aba`, takes from each of its rows
+`articulated`, takes from each of its rows
 
     α = J + G · S        G ← G − U α / D        d ← d + α u        C ← C + α αᵀ / D
 
@@ -25,22 +25,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
-from ramify.algorithms.aba import over, unit_index
-from ramify.algorithms.loops.constraints import Row
-from ramify.algorithms.loops.cuts import Cut
-from ramify.algorithms.motion import velocities, wrench
+from ramify.algorithms.articulated import Column, last_first, moving_bodies
+from ramify.algorithms.loops.constraints import ConstraintRow
+from ramify.algorithms.loops.cuts import CutJoint
+from ramify.algorithms.motion import velocities
+from ramify.algorithms.sweeps import inward, outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.inertia import ArticulatedInertia
 from ramify.spatial.transform import Transform
 from ramify.spatial.vector3 import ZERO, ZERO3, Vec
 from ramify.spatial.vectors import Force, Motion
-from ramify.symbolic.expr import Expr, region
+from ramify.symbolic.expr import Expr
 
 
 @final
 @dataclass(eq=False)
-class Loops:
+class RisingRows:
     """The rows on their way up the tree."""
 
     J: list[dict[int, Expr]]
@@ -76,8 +77,8 @@ class Eliminated:
 
 def constrained_aba(
     tree: Tree,
-    cuts: Sequence[Cut],
-    rows: Sequence[Row],
+    cuts: Sequence[CutJoint],
+    rows: Sequence[ConstraintRow],
     q: JointVector,
     qd: JointVector,
     tau: JointVector,
@@ -87,40 +88,25 @@ def constrained_aba(
     """Return q̈ and λ, for the rows of each cut (one cut for every row)."""
     m = velocities(tree, q, qd)
     X, S, c = m.X, m.S, m.c
-    IA = {ROOT: ArticulatedInertia.zero()}
-    pA = {ROOT: Force.zero()}
-    a = {ROOT: Motion(ZERO3, (-gravity[0], -gravity[1], -gravity[2]))}
-    loops = Loops([r.J for r in rows], [r.bias for r in rows], tops(tree, cuts))
-    for i, _ in tree:
-        region(f"bias {tree.bodies[i].name}")
-        inertia = tree.bodies[i].rigid_inertia()
-        IA[i] = inertia.articulated()
-        pA[i] = wrench(inertia, m.BB[i], ZERO3)
-        if external and i in external:
-            pA[i] = pA[i] - external[i]
+    a = {ROOT: Motion(ZERO3, -gravity, tree.name(ROOT))}
+    loops = RisingRows([r.J for r in rows], [r.bias for r in rows], tops(tree, cuts))
+    IA, pA = moving_bodies(tree, m, external)
 
     # Tips to root: close the loops that meet in a body, then eliminate its joint.
     closed: dict[int, list[Eliminated]] = {}
-    joints: dict[int, list[tuple[Force, Expr, dict[int, Expr]]]] = {}
-    for i, p in reversed(tree):
-        region(f"articulated inertia {tree.bodies[i].name}")
+    columns: dict[int, list[tuple[Column, Expr, dict[int, Expr]]]] = {}
+    for i, p in inward(tree, "articulated inertia", IA=IA, pA=pA):
         closed[i] = close(loops, i)
         Ia, pa = with_loops(closed[i], IA[i], pA[i])
         G = loops.at.pop(i, {})
-        joints[i] = []
-        armature = tree.bodies[i].joint.armature
-        for k in reversed(range(len(S[i]))):
-            s, dof = S[i][k], tree.dofs[i][k]
-            U = Ia @ s
-            D = s.dot(U) + armature
-            Ud = over(U, D)
-            u = (tau[i][k] - s.dot(pa)) / D
-            Ia = Ia.minus_outer(U, Ud)
-            if armature == 0.0 and (e := unit_index(s)) is not None:
-                Ia = Ia.without(e)
-            pa = pa + U * u
-            pushes = take_joint(loops, G, dof, s, Ud, u, D)
-            joints[i].append((Ud, u, pushes))
+        columns[i] = []
+        for k, s in last_first(S[i]):
+            dof = Column.of(tree.bodies[i], k, s, Ia)
+            u = dof.force(tau[i][k], pa)
+            Ia = dof.eliminated(Ia)
+            pa = pa + dof.U * u
+            pushes = take_joint(loops, G, tree.dofs[i][k], dof, u)
+            columns[i].insert(0, (dof, u, pushes))
         pa = pa + Ia @ c[i]
         IA[p] = IA[p] + X[i].back(Ia)
         pA[p] = pA[p] + X[i].back(pa)
@@ -131,23 +117,20 @@ def constrained_aba(
     multipliers: dict[int, Expr] = {}
     find_multipliers(closed[ROOT], a[ROOT], multipliers)
     qdd: JointVector = {}
-    for i, p in tree:
-        region(f"acceleration {tree.bodies[i].name}")
-        a[i] = X[i] @ a[p] + c[i]
-        found: list[Expr] = []
+    for i, p in outward(tree, "acceleration", a=a):
+        a[i], qdd[i] = X[i] @ a[p] + c[i], ()
         # A row that is closed in i pushes only joints beyond i: others are known here.
-        for s, (Ud, u, pushes) in zip(S[i], reversed(joints[i]), strict=True):
-            x = u - Ud.dot(a[i])
+        for dof, u, pushes in columns[i]:
+            x = u - dof.Ud.dot(a[i])
             for r, push in pushes.items():
                 x = x + push * multipliers[r]
-            a[i] = a[i] + s * x
-            found.append(x)
-        qdd[i] = tuple(found)
+            a[i] = a[i] + dof.s * x
+            qdd[i] = (*qdd[i], x)
         find_multipliers(closed[i], a[i], multipliers)
     return qdd, [multipliers[r] for r in range(len(rows))]
 
 
-def tops(tree: Tree, cuts: Sequence[Cut]) -> list[int]:
+def tops(tree: Tree, cuts: Sequence[CutJoint]) -> list[int]:
     """Return the body where each row is eliminated: all its columns are beyond it."""
     found: list[int] = []
     for cut in cuts:
@@ -157,26 +140,20 @@ def tops(tree: Tree, cuts: Sequence[Cut]) -> list[int]:
 
 
 def take_joint(
-    loops: Loops,
-    G: dict[int, Force],
-    dof: int,
-    s: Motion,
-    Ud: Force,
-    u: Expr,
-    D: Expr,
+    loops: RisingRows, G: dict[int, Force], k: int, dof: Column, u: Expr
 ) -> dict[int, Expr]:
-    """Eliminate a joint from the rows that it moves; return α / D of each."""
+    """Eliminate dof k from the rows that it moves; return α / D of each."""
     alpha: dict[int, Expr] = {}
     for r, row in enumerate(loops.J):
-        if dof in row or r in G:
+        if k in row or r in G:
             g = G.get(r, Force.zero())
-            x = row.get(dof, ZERO) + g.dot(s)
+            x = row.get(k, ZERO) + g.dot(dof.s)
             if x.op == "const" and x.value == 0.0:
                 continue
             alpha[r] = x
-            G[r] = g - Ud * x
+            G[r] = g - dof.Ud * x
             loops.d[r] = loops.d[r] + x * u
-    pushes = {r: x / D for r, x in alpha.items()}
+    pushes = {r: x / dof.D for r, x in alpha.items()}
     for r, push in pushes.items():
         for t, x in alpha.items():
             if t <= r:
@@ -189,13 +166,15 @@ def with_loops(
 ) -> tuple[ArticulatedInertia, Force]:
     """Return what a body is with the loops that are closed in it."""
     for row in closed:
-        Gd = over(row.G, row.C)
+        Gd = row.G / row.C
         Ia = Ia.minus_outer(row.G, Force.zero() - Gd)
         pa = pa + Gd * row.d
     return Ia, pa
 
 
-def carry(loops: Loops, G: dict[int, Force], X: Transform, c: Motion, p: int) -> None:
+def carry(
+    loops: RisingRows, G: dict[int, Force], X: Transform, c: Motion, p: int
+) -> None:
     """Take the rows that have passed a joint to the parent."""
     above = loops.at.setdefault(p, {})
     for r, g in G.items():
@@ -203,7 +182,7 @@ def carry(loops: Loops, G: dict[int, Force], X: Transform, c: Motion, p: int) ->
         above[r] = above.get(r, Force.zero()) + X.back(g)
 
 
-def close(loops: Loops, i: int) -> list[Eliminated]:
+def close(loops: RisingRows, i: int) -> list[Eliminated]:
     """Eliminate the rows whose two sides meet in body i."""
     G = loops.at.get(i, {})
     mine = [r for r, top in enumerate(loops.top) if top == i]
@@ -228,7 +207,7 @@ def close(loops: Loops, i: int) -> list[Eliminated]:
     return out
 
 
-def _meet(loops: Loops, r: int, s: int) -> bool:
+def _meet(loops: RisingRows, r: int, s: int) -> bool:
     e = loops.entry(r, s)
     return e.op != "const" or e.value != 0.0
 

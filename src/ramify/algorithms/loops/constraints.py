@@ -22,31 +22,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from ramify.algorithms.kinematics import IDENTITY, onward, seen
-from ramify.algorithms.loops.cuts import Cut
+from ramify.algorithms.kinematics import onward, seen
+from ramify.algorithms.loops.cuts import CutJoint
 from ramify.algorithms.motion import joint_motion
 from ramify.model.coordinates import JointVector
 from ramify.model.motion import fixed_steps, transform
 from ramify.model.tree import Tree
-from ramify.spatial.transform import Rotate, Shift, Step, Turn
-from ramify.spatial.vector3 import (
-    ZERO,
-    ZERO3,
-    Mat,
-    Vec,
-    cross,
-    dot,
-    scale,
-    transpose,
-    unit,
-)
+from ramify.spatial.transform import Step
+from ramify.spatial.vector3 import IDENTITY, ZERO, ZERO3, Mat, Vec, unit
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr, const, region
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class ConstraintRow:
     """One row of the constraints."""
 
     residual: Expr
@@ -69,10 +59,13 @@ class Path:
 
 
 def constraint_rows(
-    tree: Tree, cuts: tuple[Cut, ...], q: JointVector, qd: JointVector | None = None
-) -> list[Row]:
+    tree: Tree,
+    cuts: tuple[CutJoint, ...],
+    q: JointVector,
+    qd: JointVector | None = None,
+) -> list[ConstraintRow]:
     """Return the rows of all loops, in order."""
-    rows: list[Row] = []
+    rows: list[ConstraintRow] = []
     for cut in cuts:
         region(f"loop {cut.name}")
         if cut.type == "coupling":
@@ -83,7 +76,7 @@ def constraint_rows(
     return rows
 
 
-def senses(tree: Tree, cuts: tuple[Cut, ...], q: JointVector) -> list[Expr]:
+def senses(tree: Tree, cuts: tuple[CutJoint, ...], q: JointVector) -> list[Expr]:
     """Return what must be positive where loops are closed: axes that agree in sense.
 
     Φ = 0 holds too for axes that are opposite.
@@ -99,7 +92,7 @@ def senses(tree: Tree, cuts: tuple[Cut, ...], q: JointVector) -> list[Expr]:
 
 
 def path_of(
-    tree: Tree, cut: Cut, q: JointVector, qd: JointVector | None = None
+    tree: Tree, cut: CutJoint, q: JointVector, qd: JointVector | None = None
 ) -> Path:
     """Return the path of a loop from A to B."""
     at: tuple[Mat, Vec] = IDENTITY, ZERO3
@@ -111,7 +104,7 @@ def path_of(
         if i is None:
             continue
         R, p = at
-        here = [seen(R, p, x) for x in tree.bodies[i].joint.columns()]
+        here = [seen(R, p, x) for x in tree.bodies[i].columns()]
         columns = tuple(x if sign > 0 else -x for x in here)
         s.update(zip(tree.dofs[i], columns, strict=True))
         if qd is not None:
@@ -125,54 +118,46 @@ Leg = tuple[tuple[Step, ...], int | None, int]
 """steps, and the joint (its body) that comes after them, along it or against it"""
 
 
-def _legs(tree: Tree, cut: Cut, q: JointVector) -> Iterator[Leg]:
+def _legs(tree: Tree, cut: CutJoint, q: JointVector) -> Iterator[Leg]:
     """Yield the way from A up to the common ancestor, and from there down to B."""
     meet = tree.common_ancestor(cut.a, cut.b)
     steps, i = backwards(fixed_steps(cut.T_a)), cut.a
     while i != meet:
         yield steps, i, -1
-        steps = backwards(transform(tree.bodies[i], q[i]).steps)
+        steps = backwards(transform(tree, i, q[i]).steps)
         i = tree.parents[i]
     for j in tree.support(cut.b):
         if j > meet:
-            yield (*steps, *transform(tree.bodies[j], q[j]).steps), j, 1
+            yield (*steps, *transform(tree, j, q[j]).steps), j, 1
             steps = ()
     yield (*steps, *fixed_steps(cut.T_b)), None, 1
 
 
 def backwards(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps that undo some steps."""
-    return tuple(_undone(step) for step in reversed(steps))
+    return tuple(step.undone() for step in reversed(steps))
 
 
-def _undone(step: Step) -> Step:
-    if isinstance(step, Shift):
-        return Shift(step.k, -step.d)
-    if isinstance(step, Turn):
-        return Turn(step.k, step.c, -step.s)
-    return Rotate(step.Et)
-
-
-def _row(kind: str, path: Path, length: float) -> Row:
+def _row(kind: str, path: Path, length: float) -> ConstraintRow:
     residual, F, bias = covector(kind, path, length)
     J = {k: F.dot(s) for k, s in path.s.items()}
-    return Row(residual, J, F.dot(path.a) + bias)
+    return ConstraintRow(residual, J, F.dot(path.a) + bias)
 
 
 def covector(kind: str, path: Path, length: float) -> tuple[Expr, Force, Expr]:
     """Return Φ, F and Ḟ · V of one row of a cut."""
-    x, _, z = transpose(path.R)
+    x, _, z = path.R.T
     p, V = path.p, path.V
     match kind:
         case "px" | "py" | "pz":
             e = unit("xyz".index(kind[1]))
-            pd = _plus(V.v, cross(V.w, p))
-            return dot(e, p), Force(cross(p, e), e), dot(e, cross(V.w, pd))
+            pd = V.v + V.w.cross(p)
+            return e.dot(p), Force(p.cross(e), e), e.dot(V.w.cross(pd))
         case "d":
-            pd = _plus(V.v, cross(V.w, p))
-            f = scale(const(1.0 / length), p)
-            residual = (dot(p, p) - length * length) * (0.5 / length)
-            return residual, Force(ZERO3, f), dot(pd, V.v) * (1.0 / length)
+            pd = V.v + V.w.cross(p)
+            f = p * (1.0 / length)
+            residual = (p.dot(p) - length * length) * (0.5 / length)
+            return residual, Force(ZERO3, f), pd.dot(V.v) * (1.0 / length)
         case "rx":
             return _turned(-1.0, unit(1), z, V)
         case "ry":
@@ -185,23 +170,21 @@ def covector(kind: str, path: Path, length: float) -> tuple[Expr, Force, Expr]:
 
 def _turned(sign: float, e: Vec, r: Vec, V: Motion) -> tuple[Expr, Force, Expr]:
     """Return the row that holds an axis r of B square to an axis e of A."""
-    e = scale(const(sign), e)
-    rd = cross(V.w, r)
-    return dot(e, r), Force(cross(r, e), ZERO3), dot(e, cross(V.w, rd))
-
-
-def _plus(a: Vec, b: Vec) -> Vec:
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+    e = e * sign
+    rd = V.w.cross(r)
+    return e.dot(r), Force(r.cross(e), ZERO3), e.dot(V.w.cross(rd))
 
 
 def coupling_row(
-    tree: Tree, cut: Cut, q: JointVector, qd: JointVector | None = None
-) -> Row:
+    tree: Tree, cut: CutJoint, q: JointVector, qd: JointVector | None = None
+) -> ConstraintRow:
     """Return Φ = y − Σ cₙ xⁿ, for y and x measured from where their joints began."""
     offsets = [q[i][0] - tree.bodies[i].joint.reference for i in cut.coupled]
     (y_dof,) = tree.dofs[cut.coupled[0]]
     if len(cut.coupled) == 1:
-        return Row(offsets[0] - cut.coefficients[0], {y_dof: const(1.0)}, ZERO)
+        return ConstraintRow(
+            offsets[0] - cut.coefficients[0], {y_dof: const(1.0)}, ZERO
+        )
     y, x = offsets
     (x_dof,) = tree.dofs[cut.coupled[1]]
     first = _derivative(cut.coefficients)
@@ -211,7 +194,7 @@ def coupling_row(
         xd = qd[cut.coupled[1]][0]
         bias = -(_polynomial(_derivative(first), x) * xd * xd)
     J = {y_dof: const(1.0), x_dof: -slope}
-    return Row(y - _polynomial(cut.coefficients, x), J, bias)
+    return ConstraintRow(y - _polynomial(cut.coefficients, x), J, bias)
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Expr) -> Expr:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.loops import joint_formulation as steps
 from ramify.algorithms.loops.loopwise import eliminate, loopwise
 from ramify.algorithms.ltdl import ltdl
@@ -110,7 +110,7 @@ def _vector(given: Any) -> dict[int, Expr]:
     return {k: given[k] for k in range(len(given))}
 
 
-def _tree_matrix(given: Any, parents: Sequence[int]) -> TreeMatrix:
+def _tree_matrix(given: Any, parents: Sequence[int]) -> TreeEntries:
     pairs = [(k, i) for k in range(len(parents)) for i in (k, *ancestors(parents, k))]
     return dict(zip(pairs, given, strict=True))
 

@@ -24,7 +24,7 @@ ORIGIN = Pose.identity()
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Cut:
+class CutJoint:
     """One loop on a tree."""
 
     name: str
@@ -45,7 +45,7 @@ class Cut:
         return ROWS[self.type]
 
 
-def cuts_of(model: Model) -> tuple[Cut, ...]:
+def cuts_of(model: Model) -> tuple[CutJoint, ...]:
     """Return the loops of a model on its tree."""
     seen: set[str] = set()
     for name in (loop.name for loop in model.loops):
@@ -60,11 +60,11 @@ def row_names(model: Model) -> tuple[str, ...]:
     return tuple(f"{cut.name}.{row}" for cut in cuts_of(model) for row in cut.rows)
 
 
-def _cut(model: Model, loop: LoopDescription) -> Cut:
+def _cut(model: Model, loop: LoopDescription) -> CutJoint:
     check_type(f"loop {loop.name!r}", loop.type)
     if loop.type == "coupling":
         coupled = tuple(_joint_body(model, loop, name) for name in loop.joints)
-        return Cut(
+        return CutJoint(
             loop.name, loop.type, coupled=coupled, coefficients=loop.coefficients
         )
     (a, T_a), (b, T_b) = (
@@ -80,7 +80,7 @@ def _cut(model: Model, loop: LoopDescription) -> Cut:
             f"loop {loop.name!r} joins {ends}, which do not move in each other; "
             "expected bodies with a joint between them"
         )
-    return Cut(loop.name, loop.type, a, b, T_a, T_b, length=loop.length)
+    return CutJoint(loop.name, loop.type, a, b, T_a, T_b, length=loop.length)
 
 
 def _end(

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.ltdl import Diagonal, DofVector, ltdl
 from ramify.model.tree import ancestors
 from ramify.spatial.vector3 import ZERO
@@ -41,7 +41,7 @@ class Factors:
     """The augmented matrix [M Jᵀ; J −μ], factored by steps 1, 3.1, 3.3 and 3.4."""
 
     parents: Sequence[int]
-    L: TreeMatrix
+    L: TreeEntries
     D: Diagonal
     T: list[DofVector]
     W: list[DofVector]
@@ -50,7 +50,7 @@ class Factors:
 
 
 def factor(
-    M: TreeMatrix,
+    M: TreeEntries,
     J: Sequence[DofVector],
     parents: Sequence[int],
     damping: Sequence[float] = (),
@@ -94,7 +94,7 @@ def accelerations(A: Factors, z: DofVector, multipliers: Sequence[Expr]) -> DofV
 
 
 def lower_transposed_solve(
-    L: TreeMatrix, b: DofVector, parents: Sequence[int]
+    L: TreeEntries, b: DofVector, parents: Sequence[int]
 ) -> DofVector:
     """Return L⁻ᵀ b: it reaches from the entries of b to their ancestors, no further."""
     x = dict(b)

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.ltdl import DofVector
 from ramify.spatial.vector3 import ZERO
 from ramify.symbolic.expr import Expr, const, region
@@ -37,7 +37,7 @@ class Elimination:
 
 
 def eliminate(
-    M: TreeMatrix, J: Sequence[DofVector], n: int, damping: Sequence[float] = ()
+    M: TreeEntries, J: Sequence[DofVector], n: int, damping: Sequence[float] = ()
 ) -> Elimination:
     """Factor the augmented matrix loop by loop."""
     A: list[dict[int, Expr]] = [{} for _ in range(n + len(J))]

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramify.algorithms.operational.articulated import Symmetric, add, inner
-from ramify.algorithms.operational.mobility import unit_forces
+from ramify.algorithms.operational.inverse_inertia import unit_forces
 from ramify.algorithms.operational.rjk import rjk
+from ramify.algorithms.operational.symmetric import Symmetric, add, inner
 from ramify.algorithms.operational.tasks import End
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
-from ramify.spatial.vector3 import ZERO
+from ramify.spatial.vector3 import ZERO, Vec
 from ramify.spatial.vectors import Motion
 from ramify.symbolic.expr import Expr, region
 
@@ -38,11 +38,11 @@ def chang_khatib(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
             i, j = whole[end.body].first, whole[other.body].first
             for c, row in zip(other.span, other.rows, strict=True):
                 parts = row.parts()
-                x = tuple(
+                x = [
                     inner(parts, [_at(Om, i + m, j + n) for n in range(6)])
                     for m in range(6)
-                )
-                a = Motion(x[:3], x[3:])  # type: ignore[arg-type]
+                ]
+                a = Motion(Vec(x[:3]), Vec(x[3:]))
                 for r, out in zip(end.span, end.rows, strict=True):
                     if c <= r:
                         add(Lam, r, c, out.dot(a))

@@ -13,31 +13,27 @@ Table I of the paper:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from ramify.algorithms.operational.articulated import (
-    Symmetric,
-    add,
-    articulated,
-    supports,
-)
+from ramify.algorithms.operational.propagators import propagators
+from ramify.algorithms.operational.symmetric import Symmetric, add
 from ramify.algorithms.operational.tasks import End
+from ramify.algorithms.sweeps import inward, outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.vectors import Force, Motion
-from ramify.symbolic.expr import Expr, region
+from ramify.symbolic.expr import Expr
 
 
 def efpa(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
     """Return Λ⁻¹."""
-    A = articulated(tree, q)
+    A = propagators(tree, q)
     ES = supports(tree, [end.body for end in ends])
     chi = {(k, end.body): list(end.rows) for k, end in enumerate(ends)}
     y: dict[tuple[int, int], list[list[Expr]]] = {}
 
     # Tips to root: force propagators.
-    for i, p in reversed(tree):
-        region(f"force propagators {tree.bodies[i].name}")
+    for i, p in inward(tree, "force propagators"):
         for k in ES[i]:
             rows = chi[k, i]
             y[k, i] = []
@@ -53,8 +49,7 @@ def efpa(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
         a[k, ROOT] = [Motion.zero() for _ in end.rows]
     GCA = common_ancestors(tree, ends)
     Lam: Symmetric = {}
-    for i, p in tree:
-        region(f"accelerations {tree.bodies[i].name}")
+    for i, p in outward(tree, "accelerations"):
         for k in ES[i]:
             a[k, i] = [A.X[i] @ m for m in a[k, p]]
             for column, forces in zip(A.columns[i], y[k, i], strict=True):
@@ -66,6 +61,15 @@ def efpa(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
     for k, end in enumerate(ends):
         _block(Lam, end, end.rows, end, a[k, end.body])
     return Lam
+
+
+def supports(tree: Tree, bodies: Iterable[int]) -> dict[int, list[int]]:
+    """Return ES: for each body, which of some bodies (by place) hang on it."""
+    found: dict[int, list[int]] = {i: [] for i in range(-1, len(tree))}
+    for k, b in enumerate(bodies):
+        for i in tree.support(b):
+            found[i].append(k)
+    return found
 
 
 def common_ancestors(

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramify.algorithms.operational.articulated import Symmetric
 from ramify.algorithms.operational.pvr import over_junctions
+from ramify.algorithms.operational.symmetric import Symmetric
 from ramify.algorithms.operational.tasks import End
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
@@ -81,7 +81,7 @@ def meetings(tree: Tree, ends: Sequence[End]) -> list[int]:
 
 @final
 @dataclass(slots=True, eq=False)
-class Carried:
+class CarriedRows:
     """How many rows go on together, and whose they are."""
 
     rows: int
@@ -95,11 +95,11 @@ class Costs:
 
     def __init__(self, tree: Tree, ends: Sequence[End], chosen: frozenset[int]) -> None:
         self.total = 0
-        at: dict[int, list[Carried]] = {i: [] for i in range(ROOT, len(tree))}
+        at: dict[int, list[CarriedRows]] = {i: [] for i in range(ROOT, len(tree))}
         for end in ends:
             n = len(end.rows)
-            at[end.body].append(Carried(n, [n], False))
-        reached: dict[int, list[Carried]] = {}
+            at[end.body].append(CarriedRows(n, [n], False))
+        reached: dict[int, list[CarriedRows]] = {}
         standing = chosen & trunks(tree, ends)
         for i in {j for tip in standing for j in tree.support(tip)}:
             self.total += CONGRUENCE + BEYOND * tree.bodies[i].joint.nv
@@ -109,7 +109,7 @@ class Costs:
                 if i in standing:
                     at[i] = []
                     continue
-                at[i] = [Carried(6, [r for c in at[i] for r in c.ends], True)]
+                at[i] = [CarriedRows(6, [r for c in at[i] for r in c.ends], True)]
             r = sum(c.rows for c in at[i])
             for _ in range(tree.bodies[i].joint.nv):
                 self.total += COLUMN * r + r * (r + 1)
@@ -120,7 +120,7 @@ class Costs:
         for carriers in reached.values():
             self._meet(carriers, PRODUCT + 1)
 
-    def _meet(self, carriers: Sequence[Carried], each: int) -> None:
+    def _meet(self, carriers: Sequence[CarriedRows], each: int) -> None:
         for x, first in enumerate(carriers):
             n = first.rows
             self.total += each * (6 * n + n * (n + 1) // 2)

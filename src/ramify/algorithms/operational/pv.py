@@ -5,7 +5,7 @@
 Rows of all ends go towards the root together; each joint adds what it lets them move.
 
     K[i]   rows of the ends beyond i, in body-i coordinates
-    v      those rows along S       D, L  see `articulated`
+    v      those rows along S       D, L  see `propagators`
 
 Sathya, Bruyninckx, Decré & Pipeleers, "Efficient constrained dynamics algorithms based
 on an equivalent LQR formulation", IEEE T-RO 2023. A floating base is six columns, which
@@ -16,23 +16,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramify.algorithms.operational.articulated import Symmetric, add_outer, articulated
+from ramify.algorithms.operational.propagators import propagators
+from ramify.algorithms.operational.symmetric import Symmetric, add_outer
 from ramify.algorithms.operational.tasks import End
+from ramify.algorithms.sweeps import inward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.vectors import Force
-from ramify.symbolic.expr import region
 
 
 def pv(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
     """Return Λ⁻¹."""
-    A = articulated(tree, q)
+    A = propagators(tree, q)
     K: dict[int, dict[int, Force]] = {i: {} for i in range(ROOT, len(tree))}
     for end in ends:
         K[end.body].update(zip(end.span, end.rows, strict=True))
     Lam: Symmetric = {}
-    for i, p in reversed(tree):
-        region(f"task inertia {tree.bodies[i].name}")
+    for i, p in inward(tree, "task inertia"):
         for column in reversed(A.columns[i]):
             v = {r: row.dot(column.s) for r, row in K[i].items()}
             add_outer(Lam, v, column.Dinv)

@@ -23,20 +23,15 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
-from ramify.algorithms.operational.articulated import (
-    Articulated,
-    Symmetric,
-    add,
-    add_outer,
-    articulated,
-    inner,
-)
-from ramify.algorithms.operational.mobility import unit_forces
+from ramify.algorithms.operational.inverse_inertia import unit_forces
+from ramify.algorithms.operational.propagators import Propagators, propagators
 from ramify.algorithms.operational.rjk import mobilities
+from ramify.algorithms.operational.symmetric import Symmetric, add, add_outer, inner
 from ramify.algorithms.operational.tasks import End
+from ramify.algorithms.sweeps import inward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
-from ramify.spatial.vector3 import ZERO
+from ramify.spatial.vector3 import ZERO, Vec
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr, region
 
@@ -77,7 +72,7 @@ def over_junctions(
     A body of ``trunks`` is one that all ends of its tree hang on: if it is reduced, no
     rows go on from there, and its Ω comes from the root outwards, as in `rjk`.
     """
-    A = articulated(tree, q)
+    A = propagators(tree, q)
     tops, sums, standing = _inwards(tree, A, ends, is_reduced, trunks)
     Lam: Symmetric = {}
     _spread(Lam, tops, sums, None)
@@ -90,7 +85,7 @@ def over_junctions(
 
 def _inwards(
     tree: Tree,
-    A: Articulated,
+    A: Propagators,
     ends: Sequence[End],
     is_reduced: Callable[[int, int], bool],
     trunks: Container[int],
@@ -103,8 +98,7 @@ def _inwards(
         count += len(end.rows)
     sums: Symmetric = {}
     standing: dict[int, list[Carrier]] = {}
-    for i, p in reversed(tree):
-        region(f"reduced edge {tree.bodies[i].name}")
+    for i, p in inward(tree, "reduced edge"):
         if is_reduced(i, sum(len(c.rows) for c in at[i])):
             if i in trunks:
                 standing[i], at[i] = at[i], []
@@ -158,8 +152,8 @@ def _moved(rows: Sequence[Force], Om: Block | None) -> list[Motion] | None:
     out: list[Motion] = []
     for row in rows:
         parts = row.parts()
-        x = tuple(inner(parts, Om[k]) for k in range(6))
-        out.append(Motion(x[:3], x[3:]))  # type: ignore[arg-type]
+        x = [inner(parts, Om[k]) for k in range(6)]
+        out.append(Motion(Vec(x[:3]), Vec(x[3:])))
     return out
 
 

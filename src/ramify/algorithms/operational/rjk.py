@@ -1,4 +1,4 @@
-"""Λ⁻¹ by the recursion of Rodriguez, Jain & Kreutz-Delgado, in its optimised form.
+"""Λ⁻¹ by the recursion of Rodriguez, Jain & Kreutz-Delgado, in its optimized form.
 
     Ωᵢᵢ = Lᵢ X Ω_pp Xᵀ Lᵢᵀ + Sᵢ Dᵢ⁻¹ Sᵢᵀ        Ωᵢⱼ = Lᵢ X Ω_pj   from Ω_gg outwards
 
@@ -9,7 +9,7 @@
     g      nearest common ancestor of the bodies of k and l
     Ways   C_k Ω_b(k),g on its way from g to the body of l, a row at a time
 
-Optimised as in Featherstone 2010, appendix B: only what some pair needs is propagated,
+Optimized as in Featherstone 2010, appendix B: only what some pair needs is propagated,
 once; and here the rows of an end are taken as soon as they can be, so that what goes on
 to the other end has as many columns as the task has rows.
 
@@ -22,23 +22,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramify.algorithms.operational.articulated import (
-    Articulated,
-    Symmetric,
-    add,
-    articulated,
-)
-from ramify.algorithms.operational.mobility import Mobility
+from ramify.algorithms.operational.inverse_inertia import InverseInertia
+from ramify.algorithms.operational.propagators import Propagators, propagators
+from ramify.algorithms.operational.symmetric import Symmetric, add
 from ramify.algorithms.operational.tasks import End
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
+from ramify.spatial.vector3 import Vec
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import region
 
 
 def rjk(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
     """Return Λ⁻¹."""
-    A = articulated(tree, q)
+    A = propagators(tree, q)
     W = mobilities(tree, A, [end.body for end in ends])
     ways = Ways(tree, A)
     Lam: Symmetric = {}
@@ -65,11 +62,11 @@ def rjk(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
 
 
 def mobilities(
-    tree: Tree, A: Articulated, bodies: Sequence[int]
-) -> dict[int, Mobility]:
+    tree: Tree, A: Propagators, bodies: Sequence[int]
+) -> dict[int, InverseInertia]:
     """Return Ωᵢᵢ for some bodies and all that support them."""
     wanted = {i for b in bodies for i in tree.support(b)}
-    W = {ROOT: Mobility.zero()}
+    W = {ROOT: InverseInertia.zero()}
     for i, p in tree:
         if i in wanted:
             region(f"mobility {tree.bodies[i].name}")
@@ -82,7 +79,7 @@ def mobilities(
 class Ways:
     """Accelerations on their way outwards, each step of each way taken once."""
 
-    def __init__(self, tree: Tree, A: Articulated) -> None:
+    def __init__(self, tree: Tree, A: Propagators) -> None:
         self.tree = tree
         self.A = A
         self.known: dict[tuple[tuple[int, ...], int], Motion] = {}
@@ -96,7 +93,7 @@ class Ways:
             a = self.known[key, i]
         return a
 
-    def responses(self, W: Mobility, g: int, end: End) -> list[Motion]:
+    def responses(self, W: InverseInertia, g: int, end: End) -> list[Motion]:
         """Return the accelerations of body g per force at an end: rows of C Ω_bg."""
         if end.body == g:
             return [W @ row for row in end.rows]
@@ -107,5 +104,5 @@ class Ways:
 
 
 def _row(row: Force, columns: Sequence[Motion]) -> Motion:
-    x = tuple(row.dot(a) for a in columns)
-    return Motion(x[:3], x[3:])  # type: ignore[arg-type]
+    x = [row.dot(a) for a in columns]
+    return Motion(Vec(x[:3]), Vec(x[3:]))

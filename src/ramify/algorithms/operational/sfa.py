@@ -1,4 +1,4 @@
-"""Λ⁻¹ by sparse factorisation (Featherstone 2010, "Exploiting sparsity ...").
+"""Λ⁻¹ by sparse factorization (Featherstone 2010, "Exploiting sparsity ...").
 
     M = Lᵀ D L        Y = J L⁻¹        Λ⁻¹ = Y D⁻¹ Yᵀ
 
@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ramify.algorithms.crba import TreeMatrix
+from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.ltdl import ltdl
-from ramify.algorithms.operational.articulated import Symmetric, add, is_zero
+from ramify.algorithms.operational.symmetric import Symmetric, add, is_zero
 from ramify.model.tree import ancestors
 from ramify.spatial.vector3 import ONE, ZERO
 from ramify.symbolic.expr import Expr, region
@@ -24,7 +24,7 @@ JacobianRow = Mapping[int, Expr]
 """The entries of a row of J that are not zero, by degree of freedom."""
 
 
-def sfa(M: TreeMatrix, parents: Sequence[int], J: Sequence[JacobianRow]) -> Symmetric:
+def sfa(M: TreeEntries, parents: Sequence[int], J: Sequence[JacobianRow]) -> Symmetric:
     """Return Λ⁻¹; M holds (i, j) for j = i and every ancestor j of i."""
     L, D = ltdl(M, parents)
     Y: list[dict[int, Expr]] = []

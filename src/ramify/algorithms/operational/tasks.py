@@ -26,7 +26,7 @@ from ramify.errors import UnknownName
 from ramify.model.assembly import Model
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree
-from ramify.spatial.vector3 import ZERO3, Vec, cross, dot, minus, transpose, vec
+from ramify.spatial.vector3 import ZERO3, Vec, vec
 from ramify.spatial.vectors import Force
 from ramify.symbolic.expr import region
 
@@ -170,19 +170,22 @@ def _rows(
     if frame.body == ROOT:
         return tuple(Force.zero() for _ in indices)
     region(f"task {task.frame}")
-    r: Vec = vec(*map(float, frame.placement.p))
+    body = tree.name(frame.body)
+    r = vec(*map(float, frame.placement.p))
     if task.expressed_in == "local":
         columns = np.transpose(frame.placement.R).tolist()
         own = tuple(vec(*column) for column in columns)
-        return tuple(_row(r, own[k % 3], k >= 3) for k in indices)
+        return tuple(_row(r, own[k % 3], k >= 3, body) for k in indices)
     support = tree.support(frame.body)
     a = axes(tree, q, support)
     R = a.R[frame.body]
     if task.expressed_in == "world":
         p = origin(a.r, support)
-        r = minus(ZERO3, tuple(dot(c, p) for c in transpose(R)))  # type: ignore[arg-type]
-    return tuple(_row(r, R[k % 3], k >= 3) for k in indices)
+        r = -(R.T @ p)
+    return tuple(_row(r, R[k % 3], k >= 3, body) for k in indices)
 
 
-def _row(r: Vec, axis: Vec, is_linear: bool) -> Force:
-    return Force(cross(r, axis), axis) if is_linear else Force(axis, ZERO3)
+def _row(r: Vec, axis: Vec, is_linear: bool, body: str) -> Force:
+    if is_linear:
+        return Force(r.cross(axis), axis, body)
+    return Force(axis, ZERO3, body)

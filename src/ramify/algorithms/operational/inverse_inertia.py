@@ -12,44 +12,44 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramify.algorithms.operational.articulated import Column
+from ramify.algorithms.operational.propagators import Propagator
 from ramify.spatial.inertia import ArticulatedInertia
-from ramify.spatial.transform import Rotate, Shift, Transform, Turn
-from ramify.spatial.vector3 import ZERO3, unit
+from ramify.spatial.transform import Transform
+from ramify.spatial.vector3 import IDENTITY, ZERO3
 from ramify.spatial.vectors import Force, Motion
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Mobility:
+class InverseInertia:
     """Ω of one body, kept as the inertia that it is the dual of."""
 
     dual: ArticulatedInertia
 
     @staticmethod
-    def zero() -> Mobility:
+    def zero() -> InverseInertia:
         """Return Ω of what does not move."""
-        return Mobility(ArticulatedInertia.zero())
+        return InverseInertia(ArticulatedInertia.zero())
 
     def __matmul__(self, f: Force) -> Motion:
         """Return the acceleration for a force."""
-        swapped = self.dual @ Motion(f.f, f.n)
-        return Motion(swapped.f, swapped.n)
+        swapped = self.dual @ Motion(f.f, f.n, f.frame)
+        return Motion(swapped.f, swapped.n, swapped.frame)
 
-    def across(self, X: Transform) -> Mobility:
+    def across(self, X: Transform) -> InverseInertia:
         """Return X Ω Xᵀ."""
-        return Mobility(inverted(X).back(self.dual))
+        return InverseInertia(X.inverted().back(self.dual))
 
-    def beyond(self, column: Column) -> Mobility:
+    def beyond(self, column: Propagator) -> InverseInertia:
         """Return L Ω Lᵀ + S D⁻¹ Sᵀ."""
         dual = self.dual
         if column.e is not None:
             dual = dual.without((column.e + 3) % 6)
-        t = Mobility(dual) @ column.Ud
+        t = InverseInertia(dual) @ column.Ud
         m = column.Dinv + column.Ud.dot(t)
         # Ω − S tᵀ − t Sᵀ + S m Sᵀ,  t = Ω Ud
         s, rest = column.s, t - column.s * m
-        return Mobility(_minus(_minus(dual, s, rest), t, s))
+        return InverseInertia(_minus(_minus(dual, s, rest), t, s))
 
     def columns(self) -> list[Motion]:
         """Return the accelerations for the six unit forces, couples first."""
@@ -58,23 +58,10 @@ class Mobility:
 
 def unit_forces() -> tuple[Force, ...]:
     """Return the six unit forces, couples first."""
-    couples = tuple(Force(unit(k), ZERO3) for k in range(3))
-    return (*couples, *(Force(ZERO3, unit(k)) for k in range(3)))
+    couples = (Force(e, ZERO3) for e in IDENTITY)
+    return (*couples, *(Force(ZERO3, e) for e in IDENTITY))
 
 
 def _minus(dual: ArticulatedInertia, a: Motion, b: Motion) -> ArticulatedInertia:
     """Return Ω − a bᵀ as far as the dual keeps it: upper triangles, and H."""
-    return dual.minus_outer(Force(a.v, a.w), Force(b.v, b.w))
-
-
-def inverted(X: Transform) -> Transform:
-    """Return the transform from the last frame to the first."""
-    return Transform(tuple(_inverted(step) for step in reversed(X.steps)))
-
-
-def _inverted(step: Turn | Rotate | Shift) -> Turn | Rotate | Shift:
-    if isinstance(step, Turn):
-        return Turn(step.k, step.c, -step.s)
-    if isinstance(step, Rotate):
-        return Rotate(step.Et)
-    return Shift(step.k, -step.d)
+    return dual.minus_outer(Force(a.v, a.w, a.frame), Force(b.v, b.w, b.frame))
