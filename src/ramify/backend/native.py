@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-import os
 import sys
 import time
 from collections.abc import Callable

@@ -149,7 +149,7 @@ class Coordinates:
             a = self.tree.bodies[i].joint.armature
             if a == 0.0:
                 continue
-            c = cross(qd[i][:3], qd[i][3:])  # type: ignore[arg-type]
+            c = Vec(qd[i][:3]).cross(Vec(qd[i][3:]))
             linear = (x - y * a for x, y in zip(force[i][3:], c, strict=True))
             force[i] = (*force[i][:3], *linear)
         return force
