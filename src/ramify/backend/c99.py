@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ramify.backend.c99_names import Names, comment, number, tied, wrapped
 from ramify.backend.c99_steps import Part, Plan, Step, name_of
+from ramify.symbolic.angles import terms_of
 from ramify.symbolic.expr import Condition, Expr
 
 FOLD = 66
@@ -176,6 +177,9 @@ class StepWriter:
         self._say(body, f"{t} s[{n}], c[{n}];")
         body.lines.append("")
         self._say(body, f"sin_cos({n}, x, s, c);")
+        for k, angle in enumerate(angles):
+            for line in self._far_sum(angle, "1", f"&s[{k}]", f"&c[{k}]", body):
+                self._say(body, line)
         body.writes = True
         for k, pair in enumerate(angles.values()):
             for e in pair:
@@ -198,7 +202,24 @@ class StepWriter:
             x = self._text(angle, _Body(Names()))[0].removesuffix("[i]")
             s, c = (found.get(op, "w->unused") for op in ("sin", "cos"))
             lines += wrapped(f"sin_cos({self.style.lanes}, {x}, {s}, {c});", 4)
+            for line in self._far_sum(angle, str(self.style.lanes), s, c):
+                lines += wrapped(line, 4)
         return lines
+
+    def _far_sum(
+        self, angle: Expr, n: str, s: str, c: str, body: _Body | None = None
+    ) -> list[str]:
+        """Return the call that gives a large sum its digits, if the angle is a sum."""
+        terms = terms_of(angle)
+        if terms is None:
+            return []
+        x, y = terms if terms[0].op == "input" else terms[::-1]
+        sign = -1.0 if angle.op == "sub" and x is terms[1] else 1.0
+        offset = -y.value if angle.op == "sub" and y is terms[1] else y.value
+        text = self._text(x, body or _Body(Names()))[0]
+        place = f"&{text}" if body else text.removesuffix("[i]")
+        numbers = (number(v, self.style.dtype) for v in (sign, offset))
+        return [f"far_sum({n}, {place}, {', '.join(numbers)}, {s}, {c});"]
 
     # ------------------------------------------------------------ one value
 

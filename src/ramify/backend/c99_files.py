@@ -15,8 +15,9 @@ from ramify.backend.c99_build import (
     example,
 )
 from ramify.backend.c99_names import RESERVED, Names, comment, identifier, tied, wrapped
-from ramify.backend.c99_sines import sin_cos
+from ramify.backend.c99_sines import far_sum, sin_cos
 from ramify.backend.c99_steps import Entry, Plan, plan
+from ramify.symbolic.angles import terms_of
 from ramify.symbolic.count import count
 from ramify.symbolic.program import Program, Variable
 from ramify.version import __version__
@@ -255,6 +256,8 @@ def _source(x: _Export) -> str:
         lines += ["};", ""]
     if x.plan.angles:
         lines += sin_cos(x.dtype)
+    if any(terms_of(angle) for angle in x.plan.angles):
+        lines += far_sum(x.dtype)
     lines += [*angles, *VECTORS_OFF, *functions]
     used = {e.value[0] for e in x.program.order if e.op == "input"}
     unused = [v for v in x.program.inputs if v.name not in used]

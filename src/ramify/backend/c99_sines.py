@@ -82,6 +82,30 @@ def sin_cos(dtype: str) -> list[str]:
     ]
 
 
+def far_sum(dtype: str) -> list[str]:
+    """Return a static function in C that gives large sums of angles their digits."""
+    t, f, far = ("double", "", FAR) if dtype == "float64" else ("float", "f", FLOAT_FAR)
+    return [
+        "/* s and c of n angles sign x + y, from their terms, where the sum is so far",
+        " * from zero that it has lost digits of x. */",
+        f"static void far_sum(int n, const {t} *x, {t} sign, {t} y, {t} *s, {t} *c)",
+        "{",
+        "    int i;",
+        "",
+        "    for (i = 0; i < n; ++i) {",
+        f"        if (fabs{f}(sign * x[i] + y) >= {number(far, dtype)}) {{",
+        f"            const {t} sin_x = sign * sin{f}(x[i]);",
+        f"            const {t} cos_x = cos{f}(x[i]);",
+        "",
+        f"            s[i] = sin_x * cos{f}(y) + cos_x * sin{f}(y);",
+        f"            c[i] = cos_x * cos{f}(y) - sin_x * sin{f}(y);",
+        "        }",
+        "    }",
+        "}",
+        "",
+    ]
+
+
 def _polynomial(t: str, name: str, coefficients: list[str], form: str) -> list[str]:
     """Return a polynomial in z by Horner's rule, one coefficient to a line."""
     text = coefficients[-1]

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import itertools
 import struct
+from collections.abc import Callable
 
 from ramify.backend.schedule import Cut
 from ramify.backend.target import BYTES
 from ramify.backend.vectormath import lanewise, sincos
 from ramify.errors import CompileError
+from ramify.symbolic.angles import terms_of
 from ramify.symbolic.expr import Expr
 
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -55,18 +57,19 @@ class Emitter:
         self.suffix = suffix if lanes == 1 else f"v{lanes}{suffix}"
         self.stride = lanes * BYTES[dtype]
         self.dtype = dtype
-        self.constants: dict[float, str] = {}
+        self.constants: dict[float | str, str] = {}
 
     def constant(self, value: float) -> str:
         """Return a number as an IR constant, in every lane."""
-        text = self.constants.get(value)
+        key = value or str(value)  # 0 and −0 are equal, and not the same
+        text = self.constants.get(key)
         if text is None:
             number = value if self.is_double else _single(value)
             bits = struct.unpack("<Q", struct.pack("<d", number))[0]
             text = f"0x{bits:016X}"
             if self.lanes > 1:
                 text = "<" + ", ".join([f"{self.scalar} {text}"] * self.lanes) + ">"
-            self.constants[value] = text
+            self.constants[key] = text
         return text
 
     def cut(self, cut: Cut, symbol: str) -> str:
@@ -109,10 +112,16 @@ class Emitter:
             if e.op in ("sin", "cos"):
                 if e.args[0] not in sines:
                     angles = self._together(cut, k, name)
-                    values = [operand(a) for a in angles]
-                    pairs = self._sincos(values, f"%sc{k}", lines)
+                    terms = [
+                        self._terms(a, operand, f"%n{k}_{i}", lines)
+                        for i, a in enumerate(angles)
+                    ]
+                    if all(y is None for _, y in terms):
+                        calls.add("sincos")
+                    else:
+                        calls.add("sincos_sum")
+                    pairs = self._sincos(terms, f"%sc{k}", lines)
                     sines.update(zip(angles, pairs, strict=True))
-                    calls.add("sincos")
                 name[e] = sines[e.args[0]][e.op == "cos"]
             else:
                 args = [operand(a) for a in e.args]
@@ -194,21 +203,48 @@ class Emitter:
             angles[x] = None
         return list(angles)
 
+    def _terms(
+        self, angle: Expr, operand: Callable[[Expr], str], name: str, lines: list[str]
+    ) -> tuple[str, str | None]:
+        """Return x and y of an angle x + y, or the angle and None."""
+        terms = terms_of(angle)
+        if terms is None:
+            return operand(angle), None
+        x, y = terms
+        if angle.op == "add":
+            return operand(x), operand(y)
+        if y.op == "const":
+            return operand(x), self.constant(-y.value)
+        lines.append(f"{name} = fneg {self.type} {operand(y)}")
+        return operand(x), name
+
     def _sincos(
-        self, angles: list[str], result: str, lines: list[str]
+        self, terms: list[tuple[str, str | None]], result: str, lines: list[str]
     ) -> list[tuple[str, str]]:
         """Write the call for some angles; return the names of sine and cosine."""
+        angles = [x for x, _ in terms]
         width = max(self.lanes, self.angles)
         v = self.scalar if width == 1 else f"<{width} x {self.scalar}>"
-        x = angles[0]
-        if self.angles > 1:
+
+        def together(values: list[str], name: str) -> str:
+            if self.angles == 1:
+                return values[0]
             x = "poison"
             for lane in range(width):  # the last one fills the vector
-                angle = angles[min(lane, len(angles) - 1)]
-                one = f"insertelement {v} {x}, {self.scalar} {angle}, i32 {lane}"
-                x = f"{result}x{lane}"
+                value = values[min(lane, len(values) - 1)]
+                one = f"insertelement {v} {x}, {self.scalar} {value}, i32 {lane}"
+                x = f"{name}{lane}"
                 lines.append(f"{x} = {one}")
-        lines.append(f"{result} = call {{{v}, {v}}} @ramify_sincos({v} {x}, ptr %libm)")
+            return x
+
+        given = f"{v} {together(angles, f'{result}x')}"
+        function = "ramify_sincos"
+        if any(y is not None for _, y in terms):
+            # Minus zero added leaves every number as it is.
+            others = [self.constant(-0.0) if y is None else y for _, y in terms]
+            given += f", {v} {together(others, f'{result}y')}"
+            function = "ramify_sincos_sum"
+        lines.append(f"{result} = call {{{v}, {v}}} @{function}({given}, ptr %libm)")
         for k, kind in enumerate("sc"):
             lines.append(f"{result}{kind} = extractvalue {{{v}, {v}}} {result}, {k}")
         if self.angles == 1:
@@ -223,9 +259,10 @@ class Emitter:
 
     def _functions(self, calls: set[str]) -> str:
         texts: list[str] = []
-        if "sincos" in calls:
-            width = max(self.lanes, self.angles)
-            texts.append(sincos(width, self.dtype, fused=self.is_fused))
+        width = max(self.lanes, self.angles)
+        for name in sorted(calls & {"sincos", "sincos_sum"}):
+            is_sum = name == "sincos_sum"
+            texts.append(sincos(width, self.dtype, fused=self.is_fused, is_sum=is_sum))
         texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
         return "\n".join(texts)
 

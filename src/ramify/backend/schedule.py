@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from ramify.symbolic.angles import terms_of
 from ramify.symbolic.expr import Condition, Expr
 from ramify.symbolic.program import Program
 
@@ -292,6 +293,10 @@ def _place(cuts: list[Cut], program: Program) -> Schedule:
                     cut.loads[a] = offsets[a.value[0]] + a.value[1]
                 elif a.args and made_in.get(a, k) != k:
                     cut.loads[a] = slot_of[a]
+            if e.op in ("sin", "cos"):
+                for a in terms_of(e.args[0]) or ():
+                    if a.op == "input":
+                        cut.loads[a] = offsets[a.value[0]] + a.value[1]
     constants = [(e, slot) for e, slot in results.items() if e.op == "const"]
     cuts[-1].stores.extend(constants)
     return Schedule(tuple(cuts), slots, tuple(results[e] for e in program.results))

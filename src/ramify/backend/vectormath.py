@@ -10,7 +10,8 @@ are k's low bits, and those choose and sign the two results. π/2 is a sum of pa
 short that every k·part but the last is exact for |x| ≤ FAR, and the subtractions leave
 one rounding in r (Cody & Waite 1980). S and C are minimax (Remez) in relative error.
 Lanes with |x| > FAR go to the C library, and only those: a lane's result never depends
-on its neighbours. NaN stays NaN; ±inf gives NaN.
+on its neighbours. NaN stays NaN; ±inf gives NaN. The angle may be a sum x + y, whose
+terms go there one by one (see symbolic/angles.py).
 
 The functions take ``ptr %libm``, a table of C functions in the order of LIBM, so that
 code on disk holds no address. Intrinsics are used undeclared: see ``declarations``.
@@ -23,8 +24,9 @@ import struct
 from dataclasses import dataclass, field
 from typing import Final
 
+from ramify.symbolic.angles import FAR
+
 LIBM: Final = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log", "pow")
-FAR: Final = 1e5
 BINARY: Final = frozenset({"atan2", "pow"})
 
 
@@ -210,14 +212,17 @@ class Lines:
         return self.let(f"fpext float {x} to double") if form is FLOAT else x
 
 
-def sincos(lanes: int, dtype: str, *, fused: bool = False) -> str:
+def sincos(lanes: int, dtype: str, *, fused: bool = False, is_sum: bool = False) -> str:
     """Return ``{V, V} @ramify_sincos(V %x, ptr %libm)``: sin and cos within 2 ulp.
+
+    That of a sum is ``@ramify_sincos_sum(V %x, V %y, ptr %libm)``.
 
     Args:
         lanes: 1 for scalars, where V is plain ``double`` or ``float``.
         dtype: "float64" or "float32".
         fused: The target has fused multiply-add, which makes the reduction shorter.
             Where it has not, LLVM calls ``fma`` of the C library: right, but slow.
+        is_sum: the angle is a sum of two.
     """
     form = FORMATS[dtype]
     v = vector(form.name, lanes)
@@ -228,9 +233,9 @@ def sincos(lanes: int, dtype: str, *, fused: bool = False) -> str:
     sign = b.splat(f"i{form.bits}", 1 << (form.bits - 1))
     rest = b.splat(f"i{form.bits}", (1 << (form.bits - 1)) - 1)
 
-    x = "%x"
+    x = b.let(f"fadd {v} %x, %y") if is_sum else "%x"
     if lanes == 1:
-        x = b.let(f"insertelement {t} zeroinitializer, {v} %x, i32 0")
+        x = b.let(f"insertelement {t} zeroinitializer, {v} {x}, i32 0")
     x_bits = b.let(f"bitcast {t} {x} to {i}")
     size = b.let(f"bitcast {i} {b.let(f'and {i} {x_bits}, {rest}')} to {t}")
     # The sign of x is taken off and put back: r + r·z·S would lose that of −0.
@@ -264,8 +269,10 @@ def sincos(lanes: int, dtype: str, *, fused: bool = False) -> str:
     any_far = b.let(f"icmp ne i{width} {b.let(f'bitcast {m} {far} to i{width}')}, 0")
     body = "\n".join(b.text)
     s, c = results
+    name = "ramify_sincos_sum" if is_sum else "ramify_sincos"
+    terms = f"{v} %x, {v} %y" if is_sum else f"{v} %x"
     return f"""\
-define internal {{{v}, {v}}} @ramify_sincos({v} %x, ptr %libm) nounwind {{
+define internal {{{v}, {v}}} @{name}({terms}, ptr %libm) nounwind {{
 {body}
   br i1 {any_far}, label %far, label %near
 near:
@@ -273,28 +280,38 @@ near:
   %near.sc = insertvalue {{{v}, {v}}} %near.s, {v} {c}, 1
   ret {{{v}, {v}}} %near.sc
 far:
-  %far.sc = call {{{v}, {v}}} @ramify_sincos_far({v} %x, {v} {s}, {v} {c}, ptr %libm)
+  %far.sc = call {{{v}, {v}}} @{name}_far({terms}, {v} {s}, {v} {c}, ptr %libm)
   ret {{{v}, {v}}} %far.sc
 }}
 
-{sincos_far(lanes, form)}"""
+{sincos_far(name, terms, lanes, form)}"""
 
 
-def sincos_far(lanes: int, form: Format) -> str:
+def sincos_far(name: str, terms: str, lanes: int, form: Format) -> str:
     """Return the function that replaces sin and cos in the lanes with |x| > FAR."""
     b = Lines(lanes)
     v, m = b.vector(form.name), b.vector("i1")
-    above = b.let(f"fcmp ogt {v} %x, {b.splat(form.name, FAR)}")
-    below = b.let(f"fcmp olt {v} %x, {b.splat(form.name, -FAR)}")
+    is_sum = "%y" in terms
+    whole = b.let(f"fadd {v} %x, %y") if is_sum else "%x"
+    above = b.let(f"fcmp ogt {v} {whole}, {b.splat(form.name, FAR)}")
+    below = b.let(f"fcmp olt {v} {whole}, {b.splat(form.name, -FAR)}")
     far = b.let(f"or {m} {above}, {below}")
-    s = b.let(f"select {m} {far}, {v} {b.call('sin', form, ['%x'])}, {v} %s")
-    c = b.let(f"select {m} {far}, {v} {b.call('cos', form, ['%x'])}, {v} %c")
+    sin, cos = (b.call(f, form, ["%x"]) for f in ("sin", "cos"))
+    if is_sum:
+        sin_y, cos_y = (b.call(f, form, ["%y"]) for f in ("sin", "cos"))
+        minus = b.let(f"fneg {v} {sin_y}")
+        sin, cos = (
+            b.fma(form, sin, cos_y, b.let(f"fmul {v} {cos}, {sin_y}")),
+            b.fma(form, cos, cos_y, b.let(f"fmul {v} {sin}, {minus}")),
+        )
+    s = b.let(f"select {m} {far}, {v} {sin}, {v} %s")
+    c = b.let(f"select {m} {far}, {v} {cos}, {v} %c")
     sc = b.let(f"insertvalue {{{v}, {v}}} poison, {v} {s}, 0")
     sc = b.let(f"insertvalue {{{v}, {v}}} {sc}, {v} {c}, 1")
     body = "\n".join(b.text)
-    arguments = f"{v} %x, {v} %s, {v} %c, ptr %libm"
+    arguments = f"{terms}, {v} %s, {v} %c, ptr %libm"
     return f"""\
-define internal {{{v}, {v}}} @ramify_sincos_far({arguments}) cold noinline nounwind {{
+define internal {{{v}, {v}}} @{name}_far({arguments}) cold noinline nounwind {{
 {body}
   ret {{{v}, {v}}} {sc}
 }}

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ramify.symbolic.angles import FAR, terms_of
 from ramify.symbolic.program import Program
 
 
@@ -25,6 +26,16 @@ def _fms(a: Any, b: Any, c: Any) -> Any:
 
 def _fnma(a: Any, b: Any, c: Any) -> Any:
     return c - a * b
+
+
+def _sum_of_angles(op: str, x: Any, y: Any, whole: Any) -> Any:
+    """Return sin or cos of x + y as angles.py has it."""
+    if op == "sin":
+        apart = np.sin(x) * np.cos(y) + np.cos(x) * np.sin(y)
+    else:
+        apart = np.cos(x) * np.cos(y) - np.sin(x) * np.sin(y)
+    is_far: Any = np.abs(whole) > FAR
+    return np.where(is_far, apart, MEANING[op](whole))  # type: ignore[no-any-return]
 
 
 MEANING: dict[str, Callable[..., Any]] = {
@@ -86,6 +97,10 @@ def evaluate(
                 value[e] = kind(e.value)
             elif e.op == "input":
                 value[e] = arrays[e.value[0]][..., e.value[1]]
+            elif e.op in ("sin", "cos") and (terms := terms_of(e.args[0])):
+                x, y = (value[a] for a in terms)
+                y = -y if e.args[0].op == "sub" else y
+                value[e] = _sum_of_angles(e.op, x, y, value[e.args[0]])
             else:
                 value[e] = MEANING[e.op](*(value[a] for a in e.args))
     outputs: dict[str, npt.NDArray[Any]] = {}

@@ -1,0 +1,25 @@
+"""Sums of an angle and a constant, whose sine keeps its digits however large they are.
+
+Joints are measured from other places than their files say: sin(q + c) is everywhere.
+Beyond FAR the sum would round away digits that q has, so the terms are kept apart::
+
+    sin(x + y) = sin x cos y + cos x sin y
+    cos(x + y) = cos x cos y − sin x sin y
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ramify.symbolic.expr import Expr
+
+FAR: Final = 1e5
+"""From here on terms are kept apart; up to it a sum of doubles rounds by 1e-11."""
+
+
+def terms_of(angle: Expr) -> tuple[Expr, Expr] | None:
+    """Return x and y of an angle x + y or x − y: inputs or constants, or None."""
+    if angle.op not in ("add", "sub"):
+        return None
+    x, y = angle.args
+    return (x, y) if {x.op, y.op} <= {"input", "const"} else None
