@@ -623,7 +623,7 @@ def test_eight_processes_fill_one_cache(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAMIFY_CACHE_SIZE_MB", "4")
-    writers = [start_writer(me, 80) for me in range(8)]
+    writers = [start_writer(me, 40) for me in range(8)]
     while any(w.poll() is None for w in writers):
         for i in range(30):
             found = cache.load(key_of(i))
@@ -655,7 +655,7 @@ def test_kill_9_during_a_write_leaves_whole_values_and_no_growing_litter(
 ) -> None:
     data = bytes(range(256)) * 20_000
     pause = random.Random(9)
-    for _ in range(15):
+    for _ in range(6):
         command = [sys.executable, "-c", VICTIM, KEY]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as victim:
             assert victim.stdout is not None
