@@ -64,7 +64,7 @@ ROBOTS = (
     "shadow_hand",
     "tiago",
 )
-QUICK = ("panda", "iiwa14")
+QUICK = ("iiwa14",)
 TREE_QUANTITIES = (
     inverse_dynamics,
     forward_dynamics,

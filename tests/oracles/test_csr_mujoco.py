@@ -123,7 +123,9 @@ def test_shared_robot_has_mujocos_rows(name: str, rng: np.random.Generator) -> N
     assert_agrees(robot_of(path), without_meshes(path), rng)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 8))]
+)
 def test_random_model_has_mujocos_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)
     text = random_mjcf(rng)

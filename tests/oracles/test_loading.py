@@ -282,6 +282,7 @@ def test_mjcf_of_a_wheel_loads_as_mujoco_loads_it(name: str) -> None:
     assert mjcf_verdict(name)
 
 
+@pytest.mark.slow  # every verdict once more, in one process
 def test_most_real_robots_are_compared() -> None:
     if len(EXAMPLES) < 40 or len(MODELS) < 40:
         pytest.skip("example-robot-data or the wheels with MJCF are not installed")

@@ -158,6 +158,7 @@ def test_wheel_model_loads_as_mujoco_compiles_it(model: str) -> None:
     assert verdict(model).startswith(("compared", "refused: ", "refused, ", "loaded, "))
 
 
+@pytest.mark.slow  # every verdict once more, in one process
 def test_most_wheel_models_are_compared() -> None:
     if len(MODELS) < 40:
         pytest.skip("mujoco-mjx, dm-control or gymnasium are not installed")

@@ -10,8 +10,10 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -371,8 +373,8 @@ as_root = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def unprivileged() -> Iterator[None]:
+@contextmanager
+def another_user() -> Iterator[None]:
     """Run as another user: the kernel, not a mock, says what is permitted."""
     os.seteuid(12345)
     try:
@@ -381,19 +383,24 @@ def unprivileged() -> Iterator[None]:
         os.seteuid(0)
 
 
+@pytest.fixture
+def reachable(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of root's in a place that others can look into, unlike tmp_path."""
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        monkeypatch.setenv("RAMIFY_CACHE_DIR", f"{place}/cache")
+        yield Path(place) / "cache"
+
+
 @as_root
-def test_a_folder_left_by_root_is_one_warning_with_the_remedy(
-    folder: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    for place in (tmp_path, *tmp_path.parents[:2]):
-        place.chmod(0o755)
+def test_a_folder_left_by_root_is_one_warning_with_the_remedy(reachable: Path) -> None:
     cache.store(KEY, DATA)
-    request.getfixturevalue("unprivileged")
-    remedy = f"belongs to root, .*sudo chown -R 12345 {folder}.*RAMIFY_CACHE_DIR"
-    with pytest.warns(RuntimeWarning, match=remedy):
-        cache.store(KEY, DATA)
-    cache.store(KEY, DATA)  # a second warning would be an error
-    assert cache.load(KEY) is None
+    remedy = f"belongs to root, .*chown -R 12345 {reachable}.*RAMIFY_CACHE_DIR"
+    with another_user():
+        with pytest.warns(RuntimeWarning, match=remedy):
+            cache.store(KEY, DATA)
+        cache.store(KEY, DATA)  # a second warning would be an error
+        assert cache.load(KEY) is None
 
 
 @as_root
@@ -416,17 +423,13 @@ def test_root_leaves_nothing_in_the_home_of_another_user(
 
 
 @as_root
-def test_what_root_left_in_a_users_own_folder_gives_way(
-    folder: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    for place in (tmp_path, *tmp_path.parents[:2]):
-        place.chmod(0o755)
+def test_what_root_left_in_a_users_own_folder_gives_way(reachable: Path) -> None:
     cache.store(KEY, DATA)
-    os.chown(folder, 12345, -1)
-    request.getfixturevalue("unprivileged")
-    assert cache.load(KEY) is None
-    cache.store(KEY, DATA)
-    assert cache.load(KEY) == DATA
+    os.chown(reachable, 12345, -1)
+    with another_user():
+        assert cache.load(KEY) is None
+        cache.store(KEY, DATA)
+        assert cache.load(KEY) == DATA
 
 
 @posix
@@ -623,7 +626,7 @@ def test_eight_processes_fill_one_cache(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAMIFY_CACHE_SIZE_MB", "4")
-    writers = [start_writer(me, 80) for me in range(8)]
+    writers = [start_writer(me, 40) for me in range(8)]
     while any(w.poll() is None for w in writers):
         for i in range(30):
             found = cache.load(key_of(i))
@@ -655,7 +658,7 @@ def test_kill_9_during_a_write_leaves_whole_values_and_no_growing_litter(
 ) -> None:
     data = bytes(range(256)) * 20_000
     pause = random.Random(9)
-    for _ in range(15):
+    for _ in range(6):
         command = [sys.executable, "-c", VICTIM, KEY]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as victim:
             assert victim.stdout is not None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ramify.algorithms.crba import TreeEntries
-from ramify.model.tree import ROOT, ancestors, depths
+from ramify.model.tree import D1, D2, ROOT, ancestors
 from ramify.symbolic.expr import Expr, const, label, region
 
 Diagonal = dict[int, Expr]
@@ -25,7 +25,7 @@ A factor has Σ d² of them along a tree with depths d: a chain of 142 joints re
 
 def operations(parents: Sequence[int]) -> int:
     """Return how many divisions, products and differences `ltdl` makes."""
-    return sum((d - 1) * (d + 1) for d in depths(parents))
+    return D1(parents) + 2 * D2(parents)
 
 
 def ltdl(M: TreeEntries, parents: Sequence[int]) -> tuple[TreeEntries, Diagonal]:
