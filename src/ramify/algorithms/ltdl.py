@@ -1,4 +1,4 @@
-"""Sparse factorisations of a symmetric matrix along a tree (Featherstone 2005).
+"""Sparse factorizations of a symmetric matrix along a tree (Featherstone 2005).
 
     M = Lᵀ D L (L with unit diagonal)      or      M = Lᵀ L
 

@@ -1,11 +1,11 @@
-"""The centre of mass, and the momentum about it (Orin, Goswami & Lee 2013).
+"""The center of mass, and the momentum about it (Orin, Goswami & Lee 2013).
 
-    h = A(q) q̇          A_k = Ic_i S_k as seen from the centre of mass, in world axes
+    h = A(q) q̇          A_k = Ic_i S_k as seen from the center of mass, in world axes
 
     Ic[i]  inertia of i and all beyond it, as one body     m  mass of all bodies
-    R[i]   axes of body i in world axes                    d  from the centre to i
+    R[i]   axes of body i in world axes                    d  from the center to i
 
-The centre is measured from the root where there is only one, so that nothing depends
+The center is measured from the root where there is only one, so that nothing depends
 on how far the robot has gone.
 """
 
@@ -61,7 +61,7 @@ def first_moments(tree: Tree) -> tuple[dict[int, RigidInertia], Expr]:
     """
     m = mass(tree)
     if m is ZERO:
-        raise ModelError("no body that moves has mass, so there is no centre of mass")
+        raise ModelError("no body that moves has mass, so there is no center of mass")
     factor = ONE / m
     now, later = (factor, ONE) if factor.op == "const" else (ONE, factor)
     moments: dict[int, RigidInertia] = {}
@@ -87,13 +87,13 @@ def composite_inertias(
 
 
 def center_of_mass(tree: Tree, q: JointVector) -> Vec:
-    """Return the centre of mass in the world."""
+    """Return the center of mass in the world."""
     moments, factor = first_moments(tree)
     return composite_inertias(tree, transforms(tree, q), moments)[ROOT].h * factor
 
 
 def center_of_mass_jacobian(tree: Tree, q: JointVector) -> Momenta:
-    """Return, as linear momenta, the velocities of the centre of mass per q̇."""
+    """Return, as linear momenta, the velocities of the center of mass per q̇."""
     moments, factor = first_moments(tree)
     Ic = composite_inertias(tree, transforms(tree, q), moments)
     a = axes(tree, q, range(len(tree)))
@@ -109,9 +109,9 @@ def center_of_mass_jacobian(tree: Tree, q: JointVector) -> Momenta:
 def centroidal_momentum(
     tree: Tree, q: JointVector, qd: JointVector, regrouped: Tree
 ) -> Force:
-    """Return the momentum of all bodies about the centre of mass, in world axes.
+    """Return the momentum of all bodies about the center of mass, in world axes.
 
-    ``regrouped`` may stand for the tree, but for its centre: masses on the axis of a
+    ``regrouped`` may stand for the tree, but for its center: masses on the axis of a
     joint move alike on either side of it, and those moved into the world are at rest.
     """
     X = transforms(tree, q)
@@ -147,7 +147,7 @@ def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
             f = a.R[i] @ F.f
             n = a.R[i] @ F.n + d[i].cross(f)
             if i == root and all(x is ZERO for x in s.w):
-                n = ZERO3  # all bodies translate: no moment about their centre
+                n = ZERO3  # all bodies translate: no moment about their center
             found.A[k] = Force(n, f)
     return found
 

@@ -25,7 +25,7 @@ from typing import final
 
 from ramify.algorithms.operational.inverse_inertia import unit_forces
 from ramify.algorithms.operational.propagators import Propagators, propagators
-from ramify.algorithms.operational.rjk import mobilities
+from ramify.algorithms.operational.rjk import inverse_inertias
 from ramify.algorithms.operational.symmetric import Symmetric, add, add_outer, inner
 from ramify.algorithms.operational.tasks import End
 from ramify.algorithms.sweeps import inward
@@ -76,7 +76,7 @@ def over_junctions(
     tops, sums, standing = _inwards(tree, A, ends, is_reduced, trunks)
     Lam: Symmetric = {}
     _spread(Lam, tops, sums, None)
-    W = mobilities(tree, A, list(standing))
+    W = inverse_inertias(tree, A, list(standing))
     for i, members in standing.items():
         Om = [list(a.parts()) for a in W[i].columns()]
         _spread(Lam, members, sums, Om)

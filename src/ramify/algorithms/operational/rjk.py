@@ -36,7 +36,7 @@ from ramify.symbolic.expr import region
 def rjk(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
     """Return Λ⁻¹."""
     A = propagators(tree, q)
-    W = mobilities(tree, A, [end.body for end in ends])
+    W = inverse_inertias(tree, A, [end.body for end in ends])
     ways = Ways(tree, A)
     Lam: Symmetric = {}
     for k, end in enumerate(ends):
@@ -61,7 +61,7 @@ def rjk(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
     return Lam
 
 
-def mobilities(
+def inverse_inertias(
     tree: Tree, A: Propagators, bodies: Sequence[int]
 ) -> dict[int, InverseInertia]:
     """Return Ωᵢᵢ for some bodies and all that support them."""
