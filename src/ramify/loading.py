@@ -31,6 +31,7 @@ def load(
     mimic: str = "reduce",
     strict: bool = False,
     gravity: Sequence[float] | None = None,
+    include_directory: str | os.PathLike[str] | None = None,
 ) -> Robot:
     """Load a robot from a URDF or MJCF file, or from the text of one.
 
@@ -49,11 +50,13 @@ def load(
             "independent".
         strict: turn warnings into a `ModelError`.
         gravity: (3,) [m/s²]; the file's (MJCF) or (0, 0, −9.81) by default.
+        include_directory: MJCF: files outside of it cannot be included; by default
+            the parent of the file's own directory.
 
     Raises:
         ModelError: the file cannot be read or cannot be a robot.
     """
-    description = parse(source)
+    description = parse(source, include_directory)
     if gravity is not None:
         description = replace(description, gravity=_checked_gravity(gravity))
     robot = Robot.from_description(
@@ -70,7 +73,10 @@ def load(
     return robot
 
 
-def parse(source: str | os.PathLike[str]) -> Description:
+def parse(
+    source: str | os.PathLike[str],
+    include_directory: str | os.PathLike[str] | None = None,
+) -> Description:
     """Return the description in a file or a text, by the name of its first element."""
     text, path = read_source(source)
     label = path.name if path is not None else "text"
@@ -78,7 +84,8 @@ def parse(source: str | os.PathLike[str]) -> Description:
     if tag == "robot":
         return parse_urdf(text, label)
     if tag == "mujoco":
-        return parse_mjcf(text, label, path.parent if path is not None else None)
+        folder = path.parent if path is not None else None
+        return parse_mjcf(text, label, folder, include_directory)
     parse_xml(text, label)  # if it is no XML, that is what to say
     raise ModelError(
         f"{label}: the first element is <{tag}>; expected <robot> (URDF) or <mujoco> "

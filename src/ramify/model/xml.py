@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 DEEPEST: Final = 1000
-MOST_ELEMENTS: Final = 250_000
+MOST_ELEMENTS: Final = 1_000_000
 
 _TEXT: Final = re.compile(r"\S")
 _SHORTHAND: Final = re.compile(r"\$\(|\$\{")
