@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, cast
 
@@ -56,21 +58,34 @@ def load(
     Raises:
         ModelError: the file cannot be read or cannot be a robot.
     """
-    description = parse(source, include_directory)
-    if gravity is not None:
-        description = replace(description, gravity=_checked_gravity(gravity))
-    robot = Robot.from_description(
-        description,
-        root=root,
-        conventions=conventions,
-        joint_order=joint_order,
-        mimic=mimic,
-    )
+    with _garbage_kept():
+        description = parse(source, include_directory)
+        if gravity is not None:
+            description = replace(description, gravity=_checked_gravity(gravity))
+        robot = Robot.from_description(
+            description,
+            root=root,
+            conventions=conventions,
+            joint_order=joint_order,
+            mimic=mimic,
+        )
     if robot.warnings and strict:
         raise ModelError(f"{description.name} (strict): " + "; ".join(robot.warnings))
     for text in robot.warnings:
         warnings.warn(text, ModelWarning, stacklevel=2)
     return robot
+
+
+@contextmanager
+def _garbage_kept() -> Iterator[None]:
+    """Collect no garbage meanwhile: a large file is all live, and is walked for it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def parse(
