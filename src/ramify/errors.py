@@ -16,11 +16,20 @@ A message says what was given, what was expected and what is possible.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+from typing import Final
+
+LONGEST_WORD: Final = 256
+"""[characters] of a name or a path in a message; longer ones are shortened"""
+_LONG_WORD: Final = re.compile(rf"[^\s'\"]{{{LONGEST_WORD + 1},}}")
 
 
 class Error(Exception):
     """The root of all errors that Ramify raises."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
 
 
 class ModelError(Error):
@@ -55,10 +64,27 @@ class ModelWarning(UserWarning):
     """Something odd in a robot description; the robot loads all the same."""
 
 
+def shortened(message: str) -> str:
+    """Return a message in which no name is longer than anybody wants to read."""
+    if len(message) <= LONGEST_WORD:
+        return message
+    return _LONG_WORD.sub(
+        lambda m: f"{m[0][:100]}... ({len(m[0])} characters)", message
+    )
+
+
+def close_matches(name: str, known: Iterable[str]) -> list[str]:
+    """Return up to three known names that may have been meant."""
+    if len(name) > LONGEST_WORD:
+        return []
+    names = [n for n in known if len(n) <= LONGEST_WORD]  # the cost is quadratic
+    return difflib.get_close_matches(name, names, n=3)
+
+
 def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownName:
     """Return the error for a name that is not there, with close matches."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=3)
+    close = close_matches(name, names)
     hint = " Close: " + ", ".join(map(repr, close)) + "." if close else ""
     shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
     return UnknownName(

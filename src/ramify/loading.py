@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, cast
 
@@ -31,6 +33,7 @@ def load(
     mimic: str = "reduce",
     strict: bool = False,
     gravity: Sequence[float] | None = None,
+    include_directory: str | os.PathLike[str] | None = None,
 ) -> Robot:
     """Load a robot from a URDF or MJCF file, or from the text of one.
 
@@ -49,20 +52,23 @@ def load(
             "independent".
         strict: turn warnings into a `ModelError`.
         gravity: (3,) [m/s²]; the file's (MJCF) or (0, 0, −9.81) by default.
+        include_directory: MJCF: files outside of it cannot be included; by default
+            the parent of the file's own directory.
 
     Raises:
         ModelError: the file cannot be read or cannot be a robot.
     """
-    description = parse(source)
-    if gravity is not None:
-        description = replace(description, gravity=_checked_gravity(gravity))
-    robot = Robot.from_description(
-        description,
-        root=root,
-        conventions=conventions,
-        joint_order=joint_order,
-        mimic=mimic,
-    )
+    with _garbage_kept():
+        description = parse(source, include_directory)
+        if gravity is not None:
+            description = replace(description, gravity=_checked_gravity(gravity))
+        robot = Robot.from_description(
+            description,
+            root=root,
+            conventions=conventions,
+            joint_order=joint_order,
+            mimic=mimic,
+        )
     if robot.warnings and strict:
         raise ModelError(f"{description.name} (strict): " + "; ".join(robot.warnings))
     for text in robot.warnings:
@@ -70,7 +76,22 @@ def load(
     return robot
 
 
-def parse(source: str | os.PathLike[str]) -> Description:
+@contextmanager
+def _garbage_kept() -> Iterator[None]:
+    """Collect no garbage meanwhile: a large file is all live, and is walked for it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def parse(
+    source: str | os.PathLike[str],
+    include_directory: str | os.PathLike[str] | None = None,
+) -> Description:
     """Return the description in a file or a text, by the name of its first element."""
     text, path = read_source(source)
     label = path.name if path is not None else "text"
@@ -78,7 +99,8 @@ def parse(source: str | os.PathLike[str]) -> Description:
     if tag == "robot":
         return parse_urdf(text, label)
     if tag == "mujoco":
-        return parse_mjcf(text, label, path.parent if path is not None else None)
+        folder = path.parent if path is not None else None
+        return parse_mjcf(text, label, folder, include_directory)
     parse_xml(text, label)  # if it is no XML, that is what to say
     raise ModelError(
         f"{label}: the first element is <{tag}>; expected <robot> (URDF) or <mujoco> "

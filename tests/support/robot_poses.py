@@ -11,6 +11,7 @@ from ramify.model.motion import fixed_steps, position, rotation, transform
 from ramify.model.tree import ROOT
 from ramify.robot import Robot
 from ramify.spatial.transform import Transform
+from ramify.spatial.vector3 import Vec
 from ramify.symbolic.expr import const
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program
@@ -28,7 +29,7 @@ def poses_program(robot: Robot) -> Program:
         for i, p in model.tree:
             X[i] = X[p].then(*transform(model.tree, i, joints[i]).steps)
             inertia = model.tree.bodies[i].inertia
-            h = X[i].rotate_back(tuple(const(float(x)) for x in inertia.h))
+            h = X[i].rotate_back(Vec(const(float(x)) for x in inertia.h))
             moment = moment + np.array(h) + inertia.m * np.array(position(X[i]))
         frames = [
             X[f.body].then(*fixed_steps(f.placement)) for f in model.frames.values()

@@ -196,6 +196,10 @@ MODELS = {
         f"<body>{LINK}<body><joint/>{LINK}</body></body>",
         before='<compiler settotalmass="2"/>',
     ),
+    "total mass, nothing fused": mjcf(
+        f"<body>{LINK}<body><joint/>{LINK}</body></body>",
+        before='<compiler settotalmass="2" fusestatic="false"/>',
+    ),
     "limits": mjcf(
         f"""<body><joint range="-10 20"/>{LINK}</body>
         <body><joint range="-10 20" limited="false" actuatorfrcrange="-3 7"/>{LINK}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify.errors import Error, ModelError
+from ramify.errors import Error, ModelError, ModelWarning
+from ramify.loading import load
 from ramify.model.mjcf import parse_mjcf
 
 LINK = '<geom size=".1"/>'
@@ -147,7 +149,7 @@ REFUSED = {
         "body 'a': inertial: mass=-1; expected at least 0",
     ),
     "inertial without pos": (inertial('mass="1"'), "no attribute 'pos'; it is requ"),
-    "inertial without mass": (inertial('pos="0 0 0"'), "no attribute 'mass'; it is"),
+    "inertial without a position": (inertial('mass="1"'), "no attribute 'pos'; it is"),
     "two inertias": (
         inertial('pos="0 0 0" mass="1" fullinertia="1 1 1 0 0 0" quat="1 0 0 0"'),
         "fullinertia and quat are given; expected one",
@@ -282,13 +284,6 @@ REFUSED = {
         mjcf(after='<keyframe><key name="k" qpos="1 2"/></keyframe>'),
         "key 'k': qpos='1 2' has 2 numbers; expected 1 number",
     ),
-    "zero quaternion in a keyframe": (
-        mjcf(
-            "<body><joint type='ball'/></body>",
-            after='<keyframe><key qpos="0 0 0 0"/></keyframe>',
-        ),
-        "keyframe key: a zero quaternion at 0 of qpos",
-    ),
     "two keys of a name": (
         mjcf(after='<keyframe><key name="k"/><key name="k"/></keyframe>'),
         "key 'k': a second key 'k'; expected one",
@@ -318,6 +313,17 @@ WARNED = {
     "massless leaf": (
         mjcf('<body name="a"><joint/><body name="b"><joint/></body></body>'),
         "bodies 'a', 'b' move, and neither they nor what they carry has mass",
+    ),
+    "inertial without mass": (
+        mjcf('<body name="a"><inertial pos="0 0 0" diaginertia="1 1 1"/></body>'),
+        "m.xml:3: body 'a': inertial: no attribute 'mass'; taken as 0",
+    ),
+    "zero quaternion in a keyframe": (
+        mjcf(
+            f"<body><joint type='ball'/>{LINK}</body>",
+            after='<keyframe><key name="k" qpos="0 0 0 0"/></keyframe>',
+        ),
+        "m.xml:3: key 'k': a zero quaternion at 0 of qpos; the key is ignored",
     ),
     "range upside down": (
         joint('range="1 -1"'),
@@ -429,13 +435,17 @@ INCLUDES = {
         "b.xml:1: include: file='a.xml' is included already; expected it once",
     ),
     "a file outside": (
-        {"main.xml": "../secret.xml"},
-        "file='../secret.xml' leads outside the model's directory; expected a file",
+        {"main.xml": "../../secret.xml"},
+        "main.xml:1: include: file='../../secret.xml' leads outside '",
     ),
-    "an absolute path": ({"main.xml": "/etc/hostname"}, "leads outside the model's"),
+    "an absolute path": (
+        {"main.xml": "/etc/hostname"},
+        "robots'; to allow it, load the model with include_directory= a directory that "
+        "holds all its files",
+    ),
     "no such file": (
         {"main.xml": "none.xml"},
-        "main.xml:1: include: file='none.xml': no such file in the model's dir",
+        "main.xml:1: include: file='none.xml': no such file beside the model",
     ),
     "a path too long": ({"main.xml": "A" * 5000}, "AAA"),
 }
@@ -444,8 +454,8 @@ INCLUDES = {
 @pytest.mark.parametrize("case", INCLUDES)
 def test_bad_include_is_refused_in_words(case: str, tmp_path: Path) -> None:
     files, message = INCLUDES[case]
-    folder = tmp_path / "model"
-    folder.mkdir()
+    folder = tmp_path / "robots" / "model"
+    folder.mkdir(parents=True)
     (tmp_path / "secret.xml").write_text("<mujoco/>")
     for name, target in files.items():
         text = f'<mujoco><include file="{target}"/></mujoco>'
@@ -455,15 +465,74 @@ def test_bad_include_is_refused_in_words(case: str, tmp_path: Path) -> None:
 
 
 def test_link_that_leads_outside_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    folder.mkdir()
+    folder = tmp_path / "robots" / "model"
+    folder.mkdir(parents=True)
     (tmp_path / "secret.xml").write_text("<mujoco/>")
     try:
         (folder / "a.xml").symlink_to(tmp_path / "secret.xml")
     except OSError:
         pytest.skip("this system makes no symbolic links")
-    with pytest.raises(ModelError, match="leads outside the model's directory"):
+    with pytest.raises(ModelError, match=r"file='a\.xml' leads outside '.*robots'; to"):
         parse_mjcf('<mujoco><include file="a.xml"/></mujoco>', "main.xml", folder)
+
+
+def test_included_files_may_be_anywhere_in_the_directory_allowed(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "robots" / "model"
+    folder.mkdir(parents=True)
+    link = '<mujoco><worldbody><body name="far"/></worldbody></mujoco>'
+    (tmp_path / "link.xml").write_text(link)
+    (tmp_path / "robots" / "near.xml").write_text(link.replace("far", "near"))
+    main = folder / "main.xml"
+    main.write_text('<mujoco><include file="../near.xml"/></mujoco>')
+    assert load(main).body_names == ("near",)
+    main.write_text('<mujoco><include file="../../link.xml"/></mujoco>')
+    assert load(main, include_directory=tmp_path).body_names == ("far",)
+    with pytest.raises(ModelError, match=r"file='../../link\.xml' leads outside '"):
+        load(main)
+    with pytest.raises(ModelError, match=r"leads outside '.*model'; to allow it, load"):
+        load(main, include_directory=folder)
+
+
+def test_include_directory_must_exist(tmp_path: Path) -> None:
+    main = tmp_path / "main.xml"
+    main.write_text("<mujoco/>")
+    with pytest.raises(
+        ModelError, match=r"include_directory is 'none'; expected an existing directory"
+    ):
+        load(main, include_directory="none")
+
+
+def test_long_names_are_shortened_in_messages() -> None:
+    name = "x" * 5000
+    body = f'<body name="{name}"><joint/><geom size=".1"/></body>'
+    assert load(mjcf(body)).body_names == (name,)
+    with pytest.raises(ModelError, match=r"a second body 'x{100}\.\.\. \(5000 char"):
+        load(mjcf(2 * body.replace("<joint/>", "")))
+    with pytest.warns(ModelWarning, match=r"bodies 'x{100}\.\.\. \(5000 char") as seen:
+        load(mjcf(f'<body name="{name}"><joint/></body>'))
+    assert max(len(str(w.message)) for w in seen) < 400
+
+
+def test_blank_numbers_count_as_not_written() -> None:
+    text = mjcf(
+        """<body name="a" pos=" " quat=""><joint range="" axis="" damping=""/>
+        <geom size=".1" mass=""/></body>""",
+        before='<option gravity=""/>',
+    )
+    (body,) = parse_mjcf(text, "m.xml", None).bodies
+    (only,) = body.joints
+    assert only.limits is None
+    assert only.axis.tolist() == [0, 0, 1]
+    assert body.inertial is not None
+    assert body.inertial.mass == pytest.approx(4000 / 3 * math.pi * 0.1**3)
+
+
+def test_joint_may_be_held_by_any_damping() -> None:
+    model = parse_mjcf(joint('damping="1e11" stiffness="1e12"'), "m.xml", None)
+    (held,) = (j for b in model.bodies for j in b.joints)
+    assert (held.damping, held.stiffness) == (1e11, 1e12)
 
 
 def test_broken_include_names_both_files(tmp_path: Path) -> None:

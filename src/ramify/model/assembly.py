@@ -14,7 +14,13 @@ from typing import final
 
 import numpy as np
 
-from ramify.errors import ModelError, UnknownName, UnsupportedJoint, unknown_name
+from ramify.errors import (
+    ModelError,
+    UnknownName,
+    UnsupportedJoint,
+    shortened,
+    unknown_name,
+)
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -270,7 +276,7 @@ class _Builder:
             nv=nv,
             loops=description.loops,
             keyframes=description.keyframes,
-            warnings=warnings,
+            warnings=tuple(map(shortened, warnings)),
             mimics=tuple(leaders),
             description=description,
         )

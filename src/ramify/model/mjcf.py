@@ -8,6 +8,8 @@ motion and is not supported raises; what is left out is named in ``warnings``.
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
@@ -41,12 +43,12 @@ from ramify.model.mjcf_ignored import (
     kept_as_data,
     listed,
 )
-from ramify.model.mjcf_include import expand_includes
+from ramify.model.mjcf_include import Allowed, expand_includes
 from ramify.model.mjcf_inertia import bounded, gather, read_inertial, takes_mesh
-from ramify.model.mjcf_known import warn_of_unknown_attributes
+from ramify.model.mjcf_known import drop_blank_numbers, warn_of_unknown_attributes
 from ramify.model.mjcf_loops import Loops
 from ramify.model.pose import Array, Pose
-from ramify.model.xml import Element, fault, numbers, parse_xml
+from ramify.model.xml import Element, fault, numbers, parse_xml, where
 
 _SECTIONS: Final = (
     *("compiler", "option", "size", "statistic", "visual", "default", "extension"),
@@ -55,7 +57,12 @@ _SECTIONS: Final = (
 )
 
 
-def parse_mjcf(text: str, label: str, folder: Path | None) -> Description:
+def parse_mjcf(
+    text: str,
+    label: str,
+    folder: Path | None,
+    include_directory: str | os.PathLike[str] | None = None,
+) -> Description:
     """Return the robot that an MJCF text describes.
 
     Args:
@@ -63,6 +70,7 @@ def parse_mjcf(text: str, label: str, folder: Path | None) -> Description:
         label: what errors call it, usually the file's name
         folder: the directory of the file, where includes are looked up; None: the
             text stands alone and can include nothing
+        include_directory: what includes may not leave; None: the parent of ``folder``
 
     Raises:
         ModelError: the text is no MJCF, or needs what Ramify does not have; the
@@ -71,7 +79,9 @@ def parse_mjcf(text: str, label: str, folder: Path | None) -> Description:
     root = parse_xml(text, label)
     if root.tag != "mujoco":
         raise fault(root, f"the root is <{root.tag}>; expected <mujoco>")
-    expand_includes(root, folder, label)
+    allowed = folder and Allowed.around(folder, label, include_directory)
+    expand_includes(root, allowed)
+    drop_blank_numbers(root)
     return _Model(root).description()
 
 
@@ -113,12 +123,13 @@ class _Model:
         self.warnings += ignored_actuators(self.sections["actuator"], self.defaults)
         self.warnings += ignored_flexes(self.sections["deformable"])
         self.warnings += kept_as_data(self.world)
+        keyframes = self.keyframes()
         return Description(
             name=self.root.get("model") or Path(self.root.label).stem,
             bodies=self.bodies(),
             frames=self.frames(),
             loops=loops.read(self.sections["equality"]),
-            keyframes=self.keyframes(),
+            keyframes=keyframes,
             gravity=gravity,
             format="mjcf",
             warnings=tuple(self.warnings),
@@ -155,7 +166,9 @@ class _Model:
     def inertial(self, body: Body, fused: Container[Body]) -> Inertial | None:
         """Return the inertia of a body: as written, or from its geoms."""
         settings = self.settings
-        written = read_inertial(body.inertial, settings) if body.inertial else None
+        written = None
+        if body.inertial:
+            written = read_inertial(body.inertial, settings, self.warnings)
         rule = settings.inertia_from_geom
         if rule == "true" or (rule == "auto" and written is None):
             if not body.is_moving and takes_mesh(body.geoms, settings):
@@ -252,10 +265,15 @@ class _Model:
                     raise fault(key, f"a second key {name!r}; expected one")
                 given = numbers(key, "qpos", len(rest), rest, largest=LARGEST)
                 q = np.array(given, dtype=float)
-                for at in quaternions:
-                    norm = float(np.linalg.norm(q[at : at + 4]))
-                    if norm < TINY:
-                        raise fault(key, f"a zero quaternion at {at} of qpos")
+                norms = [math.hypot(*given[at : at + 4]) for at in quaternions]
+                if norms and min(norms) < TINY:
+                    at = quaternions[norms.index(min(norms))]
+                    self.warnings.append(
+                        f"{where(key)}: a zero quaternion at {at} of qpos; the key is "
+                        "ignored"
+                    )
+                    continue
+                for at, norm in zip(quaternions, norms, strict=True):
                     q[at : at + 4] /= norm
                 keys[name] = q
         return {"qpos0": np.array(rest)} | keys

@@ -47,14 +47,20 @@ class Body:
     name: str
     parent: Body | None
     placement: Pose = field(default_factory=Pose.identity)
-    T_world: Pose = field(default_factory=Pose.identity)
-    """where it stands at the reference configuration"""
     joints: list[JointDescription] = field(default_factory=list[JointDescription])
     inertial: Placed | None = None
     geoms: list[Placed] = field(default_factory=list[Placed])
     gravity_compensation: float = 0.0
     is_moving: bool = False
     """whether a joint stands between this body and the world; known after the walk"""
+
+    @property
+    def T_world(self) -> Pose:
+        """Where it stands at the reference configuration."""
+        T, body = self.placement, self.parent
+        while body is not None:
+            T, body = body.placement @ T, body.parent
+        return T
 
     @property
     def is_world(self) -> bool:
@@ -175,7 +181,6 @@ class Worldbody:
             self._unique("body", element, scope),
             scope.body,
             placement,
-            scope.body.T_world @ placement,
             gravity_compensation=number(element, "gravcomp", 0.0, largest=LARGEST),
         )
         if flag(element, "mocap"):

@@ -8,12 +8,11 @@ an orientation replaces an orientation, however either is written.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from ramify.errors import ModelError
+from ramify.errors import ModelError, close_matches
 from ramify.model.xml import Element, fault, number, numbers
 
 LARGEST: Final = 1e10
@@ -54,7 +53,7 @@ def whole(element: Element, attribute: str, default: int | None = None) -> int:
 def unknown(element: Element, kind: str, name: str, known: Iterable[str]) -> ModelError:
     """Return the error about a reference to something that is not there."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=3)
+    close = close_matches(name, names)
     hint = " or ".join(map(repr, close)) or f"one of {len(names)} known"
     return fault(element, f"no {kind} {name!r} in the model; expected {hint}")
 

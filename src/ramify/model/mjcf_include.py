@@ -1,11 +1,13 @@
 """MJCF's <include>: an element replaced by what stands in another file.
 
 Files are looked up beside the main model, then beside the including file, as MuJoCo
-does; each at most once, and none outside the main model's directory.
+does; each at most once, and none outside the directory that the caller allows.
 """
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ramify.errors import ModelError
@@ -13,14 +15,40 @@ from ramify.model.source import read_source
 from ramify.model.xml import Element, fault, parse_xml, word
 
 
-def expand_includes(root: Element, folder: Path | None, label: str) -> None:
-    """Replace every <include> below an element, in place."""
-    if folder is not None:
-        folder = folder.resolve()
-    seen = set[Path]()
-    if folder is not None:
-        seen.add(folder / Path(label).name)
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Where includes are looked up, and what they may not leave; all resolved."""
+
+    folder: Path
+    """of the main model"""
+    limit: Path
+    """the directory that holds every file that may be included"""
+    seen: set[Path] = field(default_factory=set[Path])
+
+    @staticmethod
+    def around(
+        folder: Path, label: str, limit: str | os.PathLike[str] | None
+    ) -> Allowed:
+        """Return what a model in a folder may include, by default all beside it."""
+        here = folder.resolve()
+        if limit is None:
+            return Allowed(here, here.parent, {here / Path(label).name})
+        try:
+            directory = Path(limit).expanduser().resolve()
+            exists = directory.is_dir()
+        except (OSError, ValueError, RuntimeError, TypeError):
+            directory, exists = here, False
+        if not exists:
+            raise ModelError(
+                f"include_directory is {limit!r}; expected an existing directory"
+            )
+        return Allowed(here, directory, {here / Path(label).name})
+
+
+def expand_includes(root: Element, allowed: Allowed | None) -> None:
+    """Replace every <include> below an element, in place; None allows none."""
     roots = set[Element]()
+    folder = allowed.folder if allowed else None
     waiting: list[tuple[Element, Path | None]] = [(root, folder)]
     while waiting:
         element, here = waiting.pop()
@@ -31,7 +59,7 @@ def expand_includes(root: Element, folder: Path | None, label: str) -> None:
                 children.append(child)
                 waiting.append((child, here))
                 continue
-            path, included = _included(child, folder, here, seen)
+            path, included = _included(child, allowed, here)
             # What it holds may be includes again: it stays whole until all are read.
             waiting.append((included, path.parent))
             children.append(included)
@@ -41,45 +69,48 @@ def expand_includes(root: Element, folder: Path | None, label: str) -> None:
 
 
 def _included(
-    element: Element, folder: Path | None, here: Path | None, seen: set[Path]
+    element: Element, allowed: Allowed | None, here: Path | None
 ) -> tuple[Path, Element]:
     """Return the path and the root of the file that an <include> names."""
     name = word(element, "file")
     if len(element):
         raise fault(element, "children inside; expected an empty <include file=.../>")
-    if folder is None or here is None:
+    if allowed is None or here is None:
         raise fault(
             element,
             f"file={name!r} cannot be found from a text; expected a path to the model",
         )
-    path = _found(element, name, folder, here)
-    if path in seen:
+    path = _found(element, name, allowed, here)
+    if path in allowed.seen:
         raise fault(element, f"file={name!r} is included already; expected it once")
-    seen.add(path)
+    allowed.seen.add(path)
     try:
         text, _ = read_source(path)
-        included = parse_xml(text, str(path.relative_to(folder)))
+        included = parse_xml(text, os.path.relpath(path, allowed.folder))
     except ModelError as e:
         raise fault(element, f"file={name!r}: {e}") from None
     return path, included
 
 
-def _found(element: Element, name: str, folder: Path, here: Path) -> Path:
-    for start in (folder, here):
+def _found(element: Element, name: str, allowed: Allowed, here: Path) -> Path:
+    leads_outside = False
+    for start in (allowed.folder, here):
         try:
             path = (start / name).resolve()
             exists = path.is_file()
         except (OSError, ValueError, RuntimeError):
             raise fault(element, f"file={name!r} is no path") from None
-        if not path.is_relative_to(folder):
-            raise fault(
-                element,
-                f"file={name!r} leads outside the model's directory; expected a file "
-                "beside the model or below",
-            )
-        if exists:
+        if not path.is_relative_to(allowed.limit):
+            leads_outside = True
+        elif exists:
             return path
-    raise fault(element, f"file={name!r}: no such file in the model's directory")
+    if leads_outside:
+        raise fault(
+            element,
+            f"file={name!r} leads outside {str(allowed.limit)!r}; to allow it, load "
+            "the model with include_directory= a directory that holds all its files",
+        )
+    raise fault(element, f"file={name!r}: no such file beside the model")
 
 
 def _dissolve(root: Element, roots: set[Element]) -> None:

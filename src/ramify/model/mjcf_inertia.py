@@ -15,11 +15,13 @@ Placed = tuple[Element, Pose]
 """an element with its defaults filled in, and the frame that it stands in"""
 
 
-def read_inertial(placed: Placed, settings: Settings) -> Inertial:
+def read_inertial(placed: Placed, settings: Settings, warnings: list[str]) -> Inertial:
     """Return what an <inertial> says, in body coordinates."""
     element, T_body_frame = placed
     word(element, "pos")
-    mass = number(element, "mass", largest=LARGEST)
+    if "mass" not in element.attrib:
+        warnings.append(f"{where(element)}: no attribute 'mass'; taken as 0")
+    mass = number(element, "mass", 0.0, largest=LARGEST)
     if mass < 0:
         raise fault(element, f"mass={mass:g}; expected at least 0")
     T = T_body_frame @ Pose(np.eye(3), position(element))

@@ -19,6 +19,9 @@ TYPES: Final = {
     "slide": "prismatic",
     "hinge": "revolute",
 }
+LARGEST_FORCE: Final = 1e100
+"""of armature, damping, friction and stiffness: to hold a joint still, files have
+1e11 and more; products of a few stay finite"""
 FREEDOMS: Final = {"floating": 6, "spherical": 3, "prismatic": 1, "revolute": 1}
 
 
@@ -63,7 +66,7 @@ def _angle(element: Element, attribute: str, kind: str, settings: Settings) -> f
 
 
 def _not_negative(element: Element, attribute: str) -> float:
-    value = number(element, attribute, 0.0, largest=LARGEST)
+    value = number(element, attribute, 0.0, largest=LARGEST_FORCE)
     if value < 0:
         raise fault(element, f"{attribute}={value:g}; expected at least 0")
     return value
@@ -73,7 +76,9 @@ def _first_of_polynomial(
     element: Element, attribute: str, warnings: list[str]
 ) -> float:
     """Return the linear coefficient of a spring or damper."""
-    first, *higher = numbers(element, attribute, range(1, 4), (0.0,), largest=LARGEST)
+    first, *higher = numbers(
+        element, attribute, range(1, 4), (0.0,), largest=LARGEST_FORCE
+    )
     if any(higher):
         warnings.append(
             f"{where(element)}: {attribute} is a polynomial; only its first "

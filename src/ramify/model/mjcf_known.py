@@ -5,9 +5,9 @@ MuJoCo refuses an unknown attribute; here it is a warning, as newer versions add
 
 from __future__ import annotations
 
-import difflib
 from typing import Final
 
+from ramify.errors import close_matches
 from ramify.model.mjcf_defaults import ORIENTATIONS
 from ramify.model.xml import Element, where
 
@@ -18,6 +18,14 @@ _GEOM: Final = (
     "type contype conaffinity condim group priority size material friction mass "
     "density shellinertia solmix solref solimp margin gap surfacevel adhesion fromto "
     "hfield mesh fitscale rgba fluidshape fluidcoef user"
+)
+_NUMBERS: Final = frozenset(
+    (
+        *(*_POSE, "axis", "range", "actuatorfrcrange", "size", "fromto", "mass"),
+        *(*_SCALARS.split(), "density", "diaginertia", "fullinertia", "group", "qpos"),
+        *("gravcomp", "gravity", "boundmass", "boundinertia", "settotalmass"),
+        *("inertiagrouprange", "offset", "anchor", "relpose", "polycoef"),
+    )
 )
 
 KNOWN: Final[dict[str, frozenset[str]]] = {
@@ -58,8 +66,20 @@ def warn_of_unknown_attributes(element: Element, warnings: list[str]) -> None:
         return
     for name in element.attrib:
         if name not in known and ":" not in name:
-            close = difflib.get_close_matches(name, known, n=1)
+            close = close_matches(name, known)
             hint = f"; meant {close[0]!r}?" if close else ""
             warnings.append(
                 f"{where(element)}: unknown attribute {name!r} is ignored{hint}"
             )
+
+
+def drop_blank_numbers(root: Element) -> None:
+    """Remove attributes such as range="", which count as not written in MuJoCo."""
+    for element in root.iter():
+        blank = [
+            name
+            for name, text in element.attrib.items()
+            if name in _NUMBERS and not text.strip()
+        ]
+        for name in blank:
+            del element.attrib[name]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from ramify.errors import unknown_name
 from ramify.model.xml import fault, word
@@ -13,15 +12,11 @@ Elements = Mapping[str, ET.Element]
 """elements by their names, in file order"""
 
 
-LONGEST_NAME: Final = 256
-"""[characters]; close matches are looked for among names, at quadratic cost"""
-
-
 def by_name(robot: ET.Element, tag: str) -> dict[str, ET.Element]:
     """Return the children of that tag by their names, which must differ."""
     found: dict[str, ET.Element] = {}
     for element in robot.iterfind(tag):
-        name = _name(element, "name")
+        name = word(element, "name")
         if name in found:
             line = getattr(found[name], "line", "?")
             raise fault(
@@ -35,19 +30,9 @@ def by_name(robot: ET.Element, tag: str) -> dict[str, ET.Element]:
 
 def known_link(element: ET.Element, links: Elements) -> str:
     """Return the link that an element names in ``link="..."``."""
-    name = _name(element, "link")
+    name = word(element, "link")
     if name not in links:
         raise fault(element, str(unknown_name("link", name, "the file", links)))
-    return name
-
-
-def _name(element: ET.Element, attribute: str) -> str:
-    name = word(element, attribute)
-    if len(name) > LONGEST_NAME:
-        raise fault(
-            element,
-            f"{attribute} has {len(name)} characters; expected at most {LONGEST_NAME}",
-        )
     return name
 
 
