@@ -69,7 +69,7 @@ def cases() -> dict[str, Callable[[int], float]]:
     listed, ints = a.tolist(), list(range(N))
     robot = ramify.robots.humanoid30()
     q, qd, qdd = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
-    frame = robot.frame_names[-1]
+    frame = robot.body_names[-1]
     jacobian = ramify.compile(ramify.jacobian(frame), robot)
     acceleration = ramify.compile(ramify.acceleration(frame), robot)
     J, six = jacobian(q), acceleration(q, qd, qdd)
