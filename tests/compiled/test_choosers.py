@@ -21,6 +21,10 @@ from ramify.errors import ShapeError, UnknownName
 from ramify.robot import Robot
 from support.affine import affine
 
+EMITTED = pytest.mark.skipif(
+    Vectorcall is vectorcall.Plain, reason="only the plain path is here"
+)
+
 
 @vectorcalled
 class Scaled(Vectorcall):
@@ -86,9 +90,7 @@ def test_out_goes_to_the_chosen_function(rng: np.random.Generator) -> None:
         assert made.call(x, w, "hand", out=out) is out
 
 
-@pytest.mark.skipif(
-    Vectorcall is vectorcall.Plain, reason="only the plain path is here"
-)
+@EMITTED
 def test_what_was_chosen_is_not_chosen_again(rng: np.random.Generator) -> None:
     made = Choices()
     x, w = rng.normal(size=3), rng.normal(size=2)
@@ -155,6 +157,7 @@ def test_keys_that_raise_are_left_to_python() -> None:
         made.call(x, w, moody)
 
 
+@EMITTED
 def test_choosing_leaves_no_reference_and_no_memory(rng: np.random.Generator) -> None:
     made = Choices()
     x, w, out, kind = rng.normal(size=3), rng.normal(size=2), np.empty(4), "f" * 2
