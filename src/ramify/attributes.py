@@ -1,25 +1,29 @@
 """Quantities as attributes of a Robot: compiled on first use, and kept.
 
 `Compiled` is one quantity: ``robot.mass_matrix`` is its Function. `Asked` is one that
-takes further arguments, such as a frame: ``robot.jacobian(q, "hand")``. `Method` is a
-function of another module that takes the robot first.
+takes further arguments, such as a frame: ``robot.jacobian(q, "hand")``. `direct` lets
+a method be the compiled callable that its body calls. `Method` is a function of another
+module that takes the robot first.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast, final, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final, overload
 
+from ramify.backend.chooser import Chooser
 from ramify.compiling import compile
-from ramify.errors import ShapeError
 from ramify.function import Function
 from ramify.once import made_once
 from ramify.quantities.base import Quantity
 
 if TYPE_CHECKING:
     from ramify.robot import Robot
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @final
@@ -63,51 +67,55 @@ class Asked:
     def __get__(self, robot: None, owner: type) -> Callable[..., Quantity]: ...
 
     @overload
-    def __get__(self, robot: Robot, owner: type) -> Question: ...
+    def __get__(self, robot: Robot, owner: type) -> Chooser: ...
 
     def __get__(
         self, robot: Robot | None, owner: type
-    ) -> Callable[..., Quantity] | Question:
+    ) -> Callable[..., Quantity] | Chooser:
         if robot is None:
             return self.quantity
-        return made_once(robot.__dict__, self.name, lambda: Question(robot, self))
+        functions: dict[Any, Function] = {}
+
+        def function(*rest: Any, **options: Any) -> Function:
+            """Return the compiled function, to be called with the state alone."""
+            key = (_frozen(rest), _frozen(options))
+            return made_once(
+                functions, key, lambda: compile(self.quantity(*rest, **options), robot)
+            )
+
+        return made_once(
+            robot.__dict__,
+            self.name,
+            lambda: Chooser(self.name, self.state, function, self.__doc__),
+        )
 
 
 @final
-class Question:
-    """One such quantity of one robot; what has been compiled for it is kept."""
+class Direct:
+    """A method that is one compiled callable: see `direct`."""
 
-    def __init__(self, robot: Robot, asked: Asked) -> None:
-        self._robot = robot
-        self._asked = asked
-        self._functions: dict[Any, Function] = {}
-        self.__doc__ = asked.__doc__
+    def __init__(self, method: Callable[..., Any], source: str) -> None:
+        self.method = method
+        self.source = source
 
-    def __repr__(self) -> str:
-        arguments = ", ".join((*self._asked.state, "..."))
-        return f"{self._asked.name}({arguments}) of {self._robot.name}"
+    def __get__(self, robot: Robot | None, owner: type) -> Callable[..., Any]:
+        if robot is None:
+            return self.method
+        made = getattr(robot, self.source)
+        made.__doc__ = self.method.__doc__
+        made.__signature__ = inspect.signature(self.method.__get__(robot))
+        robot.__dict__[self.method.__name__] = made
+        return made
 
-    def __call__(self, *arguments: Any, out: Any = None, **options: Any) -> Any:
-        """Return the quantity for a state, and what else it asks for."""
-        n = len(self._asked.state)
-        state, rest = arguments[:n], arguments[n:]
-        if len(state) < n or any(isinstance(x, str) for x in state):
-            wanted = ", ".join(self._asked.state)
-            raise ShapeError(
-                f"{self._asked.name} needs {wanted} first, as arrays; "
-                f"{len(arguments)} arguments were given"
-            )
-        f = self.function(*rest, **options)
-        return f(*state) if out is None else f(*state, out=out)
 
-    def function(self, *rest: Any, **options: Any) -> Function:
-        """Return the compiled function, to be called with the state alone."""
-        key = (_frozen(rest), _frozen(options))
-        return made_once(
-            self._functions,
-            key,
-            lambda: compile(self._asked.quantity(*rest, **options), self._robot),
-        )
+def direct(source: str) -> Callable[[F], F]:
+    """Return a decorator for a method that only calls an attribute of its robot.
+
+    ``robot.method`` then is that attribute, a compiled callable, and a call costs no
+    more than its own. The method is there for its signature and its docstring, and
+    for ``Robot.method(robot, ...)``.
+    """
+    return lambda method: cast(F, Direct(method, source))
 
 
 @final

@@ -41,6 +41,8 @@ class Options:
     lanes: int | None = None
     threads: int = 1
     layout: Layout = "batch_first"
+    defaults: tuple[tuple[str, float], ...] = ()
+    """what scalar inputs are unless given, by name"""
 
     @staticmethod
     def checked(
@@ -182,6 +184,7 @@ class Function(Vectorcall):
             options.dtype,
             options.layout,
             options.threads,
+            options.defaults,
         )
         self._compilation = _Compilation(source, options, trace_seconds)
         kernel_for = self._compilation.kernel_for

@@ -10,9 +10,10 @@ from typing import Any, NoReturn, final
 import numpy as np
 import numpy.typing as npt
 
-from ramify.attributes import Asked, Compiled, Method
+from ramify.attributes import Asked, Compiled, Method, direct
+from ramify.backend.chooser import Chooser
 from ramify.errors import ModelError, ShapeError, UnknownName, unknown_name
-from ramify.function import Function, kernel
+from ramify.function import Function, Options, kernel
 from ramify.model import configurations, drawing, editing, ranges
 from ramify.model.assembly import Model, assemble
 from ramify.model.conventions import Conventions
@@ -27,6 +28,7 @@ from ramify.once import made_once, once
 from ramify.quantities import dynamics, factor, kinematics, operational
 from ramify.quantities import loops as quantities_of_loops
 from ramify.quantities.base import placed
+from ramify.symbolic.trace import trace
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -203,6 +205,7 @@ class Robot:
         q = ranges.random_configurations(self.model, self.limits, generator, n)
         return q[0] if batch is None else q
 
+    @direct("_integrate")
     def integrate(
         self,
         q: npt.ArrayLike,
@@ -218,6 +221,7 @@ class Robot:
         """
         return self._integrate(q, qd, dt, out=out)
 
+    @direct("_difference")
     def difference(
         self, q0: npt.ArrayLike, q1: npt.ArrayLike, *, out: Array | None = None
     ) -> Array:
@@ -227,6 +231,7 @@ class Robot:
         """
         return self._difference(q0, q1, out=out)
 
+    @direct("_normalize")
     def normalize(self, q: npt.ArrayLike, *, out: Array | None = None) -> Array:
         """Return q with its quaternions scaled to length one."""
         return self._normalize(q, out=out)
@@ -234,11 +239,12 @@ class Robot:
     @once
     def _integrate(self) -> Function:
         model, c = self.model, self.conventions
-        return kernel(
+        program = trace(
             partial(configurations.integrated, model, c),
             {"q": model.nq, "qd": model.nv, "dt": ()},
-            name=f"integrate of {self.name}",
+            f"integrate of {self.name}",
         )
+        return Function(program, Options(defaults=(("dt", 1.0),)))
 
     @once
     def _difference(self) -> Function:
@@ -260,6 +266,7 @@ class Robot:
 
     # ------------------------------------------------------------ other conventions
 
+    @direct("_convert_q")
     def convert_q(
         self,
         q: npt.ArrayLike,
@@ -274,8 +281,9 @@ class Robot:
         >>> robot.convert_q(robot.neutral(), to="mujoco")[3:7]
         array([1., 0., 0., 0.])
         """
-        return self._converter("q", to, from_)(q)
+        return self._convert_q(q, to=to, from_=from_)
 
+    @direct("_convert_qd")
     def convert_qd(
         self,
         q: npt.ArrayLike,
@@ -285,8 +293,9 @@ class Robot:
         from_: str | Conventions | None = None,
     ) -> Array:
         """Return q̇ in other conventions; q and q̇ are in those converted from."""
-        return self._converter("qd", to, from_)(q, qd)
+        return self._convert_qd(q, qd, to=to, from_=from_)
 
+    @direct("_convert_qdd")
     def convert_qdd(
         self,
         q: npt.ArrayLike,
@@ -297,8 +306,9 @@ class Robot:
         from_: str | Conventions | None = None,
     ) -> Array:
         """Return q̈ in other conventions; all three are in those converted from."""
-        return self._converter("qdd", to, from_)(q, qd, qdd)
+        return self._convert_qdd(q, qd, qdd, to=to, from_=from_)
 
+    @direct("_convert_tau")
     def convert_tau(
         self,
         q: npt.ArrayLike,
@@ -308,34 +318,55 @@ class Robot:
         from_: str | Conventions | None = None,
     ) -> Array:
         """Return τ in other conventions; q and τ are in those converted from."""
-        return self._converter("tau", to, from_)(q, tau)
+        return self._convert_tau(q, tau, to=to, from_=from_)
 
     def with_conventions(self, conventions: str | Conventions) -> Robot:
         """Return this robot with other conventions."""
         chosen = conventions_named(conventions)
         return Robot(self.model, chosen, self.joint_order, self.mimic)
 
-    def _converter(
-        self, what: str, to: str | Conventions | None, from_: str | Conventions | None
-    ) -> Function:
-        if (to is None) == (from_ is None):
-            given = "neither" if to is None else "both"
-            raise UnknownName(
-                f"convert_{what}: {given} of to= and from_= given; expected one, such "
-                'as to="mujoco"'
-            )
-        source, target = self.conventions, self.conventions
-        if to is not None:
-            target = conventions_named(to)
-        elif from_ is not None:
-            source = conventions_named(from_)
-        known: dict[Any, Function] = self._converters
-        key = (what, source, target)
-        return made_once(known, key, lambda: self._new_converter(*key))
+    @once
+    def _convert_q(self) -> Chooser:
+        return self._converter("q", "q")
 
     @once
-    def _converters(self) -> dict[Any, Function]:
-        return {}
+    def _convert_qd(self) -> Chooser:
+        return self._converter("qd", "q", "qd")
+
+    @once
+    def _convert_qdd(self) -> Chooser:
+        return self._converter("qdd", "q", "qd", "qdd")
+
+    @once
+    def _convert_tau(self) -> Chooser:
+        return self._converter("tau", "q", "tau")
+
+    def _converter(self, what: str, *state: str) -> Chooser:
+        known: dict[Any, Function] = {}
+
+        def function(
+            *,
+            to: str | Conventions | None = None,
+            from_: str | Conventions | None = None,
+        ) -> Function:
+            if (to is None) == (from_ is None):
+                given = "neither" if to is None else "both"
+                raise UnknownName(
+                    f"convert_{what}: {given} of to= and from_= given; expected one, "
+                    'such as to="mujoco"'
+                )
+            source, target = self.conventions, self.conventions
+            if to is not None:
+                target = conventions_named(to)
+            elif from_ is not None:
+                source = conventions_named(from_)
+            return made_once(
+                known,
+                (source, target),
+                lambda: self._new_converter(what, source, target),
+            )
+
+        return Chooser(f"convert_{what}", state, function)
 
     def _new_converter(
         self, what: str, source: Conventions, target: Conventions

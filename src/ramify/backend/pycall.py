@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 
-from ramify.backend import pyarrays, pynumbers, pyresults
+from ramify.backend import pyarrays, pychoice, pynumbers, pyresults
 from ramify.backend.assembler import Code, Module, Value, const, load
 from ramify.backend.pyarrays import (
     REJECTED,
@@ -27,6 +27,7 @@ from ramify.backend.pyarrays import (
     emit_readers,
     port_of,
 )
+from ramify.backend.pychoice import FLAGLESS, emit_choose
 from ramify.backend.pynumbers import emit_is_plain, emit_number, emit_numbers
 from ramify.backend.pyresults import (
     FAILED,
@@ -45,11 +46,17 @@ from ramify.backend.words import (
 )
 
 
+def entry(name: str = "call") -> int:
+    """Return the address of ``call``, or of ``choose`` (see pychoice)."""
+    return _entries()[name]
+
+
 @functools.cache
-def entry() -> int:
-    """Return the address of ``call``."""
-    sources = (pyarrays, pynumbers, pyresults)
-    return load(emit, ["call"], [__name__, *(m.__name__ for m in sources)])[0]
+def _entries() -> dict[str, int]:
+    modules = (pyarrays, pychoice, pynumbers, pyresults)
+    sources = [__name__, *(module.__name__ for module in modules)]
+    names = ("call", "choose")
+    return dict(zip(names, load(emit, names, sources), strict=True))
 
 
 def emit() -> Module:
@@ -66,8 +73,10 @@ def emit() -> Module:
     emit_attempt(module)
     emit_convert(module)
     emit_again(module)
+    emit_hand_over(module)
     emit_enter(module)
     emit_entry(module)
+    emit_choose(module)
     return module
 
 
@@ -75,9 +84,9 @@ def emit_enter(module: Module) -> None:
     """enter(call, args, nargs, names): the whole way."""
     code = module.function("enter", 4, local=True)
     call, args, nargs, names = code.arguments
-    bound, pair = code.cell(0, MAX_PORTS), code.cell(0, 2)
+    bound = code.cell(0, MAX_PORTS)
     n_inputs = code.load(call, Call.N_INPUTS)
-    named, none = code.compare(names, "!=", 0), code.load(call, Call.NONE)
+    named = code.compare(names, "!=", 0)
     binds = code.b.or_(named, code.compare(nargs, "!=", n_inputs))
     out = code.choose(
         binds, lambda: code.call("bind", call, args, nargs, names, bound), const(0)
@@ -87,9 +96,19 @@ def emit_enter(module: Module) -> None:
         result = code.call("attempt", call, inputs, out)
         with code.when(code.compare(result, "!=", REJECTED), likely=True):
             code.leave(result)
+        none = code.load(call, Call.NONE)
         last = code.b.select(code.compare(out, "==", 0), none, out)
         given = code.call("collect", call, inputs, n_inputs, last)
         code.leave(code.call("again", call, given))
+    code.leave(code.call("hand_over", call, args, nargs, names))
+
+
+def emit_hand_over(module: Module) -> None:
+    """hand_over(call, args, nargs, names): let Python bind the arguments."""
+    code = module.function("hand_over", 4, local=True)
+    call, args, nargs, names = code.arguments
+    pair = code.cell(0, 2)
+    none, named = code.load(call, Call.NONE), code.compare(names, "!=", 0)
     count = code.add(nargs, count_of(code, names))
     values = code.call("collect", call, args, count, const(0))
     code.leave_if(code.compare(values, "==", 0), FAILED)
@@ -214,7 +233,7 @@ def emit_entry(module: Module) -> None:
     """call(self, args, nargs, names): find the Call."""
     code = module.function("call", 4)
     instance, args, flagged, names = code.arguments
-    count = code.b.and_(flagged, const(2**63 - 1))  # vectorcall's flag is no number
+    count = code.b.and_(flagged, const(FLAGLESS))
     address = code.load_at(instance, INSTANCE_CALL)
     code.leave(code.call("enter", address, args, count, names))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ramify.backend.words import (
@@ -17,6 +17,7 @@ from ramify.backend.words import (
     INSTANCE_BYTES,
     INSTANCE_CALL,
     INSTANCE_ENTRY,
+    MAX_PORTS,
     Call,
     api_table,
     python_function,
@@ -119,8 +120,12 @@ def vectorcalled(cls: T) -> T:
     return cls
 
 
-def forward(function: Callable[..., Any]) -> Anchor:
-    """Return a Call that hands everything to a Python function."""
+def forward(
+    function: Callable[..., Any],
+    n_state: int = 0,
+    chosen: Mapping[Any, Vectorcall] | None = None,
+) -> Anchor:
+    """Return a Call that hands everything to a Python function; see attach_choice."""
 
     def bind(*given: object) -> tuple[object, ...]:
         return given
@@ -134,22 +139,53 @@ def forward(function: Callable[..., Any]) -> Anchor:
 
     block = words([0] * len(Call))
     block[Call.API] = ctypes.addressof(api_table())
-    block[Call.N_INPUTS], block[Call.NONE] = -1, id(None)
-    block[Call.BIND], block[Call.SLOW] = id(bind), id(slow)
-    return Anchor(ctypes.addressof(block), (block, bind, slow))
+    block[Call.N_INPUTS], block[Call.N_STATE] = -1, n_state
+    out = sys.intern("out")
+    objects = {Call.NONE: None, Call.BIND: bind, Call.SLOW: slow}
+    objects |= {Call.CHOSEN: chosen, Call.OUT_NAME: out, Call.OUT_NAMES: (out,)}
+    for word, value in objects.items():
+        block[word] = id(value)
+    return Anchor(ctypes.addressof(block), (block, objects))
 
 
 def attach(instance: Vectorcall, function: Callable[..., Any]) -> None:
     """Make an instance of a subclass callable, by what make_callable returned."""
-    target: Any = instance
-    target._attached = function  # keeps alive what _call leads to
-    if Vectorcall is Plain:
-        return
-    from ramify.backend.pycall import entry  # noqa: PLC0415 (llvmlite only where used)
-
     owner: object = getattr(function, "__self__", None)
-    anchor: Any = owner
-    if not isinstance(owner, Anchor):
-        target._attached = anchor = forward(function)
-    target._call = anchor._call
-    target._entry = entry()
+    if Vectorcall is Plain or isinstance(owner, Anchor):
+        _attach(instance, function, owner, "call")
+    else:
+        anchor = forward(function)
+        _attach(instance, anchor, anchor, "call")
+
+
+def attach_choice(
+    instance: Vectorcall,
+    function: Callable[..., Any],
+    n_state: int,
+    chosen: Mapping[Any, Vectorcall],
+) -> None:
+    """Make an instance of a subclass callable that chooses what it calls.
+
+    Args:
+        instance: what is called.
+        function: called for what is not in ``chosen``.
+        n_state: the number of arguments that choose nothing, which come first.
+        chosen: by (names or None, *the other arguments except out).
+    """
+    assert n_state < MAX_PORTS
+    if Vectorcall is Plain:
+        _attach(instance, function, None, "choose")
+    else:
+        anchor = forward(function, n_state, chosen)
+        _attach(instance, anchor, anchor, "choose")
+
+
+def _attach(instance: Vectorcall, kept: object, anchor: Any, name: str) -> None:
+    """Let an instance hold a Call, and what keeps it alive, or a Python function."""
+    target: Any = instance
+    target._attached = kept
+    if Vectorcall is not Plain:
+        from ramify.backend.pycall import entry  # noqa: PLC0415 (llvmlite only where used)
+
+        target._call = anchor._call
+        target._entry = entry(name)

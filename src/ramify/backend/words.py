@@ -109,9 +109,13 @@ class Call(IntEnum):
     BIND = 24  # (values, names) -> (*inputs, out)
     CONVERT = 25  # (index of an input, value) -> array
     SLOW = 26  # (*inputs, out) -> result
+    CHOSEN = 27  # of a Chooser: the dict of the functions that it has found so far
+    OUT_NAMES = 28  # ("out",)
+    N_STATE = 29  # of a Chooser, a number: of the arguments that choose nothing
 
 
 API = (
+    "PyDict_GetItemWithError",
     "PyErr_Clear",
     "PyErr_NoMemory",
     "PyErr_Occurred",
