@@ -175,7 +175,12 @@ def pinocchio_configuration(robot: Robot, model: Any, q: Any) -> tuple[Any, Any]
     described = {j.name: j for b in robot.description.bodies for j in b.joints}
     places = {j.name: j for j in robot.model.joints}
     for name in model.names[1:]:
-        theirs, leader, factor, offset = model.joints[model.getJointId(name)], name, 1, 0
+        theirs, leader, factor, offset = (
+            model.joints[model.getJointId(name)],
+            name,
+            1,
+            0,
+        )
         while leader not in places:
             mimic = described[leader].mimic
             assert mimic is not None

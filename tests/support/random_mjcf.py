@@ -110,7 +110,9 @@ class _Writer:
         return self.element("body", self.content(self.joints()))
 
     def weightless(self) -> str:
-        return '<body><joint type="slide" armature="0"/><geom size=".1" mass="0"/></body>'
+        return (
+            '<body><joint type="slide" armature="0"/><geom size=".1" mass="0"/></body>'
+        )
 
     def free_body(self) -> str:
         free = f'<joint type="free" {self.class_word("class")} {self.armature()}/>'
