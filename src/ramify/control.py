@@ -88,7 +88,7 @@ class OperationalSpace:
             free=free_levels(robot, self.levels, passive, damping),
             damping=damping,
             passive=passive,
-            effort=_rows(np.linalg.pinv(matrix).astype(float))
+            effort=_rounded(np.linalg.pinv(matrix).astype(float))
             if matrix is not None and _is_matrix(actuated)
             else (),
             posture=posture,
@@ -191,8 +191,21 @@ def passive_directions(matrix: Array | None) -> Directions:
     is_choice = set(np.unique(matrix).tolist()) <= {0.0, 1.0}
     if is_choice and (matrix.sum(axis=0) == 1).all():
         return _rows(np.eye(len(matrix))[matrix.sum(axis=1) == 0])
-    left, values, _ = np.linalg.svd(matrix)
-    return _rows(np.transpose(left)[len(values) :])
+    # The columns of 1 − B B⁺, first come first: they depend on B alone, where a basis
+    # by LAPACK depends on the processor.
+    left = np.eye(len(matrix)) - matrix @ np.linalg.pinv(matrix)
+    found: list[Array] = []
+    for _ in range(len(matrix) - matrix.shape[1]):
+        sizes = np.diagonal(left)
+        k = int(np.argmax(sizes > (1 - 1e-6) * sizes.max()))
+        found.append(left[k] / np.sqrt(left[k, k]))
+        left = left - np.outer(found[-1], found[-1])
+    return _rounded(np.array(found).reshape(-1, len(matrix)))
+
+
+def _rounded(matrix: Array) -> Directions:
+    """Return rows of twelve digits: those that follow differ by processor."""
+    return _rows(np.round(matrix, 12) + 0.0)
 
 
 def _rows(matrix: Array) -> Directions:

@@ -27,7 +27,7 @@ from ramify.model.tree import Tree
 from ramify.once import made_once, once
 from ramify.quantities import dynamics, factor, kinematics, operational
 from ramify.quantities import loops as quantities_of_loops
-from ramify.quantities.base import placed
+from ramify.quantities.frames import with_cheapest_frames
 from ramify.symbolic.trace import trace
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -165,7 +165,7 @@ class Robot:
     @once
     def placed_model(self) -> Model:
         """The model with body frames where transforms are cheapest."""
-        return placed(self.model)
+        return with_cheapest_frames(self.model, self.conventions)
 
     @once
     def fingerprint(self) -> str | None:

@@ -7,7 +7,6 @@ as named frames.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
@@ -21,6 +20,7 @@ from ramify.errors import (
     shortened,
     unknown_name,
 )
+from ramify.model.constants import EXACT, cross, norm, transposed
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -374,13 +374,15 @@ ALONG = tuple(np.roll(np.eye(3), k + 1, axis=0) for k in range(3))
 
 def frame_with_z(axis: Array) -> Array:
     """Return axes with z along ``axis``; exact where it is a coordinate axis."""
-    z = np.asarray(axis, dtype=float)
-    z = z / math.sqrt(float(z @ z))
-    k = int(np.argmax(np.abs(z)))
-    if abs(z[k]) == 1.0:
+    given = [float(e) for e in axis]
+    z = [e / norm(given) for e in given]
+    # Of equal entries the first: within rounding, so that the last bit does not decide.
+    largest = max(map(abs, z))
+    k = next(k for k in range(3) if abs(z[k]) > largest - EXACT)
+    if all(abs(z[i]) < EXACT for i in range(3) if i != k):
         # Turned about x where it points down.
         R = ALONG[k]
         return R if z[k] > 0 else R * (1.0, -1.0, -1.0)
-    x = np.cross(np.eye(3)[(k + 1) % 3], z)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
+    x = cross(np.eye(3)[(k + 1) % 3].tolist(), z)
+    x = [e / norm(x) for e in x]
+    return np.array(transposed([x, cross(z, x), z]))

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast, final
 import numpy as np
 
 from ramify.errors import ModelError, unknown_name
+from ramify.model.constants import Array, eigen, norm, squares, turned
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -41,7 +42,7 @@ from ramify.model.loops import (
     coupling,
     cut_joint,
 )
-from ramify.model.pose import Array, Pose, Vector
+from ramify.model.pose import Pose, Vector
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -160,8 +161,7 @@ class Inertia:
         com = (self.mass * self.com + other.mass * other.com) / mass
         matrix = self.matrix + other.matrix
         for part in (self, other):
-            d = part.com - com
-            matrix = matrix + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
+            matrix = matrix + part.mass * squares((part.com - com).tolist())
         return Inertia(mass, com, matrix)
 
     def inertial(self) -> Inertial:
@@ -479,10 +479,7 @@ def _solid(shape: str, mass: float, moments: Iterable[float], at: Placement) -> 
 
 
 def _placed(mass: float, com: Array, matrix: Array, T: Pose) -> Inertia:
-    if not np.array_equal(T.R, np.eye(3)):
-        matrix = T.R @ matrix @ np.transpose(T.R)
-        matrix = (matrix + np.transpose(matrix)) / 2
-    return Inertia(mass, T.apply(com), matrix)
+    return Inertia(mass, T.apply(com), turned(matrix, T.R))
 
 
 def _physical(what: str, inertia: object) -> Array:
@@ -494,7 +491,7 @@ def _physical(what: str, inertia: object) -> Array:
     if np.abs(given - np.transpose(given)).max() > 1e-9 * np.abs(given).max():
         raise ModelError(f"{what} is {_shown(inertia)}; expected a symmetric one")
     I: Array = (given + np.transpose(given)) / 2
-    low, middle, high = (float(x) for x in np.linalg.eigvalsh(I))
+    low, middle, high = eigen(I)[0]
     tolerance = 1e-6 * max(-low, high) + 1e-15
     values = f"{what} has the eigenvalues {low:.4g}, {middle:.4g}, {high:.4g} kg m²"
     if low < -tolerance:
@@ -582,7 +579,7 @@ def _mimic(what: str, value: Any) -> Mimic:
 
 def _direction(what: str, value: object) -> Array:
     axis = _vector(what, value)
-    length = float(np.linalg.norm(axis))
+    length = norm(axis.tolist())
     if length < 1e-9:
         raise ModelError(f"{what} is {_shown(value)}, zero; expected a direction")
     unit = axis if length == 1 else axis / length

@@ -21,6 +21,7 @@ import numpy as np
 from ramify.errors import ModelError, UnknownName, unknown_name
 from ramify.model.assembly import assemble
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder, neutral_poses
+from ramify.model.constants import Array, norm, product, times
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -29,7 +30,7 @@ from ramify.model.description import (
     LoopDescription,
 )
 from ramify.model.placement import place_frames
-from ramify.model.pose import Array, Pose
+from ramify.model.pose import Pose
 
 GEOMETRIES = ("general", "plain")
 JOINTS = (
@@ -546,7 +547,7 @@ def _with_base_frames(
 
 def _random_pose(rng: np.random.Generator, pose: Pose) -> Pose:
     """Return any rotation, and a position about as far as before, 5 cm at least."""
-    size = max(float(np.linalg.norm(pose.p)), 0.05)
+    size = max(norm(pose.p.tolist()), 0.05)
     return Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3) * size / 3**0.5)
 
 
@@ -585,7 +586,8 @@ def _random_inertial(rng: np.random.Generator, inertial: Inertial) -> Inertial:
     mass = inertial.mass * rng.uniform(0.5, 1.5)
     size = math.sqrt(np.trace(inertial.inertia) / 6 / inertial.mass)
     spread = size * rng.normal(size=(3, 3))
-    covariance = spread @ np.transpose(spread) / 3 + 0.1 * size**2 * np.eye(3)
+    spread = np.array(product(spread.tolist(), np.transpose(spread).tolist()))
+    covariance = spread / 3 + 0.1 * size * size * np.eye(3)
     inertia = mass * (np.trace(covariance) * np.eye(3) - covariance)
     return Inertial(mass, size * rng.normal(size=3), inertia)
 
@@ -601,7 +603,7 @@ def _random_loop(
         return replace(loop, placement_a=cut_a, placement_b=cut_b)
     cut_b = _random_pose(rng, loop.placement_b)
     rod = poses[loop.body_b].apply(cut_b.p) - cut_in_world.p
-    length = float(np.linalg.norm(rod))
+    length = norm(rod.tolist())
     return replace(loop, placement_a=cut_a, placement_b=cut_b, length=length)
 
 
@@ -618,7 +620,11 @@ def _standing_on(name: str, description: Description) -> Description:
     while child.parent is not None:
         there = child.placement
         joints = tuple(
-            replace(j, axis=0.0 - there.R @ j.axis, position=there.apply(j.position))
+            replace(
+                j,
+                axis=0.0 - np.array(times(there.R.tolist(), j.axis.tolist())),
+                position=there.apply(j.position),
+            )
             for j in reversed(child.joints)
         )
         back, parent = there.inverse(), bodies.pop(child.parent)

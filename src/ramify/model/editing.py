@@ -195,8 +195,10 @@ def _locked_loop(
         return None
     (leader,) = others
     x = float(values[leader][0]) - references[leader]
-    y = sum(c * x**k for k, c in enumerate(loop.coefficients))
-    return replace(loop, joints=(dependent,), coefficients=(float(y),))
+    y = 0.0
+    for c in reversed(loop.coefficients):
+        y = y * x + c
+    return replace(loop, joints=(dependent,), coefficients=(y,))
 
 
 def joint_pose(joint: JointDescription, q: Array) -> Pose:

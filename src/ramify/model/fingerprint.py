@@ -19,6 +19,8 @@ def fingerprint(*values: object) -> str | None:
     stack: list[Any] = [values]
     while stack:
         x = stack.pop()
+        if isinstance(x, np.floating):
+            x = float(x)  # NumPy's own print differently by version
         h.update(type(x).__name__.encode())
         if x is None or isinstance(x, (str, int, float)):
             h.update(repr(x).encode())

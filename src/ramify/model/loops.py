@@ -12,9 +12,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-import numpy as np
-
 from ramify.errors import ModelError, UnsupportedJoint
+from ramify.model.constants import norm
 from ramify.model.description import LoopDescription
 from ramify.model.pose import Pose
 
@@ -111,7 +110,7 @@ def cut_joint(
         raise ModelError(f"{what}: a distance needs {second}, its other end")
     if length is None:
         a, b = neutral(ends[0]).apply(cut_a.p), neutral(ends[1]).apply(cut_b.p)
-        length = float(np.linalg.norm(a - b))
+        length = norm((a - b).tolist())
     (rod,) = _numbers(f"{what}: length", (length,))
     if rod <= 0:
         raise ModelError(f"{what}: length is {rod:g}; expected more than 0")

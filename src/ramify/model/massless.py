@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ramify.errors import ModelError
-from ramify.model.pose import Array
+from ramify.model.constants import Array, eigen, squares
 from ramify.model.tree import ROOT, BodyInertia, Tree
 
 if TYPE_CHECKING:
@@ -87,13 +87,12 @@ def _gives_way(kind: str, inertia: BodyInertia) -> bool:
         case _:
             if m == 0.0:
                 return True
-            c = inertia.h / m
-            return _is_singular(I - m * (c @ c * np.eye(3) - np.outer(c, c)))
+            return _is_singular(I - m * squares((inertia.h / m).tolist()))
 
 
 def _is_singular(A: Array) -> bool:
-    values = np.abs(np.linalg.eigvalsh(A))
-    return bool(values.min() <= SINGULAR * values.max())
+    values = [abs(x) for x in eigen(A)[0]]
+    return min(values) <= SINGULAR * max(values)
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from ramify.model.constants import EXACT, norm
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -190,7 +191,8 @@ class _Model:
     ) -> list[Inertial | None]:
         """Return the inertias scaled to the mass that <compiler> asks for."""
         bodies = zip(self.world.bodies[1:], inertials, strict=True)
-        mass = sum(i.mass for b, i in bodies if i is not None and b not in uncounted)
+        counted = [i for b, i in bodies if i is not None and b not in uncounted]
+        mass = math.fsum(i.mass for i in counted)
         if mass < TINY:
             raise fault(self.root, "settotalmass on a model without mass")
         s = self.settings.total_mass / mass
@@ -265,16 +267,16 @@ class _Model:
                     raise fault(key, f"a second key {name!r}; expected one")
                 given = numbers(key, "qpos", len(rest), rest, largest=LARGEST)
                 q = np.array(given, dtype=float)
-                norms = [math.hypot(*given[at : at + 4]) for at in quaternions]
-                if norms and min(norms) < TINY:
-                    at = quaternions[norms.index(min(norms))]
+                lengths = [norm(given[at : at + 4]) for at in quaternions]
+                if lengths and min(lengths) < TINY:
+                    at = quaternions[lengths.index(min(lengths))]
                     self.warnings.append(
                         f"{where(key)}: a zero quaternion at {at} of qpos; the key is "
                         "ignored"
                     )
                     continue
-                for at, norm in zip(quaternions, norms, strict=True):
-                    q[at : at + 4] /= norm
+                for at, length in zip(quaternions, lengths, strict=True):
+                    q[at : at + 4] /= length
                 keys[name] = q
         return {"qpos0": np.array(rest)} | keys
 
@@ -299,14 +301,16 @@ class _Model:
 
 def quaternion(R: Array) -> list[float]:
     """Return the quaternion (w, x, y, z), w ≥ 0, of a rotation matrix."""
-    K = np.array(
-        [
-            [R[0, 0] - R[1, 1] - R[2, 2], 0, 0, 0],
-            [R[0, 1] + R[1, 0], R[1, 1] - R[0, 0] - R[2, 2], 0, 0],
-            [R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], R[2, 2] - R[0, 0] - R[1, 1], 0],
-            [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], np.trace(R)],
-        ]
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.tolist()
+    # Each row is 4 w, 4 x, 4 y or 4 z times (w, x, y, z); the longest has all digits.
+    rows = (
+        (1 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
+        (zy - yz, 1 + xx - yy - zz, xy + yx, xz + zx),
+        (xz - zx, xy + yx, 1 - xx + yy - zz, yz + zy),
+        (yx - xy, xz + zx, yz + zy, 1 - xx - yy + zz),
     )
-    x, y, z, w = np.linalg.eigh(K)[1][:, -1]  # Bar-Itzhack: the largest eigenvalue's
-    sign = -1.0 if w < 0 else 1.0
-    return [float(sign * c) for c in (w, x, y, z)]
+    # Of equal ones the first: within rounding, so that the last bit does not decide.
+    largest = max(rows[k][k] for k in range(4))
+    row = next(rows[k] for k in range(4) if rows[k][k] > largest - EXACT)
+    length = math.copysign(norm(row), row[0])
+    return [x / length for x in row]

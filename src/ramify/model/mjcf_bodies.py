@@ -216,11 +216,12 @@ class Worldbody:
         for i in range(count):
             R = from_euler([i * angle for angle in euler], self._settings)
             suffix = f"{element.get('sep', '')}{i:0{digits}}{scope.suffix}"
-            T = scope.T_body_frame @ Pose(R, p)
+            here = Pose(R, p)
+            T = scope.T_body_frame @ here
             scopes.append(
                 Scope(_elements(element), scope.body, T, name, suffix, scope.body)
             )
-            p = p + R @ offset
+            p = here.apply(offset)
         return scopes
 
     def _site(self, element: Element, scope: Scope) -> None:

@@ -12,10 +12,11 @@ from typing import Final
 
 import numpy as np
 
+from ramify.model.constants import Array, turned
 from ramify.model.description import Inertial
 from ramify.model.mjcf_defaults import LARGEST, TINY, Settings, choice, flag, whole
 from ramify.model.mjcf_orientation import pose, segment
-from ramify.model.pose import Array, Pose
+from ramify.model.pose import Pose
 from ramify.model.xml import Element, fault, number, numbers
 
 SIZES: Final = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
@@ -62,8 +63,9 @@ def inertial_of(geom: Element, settings: Settings) -> Inertial:
     if mass < 0:
         raise fault(geom, "a negative mass or density; expected a positive one")
     moments = mass * (_shell if is_shell else _solid)(kind, size)
-    R = placement.R
-    return Inertial(mass, placement.p, (R * moments) @ np.transpose(R))
+    return Inertial(
+        mass, placement.p, turned(np.array(moments) * np.eye(3), placement.R)
+    )
 
 
 def _size_and_pose(

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from ramify.model.constants import (
+    Array,
+    eigen,
+    squares,
+    symmetric,
+    total,
+    turned,
+)
 from ramify.model.description import Inertial
 from ramify.model.mjcf_defaults import LARGEST, ORIENTATIONS, TINY, Settings
 from ramify.model.mjcf_geoms import inertial_of, is_counted, needs_file
 from ramify.model.mjcf_orientation import position, rotation
-from ramify.model.pose import Array, Pose
+from ramify.model.pose import Pose
 from ramify.model.xml import Element, fault, number, numbers, where, word
 
 Placed = tuple[Element, Pose]
@@ -25,9 +33,7 @@ def read_inertial(placed: Placed, settings: Settings, warnings: list[str]) -> In
     if mass < 0:
         raise fault(element, f"mass={mass:g}; expected at least 0")
     T = T_body_frame @ Pose(np.eye(3), position(element))
-    return Inertial(
-        mass, T.p, T.R @ _written_inertia(element, settings) @ np.transpose(T.R)
-    )
+    return Inertial(mass, T.p, turned(_written_inertia(element, settings), T.R))
 
 
 def _written_inertia(element: Element, settings: Settings) -> Array:
@@ -35,7 +41,7 @@ def _written_inertia(element: Element, settings: Settings) -> Array:
     if "fullinertia" not in element.attrib:
         moments = numbers(element, "diaginertia", 3, (0, 0, 0), largest=LARGEST)
         R = rotation(element, settings)
-        return (R * np.array(moments)) @ np.transpose(R)
+        return turned(np.array(moments) * np.eye(3), R)
     others = [a for a in (*ORIENTATIONS, "diaginertia") if a in element.attrib]
     if others:
         raise fault(element, f"fullinertia and {others[0]} are given; expected one")
@@ -57,9 +63,9 @@ def gather(body: Element, geoms: list[Placed], settings: Settings) -> Inertial |
             raise fault(body, _no_meshes(geom))
         part = inertial_of(geom, settings)
         if part.mass > TINY:
-            R = T_body_frame.R
             com = T_body_frame.apply(part.com)
-            parts.append(Inertial(part.mass, com, R @ part.inertia @ np.transpose(R)))
+            inertia = turned(part.inertia, T_body_frame.R)
+            parts.append(Inertial(part.mass, com, inertia))
     return _together(parts) if parts else None
 
 
@@ -78,13 +84,13 @@ def _no_meshes(geom: Element) -> str:
 
 
 def _together(parts: list[Inertial]) -> Inertial:
-    mass = sum(part.mass for part in parts)
-    com = sum((part.mass * part.com for part in parts), np.zeros(3)) / mass
-    total = np.zeros((3, 3))
+    mass = total(*(part.mass for part in parts))
+    moments = zip(*(part.mass * part.com for part in parts), strict=True)
+    com = np.array([total(*map(float, terms)) / mass for terms in moments])
+    inertia = np.zeros((3, 3))
     for part in parts:
-        r = part.com - com
-        total += part.inertia + part.mass * (r @ r * np.eye(3) - np.outer(r, r))
-    return Inertial(mass, com, total)
+        inertia += part.inertia + part.mass * squares((part.com - com).tolist())
+    return Inertial(mass, com, symmetric(inertia.tolist()))
 
 
 def bounded(
@@ -97,20 +103,20 @@ def bounded(
         # MuJoCo puts the mass of a body without any at ``pos``, in body coordinates.
         inertial = Inertial(0.0, position(body), np.zeros((3, 3)))
     mass = max(inertial.mass, settings.least_mass)
-    moments, R = np.linalg.eigh(inertial.inertia)
-    raised = np.maximum(moments, settings.least_inertia)
-    changed = settings.least_inertia > 0 and bool((raised != moments).any())
+    moments, R = eigen(inertial.inertia)
+    raised = [max(x, settings.least_inertia) for x in moments]
+    changed = settings.least_inertia > 0 and raised != moments
     if changed:
         moments = raised
-    slack = 1e-12 * float(np.abs(moments).max())
+    slack = 1e-12 * max(map(abs, moments))
     if moments[0] + moments[1] < moments[2] - slack or moments[0] < -slack:
         if settings.balance_inertia:
-            mean = float(np.maximum(moments, 0.0).mean())
+            mean = total(*(max(x, 0.0) for x in moments)) / 3
             return Inertial(mass, inertial.com, np.eye(3) * mean)
         warnings.append(
             f"{where(body)}: unphysical inertia: principal moments "
             f"{moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} "
             "(none may be negative or exceed the sum of the others)"
         )
-    inertia = (R * moments) @ np.transpose(R) if changed else inertial.inertia
+    inertia = turned(np.array(moments) * np.eye(3), R) if changed else inertial.inertia
     return Inertial(mass, inertial.com, inertia)

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from ramify.model.constants import times
 from ramify.model.description import JointDescription, Limits
 from ramify.model.mjcf_defaults import LARGEST, Settings, choice
 from ramify.model.mjcf_orientation import direction, position, radians
@@ -41,7 +42,8 @@ def read_joint(
         anchor = T_body_frame.apply(position(element))
         axis = np.array([0.0, 0.0, 1.0])
         if kind != "spherical":
-            axis = T_body_frame.R @ direction(element, "axis", (0, 0, 1))
+            own = direction(element, "axis", (0, 0, 1)).tolist()
+            axis = np.array(times(T_body_frame.R.tolist(), own))
     is_scalar = FREEDOMS[kind] == 1
     return JointDescription(
         name=element.get("name", ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ramify.model.constants import norm
 from ramify.model.description import LoopDescription
 from ramify.model.mjcf_bodies import Body, Site, Worldbody
 from ramify.model.mjcf_defaults import LARGEST, TINY, Defaults, flag, unknown
@@ -83,7 +84,7 @@ class Loops:
         relative = np.array(
             numbers(element, "relpose", 7, (0,) * 7, largest=LARGEST), dtype=float
         )
-        if np.linalg.norm(relative[3:]) > TINY:
+        if norm(relative[3:].tolist()) > TINY:
             # MuJoCo holds the anchor, not the origin, of the second body there.
             T_a_cut = Pose.from_quaternion(relative[3:], relative[:3])
         else:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ramify.model.constants import angle_of, cross, dot, norm, transposed
 from ramify.model.mjcf_defaults import LARGEST, ORIENTATIONS, TINY, Settings
 from ramify.model.pose import Array, Pose
 from ramify.model.xml import Element, fault, numbers
@@ -42,10 +43,11 @@ def rotation(element: Element, settings: Settings) -> Array:
             return from_euler(angles, settings)
         case "xyaxes":
             axes = numbers(element, "xyaxes", 6, largest=LARGEST)
-            x = _direction(element, "xyaxes", axes[:3])
-            y = np.array(axes[3:])
-            y = _direction(element, "xyaxes", y - x * (x @ y))
-            return np.column_stack([x, y, np.cross(x, y)])
+            x = _direction(element, "xyaxes", axes[:3]).tolist()
+            along = dot(x, axes[3:])
+            across = [b - a * along for a, b in zip(x, axes[3:], strict=True)]
+            y = _direction(element, "xyaxes", across).tolist()
+            return np.array(transposed([x, y, cross(x, y)]))
         case _:
             z = numbers(element, "zaxis", 3, largest=LARGEST)
             return onto(_direction(element, "zaxis", z))
@@ -58,23 +60,23 @@ def radians(angle: float, settings: Settings) -> float:
 
 def from_euler(angles: Sequence[float], settings: Settings) -> Array:
     """Return the rotation of Euler angles: lower case turns with the body."""
-    so_far = np.eye(3)
+    so_far = Pose.identity()
     if not any(angles):
-        return so_far
+        return so_far.R
     for letter, angle in zip(settings.euler_sequence, angles, strict=True):
         axis = np.eye(3)["xyz".index(letter.lower())]
-        turn = Pose.from_axis_angle(axis, radians(angle, settings)).R
+        turn = Pose.from_axis_angle(axis, radians(angle, settings))
         so_far = so_far @ turn if letter.islower() else turn @ so_far
-    return so_far
+    return so_far.R
 
 
 def onto(z: Array) -> Array:
     """Return the smallest rotation that turns the z axis onto a unit vector."""
-    axis = np.array([-z[1], z[0], 0.0])
-    sine = float(np.linalg.norm(axis))
+    axis = (-float(z[1]), float(z[0]), 0.0)
+    sine = norm(axis)
     if sine < TINY:
         return np.eye(3) * ((1, 1, 1) if z[2] > 0 else (1, -1, -1))
-    return Pose.from_axis_angle(axis, math.atan2(sine, float(z[2]))).R
+    return Pose.from_axis_angle(axis, angle_of((float(z[2]), sine))).R
 
 
 def segment(element: Element) -> tuple[Pose, float]:
@@ -83,7 +85,7 @@ def segment(element: Element) -> tuple[Pose, float]:
         raise fault(element, "both pos and fromto are given; expected one")
     ends = np.array(numbers(element, "fromto", 6, largest=LARGEST))
     along = ends[:3] - ends[3:]
-    length = float(np.linalg.norm(along))
+    length = norm(along.tolist())
     if length / 2 < TINY:
         raise fault(element, "fromto: both points are the same; expected a segment")
     return Pose(onto(along / length), (ends[:3] + ends[3:]) / 2), length / 2
@@ -99,7 +101,7 @@ def _direction(
     element: Element, attribute: str, vector: Sequence[float] | Array
 ) -> Array:
     v = np.asarray(vector, dtype=float)
-    length = float(np.linalg.norm(v))
+    length = norm(v.tolist())
     if length < TINY:
         kind = "zero quaternion" if len(v) == 4 else "zero vector"
         written = element.get(attribute, "")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ramify.model.constants import AHEAD, Direction, angle_of
 from ramify.model.placement import AXIAL, screws
-from ramify.model.pose import Pose, quarter_turns_exact
+from ramify.model.pose import Pose
 from ramify.model.tree import Body, Tree
 from ramify.spatial.transform import Rotate, Shift, Step, Transform, Turn
 from ramify.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
@@ -23,7 +24,7 @@ def _steps(body: Body, q: tuple[Expr, ...]) -> tuple[Step, ...]:
     if joint.kind not in AXIAL:
         return (*fixed_steps(body.placement), *joint.steps(q))
     s = screws(body.placement)
-    if s.is_parallel:  # two shifts cost less than a turn and one
+    if s.turned is not None:  # two shifts cost less than a turn and one
         x, y, _ = _shifts(body.placement.p)
         return _clean(x, y, _turn(0, s.alpha), *_axial(body, s.turned, s.d, q))
     if not s.is_usable:
@@ -33,13 +34,15 @@ def _steps(body: Body, q: tuple[Expr, ...]) -> tuple[Step, ...]:
     return _clean(*lead, *_axial(body, s.theta, s.d, q))
 
 
-def _axial(body: Body, theta: float, d: float, q: tuple[Expr, ...]) -> tuple[Step, ...]:
+def _axial(
+    body: Body, theta: Direction, d: float, q: tuple[Expr, ...]
+) -> tuple[Step, ...]:
     """Return the last screw, about z: the placement's and the joint's in one."""
     joint = body.joint
     x = q[0] - joint.reference
     if joint.kind == "prismatic":
         return _turn(2, theta), Shift(2, x + d)
-    angle = q[0] + (theta - joint.reference)
+    angle = q[0] + (angle_of(theta) - joint.reference)
     turn = Turn(2, angle.cos(), angle.sin())
     slide = const(d) if joint.kind == "revolute" else x * joint.pitch + d
     return turn, Shift(2, slide)
@@ -48,7 +51,8 @@ def _axial(body: Body, theta: float, d: float, q: tuple[Expr, ...]) -> tuple[Ste
 def fixed_steps(T: Pose) -> tuple[Step, ...]:
     """Return the steps of a constant pose: shifts along the outer axes, then turns."""
     s = screws(T)
-    turns = (_turn(2, s.gamma), _turn(0, s.alpha), _turn(2, s.theta))
+    first, last = (s.gamma, s.theta) if s.turned is None else (AHEAD, s.turned)
+    turns = (_turn(2, first), _turn(0, s.alpha), _turn(2, last))
     return _clean(*_shifts(T.p), *turns)
 
 
@@ -75,9 +79,8 @@ def _is_nothing(step: Step) -> bool:
     return step.s.op == "const" and step.s.value == 0.0 and step.c.value == 1.0
 
 
-def _turn(axis: int, angle: float) -> Turn:
-    c, s = quarter_turns_exact(angle)
-    return Turn(axis, const(c), const(s))
+def _turn(axis: int, turn: Direction) -> Turn:
+    return Turn(axis, const(turn[0]), const(turn[1]))
 
 
 def _shift(axis: int, distance: float) -> Shift:

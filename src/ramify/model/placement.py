@@ -13,22 +13,27 @@ of floating, spherical and planar joints stay: their velocities are the user's.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
-from ramify.model.pose import Array, Pose, quarter_turns_exact
-from ramify.model.tree import ROOT, BodyInertia, Tree, nonzeros
+from ramify.model.constants import (
+    AHEAD,
+    EXACT,
+    Array,
+    Direction,
+    direction_of,
+    norm,
+    total,
+    turned_back,
+)
+from ramify.model.pose import Pose
+from ramify.model.tree import ROOT, Tree, nonzeros
 
 AXIAL = ("revolute", "prismatic", "helical")
 SMALLEST_SINE = 0.01
 """Below it b and d would be a hundred times the distances in the file: digits lost."""
-ROUNDING = 1e-14
-"""What is left of a zero after a few operations, relative to what it came from."""
-EXACT = 1e-12
-"""Entries of rotations below this are rounding errors of the file's digits."""
 
 
 @final
@@ -36,110 +41,98 @@ EXACT = 1e-12
 class Screws:
     """A pose as three screws: about z, about the new x, about the new z."""
 
-    gamma: float
+    gamma: Direction
     b: float
-    alpha: float
+    alpha: Direction
     a: float
-    theta: float
+    theta: Direction
     d: float
+    turned: Direction | None = None
+    """parallel axes: the turn about the last one that is left without γ"""
 
     @property
     def is_parallel(self) -> bool:
         """Whether the first and the last axis are parallel."""
-        return quarter_turns_exact(self.alpha)[1] == 0.0
-
-    @property
-    def turned(self) -> float:
-        """Parallel axes: the turn about the last one that is left without γ."""
-        return self.theta - self.gamma if self.alpha else self.theta + self.gamma
+        return self.turned is not None
 
     @property
     def is_usable(self) -> bool:
         """Whether the common normal is well defined: not where axes almost agree."""
-        return self.is_parallel or abs(math.sin(self.alpha)) > SMALLEST_SINE
+        return self.is_parallel or abs(self.alpha[1]) > SMALLEST_SINE
 
 
 def screws(T: Pose) -> Screws:
     """Return the screws of a pose; parallel axes have b = 0, common ones γ = 0 too."""
-    R = np.where(np.abs(T.R) < EXACT, 0.0, T.R)
-    z = R[:, 2]
-    sine = math.hypot(z[0], z[1])
-    if sine == 0.0:
+    R, (px, py, pz) = T.R.tolist(), T.p.tolist()
+    x, y, z = R[0][2], R[1][2], R[2][2]
+    if x == 0.0 and y == 0.0:
         return _parallel_screws(R, T.p)
     # z_child = Rz(γ) Rx(α) z = (sin α sin γ, −sin α cos γ, cos α)
-    gamma = math.atan2(z[0], -z[1])
-    if gamma > math.pi / 2 + EXACT or gamma <= -math.pi / 2 - EXACT:
-        gamma += math.pi if gamma < 0 else -math.pi  # the common normal has two ends
-    cg, sg = quarter_turns_exact(gamma)
-    alpha = math.atan2(z[0] * sg - z[1] * cg, z[2])
-    ca, sa = quarter_turns_exact(alpha)
-    theta = math.atan2(-(R[0, 1] * cg + R[1, 1] * sg), R[0, 0] * cg + R[1, 0] * sg)
-    x, y = T.p[0] * cg + T.p[1] * sg, -T.p[0] * sg + T.p[1] * cg
-    d = -y / sa
-    scale = float(np.abs(T.p).sum()) + abs(d)
-    b, a, d = (_without_rounding(v, scale) for v in (T.p[2] - d * ca, x, d))
-    return Screws(gamma, b, alpha, a, theta, d)
+    gamma = direction_of(-y, x)
+    if gamma[0] < 0.0:
+        gamma = -gamma[0], -gamma[1]  # the common normal has two ends
+    cg, sg = gamma
+    alpha = ca, sa = direction_of(z, total(x * sg, -y * cg))
+    theta = direction_of(
+        total(R[0][0] * cg, R[1][0] * sg), -total(R[0][1] * cg, R[1][1] * sg)
+    )
+    d = total(px * sg, -py * cg) / sa
+    b = total(pz, -d * ca)
+    return Screws(gamma, b, alpha, total(px * cg, py * sg), theta, d)
 
 
-def _without_rounding(distance: float, scale: float) -> float:
-    """Return 0 for what rounding has left of it."""
-    return 0.0 if abs(distance) < ROUNDING * scale else float(distance)
-
-
-def _parallel_screws(R: Array, p: Array) -> Screws:
+def _parallel_screws(R: list[list[float]], p: Array) -> Screws:
     """Return the screws where z stays z or becomes −z: the common normal is along p."""
-    distance = math.hypot(p[0], p[1])
+    x, y, z = p.tolist()
+    distance = norm((x, y))
     if distance < EXACT:
-        distance = 0.0
-    gamma = math.atan2(p[1], p[0]) if distance else 0.0
-    turned = math.atan2(R[1, 0], R[0, 0])
-    if R[2, 2] < 0:
-        return Screws(gamma, 0.0, math.pi, distance, gamma - turned, -float(p[2]))
-    return Screws(gamma, 0.0, 0.0, distance, turned - gamma, float(p[2]))
+        distance, x, y = 0.0, 0.0, 0.0
+    gamma = direction_of(x, y)
+    turned = direction_of(R[0][0], R[1][0])
+    if R[2][2] < 0:
+        theta, turned = turned_back(gamma, turned), (turned[0], -turned[1])
+        return Screws(gamma, 0.0, (-1.0, 0.0), distance, theta, -z, turned)
+    return Screws(gamma, 0.0, AHEAD, distance, turned_back(turned, gamma), z, turned)
 
 
-def screw_z(angle: float, distance: float) -> Pose:
+def screw_z(turn: Direction, distance: float) -> Pose:
     """Return a turn about z and a shift along it."""
-    c, s = quarter_turns_exact(angle)
+    c, s = turn
     R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     return Pose(R, np.array([0.0, 0.0, distance]))
 
 
 def place_frames(tree: Tree) -> tuple[Tree, tuple[Pose, ...]]:
     """Return the tree with frames placed, and the pose of each new frame in the old."""
-    sizes = [1] * len(tree)
-    for i, p in reversed(tree):
-        if p != ROOT:
-            sizes[p] += sizes[i]
+    costs = _Costs(tree)
     moves: list[Pose] = []
     bodies = list(tree.bodies)
     for i, p in tree:
         above = Pose.identity() if p == ROOT else moves[p].inverse()
         placement = above @ bodies[i].placement
-        A = _cheapest_move(tree, i, placement, sizes)
+        A = _cheapest_move(tree, i, placement, costs)
         moves.append(A)
-        inertia = _without_noise(bodies[i].inertia.seen_from(A.inverse()))
+        inertia = bodies[i].inertia.seen_from(A.inverse())
         bodies[i] = replace(bodies[i], placement=placement @ A, inertia=inertia)
     return Tree(tuple(bodies), tree.gravity), tuple(moves)
 
 
-def _cheapest_move(tree: Tree, i: int, placement: Pose, sizes: list[int]) -> Pose:
+def _cheapest_move(tree: Tree, i: int, placement: Pose, costs: _Costs) -> Pose:
     """Return the move of frame i that makes its transform and its children's cheapest.
 
-    Ties go to the first: a frame that need not move stays.
+    Costs are whole numbers, so that ties are exact; they go to the first: a frame that
+    need not move stays.
     """
     body = tree.bodies[i]
     if body.joint.kind not in AXIAL:
         return Pose.identity()
 
     def cost(A: Pose) -> float:
-        total = transform_cost(placement @ A, body.joint.kind, sizes[i])
+        total = costs.transform(i, placement @ A)
         back = A.inverse()
         for c in tree.children[i]:
-            child = tree.bodies[c]
-            total += transform_cost(back @ child.placement, child.joint.kind, sizes[c])
-        inertia = _without_noise(body.inertia.seen_from(back))
-        return total + PARAMETER * nonzeros(inertia)
+            total += costs.transform(c, back @ tree.bodies[c].placement)
+        return total + PARAMETER * nonzeros(body.inertia.seen_from(back))
 
     return min(_moves(tree, i, placement), key=cost)
 
@@ -147,12 +140,13 @@ def _cheapest_move(tree: Tree, i: int, placement: Pose, sizes: list[int]) -> Pos
 def _moves(tree: Tree, i: int, placement: Pose) -> list[Pose]:
     """Return the moves to choose from: stay, suit oneself, suit one of the children."""
     own = screws(placement)
-    h = tree.bodies[i].inertia.h
+    hx, hy, _ = tree.bodies[i].inertia.h.tolist()
     moves = [Pose.identity()]
     if own.is_usable:
-        moves += [screw_z(-own.theta, -own.d), screw_z(0.0, -own.d)]
-        if math.hypot(h[0], h[1]) > EXACT:
-            moves.append(screw_z(math.atan2(h[1], h[0]), -own.d))
+        c, s = own.theta
+        moves += [screw_z((c, -s), -own.d), screw_z(AHEAD, -own.d)]
+        if norm((hx, hy)) > EXACT:
+            moves.append(screw_z(direction_of(hx, hy), -own.d))
     for c in tree.children[i]:
         to = screws(tree.bodies[c].placement)
         if tree.bodies[c].joint.kind not in AXIAL or not to.is_usable:
@@ -165,32 +159,47 @@ def _moves(tree: Tree, i: int, placement: Pose) -> list[Pose]:
 
 # What a step costs in ABA and RNEA together, and in CRBA for each body beyond it.
 TURN, TURN_BEYOND, SHIFT, SHIFT_BEYOND = 78.0, 6.0, 40.0, 4.0
-OFFSET, PARAMETER = 1.0, 3.0
+TURN_OF_ROOT = 8.0
+"""nothing goes on to the world, and only gravity comes from there"""
+OFFSET, OFFSET_OF_SHARED = 1.0, 20.0
+"""an angle that is added to q, and to one whose sine several joints share (mimic)"""
+PARAMETER = 12.0
+"""a number of a body's inertia that is not zero"""
 
 
-def transform_cost(T: Pose, kind: str, bodies: int) -> float:
-    """Return about how many operations a placement costs, with its joint behind it."""
-    s = screws(T)
-    theta = s.theta
-    if s.is_parallel and kind in AXIAL:
-        angles, shifts, theta = [0.0], [float(T.p[0]), float(T.p[1]), s.d], s.turned
-    elif s.is_usable and kind in AXIAL:
-        angles, shifts = [s.gamma, s.alpha], [s.b, s.a, s.d]
-    else:
-        angles, shifts = [s.gamma, s.alpha], [float(x) for x in T.p]
-    if kind not in ("revolute", "helical"):
-        angles.append(theta)
-    turns = sum(0.0 not in quarter_turns_exact(x) for x in angles)
-    moved = sum(x != 0.0 for x in shifts)
-    offset = OFFSET if theta != 0.0 else 0.0
-    beyond = TURN_BEYOND * turns + SHIFT_BEYOND * moved
-    return TURN * turns + SHIFT * moved + offset + beyond * bodies
+@final
+class _Costs:
+    """About how many operations the frames of a tree cost."""
 
+    def __init__(self, tree: Tree) -> None:
+        self.bodies = tree.bodies
+        self.sizes = [1] * len(tree)
+        """how many bodies each carries, itself included"""
+        for i, p in reversed(tree):
+            if p != ROOT:
+                self.sizes[p] += self.sizes[i]
+        joints = [b.joint for b in tree.bodies]
+        self.shared = {j.leader for j in joints if j.leader is not None}
+        self.shared |= {i for i, j in enumerate(joints) if j.leader is not None}
 
-def _without_noise(inertia: BodyInertia) -> BodyInertia:
-    """Return the inertia with zeros for what rounding has left in their place."""
-    h, A = (
-        np.where(np.abs(x) < ROUNDING * np.abs(x).max(), 0.0, x)
-        for x in (inertia.h, inertia.I)
-    )
-    return BodyInertia(inertia.m, h, A)
+    def transform(self, i: int, T: Pose) -> float:
+        """Return the cost of placing body i at T, with its joint behind it."""
+        s, kind = screws(T), self.bodies[i].joint.kind
+        theta = s.theta
+        if s.turned is not None and kind in AXIAL:
+            angles, shifts, theta = [], [*T.p.tolist()[:2], s.d], s.turned
+        elif s.is_usable and kind in AXIAL:
+            angles, shifts = [s.gamma, s.alpha], [s.b, s.a, s.d]
+        else:
+            angles, shifts = [s.gamma, s.alpha], T.p.tolist()
+        if kind not in ("revolute", "helical"):
+            angles.append(theta)
+        turns = sum(0.0 not in x for x in angles)
+        moved = sum(x != 0.0 for x in shifts)
+        offset = OFFSET_OF_SHARED if i in self.shared else OFFSET
+        if 0.0 in theta:  # sines of x + π/2 are those of x
+            offset = 0.0
+        if self.bodies[i].parent == ROOT:
+            return offset + TURN_OF_ROOT * turns
+        beyond = TURN_BEYOND * turns + SHIFT_BEYOND * moved
+        return offset + TURN * turns + SHIFT * moved + beyond * self.sizes[i]

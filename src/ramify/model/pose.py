@@ -10,24 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ramify.errors import ShapeError
+from ramify.model.constants import (
+    Array,
+    clean_position,
+    clean_rotation,
+    direction,
+    norm,
+    product,
+    times,
+    total,
+)
 
-Array = npt.NDArray[np.float64]
 Vector = Sequence[float] | Array
-
-
-def quarter_turns_exact(x: float) -> tuple[float, float]:
-    """Return (cos x, sin x), with the zeros and ones of quarter turns exact.
-
-    Files write 1.5708 for π/2 as often as all its digits; only an angle within
-    4e-15 of a quarter turn (what a double can hold of it) is rounded.
-    """
-    k = round(x / (np.pi / 2))
-    if abs(x - k * np.pi / 2) < 4e-15 * max(1.0, abs(k)):
-        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[k % 4]
-    return float(np.cos(x)), float(np.sin(x))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +34,12 @@ class Pose:
     """(3, 3) rotation matrix"""
     p: Array
     """(3,) position [m]"""
+
+    def __post_init__(self) -> None:
+        R = clean_rotation(np.asarray(self.R, dtype=float).tolist())
+        p = clean_position(np.asarray(self.p, dtype=float).tolist())
+        object.__setattr__(self, "R", np.array(R))
+        object.__setattr__(self, "p", np.array(p))
 
     @staticmethod
     def identity() -> Pose:
@@ -52,7 +54,7 @@ class Pose:
     @staticmethod
     def from_rpy(rpy: Vector, position: Vector = (0.0, 0.0, 0.0)) -> Pose:
         """Return the pose of URDF's roll, pitch, yaw: R = Rz(y) Ry(p) Rx(r)."""
-        (cr, sr), (cp, sp), (cy, sy) = (quarter_turns_exact(float(a)) for a in rpy)
+        (cr, sr), (cp, sp), (cy, sy) = (direction(float(a)) for a in rpy)
         R = np.array(
             [
                 [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
@@ -64,14 +66,14 @@ class Pose:
 
     @staticmethod
     def from_quaternion(wxyz: Vector, position: Vector = (0.0, 0.0, 0.0)) -> Pose:
-        """Return the pose of a quaternion (w, x, y, z), normalised here."""
+        """Return the pose of a quaternion (w, x, y, z), normalized here."""
         q = np.asarray(wxyz, dtype=float)
-        length = float(np.linalg.norm(q))
+        length = norm(q.ravel().tolist())
         if q.shape != (4,) or not 0.0 < length < np.inf:
             raise ShapeError(
                 f"the quaternion is {wxyz!r}; expected 4 finite numbers, not all zero"
             )
-        w, x, y, z = q / length
+        w, x, y, z = (q / length).tolist()
         R = np.array(
             [
                 [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -86,24 +88,39 @@ class Pose:
         axis: Vector, angle: float, position: Vector = (0.0, 0.0, 0.0)
     ) -> Pose:
         """Return the pose turned by ``angle`` [rad] about ``axis``."""
-        n = np.asarray(axis, dtype=float)
-        n = n / np.linalg.norm(n)
-        c, s = quarter_turns_exact(angle)
-        K = np.array([[0.0, -n[2], n[1]], [n[2], 0.0, -n[0]], [-n[1], n[0], 0.0]])
-        R = c * np.eye(3) + s * K + (1 - c) * np.outer(n, n)
+        x, y, z = (float(e) for e in axis)
+        length = norm((x, y, z))
+        x, y, z = x / length, y / length, z / length
+        c, s = direction(float(angle))
+        v = 1 - c
+        R = np.array(
+            [
+                [c + v * x * x, v * x * y - s * z, v * x * z + s * y],
+                [v * x * y + s * z, c + v * y * y, v * y * z - s * x],
+                [v * x * z - s * y, v * y * z + s * x, c + v * z * z],
+            ]
+        )
         return Pose(R, np.asarray(position, dtype=float))
 
     def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.R @ other.R, self.R @ other.p + self.p)
+        R = product(self.R.tolist(), other.R.tolist())
+        return Pose(np.array(R), self.apply(other.p))
 
     def inverse(self) -> Pose:
         """Return the pose of the outer frame in this one."""
         R: Array = np.transpose(self.R)
-        return Pose(R, -(R @ self.p))
+        return Pose(R, 0.0 - np.array(times(R.tolist(), self.p.tolist())))
 
     def apply(self, point: Vector) -> Array:
         """Return a point of the inner frame in coordinates of the outer."""
-        return self.R @ np.asarray(point, dtype=float) + self.p
+        x, y, z = (float(e) for e in point)
+        rows, p = self.R.tolist(), self.p.tolist()
+        return np.array(
+            [
+                total(a * x, b * y, c * z, e)
+                for (a, b, c), e in zip(rows, p, strict=True)
+            ]
+        )
 
     def is_identity(self) -> bool:
         """Return whether this is exactly the identity."""

@@ -31,7 +31,7 @@ def regroup(tree: Tree) -> Tree:
         if moved is None or body.steps is not None:
             continue
         own = inertias[i]
-        left = BodyInertia(own.m - moved.m, own.h - moved.h, own.I - moved.I)
+        left = own - moved
         if p == ROOT:
             inertias[i] = left
             continue

@@ -17,8 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ramify.errors import ModelError
+from ramify.model.constants import (
+    Array,
+    clean_position,
+    squares,
+    symmetric,
+    times,
+    total,
+    turned,
+)
 from ramify.model.joints import Joint
-from ramify.model.pose import Array, Pose
+from ramify.model.pose import Pose
 from ramify.spatial.frames import WORLD
 from ramify.spatial.inertia import RigidInertia
 from ramify.spatial.transform import Step
@@ -27,14 +36,6 @@ from ramify.spatial.vectors import Motion
 from ramify.symbolic.expr import const
 
 ROOT = -1
-
-
-IDENTITY = np.eye(3)
-
-
-def squares(r: Array) -> Array:
-    """Return r·r 1 − r rᵀ, the inertia of a unit mass at r."""
-    return float(r @ r) * IDENTITY - np.outer(r, r)
 
 
 @final
@@ -56,23 +57,41 @@ class BodyInertia:
     @staticmethod
     def of(mass: float, com: Array, inertia: Array) -> BodyInertia:
         """Return the inertia of a mass with ``inertia`` about its centre ``com``."""
-        c = np.asarray(com, dtype=float)
+        c = clean_position(np.asarray(com, dtype=float).tolist())
         I = np.asarray(inertia, dtype=float) + mass * squares(c)
-        return BodyInertia(float(mass), mass * c, I)
+        return BodyInertia(float(mass), mass * np.array(c), symmetric(I.tolist()))
 
     def __add__(self, other: BodyInertia) -> BodyInertia:
-        return BodyInertia(self.m + other.m, self.h + other.h, self.I + other.I)
+        return _sum(self, other, 1.0)
+
+    def __sub__(self, other: BodyInertia) -> BodyInertia:
+        return _sum(self, other, -1.0)
 
     def seen_from(self, T: Pose) -> BodyInertia:
         """Return this inertia, given in a frame at pose T, in T's outer frame."""
-        h = T.R @ self.h
-        A: Array = T.R @ self.I @ np.transpose(T.R)
-        r, m = T.p, self.m
-        if not r.any():
-            return BodyInertia(m, h, A)
-        rh = np.outer(r, h)
-        moved = A + 2 * float(r @ h) * IDENTITY - rh - np.transpose(rh)
-        return BodyInertia(m, h + m * r, moved + m * squares(r))
+        h, p, m = times(T.R.tolist(), self.h.tolist()), T.p.tolist(), self.m
+        A = turned(self.I, T.R)
+        if not any(p):
+            return BodyInertia(m, np.array(h), A)
+        own = A.tolist()
+        gained = [x * (y + y + m * x) for x, y in zip(p, h, strict=True)]
+
+        def entry(i: int, j: int) -> float:
+            if i == j:
+                return total(own[i][i], gained[i - 1], gained[i - 2])
+            return total(own[i][j], -p[i] * h[j], -p[j] * h[i], -m * p[i] * p[j])
+
+        I = [[entry(i, j) for j in range(3)] for i in range(3)]
+        moved = [total(y, m * x) for x, y in zip(p, h, strict=True)]
+        return BodyInertia(m, np.array(moved), symmetric(I, float(np.abs(A).max())))
+
+
+def _sum(a: BodyInertia, b: BodyInertia, sign: float) -> BodyInertia:
+    """Return a ± b, with zeros for what is left of equal numbers."""
+    scale = max(float(np.abs(a.I).max()), float(np.abs(b.I).max()))
+    h = [total(x, sign * y) for x, y in zip(a.h.tolist(), b.h.tolist(), strict=True)]
+    I = symmetric((a.I + sign * b.I).tolist(), scale)
+    return BodyInertia(total(a.m, sign * b.m), np.array(h), I)
 
 
 def nonzeros(inertia: BodyInertia) -> int:

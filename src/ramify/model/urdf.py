@@ -31,6 +31,7 @@ from typing import Final
 import numpy as np
 
 from ramify.errors import UnsupportedJoint, unknown_name
+from ramify.model.constants import Array, eigen, norm, turned
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -41,7 +42,7 @@ from ramify.model.description import (
     Mimic,
 )
 from ramify.model.loops import check_single, check_type, coupling, cut_joint
-from ramify.model.pose import Array, Pose
+from ramify.model.pose import Pose
 from ramify.model.urdf_graph import (
     Elements,
     by_name,
@@ -170,15 +171,7 @@ def _inertial(link: ET.Element, warnings: list[str]) -> Inertial | None:
     )
     I = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
     _warn_unphysical(link, I, warnings)
-    return Inertial(mass, pose.p, _turned(I, pose.R))
-
-
-def _turned(I: Array, R: Array) -> Array:
-    """Return R I Rᵀ, exactly symmetric."""
-    if np.array_equal(R, np.eye(3)):
-        return I
-    turned: Array = R @ I @ np.transpose(R)
-    return (turned + np.transpose(turned)) / 2
+    return Inertial(mass, pose.p, turned(I, pose.R))
 
 
 def _warn_unphysical(link: ET.Element, I: Array, warnings: list[str]) -> None:
@@ -187,7 +180,7 @@ def _warn_unphysical(link: ET.Element, I: Array, warnings: list[str]) -> None:
     Files are rounded: a millionth of the largest eigenvalue is not a fault, nor is
     1e-15 kg m², which is less than that of a grain of sand.
     """
-    values = [float(x) for x in np.linalg.eigvalsh(I)]
+    values = eigen(I)[0]
     low, middle, high = values
     size = max(-low, high)
     tolerance = 1e-6 * size + 1e-15
@@ -235,7 +228,7 @@ def _axis(joint: ET.Element, warnings: list[str]) -> Array:
     if element is None:
         return np.array([1.0, 0.0, 0.0])  # URDF's own default
     xyz = numbers(element, "xyz", 3, largest=LARGEST)
-    length = math.hypot(*xyz)
+    length = norm(xyz)
     if length < 1e-9:
         raise fault(
             element, f"a zero axis, xyz={element.get('xyz')!r}; expected a direction"

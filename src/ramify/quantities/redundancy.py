@@ -13,6 +13,7 @@ is rounding: it constrains nothing, and what stays open is how well the loops cl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -44,6 +45,8 @@ STARTS = 4
 SAMPLES = 6
 ROUNDING = 1e-12
 """of what is zero but for rounding, over what is not"""
+DIGITS = 12
+"""of combinations of rows: those that follow are noise, and differ by processor"""
 CLOSED = 1e-9
 """|Φ| [m, rad] of a closed configuration"""
 MARGIN = 10.0
@@ -320,7 +323,8 @@ def _spare(J: Array, rows: list[int], rank: int) -> tuple[int, ...]:
     left, spare = np.array(J), list(rows)
     for _ in range(min(rank, len(rows))):
         far = np.linalg.norm(left[spare], axis=1)
-        e = left[spare.pop(int(np.argmax(far)))] / far.max()
+        k = _first_largest(far)
+        e = left[spare.pop(k)] / far[k]
         left = left - np.outer(left @ e, e)
     return tuple(spare)
 
@@ -341,15 +345,37 @@ def always_redundant(
     U, values, _ = np.linalg.svd(square, full_matrices=False)
     is_null = values <= tolerance * float(values.max(initial=0.0))
     found = U[:, is_null] / (scale * sizes[:, None])
-    null: Array = np.linalg.qr(found)[0].astype(float)
-    left, dropped = np.array(null), list[int]()
+    basis: Array = np.linalg.qr(found)[0].astype(float)
+    # The projector does not depend on the basis, which the processor chooses.
+    left: Array = basis @ np.transpose(basis)
+    dropped, vectors = list[int](), list[list[float]]()
     for _ in range(int(is_null.sum())):  # each n can spare the row largest in it
-        r, c = np.unravel_index(int(np.argmax(np.abs(left))), left.shape)
-        dropped.append(int(r))
-        left = left - np.outer(left[:, c], left[r] / left[r, c])
-        left[r] = 0.0
-    null[np.abs(null) < ROUNDING] = 0.0
-    return tuple(sorted(dropped)), null
+        r = _first_largest(np.diagonal(left))
+        dropped.append(r)
+        n: Array = left[:, r] / left[r, r]
+        left = left - np.outer(left[:, r], n)
+        left[r] = left[:, r] = 0.0
+        vectors.append([round(x, DIGITS) for x in n.tolist()])
+    return tuple(sorted(dropped)), np.array(_orthonormal(vectors)).reshape(-1, rows).T
+
+
+def _first_largest(values: Array) -> int:
+    """Return the first of those that are largest but for rounding."""
+    return int(np.argmax(values >= values.max() * (1.0 - 1e-6)))
+
+
+def _orthonormal(vectors: list[list[float]]) -> list[list[float]]:
+    """Return an orthonormal basis of some vectors, the same on every processor."""
+    out: list[list[float]] = []
+    for vector in vectors:
+        v = vector
+        for _ in range(2):  # the second time takes away what rounding has left
+            for e in out:
+                along = math.fsum(x * y for x, y in zip(e, v, strict=True))
+                v = [y - along * x for x, y in zip(e, v, strict=True)]
+        length = math.sqrt(math.fsum(x * x for x in v))
+        out.append([0.0 if abs(x) < ROUNDING * length else x / length for x in v])
+    return out
 
 
 def numerical_rank(J: Array, tolerance: float = TOLERANCE) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from ramify.symbolic import expr
-from ramify.symbolic.expr import Expr, add, const, div, mul, neg, sub, unary
+from ramify.symbolic.expr import Expr, add, const, div, mul, neg, sub, sum_of, unary
 
 Args = tuple[Expr, ...]
 Uses = dict[Expr, int]
@@ -87,7 +87,7 @@ def _sum_of_constants(e: Expr, args: Args) -> Expr | None:
     sign = 1.0 if e.op == "add" else -1.0
     (c, x), (d, y) = _scaled(args[0]), _scaled(args[1])
     if x is y and (c != 1.0 or d != 1.0):
-        total = c + sign * d
+        total = sum_of(c, sign * d)
         return mul(const(total), x) if abs(total) < 1 / TINY else None
     for k, (inner, outer) in enumerate(((args[0], args[1]), (args[1], args[0]))):
         if outer.op != "const" or inner.op not in ("add", "sub"):
@@ -99,7 +99,7 @@ def _sum_of_constants(e: Expr, args: Args) -> Expr | None:
         s_inner, s_outer = (1.0, sign) if k == 0 else (sign, 1.0)
         s_b = -1.0 if inner.op == "sub" else 1.0
         kept = a.value if a.op == "const" else s_b * b.value
-        total = s_inner * kept + s_outer * outer.value
+        total = sum_of(s_inner * kept, s_outer * outer.value)
         if abs(total) >= 1 / TINY:
             return None
         if a.op == "const":

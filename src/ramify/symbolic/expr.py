@@ -426,13 +426,26 @@ def _commutative(op: str, a: Expr, b: Expr) -> Expr:
     return found
 
 
+ROUNDING = 1e-14
+"""What is left of a zero after a few operations, relative to what it came from."""
+
+
+def sum_of(a: float, b: float) -> float:
+    """Return a + b of constants; zero where only the rounding of both is left.
+
+    Such noise would keep operations alive that exact arithmetic does not have.
+    """
+    out = a + b
+    return 0.0 if abs(out) < ROUNDING * (abs(a) + abs(b)) else out
+
+
 def add(a: Expr, b: Expr) -> Expr:
     """Return a + b."""
     if a.op == "const":
         if a.value == 0.0:
             return b
         if b.op == "const":
-            return const(a.value + b.value)
+            return const(sum_of(a.value, b.value))
     if b.op == "const" and b.value == 0.0:
         return a
     if b.op == "neg":
@@ -450,7 +463,7 @@ def sub(a: Expr, b: Expr) -> Expr:
         if b.value == 0.0:
             return a
         if a.op == "const":
-            return const(a.value - b.value)
+            return const(sum_of(a.value, -b.value))
     if a.op == "const" and a.value == 0.0:
         return neg(b)
     if b.op == "neg":

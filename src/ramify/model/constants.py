@@ -1,0 +1,247 @@
+"""Arithmetic of a model's constants: the same digits on every processor.
+
+BLAS adds in an order that depends on the processor, vectorized sines in NumPy depend on
+its vector unit, libm on its fused multiply-add. One last bit then decides whether a
+term of a program vanishes. Here all is done on Python's floats in one order; sines,
+cosines and angles are rounded correctly.
+
+Where exact arithmetic gives zero, rounding leaves noise (1e-17). It is removed where it
+arises, because only there it is known what it came from: a sum of which nothing but the
+rounding of its terms is left is zero, and so is such an entry of a rotation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.symbolic.expr import ROUNDING
+
+Array = npt.NDArray[np.float64]
+Vector = Sequence[float]
+Matrix = Sequence[Vector]
+"""rows"""
+Direction = tuple[float, float]
+"""the cosine and the sine of an angle"""
+
+EXACT = 1e-11
+"""Entries of rotations, and positions [m], below this are rounding errors of a file's
+digits: many write twelve of π/2, which leaves 5e-12."""
+AHEAD: Direction = (1.0, 0.0)
+"""the direction of the angle 0"""
+
+
+# ------------------------------------------------------------ sums and products
+
+
+def total(*terms: float) -> float:
+    """Return the sum of some terms, in order; zero if only rounding is left of it."""
+    out = scale = 0.0
+    for x in terms:
+        out += x
+        scale += abs(x)
+    return 0.0 if abs(out) < ROUNDING * scale else out
+
+
+def dot(a: Vector, b: Vector) -> float:
+    """Return a · b of vectors of three, as `total` adds."""
+    x, y, z = a[0] * b[0], a[1] * b[1], a[2] * b[2]
+    out = x + y + z
+    return 0.0 if abs(out) < ROUNDING * (abs(x) + abs(y) + abs(z)) else out
+
+
+def norm(a: Vector) -> float:
+    """Return |a|."""
+    out = 0.0
+    for x in a:
+        out += x * x
+    return math.sqrt(out)
+
+
+def cross(a: Vector, b: Vector) -> list[float]:
+    """Return a × b."""
+    return [
+        total(a[1] * b[2], -a[2] * b[1]),
+        total(a[2] * b[0], -a[0] * b[2]),
+        total(a[0] * b[1], -a[1] * b[0]),
+    ]
+
+
+def transposed(A: Matrix) -> list[list[float]]:
+    """Return Aᵀ."""
+    return [list(column) for column in zip(*A, strict=True)]
+
+
+def times(A: Matrix, x: Vector) -> list[float]:
+    """Return A x, of three rows or any other number of them."""
+    return [dot(row, x) for row in A]
+
+
+def product(A: Matrix, B: Matrix) -> list[list[float]]:
+    """Return A B, of 3 x 3."""
+    columns = transposed(B)
+    return [[dot(row, column) for column in columns] for row in A]
+
+
+def turned(I: Array, R: Array) -> Array:
+    """Return R I Rᵀ of a symmetric I: exactly symmetric, zero where it is rounding."""
+    rows = R.tolist()
+    half = product(rows, I.tolist())
+    return symmetric([[dot(half[i], rows[j]) for j in range(3)] for i in range(3)])
+
+
+def squares(r: Vector) -> Array:
+    """Return r·r 1 − r rᵀ, the inertia of a unit mass at r."""
+    x, y, z = r
+    xx, yy, zz = x * x, y * y, z * z
+    xy, xz, yz = -x * y, -x * z, -y * z
+    return np.array([[yy + zz, xy, xz], [xy, xx + zz, yz], [xz, yz, xx + yy]])
+
+
+def symmetric(A: Matrix, scale: float = 0.0) -> Array:
+    """Return the upper triangle of A on both sides, zero where it is rounding.
+
+    Args:
+        A: the matrix.
+        scale: the largest number that it came from; its largest entry at least.
+    """
+    (a, b, c), (_, d, e), (_, _, f) = A
+    least = ROUNDING * max(scale, *map(abs, (a, b, c, d, e, f)))
+    a, b, c, d, e, f = (0.0 if abs(x) < least else x for x in (a, b, c, d, e, f))
+    return np.array([[a, b, c], [b, d, e], [c, e, f]])
+
+
+def clean_rotation(R: Matrix) -> list[list[float]]:
+    """Return a rotation with zeros and ones for what differs from them by rounding.
+
+    Its entries are at most one: they have a scale of their own.
+    """
+    return [[_clean_entry(x) for x in row] for row in R]
+
+
+def _clean_entry(x: float) -> float:
+    if abs(x) < EXACT:
+        return 0.0
+    return math.copysign(1.0, x) if abs(abs(x) - 1.0) < ROUNDING else x
+
+
+def clean_position(p: Vector) -> list[float]:
+    """Return a position [m] with zeros for what is smaller than any atom.
+
+    Files carry such entries (1e-17) from the rounding of the programs that wrote them.
+    """
+    return [0.0 if abs(x) < EXACT else x for x in p]
+
+
+def eigen(A: Array) -> tuple[list[float], Array]:
+    """Return eigenvalues, the least first, and eigenvectors (columns), by Jacobi."""
+    n = len(A)
+    rows: list[list[float]] = A.tolist()
+    columns: list[list[float]] = np.eye(n).tolist()
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    least = 1e-17 * float(np.abs(A).max())
+    while any(abs(rows[i][j]) > least for i, j in pairs):
+        for i, j in pairs:
+            if rows[i][j] != 0.0:
+                _rotate(rows, columns, i, j)
+    order = sorted(range(n), key=lambda k: (rows[k][k], k))
+    vectors = np.array(transposed([columns[k] for k in order]))
+    return [rows[k][k] for k in order], vectors
+
+
+def _rotate(
+    rows: list[list[float]], columns: list[list[float]], i: int, j: int
+) -> None:
+    """Make entry (i, j) of a symmetric matrix zero by a turn in the plane of i, j."""
+    ratio = (rows[j][j] - rows[i][i]) / (2.0 * rows[i][j])
+    t = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
+    c = 1.0 / math.sqrt(t * t + 1.0)
+    s = t * c
+    for row in rows:
+        row[i], row[j] = c * row[i] - s * row[j], s * row[i] + c * row[j]
+    for M in (rows, columns):
+        a, b = M[i], M[j]
+        M[i] = [c * x - s * y for x, y in zip(a, b, strict=True)]
+        M[j] = [s * x + c * y for x, y in zip(a, b, strict=True)]
+    rows[i][j] = rows[j][i] = 0.0
+
+
+# ------------------------------------------------------------ angles
+
+_BITS = 192
+"""of the fraction of a fixed-point number"""
+_ONE = 1 << _BITS
+_PI = 0x3243F6A8885A308D313198A2E03707344A4093822299F31D0082EFA98EC4E6C89
+"""π in fixed point, of 256 bits"""
+
+
+@lru_cache(maxsize=4096)
+def direction(angle: float) -> Direction:
+    """Return (cos, sin) of an angle, with the zeros and ones of quarter turns exact.
+
+    Files write 1.5708 for π/2 as often as all its digits; only an angle within
+    4e-15 of a quarter turn (what a double can hold of it) is rounded.
+    """
+    k = round(angle / (math.pi / 2))
+    if abs(angle - k * math.pi / 2) < 4e-15 * max(1.0, abs(k)):
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[k % 4]
+    c, s = _cosine_and_sine(angle)
+    return c / _ONE, s / _ONE
+
+
+def direction_of(x: float, y: float) -> Direction:
+    """Return (cos, sin) of the angle of a point; quarter turns exact, (1, 0) at 0."""
+    length = math.sqrt(x * x + y * y)
+    if length == 0.0:
+        return AHEAD
+    c, s = x / length, y / length
+    if abs(c) < EXACT:
+        return 0.0, math.copysign(1.0, s)
+    if abs(s) < EXACT:
+        return math.copysign(1.0, c), 0.0
+    return c, s
+
+
+def turned_back(a: Direction, b: Direction) -> Direction:
+    """Return the direction of the angle of a less that of b."""
+    along = total(a[0] * b[0], a[1] * b[1])
+    return direction_of(along, total(a[1] * b[0], -a[0] * b[1]))
+
+
+def angle_of(d: Direction) -> float:
+    """Return the angle of a direction, in (−π, π], rounded correctly.
+
+    libm's is within a unit of the last place: one step of Newton's method from there,
+    in fixed point, gives twice the digits.
+    """
+    c, s = d[0], d[1] + 0.0  # no −0: its angle would be −π
+    near = math.atan2(s, c)
+    at, (C, S) = _fixed(near), _cosine_and_sine(near)
+    (x, x_unit), (y, y_unit) = c.as_integer_ratio(), s.as_integer_ratio()
+    X, Y = x * y_unit, y * x_unit
+    across, along = Y * C - X * S, X * C + Y * S
+    return (at * along + (across << _BITS)) / (along << _BITS)
+
+
+def _fixed(x: float) -> int:
+    n, unit = x.as_integer_ratio()
+    return (n << _BITS) // unit
+
+
+def _cosine_and_sine(angle: float) -> tuple[int, int]:
+    """Return cos and sin in fixed point, by their series about a quarter turn."""
+    n, unit = angle.as_integer_ratio()
+    more = 256 - _BITS
+    k, r = divmod(((n << 256) // unit) + _PI // 4, _PI // 2)
+    r = (r - _PI // 4) >> more
+    sums, term, m = [0, 0], _ONE, 0
+    while term not in (0, -1):  # −1 >> 1 stays −1
+        sums[m % 2] += term if m % 4 < 2 else -term
+        m += 1
+        term = ((term * r) >> _BITS) // m
+    c, s = sums
+    return ((c, s), (-s, c), (-c, -s), (s, -c))[k % 4]

@@ -1,0 +1,74 @@
+"""Print, as JSON, what programs robots give: fingerprints, digests, counts, C text.
+
+Run with the names of shared robots, and ``catalog`` for those of the papers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import ramify
+from ramify.compiling import program_of
+from ramify.export import export_c
+from ramify.loading import load
+from ramify.model import catalog
+from ramify.quantities.base import Quantity
+from ramify.robot import Robot
+from ramify.simplify.passes import simplify
+from ramify.symbolic.count import count
+from support.paths import SHARED_ROBOTS
+from support.references import path_of
+
+PAPERS = ("humanoid30", "chain30", "asimo", "chang_khatib24", "hmmwv")
+
+
+def robots(names: list[str]) -> Iterator[tuple[str, Robot]]:
+    for name in names:
+        if name == "catalog":
+            for paper in PAPERS:
+                for geometry in catalog.GEOMETRIES:
+                    made = getattr(catalog, paper)(geometry)
+                    yield f"{paper} {geometry}", Robot.from_description(made)
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield name, load(path_of(name))
+
+
+def quantities(robot: Robot) -> Iterator[Quantity]:
+    yield ramify.inverse_dynamics
+    yield ramify.forward_dynamics
+    yield ramify.mass_matrix
+    if robot.loops:
+        yield ramify.loop_forces
+    yield ramify.operational_inertia_inverse(robot.body_names[-1])
+
+
+def found(robot: Robot, folder: str) -> Iterator[tuple[str, object]]:
+    yield "fingerprint", robot.fingerprint
+    for quantity in quantities(robot):
+        yield f"{quantity} digest", program_of(quantity, robot).digest()
+        program = simplify(program_of(quantity, robot))
+        yield f"{quantity} count", str(count(program))
+        made = export_c(quantity, robot, folder, "program", batch=False)
+        text = made.source.read_bytes() + made.header.read_bytes()
+        yield f"{quantity} C", hashlib.sha256(text).hexdigest()
+
+
+def main(names: list[str]) -> None:
+    out: dict[str, dict[str, object]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, robot in robots(names):
+            out[name] = dict(found(robot, str(Path(folder) / name.replace(" ", "_"))))
+    print(json.dumps(out))
+
+
+if __name__ == "__main__":
+    assert SHARED_ROBOTS.is_dir() or sys.argv[1:] == ["catalog"]
+    main(sys.argv[1:])
