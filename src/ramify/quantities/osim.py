@@ -22,7 +22,7 @@ from ramify.algorithms.operational.sfa import sfa
 from ramify.algorithms.operational.tasks import Task, ends
 from ramify.errors import ModelError, UnknownName
 from ramify.model.conventions import Conventions
-from ramify.model.massless import check_dynamics
+from ramify.model.singular import check_dynamics
 from ramify.quantities import kinematics
 from ramify.quantities.base import Context
 from ramify.quantities.dynamics import sparse_mass_matrix
