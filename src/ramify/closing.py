@@ -193,23 +193,19 @@ def assemble(
     start = normalized(robot, "fixed", start)
     generator = np.random.default_rng(rng)
     start = _limited(robot, start, free)
-    limit, known = tolerance or CLOSED, None
+    is_exact = tolerance is not None  # otherwise the digits of the file may decide
+    limit = tolerance or CLOSED
     best, where = math.inf, start
-    k = 0
-    while k < TRIES:
+    for k in range(TRIES):
         q = start
         if k:
             push = generator.normal(scale=min(0.1 * k, 1.0), size=robot.nv) * free
             q = _limited(robot, robot.integrate(start, push), free)
-        q, size = _closed(robot, q, free, limit, known)
+        q, size = _closed(robot, q, free, limit, is_exact)
+        if not is_exact and size >= limit:
+            limit = rank(robot).closed
         if size < limit:
             return q
-        if tolerance is None and known is None:
-            known = rank(robot)
-            if known.closed > limit:  # once more from here, for what the file allows
-                limit = known.closed
-                continue
-        k += 1
         if size < best:
             best, where = size, q
     phi, J, _ = kernels(robot).position(where)
@@ -228,7 +224,7 @@ def assemble(
 
 
 def _closed(
-    robot: Robot, q: Array, free: Mask, tolerance: float, known: Rank | None
+    robot: Robot, q: Array, free: Mask, tolerance: float, is_exact: bool
 ) -> tuple[Array, float]:
     """Return q after Levenberg-Marquardt steps, and |Φ|; inf if a cut is reversed."""
     position = kernels(robot).position
@@ -237,7 +233,7 @@ def _closed(
     for _ in range(100):
         if float(np.abs(phi).max(initial=0.0)) < 1e-3 * tolerance:
             break
-        F = np.eye(len(phi)) if known is None else known.filter(jacobian)
+        F = np.eye(len(phi)) if is_exact else rounding_filter(robot, jacobian)
         damping = math.sqrt(mu * min(size, 1.0))
         moved = _step(robot, q, F @ jacobian, F @ phi, free, damping)
         found = position(moved)
@@ -348,5 +344,11 @@ def project(
     if qd is None:
         return q
     v = vector("qd", qd, robot.nv)
-    rate = k.position(q)[1] @ v
-    return q, v + k.correction(q, rate)
+    J = k.position(q)[1]
+    J = rounding_filter(robot, J) @ J
+    for _ in range(5):  # once, unless redundant rows are damped
+        v = v + k.correction(q, J @ v)
+        scale = 1.0 + float(np.abs(v).max(initial=0.0))
+        if float(np.abs(J @ v).max(initial=0.0)) <= CLOSED * scale:
+            break
+    return q, v

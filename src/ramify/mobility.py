@@ -34,6 +34,7 @@ from ramify.closing import (
 )
 from ramify.errors import ModelError, ShapeError
 from ramify.model.pose import Array
+from ramify.quantities.redundancy import ROUNDING
 from ramify.robot import Robot
 
 SMALL = 1e-9
@@ -59,7 +60,8 @@ def partition_of(J: Array) -> Partition:
     """Return the partition of a Jacobian, by elimination with full pivoting."""
     m, n = J.shape
     lengths = np.abs(J).max(axis=1, initial=0.0, keepdims=True)
-    A: Array = J / np.where(lengths > 0, lengths, 1.0)
+    largest = float(lengths.max(initial=0.0))
+    A: Array = J / np.where(lengths > ROUNDING * largest, lengths, max(largest, 1e-300))
     rows, columns = list(range(m)), list(range(n))
     r = 0
     while r < min(m, n):

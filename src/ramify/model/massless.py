@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ramify.errors import ModelError
 from ramify.model.constants import Array, eigen, squares
 from ramify.model.tree import ROOT, BodyInertia, Tree
-
-if TYPE_CHECKING:
-    from ramify.model.assembly import Model
 
 SINGULAR = 1e-14
 """Moments below this share of the largest are zero."""
@@ -45,21 +39,14 @@ def warn_massless(tree: Tree) -> tuple[str, ...]:
     if not names:
         return ()
     return (
-        f"{_listed(names)}: moved by a joint, with no inertia that resists; forward "
+        f"{listed(names)}: moved by a joint, with no inertia that resists; forward "
         "dynamics will refuse",
     )
 
 
-def check_dynamics(model: Model) -> None:
-    """Raise ModelError where the mass matrix is singular in every configuration."""
-    names = massless_bodies(model.tree)
-    if names:
-        joints = {b.name: b.joint.name for b in model.tree.bodies}
-        raise ModelError(
-            f"robot {model.name!r}: the mass matrix is singular, no inertia resists "
-            f"joint {joints[names[0]]!r}: {_listed(names)}; give it mass or armature, "
-            "or lock the joint"
-        )
+def resists(inertia: BodyInertia) -> bool:
+    """Return whether a body resists every motion."""
+    return not _gives_way("floating", inertia)
 
 
 def _is_nothing(inertia: BodyInertia) -> bool:
@@ -95,6 +82,7 @@ def _is_singular(A: Array) -> bool:
     return min(values) <= SINGULAR * max(values)
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def listed(names: tuple[str, ...]) -> str:
+    """Return the names of some bodies, the first of many."""
     shown = ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
     return f"body {shown}" if len(names) == 1 else f"bodies {shown}"

@@ -19,8 +19,8 @@ from ramify.algorithms.ltdl import (
 from ramify.algorithms.rnea import rnea
 from ramify.errors import CompileError, ModelError, UnknownName
 from ramify.model.assembly import Model
-from ramify.model.massless import check_dynamics
 from ramify.model.motion import fixed_steps
+from ramify.model.singular import check_dynamics
 from ramify.model.tree import depths
 from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.spatial.transform import Transform

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ramify.algorithms.ltdl import elimination_parents, ltdl, solve
 from ramify.model.assembly import Model
+from ramify.model.singular import check_dynamics
 from ramify.model.tree import depths
 from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.quantities.dynamics import (
@@ -112,6 +113,7 @@ def _tree_of(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _factor(context: Context, packed: bool = False) -> dict[str, Any]:
+    check_dynamics(context.model)
     check_factor(context.model, LOOPS_INSTEAD)
     M, parents, order = sparse_mass_matrix(context)
     L, D = ltdl(M, parents)
@@ -145,6 +147,7 @@ def _rows(dense: list[list[Expr]], model: Model) -> list[Expr]:
 
 
 def _solve(context: Context) -> Any:
+    check_dynamics(context.model)
     check_factor(context.model, LOOPS_INSTEAD)
     M, parents, order = sparse_mass_matrix(context)
     L, D = ltdl(M, parents)

@@ -28,7 +28,7 @@ from ramify.algorithms.momentum import Momenta
 from ramify.errors import CompileError, UnknownName
 from ramify.model.assembly import Frame
 from ramify.model.coordinates import JointVector
-from ramify.model.massless import check_dynamics
+from ramify.model.singular import check_dynamics
 from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.quantities.dynamics import (
     LOOPS_INSTEAD,

@@ -36,7 +36,7 @@ from ramify.algorithms.rnea import rnea
 from ramify.errors import ModelError, UnknownName
 from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
-from ramify.model.massless import check_dynamics
+from ramify.model.singular import check_dynamics
 from ramify.quantities.base import Context, Quantity, array, zeros
 from ramify.quantities.dynamics import sparse_mass_matrix
 from ramify.quantities.osim import jacobian_rows
@@ -132,6 +132,7 @@ class System:
 
 def system_of(context: Context, with_velocities: bool = True) -> System:
     """Return the augmented system of a robot with loops."""
+    check_dynamics(context.model)
     rows = rows_of(context, with_velocities)
     M, parents, order = sparse_mass_matrix(context)
     J = [

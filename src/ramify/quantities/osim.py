@@ -22,7 +22,7 @@ from ramify.algorithms.operational.symmetric import Symmetric
 from ramify.algorithms.operational.tasks import Task, ends
 from ramify.errors import ModelError, UnknownName
 from ramify.model.conventions import Conventions
-from ramify.model.massless import check_dynamics
+from ramify.model.singular import check_dynamics
 from ramify.quantities import kinematics
 from ramify.quantities.base import Context
 from ramify.quantities.dynamics import check_factor, sparse_mass_matrix
