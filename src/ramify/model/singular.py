@@ -21,7 +21,6 @@ import numpy as np
 
 from ramify.errors import ModelError
 from ramify.model.assembly import Model
-from ramify.model.joints import Joint
 from ramify.model.massless import listed, massless_bodies, resists
 from ramify.model.motion import position, rotation, transform
 from ramify.model.pose import Array
@@ -69,8 +68,8 @@ def _by_sweep(tree: Tree, is_weak: list[bool]) -> tuple[str, ...]:
     rng = np.random.default_rng(0)
     swept = [i for i, p in tree if is_weak[i] or (p != ROOT and is_weak[p])]
     bodies = {i: tree.bodies[i] for i in swept}
-    X = {i: _motion_transform(b, rng) for i, b in bodies.items()}
-    S = {i: _basis(b.joint) for i, b in bodies.items()}
+    X = {i: _motion_transform(tree, i, rng) for i in swept}
+    S = {i: _basis(b) for i, b in bodies.items()}
     IA = {i: _inertia(b) for i, b in bodies.items()}
     Ic = {i: np.array(I) for i, I in IA.items()}
     U: dict[int, Array] = {}
@@ -124,8 +123,8 @@ def _by_matrix(tree: Tree) -> tuple[str, ...]:
         P = np.zeros((joint.nv, n))
         factor = 1.0 if joint.leader is None else joint.multiplier
         P[:, joint.v_index : joint.v_index + joint.nv] = factor * np.eye(joint.nv)
-        X = _motion_transform(tree.bodies[i], rng)
-        J[i] = X @ J[p] + _basis(joint) @ P
+        X = _motion_transform(tree, i, rng)
+        J[i] = X @ J[p] + _basis(tree.bodies[i]) @ P
         M += np.transpose(J[i]) @ _inertia(tree.bodies[i]) @ J[i]
         M += joint.armature * np.transpose(P) @ P
     free = _null(M, M)
@@ -149,10 +148,10 @@ def _null(D: Array, whole: Array) -> Array | None:
     return vectors[:, k] / roots if abs(values[k]) < SINGULAR else None
 
 
-def _motion_transform(body: Body, rng: np.random.Generator) -> Array:
+def _motion_transform(tree: Tree, i: int, rng: np.random.Generator) -> Array:
     """Return X at a random coordinate of the joint."""
-    q = [const(float(x)) for x in rng.uniform(0.2, 1.0, body.joint.nq)]
-    steps = transform(body, tuple(q))
+    q = [const(float(x)) for x in rng.uniform(0.2, 1.0, tree.bodies[i].joint.nq)]
+    steps = transform(tree, i, tuple(q))
     E = np.transpose(_numbers(rotation(steps)))
     r = _numbers(position(steps))
     X = np.zeros((6, 6))
@@ -161,8 +160,8 @@ def _motion_transform(body: Body, rng: np.random.Generator) -> Array:
     return X
 
 
-def _basis(joint: Joint) -> Array:
-    columns = [_numbers((*s.w, *s.v)) for s in joint.columns()]
+def _basis(body: Body) -> Array:
+    columns = [_numbers((*s.w, *s.v)) for s in body.columns()]
     return np.transpose(np.array(columns))
 
 
