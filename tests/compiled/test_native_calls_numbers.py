@@ -213,3 +213,12 @@ def test_what_a_conversion_does_to_other_arguments_is_harmless() -> None:
         f.call(x, listed, Spoiler())
     with pytest.raises(ShapeError, match=r"x has shape \(0,\)"):
         f.call(listed, np.ones(3), Spoiler())
+
+
+@pytest.mark.usefixtures("call_path")
+def test_numbers_of_all_kinds_beside_an_int_beyond_64_bits_are_read() -> None:
+    f = affine({"x": (4,)}, {"y": (3,)})
+    numbers = [10**20, 1.5, np.float64(2.5), np.int64(7)]
+    expected = f.check(np.array([1e20, 1.5, 2.5, 7.0]))
+    np.testing.assert_array_equal(f.call(numbers), expected)
+    np.testing.assert_array_equal(f.call(tuple(numbers)), expected)

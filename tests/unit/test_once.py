@@ -57,7 +57,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     for module in (attributes, closing):
         monkeypatch.setattr(module, "compile", counted("traced", module.compile))
-    monkeypatch.setattr(robot, "kernel", counted("traced", robot.kernel))
+    for name in ("kernel", "trace"):
+        monkeypatch.setattr(robot, name, counted("traced", getattr(robot, name)))
     monkeypatch.setattr(function, "build", counted("built", function.build))
     return counts
 

@@ -169,12 +169,15 @@ def _of_dtype(
     )
 
 
+REAL = (int, float, np.integer, np.floating)
+
+
 def _holds_integers(value: object, array: Array) -> bool:
     """Say whether NumPy takes numbers for objects, as some int is beyond 64 bits."""
     return (
         array.dtype == object
         and not isinstance(value, np.ndarray)
-        and all(type(x) in (int, float) for x in array.ravel().tolist())
+        and all(isinstance(x, REAL) for x in array.ravel().tolist())
     )
 
 
