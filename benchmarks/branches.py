@@ -32,9 +32,9 @@ import numpy as np
 from factorization import Parents, binary, chain, humanoid, matrix, swarm
 from machine import options, report
 
-from ramify.backend.treeloops import address, functions, vector_width
-from ramify.backend.words import WORD
-from ramify.treerows import TILE_ENTRIES, Pattern, eliminate, pattern_from, repack
+from ramify.backend.runtime.memory_layout import WORD
+from ramify.backend.tree.factor_loops import address, functions, vector_width
+from ramify.linalg.pattern import TILE_ENTRIES, Pattern, eliminate, pattern_from, repack
 
 Array = Any
 

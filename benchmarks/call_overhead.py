@@ -21,10 +21,11 @@ from collections.abc import Callable
 import numpy as np
 
 import ramify
-from ramify.backend.jit import Loaded, compile_objects
-from ramify.backend.native import NativeKernel, Signature, make_callable
-from ramify.backend.target import host
-from ramify.backend.vectorcall import Vectorcall, attach, vectorcalled
+from ramify.backend.llvm.build import NativeKernel
+from ramify.backend.llvm.jit import LoadedCode, compile_objects
+from ramify.backend.llvm.target import host
+from ramify.backend.python_call.callable import Signature, make_callable
+from ramify.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
 
 N = 50
 PROMISE = 2.5
@@ -41,7 +42,9 @@ class Function(Vectorcall):
 
 def trivial(*shapes: tuple[int, ...], outputs: int = 1) -> Callable[..., object]:
     """Return a callable whose kernel returns at once: what is left is the call."""
-    loaded = Loaded([(compile_objects([lambda: NOTHING], host())[0], ["cut"])], host())
+    loaded = LoadedCode(
+        [(compile_objects([lambda: NOTHING], host())[0], ["cut"])], host()
+    )
     signature = Signature(
         "f",
         tuple((f"x{k}", shape) for k, shape in enumerate(shapes)),

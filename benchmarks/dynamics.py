@@ -30,10 +30,10 @@ from robots import sources
 from ramify.cli.bench_ import QUANTITIES, our_times
 from ramify.cli.peers import Peer, PeerError, State, peer
 from ramify.cli.peers.timing import answer_error, peer_loop_time, peer_time
-from ramify.cli.robots import Source
+from ramify.cli.robots import RobotFile
 from ramify.cli.selfcheck import state_of
-from ramify.compiling import compile
-from ramify.quantities.factor import mass_matrix_csr
+from ramify.compiler import compile
+from ramify.quantities.mass_matrix import mass_matrix_csr
 from ramify.robot import Robot
 
 BATCH, AGREEMENT = 4096, 1e-9
@@ -49,7 +49,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MARKS = ("<!-- speed: python benchmarks/dynamics.py --readme -->", "<!-- end -->")
 
 
-def peers_of(source: Source) -> list[Peer]:
+def peers_of(source: RobotFile) -> list[Peer]:
     """Return the other libraries that can have this robot."""
     found = []
     for name in PEERS:
@@ -60,7 +60,7 @@ def peers_of(source: Source) -> list[Peer]:
     return found
 
 
-def measured(name: str, source: Source, seconds: float, batch: int) -> list[dict]:
+def measured(name: str, source: RobotFile, seconds: float, batch: int) -> list[dict]:
     """Return a row for each quantity."""
     robot = source.load()
     others = peers_of(source)

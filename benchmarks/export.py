@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 from machine import options, report
 
-from ramify.backend.libm import libm_table
-from ramify.compiling import compile
-from ramify.export import export_c, random_inputs
+from ramify.backend.llvm.libm import libm_table
+from ramify.compiler import compile
+from ramify.export.c_export import export_c, random_inputs
 from ramify.loading import load
 from ramify.model.catalog import chain, humanoid30
-from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
+from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramify.quantities.mass_matrix import mass_matrix
 from ramify.robot import Robot
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "robots"

@@ -27,10 +27,10 @@ start = time.perf_counter()
 import warnings
 import numpy as np
 import ramify
-from ramify.cli.robots import Source
+from ramify.cli.robots import RobotFile
 imported = time.perf_counter()
 warnings.simplefilter("ignore")
-robot = Source(sys.argv[1], sys.argv[2] or None, mimic="independent").load()
+robot = RobotFile(sys.argv[1], sys.argv[2] or None, mimic="independent").load()
 loaded = time.perf_counter()
 f = robot.forward_dynamics
 traced = time.perf_counter()

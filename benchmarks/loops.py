@@ -36,14 +36,15 @@ from scipy.linalg import lapack
 import ramify
 from ramify.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
 from ramify.algorithms.loops.cuts import cuts_of
-from ramify.closing import project
-from ramify.compiling import compile
+from ramify.compiler import compile
 from ramify.loading import load
-from ramify.mobility import partition_of
+from ramify.mechanism.mobility import partition_of
+from ramify.mechanism.projection import project
 from ramify.model import catalog as robots
-from ramify.quantities import dynamics, loops
-from ramify.quantities.base import Context
-from ramify.quantities.loops import settled, solver_of, system_of
+from ramify.quantities import closed_loops, constraint_rank, dynamics, mass_matrix
+from ramify.quantities.closed_loops import settled, solver_of, system_of
+from ramify.quantities.context import Context
+from ramify.quantities.dynamics import forward_dynamics
 from ramify.robot import Robot
 from ramify.symbolic.trace import trace
 
@@ -154,7 +155,7 @@ def solver_kernel(robot: Robot, algorithm: str) -> tuple[ramify.Function, Any]:
     """Return (M, J, Q, gamma) -> (q̈, λ), compiled, and what packs the nonzeros."""
     model, conventions = robot.placed_model, robot.conventions
     chosen, mu, rank = settled(model, conventions, algorithm, None)
-    found: list[loops.System] = []
+    found: list[closed_loops.System] = []
 
     def pattern_of(q: Any) -> Any:
         context = Context(model, conventions, {"q": q})
@@ -170,7 +171,9 @@ def solver_kernel(robot: Robot, algorithm: str) -> tuple[ramify.Function, Any]:
     def traced(M: Any, J: Any, Q: Any, gamma: Any) -> dict[str, Any]:
         entries, left = dict(zip(pattern.M, M, strict=True)), iter(J)
         rows = [{k: next(left) for k in row} for row in pattern.J]
-        system = loops.System(entries, pattern.parents, order, rows, [], [], kept)
+        system = closed_loops.System(
+            entries, pattern.parents, order, rows, [], [], kept
+        )
         solve = solver_of(system, chosen, mu, rank.scales)
         b = {k: Q[v] for k, v in enumerate(order)}
         x, multipliers = solve(b, [gamma[r] for r in kept])
@@ -212,11 +215,11 @@ def others(M: Any, J: Any, Q: Any, gamma: Any) -> dict[str, Any]:
 
 def times(name: str, robot: Robot, batch: int, seconds: float) -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    q0 = loops.rank_of(robot.placed_model, robot.conventions).q
+    q0 = constraint_rank.rank_of(robot.placed_model, robot.conventions).q
     q, qd = project(robot, q0, rng.normal(size=robot.nv))
     tau = rng.normal(size=robot.nv)
-    terms = [dynamics.mass_matrix, dynamics.bias_forces]
-    terms += [loops.constraint_jacobian, loops.constraint_bias]
+    terms = [mass_matrix.mass_matrix, dynamics.bias_forces]
+    terms += [closed_loops.constraint_jacobian, closed_loops.constraint_bias]
     M, h, J, gamma = (np.ascontiguousarray(x) for x in compile(terms, robot)(q, qd))
     Q = tau - h
     kept = [r for r in range(len(J)) if r not in partition_of(J).redundant]
@@ -340,7 +343,7 @@ def branches(seconds: float) -> dict[str, float]:
     qd = np.zeros((4096, robot.nv))
     found: dict[str, float] = {}
     for threads in (1, 2):
-        f = compile(loops.constrained_forward_dynamics, robot, threads=threads)
+        f = compile(forward_dynamics, robot, threads=threads)
         out = f(q, qd, qd)
         took = best(partial(f, q, qd, qd, out=out), seconds)
         found[f"batch_threads_{threads}_us"] = 1e6 * took / len(q)

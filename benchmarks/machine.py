@@ -31,7 +31,7 @@ def machine(*packages: str) -> dict[str, Any]:
             x for x in info.read_text().splitlines() if x.startswith("model name")
         ]
         cpu = models[0].split(":")[1].strip() if models else cpu
-    from ramify.backend.target import host  # noqa: PLC0415  reading --help needs no LLVM
+    from ramify.backend.llvm.target import host  # noqa: PLC0415  reading --help needs no LLVM
 
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],

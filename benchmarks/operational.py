@@ -33,10 +33,10 @@ from robots import sources
 import ramify
 from ramify.algorithms.operational.tasks import Task
 from ramify.cli.peers.urdf import urdf
-from ramify.compiling import program_of
+from ramify.compiler import program_of
 from ramify.control import OperationalSpace
 from ramify.quantities.operational import operational_inertia_inverse
-from ramify.quantities.osim import ALGORITHMS
+from ramify.quantities.operational_inertia import ALGORITHMS
 from ramify.robot import Robot
 from ramify.symbolic.count import count
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ramify.cli.peers import State
 from ramify.cli.peers.urdf import text_of, without_shapes
-from ramify.cli.robots import Source
+from ramify.cli.robots import RobotFile
 from ramify.robot import Robot
 
 Call = Callable[[State], Any]
@@ -31,11 +31,11 @@ class Candidate:
     """A library, how to make a call of it, and how near its results are to be."""
 
     name: str
-    make: Callable[[Source, Robot, str], Call]
+    make: Callable[[RobotFile, Robot, str], Call]
     agreement: float = 1e-9
 
 
-def urdf_of(source: Source) -> tuple[str, bool]:
+def urdf_of(source: RobotFile) -> tuple[str, bool]:
     """Return URDF without shapes, and whether its root floats."""
     text, root = text_of(source)
     return without_shapes(text[text.find("<robot") :]), root == "floating"
@@ -44,7 +44,7 @@ def urdf_of(source: Source) -> tuple[str, bool]:
 # ------------------------------------------------------------ Drake
 
 
-def drake(source: Source, robot: Robot, name: str) -> Call:
+def drake(source: RobotFile, robot: Robot, name: str) -> Call:
     """Return a call of Drake's MultibodyPlant, for robots on a fixed root."""
     plants: Any = importlib.import_module("pydrake.multibody.plant")
     parsing: Any = importlib.import_module("pydrake.multibody.parsing")
@@ -81,7 +81,7 @@ def drake(source: Source, robot: Robot, name: str) -> Call:
 # ------------------------------------------------------------ adam: CasADi, JAX
 
 
-def adam_model(kind: str, source: Source, robot: Robot) -> Any:
+def adam_model(kind: str, source: RobotFile, robot: Robot) -> Any:
     """Return adam's computations of a robot."""
     module: Any = importlib.import_module(f"adam.{kind}")
     text, _ = urdf_of(source)
@@ -100,7 +100,7 @@ def _moving(robot: Robot) -> tuple[str, ...]:
     return robot.joint_names[1:] if is_floating else robot.joint_names
 
 
-def casadi_c(source: Source, robot: Robot, name: str) -> Call:
+def casadi_c(source: RobotFile, robot: Robot, name: str) -> Call:
     """Return CasADi's function of the mass matrix, compiled from its generated C."""
     casadi: Any = importlib.import_module("casadi")
     if name != "mass_matrix":
@@ -122,7 +122,7 @@ def casadi_c(source: Source, robot: Robot, name: str) -> Call:
     return _adam_call(lambda T, q: np.array(f(T, q)), n, robot)
 
 
-def jax(source: Source, robot: Robot, name: str) -> Call:
+def jax(source: RobotFile, robot: Robot, name: str) -> Call:
     """Return JAX's jitted mass matrix, in double precision."""
     if name != "mass_matrix":
         raise NotCompared("compared on the mass matrix, which all have alike")

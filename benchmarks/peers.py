@@ -26,14 +26,14 @@ from robots import sources
 
 from ramify.cli.peers import PeerError, State, peer
 from ramify.cli.peers.timing import answer_error
-from ramify.cli.robots import Source
+from ramify.cli.robots import RobotFile
 from ramify.cli.selfcheck import state_of
-from ramify.compiling import compile
-from ramify.quantities import dynamics
+from ramify.compiler import compile
+from ramify.quantities import dynamics, mass_matrix
 
 QUANTITIES = {
     "inverse_dynamics": dynamics.inverse_dynamics,
-    "mass_matrix": dynamics.mass_matrix,
+    "mass_matrix": mass_matrix.mass_matrix,
     "forward_dynamics": dynamics.forward_dynamics,
 }
 BATCH = 1024
@@ -66,7 +66,7 @@ def timed(run: Callable[[], Any], seconds: float) -> Time:
     return Time(float(median), float(high - low) / 2)
 
 
-def ours(source: Source, name: str, seconds: float) -> dict[str, Any]:
+def ours(source: RobotFile, name: str, seconds: float) -> dict[str, Any]:
     """Return our times: one call, and a state of a batch."""
     robot = source.load(mimic="independent")
     start = time.perf_counter()
@@ -84,7 +84,7 @@ def ours(source: Source, name: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def known(source: Source, name: str, seconds: float) -> dict[str, Any]:
+def known(source: RobotFile, name: str, seconds: float) -> dict[str, Any]:
     """Return the times of Pinocchio and MuJoCo."""
     found: dict[str, Any] = {}
     for other in ("pinocchio", "mujoco"):
@@ -102,7 +102,7 @@ def known(source: Source, name: str, seconds: float) -> dict[str, Any]:
 
 
 def further(
-    source: Source, name: str, candidate: Candidate, seconds: float
+    source: RobotFile, name: str, candidate: Candidate, seconds: float
 ) -> Time | str:
     """Return the time of a library that may be installed, or why there is none."""
     robot = source.load(mimic="independent")

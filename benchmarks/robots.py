@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from pathlib import Path
 
-from ramify.cli.robots import Source
+from ramify.cli.robots import RobotFile
 
 ROBOTS = {
     "xarm7": ("xarm_description/xarm7.urdf", None),
@@ -19,7 +19,7 @@ ROBOTS = {
 """a file of example-robot-data or a built-in robot, and its root"""
 
 
-def sources(names: list[str] | None = None) -> dict[str, Source]:
+def sources(names: list[str] | None = None) -> dict[str, RobotFile]:
     """Return the robots that are there, by name."""
     try:
         files = importlib.metadata.files("example-robot-data") or []
@@ -27,12 +27,12 @@ def sources(names: list[str] | None = None) -> dict[str, Source]:
         files = []
     urdfs = [Path(str(f.locate())).resolve() for f in files if f.suffix == ".urdf"]
     paths = {f"{p.parents[1].name}/{p.name}": p for p in urdfs}
-    found: dict[str, Source] = {}
+    found: dict[str, RobotFile] = {}
     for name, (file, root) in ROBOTS.items():
         if names and name not in names:
             continue
         if file in paths:
-            found[name] = Source(str(paths[file]), root, mimic="independent")
+            found[name] = RobotFile(str(paths[file]), root, mimic="independent")
         elif "/" not in file:
-            found[name] = Source(file)
+            found[name] = RobotFile(file)
     return found

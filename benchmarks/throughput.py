@@ -16,8 +16,8 @@ import numpy as np
 from machine import best, options, report
 
 import ramify
-from ramify.backend.jit import Loaded, compile_objects
-from ramify.backend.target import host
+from ramify.backend.llvm.jit import LoadedCode, compile_objects
+from ramify.backend.llvm.target import host
 from ramify.symbolic.expr import region
 
 BATCH, FACTORS = 4096, 94
@@ -63,7 +63,7 @@ def peak(seconds: float) -> float:
       ret double %r
     }}"""
     (code,) = compile_objects([lambda: ir], host())
-    loaded = Loaded([(code, ["loop"])], host())
+    loaded = LoadedCode([(code, ["loop"])], host())
     loop = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(loaded.addresses[0])
     return 2 * lanes * chains * rounds / best(lambda: loop(0.5), seconds)
 

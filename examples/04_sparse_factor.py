@@ -32,7 +32,7 @@ def main() -> None:
     block = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.7], [0.5, 0.7, 2.0]])
     lower = np.concatenate([block[k][: k + 1] for k in range(3)])
     values = np.tile(lower, arms)
-    swarm = ramify.ltdl(ramify.sparse.TreeMatrix(tuple(parents), values))
+    swarm = ramify.ltdl(ramify.linalg.factor.TreeMatrix(tuple(parents), values))
     print(f"a swarm of {3 * arms:,} joints, log det {swarm.logdet():.3f}")
 
 

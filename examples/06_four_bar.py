@@ -7,10 +7,7 @@ motion, and how well energy and loop are kept over ten seconds.
 import numpy as np
 
 import ramify
-from ramify import mechanism
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.pose import Pose
-from ramify.quantities.loops import loop_forces
+from ramify import Body, Inertia, Joint, Pose, RobotBuilder
 
 LENGTHS = {"crank": 0.1, "coupler": 0.3, "rocker": 0.25}
 
@@ -25,8 +22,7 @@ def four_bar() -> ramify.Robot:
         parent, x = parents[name]
         b.add(Body(name, rod), parent, Joint.revolute((0, -1, 0), name=name), (x, 0, 0))
     hinge = Pose.from_axis_angle((1, 0, 0), np.pi / 2).R  # z along the joints' axes
-    return mechanism.add_loop(
-        ramify.Robot.from_description(b.description()),
+    return ramify.Robot.from_description(b.description()).add_loop(
         "coupler",
         "rocker",
         joint="revolute",
@@ -39,17 +35,17 @@ def four_bar() -> ramify.Robot:
 def main() -> None:
     """Run the example."""
     robot = four_bar()
-    print(mechanism.mobility(robot))
-    q = mechanism.assemble(robot, fixed={"crank": 0.5})
+    print(robot.mobility())
+    q = robot.assemble(fixed={"crank": 0.5})
     print("closed at", q.round(6))
-    q, qd = mechanism.project(robot, q, [2.0, 0.0, 0.0])
+    q, qd = robot.project(q, [2.0, 0.0, 0.0])
     tau = np.array([0.1, 0.0, 0.0])
-    force = ramify.compile(loop_forces, robot)(q, qd, tau)
+    force = robot.loop_forces(q, qd, tau)
     print("the coupler pushes the rocker by", force[:2].round(4), "N along its axes")
     qdd = robot.forward_dynamics(q, qd, tau)
-    found = mechanism.constrained_inverse_dynamics(robot, q, qd, qdd, ["crank"])
+    found = robot.constrained_inverse_dynamics(q, qd, qdd, ["crank"])
     print("torque behind that motion:", found.tau.round(9), found.is_unique)
-    run = mechanism.simulate(robot, q, qd, duration=10.0)
+    run = robot.simulate(q, qd, duration=10.0)
     drift = np.ptp(run.energy) / np.abs(run.energy).max()
     print(
         f"10 s: energy drifts by {drift:.1e}, the pin opens by {run.residual.max():.1e}"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ramify
 from ramify import robots
-from ramify.export import check_c, export_c
+from ramify.export.c_export import check_c, export_c
 
 
 def main() -> None:

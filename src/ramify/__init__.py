@@ -7,10 +7,10 @@
 array([ 0.  ,  0.  , -9.81])
 """
 
-from ramify import control, robots
-from ramify.algorithms.operational.tasks import Task
-from ramify.compiling import compile, count
+import typing
+
 from ramify.errors import (
+    ArgumentError,
     CompileError,
     Error,
     FrameError,
@@ -21,76 +21,131 @@ from ramify.errors import (
     UnknownName,
     UnsupportedJoint,
 )
-from ramify.export import check_c, export_c
-from ramify.function import Function, kernel
 from ramify.loading import load
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.model.conventions import Conventions
 from ramify.model.pose import Pose
-from ramify.quantities.base import Quantity
-from ramify.quantities.dynamics import (
-    bias_forces,
-    forward_dynamics,
-    gravity_forces,
-    inverse_dynamics,
-    mass_matrix,
-)
-from ramify.quantities.factor import (
-    mass_matrix_csr,
-    mass_matrix_factor,
-    mass_matrix_solve,
-)
-from ramify.quantities.kinematics import (
-    acceleration,
-    center_of_mass,
-    center_of_mass_jacobian,
-    centroidal_momentum,
-    centroidal_momentum_matrix,
-    coriolis_matrix,
-    jacobian,
-    jacobian_dot_times_qd,
-    kinetic_energy,
-    mass_matrix_inverse,
-    pose,
-    potential_energy,
-    velocity,
-)
-from ramify.quantities.loops import (
-    constrained_operational_inertia_inverse,
-    constraint_bias,
-    constraint_jacobian,
-    constraint_residual,
-    loop_forces,
-)
-from ramify.quantities.operational import (
-    dynamically_consistent_inverse,
-    null_space_projector,
-    operational_inertia,
-    operational_inertia_inverse,
-    task_acceleration,
-    task_bias,
-    task_jacobian,
-)
-from ramify.quantities.osim_choice import explain_operational
 from ramify.robot import Robot
-from ramify.sparse import Factor, TreeMatrix, ltdl, ltl
-from ramify.symbolic.functions import (
-    acos,
-    asin,
-    atan2,
-    cos,
-    exp,
-    log,
-    maximum,
-    minimum,
-    sin,
-    sqrt,
-    tan,
-    where,
-)
-from ramify.version import __version__
+
+if typing.TYPE_CHECKING:
+    from ramify import control, robots
+    from ramify.algorithms.operational.tasks import Task
+    from ramify.compiler import compile, count, kernel
+    from ramify.explain.operational import explain_operational
+    from ramify.export.c_export import check_c, export_c
+    from ramify.function import Function
+    from ramify.linalg.factor import Factor, TreeMatrix, ltdl, ltl
+    from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
+    from ramify.quantities.closed_loops import (
+        constrained_operational_inertia_inverse,
+        constraint_bias,
+        constraint_jacobian,
+        constraint_residual,
+        loop_forces,
+    )
+    from ramify.quantities.dynamics import (
+        bias_forces,
+        forward_dynamics,
+        gravity_forces,
+        inverse_dynamics,
+    )
+    from ramify.quantities.frames import (
+        acceleration,
+        jacobian,
+        jacobian_dot_times_qd,
+        pose,
+        velocity,
+    )
+    from ramify.quantities.mass_matrix import (
+        coriolis_matrix,
+        mass_matrix,
+        mass_matrix_csr,
+        mass_matrix_factor,
+        mass_matrix_inverse,
+        mass_matrix_solve,
+    )
+    from ramify.quantities.momentum_energy import (
+        center_of_mass,
+        center_of_mass_jacobian,
+        centroidal_momentum,
+        centroidal_momentum_matrix,
+        kinetic_energy,
+        potential_energy,
+    )
+    from ramify.quantities.operational import (
+        dynamically_consistent_inverse,
+        null_space_projector,
+        operational_inertia,
+        operational_inertia_inverse,
+        task_acceleration,
+        task_bias,
+        task_jacobian,
+    )
+    from ramify.quantities.quantity import Quantity
+    from ramify.symbolic.functions import (
+        acos,
+        asin,
+        atan2,
+        cos,
+        exp,
+        log,
+        maximum,
+        minimum,
+        sin,
+        sqrt,
+        tan,
+        where,
+    )
+
+    __version__: str
+
+
+def __getattr__(name: str) -> typing.Any:
+    """Import what only some users need when it is asked for."""
+    match name:
+        case "__version__":
+            from ramify.version import version
+
+            return version()
+        case "control":
+            import ramify.control as found
+        case "robots":
+            import ramify.robots as found
+        case "compile" | "count" | "kernel":
+            from ramify import compiler as found
+        case "Function":
+            from ramify import function as found
+        case "Quantity":
+            from ramify.quantities import quantity as found
+        case "Task":
+            from ramify.algorithms.operational import tasks as found
+        case "explain_operational":
+            from ramify.explain import operational as found
+        case "check_c" | "export_c":
+            from ramify.export import c_export as found
+        case "Factor" | "TreeMatrix" | "ltdl" | "ltl":
+            from ramify.linalg import factor as found
+        case "Body" | "Inertia" | "Joint" | "RobotBuilder":
+            from ramify.model import builder as found
+        case _ if name not in __all__:
+            raise AttributeError(f"module 'ramify' has no attribute {name!r}")
+        case _:
+            from ramify.quantities.registry import QUANTITIES
+            from ramify.symbolic import functions
+
+            found = QUANTITIES.get(name) or getattr(functions, name)
+            globals()[name] = found
+            return found
+    found = getattr(found, name, found)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
+    "ArgumentError",
     "Body",
     "CompileError",
     "Conventions",

@@ -1,176 +1,310 @@
-"""The whole pipeline on one screen: simplify -> lower -> schedule -> emit -> load."""
+"""The whole pipeline on one screen: from quantities of a robot to a Function.
+
+    quantities --trace, choose--> Program --simplify, lower--> Program
+               --schedule--> Schedule --emit--> LLVM IR --compile, load--> NativeKernel
+
+`Compilation` walks the stages, each when it is first needed: a program is known by its
+digest, and code from the disk cache needs no trace.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, cast
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, cast, final
 
-from ramify.backend import cache
-from ramify.backend.emit import Emitter
-from ramify.backend.jit import Loaded, compile_objects, llvm_version
-from ramify.backend.native import NativeKernel
-from ramify.backend.schedule import Schedule, schedule
-from ramify.backend.target import Target
-from ramify.errors import CompileError
-from ramify.simplify.passes import lower
+import numpy.typing as npt
+
+from ramify.backend.llvm import cache
+from ramify.errors import ArgumentError, CompileError
+from ramify.function import CallOptions, Function, Kind, Progress, Variables
+from ramify.model.fingerprint import fingerprint
+from ramify.quantities.chooser import Choice, Chosen, choose
+from ramify.quantities.quantity import Quantity
+from ramify.simplify.passes import lower, simplify
+from ramify.symbolic.count import Ops
+from ramify.symbolic.count import count as count_operations
+from ramify.symbolic.fork_lock import Lock
 from ramify.symbolic.program import Program
+from ramify.symbolic.trace import Shape, trace
 from ramify.version import source_digest
 
-Progress = Callable[[int, int], None]
-"""Called with (cuts done, cuts in all) while code is generated."""
+if TYPE_CHECKING:
+    from ramify.backend.llvm.build import Interface, NativeKernel
+    from ramify.backend.llvm.schedule import Schedule
+    from ramify.backend.llvm.target import Target
+    from ramify.robot import Robot
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
-    """What is known of a program before it is traced: its digest and its sizes."""
+def compile(
+    quantities: Quantity | Sequence[Quantity],
+    robot: Robot,
+    *,
+    dtype: npt.DTypeLike = "float64",
+    lanes: int | None = None,
+    threads: int = 1,
+    layout: str = "batch_first",
+    parameters: Sequence[str] = (),
+) -> Function:
+    """Compile one quantity of a robot, or several into one kernel.
 
-    digest: str
-    inputs: tuple[int, ...]
-    """entries of each input"""
-    outputs: tuple[int, ...]
-    """entries of each output"""
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What code is made for: a processor, a number of lanes, a type."""
-
-    target: Target
-    lanes: int
-    dtype: str
-
-
-def plan_of(program: Program) -> Schedule:
-    """Return the cuts of a simplified program."""
-    return schedule(lower(program))
-
-
-def sources(
-    plan: Schedule, machine: Machine, seal: str = ""
-) -> list[Callable[[], str]]:
-    """Return what writes the LLVM IR of each cut."""
-
-    def write(k: int) -> str:
-        target = machine.target
-        emitter = Emitter(
-            machine.lanes, machine.dtype, target.is_fused, target.lanes(machine.dtype)
-        )
-        return emitter.cut(plan.cuts[k], symbol(k, seal))
-
-    return [partial(write, k) for k in range(len(plan.cuts))]
-
-
-def symbol(k: int, seal: str = "") -> str:
-    """Return the name of the function of cut k."""
-    return f"cut{k}{seal}"
-
-
-def build(
-    interface: Interface,
-    planned: Callable[[], Schedule],
-    machine: Machine,
-    progress: Progress,
-) -> tuple[NativeKernel, bool]:
-    """Return native code of a traced program, and whether it came from the cache.
+    Several share what they have in common, and come back as a named tuple. Inputs are
+    those that they need of q, qd, qdd and tau, in this order, then others.
 
     Args:
-        interface: of the traced program; with it the cache is asked before any work.
-        planned: gives the program's cuts.
-        machine: what to make code for.
-        progress: told about each cut that is done.
+        quantities: such as ``ramify.forward_dynamics`` or ``ramify.jacobian("hand")``.
+        robot: what to compile them for.
+        dtype: "float64" or "float32".
+        lanes: states per vector, for batches; what the processor holds by default.
+        threads: how many threads share a large batch.
+        layout: where the batch axis is: "batch_first" or "batch_last".
+        parameters: what becomes an input instead of a constant: "gravity",
+            "inertia:<body>", "placement:<body>".
     """
-    machine.target.check_runs_here()
-    key = _key(interface, machine)
-    stored = cache.load(key)
+    options = CallOptions.checked(dtype, lanes, threads, layout)
+    start = time.perf_counter()
+    compilation = _remembered(as_list(quantities), robot, parameters, options)
+    compilation.seconds += time.perf_counter() - start
+    return Function(compilation)
+
+
+def kernel(
+    fn: Callable[..., Any],
+    inputs: Mapping[str, Shape],
+    *,
+    dtype: npt.DTypeLike = "float64",
+    lanes: int | None = None,
+    threads: int = 1,
+    layout: str = "batch_first",
+    name: str | None = None,
+    defaults: Mapping[str, float] | None = None,
+) -> Function:
+    """Compile a Python function of scalars and arrays to native code.
+
+    Args:
+        fn: called once with symbols: NumPy arrays of them, or a scalar for shape ().
+            It returns a symbol, an array of them, or a dict of named outputs.
+        inputs: the shape of each input by name, in the order of fn's parameters.
+        dtype: "float64" or "float32".
+        lanes: states per vector, for batches; what the processor holds by default.
+        threads: how many threads share a large batch.
+        layout: where the batch axis is: "batch_first" or "batch_last".
+        name: what the function is called in messages; fn's own name by default.
+        defaults: what scalar inputs are unless given, by name.
+
+    >>> import numpy as np, ramify
+    >>> norm = ramify.kernel(lambda x: ramify.sqrt(x @ x), {"x": 3}, name="norm")
+    >>> norm(np.array([2.0, 3.0, 6.0]))
+    array(7.)
+    >>> norm(np.array([[2.0, 3.0, 6.0], [0.0, 3.0, 4.0]]))
+    array([7., 5.])
+    """
+    options = CallOptions.checked(dtype, lanes, threads, layout)
+    options = replace(options, defaults=tuple((defaults or {}).items()))
+    start = time.perf_counter()
+    compilation = Compilation.of(trace(fn, inputs, name), options)
+    compilation.seconds = time.perf_counter() - start
+    return Function(compilation)
+
+
+def count(
+    quantities: Quantity | Sequence[Quantity],
+    robot: Robot,
+    *,
+    parameters: Sequence[str] = (),
+) -> Ops:
+    """Return the operations that compiling the same would give, without compiling."""
+    return count_operations(simplify(program_of(quantities, robot, parameters)))
+
+
+def program_of(
+    quantities: Quantity | Sequence[Quantity],
+    robot: Robot,
+    parameters: Sequence[str] = (),
+    dtype: str = "float64",
+) -> Program:
+    """Return the traced program of some quantities, their algorithms chosen."""
+    return choose_for(as_list(quantities), robot, parameters, dtype).program
+
+
+def choose_for(
+    wanted: Sequence[Quantity],
+    robot: Robot,
+    parameters: Sequence[str] = (),
+    dtype: str = "float64",
+) -> Chosen:
+    """Return the program of some quantities of a robot, and how it was chosen."""
+    rounding = dtype if robot.model.loops else "float64"  # all else is the same
+    return choose(wanted, robot.placed_model, robot.conventions, parameters, rounding)
+
+
+@final
+class Compilation:
+    """A program on its way to native code; each stage is done once, when needed."""
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Variables,
+        outputs: Variables,
+        digest: str,
+        choices: tuple[Choice, ...],
+        traced: Callable[[], Program],
+        options: CallOptions,
+    ) -> None:
+        self.name, self.inputs, self.outputs = name, inputs, outputs
+        self.digest, self.choices = digest, choices
+        self.options = options
+        self.seconds = 0.0
+        self.from_cache: list[bool] = []
+        self._trace = traced
+        self._kernels: dict[int, NativeKernel] = {}
+        self._lock = Lock()
+
+    @staticmethod
+    def of(
+        program: Program, options: CallOptions, choices: tuple[Choice, ...] = ()
+    ) -> Compilation:
+        """Return the compilation of a program that has been traced."""
+        return Compilation(
+            program.name,
+            tuple((v.name, v.shape) for v in program.inputs),
+            tuple((v.name, v.shape) for v in program.outputs),
+            program.digest(),
+            choices,
+            lambda: program,
+            options,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Compilation.of, (self.traced, self.options, self.choices)
+
+    @cached_property
+    def traced(self) -> Program:
+        """The program as the algorithms made it, and as the cache said that it is."""
+        program = self._trace()
+        found = [(v.name, v.shape) for v in (*program.inputs, *program.outputs)]
+        if found != [*self.inputs, *self.outputs]:
+            raise CompileError(
+                f"the disk cache holds other inputs or outputs for {self.name!r} than "
+                "the robot has; run `ramify cache clear`"
+            )
+        return program
+
+    @cached_property
+    def program(self) -> Program:
+        """The program after the simplifications."""
+        return simplify(self.traced)
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The lowered program in cuts, and the places of its values."""
+        from ramify.backend.llvm.schedule import schedule  # noqa: PLC0415  when needed
+
+        return schedule(lower(self.program))
+
+    @property
+    def interface(self) -> Interface:
+        """What is known of the program before it is traced."""
+        from ramify.backend.llvm.build import Interface  # noqa: PLC0415  when needed
+
+        inputs = tuple(math.prod(shape) for _, shape in self.inputs)
+        outputs = tuple(math.prod(shape) for _, shape in self.outputs)
+        return Interface(self.digest, inputs, outputs)
+
+    def target(self, kind: Kind) -> Target:
+        """Return what code is made for: one state at a time, or batches."""
+        from ramify.backend.llvm.target import target  # noqa: PLC0415  when needed
+
+        lanes = 1 if kind == "single" else None
+        return target(self.options.dtype, self.options.lanes or lanes)
+
+    def kernel(self, kind: Kind, progress: Progress) -> NativeKernel:
+        """Return native code: from memory, the disk cache, or generated now."""
+        from ramify.backend.llvm.build import build  # noqa: PLC0415  when needed
+
+        target = self.target(kind)
+        with self._lock:
+            if target.lanes not in self._kernels:
+                start = time.perf_counter()
+                found, was_cached = build(
+                    self.interface, lambda: self.schedule, target, progress
+                )
+                self._kernels[target.lanes] = found
+                self.from_cache.append(was_cached)
+                self.seconds += time.perf_counter() - start
+            return self._kernels[target.lanes]
+
+
+def _remembered(
+    wanted: list[Quantity],
+    robot: Robot,
+    parameters: Sequence[str],
+    options: CallOptions,
+) -> Compilation:
+    """Return the compilation of quantities: remembered on disk, or traced now."""
+    dtype = options.dtype if robot.model.loops else "float64"
+    key = _key(wanted, robot, parameters, dtype)
+    stored = cache.load(key) if key else None
     if stored is not None:
         try:
-            return _load(*_unpack(stored, interface, key), machine), True
-        except (CompileError, ValueError, KeyError, TypeError):
-            stored = None  # made by something else: compile it anew
-    plan = planned()
-    total = len(plan.cuts)
-    done = 0
-
-    def step(n: int) -> None:
-        nonlocal done
-        done += n
-        progress(done, total)
-
-    seal = _seal(key, plan.slots, plan.outputs, total)
-    objects = compile_objects(sources(plan, machine, seal), machine.target, step)
-    cache.store(key, _pack(plan.slots, plan.outputs, objects))
-    return _load(plan.slots, plan.outputs, objects, seal, machine), False
-
-
-def _load(
-    slots: int,
-    outputs: Sequence[int],
-    objects: list[bytes],
-    seal: str,
-    machine: Machine,
-) -> NativeKernel:
-    cuts = [(code, (symbol(k, seal),)) for k, code in enumerate(objects)]
-    loaded = Loaded(cuts, machine.target)
-    return NativeKernel(machine.lanes, loaded.addresses, slots, tuple(outputs), loaded)
+            name, inputs, outputs, digest, choices = json.loads(stored)
+            return Compilation(
+                str(name),
+                _variables(inputs),
+                _variables(outputs),
+                str(digest),
+                tuple(Choice(*c) for c in choices),
+                partial(program_of, wanted, robot, parameters, dtype),
+                options,
+            )
+        except (ValueError, TypeError):
+            pass  # made by something else: trace it anew
+    chosen = choose_for(wanted, robot, parameters, dtype)
+    made = Compilation.of(chosen.program, options, chosen.choices)
+    if key:
+        choices = [(c.quantity, c.algorithm, c.costs) for c in made.choices]
+        facts = [made.name, made.inputs, made.outputs, made.digest, choices]
+        cache.store(key, json.dumps(facts).encode())
+    return made
 
 
-def _key(interface: Interface, machine: Machine) -> str:
-    target = machine.target
-    parts = (
-        repr(interface),
-        source_digest(),
-        llvm_version(),
-        target.triple,
-        target.cpu,
-        target.features,
-        str(machine.lanes),
-        machine.dtype,
+def _variables(stored: Any) -> Variables:
+    """Return names and shapes as the cache has them, or say that they are none."""
+    found = tuple((str(name), tuple(shape)) for name, shape in stored)
+    if not all(type(n) is int and n >= 0 for _, shape in found for n in shape):
+        raise TypeError("not a shape")
+    return found
+
+
+def as_list(quantities: object) -> list[Quantity]:
+    """Return the quantities as a list, or say what is not one."""
+    if isinstance(quantities, Quantity):
+        return [quantities]
+    if isinstance(quantities, Iterable) and not isinstance(quantities, str):
+        wanted = list(cast("Iterable[object]", quantities))
+        found = [x for x in wanted if isinstance(x, Quantity)]
+        if found and len(found) == len(wanted):
+            return found
+        quantities = cast("object", wanted)
+    raise ArgumentError(
+        f"{quantities!r} cannot be compiled; expected a quantity such as "
+        "ramify.inverse_dynamics, or a list of them"
     )
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _seal(key: str, slots: int, outputs: Sequence[int], cuts: int) -> str:
-    """Return what ends the names of an entry's functions.
-
-    It ties the object code to the sizes of the workspace that it was made for: a name
-    that does not fit is not found, and the code never runs.
-    """
-    parts = (key, slots, tuple(outputs), cuts)
-    return "_" + hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-
-
-def _pack(slots: int, outputs: Sequence[int], objects: list[bytes]) -> bytes:
-    sizes = [len(o) for o in objects]
-    head = json.dumps({"slots": slots, "outputs": outputs, "sizes": sizes}).encode()
-    return b"".join([len(head).to_bytes(8, "little"), head, *objects])
-
-
-def _unpack(
-    data: bytes, interface: Interface, key: str
-) -> tuple[int, list[int], list[bytes], str]:
-    """Return what `_load` needs; an error says that the entry does not fit."""
-    start = 8 + int.from_bytes(data[:8], "little")
-    head = cast("dict[str, Any]", json.loads(data[8:start]))
-    slots, (outputs, sizes) = head["slots"], (head["outputs"], head["sizes"])
-    if not all(type(n) is int and n >= 0 for n in (slots, *outputs, *sizes)):
-        raise TypeError("sizes are not numbers")
-    if (
-        len(outputs) != sum(interface.outputs)
-        or sum(interface.inputs) > slots
-        or max(outputs, default=-1) >= slots
-        or start + sum(sizes) != len(data)
-    ):
-        raise ValueError("sizes do not fit the program")
-    seal = _seal(key, slots, outputs, len(sizes))
-    objects: list[bytes] = []
-    for k, size in enumerate(sizes):
-        objects.append(data[start : start + size])
-        start += size
-        # Asked here, for LLVM would report a missing symbol on the user's screen.
-        if symbol(k, seal).encode() not in objects[k]:
-            raise ValueError("object code of another program")
-    return slots, outputs, objects, seal
+def _key(
+    wanted: Sequence[Quantity], robot: Robot, parameters: Sequence[str], dtype: str
+) -> str | None:
+    """Return what a traced program depends on, or None where that is not known."""
+    if not all(x.declaration.trace.__module__.startswith("ramify.") for x in wanted):
+        return None  # a user's own function may change without notice
+    asked = [(x.name, tuple(x.options.items())) for x in wanted]
+    model = robot.fingerprint
+    return model and fingerprint(
+        "program", source_digest(), model, asked, list(parameters), dtype
+    )

@@ -3,7 +3,8 @@
     ramify.Error
     ├── ModelError        a robot description that cannot be a robot
     │   └── UnsupportedJoint
-    ├── UnknownName       no joint, body or frame of that name
+    ├── UnknownName       no joint, body or frame of that name in a model
+    ├── ArgumentError     a value that an argument cannot have (also a ValueError)
     ├── ShapeError        an array of the wrong shape or type
     ├── FrameError        spatial quantities in different frames, combined
     ├── TraceError        a Python function that cannot be traced
@@ -41,7 +42,11 @@ class UnsupportedJoint(ModelError):  # noqa: N818  what is wrong, in a word
 
 
 class UnknownName(Error):  # noqa: N818  what is wrong, in a word
-    """No joint, body, frame or option of that name."""
+    """No joint, body or frame of that name in a model."""
+
+
+class ArgumentError(Error, ValueError):
+    """A value that an argument cannot have; the message lists what it can be."""
 
 
 class ShapeError(Error):

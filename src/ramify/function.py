@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
-from ramify.backend import jit
-from ramify.backend.libm import libm_table
-from ramify.backend.native import NativeKernel, Signature, make_callable
-from ramify.backend.schedule import Schedule
-from ramify.backend.target import LANES, chosen, default_lanes
-from ramify.backend.vectorcall import Vectorcall, attach, vectorcalled
-from ramify.compiler import Interface, Machine, build, plan_of, sources
-from ramify.errors import CompileError
-from ramify.forks import Lock
-from ramify.simplify.passes import simplify
+from ramify.backend.llvm.libm import libm_table
+from ramify.backend.python_call.callable import Kind, Signature, make_callable
+from ramify.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
+from ramify.backend.runtime.memory_layout import LANES
+from ramify.errors import ArgumentError
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.program import Program
-from ramify.symbolic.trace import Shape, trace
+
+if TYPE_CHECKING:
+    from ramify.compiler import Compilation
+    from ramify.quantities.chooser import Choice
 
 DType = Literal["float64", "float32"]
 Layout = Literal["batch_first", "batch_last"]
 DTYPES: tuple[DType, ...] = ("float64", "float32")
 LAYOUTS: tuple[Layout, ...] = ("batch_first", "batch_last")
+Variables = tuple[tuple[str, tuple[int, ...]], ...]
+"""Names and shapes."""
 
 
+Progress = Callable[[int, int], None]
+"""Told (parts done, parts in all) while code is generated."""
+
+
+@final
 @dataclass(frozen=True, slots=True)
-class Options:
+class CallOptions:
     """How a function is compiled and called."""
 
     dtype: DType = "float64"
@@ -47,118 +51,23 @@ class Options:
     @staticmethod
     def checked(
         dtype: npt.DTypeLike, lanes: int | None, threads: object, layout: str
-    ) -> Options:
-        """Return the options; a CompileError says what is possible."""
+    ) -> CallOptions:
+        """Return the options; an ArgumentError says what is possible."""
         try:
             name = str(np.dtype(dtype))
         except TypeError:
             name = repr(dtype)
         if name not in DTYPES:
-            raise CompileError(f"dtype is {name}; possible: {', '.join(DTYPES)}")
+            raise ArgumentError(f"dtype is {name}; possible: {', '.join(DTYPES)}")
         if lanes is not None and lanes not in LANES:
-            raise CompileError(
-                f"lanes is {lanes!r}; possible: 1, 2, 4, ... {LANES[-1]}"
+            raise ArgumentError(
+                f"lanes is {lanes!r}; possible: {', '.join(map(str, LANES))}"
             )
         if not isinstance(threads, int) or threads < 1:
-            raise CompileError(f"threads is {threads!r}; expected 1 or more")
+            raise ArgumentError(f"threads is {threads!r}; expected 1 or more")
         if layout not in LAYOUTS:
-            raise CompileError(f"layout is {layout!r}; possible: {', '.join(LAYOUTS)}")
-        return Options(name, lanes, threads, layout)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
-    """A program by its digest, that may not have been traced in this process."""
-
-    name: str
-    inputs: tuple[tuple[str, tuple[int, ...]], ...]
-    outputs: tuple[tuple[str, tuple[int, ...]], ...]
-    digest: str
-    trace: Callable[[], Program]
-
-    @staticmethod
-    def of(program: Program) -> Source:
-        """Return a program that has been traced."""
-        return Source(
-            program.name,
-            tuple((v.name, v.shape) for v in program.inputs),
-            tuple((v.name, v.shape) for v in program.outputs),
-            program.digest(),
-            lambda: program,
-        )
-
-    @property
-    def interface(self) -> Interface:
-        """What the cache can be asked by."""
-        inputs = tuple(math.prod(shape) for _, shape in self.inputs)
-        outputs = tuple(math.prod(shape) for _, shape in self.outputs)
-        return Interface(self.digest, inputs, outputs)
-
-    def traced(self) -> Program:
-        """Return the program; it must be what the cache said that it is."""
-        program = self.trace()
-        given = [(v.name, v.shape) for v in (*program.inputs, *program.outputs)]
-        if given != [*self.inputs, *self.outputs]:
-            raise CompileError(
-                f"the disk cache holds other inputs or outputs for {self.name!r} than "
-                "the robot has; run `ramify cache clear`"
-            )
-        return program
-
-
-class _Compilation:
-    """A traced program on its way to native code, one kernel per number of lanes.
-
-    Apart from `Function`, so that native code can hold it without holding itself.
-    """
-
-    def __init__(self, source: Source, options: Options, seconds: float) -> None:
-        self.source = source
-        self.options = options
-        self.seconds = seconds
-        self.from_cache: list[bool] = []
-        self._kernels: dict[int, NativeKernel] = {}
-        self._lock = Lock()
-
-    @cached_property
-    def traced(self) -> Program:
-        return self.source.traced()
-
-    @cached_property
-    def program(self) -> Program:
-        return simplify(self.traced)
-
-    @cached_property
-    def plan(self) -> Schedule:
-        return plan_of(self.program)
-
-    @cached_property
-    def ops(self) -> Ops:
-        return count(self.program)
-
-    def machine(self, kind: str) -> Machine:
-        o = self.options
-        lanes = o.lanes or (1 if kind == "single" else default_lanes(o.dtype))
-        return Machine(chosen(), lanes, o.dtype)
-
-    def sources(self) -> list[Callable[[], str]]:
-        return sources(self.plan, self.machine("batch"))
-
-    def kernel_for(self, kind: Literal["single", "batch"]) -> NativeKernel:
-        machine = self.machine(kind)
-        with self._lock:
-            if machine.lanes not in self._kernels:
-                start = time.perf_counter()
-                kernel, was_cached = build(
-                    self.source.interface,
-                    lambda: self.plan,
-                    machine,
-                    _Progress(self.source.name),
-                )
-                self._kernels[machine.lanes] = kernel
-                self.from_cache.append(was_cached)
-                self.seconds += time.perf_counter() - start
-            return self._kernels[machine.lanes]
+            raise ArgumentError(f"layout is {layout!r}; possible: {', '.join(LAYOUTS)}")
+        return CallOptions(name, lanes, threads, layout)
 
 
 @vectorcalled
@@ -172,28 +81,26 @@ class Function(Vectorcall):
     the first call of a batch, or by `prepare`; then it is kept on disk.
     """
 
-    def __init__(
-        self, source: Source | Program, options: Options, trace_seconds: float = 0.0
-    ) -> None:
-        if isinstance(source, Program):
-            source = Source.of(source)
+    def __init__(self, compilation: Compilation) -> None:
+        options = compilation.options
         signature = Signature(
-            source.name,
-            source.inputs,
-            source.outputs,
+            compilation.name,
+            compilation.inputs,
+            compilation.outputs,
             options.dtype,
             options.layout,
             options.threads,
             options.defaults,
         )
-        self._compilation = _Compilation(source, options, trace_seconds)
-        kernel_for = self._compilation.kernel_for
-        attach(self, make_callable(signature, kernel_for, libm_table()))
+        self._compilation = compilation
+        attach(
+            self, make_callable(signature, partial(_kernel, compilation), libm_table())
+        )
 
     @property
     def name(self) -> str:
         """The name of the program."""
-        return self._compilation.source.name
+        return self._compilation.name
 
     @property
     def program(self) -> Program:
@@ -201,20 +108,30 @@ class Function(Vectorcall):
         return self._compilation.program
 
     @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The algorithms that were chosen by counting, and what others cost."""
+        return self._compilation.choices
+
+    @property
     def ops(self) -> Ops:
         """The operations of one evaluation, by kind."""
-        return self._compilation.ops
+        return count(self._compilation.program)
 
     @property
     def ir(self) -> str:
         """The LLVM IR of the batch kernel, all cuts."""
-        return "\n".join(write() for write in self._compilation.sources())
+        from ramify.backend.llvm.build import ir_text  # noqa: PLC0415  loads LLVM
+
+        c = self._compilation
+        return ir_text(c.schedule, c.target("batch"))
 
     @property
     def assembly(self) -> str:
         """The machine code of the batch kernel as text, all cuts."""
-        texts = [write() for write in self._compilation.sources()]
-        return "\n".join(jit.assembly(text, chosen()) for text in texts)
+        from ramify.backend.llvm.build import assembly_text  # noqa: PLC0415  loads LLVM
+
+        c = self._compilation
+        return assembly_text(c.schedule, c.target("batch"))
 
     @property
     def compile_seconds(self) -> float:
@@ -230,69 +147,39 @@ class Function(Vectorcall):
     @property
     def lanes(self) -> int:
         """How many states one vector register of the batch kernel holds."""
-        return self._compilation.machine("batch").lanes
+        return self._compilation.target("batch").lanes
 
     def prepare(self, *, single: bool = True, batch: bool = True) -> Function:
         """Generate the code for one state and for batches now; return self."""
         if single:
-            self._compilation.kernel_for("single")
+            _kernel(self._compilation, "single")
         if batch:
-            self._compilation.kernel_for("batch")
+            _kernel(self._compilation, "batch")
         return self
 
     def __repr__(self) -> str:
-        o = self._compilation.options
-        return f"{self.name}: {self.ops}; {o.dtype} x {self.lanes}"
+        return (
+            f"{self.name}: {self.ops}; {self._compilation.options.dtype} x {self.lanes}"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Function, (self._compilation.traced, self._compilation.options)
+        return Function, (self._compilation,)
 
 
-class _Progress:
+def _kernel(compilation: Compilation, kind: Kind) -> Any:
+    return compilation.kernel(kind, _ProgressLine(compilation.name))
+
+
+class _ProgressLine:
     """One line on a terminal when code generation takes longer than a second."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.start = time.perf_counter()
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, done: int, total: int, /) -> None:
         late = time.perf_counter() - self.start > 1.0
         if late and sys.stderr.isatty():
             end = "\n" if done == total else ""
             text = f"\rramify: compiling {self.name}, {done} of {total} parts"
             print(text, end=end, file=sys.stderr, flush=True)
-
-
-def kernel(
-    fn: Callable[..., Any],
-    inputs: Mapping[str, Shape],
-    *,
-    dtype: npt.DTypeLike = "float64",
-    lanes: int | None = None,
-    threads: int = 1,
-    layout: str = "batch_first",
-    name: str | None = None,
-) -> Function:
-    """Compile a Python function of scalars and arrays to native code.
-
-    Args:
-        fn: called once with symbols: NumPy arrays of them, or a scalar for shape ().
-            It returns a symbol, an array of them, or a dict of named outputs.
-        inputs: the shape of each input by name, in the order of fn's parameters.
-        dtype: "float64" or "float32".
-        lanes: states per vector, for batches; what the processor holds by default.
-        threads: how many threads share a large batch.
-        layout: where the batch axis is: "batch_first" or "batch_last".
-        name: what the function is called in messages; fn's own name by default.
-
-    >>> import numpy as np, ramify
-    >>> norm = ramify.kernel(lambda x: ramify.sqrt(x @ x), {"x": 3}, name="norm")
-    >>> norm(np.array([2.0, 3.0, 6.0]))
-    array(7.)
-    >>> norm(np.array([[2.0, 3.0, 6.0], [0.0, 3.0, 4.0]]))
-    array([7., 5.])
-    """
-    options = Options.checked(dtype, lanes, threads, layout)
-    start = time.perf_counter()
-    program = trace(fn, inputs, name)
-    return Function(program, options, time.perf_counter() - start)

@@ -5,23 +5,15 @@ from __future__ import annotations
 import gc
 import math
 import os
-import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final, cast
+from typing import cast
 
-from ramify.errors import ModelError, ModelWarning, ShapeError
+from ramify.errors import ArgumentError, ModelError, ModelWarning
 from ramify.model.conventions import Conventions
-from ramify.model.description import Description
-from ramify.model.mjcf import parse_mjcf
-from ramify.model.source import read_source
-from ramify.model.urdf import parse_urdf
-from ramify.model.xml import parse_xml
 from ramify.robot import Robot
-
-_TAG: Final = re.compile(r"<([A-Za-z_][\w.:-]*)")
 
 
 def load(
@@ -58,6 +50,8 @@ def load(
     Raises:
         ModelError: the file cannot be read or cannot be a robot.
     """
+    from ramify.model.formats.parse import parse  # noqa: PLC0415  only for files
+
     with _garbage_kept():
         description = parse(source, include_directory)
         if gravity is not None:
@@ -77,7 +71,7 @@ def load(
 
 
 @contextmanager
-def _garbage_kept() -> Iterator[None]:
+def _garbage_kept() -> Generator[None]:
     """Collect no garbage meanwhile: a large file is all live, and is walked for it."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -88,48 +82,11 @@ def _garbage_kept() -> Iterator[None]:
             gc.enable()
 
 
-def parse(
-    source: str | os.PathLike[str],
-    include_directory: str | os.PathLike[str] | None = None,
-) -> Description:
-    """Return the description in a file or a text, by the name of its first element."""
-    text, path = read_source(source)
-    label = path.name if path is not None else "text"
-    tag = _root_tag(text) or parse_xml(text, label).tag
-    if tag == "robot":
-        return parse_urdf(text, label)
-    if tag == "mujoco":
-        folder = path.parent if path is not None else None
-        return parse_mjcf(text, label, folder, include_directory)
-    parse_xml(text, label)  # if it is no XML, that is what to say
-    raise ModelError(
-        f"{label}: the first element is <{tag}>; expected <robot> (URDF) or <mujoco> "
-        "(MJCF)"
-    )
-
-
-def _root_tag(text: str) -> str:
-    """Return the name of the first element, or "" where it takes a parser to see it."""
-    at = 0
-    while True:
-        at = text.find("<", at)
-        if at < 0:
-            return ""
-        for opening, closing in (("<!--", "-->"), ("<?", "?>")):
-            if text.startswith(opening, at):
-                end = text.find(closing, at)
-                at = end + len(closing) if end > 0 else len(text)
-                break
-        else:
-            found = _TAG.match(text, at)
-            return found[1] if found else ""
-
-
 def _checked_gravity(gravity: object) -> tuple[float, float, float]:
     try:
         x, y, z = (float(g) for g in cast(Iterable[float], gravity))
     except (TypeError, ValueError):
         x = y = z = math.nan
     if not all(map(math.isfinite, (x, y, z))):
-        raise ShapeError(f"gravity is {gravity!r}; expected 3 finite numbers [m/s²]")
+        raise ArgumentError(f"gravity is {gravity!r}; expected 3 finite numbers [m/s²]")
     return x, y, z

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-from ramify.attributes import Asked, Compiled, Method, direct
-from ramify.backend.chooser import Chooser
-from ramify.errors import ModelError, ShapeError, UnknownName, unknown_name
-from ramify.function import Function, Options, kernel
-from ramify.model import configurations, drawing, editing, ranges
-from ramify.model.assembly import Model, assemble
+from ramify.errors import (
+    ArgumentError,
+    ModelError,
+    ShapeError,
+    unknown_name,
+)
+from ramify.methods import computed, direct
+from ramify.model import drawing, editing, limits
 from ramify.model.conventions import Conventions
 from ramify.model.conventions import conventions as conventions_named
 from ramify.model.description import Description
 from ramify.model.editing import Placement
 from ramify.model.fingerprint import fingerprint
+from ramify.model.limits import JointLimits
+from ramify.model.model import Model, build_model
 from ramify.model.pose import Array
-from ramify.model.ranges import JointLimits
 from ramify.model.tree import Tree
-from ramify.once import made_once, once
-from ramify.quantities import dynamics, factor, kinematics, operational
-from ramify.quantities import loops as quantities_of_loops
-from ramify.quantities.frames import with_cheapest_frames
-from ramify.symbolic.trace import trace
+from ramify.symbolic.once import made_once, once
+
+if TYPE_CHECKING:
+    from ramify.algorithms.matrix_layout import Layout
+    from ramify.algorithms.operational.tasks import Tasks
+    from ramify.backend.python_call.dispatch import Dispatcher
+    from ramify.function import Function
+    from ramify.mechanism.loops import Loop
+    from ramify.mechanism.mobility import InverseDynamics, Mobility
+    from ramify.simulation.simulate import Simulation, Torque
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -71,7 +79,7 @@ class Robot:
     ) -> Robot:
         """Return the robot of a description; see `ramify.load` for the options."""
         chosen = conventions_named(conventions)
-        model = assemble(editing.with_root(description, root), joint_order, mimic)
+        model = build_model(editing.with_root(description, root), joint_order, mimic)
         return Robot(model, chosen, joint_order, mimic)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -155,16 +163,18 @@ class Robot:
     @once
     def limits(self) -> JointLimits:
         """The limits of every coordinate; infinite where there is none."""
-        return ranges.joint_limits(self.model)
+        return limits.joint_limits(self.model)
 
     @property
     def keyframes(self) -> dict[str, Array]:
         """The configurations that the file names; "qpos0" is how an MJCF stands."""
-        return ranges.keyframes(self.model, self.description, self.conventions)
+        return limits.keyframes(self.model, self.description, self.conventions)
 
     @once
     def placed_model(self) -> Model:
         """The model with body frames where transforms are cheapest."""
+        from ramify.quantities.frame_choice import with_cheapest_frames
+
         return with_cheapest_frames(self.model, self.conventions)
 
     @once
@@ -176,7 +186,7 @@ class Robot:
 
     def neutral(self) -> Array:
         """Return the configuration in which every body stands at its placement."""
-        return ranges.neutral(self.model, self.conventions)
+        return limits.neutral(self.model, self.conventions)
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, batch: int | None = None
@@ -193,7 +203,7 @@ class Robot:
         try:
             generator = np.random.default_rng(rng)
         except (TypeError, ValueError):
-            raise ShapeError(
+            raise ArgumentError(
                 f"rng is {rng!r}; expected a numpy.random.Generator or a seed"
             ) from None
         try:
@@ -201,16 +211,18 @@ class Robot:
         except TypeError:
             n = -1
         if n < 0 or isinstance(batch, bool):
-            raise ShapeError(f"batch is {batch!r}; expected a number of states or None")
-        q = ranges.random_configurations(self.model, self.limits, generator, n)
+            raise ArgumentError(
+                f"batch is {batch!r}; expected a number of states or None"
+            )
+        q = limits.random_configurations(self.model, self.limits, generator, n)
         return q[0] if batch is None else q
 
     @direct("_integrate")
     def integrate(
         self,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike,
-        dt: npt.ArrayLike = 1.0,
+        q: ArrayLike,
+        qd: ArrayLike,
+        dt: ArrayLike = 1.0,
         *,
         out: Array | None = None,
     ) -> Array:
@@ -223,7 +235,7 @@ class Robot:
 
     @direct("_difference")
     def difference(
-        self, q0: npt.ArrayLike, q1: npt.ArrayLike, *, out: Array | None = None
+        self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None
     ) -> Array:
         """Return the q̇ that leads from q0 to q1 in one second, the shortest way.
 
@@ -232,35 +244,41 @@ class Robot:
         return self._difference(q0, q1, out=out)
 
     @direct("_normalize")
-    def normalize(self, q: npt.ArrayLike, *, out: Array | None = None) -> Array:
+    def normalize(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return q with its quaternions scaled to length one."""
         return self._normalize(q, out=out)
 
     @once
     def _integrate(self) -> Function:
-        model, c = self.model, self.conventions
-        program = trace(
-            partial(configurations.integrated, model, c),
-            {"q": model.nq, "qd": model.nv, "dt": ()},
-            f"integrate of {self.name}",
+        from ramify.compiler import kernel
+        from ramify.model.configurations import integrated
+
+        return kernel(
+            partial(integrated, self.model, self.conventions),
+            {"q": self.nq, "qd": self.nv, "dt": ()},
+            name=f"integrate of {self.name}",
+            defaults={"dt": 1.0},
         )
-        return Function(program, Options(defaults=(("dt", 1.0),)))
 
     @once
     def _difference(self) -> Function:
-        model, c = self.model, self.conventions
+        from ramify.compiler import kernel
+        from ramify.model.configurations import differences
+
         return kernel(
-            partial(configurations.differences, model, c),
-            {"q0": model.nq, "q1": model.nq},
+            partial(differences, self.model, self.conventions),
+            {"q0": self.nq, "q1": self.nq},
             name=f"difference of {self.name}",
         )
 
     @once
     def _normalize(self) -> Function:
-        model, c = self.model, self.conventions
+        from ramify.compiler import kernel
+        from ramify.model.configurations import normalized
+
         return kernel(
-            partial(configurations.normalized, model, c),
-            {"q": model.nq},
+            partial(normalized, self.model, self.conventions),
+            {"q": self.nq},
             name=f"normalize of {self.name}",
         )
 
@@ -269,7 +287,7 @@ class Robot:
     @direct("_convert_q")
     def convert_q(
         self,
-        q: npt.ArrayLike,
+        q: ArrayLike,
         *,
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
@@ -286,8 +304,8 @@ class Robot:
     @direct("_convert_qd")
     def convert_qd(
         self,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike,
+        q: ArrayLike,
+        qd: ArrayLike,
         *,
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
@@ -298,9 +316,9 @@ class Robot:
     @direct("_convert_qdd")
     def convert_qdd(
         self,
-        q: npt.ArrayLike,
-        qd: npt.ArrayLike,
-        qdd: npt.ArrayLike,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
         *,
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
@@ -311,8 +329,8 @@ class Robot:
     @direct("_convert_tau")
     def convert_tau(
         self,
-        q: npt.ArrayLike,
-        tau: npt.ArrayLike,
+        q: ArrayLike,
+        tau: ArrayLike,
         *,
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
@@ -326,22 +344,24 @@ class Robot:
         return Robot(self.model, chosen, self.joint_order, self.mimic)
 
     @once
-    def _convert_q(self) -> Chooser:
+    def _convert_q(self) -> Dispatcher:
         return self._converter("q", "q")
 
     @once
-    def _convert_qd(self) -> Chooser:
+    def _convert_qd(self) -> Dispatcher:
         return self._converter("qd", "q", "qd")
 
     @once
-    def _convert_qdd(self) -> Chooser:
+    def _convert_qdd(self) -> Dispatcher:
         return self._converter("qdd", "q", "qd", "qdd")
 
     @once
-    def _convert_tau(self) -> Chooser:
+    def _convert_tau(self) -> Dispatcher:
         return self._converter("tau", "q", "tau")
 
-    def _converter(self, what: str, *state: str) -> Chooser:
+    def _converter(self, what: str, *state: str) -> Dispatcher:
+        from ramify.backend.python_call.dispatch import Dispatcher
+
         known: dict[Any, Function] = {}
 
         def function(
@@ -351,7 +371,7 @@ class Robot:
         ) -> Function:
             if (to is None) == (from_ is None):
                 given = "neither" if to is None else "both"
-                raise UnknownName(
+                raise ArgumentError(
                     f"convert_{what}: {given} of to= and from_= given; expected one, "
                     'such as to="mujoco"'
                 )
@@ -366,11 +386,14 @@ class Robot:
                 lambda: self._new_converter(what, source, target),
             )
 
-        return Chooser(f"convert_{what}", state, function)
+        return Dispatcher(f"convert_{what}", state, function)
 
     def _new_converter(
         self, what: str, source: Conventions, target: Conventions
     ) -> Function:
+        from ramify.compiler import kernel
+        from ramify.model import configurations
+
         model, nq, nv = self.model, self.nq, self.nv
         name = f"convert_{what} of {self.name}"
         if what == "q":
@@ -390,18 +413,18 @@ class Robot:
     def with_root(self, root: str) -> Robot:
         """Return this robot with its root body "floating", "fixed" or "planar"."""
         if root is None:  # pyright: ignore[reportUnnecessaryComparison]
-            raise UnknownName(
+            raise ArgumentError(
                 f"root is None; possible: {', '.join(map(repr, editing.ROOTS))}"
             )
         return self._edited(editing.with_root(self.description, root))
 
-    def lock(self, joints: Mapping[str, npt.ArrayLike]) -> Robot:
+    def lock(self, joints: Mapping[str, ArrayLike]) -> Robot:
         """Return this robot with joints fixed, each at a value of its coordinates.
 
         ``robot.lock({"wrist": 0.5})``; joints that follow a locked one are locked too.
         """
         if not isinstance(joints, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ShapeError(
+            raise ArgumentError(
                 f"lock: {joints!r} given; expected a dict such as {{'joint': 0.5}}"
             )
         values = {n: self._locked_value(n, v) for n, v in joints.items()}
@@ -417,7 +440,7 @@ class Robot:
         changed = editing.locked(self.description, values)
         return self._edited(editing.without_followers(changed, set(values)))
 
-    def _locked_value(self, name: str, value: npt.ArrayLike) -> Array:
+    def _locked_value(self, name: str, value: ArrayLike) -> Array:
         if name in self.model.mimics:
             of = next(
                 j.mimic.of
@@ -468,12 +491,12 @@ class Robot:
         elif isinstance(other, Description):  # pyright: ignore[reportUnnecessaryIsInstance]
             part = other
         else:
-            raise ModelError(
+            raise ArgumentError(
                 f"attach: {type(other).__name__} given; expected a Robot or a "
                 "Description"
             )
         if not isinstance(prefix, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ModelError(f"attach: prefix is {prefix!r}; expected a text")
+            raise ArgumentError(f"attach: prefix is {prefix!r}; expected a string")
         body, pose = editing.frame_of(self.description, frame)
         pose = pose @ editing.pose_of("attach: placement", placement)
         return self._edited(
@@ -493,71 +516,923 @@ class Robot:
         order: str | Sequence[str] = self.joint_order
         if not isinstance(order, str):
             order = _followed(order, description, self.mimic == "reduce")
-        model = assemble(description, order, self.mimic)
+        model = build_model(description, order, self.mimic)
         return Robot(model, self.conventions, order, self.mimic)
 
     # ------------------------------------------------------------ what it computes
 
-    inverse_dynamics = Compiled(dynamics.inverse_dynamics)
-    forward_dynamics = Compiled(dynamics.forward_dynamics)
-    mass_matrix = Compiled(dynamics.mass_matrix)
-    bias_forces = Compiled(dynamics.bias_forces)
-    gravity_forces = Compiled(dynamics.gravity_forces)
-    coriolis_matrix = Compiled(kinematics.coriolis_matrix)
-    mass_matrix_inverse = Compiled(kinematics.mass_matrix_inverse)
-    center_of_mass = Compiled(kinematics.center_of_mass)
-    center_of_mass_jacobian = Compiled(kinematics.center_of_mass_jacobian)
-    centroidal_momentum = Compiled(kinematics.centroidal_momentum)
-    centroidal_momentum_matrix = Compiled(kinematics.centroidal_momentum_matrix)
-    kinetic_energy = Compiled(kinematics.kinetic_energy)
-    potential_energy = Compiled(kinematics.potential_energy)
+    @computed
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the joint forces τ that produce the accelerations q̈.
 
-    pose = Asked(kinematics.pose, "q")
-    velocity = Asked(kinematics.velocity, "q", "qd")
-    acceleration = Asked(kinematics.acceleration, "q", "qd", "qdd")
-    jacobian = Asked(kinematics.jacobian, "q")
-    jacobian_dot_times_qd = Asked(kinematics.jacobian_dot_times_qd, "q", "qd")
+            τ = M(q) q̈ + C(q, q̇) q̇ + g(q)
 
-    operational_inertia_inverse = Asked(operational.operational_inertia_inverse, "q")
-    operational_inertia = Asked(operational.operational_inertia, "q")
-    dynamically_consistent_inverse = Asked(
-        operational.dynamically_consistent_inverse, "q"
-    )
-    null_space_projector = Asked(operational.null_space_projector, "q")
-    task_jacobian = Asked(operational.task_jacobian, "q")
-    task_bias = Asked(operational.task_bias, "q", "qd")
-    task_acceleration = Asked(operational.task_acceleration, "q", "qd", "tau")
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
+            out: where to write the result.
 
-    constraint_residual = Compiled(quantities_of_loops.constraint_residual)
-    constraint_jacobian = Compiled(quantities_of_loops.constraint_jacobian)
-    constraint_bias = Compiled(quantities_of_loops.constraint_bias)
-    loop_forces = Compiled(quantities_of_loops.loop_forces)
-    constrained_operational_inertia_inverse = Asked(
-        quantities_of_loops.constrained_operational_inertia_inverse, "q"
-    )
-    add_loop = Method("ramify.mechanism", "add_loop")
-    assemble = Method("ramify.mechanism", "assemble")
-    project = Method("ramify.mechanism", "project")
-    mobility = Method("ramify.mechanism", "mobility")
-    check_state = Method("ramify.mechanism", "check_state")
-    constrained_inverse_dynamics = Method(
-        "ramify.mechanism", "constrained_inverse_dynamics"
-    )
-    simulate = Method("ramify.mechanism", "simulate")
+        Returns:
+            τ: (nv,) or (batch, nv) [N m, N]. Loops are left out: see
+            `constrained_inverse_dynamics`.
+        """
+        ...
+
+    @computed
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the joint accelerations q̈ that the joint forces τ cause.
+
+            q̈ = M(q)⁻¹ (τ − C(q, q̇) q̇ − g(q))
+
+        Loops stay closed: M q̈ + h = τ + Jᵀ λ with J q̈ + γ = 0.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            tau: (nv,) or (batch, nv), joint forces [N m, N].
+            out: where to write the result.
+
+        Returns:
+            q̈: (nv,) or (batch, nv) [rad/s², m/s²].
+        """
+        ...
+
+    @computed
+    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return the mass matrix, by the composite-rigid-body algorithm.
+
+            M(q) = ∂τ / ∂q̈,    kinetic energy = ½ q̇ᵀ M q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            M: (nv, nv) or (batch, nv, nv), symmetric [kg m², kg m, kg].
+        """
+        ...
+
+    @computed
+    def bias_forces(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+    ) -> Array:
+        """Return the joint forces at zero acceleration.
+
+            h = C(q, q̇) q̇ + g(q)
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            out: where to write the result.
+
+        Returns:
+            h: (nv,) or (batch, nv) [N m, N].
+        """
+        ...
+
+    @computed
+    def gravity_forces(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return the joint forces that hold the robot at rest.
+
+            g(q) = ∂V / ∂q
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            g: (nv,) or (batch, nv) [N m, N].
+        """
+        ...
+
+    @computed
+    def coriolis_matrix(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+    ) -> Array:
+        """Return the Coriolis matrix, with Ṁ − 2 C skew-symmetric.
+
+            τ = M q̈ + C(q, q̇) q̇ + g
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            out: where to write the result.
+
+        Returns:
+            C: (nv, nv) or (batch, nv, nv).
+        """
+        ...
+
+    @computed
+    def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return the inverse of the mass matrix.
+
+            M(q)⁻¹ = ∂q̈ / ∂τ
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            M⁻¹: (nv, nv) or (batch, nv, nv), symmetric.
+        """
+        ...
+
+    @computed
+    def mass_matrix_csr(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return the nonzero entries of the mass matrix, in MuJoCo's order.
+
+        They stand in compressed rows: `mass_matrix_layout` says where.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            M: (nonzeros,) or (batch, nonzeros).
+        """
+        ...
+
+    @computed
+    def mass_matrix_factor(
+        self, q: ArrayLike, *, out: tuple[Array, ...] | None = None
+    ) -> tuple[Array, Array]:
+        """Return the sparse factors of the mass matrix.
+
+            M = Lᵀ D L
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            L: (nv, nv), unit lower triangular along the tree, and D: (nv,); or with a
+            batch axis in front.
+        """
+        ...
+
+    @computed
+    def mass_matrix_solve(
+        self, q: ArrayLike, b: ArrayLike, *, out: Array | None = None
+    ) -> Array:
+        """Return M⁻¹ b, through the sparse factors M = Lᵀ D L.
+
+            x = M(q)⁻¹ b
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            b: (nv,) or (batch, nv), right-hand side.
+            out: where to write the result.
+
+        Returns:
+            x: (nv,) or (batch, nv).
+        """
+        ...
+
+    @computed
+    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return the center of mass in the world.
+
+            c = Σ mᵢ cᵢ / Σ mᵢ
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            c: (3,) or (batch, 3) [m].
+        """
+        ...
+
+    @computed
+    def center_of_mass_jacobian(
+        self, q: ArrayLike, *, out: Array | None = None
+    ) -> Array:
+        """Return the Jacobian of the center of mass.
+
+            ċ = J q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            J: (3, nv) or (batch, 3, nv).
+        """
+        ...
+
+    @computed
+    def centroidal_momentum(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+    ) -> Array:
+        """Return the momentum about the center of mass, in world axes.
+
+            h = A(q) q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            out: where to write the result.
+
+        Returns:
+            h: (6,) or (batch, 6) [kg m/s, kg m²/s], halves in the order of the
+            conventions.
+        """
+        ...
+
+    @computed
+    def centroidal_momentum_matrix(
+        self, q: ArrayLike, *, out: Array | None = None
+    ) -> Array:
+        """Return the matrix that maps q̇ to the centroidal momentum.
+
+            h = A(q) q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            A: (6, nv) or (batch, 6, nv).
+        """
+        ...
+
+    @computed
+    def kinetic_energy(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+    ) -> Array:
+        """Return the kinetic energy, that of rotors included.
+
+            T = ½ q̇ᵀ M(q) q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            out: where to write the result.
+
+        Returns:
+            T: () or (batch,) [J].
+        """
+        ...
+
+    @computed
+    def potential_energy(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return the potential energy, zero with all mass at the world's origin.
+
+            V = −Σ mᵢ cᵢ · g
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            V: () or (batch,) [J].
+        """
+        ...
+
+    # ------------------------------------------------------------ frames and tasks
+
+    @computed
+    def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
+        """Return where a frame is in the world.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            frame: name of a frame; see `frame_names`.
+            out: where to write the result.
+
+        Returns:
+            T: (4, 4) or (batch, 4, 4), homogeneous: ``T[:3, :3]`` are the frame's axes
+            in those of the world, ``T[:3, 3]`` is its origin [m].
+        """
+        ...
+
+    @computed
+    def velocity(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str,
+        expressed_in: str = "local",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the spatial velocity of a frame.
+
+            v = J q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            frame: name of a frame; see `frame_names`.
+            expressed_in: "local" (the frame's own axes, at its origin), "world" (world
+                axes, at the world's origin) or "local_world_aligned" (world axes, at
+                the frame's origin).
+            out: where to write the result.
+
+        Returns:
+            v: (6,) or (batch, 6) [m/s, rad/s], halves in the order of the conventions.
+        """
+        ...
+
+    @computed
+    def acceleration(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        frame: str,
+        kind: str = "spatial",
+        expressed_in: str = "local",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the acceleration of a frame.
+
+            a = J q̈ + J̇ q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
+            frame: name of a frame; see `frame_names`.
+            kind: "spatial" (the rate of the spatial velocity) or "classical" (the
+                linear part is the acceleration of a point: that at the frame's origin,
+                or, in "world", the body's point at the world's origin). Gravity is not
+                in it.
+            expressed_in: "local" (the frame's own axes, at its origin), "world" (world
+                axes, at the world's origin) or "local_world_aligned" (world axes, at
+                the frame's origin).
+            out: where to write the result.
+
+        Returns:
+            a: (6,) or (batch, 6) [m/s², rad/s²], halves in the order of the
+            conventions.
+        """
+        ...
+
+    @computed
+    def jacobian(
+        self,
+        q: ArrayLike,
+        frame: str,
+        expressed_in: str = "local",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the Jacobian of a frame.
+
+            v = J(q) q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            frame: name of a frame; see `frame_names`.
+            expressed_in: "local" (the frame's own axes, at its origin), "world" (world
+                axes, at the world's origin) or "local_world_aligned" (world axes, at
+                the frame's origin).
+            out: where to write the result.
+
+        Returns:
+            J: (6, nv) or (batch, 6, nv), halves in the order of the conventions.
+        """
+        ...
+
+    @computed
+    def jacobian_dot_times_qd(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str,
+        kind: str | None = None,
+        expressed_in: str = "local",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the velocity-dependent part of a frame's acceleration.
+
+            J̇ q̇,    with a = J q̈ + J̇ q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            frame: name of a frame; see `frame_names`.
+            kind: of the acceleration a: "spatial", "classical", or None for the rate of
+                v = J q̇ itself: classical in "local_world_aligned", spatial elsewhere.
+            expressed_in: "local" (the frame's own axes, at its origin), "world" (world
+                axes, at the world's origin) or "local_world_aligned" (world axes, at
+                the frame's origin).
+            out: where to write the result.
+
+        Returns:
+            J̇ q̇: (6,) or (batch, 6) [m/s², rad/s²].
+        """
+        ...
+
+    @computed
+    def operational_inertia_inverse(
+        self,
+        q: ArrayLike,
+        tasks: Tasks,
+        algorithm: str = "auto",
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the inverse of the operational-space inertia of some tasks.
+
+            Λ⁻¹ = J M⁻¹ Jᵀ
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            tasks: a frame, a `Task`, or several.
+            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks; see
+                `ramify.explain_operational`), "sfa", "rjk", "chang_khatib", "efpa",
+                "pv", "pvr" or "mixed".
+            out: where to write the result.
+
+        Returns:
+            Λ⁻¹: (rows, rows) or (batch, rows, rows), symmetric.
+        """
+        ...
+
+    @computed
+    def operational_inertia(
+        self,
+        q: ArrayLike,
+        tasks: Tasks,
+        algorithm: str = "auto",
+        damping: float = 0.0,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the operational-space inertia of some tasks.
+
+            Λ = (J M⁻¹ Jᵀ + damping 1)⁻¹
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            tasks: a frame, a `Task`, or several.
+            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks; see
+                `ramify.explain_operational`), "sfa", "rjk", "chang_khatib", "efpa",
+                "pv", "pvr" or "mixed".
+            damping: added to the diagonal of Λ⁻¹; 0 refuses tasks with more rows than
+                can move independently.
+            out: where to write the result.
+
+        Returns:
+            Λ: (rows, rows) or (batch, rows, rows), symmetric.
+        """
+        ...
+
+    @computed
+    def dynamically_consistent_inverse(
+        self,
+        q: ArrayLike,
+        tasks: Tasks,
+        algorithm: str = "auto",
+        damping: float = 0.0,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the dynamically consistent inverse of the Jacobian of some tasks.
+
+            J̄ = M⁻¹ Jᵀ Λ
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            tasks: a frame, a `Task`, or several.
+            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks; see
+                `ramify.explain_operational`), "sfa", "rjk", "chang_khatib", "efpa",
+                "pv", "pvr" or "mixed".
+            damping: added to the diagonal of Λ⁻¹; 0 refuses tasks with more rows than
+                can move independently.
+            out: where to write the result.
+
+        Returns:
+            J̄: (nv, rows) or (batch, nv, rows).
+        """
+        ...
+
+    @computed
+    def null_space_projector(
+        self,
+        q: ArrayLike,
+        tasks: Tasks,
+        algorithm: str = "auto",
+        damping: float = 0.0,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the projector onto the null space of some tasks.
+
+            N = 1 − J̄ J
+
+        Torques Nᵀ τ do not accelerate the tasks.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            tasks: a frame, a `Task`, or several.
+            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks; see
+                `ramify.explain_operational`), "sfa", "rjk", "chang_khatib", "efpa",
+                "pv", "pvr" or "mixed".
+            damping: added to the diagonal of Λ⁻¹; 0 refuses tasks with more rows than
+                can move independently.
+            out: where to write the result.
+
+        Returns:
+            N: (nv, nv) or (batch, nv, nv).
+        """
+        ...
+
+    @computed
+    def task_jacobian(
+        self, q: ArrayLike, tasks: Tasks, *, out: Array | None = None
+    ) -> Array:
+        """Return the Jacobian of some tasks: the rows of all.
+
+            ẋ = J q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            tasks: a frame, a `Task`, or several.
+            out: where to write the result.
+
+        Returns:
+            J: (rows, nv) or (batch, rows, nv).
+        """
+        ...
+
+    @computed
+    def task_bias(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tasks: Tasks,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return how the tasks accelerate when no joint is driven.
+
+            β = J̇ q̇ − J M⁻¹ (C + G)
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            tasks: a frame, a `Task`, or several.
+            out: where to write the result.
+
+        Returns:
+            β: (rows,) or (batch, rows).
+        """
+        ...
+
+    @computed
+    def task_acceleration(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        tasks: Tasks,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return how the tasks accelerate under joint forces.
+
+            ẍ = J q̈ + J̇ q̇ = J M⁻¹ τ + β
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            tau: (nv,) or (batch, nv), joint forces [N m, N].
+            tasks: a frame, a `Task`, or several.
+            out: where to write the result.
+
+        Returns:
+            ẍ: (rows,) or (batch, rows).
+        """
+        ...
+
+    @computed
+    def constrained_operational_inertia_inverse(
+        self, q: ArrayLike, tasks: Tasks, *, out: Array | None = None
+    ) -> Array:
+        """Return the inverse of the operational-space inertia with loops closed.
+
+            Λ⁻¹ = J N Jᵀ,    N = M⁻¹ − M⁻¹ Gᵀ (G M⁻¹ Gᵀ)⁺ G M⁻¹,    G = ∂Φ/∂q
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            tasks: a frame, a `Task`, or several.
+            out: where to write the result.
+
+        Returns:
+            Λ⁻¹: (rows, rows) or (batch, rows, rows), symmetric.
+        """
+        ...
+
+    # ------------------------------------------------------------ closed loops
+
+    @computed
+    def constraint_residual(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return how far the loops are open: zero where all are closed.
+
+            Φ(q)
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            Φ: (rows,) or (batch, rows) [m, rad], in the order of `loops`.
+        """
+        ...
+
+    @computed
+    def constraint_jacobian(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+        """Return the Jacobian of the loop constraints.
+
+            J = ∂Φ/∂q,    Φ̇ = J q̇
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the result.
+
+        Returns:
+            J: (rows, nv) or (batch, rows, nv).
+        """
+        ...
+
+    @computed
+    def constraint_bias(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+    ) -> Array:
+        """Return the velocity-dependent part of the constraints' acceleration.
+
+            γ = J̇ q̇,    Φ̈ = J q̈ + γ
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            out: where to write the result.
+
+        Returns:
+            γ: (rows,) or (batch, rows).
+        """
+        ...
+
+    @computed
+    def loop_forces(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the multipliers of the loops: what each does to the robot.
+
+            M q̈ + h = τ + Jᵀ λ
+
+        Where rows are redundant, λ is not unique: what it does, Jᵀ λ, is, and of all λ
+        that do it the one with the least Σ λ² is given. A row that nothing can move
+        along (out of the plane of a planar loop) has λ = 0.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            tau: (nv,) or (batch, nv), joint forces [N m, N].
+            out: where to write the result.
+
+        Returns:
+            λ: (rows,) or (batch, rows) [N, N m], in the order of `loops`.
+        """
+        ...
 
     @property
-    def loops(self) -> tuple[Any, ...]:
+    def loops(self) -> tuple[Loop, ...]:
         """The loops: each with its name, type, bodies and rows."""
-        return Method("ramify.mechanism", "loops").__get__(self, Robot)()
+        from ramify.mechanism.loops import loops_of
 
-    mass_matrix_csr = Compiled(factor.mass_matrix_csr)
-    mass_matrix_factor = Compiled(factor.mass_matrix_factor)
-    mass_matrix_solve = Compiled(factor.mass_matrix_solve)
+        return loops_of(self)
+
+    def add_loop(
+        self,
+        body_a: str | None = None,
+        body_b: str | None = None,
+        *,
+        joint: str = "spherical",
+        placement_a: Placement | None = None,
+        placement_b: Placement | None = None,
+        name: str | None = None,
+        length: float | None = None,
+        joints: Sequence[str] | None = None,
+        coefficients: Sequence[float] | None = None,
+        check: bool = True,
+    ) -> Robot:
+        """Return this robot with one more loop: body b held to body a by a cut joint.
+
+        Args:
+            body_a: a body; "world" or None is what does not move.
+            body_b: the other body.
+            joint: what holds them, along z of the frame on a: "weld", "revolute",
+                "prismatic", "universal", "cylindrical", "spherical", "planar",
+                "point_on_line", "point_on_plane", "distance" (a rod), or "coupling".
+            placement_a: the cut's frame in body a; a's own by default.
+            placement_b: the cut's frame in body b; by default where it meets the one
+                in a with all joints at neutral.
+            name: name of the loop.
+            length: length of the rod ("distance") [m]; as at neutral by default.
+            joints: the dependent joint and the one that it follows ("coupling").
+            coefficients: y = Σ c_k x^k ("coupling"); y = x by default, (0, 2) a gear.
+            check: whether to check that all loops can be closed together.
+
+        Raises:
+            ModelError: the loop is impossible, or cannot be closed with the others.
+        """
+        from ramify.mechanism.loops import add_loop
+
+        return add_loop(
+            self,
+            body_a,
+            body_b,
+            joint=joint,
+            placement_a=placement_a,
+            placement_b=placement_b,
+            name=name,
+            length=length,
+            joints=joints,
+            coefficients=coefficients,
+            check=check,
+        )
+
+    def assemble(
+        self,
+        q_guess: ArrayLike | None = None,
+        *,
+        fixed: Mapping[str, ArrayLike] | Iterable[str] = (),
+        tolerance: float | None = None,
+        rng: np.random.Generator | int = 0,
+    ) -> Array:
+        """Return a configuration near a guess in which all loops are closed.
+
+        Damped Gauss-Newton steps within the joint limits; where they lead nowhere,
+        again from other starts.
+
+        Args:
+            q_guess: (nq,) where to start [rad, m]; neutral by default.
+            fixed: joints that stay: values by name, or names (as in the guess).
+            tolerance: of |Φ| [m, rad]; what the digits of the file allow by default.
+            rng: source of other starts, or a seed.
+
+        Raises:
+            ModelError: no start led to a closed configuration.
+            UnknownName: the robot has no joint of that name.
+        """
+        from ramify.mechanism.assembly import assemble
+
+        return assemble(self, q_guess, fixed=fixed, tolerance=tolerance, rng=rng)
+
+    def project(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        *,
+        tolerance: float | None = None,
+    ) -> Any:
+        """Return q with its loops closed, or (q, q̇) with q̇ keeping them closed.
+
+        The least change, measured by the mass matrix: no momentum is added along
+        motions that the loops allow.
+
+        Args:
+            q: (nq,) almost closed [rad, m].
+            qd: (nv,) [rad/s, m/s].
+            tolerance: of |Φ| [m, rad]; what the digits of the file allow by default.
+        """
+        from ramify.mechanism.projection import project
+
+        return project(self, q, qd, tolerance=tolerance)
+
+    def check_state(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        tolerance: float = 1e-6,
+    ) -> None:
+        """Raise ModelError unless all loops are closed at q, and stay so with q̇.
+
+        Args:
+            q: (nq,) [rad, m].
+            qd: (nv,) [rad/s, m/s].
+            tolerance: of |Φ| and |J q̇|; more where the file's digits need it.
+        """
+        from ramify.mechanism.states import check_state
+
+        check_state(self, q, qd, tolerance)
+
+    def mobility(self, q: ArrayLike | None = None) -> Mobility:
+        """Return how a robot with loops can move: degrees of freedom, redundant rows.
+
+        Args:
+            q: (nq,) where its loops are closed; by default found by closing them.
+
+        Raises:
+            ModelError: loops are open at q; or, without q, they cannot be closed.
+        """
+        from ramify.mechanism.mobility import mobility
+
+        return mobility(self, q)
+
+    def constrained_inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        actuated: Iterable[str] | None = None,
+    ) -> InverseDynamics:
+        """Return the forces of the actuated joints, and of the loops, behind a motion.
+
+        Args:
+            q: (nq,) where its loops are closed [rad, m].
+            qd: (nv,) with J q̇ = 0 [rad/s, m/s].
+            qdd: (nv,) with J q̈ + γ = 0 [rad/s², m/s²].
+            actuated: joints with motors; all but floating ones by default.
+
+        Raises:
+            ModelError: the state or the acceleration opens loops, or the actuated
+                joints cannot cause it.
+        """
+        from ramify.mechanism.mobility import constrained_inverse_dynamics
+
+        return constrained_inverse_dynamics(self, q, qd, qdd, actuated)
+
+    def simulate(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        *,
+        torque: ArrayLike | Torque | None = None,
+        duration: float = 1.0,
+        step: float = 1e-3,
+        stabilize: str = "project",
+        method: str = "rk4",
+        tolerance: float | None = None,
+        rate: float = 20.0,
+        damping: float | None = None,
+    ) -> Simulation:
+        """Simulate a robot with loops from a state in which they are closed.
+
+        Args:
+            q: (nq,) where its loops are closed [rad, m].
+            qd: (nv,) with J q̇ = 0 [rad/s, m/s]; at rest by default.
+            torque: (nv,), or a function of (t, q, qd); none by default.
+            duration: [s].
+            step: of "rk4" [s]; the longest of "adaptive".
+            stabilize: "none", "baumgarte", "project" or "partition".
+            method: "rk4" (fixed steps) or "adaptive" (scipy's DOP853).
+            tolerance: of |Φ|; a `ModelWarning` tells if a run exceeds it. By default
+                1e-6, or what the digits of the file allow.
+            rate: α of "baumgarte" [1/s].
+            damping: of the constraints, as in `forward_dynamics`: with "rk4" and
+                "project", about 1e-8 carries a mechanism through configurations in
+                which it is singular.
+        """
+        from ramify.simulation.simulate import simulate
+
+        return simulate(
+            self,
+            q,
+            qd,
+            torque=torque,
+            duration=duration,
+            step=step,
+            stabilize=stabilize,
+            method=method,
+            tolerance=tolerance,
+            rate=rate,
+            damping=damping,
+        )
 
     @property
-    def mass_matrix_layout(self) -> factor.Layout:
+    def mass_matrix_layout(self) -> Layout:
         """The constant index arrays of `mass_matrix_csr`: rownnz, rowadr, colind."""
-        return factor.mass_matrix_layout(self.model)
+        from ramify.algorithms.matrix_layout import mass_matrix_layout
+
+        return mass_matrix_layout(self.model)
 
 
 def _followed(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ramify.backend import native, words
+from ramify.backend.python_call import callable as native
+from ramify.backend.runtime import memory_layout as words
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramify.linalg.factor import Factor, TreeMatrix, ltdl, ltl
+from ramify.linalg.pattern import pattern_from
 from ramify.model.tree import depth_first
-from ramify.sparse import Factor, TreeMatrix, ltdl, ltl
-from ramify.treerows import pattern_from
 
 
 def along(parents: tuple[int, ...], rng: np.random.Generator) -> TreeMatrix:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import ramify
-from ramify import compiler, compiling
-from ramify.backend import assembler, cache
+from ramify import compiler
+from ramify.backend.llvm import build, cache
+from ramify.backend.llvm import word_builder as assembler
 from ramify.function import Function
 
 X = np.linspace(-1.0, 1.0, 5)
@@ -40,7 +41,7 @@ def new(fn: Callable[..., Any] = long_sum) -> Function:
 
 def key_of(function: Function) -> str:
     compilation = function._compilation
-    return compiler._key(compilation.source.interface, compilation.machine("single"))
+    return build.key_of(compilation.interface, compilation.target("single"))
 
 
 def taken_apart(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -190,15 +191,15 @@ def test_a_damaged_piece_of_the_call_path_is_compiled_anew(
         b"",
         b"not json",
         b"7",
-        b'["name", [["q", [-3]]], [["y", [3]]], "00"]',
-        b'["name", [["q", "3"]], [["y", [3]]], "00"]',
-        b'["name", [["q", [3]]], [["y", [3.5]]], "00"]',
-        b'["name", [["q", [3]]], 5, "00"]',
+        b'["name", [["q", [-3]]], [["y", [3]]], "00", []]',
+        b'["name", [["q", "3"]], [["y", [3]]], "00", []]',
+        b'["name", [["q", [3]]], [["y", [3.5]]], "00", []]',
+        b'["name", [["q", [3]]], 5, "00", []]',
     ],
 )
 def test_a_damaged_plan_is_traced_anew(plan: bytes) -> None:
     robot = ramify.robots.chain(3)
-    key = compiling._key([ramify.mass_matrix], robot, (), "float64")
+    key = compiler._key([ramify.mass_matrix], robot, (), "float64")
     assert key is not None
     q = np.array([0.1, 0.2, 0.3])
     expected = ramify.compile(ramify.mass_matrix, robot)(q)
@@ -211,14 +212,15 @@ def test_a_damaged_plan_is_traced_anew(plan: bytes) -> None:
 
 def test_a_plan_with_other_sizes_never_runs() -> None:
     robot = ramify.robots.chain(3)
-    key = compiling._key([ramify.mass_matrix], robot, (), "float64")
+    key = compiler._key([ramify.mass_matrix], robot, (), "float64")
     assert key is not None
     q = np.array([0.1, 0.2, 0.3])
     ramify.compile(ramify.mass_matrix, robot)(q)
     stored = cache.load(key)
     assert stored is not None
-    name, inputs, _, digest = json.loads(stored)
-    cache.store(key, json.dumps([name, inputs, [["y", [900]]], digest]).encode())
+    name, inputs, _, digest, choices = json.loads(stored)
+    forgery = [name, inputs, [["y", [900]]], digest, choices]
+    cache.store(key, json.dumps(forgery).encode())
     forged = ramify.compile(ramify.mass_matrix, robot)
     with pytest.raises(ramify.CompileError, match="run `ramify cache clear`"):
         forged(q)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import ramify
-from ramify.backend import jit
-from ramify.backend.assembler import Module
-from ramify.backend.denormals import flushed
-from ramify.backend.target import Target
+from ramify.backend.llvm import jit
+from ramify.backend.llvm.target import Processor
+from ramify.backend.llvm.word_builder import Module
+from ramify.backend.runtime.denormals import flushed
 
 TYPES = ["float64", "float32"]
 
@@ -51,7 +51,7 @@ def test_aarch64_sets_and_restores_its_own_bit() -> None:
     jit.llvm.initialize_all_asmprinters()
     module = Module("bits")
     code = module.function("run", 1)
-    target = Target("aarch64-unknown-linux-gnu", "generic", "", 16)
+    target = Processor("aarch64-unknown-linux-gnu", "generic", "", 16)
     with flushed(code, target):
         code.call_address(code.arguments[0])
     code.leave(0)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.closing import assemble, project
-from ramify.compiling import compile, program_of
+from ramify.compiler import compile, program_of
 from ramify.loading import load
+from ramify.mechanism.assembly import assemble
+from ramify.mechanism.projection import project
 from ramify.model import catalog as robots
+from ramify.quantities.closed_loops import loop_forces
 from ramify.quantities.dynamics import forward_dynamics
-from ramify.quantities.loops import loop_forces
 from ramify.robot import Robot
 from support.loops import as_robot, dense
 from support.paths import SHARED_ROBOTS

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.backend.native import Calls
-from ramify.backend.words import HAS_KNOWN_OBJECTS
+from ramify.backend.python_call.callable import Calls
+from ramify.backend.runtime.memory_layout import HAS_KNOWN_OBJECTS
 from ramify.errors import ShapeError
 from support.affine import Affine, affine
 

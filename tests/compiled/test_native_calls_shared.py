@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.backend import words
-from ramify.backend.native import Calls
+from ramify.backend.python_call.callable import Calls
+from ramify.backend.runtime import memory_layout as words
 from ramify.errors import ShapeError
 from support.affine import affine
 from support.processes import run_script

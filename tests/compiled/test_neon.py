@@ -10,23 +10,22 @@ import llvmlite.binding as llvm
 import pytest
 
 from ramify import kernel
-from ramify.backend import jit
-from ramify.backend.target import Target, host
-from ramify.compiler import Machine, sources
+from ramify.backend.llvm.build import assembly_text
+from ramify.backend.llvm.target import Processor, Target, host
 
 TRIPLES = ["aarch64-unknown-linux-gnu", "arm64-apple-darwin23.1.0"]
 LANES = {"float64": 2, "float32": 4}
 
 
 @pytest.fixture(scope="module", params=TRIPLES)
-def neon(request: pytest.FixtureRequest) -> Target:
+def neon(request: pytest.FixtureRequest) -> Processor:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     try:
         llvm.Target.from_triple(request.param)
     except RuntimeError:
         pytest.skip("this llvmlite cannot make code for AArch64")
-    return Target(request.param, "generic", "", 16)
+    return Processor(request.param, "generic", "", 16)
 
 
 def polynomial(x: Any, y: Any) -> Any:
@@ -36,7 +35,7 @@ def polynomial(x: Any, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", LANES)
-def test_a_register_of_neon_is_full_of_states(neon: Target, dtype: str) -> None:
+def test_a_register_of_neon_is_full_of_states(neon: Processor, dtype: str) -> None:
     assert neon.lanes(dtype) == LANES[dtype]
     assert neon.is_fused
 
@@ -49,11 +48,9 @@ def test_this_processor_is_known_to_have_neon(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", LANES)
-def test_arithmetic_is_in_vectors_and_fused(neon: Target, dtype: str) -> None:
+def test_arithmetic_is_in_vectors_and_fused(neon: Processor, dtype: str) -> None:
     f = kernel(polynomial, {"x": 9, "y": ()}, dtype=dtype)
-    machine = Machine(neon, LANES[dtype], dtype)
-    texts = [write() for write in sources(f._compilation.plan, machine)]
-    code = "\n".join(jit.assembly(text, neon) for text in texts)
+    code = assembly_text(f._compilation.schedule, Target(neon, LANES[dtype], dtype))
     operations = re.findall(
         r"^\s+(f(?:ml[as]|n?m?add|n?m?sub|n?mul)\S*)\s+(.*)", code, re.M
     )

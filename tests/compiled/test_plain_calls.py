@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ramify.backend import words
+from ramify.backend.runtime import memory_layout as words
 from support.processes import run_script
 
 HERE = Path(__file__).resolve().parent

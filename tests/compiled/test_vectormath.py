@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ramify.backend import vectormath
-from ramify.backend.libm import libm_table
+from ramify.backend.llvm import vector_math as vectormath
+from ramify.backend.llvm.libm import libm_table
 
 ULP = 2.0  # the promise; 1.55 is the worst that searches of 10^8 points have found
 WIDTHS = [("float64", n) for n in (1, 2, 4, 8)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.closing import check_state
-from ramify.compiling import compile
+from ramify.compiler import compile
 from ramify.errors import ModelWarning
-from ramify.mobility import constrained_inverse_dynamics, mobility
+from ramify.mechanism.mobility import constrained_inverse_dynamics, mobility
+from ramify.mechanism.states import check_state
+from ramify.quantities.closed_loops import constraint_residual, loop_forces
 from ramify.quantities.dynamics import forward_dynamics
-from ramify.quantities.loops import constraint_residual, loop_forces
 from support import planar
 from support.planar import GRAVITY, MASSES, ROCKER, WIDTH, Planar
 

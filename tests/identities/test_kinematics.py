@@ -5,36 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.compiling import count, program_of
-from ramify.errors import UnknownName
+from ramify.compiler import count, program_of
+from ramify.errors import ArgumentError, UnknownName
 from ramify.model.catalog import chain
 from ramify.model.pose import Array
-from ramify.quantities.kinematics import (
-    EXPRESSED_IN,
+from ramify.quantities.frames import (
     acceleration,
-    center_of_mass,
     jacobian,
     jacobian_dot_times_qd,
     pose,
     velocity,
 )
+from ramify.quantities.momentum_energy import center_of_mass
+from ramify.quantities.options import EXPRESSED_IN
 from ramify.robot import Robot
+from support.close import assert_close
 from support.states import (
-    CASES,
     angular,
-    assert_close,
     case,
     linear,
     rate,
     six,
-    state,
     value,
 )
-
-
-@pytest.fixture(params=CASES)
-def robot(request: pytest.FixtureRequest) -> Robot:
-    return case(request.param)
 
 
 @pytest.fixture
@@ -43,11 +36,6 @@ def frame(robot: Robot) -> str:
     depths, frames = robot.tree.depths, robot.model.frames.values()
     moving = [f for f in frames if f.body >= 0]
     return max(moving, key=lambda f: depths[f.body]).name
-
-
-@pytest.fixture
-def now(robot: Robot, rng: np.random.Generator) -> dict[str, Array]:
-    return state(robot, rng)
 
 
 def velocity_of_pose(robot: Robot, T: Array, Td: Array, expressed_in: str) -> Array:
@@ -184,7 +172,7 @@ def test_the_world_stands_still(
 @pytest.mark.parametrize("expressed_in", EXPRESSED_IN)
 def test_every_further_link_costs_a_jacobian_the_same(expressed_in: str) -> None:
     totals: list[int] = []
-    for n in (8, 12, 16, 20):
+    for n in (12, 16, 20, 24):
         robot = Robot.from_description(chain(n))
         quantity = jacobian(robot.body_names[-1], expressed_in)
         totals.append(count(quantity, robot).total)
@@ -214,9 +202,11 @@ def test_unknown_frames_are_named_with_those_that_are_there() -> None:
 
 def test_unknown_words_are_named_with_those_that_are_possible() -> None:
     expected = r"expressed_in is 'body'; possible: 'local', 'world', 'local_world_al"
-    with pytest.raises(UnknownName, match=expected):
+    with pytest.raises(ArgumentError, match=expected):
         jacobian("hand", "body")
-    with pytest.raises(UnknownName, match=expected):
+    with pytest.raises(ArgumentError, match=expected):
         program_of(velocity("body0")(expressed_in="body"), case("forest"))
-    with pytest.raises(UnknownName, match=r"kind is 'x'; possible: 'spatial', 'class"):
+    with pytest.raises(
+        ArgumentError, match=r"kind is 'x'; possible: 'spatial', 'class"
+    ):
         acceleration("hand", "x")

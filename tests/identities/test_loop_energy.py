@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from ramify.loading import load
-from ramify.mechanism import assemble, mobility, project, simulate
+from ramify.mechanism.assembly import assemble
+from ramify.mechanism.mobility import mobility
+from ramify.mechanism.projection import project
+from ramify.simulation.simulate import simulate
 from support.paths import SHARED_ROBOTS
 from support.planar import double_four_bar
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ramify.errors import ModelWarning
-from ramify.mechanism import add_loop
-from ramify.mobility import constrained_inverse_dynamics
+from ramify.mechanism.loops import add_loop
+from ramify.mechanism.mobility import constrained_inverse_dynamics
 from ramify.model import catalog as robots
 from ramify.model.pose import Pose
-from ramify.quantities import loops
-from ramify.quantities.redundancy import rank_of
+from ramify.quantities import closed_loops
+from ramify.quantities.constraint_rank import rank_of
 from ramify.robot import Robot
 from support.loops import as_robot, dense, value
 from support.planar import (
@@ -86,7 +86,9 @@ def test_multipliers_are_the_least_with_their_effect(
     q, qd = state(robot)
     tau = rng.normal(size=robot.nv)
     expected, some, J = dense(robot, q, qd, tau)
-    found = value(loops.loop_forces(algorithm=algorithm), robot, q=q, qd=qd, tau=tau)
+    found = value(
+        closed_loops.loop_forces(algorithm=algorithm), robot, q=q, qd=qd, tau=tau
+    )
     forces = J.T @ some
     np.testing.assert_allclose(
         J.T @ found, forces, atol=CLOSE * np.abs(forces).max(), err_msg="Jᵀ λ"

@@ -9,9 +9,10 @@ import pytest
 
 from ramify.model import catalog as robots
 from ramify.model.description import LoopDescription
-from ramify.model.loops import ROWS
-from ramify.quantities import dynamics, loops
-from ramify.quantities.redundancy import numerical_rank, rank_of
+from ramify.model.loop_types import ROWS
+from ramify.quantities import closed_loops, dynamics
+from ramify.quantities.constraint_rank import numerical_rank, rank_of
+from ramify.quantities.dynamics import forward_dynamics
 from ramify.robot import Robot
 from support.loops import (
     JOINT_TYPES,
@@ -54,7 +55,7 @@ def looped(rng: np.random.Generator, *types: str, **options: Any) -> tuple[Robot
         if len({x.name for x in new}) < len(new):
             continue
         robot = with_loops(robot, *new)
-        J = value(loops.constraint_jacobian, robot, q=q)
+        J = value(closed_loops.constraint_jacobian, robot, q=q)
         if numerical_rank(J) == len(J):
             return robot, q
 
@@ -62,7 +63,7 @@ def looped(rng: np.random.Generator, *types: str, **options: Any) -> tuple[Robot
 @pytest.mark.parametrize("type_", JOINT_TYPES)
 def test_a_cut_allows_what_its_joint_does(type_: str, rng: np.random.Generator) -> None:
     robot, q = looped(rng, type_)
-    residual = value(loops.constraint_residual, robot, q=q)
+    residual = value(closed_loops.constraint_residual, robot, q=q)
     assert residual.shape == (len(ROWS[type_]),)
     np.testing.assert_allclose(residual, 0.0, atol=1e-12)
 
@@ -73,9 +74,9 @@ def test_jacobian_is_the_derivative_of_the_residual(
 ) -> None:
     robot, _ = looped(rng, type_)
     q = robot.random_configuration(rng)  # where the loop is not closed
-    J = value(loops.constraint_jacobian, robot, q=q)
+    J = value(closed_loops.constraint_jacobian, robot, q=q)
     moved = [q + 1j * STEP * tangent(robot, q, e) for e in np.eye(robot.nv)]
-    columns = value(loops.constraint_residual, robot, complex, q=np.array(moved))
+    columns = value(closed_loops.constraint_residual, robot, complex, q=np.array(moved))
     np.testing.assert_allclose(J.T, columns.imag / STEP, atol=1e-12)
 
 
@@ -86,8 +87,8 @@ def test_bias_is_the_derivative_of_the_jacobian_along_the_motion(
     robot, _ = looped(rng, type_)
     q, qd, _ = state(robot, rng)
     moved = q + 1j * STEP * tangent(robot, q, qd)
-    J = value(loops.constraint_jacobian, robot, complex, q=moved)
-    bias = value(loops.constraint_bias, robot, q=q, qd=qd)
+    J = value(closed_loops.constraint_jacobian, robot, complex, q=moved)
+    bias = value(closed_loops.constraint_bias, robot, q=q, qd=qd)
     np.testing.assert_allclose(bias, (J @ qd).imag / STEP, atol=1e-11)
 
 
@@ -102,21 +103,23 @@ def test_couplings_are_polynomials_of_coordinates(rng: np.random.Generator) -> N
         LoopDescription("hold", "coupling", joints=("joint1",), coefficients=(0.3,)),
     )
     q, qd, _ = state(robot, rng)
-    residual = value(loops.constraint_residual, robot, q=q)
+    residual = value(closed_loops.constraint_residual, robot, q=q)
     np.testing.assert_allclose(
         residual, [q[2] - np.polyval(c[::-1], q[0]), q[1] - 0.3], atol=1e-14
     )
-    J = value(loops.constraint_jacobian, robot, q=q)
+    J = value(closed_loops.constraint_jacobian, robot, q=q)
     slope = np.polyval(np.polyder(c[::-1]), q[0])
     np.testing.assert_allclose(J, [[-slope, 0, 1], [0, 1, 0]], atol=1e-14)
     bend = np.polyval(np.polyder(c[::-1], 2), q[0])
-    bias = value(loops.constraint_bias, robot, q=q, qd=qd)
+    bias = value(closed_loops.constraint_bias, robot, q=q, qd=qd)
     np.testing.assert_allclose(bias, [-bend * qd[0] ** 2, 0], atol=1e-13)
 
 
 def test_columns_are_zero_off_the_loop_and_above_it(rng: np.random.Generator) -> None:
     robot, _ = looped(rng, "revolute", "distance", "weld")
-    J = value(loops.constraint_jacobian, robot, q=robot.random_configuration(rng))
+    J = value(
+        closed_loops.constraint_jacobian, robot, q=robot.random_configuration(rng)
+    )
     tree, start = robot.tree, 0
     for loop in robot.model.loops:
         a, b = (
@@ -155,8 +158,8 @@ def test_dynamics_with_several_loops_agree_with_a_dense_solve(
 def check(robot: Robot, q: Any, qd: Any, tau: Any, algorithm: str) -> None:
     expected, multipliers, J = dense(robot, q, qd, tau)
     wanted = [
-        loops.constrained_forward_dynamics(algorithm=algorithm),
-        loops.loop_forces(algorithm=algorithm),
+        forward_dynamics(algorithm=algorithm),
+        closed_loops.loop_forces(algorithm=algorithm),
     ]
     qdd, found = value(wanted, robot, q=q, qd=qd, tau=tau).values()
     scale = np.abs(expected).max()
@@ -209,7 +212,7 @@ def test_a_batch_agrees_with_its_states_compiled(rng: np.random.Generator) -> No
 def test_constraints_do_no_work(rng: np.random.Generator) -> None:
     robot, q = looped(rng, "universal", "spherical")
     _, qd, tau = state(robot, rng)
-    J = value(loops.constraint_jacobian, robot, q=q)
+    J = value(closed_loops.constraint_jacobian, robot, q=q)
     qd = qd - np.linalg.pinv(J) @ (J @ qd)
-    multipliers = value(loops.loop_forces, robot, q=q, qd=qd, tau=tau)
+    multipliers = value(closed_loops.loop_forces, robot, q=q, qd=qd, tau=tau)
     assert abs(qd @ J.T @ multipliers) < 1e-9 * np.abs(multipliers).max()

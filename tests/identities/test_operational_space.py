@@ -9,14 +9,16 @@ from ramify.algorithms.crba import crba
 from ramify.algorithms.ltdl import ltdl
 from ramify.algorithms.operational.mixed import COLUMN, TRANSFORM
 from ramify.algorithms.operational.tasks import Task, tasks_of
-from ramify.compiling import compile, program_of
-from ramify.errors import ModelError
+from ramify.compiler import compile, program_of
+from ramify.errors import ArgumentError, ModelError
+from ramify.explain.operational import explain_operational, published_operations
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.model.catalog import chain, chang_khatib24, random_tree
 from ramify.model.pose import Array
-from ramify.quantities import kinematics
-from ramify.quantities.base import Context, Symbols
-from ramify.quantities.dynamics import bias_forces, forward_dynamics, mass_matrix
+from ramify.quantities import frames, options
+from ramify.quantities.context import Context, Symbols
+from ramify.quantities.dynamics import bias_forces, forward_dynamics
+from ramify.quantities.mass_matrix import mass_matrix
 from ramify.quantities.operational import (
     dynamically_consistent_inverse,
     null_space_projector,
@@ -26,17 +28,17 @@ from ramify.quantities.operational import (
     task_bias,
     task_jacobian,
 )
-from ramify.quantities.osim import ALGORITHMS
-from ramify.quantities.osim_choice import chosen, explain_operational, operations
+from ramify.quantities.operational_inertia import ALGORITHMS
 from ramify.robot import Robot
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.trace import trace
 from support.asimo import as_robot
-from support.states import CASES, assert_close, case, state, value, with_joints
+from support.close import assert_close
+from support.states import CASES, case, state, value, with_joints
 
 ROWS = ("pose", "position", "orientation", "x", ("rz", "y"), ("z", "orientation"))
-EXPRESSED_IN = kinematics.EXPRESSED_IN
+EXPRESSED_IN = options.EXPRESSED_IN
 
 
 def random_tasks(robot: Robot, rng: np.random.Generator, n: int) -> tuple[Task, ...]:
@@ -56,7 +58,7 @@ def by_definition(robot: Robot, tasks: tuple[Task, ...], q: Array) -> Array:
     """Return J M⁻¹ Jᵀ of pieces that have tests of their own."""
     rows = []
     for t in tasks:
-        J = value(robot, kinematics.jacobian(t.frame, t.expressed_in), q=q)
+        J = value(robot, frames.jacobian(t.frame, t.expressed_in), q=q)
         six = ["x", "y", "z", "rx", "ry", "rz"]
         if robot.conventions.order == "angular_first":
             six = six[3:] + six[:3]
@@ -163,7 +165,8 @@ def test_rows_that_are_not_asked_for_cost_nothing(
 
     def of(rows: str | tuple[str, ...]) -> Ops:
         tasks = (Task("tip", rows, expressed_in),)
-        return operations(robot.placed_model, robot.conventions, tasks, algorithm)
+        wanted = operational_inertia_inverse(tasks, algorithm)
+        return published_operations(program_of(wanted, robot))
 
     assert of(("x", "y", "z")) == of("position")
     assert of(("position", "orientation")) == of("pose")
@@ -180,7 +183,7 @@ def test_one_row_costs_what_it_costs_by_hand(row: str) -> None:
         context = Context(model, robot.conventions, {"q": q})
         L, D = ltdl(crba(context.dynamics_tree, context.q), range(-1, 6))
         tree, frame = context.dynamics_tree, model.frame("body6")
-        J = kinematics.JACOBIANS["local"](tree, context.q, frame).J
+        J = frames.JACOBIANS["local"](tree, context.q, frame).J
         (r,) = task.indices(robot.conventions.order)
         y = {k: m.parts()[r] for k, m in J.items()}
         for i in reversed(range(7)):
@@ -188,7 +191,8 @@ def test_one_row_costs_what_it_costs_by_hand(row: str) -> None:
                 y[j] = y[j] - L[i, j] * y[i]
         return sum(y[k] * (1.0 / D[k]) * y[k] for k in range(7))
 
-    found = operations(model, robot.conventions, (task,), "sfa")
+    wanted = operational_inertia_inverse(task, "sfa")
+    found = published_operations(program_of(wanted, robot))
     assert count(trace(by_hand, {"q": 7})).total == found.total
 
 
@@ -197,9 +201,9 @@ def test_a_frame_may_coincide_with_an_ancestor(rng: np.random.Generator) -> None
     q = state(robot, rng)["q"]
     tip = max(range(8), key=lambda i: len(robot.tree.support(i)))
     above, below = (robot.body_names[i] for i in robot.tree.support(tip)[-3::2])
-    A, B = (value(robot, kinematics.pose(name), q=q) for name in (above, below))
+    A, B = (value(robot, frames.pose(name), q=q) for name in (above, below))
     robot = robot.add_frame("there", below, B[:3, :3].T @ (A[:3, 3] - B[:3, 3]))
-    there = value(robot, kinematics.pose("there"), q=q)
+    there = value(robot, frames.pose("there"), q=q)
     assert_close(there[:3, 3], A[:3, 3])
     check(robot, (Task("there"), Task(above), Task(below, "position")), q)
 
@@ -224,12 +228,11 @@ def test_a_robot_with_mimic_joints_has_sfa_only(rng: np.random.Generator) -> Non
     robot = case("coupled")
     tasks = random_tasks(robot, rng, 4)
     check(robot, tasks, state(robot, rng)["q"], "sfa", "auto")
-    assert chosen(robot.placed_model, robot.conventions, tasks) == "sfa"
     assert [r.algorithm for r in explain_operational(robot, tasks).rows] == ["sfa"]
     with pytest.raises(
-        ModelError,
-        match=r"robot 'random_tree': algorithm='pv' needs joints that move on their "
-        r"own, but 'joint\d+' follows another; use 'sfa' or 'auto'",
+        ArgumentError,
+        match=r"algorithm 'pv' cannot be used, because robot 'random_tree' has mimic "
+        r"joints, such as 'joint\d+'; possible: 'auto', 'sfa'",
     ):
         program_of(operational_inertia_inverse(tasks, "pv"), robot)
 
@@ -319,7 +322,7 @@ def test_task_bias_has_the_rate_of_j_and_gravity(rng: np.random.Generator) -> No
     for expressed_in in EXPRESSED_IN:
         task = Task(frame, "pose", expressed_in)
         J = value(robot, task_jacobian(task), q=q)
-        Jdqd = kinematics.jacobian_dot_times_qd(frame, None, expressed_in)
+        Jdqd = frames.jacobian_dot_times_qd(frame, None, expressed_in)
         free = np.linalg.solve(
             value(robot, mass_matrix, q=q), value(robot, bias_forces, q=q, qd=qd)
         )

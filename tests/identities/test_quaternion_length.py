@@ -9,21 +9,29 @@ import numpy as np
 import pytest
 
 from ramify.algorithms.operational.tasks import Task
-from ramify.compiling import count
+from ramify.compiler import count
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.model.catalog import random_tree
 from ramify.model.conventions import Conventions
+from ramify.model.coordinate_rates import rates
 from ramify.model.pose import Array
-from ramify.model.rates import rates
-from ramify.quantities import dynamics, factor, kinematics, operational
-from ramify.quantities.base import Quantity
+from ramify.quantities import (
+    dynamics,
+    frames,
+    mass_matrix,
+    momentum_energy,
+    operational,
+)
+from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.trace import trace
-from support.states import assert_close, quaternions, state, value
+from support.close import assert_close
+from support.states import quaternions, state, value
 
 SAME = 1e-12
 """relative to the largest entry: rounding alone; more where M is badly conditioned"""
+same = functools.partial(assert_close, tolerance=SAME)
 CONVENTIONS: dict[str, str | Conventions] = {
     "pinocchio": "pinocchio",
     "mujoco": "mujoco",
@@ -53,21 +61,21 @@ def quantities(robot: Robot) -> list[Quantity]:
         dynamics.inverse_dynamics,
         dynamics.bias_forces,
         dynamics.gravity_forces,
-        dynamics.mass_matrix,
+        mass_matrix.mass_matrix,
         dynamics.forward_dynamics(algorithm="aba"),
         dynamics.forward_dynamics(algorithm="ltdl"),
-        factor.mass_matrix_csr,
-        kinematics.mass_matrix_inverse,
-        kinematics.coriolis_matrix,
-        kinematics.pose(tip),
-        kinematics.jacobian(tip, "world"),
-        kinematics.velocity(tip, "local_world_aligned"),
-        kinematics.acceleration(tip, expressed_in="world"),
-        kinematics.center_of_mass,
-        kinematics.center_of_mass_jacobian,
-        kinematics.centroidal_momentum,
-        kinematics.kinetic_energy,
-        kinematics.potential_energy,
+        mass_matrix.mass_matrix_csr,
+        mass_matrix.mass_matrix_inverse,
+        mass_matrix.coriolis_matrix,
+        frames.pose(tip),
+        frames.jacobian(tip, "world"),
+        frames.velocity(tip, "local_world_aligned"),
+        frames.acceleration(tip, expressed_in="world"),
+        momentum_energy.center_of_mass,
+        momentum_energy.center_of_mass_jacobian,
+        momentum_energy.centroidal_momentum,
+        momentum_energy.kinetic_energy,
+        momentum_energy.potential_energy,
         operational.operational_inertia_inverse([Task(tip)]),
     ]
 
@@ -81,11 +89,11 @@ def test_no_quantity_depends_on_the_length_of_quaternions(
     assert {t for _, _, t in quaternions(robot)} == {"spherical", "floating"}
     now = {**state(robot, rng), "tau": rng.normal(size=robot.nv)}
     other = {**now, "q": scaled(robot, now["q"], rng)}
-    condition = np.linalg.cond(value(robot, dynamics.mass_matrix, **now))
+    condition = np.linalg.cond(value(robot, mass_matrix.mass_matrix, **now))
     for quantity in quantities(robot):
         expected = value(robot, quantity, **now)
         limit = max(SAME, 1e-15 * float(condition))
-        assert_close(value(robot, quantity, **other), expected, limit)
+        assert_close(value(robot, quantity, **other), expected, tolerance=limit)
 
 
 @pytest.mark.parametrize("conventions", CONVENTIONS)
@@ -96,16 +104,16 @@ def test_configurations_are_normalized_on_the_way(
     now, end = state(robot, rng), state(robot, rng)["q"]
     q, v, a = now["q"], now["qd"], now["qdd"]
     long, far = scaled(robot, q, rng), scaled(robot, end, rng)
-    assert_close(robot.integrate(long, v), robot.integrate(q, v), SAME)
-    assert_close(robot.difference(long, far), robot.difference(q, end), SAME)
+    same(robot.integrate(long, v), robot.integrate(q, v))
+    same(robot.difference(long, far), robot.difference(q, end))
     for to in ("featherstone", "mujoco"):
-        assert_close(robot.convert_q(long, to=to), robot.convert_q(q, to=to), SAME)
+        same(robot.convert_q(long, to=to), robot.convert_q(q, to=to))
         back = robot.convert_qd(long, v, to=to)
-        assert_close(back, robot.convert_qd(q, v, to=to), SAME)
+        same(back, robot.convert_qd(q, v, to=to))
         back = robot.convert_tau(long, v, to=to)
-        assert_close(back, robot.convert_tau(q, v, to=to), SAME)
+        same(back, robot.convert_tau(q, v, to=to))
         back = robot.convert_qdd(long, v, a, to=to)
-        assert_close(back, robot.convert_qdd(q, v, a, to=to), SAME)
+        same(back, robot.convert_qdd(q, v, a, to=to))
 
 
 @pytest.mark.parametrize("conventions", CONVENTIONS)
@@ -125,7 +133,7 @@ def test_rates_of_q_turn_a_long_quaternion_as_fast(
     rate = evaluate(program, {"q": long, "qd": now["qd"]})["result"]
     h = 1e-6
     turned = robot.difference(long - h * rate, long + h * rate) / (2 * h)
-    assert_close(turned, now["qd"], 1e-8)  # a central difference
+    assert_close(turned, now["qd"], tolerance=1e-8)  # a central difference
 
 
 def test_a_mechanism_moves_the_same_from_a_long_quaternion() -> None:
@@ -139,11 +147,11 @@ def test_a_mechanism_moves_the_same_from_a_long_quaternion() -> None:
     q, qd = robot.neutral(), np.array([0.1, 0.2, 0.3, -0.4])
     long = np.array([0.0, 0.0, 0.0, 3.0, 0.0])
     q, qd = robot.project(q, qd)
-    assert_close(robot.project(long, qd)[0], q, SAME)
+    same(robot.project(long, qd)[0], q)
     robot.check_state(long, qd)
     expected = robot.simulate(q, qd, duration=0.01)
     found = robot.simulate(long, qd, duration=0.01)
-    assert_close(found.q, expected.q, SAME)
+    same(found.q, expected.q)
 
 
 @pytest.mark.parametrize("conventions", CONVENTIONS)
@@ -156,6 +164,6 @@ def test_a_length_of_one_costs_seven_products_and_a_division_per_joint(
     robot = Robot.from_description(
         builder.description(), conventions=CONVENTIONS[conventions]
     )
-    ops = count(kinematics.pose("a"), robot)
+    ops = count(frames.pose("a"), robot)
     # of a unit quaternion: 9 products, 15 sums
     assert (ops.mul, ops.add, ops.div) == (9 + 7, 15 - 1, 1)

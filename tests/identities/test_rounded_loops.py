@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.mobility import mobility
-from ramify.quantities import dynamics, loops
-from ramify.quantities.redundancy import CLOSED, rank_of
+from ramify.mechanism.mobility import mobility
+from ramify.quantities import closed_loops, dynamics
+from ramify.quantities.constraint_rank import CLOSED, rank_of
 from ramify.robot import Robot
 from support.loops import value
 from support.rounded import MECHANISMS, rounded
@@ -81,7 +81,11 @@ def test_dynamics_is_that_of_the_exact_mechanism_to_the_digits(
     name: str, digits: int
 ) -> None:
     q, qd, tau = state(exact(name))
-    wanted = [dynamics.forward_dynamics, loops.loop_forces, loops.constraint_jacobian]
+    wanted = [
+        dynamics.forward_dynamics,
+        closed_loops.loop_forces,
+        closed_loops.constraint_jacobian,
+    ]
     inputs = {"q": q, "qd": qd, "tau": tau}
     expected, multipliers, J = value(wanted, exact(name), **inputs).values()
     qdd, found, K = value(wanted, short(name, digits), **inputs).values()
@@ -105,10 +109,10 @@ def test_forces_behind_a_motion_are_those_that_cause_it(name: str) -> None:
     np.testing.assert_allclose(again, qdd, atol=1e-4 * np.abs(qdd).max())
 
 
-@pytest.mark.parametrize("stabilise", ["project", "partition"])
-def test_a_rounded_mechanism_moves_as_the_exact_one(stabilise: str) -> None:
+@pytest.mark.parametrize("stabilize", ["project", "partition"])
+def test_a_rounded_mechanism_moves_as_the_exact_one(stabilize: str) -> None:
     q, qd, _ = state(exact("three_cranks"))
-    options: dict[str, Any] = {"duration": 0.05, "step": 5e-3, "stabilise": stabilise}
+    options: dict[str, Any] = {"duration": 0.05, "step": 5e-3, "stabilize": stabilize}
     expected = exact("three_cranks").simulate(q, qd, **options)
     robot = short("three_cranks", 6)
     found = robot.simulate(*robot.project(q, qd), **options)

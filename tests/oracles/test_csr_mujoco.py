@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.compiling import compile
+from ramify.algorithms.matrix_layout import mass_matrix_layout
+from ramify.compiler import compile
+from ramify.linalg.factor import TreeMatrix, ltdl
 from ramify.loading import load
-from ramify.quantities.factor import (
+from ramify.quantities.mass_matrix import (
     mass_matrix_csr,
     mass_matrix_factor,
-    mass_matrix_layout,
     mass_matrix_solve,
 )
 from ramify.robot import Robot
-from ramify.sparse import TreeMatrix, ltdl
-from support.mujoco_agreement import assert_close, mujoco
+from support.close import assert_close
+from support.mujoco_agreement import mujoco
 from support.paths import SHARED_ROBOTS
 from support.random_mjcf import random_mjcf
+from support.references import needs_shared_robots
 
 pytestmark = [
     pytest.mark.oracle,
@@ -116,7 +118,7 @@ def assert_agrees(robot: Robot, model: Any, rng: np.random.Generator) -> None:
     assert alone.logdet() == pytest.approx(-np.log(data.qLDiagInv).sum(), rel=1e-9)
 
 
-@pytest.mark.skipif(not SHARED_ROBOTS.is_dir(), reason="no shared robots")
+@needs_shared_robots
 @pytest.mark.parametrize("name", ROBOTS)
 def test_shared_robot_has_mujocos_rows(name: str, rng: np.random.Generator) -> None:
     path = SHARED_ROBOTS / name / ROBOTS[name]

@@ -1,16 +1,9 @@
-"""Robots as ``load`` gives them: order, sizes, masses, poses, from file to symbols.
-
-``pytest tests/oracles/test_loading.py -s`` prints what was loaded and compared, and
-what was refused and why.
-"""
+"""Robots as ``load`` gives them: order, sizes, masses, poses, from file to symbols."""
 
 from __future__ import annotations
 
-import functools
 import json
-import warnings
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +12,10 @@ import pytest
 from ramify.errors import Error, ModelError
 from ramify.loading import load
 from ramify.robot import Robot
+from support.close import assert_close
 from support.paths import SHARED_ROBOTS
 from support.real_robots import example_urdfs, wheel_mjcfs
+from support.references import MJCFS, MOCAP, URDFS, needs_shared_robots, path_of
 from support.robot_poses import poses
 
 pin: Any = pytest.importorskip("pinocchio", reason="Pinocchio, the oracle, is absent")
@@ -29,38 +24,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning"),
 ]
 
-TOLERANCE = 1e-10
-URDFS = ("anymal_c", "baxter", "minitaur", "panda", "pr2")
-MJCFS = (
-    *("cassie", "g1_with_hands", "humanoid", "iiwa14", "pendula", "robot_soccer_kit"),
-    *("robotiq_2f85_v4", "shadow_hand", "tiago"),
-)
-FILES = {
-    **{"anymal_c": "anymal.urdf", "robotiq_2f85_v4": "2f85.xml"},
-    **{"shadow_hand": "right_hand.xml", "tiago": "tiago_motor.xml"},
-}
-MOCAP = {"pendula": ("body19", "body20")}
-"""bodies that stand still, and that the reference counts with the moving ones"""
-
-needs_shared_robots = pytest.mark.skipif(
-    not SHARED_ROBOTS.is_dir(), reason=f"no shared robots in {SHARED_ROBOTS}"
-)
-
-
-def assert_close(ours: Any, theirs: Any, what: str) -> None:
-    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
-    scale = max(1.0, float(np.abs(theirs).max(initial=0.0)))
-    np.testing.assert_allclose(
-        ours, theirs, rtol=0, atol=TOLERANCE * scale, err_msg=what
-    )
-
 
 # ------------------------------------------------------------ the shared robots
-
-
-def path_of(name: str) -> Path:
-    suffix = "urdf" if name in URDFS else "xml"
-    return SHARED_ROBOTS / name / FILES.get(name, f"{name}.{suffix}")
 
 
 def public_q(robot: Robot, reference: Any) -> Any:
@@ -193,20 +158,17 @@ def test_planar_joint_moves_in_its_xy_plane(axis: str) -> None:
 
 
 EXAMPLES, MODELS = example_urdfs(), wheel_mjcfs()
-REASONS = ("meshes are never read", "no body in the model")
-"""why a model that MuJoCo loads may be refused"""
 
 
-@functools.cache
-def urdf_verdict(name: str) -> str:
-    """Compare one URDF with Pinocchio; return "compared", or why it was refused."""
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_urdf_of_a_wheel_loads_as_pinocchio_loads_it(name: str) -> None:
     path = EXAMPLES[name]
     try:
         model = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
-    except ValueError as e:
-        with pytest.raises(Error) as refused:
+    except ValueError:
+        with pytest.raises(Error, match=r"^\S+\.urdf:\d+: "):
             load(path)
-        return f"refused, by Pinocchio too ({e}): {refused.value}"
+        return
     robot = load(path, root="floating", joint_order="alphabetical", mimic="independent")
     assert list(robot.joint_names) == list(model.names)[1:]
     assert robot.nv == model.nv
@@ -229,30 +191,23 @@ def urdf_verdict(name: str) -> str:
             assert_close(ours[body][1][k], T.rotation, body)
         pin.centerOfMass(model, data, x)
         assert_close(ours["com of all"][k], data.com[0], "centre of mass")
-    return "compared"
 
 
-@functools.cache
-def mjcf_verdict(name: str) -> str:
-    """Compare one MJCF with MuJoCo; return "compared", or why it was refused."""
-    mujoco: Any = pytest.importorskip("mujoco")
-    path = MODELS[name]
-    try:
-        robot = load(path, conventions="mujoco")
-    except Error as e:
-        if any(reason in str(e) for reason in REASONS):
-            return f"refused: {e}"
-        with pytest.raises(ValueError, match="Error"):
-            mujoco.MjSpec.from_file(str(path)).compile()
-        return f"refused, by MuJoCo too: {e}"
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            spec = mujoco.MjSpec.from_file(str(path))
-            spec.compiler.fusestatic = False
-            model = spec.compile()
-    except ValueError as e:
-        return f"loaded, refused by MuJoCo: {' '.join(str(e).split())}"
+@pytest.mark.parametrize("name", MODELS)
+def test_mjcf_of_a_wheel_loads_as_mujoco_loads_it(name: str) -> None:
+    agreement: Any = pytest.importorskip("support.mujoco_agreement")
+    mujoco, path = agreement.mujoco, MODELS[name]
+    refusal = agreement.refusal_of(path)
+    if refusal is not None:
+        with pytest.raises(Error, match=refusal):
+            load(path, conventions="mujoco")
+        return
+    robot = load(path, conventions="mujoco")
+    spec = mujoco.MjSpec.from_file(str(path))
+    if name in agreement.NOT_COMPILED:
+        assert len(robot.description.bodies) == len(spec.bodies) - 1
+        return
+    model = agreement.compiled(spec)
     assert (robot.nq, robot.nv) == (model.nq, model.nv)
     bodies = [b.name for b in robot.description.bodies]
     moving = [model.body_weldid[i] != 0 for i in range(1, model.nbody)]
@@ -269,29 +224,3 @@ def mjcf_verdict(name: str) -> str:
             assert_close(ours[body][0], data.xpos[i], body)
             assert_close(ours[body][1].ravel(), data.xmat[i], body)
     assert_close(robot.keyframes["qpos0"].shape, [model.nq], "qpos0")
-    return "compared"
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_urdf_of_a_wheel_loads_as_pinocchio_loads_it(name: str) -> None:
-    assert urdf_verdict(name).startswith(("compared", "refused, by Pinocchio too"))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_mjcf_of_a_wheel_loads_as_mujoco_loads_it(name: str) -> None:
-    assert mjcf_verdict(name)
-
-
-@pytest.mark.slow  # every verdict once more, in one process
-def test_most_real_robots_are_compared() -> None:
-    if len(EXAMPLES) < 40 or len(MODELS) < 40:
-        pytest.skip("example-robot-data or the wheels with MJCF are not installed")
-    verdicts = {n: urdf_verdict(n) for n in EXAMPLES}
-    verdicts |= {n: mjcf_verdict(n) for n in MODELS}
-    for start in ("compared", "loaded", "refused"):
-        group = [n for n, v in verdicts.items() if v.startswith(start)]
-        print(f"\n{start}: {len(group)}")
-        for name in group:
-            print(f"  {name}  {verdicts[name].removeprefix('compared')}")
-    compared = [n for n, v in verdicts.items() if v == "compared"]
-    assert len(compared) > 0.6 * len(verdicts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -13,10 +14,11 @@ from ramify.loading import load
 from ramify.model import catalog as robots
 from ramify.model.description import LoopDescription
 from ramify.model.pose import Pose
-from ramify.quantities import dynamics, loops
-from ramify.quantities.kinematics import pose
-from ramify.quantities.redundancy import rank_of
+from ramify.quantities import closed_loops, dynamics
+from ramify.quantities.constraint_rank import rank_of
+from ramify.quantities.frames import pose
 from ramify.robot import Robot
+from support.close import assert_close
 from support.loops import as_robot, value
 from support.paths import SHARED_ROBOTS
 from support.real_robots import example_urdfs
@@ -26,6 +28,7 @@ pytestmark = pytest.mark.oracle
 FILES = {"cassie": "cassie.xml", "robotiq_2f85_v4": "2f85.xml"}
 ROUGH = {"toddlerbot_2xc": "toddlerbot_2xc.xml"}
 """whose loops close only to the digits of the file"""
+close = functools.partial(assert_close, tolerance=1e-9, least=0.0)
 
 
 def reference(name: str, armature: bool) -> tuple[Robot, Any]:
@@ -47,6 +50,21 @@ def reference(name: str, armature: bool) -> tuple[Robot, Any]:
     return robot, np.load(folder / "reference_loops.npz")
 
 
+def assert_exact(name: str, algorithm: str, armature: bool, tolerance: float) -> None:
+    robot, known = reference(name, armature)
+    inputs = {"q": known["q"], "qd": known["v"], "tau": known["tau"]}
+    wanted = [
+        dynamics.forward_dynamics(algorithm=algorithm),
+        closed_loops.loop_forces(algorithm=algorithm),
+        closed_loops.constraint_jacobian,
+    ]
+    qdd, multipliers, J = value(wanted, robot, **inputs).values()
+    end = "_armature" if armature else ""
+    close(qdd, known[f"qdd{end}"], tolerance=tolerance)
+    force = np.einsum("brv,br->bv", J, multipliers)
+    close(force, known[f"constraint_force{end}"], tolerance=tolerance)
+
+
 @pytest.mark.parametrize("armature", [False, True])
 @pytest.mark.parametrize(
     "algorithm",
@@ -56,18 +74,7 @@ def reference(name: str, armature: bool) -> tuple[Robot, Any]:
 def test_accelerations_and_forces_are_those_of_the_exact_solution(
     name: str, algorithm: str, armature: bool
 ) -> None:
-    robot, known = reference(name, armature)
-    inputs = {"q": known["q"], "qd": known["v"], "tau": known["tau"]}
-    wanted = [
-        dynamics.forward_dynamics(algorithm=algorithm),
-        loops.loop_forces(algorithm=algorithm),
-        loops.constraint_jacobian,
-    ]
-    qdd, multipliers, J = value(wanted, robot, **inputs).values()
-    end = "_armature" if armature else ""
-    close(qdd, known[f"qdd{end}"])
-    force = np.einsum("brv,br->bv", J, multipliers)
-    close(force, known[f"constraint_force{end}"])
+    assert_exact(name, algorithm, armature, tolerance=1e-9)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -75,7 +82,7 @@ def test_rows_and_rank_are_those_of_the_reference(name: str) -> None:
     robot, known = reference(name, armature=True)
     rank = rank_of(robot.placed_model, robot.conventions)
     assert (rank.rows, rank.rank) == (known["J"].shape[1], known["rank"][0])
-    residual = value(loops.constraint_residual, robot, q=known["q"])
+    residual = value(closed_loops.constraint_residual, robot, q=known["q"])
     np.testing.assert_allclose(residual, 0.0, atol=1e-14)
 
 
@@ -85,18 +92,8 @@ def test_rows_and_rank_are_those_of_the_reference(name: str) -> None:
 def test_loops_that_close_to_their_digits_have_the_exact_solution(
     algorithm: str, armature: bool
 ) -> None:
-    robot, known = reference("toddlerbot_2xc", armature)
-    inputs = {"q": known["q"], "qd": known["v"], "tau": known["tau"]}
-    wanted = [
-        dynamics.forward_dynamics(algorithm=algorithm),
-        loops.loop_forces(algorithm=algorithm),
-        loops.constraint_jacobian,
-    ]
-    qdd, multipliers, J = value(wanted, robot, **inputs).values()
-    end = "_armature" if armature else ""
-    close(qdd, known[f"qdd{end}"], 1e-6)  # 1e-5 is asked for
-    force = np.einsum("brv,br->bv", J, multipliers)
-    close(force, known[f"constraint_force{end}"], 1e-6)
+    # 1e-5 is asked for.
+    assert_exact("toddlerbot_2xc", algorithm, armature, tolerance=1e-6)
 
 
 def test_mobility_at_the_digits_of_a_file_is_that_of_the_reference() -> None:
@@ -108,10 +105,6 @@ def test_mobility_at_the_digits_of_a_file_is_that_of_the_reference() -> None:
         assert (found.rank, found.mobility) == (12, robot.nv - 12)
     robot.check_state(known["q"][1], known["v"][1])
     assert np.abs(robot.assemble(known["q"][0]) - known["q"][0]).max() < 1e-6
-
-
-def close(found: Any, expected: Any, tolerance: float = 1e-9) -> None:
-    np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
 
 
 CONTACTS = {"spherical": "CONTACT_3D", "weld": "CONTACT_6D"}
@@ -144,7 +137,7 @@ def test_pinocchio_agrees_where_it_has_the_constraint(
     closed = as_robot(
         replace(robot.description, loops=(loop,)), joint_order="alphabetical"
     )
-    J = value(loops.constraint_jacobian, closed, q=q)
+    J = value(closed_loops.constraint_jacobian, closed, q=q)
     qd = qd - np.linalg.pinv(J) @ (J @ qd)
     kind = getattr(pin.ContactType, CONTACTS[type_])
     at = T_i * pin.SE3(meet.R, meet.p)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ramify.loading import load
-from support.mujoco_agreement import assert_close, mujoco
+from support.close import assert_close
+from support.mujoco_agreement import mujoco
 
 pytestmark = pytest.mark.oracle
 

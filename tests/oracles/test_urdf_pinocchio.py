@@ -11,9 +11,9 @@ import pytest
 
 from ramify.errors import ModelError
 from ramify.model.description import Description
+from ramify.model.formats.urdf.parse import parse_urdf
+from ramify.model.formats.xml import read_source
 from ramify.model.pose import Array, Pose
-from ramify.model.urdf import parse_urdf
-from ramify.model.xml import read_source
 from support.kinematics import body_poses, merged_inertias, random_coordinates
 from support.paths import SHARED_ROBOTS
 

@@ -149,7 +149,7 @@ def test_a_bug_of_ours_has_its_own_exit_code(
 def test_a_mistyped_command_gets_the_right_one(
     typed: str, meant: str, run: Run
 ) -> None:
-    assert f"did you mean {meant!r}?" in one_line(run(typed))
+    assert f"Did you mean {meant!r}?" in one_line(run(typed))
 
 
 def test_a_mistyped_file_gets_the_right_one(run: Run, pendulum: str) -> None:
@@ -175,7 +175,7 @@ def test_a_mistyped_quantity_gets_the_right_one(run: Run, pendulum: str) -> None
     text = one_line(run("compile", pendulum, "-f", "mas_matrix"))
     assert "Did you mean 'mass_matrix'?" in text
     text = one_line(run("compile", pendulum, "-f", "jacobian"))
-    assert "jacobian is of a frame; expected jacobian:<frame>" in text
+    assert "jacobian needs a frame; expected jacobian:<frame>" in text
 
 
 def test_a_wrong_option_or_peer_is_said_in_a_line(run: Run, pendulum: str) -> None:
@@ -232,11 +232,11 @@ def test_compile_fills_the_cache(
     monkeypatch.setenv("RAMIFY_CACHE_DIR", str(tmp_path / "cache"))
     arguments = ("compile", pendulum, "-f", "mass_matrix", "-f", "pose:arm", "--json")
     kernels = json.loads(run(*arguments)[1])["kernels"]
-    assert [k["name"].split("(")[0] for k in kernels] == ["mass_matrix", "pose_arm"]
+    assert [k["name"].split("(")[0] for k in kernels] == ["mass_matrix", "pose"]
     assert not any(k["cached"] for k in kernels)
     assert all(k["cached"] for k in json.loads(run(*arguments)[1])["kernels"])
     shown = json.loads(run("cache", "--json")[1])
-    assert shown["kernels"] == len(list((tmp_path / "cache").iterdir())) > 0
+    assert shown["kernels"] == len(list((tmp_path / "cache").glob("*.ramify"))) > 0
     assert run("cache", "clear")[0] == 0
     assert json.loads(run("cache", "show", "--json")[1])["kernels"] == 0
 

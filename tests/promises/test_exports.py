@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
+import re
 import subprocess
 import sys
 import types
@@ -35,8 +36,27 @@ def test_nothing_public_is_missing_from_all() -> None:
 @pytest.mark.parametrize(
     "name", [n for n in ramify.__all__ if callable(getattr(ramify, n))]
 )
-def test_every_function_and_class_has_a_docstring(name: str) -> None:
-    assert inspect.getdoc(getattr(ramify, name)), name
+def test_every_function_class_and_quantity_has_its_own_docstring(name: str) -> None:
+    value = getattr(ramify, name)
+    found = value.__doc__
+    assert isinstance(found, str)
+    assert len(found.split()) > 1
+    assert found != type(value).__doc__  # what an instance shows that has none
+    assert not found.startswith(f"{name}(")  # what a dataclass shows that has none
+
+
+QUANTITIES = [
+    n for n in ramify.__all__ if isinstance(getattr(ramify, n), ramify.Quantity)
+]
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_the_docstring_of_a_quantity_says_what_it_returns(name: str) -> None:
+    found = inspect.getdoc(getattr(ramify, name)) or ""
+    assert found.startswith("Return ")
+    assert re.search(r"\nReturns:\n    \S", found)
+    others = [inspect.getdoc(getattr(ramify, n)) for n in QUANTITIES if n != name]
+    assert found not in others
 
 
 def test_errors_have_one_root() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ramify.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
-from ramify.compiling import count
+from ramify.compiler import count
 from ramify.model import catalog as robots
-from ramify.quantities.loops import constrained_forward_dynamics
+from ramify.quantities.dynamics import forward_dynamics
 from support.loops import as_robot, jacobian_columns
 
 
@@ -30,7 +30,7 @@ def test_loop_by_loop_costs_hmmwv_a_third_less() -> None:
 def test_auto_takes_the_cheaper_algorithm() -> None:
     robot = as_robot(robots.hmmwv())
     costs = {
-        name: count(constrained_forward_dynamics(algorithm=name), robot).cost
+        name: count(forward_dynamics(algorithm=name), robot).cost
         for name in ("auto", "joint_formulation", "loopwise")
     }
     assert costs["auto"] == costs["loopwise"] < costs["joint_formulation"]

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ramify.backend.jit import Loaded, compile_objects
-from ramify.backend.native import NativeKernel, Signature, make_callable
-from ramify.backend.target import chosen
+from ramify.backend.llvm.build import NativeKernel
+from ramify.backend.llvm.jit import LoadedCode, compile_objects
+from ramify.backend.llvm.target import chosen
+from ramify.backend.python_call.callable import Signature, make_callable
 
-_kept: list[Loaded] = []  # freeing code is not what these tests are about
+_kept: list[LoadedCode] = []  # freeing code is not what these tests are about
 NO_LIBM = (ctypes.c_void_p * 1)()
 
 
@@ -80,7 +81,7 @@ def affine_kernel(
         ),
     ]
     objects = compile_objects([lambda s=s: s for s in sources], chosen())
-    loaded = Loaded([(objects[0], ["cut0"]), (objects[1], ["cut1"])], chosen())
+    loaded = LoadedCode([(objects[0], ["cut0"]), (objects[1], ["cut1"])], chosen())
     _kept.append(loaded)
     outputs = tuple(range(n_in, n_in + n_out))
     slots = n_in + n_out + extra_slots

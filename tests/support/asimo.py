@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 
+from ramify.explain.operational import OperationalCounts
 from ramify.papers.featherstone import robot_of as as_robot
 from ramify.papers.wensing import BASE, CASES, HANDS_FEET, Case, counted
-from ramify.quantities.osim import ALGORITHMS
-from ramify.quantities.osim_choice import OperationalCounts
+from ramify.quantities.operational_inertia import ALGORITHMS
+from support.paths import GOLDENS
 
 __all__ = ["CASES", "HANDS_FEET", "Case", "as_robot", "counted"]
 
-GOLDEN = Path(__file__).parents[1] / "goldens" / "counts_asimo.txt"
+GOLDEN = GOLDENS / "counts_asimo.txt"
 PRINTED = {(BASE, "sfa"): 0.78}
 """operations as a share of EFPA's"""
 
@@ -30,15 +29,3 @@ def table(counts: Mapping[str, OperationalCounts]) -> str:
         lines.append(f"{name:<27}" + "".join(f"{c:>16}" for c in cells))
         lines[-1] += f"  {found.chosen}"
     return "\n".join(lines) + "\n"
-
-
-def pinned(name: str) -> str:
-    """The line of a case in the golden table, which a test counts anew."""
-    return GOLDEN.read_text().splitlines()[1 + list(CASES).index(name)]
-
-
-def totals(name: str) -> dict[str, int]:
-    """The operations of a case by algorithm."""
-    found = re.findall(r"([\d,]+) \(", pinned(name))
-    numbers = [int(n.replace(",", "")) for n in found]
-    return dict(zip(ALGORITHMS, numbers, strict=True))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ramify.algorithms.loops.cuts import cuts_of
-from ramify.compiling import program_of
+from ramify.compiler import program_of
 from ramify.model.description import Description, LoopDescription
-from ramify.model.loops import ROWS
+from ramify.model.loop_types import ROWS
 from ramify.model.pose import Pose
-from ramify.quantities import dynamics, loops
-from ramify.quantities.kinematics import pose
+from ramify.quantities import closed_loops, dynamics, mass_matrix
+from ramify.quantities.frames import pose
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 
@@ -94,8 +94,8 @@ def closed_loop(
 
 def dense(robot: Robot, q: Any, qd: Any, tau: Any) -> tuple[Any, Any, Any]:
     """Return q̈, λ (the least) and J by a dense solve of the augmented system."""
-    terms = [dynamics.mass_matrix, dynamics.bias_forces]
-    terms += [loops.constraint_jacobian, loops.constraint_bias]
+    terms = [mass_matrix.mass_matrix, dynamics.bias_forces]
+    terms += [closed_loops.constraint_jacobian, closed_loops.constraint_bias]
     M, h, J, gamma = value(terms, robot, q=q, qd=qd).values()
     inverse = np.linalg.inv(M)
     G = J @ inverse @ J.T

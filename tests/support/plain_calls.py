@@ -8,7 +8,7 @@ import threading
 import numpy as np
 
 import ramify
-from ramify.backend.vectorcall import Plain
+from ramify.backend.python_call.vectorcall import Plain
 from ramify.function import Function
 from ramify.model.catalog import humanoid30
 

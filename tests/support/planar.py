@@ -7,7 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from ramify.mechanism import add_loop
+from ramify.mechanism.loops import add_loop
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.model.pose import Pose
 from ramify.robot import Robot

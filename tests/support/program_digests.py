@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ramify
-from ramify.compiling import program_of
-from ramify.export import export_c
+from ramify.compiler import program_of
+from ramify.export.c_export import export_c
 from ramify.loading import load
 from ramify.model import catalog
-from ramify.quantities.base import Quantity
+from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.simplify.passes import simplify
 from ramify.symbolic.count import count

@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from ramify.compiling import program_of
+from ramify.compiler import program_of
 from ramify.errors import Error
-from ramify.loading import parse
-from ramify.quantities import dynamics
+from ramify.model.formats.parse import parse
+from ramify.quantities import dynamics, mass_matrix
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
+from support.close import assert_close
 from support.robot_poses import poses
 
 TOLERANCE = 1e-9
 """relative to the largest entry"""
+close = functools.partial(assert_close, tolerance=TOLERANCE)
 WELL_POSED = 1e6
 """condition of M up to which accelerations themselves are compared, not what they do"""
 SINGULAR = 1e14
 """condition of M beyond which no q̈ belongs to τ, as where two joints do the same"""
 
 
-def assert_close(ours: Any, theirs: Any, what: str, least: float = 0.0) -> None:
-    """Compare to the tolerance; ``least`` is the scale where all entries are small."""
-    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
-    scale = max(least, float(np.abs(theirs).max(initial=0.0)))
-    np.testing.assert_allclose(
-        ours, theirs, rtol=0, atol=TOLERANCE * scale, err_msg=what
-    )
-
-
 def dynamics_of(robot: Robot, rng: np.random.Generator, **state: Any) -> dict[str, Any]:
     """Return M, bias, τ and, unless M is singular, q̈, by algorithms taken at random."""
     quantities = [
-        dynamics.mass_matrix(algorithm=str(rng.choice(["crba", "crba_root"]))),
+        mass_matrix.mass_matrix(algorithm=str(rng.choice(["crba", "crba_root"]))),
         dynamics.bias_forces,
         dynamics.inverse_dynamics,
     ]
     found = evaluate(program_of(quantities, robot), state)
     if np.linalg.cond(found["mass_matrix"]) > SINGULAR:
         return found
-    possible = dynamics.forward_dynamics.choices(robot.model)
+    possible = dynamics.forward_dynamics.algorithms(robot.model, robot.conventions)
     forward = dynamics.forward_dynamics(algorithm=str(rng.choice(possible)))
     return found | evaluate(program_of(forward, robot), state)
 
@@ -50,15 +44,15 @@ def assert_dynamics_agree(
     ours: dict[str, Any], M: Any, bias: Any, inverse: Any, forward: Any, tau: Any
 ) -> None:
     """Compare all four; where M is nearly singular, the forces that q̈ belongs to."""
-    assert_close(ours["mass_matrix"], M, "mass matrix")
+    close(ours["mass_matrix"], M, "mass matrix", least=0.0)
     force = float(np.abs(M).max())  # that gives an acceleration of about 1
-    assert_close(ours["bias_forces"], bias, "bias", force)
-    assert_close(ours["inverse_dynamics"], inverse, "inverse dynamics", force)
+    close(ours["bias_forces"], bias, "bias", least=force)
+    close(ours["inverse_dynamics"], inverse, "inverse dynamics", least=force)
     qdd = ours.get("forward_dynamics")
     if qdd is None:
         assert np.linalg.cond(M) > 0.01 * SINGULAR
     elif np.linalg.cond(M) < WELL_POSED:
-        assert_close(qdd, forward, "forward dynamics")
+        close(qdd, forward, "forward dynamics", least=0.0)
     else:
         scale = np.abs(M).max() * np.abs(qdd).max()
         residual = np.abs(M @ qdd + bias - tau).max()
@@ -92,8 +86,8 @@ def mjcf_verdict(text: str, rng: np.random.Generator) -> str:
     found = poses(robot, q)
     for i in range(1, model.nbody):
         if name := model.body(i).name:
-            assert_close(found[name][0], data.xpos[i], name, 1.0)
-            assert_close(found[name][1].ravel(), data.xmat[i], name, 1.0)
+            close(found[name][0], data.xpos[i], name)
+            close(found[name][1].ravel(), data.xmat[i], name)
     if not robot.nv:
         return "agree: nothing moves"
     M = np.zeros((model.nv, model.nv))
@@ -152,8 +146,8 @@ def urdf_verdict(text: str, rng: np.random.Generator) -> str:
     found = poses(robot, q)
     for body in robot.body_names:
         T = data.oMf[model.getFrameId(body, pin.FrameType.BODY)]
-        assert_close(found[body][0], T.translation, body, 1.0)
-        assert_close(found[body][1], T.rotation, body, 1.0)
+        close(found[body][0], T.translation, body)
+        close(found[body][1], T.rotation, body)
     if not robot.nv:
         return "agree: nothing moves"
     M = pin.crba(model, data, theirs)

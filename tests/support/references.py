@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from ramify.loading import parse
+from ramify.model.formats.parse import parse
 from ramify.model.pose import Array
 from ramify.robot import Robot
 from support.paths import SHARED_ROBOTS
@@ -31,7 +32,12 @@ MJCFS = (
     *("cassie", "g1_with_hands", "humanoid", "iiwa14", "pendula", "robot_soccer_kit"),
     *("robotiq_2f85_v4", "shadow_hand", "tiago"),
 )
+MOCAP = {"pendula": ("body19", "body20")}
+"""bodies that stand still, and that the reference counts with the moving ones"""
 Reference = dict[str, Array]
+needs_shared_robots = pytest.mark.skipif(
+    not SHARED_ROBOTS.is_dir(), reason=f"no shared robots in {SHARED_ROBOTS}"
+)
 
 
 def path_of(name: str) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ramify.model.coordinates import Coordinates
-from ramify.model.motion import fixed_steps, position, rotation, transform
+from ramify.model.joint_transform import fixed_steps, position, rotation, transform
 from ramify.model.tree import ROOT
 from ramify.robot import Robot
 from ramify.spatial.transform import Transform

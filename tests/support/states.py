@@ -12,18 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from ramify.compiling import program_of
+from ramify.compiler import program_of
 from ramify.model.catalog import random_tree
 from ramify.model.conventions import Conventions
 from ramify.model.description import Description, Mimic
 from ramify.model.pose import Array, Pose
-from ramify.quantities.base import Quantity
+from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program
 
-TOLERANCE = 1e-10
-"""of identities, relative to the largest entry: sums of a thousand terms, in doubles"""
 STEP = 1e-30
 """of complex steps: below any rounding of the values, far above the smallest double"""
 
@@ -194,11 +192,3 @@ def six(robot: Robot, w: Array, v: Array) -> Array:
     """Return a 6-vector, or rows of a matrix, with its halves in the robot's order."""
     is_linear_first = robot.conventions.order == "linear_first"
     return np.concatenate([v, w] if is_linear_first else [w, v])
-
-
-def assert_close(ours: Array, theirs: Array, tolerance: float = TOLERANCE) -> None:
-    """Assert agreement relative to the largest entry."""
-    theirs = np.asarray(theirs)
-    assert np.shape(ours) == theirs.shape
-    scale = max(1.0, float(np.abs(theirs).max(initial=0.0)))
-    np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=tolerance * scale)

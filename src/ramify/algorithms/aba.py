@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ramify.algorithms.articulated import Column, last_first, moving_bodies
-from ramify.algorithms.motion import velocities
+from ramify.algorithms.body_motion import velocities
 from ramify.algorithms.sweeps import inward, outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramify.algorithms.motion import Velocities, wrench
+from ramify.algorithms.body_motion import Velocities, wrench
 from ramify.algorithms.sweeps import label_value, outward
-from ramify.model.tree import ROOT, Body, Tree
+from ramify.model.tree import ROOT, Tree, TreeBody
 from ramify.spatial.inertia import ArticulatedInertia
 from ramify.spatial.vector3 import ZERO3
 from ramify.spatial.vectors import Force, Motion
@@ -36,7 +36,7 @@ class Column:
     """s is the e-th unit vector: nothing is left of row and column e of IA"""
 
     @staticmethod
-    def of(body: Body, k: int, s: Motion, IA: ArticulatedInertia) -> Column:
+    def of(body: TreeBody, k: int, s: Motion, IA: ArticulatedInertia) -> Column:
         """Return degree of freedom k of a body's joint, and what it takes from IA."""
         joint = body.joint
         name = body.name if joint.nv == 1 else f"{body.name}_{k}"

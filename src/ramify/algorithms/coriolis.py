@@ -22,12 +22,12 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import final
 
+from ramify.algorithms.body_motion import joint_motion, transforms
 from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.kinematics import onward, seen
-from ramify.algorithms.motion import joint_motion, transforms
 from ramify.algorithms.sweeps import inward, outward
 from ramify.model.coordinates import JointVector
-from ramify.model.motion import position
+from ramify.model.joint_transform import position
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.frames import Tag
 from ramify.spatial.inertia import RigidInertia

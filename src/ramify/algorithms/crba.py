@@ -8,7 +8,7 @@ S[i]   joint motion basis        F      force that moves that body along S_i
 
 from __future__ import annotations
 
-from ramify.algorithms.motion import joint_columns, transforms
+from ramify.algorithms.body_motion import joint_columns, transforms
 from ramify.algorithms.sweeps import inward, label_value
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree

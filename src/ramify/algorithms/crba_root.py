@@ -11,11 +11,11 @@ entry costs a few operations instead of a transform. See `crba` for Ic and S.
 
 from __future__ import annotations
 
+from ramify.algorithms.body_motion import transforms
 from ramify.algorithms.coriolis import force_seen
 from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.kinematics import onward, seen
 from ramify.algorithms.momentum import composite_inertias, rigid_inertias
-from ramify.algorithms.motion import transforms
 from ramify.algorithms.sweeps import outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree

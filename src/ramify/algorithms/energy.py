@@ -5,8 +5,8 @@ T = ½ Σ vᵢᵀ Iᵢ vᵢ + ½ Σ armature q̇²          V = −Σ mᵢ cᵢ 
 
 from __future__ import annotations
 
+from ramify.algorithms.body_motion import joint_motion, transforms
 from ramify.algorithms.momentum import center_of_mass, mass
-from ramify.algorithms.motion import joint_motion, transforms
 from ramify.algorithms.sweeps import outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import final
 
 from ramify.algorithms.kinematics import axes, onward, seen
-from ramify.model.assembly import Frame
 from ramify.model.coordinates import JointVector
-from ramify.model.motion import fixed_steps, transform
+from ramify.model.joint_transform import fixed_steps, transform
+from ramify.model.model import Frame
 from ramify.model.tree import Tree
 from ramify.spatial.transform import Rotate, Shift, Step
 from ramify.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec

@@ -19,10 +19,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import final
 
-from ramify.algorithms.motion import centripetal, joint_motion
-from ramify.model.assembly import Frame
+from ramify.algorithms.body_motion import centripetal, joint_motion
 from ramify.model.coordinates import JointVector
-from ramify.model.motion import fixed_steps, position, transform
+from ramify.model.joint_transform import fixed_steps, position, transform
+from ramify.model.model import Frame
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.frames import Tag, common
 from ramify.spatial.transform import Rotate, Shift, Step, Transform

@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ramify.algorithms.articulated import Column, last_first, rigid_bodies
+from ramify.algorithms.body_motion import joint_columns, transforms
 from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.ltdl import Diagonal
-from ramify.algorithms.motion import joint_columns, transforms
 from ramify.algorithms.sweeps import inward, outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree, ancestors

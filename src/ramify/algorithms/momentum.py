@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from ramify.algorithms.body_motion import joint_motion, transforms
 from ramify.algorithms.kinematics import axes
-from ramify.algorithms.motion import joint_motion, transforms
 from ramify.algorithms.sweeps import inward, outward
 from ramify.errors import ModelError
 from ramify.model.coordinates import JointVector

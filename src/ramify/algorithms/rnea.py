@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ramify.algorithms.body_motion import joint_motion, velocities, wrench
 from ramify.algorithms.kinematics import plus_cross
-from ramify.algorithms.motion import joint_motion, velocities, wrench
 from ramify.algorithms.sweeps import inward, label_value, outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree

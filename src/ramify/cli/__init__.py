@@ -32,9 +32,34 @@ COMMANDS = {
 }
 
 
+def _load(name: str) -> click.Command:
+    """Import a sub-command; only what is asked for is imported."""
+    match name:
+        case "demo":
+            from ramify.cli.demo_ import command
+        case "info":
+            from ramify.cli.info_ import command
+        case "check":
+            from ramify.cli.check_ import command
+        case "bench":
+            from ramify.cli.bench_ import command
+        case "explain":
+            from ramify.cli.explain_ import command
+        case "compile":
+            from ramify.cli.compile_ import command
+        case "export-c":
+            from ramify.cli.export_c_ import command
+        case "papers":
+            from ramify.cli.papers_ import command
+        case _:
+            from ramify.cli.cache_ import command
+    return command
+
+
 @click.group(
     cls=Group,
     commands_by_name=COMMANDS,
+    load=_load,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="ROBOT is a URDF or MJCF file, or a built-in robot such as humanoid30.  "
     "Exit codes: 0 fine, 1 a check failed, 2 wrong input, 3 a bug.",

@@ -16,7 +16,7 @@ import numpy as np
 from ramify.cli.machine import machine_line
 from ramify.cli.peers import Peer, PeerError, State, names_in, peer
 from ramify.cli.peers.timing import answer_error, peer_time
-from ramify.cli.robots import Source, robot_argument
+from ramify.cli.robots import RobotFile, robot_argument
 from ramify.cli.screen import (
     best_of,
     call_time,
@@ -29,15 +29,15 @@ from ramify.cli.screen import (
     table,
 )
 from ramify.cli.selfcheck import state_of
-from ramify.compiling import compile
+from ramify.compiler import compile
 from ramify.errors import ModelError
-from ramify.quantities import dynamics
-from ramify.quantities.base import Quantity
+from ramify.quantities import dynamics, mass_matrix
+from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 
 QUANTITIES = (
     dynamics.inverse_dynamics,
-    dynamics.mass_matrix,
+    mass_matrix.mass_matrix,
     dynamics.forward_dynamics,
 )
 
@@ -62,7 +62,7 @@ def command(
     where the others have a loop in Python. All in one run, results compared first.
     """
     duration = 0.05 if quick else 0.5
-    source = Source(robot, **{**options, "mimic": "independent"})
+    source = RobotFile(robot, **{**options, "mimic": "independent"})
     ours = source.tree()
     first = first_answer(source)
     others, unread = _peers(source, names_in(against, source))
@@ -91,7 +91,7 @@ def command(
     console().print(machine_line(*packages), style="dim", soft_wrap=True)
 
 
-def _peers(source: Source, names: list[str]) -> tuple[list[Peer], dict[str, str]]:
+def _peers(source: RobotFile, names: list[str]) -> tuple[list[Peer], dict[str, str]]:
     found: list[Peer] = []
     unread: dict[str, str] = {}
     for name in names:
@@ -116,7 +116,7 @@ def cache_in(folder: str) -> Generator[None]:
             os.environ["RAMIFY_CACHE_DIR"] = before
 
 
-def first_answer(source: Source) -> dict[str, Any]:
+def first_answer(source: RobotFile) -> dict[str, Any]:
     """Return the seconds from a file to the first result, cold and from the cache.
 
     Of forward dynamics; of inverse dynamics where the mass matrix is singular.
@@ -127,7 +127,7 @@ def first_answer(source: Source) -> dict[str, Any]:
         return _first(source, dynamics.inverse_dynamics)
 
 
-def _first(source: Source, quantity: Quantity) -> dict[str, Any]:
+def _first(source: RobotFile, quantity: Quantity) -> dict[str, Any]:
     times: list[float] = []
     with tempfile.TemporaryDirectory() as folder, cache_in(folder):
         for _ in range(2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from rich.filesize import decimal
 
-from ramify.backend import cache
+from ramify.backend.llvm import cache
 from ramify.cli.screen import console, json_option, print_json
 
 

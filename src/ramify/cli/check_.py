@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from ramify.cli.peers import Answer, Peer, PeerError, State, names_in, peer
-from ramify.cli.robots import Source, robot_argument
+from ramify.cli.robots import RobotFile, robot_argument
 from ramify.cli.screen import (
     console,
     json_option,
@@ -18,8 +18,8 @@ from ramify.cli.screen import (
     show_warnings,
     table,
 )
-from ramify.cli.selfcheck import Error, errors_of, loop_error, relative, state_of
-from ramify.compiling import compile
+from ramify.cli.selfcheck import Difference, errors_of, loop_error, relative, state_of
+from ramify.compiler import compile
 from ramify.errors import ModelError
 from ramify.robot import Robot
 
@@ -32,7 +32,7 @@ SINGULAR = 1e15
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CheckedQuantity:
     """One quantity compared: the largest difference, by the largest entry."""
 
     quantity: str
@@ -69,7 +69,7 @@ def command(
     also compared with itself: algorithms with one another, native code with the
     interpreter. Loops are open for all but one row. Exit code 1 above 1e-9.
     """
-    source = Source(robot, **options)
+    source = RobotFile(robot, **options)
     names = names_in(against, source)
     ours = source.load()
     tree = source.tree()
@@ -77,7 +77,7 @@ def command(
         ours.model.frame(frame)
     chosen = [*frames, *leaves(ours, 2)]
     batch, rng = max(states, 1), np.random.default_rng(seed)
-    rows: list[Row] = []
+    rows: list[CheckedQuantity] = []
     if against is None:
         rows += own_rows(errors_of(tree, batch, rng))
         if ours.model.loops:
@@ -102,20 +102,20 @@ def leaves(robot: Robot, most: int) -> list[str]:
     return [n for n in names if n in robot.frame_names][:most]
 
 
-def own_rows(errors: Sequence[Error]) -> list[Row]:
+def own_rows(errors: Sequence[Difference]) -> list[CheckedQuantity]:
     """Return the rows of what Ramify says against itself."""
-    return [Row(e.what, "itself", e.error, e.tolerance) for e in errors]
+    return [CheckedQuantity(e.what, "itself", e.error, e.tolerance) for e in errors]
 
 
 def rows_of(
     other: Peer, frames: Sequence[str], batch: int, rng: np.random.Generator
-) -> list[Row]:
+) -> list[CheckedQuantity]:
     """Return one row for each quantity that both have."""
     robot = other.robot
     answers = other.answers(frames)
     state = state_of(robot, batch, rng)
     condition = float(np.linalg.cond(robot.mass_matrix(state.q)).max())
-    rows: list[Row] = []
+    rows: list[CheckedQuantity] = []
     with progress(len(answers)) as step:
         for answer in answers:
             step(f"{other.name}: {answer.quantity.name}")
@@ -123,26 +123,36 @@ def rows_of(
     return rows
 
 
-def _row(answer: Answer, other: Peer, state: State, condition: float) -> Row:
+def _row(
+    answer: Answer, other: Peer, state: State, condition: float
+) -> CheckedQuantity:
     name, tolerance = answer.quantity.name, TOLERANCE
     if name in OF_INVERSE:
         if condition > SINGULAR:
             note = f"M is singular (condition {condition:.0e})"
-            return Row(name, other.name, float("nan"), tolerance, note)
+            return CheckedQuantity(name, other.name, float("nan"), tolerance, note)
         tolerance = max(tolerance, 1e-15 * condition)
     try:
         f = compile(answer.quantity, other.robot)
     except ModelError:
-        return Row(name, other.name, float("nan"), tolerance, "M is singular")
+        return CheckedQuantity(
+            name, other.name, float("nan"), tolerance, "M is singular"
+        )
     inputs = [getattr(state, v.name) for v in f.program.inputs]
     ours = f(*inputs)
     theirs = np.array([answer.theirs(state[k]) for k in range(len(state))])
     error = relative(ours, theirs)
-    return Row(name, other.name, np.inf if np.isnan(error) else error, tolerance)
+    return CheckedQuantity(
+        name, other.name, np.inf if np.isnan(error) else error, tolerance
+    )
 
 
 def show(
-    robot: Robot, rows: Sequence[Row], unread: dict[str, str], batch: int, as_json: bool
+    robot: Robot,
+    rows: Sequence[CheckedQuantity],
+    unread: dict[str, str],
+    batch: int,
+    as_json: bool,
 ) -> None:
     """Print the rows."""
     if as_json:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ramify.cli.quantities import named
-from ramify.cli.robots import Source, robot_argument
+from ramify.cli.robots import RobotFile, robot_argument
 from ramify.cli.screen import (
     console,
     json_option,
@@ -17,8 +17,8 @@ from ramify.cli.screen import (
     steps,
     table,
 )
-from ramify.compiling import compile, resolve
-from ramify.quantities.base import Quantity
+from ramify.compiler import compile
+from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 
 
@@ -44,7 +44,7 @@ def command(
     Example: ramify compile panda.urdf -f forward_dynamics -f jacobian:panda_hand
     """
     wanted = [named(n) for n in names]
-    loaded = Source(robot, **options).load()
+    loaded = RobotFile(robot, **options).load()
     groups = [wanted] if fused else [[q] for q in wanted]
     rows = [
         _compiled(group, loaded, dtype)
@@ -69,11 +69,10 @@ def command(
 
 
 def _compiled(group: list[Quantity], robot: Robot, dtype: str) -> dict[str, Any]:
-    chosen = [resolve(q, robot.placed_model, robot.conventions) for q in group]
-    f = compile(chosen if len(chosen) > 1 else chosen[0], robot, dtype=dtype).prepare()
+    f = compile(group, robot, dtype=dtype).prepare()
     ops = f.ops
     return {
-        "name": " + ".join(map(str, chosen)),
+        "name": f.name.removesuffix(f" of {robot.name}").replace("+", " + "),
         "mul": ops.mul,
         "add": ops.add,
         "div": ops.div,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ramify.cli.check_ import own_rows
 from ramify.cli.machine import machine_line
-from ramify.cli.robots import Source
+from ramify.cli.robots import RobotFile
 from ramify.cli.screen import (
     best_of,
     call_time,
@@ -21,7 +21,7 @@ from ramify.cli.screen import (
     table,
 )
 from ramify.cli.selfcheck import errors_of, state_of
-from ramify.compiling import costs_of
+from ramify.compiler import choose_for
 from ramify.function import Function
 from ramify.quantities.dynamics import forward_dynamics
 from ramify.robot import Robot
@@ -36,7 +36,7 @@ BATCH = 4096
 def command(quick: bool, as_json: bool) -> None:
     """Compile a humanoid, check it and time it; no file needed."""
     duration = 0.05 if quick else 0.5
-    robot = Source("humanoid30").load()
+    robot = RobotFile("humanoid30").load()
     rows: list[dict[str, Any]] = []
     with progress(2 * len(QUANTITIES) + 1) as step:
         for name in QUANTITIES:
@@ -48,14 +48,14 @@ def command(quick: bool, as_json: bool) -> None:
         for row in rows:
             step(f"timing {row['name']}")
             row.update(_timed(robot, row["name"], duration))
-    costs = costs_of(forward_dynamics, robot.placed_model, robot.conventions)
+    (choice,) = choose_for([forward_dynamics], robot).choices
     ok = all(c.holds for c in checks)
     if as_json:
         found = {c.quantity: c.error for c in checks}
         data = {"robot": robot.name, "nv": robot.nv, "rows": rows, "errors": found}
         print_json({**data, "machine": machine_line(), "ok": ok})
     else:
-        _show(robot, rows, {k: v.cost for k, v in costs.items()})
+        _show(robot, rows, dict(choice.costs))
         for c in checks:
             mark = "[green]ok[/]" if c.holds else "[bold red]WRONG[/]"
             console().print(f"  {mark}  {c.quantity}, error {c.error:.0e}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ramify.cli.robots import Source, robot_argument
+from ramify.cli.robots import RobotFile, robot_argument
 from ramify.cli.screen import (
     console,
     json_option,
@@ -16,6 +16,7 @@ from ramify.cli.screen import (
     table,
 )
 from ramify.explain import Explanation, explain, page
+from ramify.explain.data import sentence
 from ramify.explain.page import arithmetic
 from ramify.explain.shape import envelope
 
@@ -35,7 +36,7 @@ def command(
     Counts are exact, and the same on every machine: multiplications, divisions and
     additions of one evaluation. Nothing is compiled. Loops are taken as open.
     """
-    loaded = Source(robot, **options).tree()
+    loaded = RobotFile(robot, **options).tree()
     names = [f.strip() for f in (frames or "").split(",") if f.strip()]
     with progress(6 if names else 5) as step:
         explained = explain(loaded, names, step)
@@ -76,4 +77,4 @@ def _show(e: Explanation) -> None:
     out.print(table("What each algorithm costs, after each pass", heads, counted))
     out.print()
     for c in e.choices:
-        out.print(f"{c.quantity} by {c.words}", markup=False, soft_wrap=True)
+        out.print(f"{c.quantity} by {sentence(c)}", markup=False, soft_wrap=True)

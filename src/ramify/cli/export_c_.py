@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from ramify.cli.quantities import named
-from ramify.cli.robots import Source, robot_argument
+from ramify.cli.robots import RobotFile, robot_argument
 from ramify.cli.screen import console, show_warnings
-from ramify.export import export_c
+from ramify.export.c_export import export_c
 
 
 @click.command("export-c")
@@ -25,7 +25,7 @@ from ramify.export import export_c
 def command(robot: str, names: tuple[str, ...], output: str, **options: str) -> None:
     """Write quantities as C99 that needs no library but libm."""
     wanted = [named(n) for n in names]
-    loaded = Source(robot, **options).load()
+    loaded = RobotFile(robot, **options).load()
     show_warnings(loaded.warnings)
     made = export_c(wanted if len(wanted) > 1 else wanted[0], loaded, Path(output))
     console().print(str(made), markup=False, soft_wrap=True)

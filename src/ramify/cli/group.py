@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import difflib
-import importlib
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import click
 
 
 class Group(click.Group):
-    """Sub-commands by name, each in the module of its name: ``command`` in it."""
+    """Sub-commands by name, with a line of help each; ``load`` imports one."""
 
     def __init__(
-        self, *args: Any, commands_by_name: Mapping[str, str], **kwargs: Any
+        self,
+        *args: Any,
+        commands_by_name: Mapping[str, str],
+        load: Callable[[str], click.Command],
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.commands_by_name = dict(commands_by_name)
+        self.load = load
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names in the order in which a newcomer needs them."""
@@ -31,8 +35,7 @@ class Group(click.Group):
         """Import a sub-command."""
         if cmd_name not in self.commands_by_name:
             return None
-        module = importlib.import_module(f"ramify.cli.{cmd_name.replace('-', '_')}_")
-        return cast("click.Command", module.command)
+        return self.load(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -42,9 +45,10 @@ class Group(click.Group):
         if not name.startswith("-") and name not in self.commands_by_name:
             known = list(self.commands_by_name)
             close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"did you mean {close[0]!r}? " if close else ""
+            hint = f"Did you mean {close[0]!r}? " if close else ""
             raise click.ClickException(
-                f"no command {name!r}; {hint}There are: {', '.join(known)}"
+                f"Unknown command {name!r}. {hint}Available commands: "
+                + ", ".join(known)
             )
         return super().resolve_command(ctx, args)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ramify.cli.robots import Source, robot_argument
+from ramify.cli.robots import RobotFile, robot_argument
 from ramify.cli.screen import console, json_option, print_json
 from ramify.model.tree import D1, D2
 from ramify.robot import Robot
@@ -18,7 +18,7 @@ from ramify.robot import Robot
 @json_option
 def command(robot: str, as_json: bool, **options: str) -> None:
     """Show a robot: tree, joints, masses, frames, warnings."""
-    loaded = Source(robot, **options).load()
+    loaded = RobotFile(robot, **options).load()
     if as_json:
         print_json(description_of(loaded))
         return

@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ramify.backend.target import chosen
+from ramify.backend.llvm.target import chosen
 
 
 def processor() -> str:

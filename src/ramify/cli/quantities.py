@@ -3,68 +3,37 @@
 from __future__ import annotations
 
 import difflib
-import importlib
-import inspect
-import pkgutil
-from collections.abc import Callable
-from functools import cache
 
-from ramify import quantities
-from ramify.errors import Error, UnknownName
-from ramify.quantities.base import Quantity
-
-OfFrame = Callable[[str], Quantity]
+from ramify.errors import UnknownName
+from ramify.quantities.quantity import REQUIRED, Quantity
+from ramify.quantities.registry import QUANTITIES
 
 
-@cache
-def plain() -> dict[str, Quantity]:
-    """Return the quantities that need no frame, by name."""
-    found: dict[str, Quantity] = {}
-    for module in _modules():
-        for value in vars(module).values():
-            if isinstance(value, Quantity):
-                found[value.name] = value
-    return found
+def needs(quantity: Quantity) -> str:
+    """Return what must stand behind the name: "", "frame" or "tasks"."""
+    defaults = quantity.declaration.defaults
+    return next((n for n, value in defaults.items() if value is REQUIRED), "")
 
 
-@cache
-def of_frames() -> dict[str, OfFrame]:
-    """Return the functions that give the quantity of a frame, by name."""
-    found: dict[str, OfFrame] = {}
-    for module in _modules():
-        for name, value in vars(module).items():
-            if name.startswith("_") or not inspect.isfunction(value):
-                continue
-            parameters = list(inspect.signature(value).parameters.values())
-            annotation = inspect.signature(value).return_annotation
-            if annotation == "Quantity" and parameters[0].name == "frame":
-                found[name] = value
-    return found
+def spelled(name: str) -> str:
+    """Return how a quantity is written, for messages."""
+    needed = needs(QUANTITIES[name])
+    return name + {"": "", "frame": ":<frame>", "tasks": ":<frame>,<frame>,..."}[needed]
 
 
-def named(name: str) -> Quantity:
-    """Return a quantity by its name, ``word`` or ``word:frame``."""
-    word, _, frame = name.partition(":")
-    if frame and word in of_frames():
-        return of_frames()[word](frame)
-    if not frame and word in plain():
-        return plain()[word]
-    if word in of_frames():
-        raise UnknownName(f"{word} is of a frame; expected {word}:<frame>")
-    if word in plain():
-        raise UnknownName(f"{word} is of no frame; expected {word} alone")
-    known = [*plain(), *(f"{w}:<frame>" for w in of_frames())]
-    close = difflib.get_close_matches(word, [*plain(), *of_frames()], n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise UnknownName(f"no quantity {word!r}.{hint} All: {', '.join(known)}.")
-
-
-@cache
-def _modules() -> list[object]:
-    out: list[object] = []
-    for info in pkgutil.iter_modules(quantities.__path__):
-        try:
-            out.append(importlib.import_module(f"ramify.quantities.{info.name}"))
-        except (ImportError, Error):
-            continue
-    return out
+def named(text: str) -> Quantity:
+    """Return a quantity by name: ``word``, ``word:frame`` or ``word:frame,frame``."""
+    word, _, rest = text.partition(":")
+    if word not in QUANTITIES:
+        close = difflib.get_close_matches(word, QUANTITIES, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        known = ", ".join(map(spelled, QUANTITIES))
+        raise UnknownName(f"no quantity {word!r}.{hint} All: {known}.")
+    quantity = QUANTITIES[word]
+    needed = needs(quantity)
+    if bool(needed) != bool(rest):
+        given = "needs a frame" if needed else "takes no frame"
+        raise UnknownName(f"{word} {given}; expected {spelled(word)}")
+    if not needed:
+        return quantity
+    return quantity(rest if needed == "frame" else rest.split(","))

@@ -16,7 +16,7 @@ from ramify.loading import load
 from ramify.model import catalog as robots
 from ramify.model.conventions import NAMED
 from ramify.model.description import Description
-from ramify.model.source import read_source
+from ramify.model.formats.read import read_source
 from ramify.robot import Robot
 
 BUILT_IN: dict[str, Callable[[], Any]] = {
@@ -40,7 +40,7 @@ def built_in(name: str) -> Description:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RobotFile:
     """Where a robot comes from, and how it is to be loaded."""
 
     name: str

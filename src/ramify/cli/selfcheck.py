@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ramify.cli.peers import State
-from ramify.compiling import compile, costs_of
+from ramify.compiler import choose_for, compile
 from ramify.errors import ModelError
 from ramify.model.pose import Array
-from ramify.quantities.dynamics import forward_dynamics
-from ramify.quantities.loops import constraint_bias, constraint_jacobian
+from ramify.quantities.closed_loops import constraint_bias, constraint_jacobian
+from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 
@@ -21,7 +21,7 @@ SMALLEST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Error:
+class Difference:
     """How far two ways to the same numbers are apart, by the largest of them."""
 
     what: str
@@ -46,39 +46,40 @@ def relative(a: Array, b: Array) -> float:
 def _algorithms(robot: Robot) -> list[str]:
     """Return the ways to forward dynamics; none where the mass matrix is singular."""
     try:
-        return list(costs_of(forward_dynamics, robot.placed_model, robot.conventions))
+        choose_for([forward_dynamics], robot)
     except ModelError:
         return []
+    return list(forward_dynamics.algorithms(robot.model, robot.conventions))
 
 
-def loop_error(robot: Robot, batch: int, rng: np.random.Generator) -> Error:
+def loop_error(robot: Robot, batch: int, rng: np.random.Generator) -> Difference:
     """Return how far accelerations break the constraints of a robot with loops."""
     s = state_of(robot, batch, rng)
     jacobian = compile(constraint_jacobian, robot)(s.q)
     bias = compile(constraint_bias, robot)(s.q, s.qd)
     qdd = robot.forward_dynamics(s.q, s.qd, s.tau)
     moved = np.einsum("bij,bj->bi", jacobian, qdd)
-    return Error("loops stay closed, J q̈ + J̇ q̇ = 0", relative(moved, -bias), 1e-6)
+    return Difference("loops stay closed, J q̈ + J̇ q̇ = 0", relative(moved, -bias), 1e-6)
 
 
-def errors_of(robot: Robot, batch: int, rng: np.random.Generator) -> list[Error]:
+def errors_of(robot: Robot, batch: int, rng: np.random.Generator) -> list[Difference]:
     """Return the differences between our own ways to the same numbers."""
     s = state_of(robot, batch, rng)
     tau = robot.inverse_dynamics(s.q, s.qd, s.qdd)
     mass, bias = robot.mass_matrix(s.q), robot.bias_forces(s.q, s.qd)
     known = np.einsum("bij,bj->bi", mass, s.qdd) + bias
-    errors = [Error("inverse dynamics = M q̈ + bias", relative(tau, known))]
+    errors = [Difference("inverse dynamics = M q̈ + bias", relative(tau, known))]
     limit = max(TOLERANCE, 1e-15 * float(np.linalg.cond(mass).max()))
     for algorithm in _algorithms(robot):
         f = compile(forward_dynamics(algorithm=algorithm), robot)
         back = relative(f(s.q, s.qd, tau), s.qdd)
         errors.append(
-            Error(f"forward dynamics ({algorithm}) inverts inverse", back, limit)
+            Difference(f"forward dynamics ({algorithm}) inverts inverse", back, limit)
         )
-    f = robot.inverse_dynamics
+    f = compile(inverse_dynamics, robot)
     inputs = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
     meant = evaluate(f.program, inputs)[f.program.outputs[0].name]
-    errors.append(Error("native code = interpreter", relative(tau, meant)))
+    errors.append(Difference("native code = interpreter", relative(tau, meant)))
     one = np.array([f(s.q[k], s.qd[k], s.qdd[k]) for k in range(batch)])
-    errors.append(Error("one by one = batch", relative(one, tau)))
+    errors.append(Difference("one by one = batch", relative(one, tau)))
     return errors

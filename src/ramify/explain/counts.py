@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ramify.errors import ModelError
-from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
-from ramify.model.tree import Body, Tree
-from ramify.quantities.base import Context, Quantity, placed
-from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
+from ramify.model.model import Model, placed
+from ramify.model.tree import Tree, TreeBody
+from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramify.quantities.mass_matrix import mass_matrix
+from ramify.quantities.quantity import Quantity
+from ramify.quantities.tracing import trace_quantities
 from ramify.robot import Robot
 from ramify.simplify.passes import SIMPLIFICATIONS
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.program import Program
-from ramify.symbolic.trace import trace
 
 ALGORITHMS = {
     "inverse dynamics, RNEA": inverse_dynamics,
-    "mass matrix, CRBA": mass_matrix,
+    "mass matrix, CRBA": mass_matrix(algorithm="crba"),
     "forward dynamics, ABA": forward_dynamics(algorithm="aba"),
     "forward dynamics, CRBA + LTDL": forward_dynamics(algorithm="ltdl"),
 }
@@ -95,18 +95,10 @@ def _last(quantity: Quantity, model: Model, conventions: Conventions) -> Ops:
 
 
 def traced(
-    quantity: Quantity, model: Model, conventions: Conventions, is_regrouped: bool
+    quantity: Quantity, model: Model, conventions: Conventions, regroup: bool
 ) -> Program:
     """Return the program of a quantity, with masses regrouped or as they are."""
-    shapes = quantity.input_shapes(model)
-
-    def run(*symbols: Any) -> Any:
-        context = Context(model, conventions, dict(zip(shapes, symbols, strict=True)))
-        if not is_regrouped:  # put in the place of what Context would make itself
-            vars(context)["_trees"] = (model.tree, model.tree)
-        return quantity.of(context)
-
-    return trace(run, shapes, quantity.name)
+    return trace_quantities([quantity], model, conventions, regroup=regroup)
 
 
 def chain_of(model: Model) -> Model | None:
@@ -116,7 +108,7 @@ def chain_of(model: Model) -> Model | None:
     """
     if model.mimics:
         return None
-    bodies: list[Body] = [
+    bodies: list[TreeBody] = [
         replace(body, parent=i - 1) for i, body in enumerate(model.tree.bodies)
     ]
     return replace(model, tree=Tree(tuple(bodies), model.tree.gravity))

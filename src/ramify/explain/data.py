@@ -6,39 +6,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ramify.compiling import costs_of
+from ramify.compiler import choose_for
 from ramify.errors import ModelError
 from ramify.explain.counts import Counts, counts_of
 from ramify.explain.shape import Shape, envelope
+from ramify.quantities.chooser import Choice
 from ramify.quantities.dynamics import forward_dynamics
-from ramify.quantities.osim_choice import explain_operational
+from ramify.quantities.operational import operational_inertia_inverse
 from ramify.robot import Robot
 from ramify.symbolic.count import Ops
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """An algorithm chosen by counting, and what the others would have cost."""
-
-    quantity: str
-    chosen: str
-    costs: dict[str, int]
-    """in multiplications' worth"""
-
-    @property
-    def words(self) -> str:
-        """The choice in a sentence, without its end."""
-        if len(self.costs) == 1:
-            return f"{self.chosen}, the only way for this robot"
-        best = self.costs[self.chosen]
-        same = [k for k, v in self.costs.items() if v == best and k != self.chosen]
-        more = [v for v in self.costs.values() if v > best]
-        text = f"{self.chosen} (or {', '.join(same)})" if same else self.chosen
-        if more and best:
-            text += f"; the next best costs {min(more) / best - 1:.0%} more"
-        ordered = sorted(self.costs.items(), key=lambda item: item[1])
-        shown = ", ".join(f"{k} {v:,}" for k, v in ordered)
-        return f"{text} (in multiplications' worth: {shown})"
+def sentence(choice: Choice) -> str:
+    """Return a choice in a sentence, without its end."""
+    if len(choice.costs) == 1:
+        return f"{choice.algorithm}, the only way for this robot"
+    best = choice.costs[choice.algorithm]
+    others = {k: v for k, v in choice.costs.items() if k != choice.algorithm}
+    same = [k for k, v in others.items() if v == best]
+    more = [v for v in others.values() if v > best]
+    text = choice.algorithm + (f" (or {', '.join(same)})" if same else "")
+    if more and best:
+        text += f"; the next best costs {min(more) / best - 1:.0%} more"
+    ordered = sorted(choice.costs.items(), key=lambda item: item[1])
+    shown = ", ".join(f"{k} {v:,}" for k, v in ordered)
+    return f"{text} (in multiplications' worth: {shown})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,8 @@ class Explanation:
                 for c in self.counts
             },
             "choices": {
-                c.quantity: {"chosen": c.chosen, "costs": c.costs} for c in self.choices
+                c.quantity: {"chosen": c.algorithm, "costs": c.costs}
+                for c in self.choices
             },
         }
 
@@ -103,17 +96,13 @@ def explain(
     counts = tuple(counts_of(robot, progress))
     progress("choosing")
     choices: list[Choice] = []
-    try:
-        found = costs_of(forward_dynamics, robot.placed_model, robot.conventions)
-        costs = {name: ops.cost for name, ops in found.items()}
-        chosen = min(costs, key=costs.__getitem__)
-        choices.append(Choice("forward_dynamics", chosen, costs))
-    except ModelError:  # a singular mass matrix: no forward dynamics
-        pass
+    wanted = [forward_dynamics]
     if frames:
-        progress("operational space")
-        rows = explain_operational(robot, list(frames)).rows
-        costs = {row.algorithm: row.cost for row in rows}
-        name = f"operational_inertia_inverse of {', '.join(frames)}"
-        choices.append(Choice(name, min(costs, key=costs.__getitem__), costs))
+        wanted.append(operational_inertia_inverse(list(frames)))
+    for one in wanted:
+        progress(str(one))
+        try:
+            choices += choose_for([one], robot).choices
+        except ModelError:  # a singular mass matrix: no forward dynamics
+            continue
     return Explanation(robot, shape, counts, tuple(choices))

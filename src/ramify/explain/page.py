@@ -9,11 +9,11 @@ import numpy as np
 
 from ramify.explain import svg
 from ramify.explain.counts import Counts
-from ramify.explain.data import Explanation
+from ramify.explain.data import Explanation, sentence
 from ramify.explain.shape import envelope, topologies
 from ramify.explain.style import STYLE
 from ramify.symbolic.count import Ops
-from ramify.version import __version__
+from ramify.version import version
 
 
 def page(e: Explanation) -> str:
@@ -28,7 +28,7 @@ def page(e: Explanation) -> str:
         '<link rel="icon" href="data:,">'
         f"<title>{name}: why it is this fast</title><style>{STYLE}</style></head>"
         f"<body><main>{''.join(sections)}<footer>Made by <code>ramify explain</code> "
-        f"{html.escape(__version__)}. Every figure is a count: exact, and the same on "
+        f"{html.escape(version())}. Every figure is a count: exact, and the same on "
         "every machine.</footer></main></body></html>\n"
     )
 
@@ -62,7 +62,7 @@ def _words(e: Explanation) -> str:
     else:
         lines.append("This robot is a single chain: its mass matrix is full.")
     for c in e.choices:
-        lines.append(f"{c.quantity} is computed by {c.words}.")
+        lines.append(f"{c.quantity} is computed by {sentence(c)}.")
     return "".join(f"<p>{html.escape(x)}</p>" for x in lines)
 
 
@@ -124,8 +124,8 @@ def _choices(e: Explanation) -> str:
         ordered = sorted(c.costs.items(), key=lambda item: item[1])
         rows: list[tuple[str, Sequence[tuple[str, int]]]] = [
             (
-                k + (" (chosen)" if k == c.chosen else ""),
-                [("a" if k == c.chosen else "aold", v)],
+                k + (" (chosen)" if k == c.algorithm else ""),
+                [("a" if k == c.algorithm else "aold", v)],
             )
             for k, v in ordered
         ]

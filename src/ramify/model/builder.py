@@ -19,23 +19,35 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, TypedDict, cast, final
 
 import numpy as np
 
 from ramify.errors import ModelError, unknown_name
-from ramify.model.constants import Array, eigen, norm, squares, turned
+from ramify.model.body_inertia import Inertia
+from ramify.model.builder_checks import (
+    WORLD,
+    Placement,
+    checked_array,
+    checked_instance,
+    checked_name,
+    checked_number,
+    checked_pose,
+    checked_vector,
+    not_negative,
+    shown,
+)
+from ramify.model.constants import Array, norm
 from ramify.model.description import (
     BodyDescription,
     Description,
     FrameDescription,
-    Inertial,
     JointDescription,
     Limits,
     LoopDescription,
     Mimic,
 )
-from ramify.model.loops import (
+from ramify.model.loop_types import (
     check_given,
     check_single,
     check_type,
@@ -47,126 +59,14 @@ from ramify.model.pose import Pose, Vector
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-WORLD = "world"
-"""the name of what does not move"""
-
 _COORDINATES = {
     **{"revolute": 1, "prismatic": 1, "helical": 1},
     **{"cylindrical": 2, "universal": 2, "planar": 3},
 }
 """how many coordinates of a joint can have limits"""
 
-Placement = Pose | Vector
-"""a pose, or the position of a frame with parallel axes"""
-
-T = TypeVar("T")
-
 ORIGIN = (0.0, 0.0, 0.0)
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Inertia:
-    """The mass distribution of a body, made from shapes of uniform density.
-
-    Every shape stands with its centre at the body's origin, or ``at`` a position or
-    pose; a cylinder and a capsule stand along z. Inertias add up to that of the whole.
-    """
-
-    mass: float
-    """[kg]"""
-    com: Array
-    """(3,) centre of mass in body coordinates [m]"""
-    matrix: Array
-    """(3, 3) rotational inertia about the centre of mass, body axes [kg m²]"""
-
-    def __post_init__(self) -> None:
-        mass = _number("Inertia: mass", self.mass, at_least=0.0)
-        object.__setattr__(self, "mass", mass)
-        object.__setattr__(self, "com", _vector("Inertia: com", self.com))
-        object.__setattr__(self, "matrix", _physical("Inertia: matrix", self.matrix))
-
-    @staticmethod
-    def from_box(mass: float, size: Vector, at: Placement = ORIGIN) -> Inertia:
-        """Return the inertia of a box with these three edges [m]."""
-        a, b, c = _vector("Inertia.from_box: size", size, at_least=0.0)
-        squares = (b * b + c * c, c * c + a * a, a * a + b * b)
-        return _solid("from_box", mass, (s / 12 for s in squares), at)
-
-    @staticmethod
-    def from_sphere(mass: float, radius: float, at: Placement = ORIGIN) -> Inertia:
-        """Return the inertia of a solid sphere."""
-        r = _number("Inertia.from_sphere: radius", radius, at_least=0.0)
-        return _solid("from_sphere", mass, (2 / 5 * r * r,) * 3, at)
-
-    @staticmethod
-    def from_ellipsoid(mass: float, radii: Vector, at: Placement = ORIGIN) -> Inertia:
-        """Return the inertia of a solid ellipsoid with these three half axes [m]."""
-        a, b, c = _vector("Inertia.from_ellipsoid: radii", radii, at_least=0.0)
-        squares = (b * b + c * c, c * c + a * a, a * a + b * b)
-        return _solid("from_ellipsoid", mass, (s / 5 for s in squares), at)
-
-    @staticmethod
-    def from_cylinder(
-        mass: float, radius: float, length: float, at: Placement = ORIGIN
-    ) -> Inertia:
-        """Return the inertia of a solid cylinder along z."""
-        r = _number("Inertia.from_cylinder: radius", radius, at_least=0.0)
-        l = _number("Inertia.from_cylinder: length", length, at_least=0.0)
-        across = r * r / 4 + l * l / 12
-        return _solid("from_cylinder", mass, (across, across, r * r / 2), at)
-
-    @staticmethod
-    def from_capsule(
-        mass: float, radius: float, length: float, at: Placement = ORIGIN
-    ) -> Inertia:
-        """Return the inertia of a solid capsule along z.
-
-        ``length`` [m] is that of its cylinder; the two half balls come on top.
-        """
-        r = _number("Inertia.from_capsule: radius", radius, at_least=0.0)
-        l = _number("Inertia.from_capsule: length", length, at_least=0.0)
-        if r == 0:
-            return _solid("from_capsule", mass, (l * l / 12, l * l / 12, 0.0), at)
-        ball = 4 * r / (4 * r + 3 * l)  # its share of the volume
-        tube = 1 - ball
-        # The half balls: a ball's 2/5 r², its halves moved apart by l.
-        across = ball * (2 / 5 * r * r + 3 / 8 * r * l + l * l / 4)
-        across += tube * (r * r / 4 + l * l / 12)
-        along = ball * 2 / 5 * r * r + tube * r * r / 2
-        return _solid("from_capsule", mass, (across, across, along), at)
-
-    @staticmethod
-    def from_point(mass: float, at: Vector = ORIGIN) -> Inertia:
-        """Return the inertia of a point mass."""
-        return _solid("from_point", mass, (0.0, 0.0, 0.0), at)
-
-    @staticmethod
-    def from_matrix(
-        mass: float,
-        com: Vector,
-        inertia: Sequence[Sequence[float]] | Array,
-        at: Placement = ORIGIN,
-    ) -> Inertia:
-        """Return the inertia of a mass with ``inertia`` (3, 3) about its ``com``."""
-        about_com = Inertia(mass, cast(Array, com), cast(Array, inertia))
-        pose = _pose("Inertia.from_matrix: at", at)
-        return _placed(about_com.mass, about_com.com, about_com.matrix, pose)
-
-    def __add__(self, other: Inertia) -> Inertia:
-        mass = self.mass + other.mass
-        if mass == 0:
-            return Inertia(0.0, self.com, self.matrix + other.matrix)
-        com = (self.mass * self.com + other.mass * other.com) / mass
-        matrix = self.matrix + other.matrix
-        for part in (self, other):
-            matrix = matrix + part.mass * squares((part.com - com).tolist())
-        return Inertia(mass, com, matrix)
-
-    def inertial(self) -> Inertial:
-        """Return this inertia as a Description holds it."""
-        return Inertial(self.mass, self.com, self.matrix)
 
 
 @final
@@ -182,14 +82,16 @@ class Body:
     frames: Mapping[str, Placement] = field(default_factory=dict[str, Placement])
 
     def __post_init__(self) -> None:
-        _name("a body", self.name)
+        checked_name("a body", self.name)
         if self.inertia is not None:
-            _instance(f"body {self.name!r}: inertia", self.inertia, Inertia)
+            checked_instance(f"body {self.name!r}: inertia", self.inertia, Inertia)
         poses: dict[str, Pose] = {}
         for frame, placement in self.frames.items():
-            if _name(f"body {self.name!r}: a frame", frame) == self.name:
+            if checked_name(f"body {self.name!r}: a frame", frame) == self.name:
                 raise ModelError(f"body {self.name!r}: a frame has the body's name")
-            poses[frame] = _pose(f"body {self.name!r}: frame {frame!r}", placement)
+            poses[frame] = checked_pose(
+                f"body {self.name!r}: frame {frame!r}", placement
+            )
         object.__setattr__(self, "frames", MappingProxyType(poses))
 
     def __repr__(self) -> str:
@@ -245,7 +147,7 @@ class Joint:
     ) -> Joint:
         """Return a screw: it turns about its axis and advances by ``pitch`` [m/rad]."""
         joint = _joint("helical", options, axis=axis)
-        pitch = _number("Joint.helical: pitch", pitch)
+        pitch = checked_number("Joint.helical: pitch", pitch)
         return Joint("helical", replace(joint.details, pitch=pitch))
 
     @staticmethod
@@ -298,8 +200,8 @@ class RobotBuilder:
     """Collects bodies, parents first, and gives their Description."""
 
     def __init__(self, name: str, gravity: Vector = (0.0, 0.0, -9.81)) -> None:
-        self.name = _name("a robot", name)
-        self.gravity: Array = _vector(f"robot {name!r}: gravity", gravity)
+        self.name = checked_name("a robot", name)
+        self.gravity: Array = checked_vector(f"robot {name!r}: gravity", gravity)
         self._bodies: dict[str, BodyDescription] = {}
         self._joints: set[str] = set()
         self._frames: dict[str, FrameDescription] = {}
@@ -321,7 +223,7 @@ class RobotBuilder:
                 none, or ``Joint.fixed()``, fixes it.
             placement: where its frame stands in the parent's, with all joints at zero.
         """
-        what = f"body {_instance('body', body, Body).name!r}"
+        what = f"body {checked_instance('body', body, Body).name!r}"
         for name in (body.name, *body.frames):
             self._check_free(name)
         above = self._known(parent)
@@ -331,7 +233,7 @@ class RobotBuilder:
         self._bodies[body.name] = BodyDescription(
             body.name,
             above,
-            _pose(f"{what}: placement", placement),
+            checked_pose(f"{what}: placement", placement),
             tuple(
                 replace(j.details, name=n) for j, n in zip(moving, names, strict=False)
             ),
@@ -347,7 +249,7 @@ class RobotBuilder:
         what = f"body {body.name!r}"
         names: list[str] = []
         for k, joint in enumerate(joints):
-            type_ = _instance(f"{what}: joint", joint, Joint).type
+            type_ = checked_instance(f"{what}: joint", joint, Joint).type
             if type_ == "fixed" and len(joints) > 1:
                 raise ModelError(f"{what}: a fixed joint; expected no other beside it")
             name = joint.details.name or f"{body.name}_joint{k + 1 if k else ''}"
@@ -362,8 +264,8 @@ class RobotBuilder:
         self, name: str, body: Body | str, placement: Placement = ORIGIN
     ) -> None:
         """Add a named frame fixed to a body, or to the world."""
-        self._check_free(_name("a frame", name))
-        pose = _pose(f"frame {name!r}: placement", placement)
+        self._check_free(checked_name("a frame", name))
+        pose = checked_pose(f"frame {name!r}: placement", placement)
         self._frames[name] = FrameDescription(name, self._known(body), pose)
 
     def close(
@@ -395,7 +297,7 @@ class RobotBuilder:
             joints: coupling: the dependent joint and the one that it follows.
             coefficients: coupling: y = Σ c_k x^k, by default y = x; (0, 2) is a gear.
         """
-        what = f"loop {_name('a loop', name)!r}"
+        what = f"loop {checked_name('a loop', name)!r}"
         if name in self._loops:
             raise ModelError(f"{what} is in robot {self.name!r} already")
         check_type(f"{what}: type", type)
@@ -412,8 +314,8 @@ class RobotBuilder:
         else:
             ends = self._known(a, f", for {what}"), self._known(b, f", for {what}")
             T_world = neutral_poses(self._bodies.values())
-            cut_a = _pose(f"{what}: at", ORIGIN if at is None else at)
-            cut_b = None if at_b is None else _pose(f"{what}: at_b", at_b)
+            cut_a = checked_pose(f"{what}: at", ORIGIN if at is None else at)
+            cut_b = None if at_b is None else checked_pose(f"{what}: at_b", at_b)
             neutral = T_world.__getitem__
             new = cut_joint(
                 what, name, type, ends, cut_a, cut_b, length, neutral, "at_b"
@@ -449,7 +351,7 @@ class RobotBuilder:
         name = body.name if isinstance(body, Body) else cast(object, body)
         if not isinstance(name, str):
             raise ModelError(
-                f"{_shown(name)} is no body{whose}; expected one, or its name"
+                f"{shown(name)} is no body{whose}; expected one, or its name"
             )
         if name == WORLD:
             return None
@@ -467,41 +369,6 @@ def neutral_poses(bodies: Iterable[BodyDescription]) -> dict[str | None, Pose]:
     return T_world
 
 
-# ------------------------------------------------------------ making inertias
-
-
-def _solid(shape: str, mass: float, moments: Iterable[float], at: Placement) -> Inertia:
-    """Return the inertia of a centred shape, given its moments per mass."""
-    owner = f"Inertia.{shape}"
-    m = _number(f"{owner}: mass", mass, at_least=0.0)
-    matrix = m * np.array(list(moments)) * np.eye(3)
-    return _placed(m, np.zeros(3), matrix, _pose(f"{owner}: at", at))
-
-
-def _placed(mass: float, com: Array, matrix: Array, T: Pose) -> Inertia:
-    return Inertia(mass, T.apply(com), turned(matrix, T.R))
-
-
-def _physical(what: str, inertia: object) -> Array:
-    """Return a rotational inertia that some mass distribution has.
-
-    Numbers are often rounded: a millionth of the largest eigenvalue is no fault.
-    """
-    given = _array(what, inertia, (3, 3))
-    if np.abs(given - np.transpose(given)).max() > 1e-9 * np.abs(given).max():
-        raise ModelError(f"{what} is {_shown(inertia)}; expected a symmetric one")
-    I: Array = (given + np.transpose(given)) / 2
-    low, middle, high = eigen(I)[0]
-    tolerance = 1e-6 * max(-low, high) + 1e-15
-    values = f"{what} has the eigenvalues {low:.4g}, {middle:.4g}, {high:.4g} kg m²"
-    if low < -tolerance:
-        raise ModelError(f"{values}; expected none below zero")
-    if low + middle < high - tolerance:
-        raise ModelError(f"{values}; expected the sum of two to be at least the third")
-    I.setflags(write=False)
-    return I
-
-
 # ------------------------------------------------------------ making joints
 
 
@@ -514,13 +381,13 @@ def _joint(type_: str, options: Mapping[str, Any], **axis: Vector) -> Joint:
     given = dict(options)
     name = given.pop("name", "")
     if name:
-        owner = f"{owner} {_name('a joint', name)!r}"
+        owner = f"{owner} {checked_name('a joint', name)!r}"
     checks: dict[str, Callable[[str, Any], Any]] = {
-        "position": _vector,
+        "position": checked_vector,
         "mimic": _mimic,
     }
     checks |= dict.fromkeys(
-        ("armature", "damping", "friction", "stiffness"), _not_negative
+        ("armature", "damping", "friction", "stiffness"), not_negative
     )
     details = {
         option: check(f"{owner}: {option}", given[option])
@@ -547,7 +414,7 @@ def _limits(owner: str, type_: str, given: Mapping[str, Any]) -> Limits | None:
     pairs: list[tuple[float, float]] = [(-math.inf, math.inf)] * n
     if "limits" in given:
         shape = (n, 2) if n > 1 else (2,)
-        array = _array(f"{owner}: limits", given["limits"], shape, finite=False)
+        array = checked_array(f"{owner}: limits", given["limits"], shape, finite=False)
         pairs = [(float(a), float(b)) for a, b in np.reshape(array, (n, 2))]
     for lower, upper in pairs:
         if lower > upper:
@@ -555,7 +422,7 @@ def _limits(owner: str, type_: str, given: Mapping[str, Any]) -> Limits | None:
                 f"{owner}: limits ({lower:g}, {upper:g}); expected lower <= upper"
             )
     most = {
-        word: (_not_negative(f"{owner}: {word}", given[word], finite=False),) * n
+        word: (not_negative(f"{owner}: {word}", given[word], finite=False),) * n
         for word in ("velocity", "effort")
         if word in given
     }
@@ -567,97 +434,23 @@ def _mimic(what: str, value: Any) -> Mimic:
         case str(of):
             return Mimic(of)
         case (str(of), multiplier):
-            return Mimic(of, _number(what, multiplier))
+            return Mimic(of, checked_number(what, multiplier))
         case (str(of), multiplier, offset):
-            return Mimic(of, _number(what, multiplier), _number(what, offset))
+            return Mimic(
+                of, checked_number(what, multiplier), checked_number(what, offset)
+            )
         case _:
             raise ModelError(
-                f"{what} is {_shown(value)}; expected the name of a joint, or (name, "
+                f"{what} is {shown(value)}; expected the name of a joint, or (name, "
                 "multiplier, offset)"
             )
 
 
 def _direction(what: str, value: object) -> Array:
-    axis = _vector(what, value)
+    axis = checked_vector(what, value)
     length = norm(axis.tolist())
     if length < 1e-9:
-        raise ModelError(f"{what} is {_shown(value)}, zero; expected a direction")
+        raise ModelError(f"{what} is {shown(value)}, zero; expected a direction")
     unit = axis if length == 1 else axis / length
     unit.setflags(write=False)
     return unit
-
-
-# ------------------------------------------------------------ checking what is given
-
-
-def _name(what: str, name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise ModelError(f"{what} is called {_shown(name)}; expected a name")
-    if name == WORLD:
-        raise ModelError(f"{what} is called 'world'; that name is taken by the world")
-    return name
-
-
-def _instance(what: str, value: Any, type_: type[T]) -> T:
-    if not isinstance(value, type_):
-        raise ModelError(f"{what} is {_shown(value)}; expected type {type_.__name__}")
-    return value
-
-
-def _number(
-    what: str,
-    value: object,
-    at_least: float = -math.inf,
-    finite: bool = True,
-) -> float:
-    try:
-        number = float(cast(Any, value))
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} is {_shown(value)}; expected a number") from None
-    if math.isnan(number) or (finite and math.isinf(number)):
-        raise ModelError(f"{what} is {number:g}; expected a finite number")
-    if number < at_least:
-        raise ModelError(f"{what} is {number:g}; expected {at_least:g} or more")
-    return number
-
-
-def _not_negative(what: str, value: object, finite: bool = True) -> float:
-    return _number(what, value, 0.0, finite)
-
-
-def _array(
-    what: str, value: object, shape: tuple[int, ...], finite: bool = True
-) -> Array:
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        array = None
-    if array is None or array.shape != shape:
-        size = " x ".join(map(str, shape))
-        raise ModelError(f"{what} is {_shown(value)}; expected {size} numbers")
-    if np.isnan(array).any() or (finite and np.isinf(array).any()):
-        raise ModelError(f"{what} is {_shown(value)}; expected finite numbers")
-    return array
-
-
-def _vector(what: str, value: object, at_least: float = -math.inf) -> Array:
-    array = _array(what, value, (3,))
-    if array.min() < at_least:
-        raise ModelError(f"{what} is {_shown(value)}; expected {at_least:g} or more")
-    array.setflags(write=False)
-    return array
-
-
-def _pose(what: str, value: object) -> Pose:
-    if not isinstance(value, Pose):
-        return Pose.at(_vector(what, value))
-    R, p = _array(what, value.R, (3, 3)), _vector(what, value.p)
-    if np.abs(R @ np.transpose(R) - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
-        raise ModelError(f"{what}: R is not a rotation matrix")
-    R.setflags(write=False)
-    return Pose(R, p)
-
-
-def _shown(value: object) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."

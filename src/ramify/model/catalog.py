@@ -18,21 +18,20 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from ramify.errors import ModelError, UnknownName, unknown_name
-from ramify.model.assembly import assemble
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder, neutral_poses
-from ramify.model.constants import Array, norm, product, times
+from ramify.errors import ModelError, unknown_name
+from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramify.model.constants import Array
 from ramify.model.description import (
-    BodyDescription,
     Description,
-    Inertial,
-    JointDescription,
-    LoopDescription,
 )
-from ramify.model.placement import place_frames
+from ramify.model.general_geometry import (
+    check_geometry,
+    standing_on,
+    with_general_geometry,
+    with_geometry,
+)
 from ramify.model.pose import Pose
 
-GEOMETRIES = ("general", "plain")
 JOINTS = (
     *("revolute", "prismatic", "helical", "cylindrical", "universal"),
     *("planar", "spherical", "floating", "fixed"),
@@ -63,15 +62,13 @@ def featherstone_tree1(
             name = bodies[i].joints[0].name
             bodies[i] = replace(bodies[i], joints=(replace(joint.details, name=name),))
         description = replace(description, bodies=tuple(bodies))
-    return _with_geometry(description, geometry, seed)
+    return with_geometry(description, geometry, seed)
 
 
 def chain(n: int, geometry: str = "general", seed: int = 0) -> Description:
     """Return a chain of n bodies on revolute joints."""
     parents = range(-1, _at_least(1, "n", n) - 1)
-    return _with_geometry(
-        _revolute_tree("chain", parents).description(), geometry, seed
-    )
+    return with_geometry(_revolute_tree("chain", parents).description(), geometry, seed)
 
 
 def chain_with_side_branches(
@@ -84,7 +81,7 @@ def chain_with_side_branches(
     for i in range(0, n, 2):
         parents += [i - 2 if i else -1, i]  # along the chain, then the branch
     builder = _revolute_tree("chain_with_side_branches", parents)
-    return _with_geometry(builder.description(), geometry, seed)
+    return with_geometry(builder.description(), geometry, seed)
 
 
 def binary_tree(n: int, geometry: str = "general", seed: int = 0) -> Description:
@@ -97,7 +94,7 @@ def binary_tree(n: int, geometry: str = "general", seed: int = 0) -> Description
         )
     parents = [(i - 1) // 2 if i else -1 for i in range(n)]
     builder = _revolute_tree("binary_tree", parents)
-    return _with_geometry(builder.description(), geometry, seed)
+    return with_geometry(builder.description(), geometry, seed)
 
 
 def square_grid(n: int, geometry: str = "general", seed: int = 0) -> Description:
@@ -114,7 +111,7 @@ def square_grid(n: int, geometry: str = "general", seed: int = 0) -> Description
     parents = [i - 1 if i % m else i - m for i in range(n)]
     parents[0] = -1
     builder = _revolute_tree("square_grid", parents)
-    return _with_geometry(builder.description(), geometry, seed)
+    return with_geometry(builder.description(), geometry, seed)
 
 
 def _revolute_tree(name: str, parents: Sequence[int], first: int = 0) -> RobotBuilder:
@@ -226,7 +223,7 @@ def humanoid30(geometry: str = "general", seed: int = 0) -> Description:
         _add_limb(builder, _LEG, "torso", (0, y, 0), side=side)
     for side, y in (("left_", 0.2), ("right_", -0.2)):
         _add_limb(builder, _ARM, "torso", (0, y, 0.5), side=side)
-    return _with_geometry(builder.description(), geometry, seed)
+    return with_geometry(builder.description(), geometry, seed)
 
 
 def chain30(geometry: str = "general", seed: int = 0) -> Description:
@@ -245,7 +242,7 @@ def chain30(geometry: str = "general", seed: int = 0) -> Description:
         joint = Joint.revolute((Z, Y, X)[i % 3], name=f"joint{i}")
         builder.add(Body(f"link{i}", link), parent, joint, (0, 0, 0.2))
         parent = f"link{i}"
-    return _with_geometry(builder.description(), geometry, seed)
+    return with_geometry(builder.description(), geometry, seed)
 
 
 def asimo(
@@ -303,8 +300,8 @@ def asimo(
         feet = [f"{side}foot" for side, _, _ in _sides(legs)]
         if base not in feet:
             raise unknown_name("base", base, "asimo", ["floating", *feet])
-        description = _standing_on(base, description)
-    return _with_geometry(description, geometry, seed)
+        description = standing_on(base, description)
+    return with_geometry(description, geometry, seed)
 
 
 def _sides(n: int) -> Iterator[tuple[str, float, float]]:
@@ -341,7 +338,7 @@ def chang_khatib24(geometry: str = "general", seed: int = 0) -> Description:
     for side, y in (("left_", 0.2), ("right_", -0.2)):
         palm = _add_limb(builder, arm, chest, (0, y, 0.35), side=side)
         builder.add_frame(f"{side}hand", palm, (0, 0, -0.1))
-    return _with_geometry(builder.description(), geometry, seed)
+    return with_geometry(builder.description(), geometry, seed)
 
 
 # ------------------------------------------------------------ a vehicle with loops
@@ -392,7 +389,7 @@ def hmmwv(geometry: str = "general", seed: int = 0) -> Description:
         at, end = (start, 0.4 * y, 0), (-0.2, 0, -0.2)
         b = f"{corner}spindle"
         builder.close(f"{corner}rod", "distance", a, b, at=at, at_b=end)
-    return _with_geometry(builder.description(), geometry, seed)
+    return with_geometry(builder.description(), geometry, seed)
 
 
 # ------------------------------------------------------------ random trees
@@ -418,7 +415,7 @@ def random_tree(
             one-coordinate joint whose first child has mass and such a joint too.
         geometry: "general", or "plain" with axes along x, y, z.
     """
-    _check_geometry(geometry)
+    check_geometry(geometry)
     roots = min(_at_least(1, "roots", roots), _at_least(1, "n", n))
     for type_ in joints:
         if type_ not in JOINTS:
@@ -454,7 +451,7 @@ def random_tree(
     description = builder.description()
     if geometry == "plain":
         return description
-    return _generalised(description, rng, moves_base_frames=False)
+    return with_general_geometry(description, rng, moves_base_frames=False)
 
 
 def _joint_of(type_: str, axis: Array, name: str) -> Joint:
@@ -469,165 +466,7 @@ def _joint_of(type_: str, axis: Array, name: str) -> Joint:
             return getattr(Joint, type_)(name=name)
 
 
-# ------------------------------------------------------------ geometry
-
-
-def _with_geometry(description: Description, geometry: str, seed: int) -> Description:
-    _check_geometry(geometry)
-    if geometry == "plain":
-        return description
-    return _generalised(description, np.random.default_rng(seed))
-
-
-def _check_geometry(geometry: str) -> None:
-    if geometry not in GEOMETRIES:
-        raise UnknownName(f"geometry is {geometry!r}; possible: 'general', 'plain'")
-
-
 def _at_least(least: int, word: str, n: int) -> int:
     if not isinstance(cast(object, n), int) or n < least:
         raise ModelError(f"{word} is {n!r}; expected a whole number, {least} or more")
     return n
-
-
-def _generalised(
-    description: Description, rng: np.random.Generator, moves_base_frames: bool = True
-) -> Description:
-    """Return the same tree with general geometry and inertia, of about the same size.
-
-    Unless told otherwise, the frame of a floating base on the world moves to the joint
-    of its first child.
-    """
-    bodies: list[BodyDescription] = []
-    bases: set[str | None] = set()
-    """floating bases whose first child is still to come"""
-    first_children: list[str] = []
-    for body in description.bodies:
-        placement = _random_pose(rng, body.placement)
-        joints = tuple(_random_joint(rng, j) for j in body.joints)
-        if not moves_base_frames:
-            joints = tuple(_with_random_anchor(rng, j) for j in joints)
-        if moves_base_frames and body.parent in bases and joints:
-            bases.discard(body.parent)
-            first_children.append(body.name)
-            placement = Pose.identity()
-            joints = (replace(joints[0], axis=Z), *joints[1:])
-        if moves_base_frames and [j.type for j in joints] == ["floating"]:
-            bases.add(body.name)
-            placement = Pose.identity()
-        inertial = (
-            None if body.inertial is None else _random_inertial(rng, body.inertial)
-        )
-        new = replace(body, placement=placement, joints=joints, inertial=inertial)
-        bodies.append(new)
-    frames = [
-        replace(f, placement=_random_pose(rng, f.placement)) for f in description.frames
-    ]
-    if moves_base_frames:
-        bodies = _with_base_frames(bodies, first_children)
-    poses = neutral_poses(bodies)
-    loops = [_random_loop(rng, loop, poses) for loop in description.loops]
-    return replace(
-        description, bodies=tuple(bodies), frames=tuple(frames), loops=tuple(loops)
-    )
-
-
-def _with_base_frames(
-    bodies: list[BodyDescription], first_children: list[str]
-) -> list[BodyDescription]:
-    """Put the frames of bases where their first child's frame is cheapest."""
-    tree = assemble(Description("general", tuple(bodies))).tree
-    moves = place_frames(tree)[1]
-    at = {b.name: moves[i].inverse() for i, b in enumerate(tree.bodies)}
-    return [
-        replace(b, placement=at[b.name]) if b.name in first_children else b
-        for b in bodies
-    ]
-
-
-def _random_pose(rng: np.random.Generator, pose: Pose) -> Pose:
-    """Return any rotation, and a position about as far as before, 5 cm at least."""
-    size = max(norm(pose.p.tolist()), 0.05)
-    return Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3) * size / 3**0.5)
-
-
-def _random_joint(
-    rng: np.random.Generator, joint: JointDescription
-) -> JointDescription:
-    if joint.type == "planar":
-        return joint  # its x and y are defined for the normal z only
-    axis, other = _random_rotation(rng)[:2]
-    return replace(
-        joint,
-        axis=axis,
-        axis2=None if joint.axis2 is None else other,
-        pitch=joint.pitch * rng.uniform(0.5, 1.5),
-    )
-
-
-def _with_random_anchor(
-    rng: np.random.Generator, joint: JointDescription
-) -> JointDescription:
-    if joint.type == "floating":
-        return joint  # its coordinates are those of the body's own frame
-    return replace(joint, position=0.1 * rng.normal(size=3))
-
-
-def _random_rotation(rng: np.random.Generator) -> Array:
-    return Pose.from_quaternion(rng.normal(size=4)).R
-
-
-def _random_inertial(rng: np.random.Generator, inertial: Inertial) -> Inertial:
-    """Return the inertia of some random distribution of about the same mass and size.
-
-    With Σ the covariance of the mass, I = tr(Σ) 1 − Σ: positive definite and within
-    the triangle inequality for every Σ > 0.
-    """
-    mass = inertial.mass * rng.uniform(0.5, 1.5)
-    size = math.sqrt(np.trace(inertial.inertia) / 6 / inertial.mass)
-    spread = size * rng.normal(size=(3, 3))
-    spread = np.array(product(spread.tolist(), np.transpose(spread).tolist()))
-    covariance = spread / 3 + 0.1 * size * size * np.eye(3)
-    inertia = mass * (np.trace(covariance) * np.eye(3) - covariance)
-    return Inertial(mass, size * rng.normal(size=3), inertia)
-
-
-def _random_loop(
-    rng: np.random.Generator, loop: LoopDescription, poses: dict[str | None, Pose]
-) -> LoopDescription:
-    """Return the loop at other places of its bodies, closed with all joints at zero."""
-    cut_a = _random_pose(rng, loop.placement_a)
-    cut_in_world = poses[loop.body_a] @ cut_a
-    if loop.type != "distance":
-        cut_b = poses[loop.body_b].inverse() @ cut_in_world
-        return replace(loop, placement_a=cut_a, placement_b=cut_b)
-    cut_b = _random_pose(rng, loop.placement_b)
-    rod = poses[loop.body_b].apply(cut_b.p) - cut_in_world.p
-    length = norm(rod.tolist())
-    return replace(loop, placement_a=cut_a, placement_b=cut_b, length=length)
-
-
-def _standing_on(name: str, description: Description) -> Description:
-    """Return the robot with the body of that name fixed to the world.
-
-    The joints on the way to the former root turn round, and keep their coordinates:
-    T_parent_child = P J(q) gives T_child_parent = P⁻¹ · P J(−q) P⁻¹, a joint whose
-    axis and position are those of J seen from the parent, the axis reversed.
-    """
-    bodies = {b.name: b for b in description.bodies}
-    child = bodies.pop(name)
-    turned = [replace(child, parent=None, placement=Pose.identity(), joints=())]
-    while child.parent is not None:
-        there = child.placement
-        joints = tuple(
-            replace(
-                j,
-                axis=0.0 - np.array(times(there.R.tolist(), j.axis.tolist())),
-                position=there.apply(j.position),
-            )
-            for j in reversed(child.joints)
-        )
-        back, parent = there.inverse(), bodies.pop(child.parent)
-        turned.append(replace(parent, parent=child.name, placement=back, joints=joints))
-        child = parent
-    return replace(description, bodies=(*turned, *bodies.values()))

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
 from ramify.model.coordinates import Coordinates, Entries
-from ramify.model.joints import Joint, transposed_rotation
+from ramify.model.joints import TreeJoint, transposed_rotation
+from ramify.model.model import Model
 from ramify.spatial.vector3 import ONE, ZERO, Vec, vec
 from ramify.symbolic.expr import Expr, atan2, const, lift, where
 
@@ -45,7 +45,7 @@ def integrated(
     v = here.velocity([lift(x) * dt for x in qd])
     linear = [lift(x) * dt for x in qd]
 
-    def moved(i: int, joint: Joint) -> Entries:
+    def moved(i: int, joint: TreeJoint) -> Entries:
         if joint.kind == "floating" and conventions.floating_velocity != "body":
             p, orientation = here.q[i][:3], here.q[i][3:]
             start = linear_start(joint, conventions)
@@ -80,7 +80,7 @@ def normalized(model: Model, conventions: Conventions, q: Sequence[Expr]) -> lis
 
 
 def assembled(
-    model: Model, conventions: Conventions, part: Callable[[int, Joint], Entries]
+    model: Model, conventions: Conventions, part: Callable[[int, TreeJoint], Entries]
 ) -> list[Expr]:
     """Return q of the coordinates of each joint in the tree's terms."""
     out = [ZERO] * model.nq
@@ -95,7 +95,7 @@ def assembled(
     return out
 
 
-def linear_start(joint: Joint, conventions: Conventions) -> int:
+def linear_start(joint: TreeJoint, conventions: Conventions) -> int:
     """Return where the linear part of a floating joint begins in q̇."""
     return joint.v_index + (0 if conventions.order == "linear_first" else 3)
 
@@ -109,7 +109,7 @@ def converted_q(
     """Return a configuration in other conventions, its quaternions of length one."""
     here = Coordinates(model, source, q)
 
-    def scaled(i: int, joint: Joint) -> Entries:
+    def scaled(i: int, joint: TreeJoint) -> Entries:
         if joint.kind not in ("spherical", "floating"):
             return here.q[i]
         return (*here.q[i][:-4], *unit_quaternion(quaternion(here.q[i][-4:])))
@@ -153,7 +153,7 @@ def converted_vector(
 
 
 def _halves(
-    x: Sequence[Expr], joint: Joint, conventions: Conventions
+    x: Sequence[Expr], joint: TreeJoint, conventions: Conventions
 ) -> tuple[Vec, Vec]:
     """Return the angular and the linear part of a floating joint's entries."""
     linear = linear_start(joint, conventions)
@@ -164,7 +164,7 @@ def _halves(
 # ------------------------------------------------------------ one joint
 
 
-def _integrated(joint: Joint, q: Entries, v: Entries) -> Entries:
+def _integrated(joint: TreeJoint, q: Entries, v: Entries) -> Entries:
     match joint.kind:
         case "spherical":
             return turned(quaternion(q), vec(*v))
@@ -184,7 +184,11 @@ def _integrated(joint: Joint, q: Entries, v: Entries) -> Entries:
 
 
 def _difference(
-    joint: Joint, conventions: Conventions, q0: Entries, q1: Entries, is_circle: bool
+    joint: TreeJoint,
+    conventions: Conventions,
+    q0: Entries,
+    q1: Entries,
+    is_circle: bool,
 ) -> Entries:
     match joint.kind:
         case "spherical":

@@ -245,3 +245,20 @@ def _cosine_and_sine(angle: float) -> tuple[int, int]:
         term = ((term * r) >> _BITS) // m
     c, s = sums
     return ((c, s), (-s, c), (-c, -s), (s, -c))[k % 4]
+
+
+def quaternion(R: Array) -> list[float]:
+    """Return the quaternion (w, x, y, z), w ≥ 0, of a rotation matrix."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.tolist()
+    # Each row is 4 w, 4 x, 4 y or 4 z times (w, x, y, z); the longest has all digits.
+    rows = (
+        (1 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
+        (zy - yz, 1 + xx - yy - zz, xy + yx, xz + zx),
+        (xz - zx, xy + yx, 1 - xx + yy - zz, yz + zy),
+        (yx - xy, xz + zx, yz + zy, 1 - xx - yy + zz),
+    )
+    # Of equal ones the first: within rounding, so that the last bit does not decide.
+    largest = max(rows[k][k] for k in range(4))
+    row = next(rows[k] for k in range(4) if rows[k][k] > largest - EXACT)
+    length = math.copysign(norm(row), row[0])
+    return [x / length for x in row]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, final
 
-from ramify.errors import UnknownName
+from ramify.errors import ArgumentError
 
 
 @final
@@ -36,7 +36,7 @@ class Conventions:
         for name, options in allowed.items():
             value = getattr(self, name)
             if value not in options:
-                raise UnknownName(
+                raise ArgumentError(
                     f"Conventions: {name} is {value!r}; possible: {', '.join(options)}"
                 )
 
@@ -59,7 +59,7 @@ def conventions(value: str | Conventions) -> Conventions:
     if isinstance(value, Conventions):
         return value
     if not isinstance(value, str) or value not in NAMED:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UnknownName(
+        raise ArgumentError(
             f"no conventions {value!r}; possible: {', '.join(map(repr, NAMED))}, or a "
             "ramify.Conventions(...)"
         )

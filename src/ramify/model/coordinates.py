@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
-from ramify.model.assembly import Model
 from ramify.model.conventions import Conventions
 from ramify.model.joints import transposed_rotation
+from ramify.model.model import Model
 from ramify.spatial.vector3 import ONE, ZERO, Vec
 from ramify.symbolic.expr import Expr, const, lift
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ramify.model.assembly import Model, PublicJoint
 from ramify.model.conventions import Conventions
 from ramify.model.description import BodyDescription, Description, LoopDescription
+from ramify.model.model import Model, PublicJoint
 
 DEEPEST = 40
 """Beyond it lines are not indented further: a chain of a thousand links stays text."""

@@ -13,8 +13,8 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from ramify.errors import ModelError, ShapeError, UnknownName, unknown_name
-from ramify.model.assembly import frame_with_z
+from ramify.errors import ArgumentError, ModelError, ShapeError, unknown_name
+from ramify.model.constants import quaternion
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -22,7 +22,7 @@ from ramify.model.description import (
     JointDescription,
     LoopDescription,
 )
-from ramify.model.mjcf import quaternion
+from ramify.model.model import frame_with_z
 from ramify.model.pose import Array, Pose, Vector
 
 ROOTS = ("fixed", "floating", "planar")
@@ -49,7 +49,7 @@ def with_root(description: Description, root: str | None) -> Description:
     if root is None:
         return description
     if root not in ROOTS:
-        raise UnknownName(f"root is {root!r}; possible: {', '.join(ROOTS)} or None")
+        raise ArgumentError(f"root is {root!r}; possible: {', '.join(ROOTS)} or None")
     tops = [b for b in description.bodies if b.parent is None]
     parents = {b.parent for b in description.bodies}
     moving = [b for b in tops if b.joints or b.name in parents] or tops

@@ -20,7 +20,7 @@ def fingerprint(*values: object) -> str | None:
     while stack:
         x = stack.pop()
         if isinstance(x, np.floating):
-            x = float(x)  # NumPy's own print differently by version
+            x = float(cast(Any, x))  # NumPy's own print differently by version
         h.update(type(x).__name__.encode())
         if x is None or isinstance(x, (str, int, float)):
             h.update(repr(x).encode())

@@ -43,7 +43,7 @@ SIZES = {
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint:
+class TreeJoint:
     """One joint of a Tree, at its place in q and q̇.
 
     A joint that follows another (mimic) has no place of its own: ``leader`` is the

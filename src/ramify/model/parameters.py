@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ramify.errors import CompileError, UnknownName, unknown_name
-from ramify.model.assembly import Model
+from ramify.errors import ArgumentError, CompileError, unknown_name
 from ramify.model.conventions import Conventions
 from ramify.model.description import BodyDescription
+from ramify.model.joint_transform import fixed_steps
 from ramify.model.joints import transposed_rotation
-from ramify.model.motion import fixed_steps
+from ramify.model.mass_regrouping import regroup
+from ramify.model.model import Model
 from ramify.model.pose import Pose
-from ramify.model.regrouping import regroup
-from ramify.model.tree import ROOT, Body, BodyInertia, Tree
+from ramify.model.tree import ROOT, BodyInertia, Tree, TreeBody
 from ramify.spatial.inertia import RigidInertia
 from ramify.spatial.transform import Rotate, Shift, Step, Transform
 from ramify.spatial.vector3 import Vec, mat
@@ -35,7 +35,7 @@ def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int,
     for name in names:
         kind, _, body = name.partition(":")
         if kind not in SIZES or (kind == "gravity") != (body == ""):
-            raise UnknownName(
+            raise ArgumentError(
                 f"parameter {name!r}; possible: 'gravity', 'inertia:<body>', "
                 "'placement:<body>'"
             )
@@ -66,7 +66,7 @@ def _check(kind: str, body: BodyDescription, model: Model) -> None:
         )
 
 
-def parametrised(
+def parametrized(
     model: Model, conventions: Conventions, inputs: Mapping[str, Any]
 ) -> tuple[Tree, Tree]:
     """Return the tree, and the tree with masses regrouped, with symbols in them."""
@@ -94,7 +94,7 @@ def parametrised(
 def _with(tree: Tree, added: Mapping[int, RigidInertia]) -> Tree:
     if not added:
         return tree
-    bodies: list[Body] = list(tree.bodies)
+    bodies: list[TreeBody] = list(tree.bodies)
     for i, inertia in added.items():
         bodies[i] = replace(bodies[i], extra=inertia)
     return Tree(tuple(bodies), tree.gravity)

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from ramify.errors import ModelError
-from ramify.model.assembly import Model
+from ramify.model.joint_transform import position, rotation, transform
 from ramify.model.massless import listed, massless_bodies, resists
-from ramify.model.motion import position, rotation, transform
+from ramify.model.model import Model
 from ramify.model.pose import Array
-from ramify.model.tree import ROOT, Body, Tree
+from ramify.model.tree import ROOT, Tree, TreeBody
 from ramify.symbolic.expr import Expr, const
 
 SINGULAR = 1e-12
@@ -160,12 +160,12 @@ def _motion_transform(tree: Tree, i: int, rng: np.random.Generator) -> Array:
     return X
 
 
-def _basis(body: Body) -> Array:
+def _basis(body: TreeBody) -> Array:
     columns = [_numbers((*s.w, *s.v)) for s in body.columns()]
     return np.transpose(np.array(columns))
 
 
-def _inertia(body: Body) -> Array:
+def _inertia(body: TreeBody) -> Array:
     I, h = body.inertia.I, _cross(body.inertia.h)
     return np.block([[I, h], [np.transpose(h), body.inertia.m * np.eye(3)]])
 

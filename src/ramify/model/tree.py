@@ -26,7 +26,7 @@ from ramify.model.constants import (
     total,
     turned,
 )
-from ramify.model.joints import Joint
+from ramify.model.joints import TreeJoint
 from ramify.model.pose import Pose
 from ramify.spatial.frames import WORLD
 from ramify.spatial.inertia import RigidInertia
@@ -103,12 +103,12 @@ def nonzeros(inertia: BodyInertia) -> int:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Body:
+class TreeBody:
     """A moving body, its joint, and where it hangs on its parent."""
 
     name: str
     parent: int
-    joint: Joint
+    joint: TreeJoint
     placement: Pose
     """the joint's frame in the parent's frame; the body's own frame at q neutral"""
     inertia: BodyInertia
@@ -134,7 +134,7 @@ class Body:
 class Tree:
     """Bodies in regular numbering: ``parents[i] < i``."""
 
-    bodies: tuple[Body, ...]
+    bodies: tuple[TreeBody, ...]
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     parents: tuple[int, ...] = field(init=False)
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ramify.linalg.factor import ltdl, ltl
 from ramify.model import catalog as robots
 from ramify.model.pose import Array
 from ramify.papers.document import Section, Table
 from ramify.papers.featherstone import robot_of
 from ramify.robot import Robot
-from ramify.sparse import ltdl, ltl
 
 STATES = 200
 

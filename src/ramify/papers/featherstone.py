@@ -9,13 +9,13 @@ from typing import Any
 
 from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.ltdl import Diagonal, DofVector, ltdl, ltl, solve
-from ramify.compiling import count
+from ramify.compiler import count
 from ramify.explain.shape import Shape, family
 from ramify.model import catalog as robots
 from ramify.model.tree import ancestors
 from ramify.papers.document import Plot, Section, Table, word
-from ramify.quantities import dynamics
-from ramify.quantities.base import Quantity
+from ramify.quantities import dynamics, mass_matrix
+from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.symbolic.count import Ops
 from ramify.symbolic.count import count as count_operations
@@ -291,7 +291,7 @@ PRINTED = {
 
 QUANTITIES: dict[str, Quantity] = {
     "RNEA": dynamics.inverse_dynamics,
-    "CRBA": dynamics.mass_matrix,
+    "CRBA": mass_matrix.mass_matrix,
     "ABA": dynamics.forward_dynamics(algorithm="aba"),
     "forward dynamics by CRBA": dynamics.forward_dynamics(algorithm="ltdl"),
 }

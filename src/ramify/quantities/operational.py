@@ -4,211 +4,85 @@
     ẍ = J M⁻¹ τ + β      β = J̇ q̇ − J M⁻¹ (C + G)
 
 Rows are those of the tasks, in their order. Quantities that are compiled together share
-what they have in common, Λ⁻¹ first of all.
+what they have in common, Λ⁻¹ first of all, and the choice of its algorithm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from ramify.algorithms.operational.tasks import Task, Tasks, tasks_of
-from ramify.quantities.base import Context, Quantity, Symbols, array
+from ramify.algorithms.dense_ldl import Matrix, symmetric_inverse
+from ramify.algorithms.operational.tasks import Task
+from ramify.quantities.context import Context, array
 from ramify.quantities.dynamics import forward_dynamics
-from ramify.quantities.osim import (
+from ramify.quantities.dynamics import possible as possible_dynamics
+from ramify.quantities.operational_inertia import (
     ALGORITHMS,
     accelerations,
-    check_algorithm,
-    damping_of,
+    check_rank,
     inverse_matrix,
     jacobian_rows,
     mass_solution,
+    possible,
 )
-from ramify.quantities.osim_choice import check_rank, chosen
-from ramify.quantities.symmetric import Matrix, symmetric_inverse
+from ramify.quantities.quantity import Quantity, quantity
 from ramify.spatial.vector3 import ONE, ZERO
 from ramify.symbolic.expr import Expr
 
 
-def operational_inertia_inverse(tasks: Tasks, algorithm: str = "auto") -> Quantity:
-    """Return the quantity Λ⁻¹ = J M⁻¹ Jᵀ of some tasks: (rows, rows), of q.
-
-    Args:
-        tasks: a frame, a `Task`, or several.
-        algorithm: "auto" takes the one that costs least, compiled for this robot and
-            these tasks (see `explain_operational`); or "sfa", "rjk", "chang_khatib",
-            "efpa", "pv", "pvr", "mixed".
-    """
-    return _quantity(
-        "operational_inertia_inverse", ("q",), _inverse, tasks, algorithm=algorithm
+def _of_tasks(returns: str) -> Callable[[Callable[..., Any]], Quantity]:
+    """Declare a quantity of some tasks by one of the algorithms of Λ⁻¹."""
+    return quantity(
+        "q",
+        algorithms=ALGORITHMS,
+        possible=possible,
+        shares_choice=True,
+        returns=returns,
     )
 
 
-def operational_inertia(
-    tasks: Tasks, algorithm: str = "auto", damping: float = 0.0
-) -> Quantity:
-    """Return the quantity Λ = (J M⁻¹ Jᵀ + damping 1)⁻¹: (rows, rows), of q.
-
-    Args:
-        tasks: a frame, a `Task`, or several.
-        algorithm: of Λ⁻¹.
-        damping: 0 refuses tasks with more rows than can move independently.
-    """
-    return _quantity(
-        "operational_inertia",
-        ("q",),
-        _inertia,
-        tasks,
-        algorithm=algorithm,
-        damping=damping,
-    )
-
-
-def dynamically_consistent_inverse(
-    tasks: Tasks, algorithm: str = "auto", damping: float = 0.0
-) -> Quantity:
-    """Return the quantity J̄ = M⁻¹ Jᵀ Λ of some tasks: (nv, rows), of q."""
-    return _quantity(
-        "dynamically_consistent_inverse",
-        ("q",),
-        _consistent_inverse,
-        tasks,
-        algorithm=algorithm,
-        damping=damping,
-    )
-
-
-def null_space_projector(
-    tasks: Tasks, algorithm: str = "auto", damping: float = 0.0
-) -> Quantity:
-    """Return the quantity N = 1 − J̄ J: (nv, nv), of q.
-
-    Torques Nᵀ τ do not accelerate the tasks.
-    """
-    return _quantity(
-        "null_space_projector",
-        ("q",),
-        _projector,
-        tasks,
-        algorithm=algorithm,
-        damping=damping,
-    )
-
-
-def task_jacobian(tasks: Tasks) -> Quantity:
-    """Return the quantity J, the rows of all tasks: (rows, nv), of q."""
-    return _quantity("task_jacobian", ("q",), _task_jacobian, tasks)
-
-
-def task_bias(tasks: Tasks) -> Quantity:
-    """Return the quantity β = J̇ q̇ − J M⁻¹ (C + G): (rows,), of q and qd.
-
-    It is how the tasks accelerate when no joint is driven.
-    """
-    return _forward("task_bias", ("q", "qd"), _bias, tasks)
-
-
-def task_acceleration(tasks: Tasks) -> Quantity:
-    """Return the quantity ẍ = J q̈ + J̇ q̇ for given torques: (rows,), of q, qd, tau."""
-    return _forward("task_acceleration", ("q", "qd", "tau"), _acceleration, tasks)
-
-
-def _forward(
-    name: str, inputs: tuple[str, ...], traced: Callable[..., Any], tasks: Tasks
-) -> Quantity:
-    """Return a quantity through forward dynamics, by articulated bodies or by M."""
-    given = (("tasks", tasks_of(tasks)), ("algorithm", "auto"))
-    return replace(
-        forward_dynamics,
-        name=name,
-        inputs=inputs,
-        trace=traced,
-        options=given,
-        shapes=None,
-    )
-
-
-def _quantity(
-    name: str,
-    inputs: tuple[str, ...],
-    traced: Callable[..., Any],
-    tasks: Tasks,
-    **options: Any,
-) -> Quantity:
-    if "algorithm" in options:
-        check_algorithm(options["algorithm"], ("auto", *ALGORITHMS))
-    if "damping" in options:
-        options["damping"] = damping_of(options["damping"])
-    given = (("tasks", tasks_of(tasks)), *options.items())
-    return Quantity(name, inputs, traced, given)
-
-
-# ------------------------------------------------------------ how each is traced
-
-
-def inverse_of(
+@_of_tasks("Lambda^-1 = J M^-1 J'")
+def operational_inertia_inverse(
     context: Context, tasks: tuple[Task, ...], algorithm: str = "auto"
-) -> Matrix:
-    """Return Λ⁻¹ as symbols."""
-    return inverse_matrix(context, tasks, decided(context, tasks, algorithm))
-
-
-def decided(
-    context: Context, tasks: tuple[Task, ...], algorithm: str, needs: bool = False
-) -> str:
-    """Return the algorithm of Λ⁻¹: for one set of tasks the same in all of a kernel.
-
-    It counts whether the caller, or another quantity of the kernel, ``needs`` J M⁻¹.
-    """
-    check_algorithm(algorithm, ("auto", *ALGORITHMS))
-    if algorithm != "auto":
-        return algorithm
-    has_solution = needs or any(
-        x.trace in (_consistent_inverse, _projector)
-        and dict(x.options).get("tasks") == tasks
-        for x in context.together
-    )
-    return chosen(context.model, context.conventions, tasks, has_solution)
-
-
-def _inverse(context: Context, tasks: tuple[Task, ...], algorithm: str) -> Any:
-    return array(inverse_of(context, tasks, algorithm))
-
-
-def _inertia(
-    context: Context, tasks: tuple[Task, ...], algorithm: str, damping: float
 ) -> Any:
-    return array(inertia_matrix(context, tasks, algorithm, damping))
+    """Λ⁻¹ = J M⁻¹ Jᵀ."""
+    return array(inverse_matrix(context, tasks, algorithm))
 
 
-def inertia_matrix(
-    context: Context, tasks: tuple[Task, ...], algorithm: str, damping: float
-) -> Matrix:
-    """Return Λ as symbols; refuse tasks that are not independent, unless damped."""
-    damping = damping_of(damping)
-    algorithm = decided(context, tasks, algorithm)
-    if damping == 0.0:
-        check_rank(context.model, context.conventions, tasks, algorithm)
-    G = inverse_of(context, tasks, algorithm)
-    for k in range(len(G)):
-        G[k][k] = G[k][k] + damping
-    return symmetric_inverse(G)
-
-
-def _consistent_inverse(
-    context: Context, tasks: tuple[Task, ...], algorithm: str, damping: float
+@_of_tasks("Lambda")
+def operational_inertia(
+    context: Context,
+    tasks: tuple[Task, ...],
+    algorithm: str = "auto",
+    damping: float = 0.0,
 ) -> Any:
-    algorithm = decided(context, tasks, algorithm, needs=True)
-    L = inertia_matrix(context, tasks, algorithm, damping)
+    """Λ = (J M⁻¹ Jᵀ + damping 1)⁻¹."""
+    return array(_inertia(context, tasks, algorithm, damping))
+
+
+@_of_tasks("Jbar = M^-1 J' Lambda")
+def dynamically_consistent_inverse(
+    context: Context,
+    tasks: tuple[Task, ...],
+    algorithm: str = "auto",
+    damping: float = 0.0,
+) -> Any:
+    """J̄ = M⁻¹ Jᵀ Λ."""
+    L = _inertia(context, tasks, algorithm, damping)
     MJ = mass_solution(context, tasks, algorithm)
     return array(_product(list(map(list, zip(*MJ, strict=True))), L))
 
 
-def _projector(
-    context: Context, tasks: tuple[Task, ...], algorithm: str, damping: float
+@_of_tasks("N = 1 - Jbar J")
+def null_space_projector(
+    context: Context,
+    tasks: tuple[Task, ...],
+    algorithm: str = "auto",
+    damping: float = 0.0,
 ) -> Any:
-    Jbar = _consistent_inverse(context, tasks, algorithm, damping)
+    """N = 1 − J̄ J."""
+    Jbar = dynamically_consistent_inverse(tasks, algorithm, damping).of(context)
     N = _product([list(r) for r in Jbar], jacobian_rows(context, tasks))
     return array(
         [
@@ -216,6 +90,56 @@ def _projector(
             for i, row in enumerate(N)
         ]
     )
+
+
+@quantity("q", returns="Jacobian of the tasks")
+def task_jacobian(context: Context, tasks: tuple[Task, ...]) -> Any:
+    """J, the rows of all tasks."""
+    return array(jacobian_rows(context, tasks))
+
+
+def _of_forward_dynamics(
+    *inputs: str, returns: str
+) -> Callable[[Callable[..., Any]], Quantity]:
+    """Declare a quantity through forward dynamics, by one of its algorithms."""
+    of = forward_dynamics.declaration
+    return quantity(
+        *inputs,
+        algorithms=of.algorithms,
+        possible=possible_dynamics,
+        by_name_only=of.by_name_only,
+        returns=returns,
+    )
+
+
+@_of_forward_dynamics("q", "qd", returns="acceleration of the tasks without torques")
+def task_bias(
+    context: Context, tasks: tuple[Task, ...], algorithm: str = "auto"
+) -> Any:
+    """β = J̇ q̇ − J M⁻¹ (C + G)."""
+    free = context.with_inputs(tau=[ZERO] * context.model.nv)
+    return task_acceleration(tasks, algorithm).of(free)
+
+
+@_of_forward_dynamics("q", "qd", "tau", returns="acceleration of the tasks")
+def task_acceleration(
+    context: Context, tasks: tuple[Task, ...], algorithm: str = "auto"
+) -> Any:
+    """ẍ = J q̈ + J̇ q̇."""
+    qdd = forward_dynamics(algorithm=algorithm).of(context)
+    return array(accelerations(context.with_inputs(qdd=qdd), tasks))
+
+
+def _inertia(
+    context: Context, tasks: tuple[Task, ...], algorithm: str, damping: float
+) -> Matrix:
+    """Return Λ as symbols; refuse tasks that are not independent, unless damped."""
+    if damping == 0.0:
+        check_rank(context.model, context.conventions, tasks, algorithm)
+    G = inverse_matrix(context, tasks, algorithm)
+    for k in range(len(G)):
+        G[k][k] = G[k][k] + damping
+    return symmetric_inverse(G)
 
 
 def _product(A: Matrix, B: Matrix) -> Matrix:
@@ -230,28 +154,3 @@ def _product(A: Matrix, B: Matrix) -> Matrix:
             line.append(total)
         out.append(line)
     return out
-
-
-def _task_jacobian(context: Context, tasks: tuple[Task, ...]) -> Any:
-    return array(jacobian_rows(context, tasks))
-
-
-def _bias(context: Context, tasks: tuple[Task, ...], algorithm: str) -> Any:
-    free = with_inputs(context, tau=[ZERO] * context.model.nv)
-    return _acceleration(free, tasks, algorithm)
-
-
-def _acceleration(context: Context, tasks: tuple[Task, ...], algorithm: str) -> Any:
-    qdd = forward_dynamics(algorithm=algorithm).of(context)
-    return array(accelerations(with_inputs(context, qdd=qdd), tasks))
-
-
-def with_inputs(context: Context, **inputs: Symbols) -> Context:
-    """Return the same robot and state with other inputs."""
-    return Context(
-        context.model,
-        context.conventions,
-        {**context.inputs, **{n: array(x) for n, x in inputs.items()}},
-        context.dtype,
-        context.together,
-    )

@@ -21,7 +21,7 @@ from typing import Any, SupportsFloat, TypeAlias
 from weakref import WeakValueDictionary
 
 from ramify.errors import TraceError
-from ramify.forks import Lock
+from ramify.symbolic.fork_lock import Lock
 
 Key: TypeAlias = tuple[Any, ...]
 ScalarLike: TypeAlias = "Expr | float | SupportsFloat"

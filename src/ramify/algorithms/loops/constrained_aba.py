@@ -26,9 +26,9 @@ from dataclasses import dataclass, field
 from typing import final
 
 from ramify.algorithms.articulated import Column, last_first, moving_bodies
+from ramify.algorithms.body_motion import velocities
 from ramify.algorithms.loops.constraints import ConstraintRow
 from ramify.algorithms.loops.cuts import CutJoint
-from ramify.algorithms.motion import velocities
 from ramify.algorithms.sweeps import inward, outward
 from ramify.model.coordinates import JointVector
 from ramify.model.tree import ROOT, Tree

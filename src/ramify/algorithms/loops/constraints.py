@@ -22,11 +22,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
+from ramify.algorithms.body_motion import joint_motion
 from ramify.algorithms.kinematics import onward, seen
 from ramify.algorithms.loops.cuts import CutJoint
-from ramify.algorithms.motion import joint_motion
 from ramify.model.coordinates import JointVector
-from ramify.model.motion import fixed_steps, transform
+from ramify.model.joint_transform import fixed_steps, transform
 from ramify.model.tree import Tree
 from ramify.spatial.transform import Step
 from ramify.spatial.vector3 import IDENTITY, ZERO, ZERO3, Mat, Vec, unit

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import final
 
 from ramify.errors import ModelError, unknown_name
-from ramify.model.assembly import Model
 from ramify.model.description import LoopDescription
-from ramify.model.loops import ROWS, check_single, check_type
+from ramify.model.loop_types import ROWS, check_single, check_type
+from ramify.model.model import Model
 from ramify.model.pose import Pose
 from ramify.model.tree import ROOT
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import final
 
 from ramify.algorithms.articulated import Column, last_first, rigid_bodies
-from ramify.algorithms.motion import transforms
+from ramify.algorithms.body_motion import transforms
 from ramify.algorithms.sweeps import inward
 from ramify.model.coordinates import JointVector
-from ramify.model.tree import Body, Tree
+from ramify.model.tree import Tree, TreeBody
 from ramify.spatial.transform import Transform
 from ramify.spatial.vector3 import ONE, ZERO, Vec
 from ramify.spatial.vectors import Force, Motion
@@ -74,7 +74,7 @@ def propagators(tree: Tree, q: JointVector) -> Propagators:
     return Propagators(X, columns)
 
 
-def ordered(body: Body) -> tuple[Motion, ...]:
+def ordered(body: TreeBody) -> tuple[Motion, ...]:
     """Return S, of a floating joint with turns last: inwards they come first.
 
     Rows from a limb that begins with the z axis of the base do not turn about it.

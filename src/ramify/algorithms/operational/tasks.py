@@ -22,9 +22,9 @@ from typing import cast, final
 import numpy as np
 
 from ramify.algorithms.kinematics import axes, origin
-from ramify.errors import UnknownName
-from ramify.model.assembly import Model
+from ramify.errors import ArgumentError
 from ramify.model.coordinates import JointVector
+from ramify.model.model import Model
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.vector3 import ZERO3, Vec, vec
 from ramify.spatial.vectors import Force
@@ -58,26 +58,26 @@ class Task:
 
     def __post_init__(self) -> None:
         if not isinstance(self.frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UnknownName(
+            raise ArgumentError(
                 f"the frame of a task is {self.frame!r}; expected the name of a frame"
             )
         if not isinstance(self.rows, str):
             object.__setattr__(self, "rows", self._words())
         if self.expressed_in not in EXPRESSED_IN:
-            raise UnknownName(
+            raise ArgumentError(
                 f"task {self.frame!r}: expressed_in is {self.expressed_in!r}; "
                 "possible: " + ", ".join(map(repr, EXPRESSED_IN))
             )
         names = self.names("linear_first")
         for name in names:
             if name not in (*LINEAR, *ANGULAR):
-                raise UnknownName(
+                raise ArgumentError(
                     f"task {self.frame!r}: no row {name!r}; possible: {POSSIBLE}"
                 )
             if names.count(name) > 1:
-                raise UnknownName(f"task {self.frame!r}: row {name!r} is there twice")
+                raise ArgumentError(f"task {self.frame!r}: row {name!r} is there twice")
         if not names:
-            raise UnknownName(f"task {self.frame!r}: no rows; leave the task out")
+            raise ArgumentError(f"task {self.frame!r}: no rows; leave the task out")
 
     def _words(self) -> tuple[str, ...]:
         """Return rows that are not one word as a tuple of words."""
@@ -87,7 +87,7 @@ class Task:
             found = tuple(word for word in words if isinstance(word, str))
             if len(found) == len(words):
                 return found
-        raise UnknownName(
+        raise ArgumentError(
             f"task {self.frame!r}: rows is {given!r}; expected a word or a tuple of "
             f"words in the order wanted, possible: {POSSIBLE}"
         )
@@ -118,19 +118,21 @@ def tasks_of(tasks: Tasks) -> tuple[Task, ...]:
     if isinstance(tasks, str | Task):
         tasks = (tasks,)
     if not isinstance(tasks, Iterable) or isinstance(tasks, Set | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UnknownName(
+        raise ArgumentError(
             f"tasks is {tasks!r}; expected the name of a frame, a ramify.Task, or a "
             "list of them"
         )
     found: list[Task] = []
     for t in tasks:
         if not isinstance(t, str | Task):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise UnknownName(
+            raise ArgumentError(
                 f"{t!r} is not a task; expected the name of a frame or a ramify.Task"
             )
         found.append(t if isinstance(t, Task) else Task(t))
     if not found:
-        raise UnknownName("no tasks given; expected at least one frame or ramify.Task")
+        raise ArgumentError(
+            "no tasks given; expected a frame or a ramify.Task, or several"
+        )
     return tuple(found)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from typing import Any, Protocol
 
 import click
 
-from ramify.cli.robots import Source
+from ramify.cli.robots import RobotFile
 from ramify.model.pose import Array
-from ramify.quantities.base import Quantity
+from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 
 Peers = Sequence["Peer"]
@@ -63,7 +62,7 @@ PACKAGES = {"pinocchio": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}
 """module and package by the name on the command line"""
 
 
-def names_in(text: str | None, source: Source) -> list[str]:
+def names_in(text: str | None, source: RobotFile) -> list[str]:
     """Return the peers in ``a,b``; without a text, those that are installed.
 
     MJCF is MuJoCo's own: by default no other reading of it is compared.
@@ -85,10 +84,13 @@ def _is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def peer(name: str, source: Source) -> Peer:
+def peer(name: str, source: RobotFile) -> Peer:
     """Load a robot into another library; a PeerError says why it cannot."""
-    module = importlib.import_module(f"ramify.cli.peers.{PACKAGES[name][0]}_")
-    return module.load(source)
+    if name == "pinocchio":
+        from ramify.cli.peers.pinocchio_ import load
+    else:
+        from ramify.cli.peers.mujoco_ import load
+    return load(source)
 
 
 class PeerError(Exception):

@@ -11,9 +11,9 @@ import numpy as np
 
 from ramify.cli.peers import Answer, PeerError, State
 from ramify.cli.peers.urdf import text_of, without_shapes
-from ramify.cli.robots import Source
+from ramify.cli.robots import RobotFile
 from ramify.model.pose import Array
-from ramify.quantities import dynamics, kinematics
+from ramify.quantities import dynamics, frames, mass_matrix
 from ramify.robot import Robot
 
 mujoco: Any = importlib.import_module("mujoco")
@@ -21,7 +21,7 @@ mujoco: Any = importlib.import_module("mujoco")
 NEEDS_FILES = ("mjGEOM_MESH", "mjGEOM_HFIELD", "mjGEOM_SDF")
 
 
-def load(source: Source) -> MuJoCo:
+def load(source: RobotFile) -> MuJoCo:
     """Return MuJoCo with the robot of a file in it."""
     text, root = text_of(source)
     ours = source.tree(conventions="mujoco", mimic="independent")
@@ -42,7 +42,7 @@ def load(source: Source) -> MuJoCo:
     return MuJoCo(ours, model)
 
 
-def _spec(text: str, root: str | None, source: Source, ours: Robot) -> Any:
+def _spec(text: str, root: str | None, source: RobotFile, ours: Robot) -> Any:
     if "<mujoco" in text and "<robot" not in text:
         spec = mujoco.MjSpec.from_file(str(source.path))
         _strip(spec)
@@ -145,7 +145,7 @@ class MuJoCo:
         found = [
             Answer(dynamics.inverse_dynamics, self._inverse),
             Answer(dynamics.forward_dynamics, self._forward),
-            Answer(dynamics.mass_matrix, self._matrix),
+            Answer(mass_matrix.mass_matrix, self._matrix),
             Answer(dynamics.bias_forces, self._bias),
             Answer(dynamics.gravity_forces, gravity),
         ]
@@ -170,8 +170,8 @@ class MuJoCo:
             mujoco.mj_jacBody(m, d, out[:3], out[3:], k)
             return out[:, self._v]
 
-        aligned = kinematics.jacobian(name, "local_world_aligned")
-        return [Answer(kinematics.pose(name), pose), Answer(aligned, jacobian)]
+        aligned = frames.jacobian(name, "local_world_aligned")
+        return [Answer(frames.pose(name), pose), Answer(aligned, jacobian)]
 
     def caller(self, name: str, state: State) -> Callable[[], Any] | None:
         """Return the fastest call for one state; the state is copied at each."""

@@ -13,15 +13,15 @@ import numpy as np
 
 from ramify.cli.peers import Answer, PeerError, State
 from ramify.cli.peers.urdf import text_of
-from ramify.cli.robots import Source
+from ramify.cli.robots import RobotFile
 from ramify.model.pose import Array
-from ramify.quantities import dynamics, kinematics
+from ramify.quantities import dynamics, frames, mass_matrix, momentum_energy
 from ramify.robot import Robot
 
 pin: Any = importlib.import_module("pinocchio")
 
 
-def load(source: Source) -> Pinocchio:
+def load(source: RobotFile) -> Pinocchio:
     """Return Pinocchio with the robot of a file in it."""
     text, root = text_of(source)
     ours = source.tree(conventions="pinocchio", mimic="independent")
@@ -121,19 +121,24 @@ class Pinocchio:
         found = [
             Answer(dynamics.inverse_dynamics, vector(pin.rnea, "qd", "qdd")),
             Answer(dynamics.forward_dynamics, vector(pin.aba, "qd", "tau")),
-            Answer(dynamics.mass_matrix, square(pin.crba)),
+            Answer(mass_matrix.mass_matrix, square(pin.crba)),
             Answer(dynamics.bias_forces, vector(pin.nonLinearEffects, "qd")),
             Answer(dynamics.gravity_forces, vector(pin.computeGeneralizedGravity)),
-            Answer(kinematics.mass_matrix_inverse, square(pin.computeMinverse)),
-            Answer(kinematics.coriolis_matrix, coriolis),
-            Answer(kinematics.center_of_mass, scalar(pin.centerOfMass)),
+            Answer(mass_matrix.mass_matrix_inverse, square(pin.computeMinverse)),
+            Answer(mass_matrix.coriolis_matrix, coriolis),
+            Answer(momentum_energy.center_of_mass, scalar(pin.centerOfMass)),
             Answer(
-                kinematics.center_of_mass_jacobian, vector(pin.jacobianCenterOfMass)
+                momentum_energy.center_of_mass_jacobian,
+                vector(pin.jacobianCenterOfMass),
             ),
-            Answer(kinematics.centroidal_momentum, scalar(momentum, "qd")),
-            Answer(kinematics.centroidal_momentum_matrix, vector(matrix)),
-            Answer(kinematics.kinetic_energy, scalar(pin.computeKineticEnergy, "qd")),
-            Answer(kinematics.potential_energy, scalar(pin.computePotentialEnergy)),
+            Answer(momentum_energy.centroidal_momentum, scalar(momentum, "qd")),
+            Answer(momentum_energy.centroidal_momentum_matrix, vector(matrix)),
+            Answer(
+                momentum_energy.kinetic_energy, scalar(pin.computeKineticEnergy, "qd")
+            ),
+            Answer(
+                momentum_energy.potential_energy, scalar(pin.computePotentialEnergy)
+            ),
         ]
         known = [f for f in frames if m.existFrame(f, pin.FrameType.BODY)]
         return [*found, *(a for f in known for a in self._frame_answers(f))]
@@ -163,10 +168,10 @@ class Pinocchio:
             return pin.getFrameAcceleration(m, d, k).vector
 
         of_frame = (
-            (kinematics.pose, pose),
-            (kinematics.jacobian, jacobian),
-            (kinematics.velocity, velocity),
-            (kinematics.acceleration, acceleration),
+            (frames.pose, pose),
+            (frames.jacobian, jacobian),
+            (frames.velocity, velocity),
+            (frames.acceleration, acceleration),
         )
         return [Answer(quantity(name), theirs) for quantity, theirs in of_frame]
 

@@ -7,7 +7,7 @@ import numpy as np
 from ramify.cli.peers import Peer, State
 from ramify.cli.screen import best_of, call_time
 from ramify.cli.selfcheck import relative
-from ramify.compiling import compile
+from ramify.compiler import compile
 
 
 def answer_error(other: Peer, name: str, state: State) -> float:

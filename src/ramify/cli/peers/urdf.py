@@ -6,15 +6,15 @@ import math
 import re
 
 from ramify.cli.peers import PeerError
-from ramify.cli.robots import Source, built_in
+from ramify.cli.robots import RobotFile, built_in
 from ramify.model.description import BodyDescription, Description
+from ramify.model.formats.read import read_source
 from ramify.model.pose import Array, Pose
-from ramify.model.source import read_source
 
 URDF_JOINTS = {"revolute": "revolute", "prismatic": "prismatic"}
 
 
-def text_of(source: Source) -> tuple[str, str | None]:
+def text_of(source: RobotFile) -> tuple[str, str | None]:
     """Return the text of a robot, and the root that it is to be loaded with."""
     if source.path is not None:
         return read_source(source.path)[0], source.root

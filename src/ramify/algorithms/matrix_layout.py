@@ -1,0 +1,102 @@
+"""Where the entries of a matrix along a tree are, in compressed rows.
+
+The layout is MuJoCo's: the row of a degree of freedom holds its ancestors, the nearest
+to the root first, and then itself. In an order of q̇ in which parents come first, as in
+files, that is the lower triangle by rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.algorithms.ltdl import elimination_parents
+from ramify.model.model import Model
+from ramify.model.tree import depths
+
+Indices = npt.NDArray[np.int32]
+
+
+class Layout(NamedTuple):
+    """Where the entries of compressed rows are; MuJoCo's M_rownnz, M_rowadr, M_colind.
+
+    Row i has ``rownnz[i]`` entries from ``rowadr[i]`` on, in columns ``colind``.
+    """
+
+    rownnz: Indices
+    rowadr: Indices
+    colind: Indices
+
+    @property
+    def rowind(self) -> Indices:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self.rownnz), dtype=np.int32), self.rownnz)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return the row and column of each entry."""
+        rows: list[int] = self.rowind.tolist()
+        return list(zip(rows, self.colind.tolist(), strict=True))
+
+    @property
+    def indptr(self) -> Indices:
+        """The addresses of rows with the end of the last, as SciPy has them."""
+        return np.append(self.rowadr, np.int32(len(self.colind)))
+
+
+def layout_of(parents: Sequence[int]) -> Layout:
+    """Return the layout of a matrix along a tree, rows in the order of its nodes."""
+    rownnz = np.array(depths(parents), dtype=np.int32)
+    ends = np.cumsum(rownnz, dtype=np.int64)
+    if len(ends) and ends[-1] > np.iinfo(np.int32).max:
+        raise MemoryError(f"{ends[-1]} entries are more than 32-bit indices can count")
+    rowadr = (ends - rownnz).astype(np.int32)
+    colind = np.empty(ends[-1] if len(ends) else 0, dtype=np.int32)
+    for i, (start, end) in enumerate(zip(rowadr.tolist(), ends.tolist(), strict=True)):
+        if parents[i] >= 0:
+            above = rowadr[parents[i]]
+            colind[start : end - 1] = colind[above : above + end - 1 - start]
+        colind[end - 1] = i
+    return Layout(rownnz, rowadr, colind)
+
+
+def mass_matrix_layout(model: Model) -> Layout:
+    """Return the layout of ``mass_matrix_csr`` and ``mass_matrix_factor(packed=True)``.
+
+    It is the same at every configuration. Mimic joints tie branches together; the
+    layout then has what their factorization fills in.
+    """
+    order, parents = _tree_of(model)
+    of_tree = layout_of(parents)
+    place = np.empty(len(order), dtype=np.int32)
+    place[list(order)] = np.arange(len(order), dtype=np.int32)
+    rownnz = of_tree.rownnz[place]
+    rowadr = (np.cumsum(rownnz) - rownnz).astype(np.int32)
+    colind = np.empty_like(of_tree.colind)
+    for v, k in enumerate(place):
+        start, n = of_tree.rowadr[k], rownnz[v]
+        columns = of_tree.colind[start : start + n]
+        colind[rowadr[v] : rowadr[v] + n] = np.array(order, np.int32)[columns]
+    return Layout(rownnz, rowadr, colind)
+
+
+def _tree_of(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the entries of q̇, parents first, and the tree that M is sparse along."""
+    order = tuple(
+        b.joint.v_index + k
+        for b in model.tree.bodies
+        if b.joint.leader is None
+        for k in range(b.joint.nv)
+    )
+    place = {v: k for k, v in enumerate(order)}
+    tree = model.tree
+    of_dof: list[int] = [
+        place[b.joint.v_index + k]
+        for i, b in enumerate(tree.bodies)
+        for k in range(len(tree.dofs[i]))
+    ]
+    layout = layout_of(tree.dof_parents)
+    pattern = {(of_dof[i], of_dof[j]) for i, j in layout.pairs()}
+    return order, elimination_parents(pattern, len(order))

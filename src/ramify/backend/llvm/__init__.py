@@ -1,0 +1,1 @@
+"""Programs to machine code: schedule, emit, compile, cache."""

@@ -1,0 +1,1 @@
+"""The call from Python into native code."""

@@ -1,0 +1,80 @@
+"""A callable whose further arguments choose which compiled function is called.
+
+``f(q, "hand", out=J)`` is ``choose("hand")(q, out=J)``. What was chosen is kept by the
+arguments as they were given, and emitted code looks there first (see pychoice).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, final
+
+from ramify.backend.python_call.vectorcall import (
+    Vectorcall,
+    attach_choice,
+    vectorcalled,
+)
+from ramify.errors import ShapeError
+
+
+@final
+@vectorcalled
+class Dispatcher(Vectorcall):
+    """A callable of a state, and of arguments that choose the function."""
+
+    def __init__(
+        self,
+        name: str,
+        state: tuple[str, ...],
+        choose: Callable[..., Vectorcall],
+        doc: str | None = None,
+    ) -> None:
+        """Prepare the calls.
+
+        Args:
+            name: what messages call it.
+            state: the names of the arguments that come first, and choose nothing.
+            choose: a function of the further arguments.
+            doc: the docstring.
+        """
+        self._name = name
+        self._state = state
+        self.function = choose
+        self.__doc__ = doc
+        chosen: dict[Any, Vectorcall] = {}
+        call = _caller(name, state, choose, chosen)
+        attach_choice(self, call, len(state), chosen)
+
+    def __repr__(self) -> str:
+        return f"{self._name}({', '.join((*self._state, '...'))})"
+
+
+def _caller(
+    name: str,
+    state: tuple[str, ...],
+    choose: Callable[..., Vectorcall],
+    chosen: dict[Any, Vectorcall],
+) -> Callable[..., Any]:
+    """Return the call in Python, which fills ``chosen`` for emitted code."""
+
+    def call(*values: Any, **named: Any) -> Any:
+        options = {k: v for k, v in named.items() if k != "out"}
+        given, rest = list(values[: len(state)]), values[len(state) :]
+        given += [options.pop(k) for k in state[len(given) :] if k in options]
+        if len(given) < len(state) or any(isinstance(x, str) for x in given):
+            raise ShapeError(
+                f"{name} needs {', '.join(state)} first, as arrays; "
+                f"{len(values)} arguments were given"
+            )
+        function = choose(*rest, **options)
+        if len(values) >= len(state):
+            try:
+                key = (tuple(map(sys.intern, named)) or None, *rest, *options.values())
+                chosen[key] = function
+            except TypeError:  # a list, say, cannot be part of a key
+                pass
+        out = named.get("out")
+        return function(*given) if out is None else function(*given, out=out)
+
+    return call

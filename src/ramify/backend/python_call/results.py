@@ -1,0 +1,84 @@
+"""Making the arrays of results in emitted code: one, or a named tuple of them."""
+
+from __future__ import annotations
+
+from ramify.backend.llvm.word_builder import Code, Module, Value, const
+from ramify.backend.python_call.arrays import UNBATCHED, api
+from ramify.backend.runtime.memory_layout import Call
+
+FAILED = 0  # a Python exception is set, as NULL says
+
+
+def emit_make(module: Module) -> None:
+    """make(call, batch): new output arrays, one or a named tuple of them."""
+    emit_shape(module)
+    emit_array(module)
+    code = module.function("make", 2, local=True)
+    call, batch = code.arguments
+    count = code.load(call, Call.N_OUTPUTS)
+    with code.when(code.compare(count, "==", 1), likely=True):
+        code.leave(code.call("array", call, const(0), batch))
+    arrays = api(code, call, "PyTuple_New", count)
+    code.leave_if(code.compare(arrays, "==", 0), FAILED)
+    with code.loop(count) as i:
+        array = code.call("array", call, i, batch)
+        give_up_if_null(code, call, array, arrays)
+        api(code, call, "PyTuple_SetItem", arrays, i, array)
+    values = api(code, call, "PyTuple_New", const(1))
+    give_up_if_null(code, call, values, arrays)
+    api(code, call, "PyTuple_SetItem", values, const(0), arrays)
+    new, kind = code.load(call, Call.NEW_TUPLE), code.load(call, Call.RESULT_TYPE)
+    named = code.call_address(new, kind, values, const(0))
+    api(code, call, "Py_DecRef", values)
+    code.leave(named)
+
+
+def emit_array(module: Module) -> None:
+    """array(call, index, batch): a new array for one output."""
+    code = module.function("array", 3, local=True)
+    call, index, batch = code.arguments
+    pair = code.cell(0, 2)
+    core = code.load(code.at(code.load(call, Call.SHAPES), index))
+    batched = code.compare(batch, "!=", UNBATCHED)
+    shape = code.choose(batched, lambda: code.call("shape", call, core, batch), core)
+    code.leave_if(code.compare(shape, "==", 0), FAILED)
+    code.store(shape, pair, 0)
+    code.store(code.load(call, Call.DTYPE), pair, 1)
+    made = call_python(code, call, Call.EMPTY, pair, 2)
+    with code.when(batched):
+        api(code, call, "Py_DecRef", shape)
+    code.leave(made)
+
+
+def emit_shape(module: Module) -> None:
+    """shape(call, core, batch): a new tuple, of a core's shape with a batch axis."""
+    code = module.function("shape", 3, local=True)
+    call, core, batch = code.arguments
+    rank = api(code, call, "PyTuple_Size", core)
+    shape = api(code, call, "PyTuple_New", code.add(rank, 1))
+    code.leave_if(code.compare(shape, "==", 0), FAILED)
+    number = api(code, call, "PyLong_FromSsize_t", batch)
+    give_up_if_null(code, call, number, shape)
+    last = code.load(call, Call.BATCH_LAST)
+    api(code, call, "PyTuple_SetItem", shape, code.mul(last, rank), number)
+    with code.loop(rank) as i:
+        length = api(code, call, "PyTuple_GetItem", core, i)
+        api(code, call, "Py_IncRef", length)
+        place = code.add(code.add(i, 1), code.b.neg(last))
+        api(code, call, "PyTuple_SetItem", shape, place, length)
+    code.leave(shape)
+
+
+def call_python(
+    code: Code, call: Value, function: Call, arguments: Value, count: int
+) -> Value:
+    """Call a Python object of a Call, with some words of arguments."""
+    values = code.load(call, function), arguments, const(count), const(0)
+    return api(code, call, "PyObject_VectorcallDict", *values)
+
+
+def give_up_if_null(code: Code, call: Value, value: Value, owned: Value) -> None:
+    """Let go of an object and leave, if a value was not to be had."""
+    with code.when(code.compare(value, "==", 0), likely=False):
+        api(code, call, "Py_DecRef", owned)
+        code.leave(FAILED)

@@ -1,0 +1,1 @@
+"""Code that runs kernels over batches: driver, tiles, streaming, threads."""

@@ -1,0 +1,113 @@
+"""The driver: pack tiles of states into workspaces, run the cuts, unpack.
+
+    run(kernel, views, batch) -> 0, or 1 if there is no memory
+
+The code of a large robot does not fit into the processor's nearest cache, and running
+it is no faster than fetching it: so each cut runs on a few tiles before the next one
+does. All tiles of such a group are packed before any is unpacked: an output may be an
+input, element by element. Results that are too many for a cache are streamed.
+
+Numbers too small to be normal are zero meanwhile: they would take a hundred times as
+long. What the thread had set is restored.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+from ramify.backend.llvm.target import Processor, runnable
+from ramify.backend.llvm.word_builder import Code, Module, Value, ir, load
+from ramify.backend.runtime import denormals, streaming, tiles
+from ramify.backend.runtime import tile_groups as groups
+from ramify.backend.runtime.memory_layout import LINE, Kernel
+from ramify.backend.runtime.streaming import emit_stream_groups, goes_far
+from ramify.backend.runtime.tile_groups import (
+    Groups,
+    emit_pack_tile,
+    emit_unpack_tile,
+    tiles_of,
+)
+from ramify.backend.runtime.tiles import Tile, emit_movers
+
+STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
+
+
+def driver(dtype: str, lanes: int) -> int:
+    """Return the address of ``run`` for one element type and tile width."""
+    return _driver(dtype, lanes, runnable())
+
+
+@functools.cache
+def _driver(dtype: str, lanes: int, _target: Processor) -> int:
+    options = f"{dtype} {lanes}"
+    sources = [__name__, *(m.__name__ for m in (denormals, groups, streaming, tiles))]
+    return load(lambda: emit(Tile(dtype, lanes)), ["run"], sources, options)[0]
+
+
+def emit(tile: Tile) -> Module:
+    """Write the driver for one kind of tile."""
+    module = Module(f"driver_{tile.dtype}_{tile.lanes}")
+    emit_movers(module, tile)
+    emit_pack_tile(module, tile)
+    emit_unpack_tile(module)
+    emit_groups(module, tile)
+    if tile.is_streamed:
+        emit_stream_groups(module, tile)
+    emit_run_all(module, tile)
+    emit_run(module)
+    return module
+
+
+def emit_run(module: Module) -> None:
+    """run(kernel, views, batch): run_all, with denormal numbers taken as zero."""
+    code = module.function("run", 3)
+    with denormals.flushed(code, runnable()):
+        failed = code.call("run_all", *code.arguments)
+    code.leave(failed)
+
+
+def emit_run_all(module: Module, tile: Tile) -> None:
+    """run_all(kernel, views, batch): choose how many tiles run together, and how."""
+    code = module.function("run_all", 3, local=True)
+    kernel, _, batch = code.arguments
+    most = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
+    if tile.is_streamed:
+        with code.when(goes_far(code, tile), likely=False):
+            run_groups(code, "stream_groups", most, sets=2)
+    run_groups(code, "groups", most, sets=1)
+    code.leave(1)
+
+
+def run_groups(code: Code, name: str, most: Value, sets: int) -> None:
+    """Run and leave, if there is memory for so many sets of workspaces.
+
+    Small ones are on the stack.
+    """
+    kernel = code.arguments[0]
+    size = code.mul(code.mul(most, sets), code.load(kernel, Kernel.BYTES))
+    size = code.add(size, LINE)
+    if STACK_BYTES:
+        with code.when(code.compare(size, "<=", STACK_BYTES)):
+            block = code.b.alloca(ir.IntType(8), size=size)
+            workspaces = code.b.ptrtoint(block, size.type)
+            code.call(name, *code.arguments, code.align(workspaces, LINE), most)
+            code.leave(0)
+    memory = code.call_address(code.load(kernel, Kernel.MALLOC), size)
+    with code.when(code.compare(memory, "!=", 0), likely=True):
+        code.call(name, *code.arguments, code.align(memory, LINE), most)
+        code.call_address(code.load(kernel, Kernel.FREE), memory)
+        code.leave(0)
+
+
+def emit_groups(module: Module, tile: Tile) -> None:
+    """groups(kernel, views, batch, workspaces, most): run ``most`` tiles together."""
+    all_ = Groups(module, tile, "groups", sets=1)
+    code = all_.code
+    with code.loop(all_.count) as group:
+        all_.pack(group)
+        with all_.each_cut(group):
+            pass
+        with code.loop(all_.tiles(group)) as i:
+            code.call("unpack_tile", *all_.call, *all_.place(group, i))
+    code.leave(0)

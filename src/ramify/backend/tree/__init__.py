@@ -1,0 +1,1 @@
+"""Native loops over matrices that are sparse along a tree."""

@@ -1,0 +1,1 @@
+"""Write a robot's programs as source code."""

@@ -1,0 +1,148 @@
+"""What exported C says of a robot: words for labels, steps, arrays and joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ramify.backend.c99.files import About
+from ramify.model.model import PublicJoint
+from ramify.quantities.quantity import INPUT_WORDS
+from ramify.quantities.registry import QUANTITIES
+from ramify.robot import Robot
+from ramify.symbolic.program import Program
+
+LETTERS = {
+    "w": "angular velocity [rad/s]",
+    "wd": "angular acceleration [rad/s^2]",
+    "B": "wd x + w x w x: the acceleration of a point at r is a + B r",
+    "a": "acceleration of the origin, gravity included [m/s^2]",
+    "BB": "w x w x, the matrix of centripetal accelerations",
+    "c_w": "angular acceleration from velocities alone",
+    "c_v": "acceleration of the origin from velocities alone",
+    "net_n": "couple that moves the body [N m]",
+    "net_f": "force that moves the body [N]",
+    "n": "couple across the joint that is named [N m]",
+    "f": "force across the joint that is named [N]",
+    "bias_n": "couple that velocities alone need",
+    "bias_f": "force that velocities alone need",
+    "IA_I": "articulated-body inertia [I H; H' M]: I",
+    "IA_H": "articulated-body inertia [I H; H' M]: H",
+    "IA_M": "articulated-body inertia [I H; H' M]: M",
+    "pA_n": "articulated-body bias, couple",
+    "pA_f": "articulated-body bias, force",
+    "U_n": "IA S, couple: what the joint's acceleration takes",
+    "U_f": "IA S, force",
+    "Ud_n": "U / D, couple",
+    "Ud_f": "U / D, force",
+    "D": "inertia that the joint feels; diagonal of M = L' D L",
+    "u": "joint force left for acceleration, over D",
+    "Ic_h": "composite inertia: mass times centre [kg m]",
+    "Ic_I": "composite inertia about the origin [kg m^2]",
+    "F_n": "couple that moves all beyond the joint at 1 rad/s^2",
+    "F_f": "force that moves all beyond the joint at 1 rad/s^2",
+    "L": "factor of M = L' D L",
+}
+"""What the labels of the algorithms begin with, and what they mean."""
+
+STEPS = {
+    "transform": "Rotation from the parent of {} to it.",
+    "velocity": "Angular velocity of {}, and what velocities alone accelerate.",
+    "inverse dynamics": "Acceleration of {}, and the force that moves it.",
+    "forces": "The joint of {} takes its share of the force, the parent the rest.",
+    "bias": "The force that {} needs for its velocity alone.",
+    "articulated inertia": "What {} and all beyond it add to the parent's inertia.",
+    "acceleration": "Acceleration of {}.",
+    "composite inertia": "Inertia of {} and all beyond it, and its rows of M.",
+    "factor": "Eliminate row {} of the matrix.",
+}
+"""What the regions of the algorithms begin with, and what they do."""
+
+UNITS = {
+    "revolute": "rad",
+    "continuous": "rad",
+    "prismatic": "m",
+    "helical": "rad",
+    "universal": "rad",
+    "spherical": "quaternion",
+    "planar": "m, m, rad",
+    "cylindrical": "rad, m",
+    "floating": "m, quaternion",
+}
+
+
+def about(program: Program, robot: Robot, parameters: Sequence[str]) -> About:
+    """Return what the files of an export say of a robot."""
+    x, y, z = robot.gravity
+    c = robot.conventions
+    facts = [
+        f"robot        {robot.name}: {robot.nv} DoF, {robot.mass:.6g} kg moving",
+        f"computes     {program.name.removesuffix(f' of {robot.name}')}",
+        f"gravity      ({x:g}, {y:g}, {z:g}) m/s^2",
+        f"conventions  {c}: quaternions {c.quaternion}, 6-vectors "
+        f"{c.order.replace('_', ' ')}, floating velocity {c.floating_velocity}",
+        f"layout       q[{robot.nq}], and qd, qdd and tau[{robot.nv}]: as listed below",
+    ]
+    if parameters:
+        facts.append(f"arguments    {', '.join(parameters)}: not constants here")
+    example = {"q": [float(x) for x in robot.neutral()]}
+    entries: dict[tuple[str, int], str] = {}
+    for joint in robot.model.joints:
+        for k in range(joint.nq):
+            own = joint.name if joint.nq == 1 else f"{joint.name}_{k}"
+            entries["q", joint.q_index + k] = own
+    return About(
+        title=f"{' and '.join(v.name for v in program.outputs)} of {robot.name}",
+        facts=tuple(facts),
+        table=tuple(_table(robot)),
+        letters=LETTERS,
+        steps=STEPS,
+        arrays=_arrays(program),
+        entry_names=entries,
+        example=example,
+    )
+
+
+def _arrays(program: Program) -> dict[str, str]:
+    """Return what inputs and outputs are, as far as it is known."""
+    words = {**INPUT_WORDS, "gravity": "acceleration of free fall [m/s^2]"}
+    for output in program.outputs:
+        for name, quantity in QUANTITIES.items():
+            if output.name == name or output.name.startswith(f"{name}_"):
+                words[output.name] = quantity.declaration.returns
+    return words
+
+
+def _table(robot: Robot) -> list[str]:
+    """Return the joints in order: place, name, type, unit and limits."""
+    rows = [("q", "qd", "joint", "type", "unit", "range", "velocity", "effort")]
+    rows += [_row(j, robot) for j in robot.model.joints]
+    columns = [c for c in zip(*rows, strict=True) if set(c[1:]) != {"-"}]
+    widths = [min(max(map(len, column)), 30) for column in columns]
+    return [
+        "  ".join(f"{cell[:30]:<{w}}" for cell, w in zip(row, widths, strict=True))
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def _row(joint: PublicJoint, robot: Robot) -> tuple[str, ...]:
+    limits = robot.limits
+    q, v = joint.q_index, joint.v_index
+    low, high = limits.lower[q], limits.upper[q]
+    one = joint.nq == 1
+    velocity, effort = limits.velocity[v], limits.effort[v]
+    return (
+        _span(q, joint.nq),
+        _span(v, joint.nv),
+        joint.name,
+        joint.type,
+        UNITS.get(joint.type, ""),
+        f"{low:g} .. {high:g}" if one and np.isfinite([low, high]).all() else "-",
+        f"{velocity:g}" if np.isfinite(velocity) else "-",
+        f"{effort:g}" if np.isfinite(effort) else "-",
+    )
+
+
+def _span(start: int, n: int) -> str:
+    return str(start) if n == 1 else f"{start}..{start + n - 1}"

@@ -1,0 +1,1 @@
+"""Stand-alone sparse factors of matrices along a tree."""

@@ -1,0 +1,1 @@
+"""Numeric work on closed loops: assemble, project, mobility, partition."""

@@ -1,0 +1,99 @@
+"""Projection: a state that is almost admissible is mended.
+
+`project` changes it least, measured by M; `follow` leaves its independent part alone.
+"""
+
+# ruff: noqa: N806  the book's letters: J
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.algorithms.loops import newton
+from ramify.mechanism.mobility import Partition
+from ramify.mechanism.states import (
+    constraints,
+    effective_constraints,
+    kernels,
+    normalized,
+    rank,
+    refuse,
+    rounding_filter,
+    vector,
+)
+from ramify.model.pose import Array
+from ramify.quantities.closed_samples import PRECISION
+from ramify.quantities.constraint_rank import CLOSED
+
+if TYPE_CHECKING:
+    from ramify.robot import Robot
+
+
+def project(
+    robot: Robot,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike | None = None,
+    *,
+    tolerance: float | None = None,
+) -> Any:
+    """Return q with its loops closed, or (q, q̇) with q̇ keeping them so.
+
+    The least change, measured by the mass matrix: no momentum is added along motions
+    that the loops allow. |Φ| is at most ``tolerance``: by default 1e-9, or what the
+    digits of the file allow.
+    """
+    k = kernels(robot)
+    q = normalized(robot, "q", q)
+    limit = tolerance or CLOSED
+
+    def moved(here: newton.Iterate) -> Array:
+        return robot.integrate(here.q, k.correction(here.q, here.phi))
+
+    def judge(here: newton.Iterate, there: newton.Iterate) -> newton.Verdict:
+        is_stuck = 0.9 * here.size < there.size < PRECISION
+        is_finite = math.isfinite(there.size)  # J loses rank at some configurations
+        return newton.Verdict(is_kept=is_finite, goes_on=is_finite and not is_stuck)
+
+    evaluate = partial(constraints, robot)
+    found = newton.closed(q, evaluate, moved, judge, tolerance=0.01 * limit, steps=20)
+    if tolerance is None and not found.size <= limit:
+        limit = max(limit, rank(robot).closed)
+    what = "does not close near q: |Φ| is"
+    refuse(robot, found.phi, limit, what, "assemble(q) looks further")
+    q = found.q
+    if qd is None:
+        return q
+    v = vector("qd", qd, robot.nv)
+    J = rounding_filter(robot, found.J) @ found.J
+    for _ in range(5):  # once, unless redundant rows are damped
+        v = v + k.correction(q, J @ v)
+        scale = 1.0 + float(np.abs(v).max(initial=0.0))
+        if float(np.abs(J @ v).max(initial=0.0)) <= CLOSED * scale:
+            break
+    return q, v
+
+
+def follow(
+    robot: Robot, q: Array, qd: Array, partition: Partition
+) -> tuple[Array, Array]:
+    """Return the state to which the independent part of q and q̇ leads."""
+    free, led = list(partition.independent), list(partition.dependent)
+    v = np.array(qd)
+
+    def moved(here: newton.Iterate) -> Array:
+        step = np.zeros(robot.nv)
+        step[led] = newton.correction(here.J[:, led], here.phi, cutoff=1e-10)
+        return robot.integrate(here.q, step)
+
+    evaluate = partial(effective_constraints, robot)
+    found = newton.closed(q, evaluate, moved, tolerance=1e-12, steps=20)
+    what = "does not close by its dependent joints: |Φ| is"
+    refuse(robot, found.phi, 1e-9, what, "a smaller step may")
+    J = found.J
+    v[led] = newton.correction(J[:, led], J[:, free] @ v[free], cutoff=1e-10)
+    return found.q, v

@@ -1,0 +1,170 @@
+"""States of a mechanism: what users give, and how far it keeps the loops closed.
+
+Φ(q) = 0,   J q̇ = 0
+"""
+
+# ruff: noqa: N803, N806  the book's letters: J
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.algorithms.loops.cuts import row_names
+from ramify.algorithms.loops.newton import Iterate
+from ramify.compiler import compile
+from ramify.errors import ModelError, ShapeError
+from ramify.function import Function
+from ramify.model.pose import Array
+from ramify.quantities import closed_loops
+from ramify.quantities.closed_samples import PRECISION
+from ramify.quantities.constraint_rank import ROUNDING, Rank, rank_of
+from ramify.quantities.dynamics import inverse_dynamics
+from ramify.quantities.quantity import Quantity
+from ramify.symbolic.once import once
+
+if TYPE_CHECKING:
+    from ramify.robot import Robot
+
+ADMISSIBLE = 1e-6
+"""|Φ| and |J q̇| up to which a given state is taken as admissible"""
+
+
+@final
+class Kernels:
+    """The compiled functions of one mechanism."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = ref(robot)
+
+    def compile(self, quantity: Quantity | list[Quantity]) -> Function:
+        """Return a compiled function of the robot."""
+        robot = self._robot()
+        assert robot is not None
+        return compile(quantity, robot)
+
+    @once
+    def position(self) -> Function:
+        """(q) -> Φ, J, senses."""
+        phi, jacobian = (
+            closed_loops.constraint_residual,
+            closed_loops.constraint_jacobian,
+        )
+        return self.compile([phi, jacobian, closed_loops.constraint_senses])
+
+    @once
+    def bias(self) -> Function:
+        """(q, qd) -> γ."""
+        return self.compile(closed_loops.constraint_bias)
+
+    @once
+    def correction(self) -> Function:
+        """(q, x) -> the least v with J v = −x."""
+        return self.compile(closed_loops.constraint_correction)
+
+    @once
+    def inverse_dynamics(self) -> Function:
+        """(q, qd, qdd) -> τ of the tree."""
+        return self.compile(inverse_dynamics)
+
+
+_KERNELS: WeakKeyDictionary[Robot, Kernels] = WeakKeyDictionary()
+
+
+def kernels(robot: Robot) -> Kernels:
+    """Return the compiled functions of a robot with loops."""
+    if not robot.model.loops:
+        raise ModelError(f"robot {robot.name!r} has no loops; robot.add_loop makes one")
+    return _KERNELS.setdefault(robot, Kernels(robot))
+
+
+def check_state(
+    robot: Robot,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike | None = None,
+    tolerance: float = ADMISSIBLE,
+) -> None:
+    """Raise ModelError unless all loops are closed at q, and stay so with q̇."""
+    position = kernels(robot).position
+    phi, J, senses = position(normalized(robot, "q", q))
+    limit = tolerance
+    if not float(np.abs(phi).max(initial=0.0)) <= limit:
+        limit = max(limit, rank(robot).closed)
+    refuse(robot, phi, limit, "is open at q: |Φ| is", "assemble(q) closes it")
+    if (senses < 0).any():
+        raise ModelError(
+            f"robot {robot.name!r}: loops are closed at q with axes of cuts opposite"
+        )
+    if qd is not None:
+        v = vector("qd", qd, robot.nv)
+        rate = rounding_filter(robot, J) @ J @ v
+        scale = 1.0 + float(np.abs(v).max(initial=0.0))
+        what = "is opened by qd: |J qd| is"
+        refuse(robot, rate, tolerance * scale, what, "project(q, qd) mends it")
+
+
+def rank(robot: Robot) -> Rank:
+    """Return which rows of a robot's loops count, and how well they close."""
+    return rank_of(robot.placed_model, robot.conventions)
+
+
+def rounding_filter(robot: Robot, J: Array) -> Array:
+    """Return F of `Rank.filter`; the rank is looked for only where it may matter."""
+    values = np.linalg.svd(J, compute_uv=False)
+    values = values / max(float(values.max(initial=0.0)), 1e-300)
+    if ((values > ROUNDING) & (values < PRECISION)).any():
+        return rank(robot).filter(J)
+    return np.eye(len(J))
+
+
+def constraints(robot: Robot, q: Array) -> Iterate:
+    """Return Φ and J at q."""
+    phi, J, _ = kernels(robot).position(q)
+    return Iterate(q, phi, J)
+
+
+def effective_constraints(robot: Robot, q: Array) -> Iterate:
+    """Return what counts of Φ and J at q."""
+    phi, J, _ = kernels(robot).position(q)
+    F = rounding_filter(robot, J)
+    return Iterate(q, F @ phi, F @ J)
+
+
+def refuse(robot: Robot, x: Array, tolerance: float, what: str, cure: str) -> None:
+    """Raise ModelError if a row is above a tolerance, with its loop's name."""
+    r = int(np.argmax(np.abs(x)))
+    if not abs(x[r]) <= tolerance:
+        name, row = row_names(robot.model)[r].rsplit(".", 1)
+        raise ModelError(
+            f"loop {name!r} {what} {abs(x[r]):.3g} (row {row!r}); expected at most "
+            f"{tolerance:.3g}; {cure}"
+        )
+
+
+def normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
+    """Return a configuration as a user gave it, its quaternions of length one."""
+    x = vector(what, q, robot.nq)
+    joints = [j for j in robot.model.joints if j.nq > j.nv]
+    for j in joints:
+        end = j.q_index + j.nq  # the last four of its coordinates
+        if not x[end - 4 : end].any():
+            raise ModelError(
+                f"{what} has a quaternion of zero length at joint {j.name!r}; expected "
+                "one that gives a direction, such as that of robot.neutral()"
+            )
+    return robot.normalize(x) if joints else x
+
+
+def vector(what: str, value: npt.ArrayLike, n: int) -> Array:
+    """Return what a user gave as n numbers."""
+    try:
+        x: Array = np.ravel(np.array(value, dtype=float))
+    except (TypeError, ValueError):
+        x = np.zeros(0)
+    if x.shape != (n,) or not np.isfinite(x).all():
+        numbers = "finite number" if n == 1 else "finite numbers"
+        raise ShapeError(f"{what} is {value!r}; expected {n} {numbers}")
+    return x

@@ -1,0 +1,111 @@
+"""Methods of Robot that run compiled code: signature and docstring stand in robot.py.
+
+``@computed`` puts the quantity of the same name behind a method that is written out in
+full. A type checker sees the method; at run time ``robot.mass_matrix`` is the compiled
+function itself, made at first use and kept; ``robot.jacobian`` finds the function of
+the frame that it is called with. A quantity takes its docstring from there.
+``@direct`` does the same for methods that are not quantities.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final
+
+from ramify.quantities.documentation import DOCUMENTATION
+from ramify.symbolic.once import made_once
+
+if TYPE_CHECKING:
+    from ramify.backend.python_call.dispatch import Dispatcher
+    from ramify.function import Function
+    from ramify.robot import Robot
+
+F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M")
+
+
+def computed(method: F) -> F:
+    """Put the quantity that a method is named after behind it."""
+    return cast(F, Computed(method))
+
+
+@final
+class Computed:
+    """A method of Robot whose body is a compiled quantity."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+        DOCUMENTATION[method.__name__] = inspect.getdoc(method) or ""
+
+        @functools.wraps(method)
+        def unbound(robot: Robot, *arguments: Any, **named: Any) -> Any:
+            return getattr(robot, method.__name__)(*arguments, **named)
+
+        self.unbound = unbound
+
+    def __get__(self, robot: Robot | None, owner: type) -> Any:
+        if robot is None:
+            return self.unbound
+        name = self.method.__name__
+        return made_once(robot.__dict__, name, lambda: self._made(robot))
+
+    def _made(self, robot: Robot) -> Function | Dispatcher:
+        from ramify.backend.python_call.dispatch import Dispatcher
+        from ramify.compiler import compile
+        from ramify.quantities.quantity import INPUTS, REQUIRED
+        from ramify.quantities.registry import QUANTITIES
+
+        quantity = QUANTITIES[self.method.__name__]
+        needed = [n for n, x in quantity.declaration.defaults.items() if x is REQUIRED]
+        if not needed:
+            return documented(compile(quantity, robot), self.method)
+        functions: dict[Any, Function] = {}
+
+        def function(*rest: Any, **options: Any) -> Function:
+            """Return the compiled function, to be called with the state alone."""
+            one = quantity(*rest, **options)
+            return made_once(functions, one.given, lambda: compile(one, robot))
+
+        state = tuple(n for n in INPUTS if n in quantity.declaration.inputs)
+        return documented(Dispatcher(quantity.name, state, function), self.method)
+
+
+@final
+class Direct:
+    """A method that is one compiled callable: see `direct`."""
+
+    def __init__(self, method: Callable[..., Any], source: str) -> None:
+        self.method = method
+        self.source = source
+
+    def __get__(self, robot: Robot | None, owner: type) -> Callable[..., Any]:
+        if robot is None:
+            return self.method
+        made = documented(getattr(robot, self.source), self.method)
+        robot.__dict__[self.method.__name__] = made
+        return made
+
+
+def direct(source: str) -> Callable[[F], F]:
+    """Return a decorator for a method that only calls an attribute of its robot.
+
+    ``robot.method`` then is that attribute, a compiled callable, and a call costs no
+    more than its own. The method is there for its signature and its docstring, and
+    for ``Robot.method(robot, ...)``.
+    """
+    return lambda method: cast(F, Direct(method, source))
+
+
+def documented(made: M, method: Callable[..., Any]) -> M:
+    """Return a compiled callable with the docstring and signature of a method."""
+    signature = inspect.signature(method)
+    parameters = list(signature.parameters.values())[1:]
+    made.__dict__.update(
+        __doc__=method.__doc__,
+        __name__=method.__name__,
+        __signature__=signature.replace(parameters=parameters),
+    )
+    return made

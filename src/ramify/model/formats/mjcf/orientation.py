@@ -1,0 +1,109 @@
+"""Where an MJCF element stands: position, and the five ways to write a rotation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ramify.model.constants import angle_of, cross, dot, norm, transposed
+from ramify.model.formats.mjcf.defaults import LARGEST, ORIENTATIONS, TINY, Settings
+from ramify.model.formats.xml import Element, fault, numbers
+from ramify.model.pose import Array, Pose
+
+
+def position(element: Element, attribute: str = "pos") -> Array:
+    """Return a position, the origin where none is written."""
+    return np.array(numbers(element, attribute, 3, (0, 0, 0), largest=LARGEST))
+
+
+def pose(element: Element, settings: Settings) -> Pose:
+    """Return the pose that ``pos`` and an orientation attribute give."""
+    return Pose(rotation(element, settings), position(element))
+
+
+def rotation(element: Element, settings: Settings) -> Array:
+    """Return the rotation that one of the orientation attributes gives."""
+    given = [name for name in ORIENTATIONS if name in element.attrib]
+    if not given:
+        return np.eye(3)
+    if len(given) > 1:
+        raise fault(element, f"{' and '.join(given)} are both given; expected one")
+    match given[0]:
+        case "quat":
+            q = numbers(element, "quat", 4, largest=LARGEST)
+            return Pose.from_quaternion(_direction(element, "quat", q)).R
+        case "axisangle":
+            *axis, angle = numbers(element, "axisangle", 4, largest=LARGEST)
+            n = _direction(element, "axisangle", axis)
+            return Pose.from_axis_angle(n, radians(angle, settings)).R
+        case "euler":
+            angles = numbers(element, "euler", 3, largest=LARGEST)
+            return from_euler(angles, settings)
+        case "xyaxes":
+            axes = numbers(element, "xyaxes", 6, largest=LARGEST)
+            x = _direction(element, "xyaxes", axes[:3]).tolist()
+            along = dot(x, axes[3:])
+            across = [b - a * along for a, b in zip(x, axes[3:], strict=True)]
+            y = _direction(element, "xyaxes", across).tolist()
+            return np.array(transposed([x, y, cross(x, y)]))
+        case _:
+            z = numbers(element, "zaxis", 3, largest=LARGEST)
+            return onto(_direction(element, "zaxis", z))
+
+
+def radians(angle: float, settings: Settings) -> float:
+    """Return an angle of the file in radians."""
+    return math.radians(angle) if settings.degrees else angle
+
+
+def from_euler(angles: Sequence[float], settings: Settings) -> Array:
+    """Return the rotation of Euler angles: lower case turns with the body."""
+    so_far = Pose.identity()
+    if not any(angles):
+        return so_far.R
+    for letter, angle in zip(settings.euler_sequence, angles, strict=True):
+        axis = np.eye(3)["xyz".index(letter.lower())]
+        turn = Pose.from_axis_angle(axis, radians(angle, settings))
+        so_far = so_far @ turn if letter.islower() else turn @ so_far
+    return so_far.R
+
+
+def onto(z: Array) -> Array:
+    """Return the smallest rotation that turns the z axis onto a unit vector."""
+    axis = (-float(z[1]), float(z[0]), 0.0)
+    sine = norm(axis)
+    if sine < TINY:
+        return np.eye(3) * ((1, 1, 1) if z[2] > 0 else (1, -1, -1))
+    return Pose.from_axis_angle(axis, angle_of((float(z[2]), sine))).R
+
+
+def segment(element: Element) -> tuple[Pose, float]:
+    """Return the pose (z along it) and the half length of a ``fromto``."""
+    if position(element).any():
+        raise fault(element, "both pos and fromto are given; expected one")
+    ends = np.array(numbers(element, "fromto", 6, largest=LARGEST))
+    along = ends[:3] - ends[3:]
+    length = norm(along.tolist())
+    if length / 2 < TINY:
+        raise fault(element, "fromto: both points are the same; expected a segment")
+    return Pose(onto(along / length), (ends[:3] + ends[3:]) / 2), length / 2
+
+
+def direction(element: Element, attribute: str, default: Sequence[float]) -> Array:
+    """Return a unit vector along the three numbers of an attribute."""
+    vector = numbers(element, attribute, 3, default, largest=LARGEST)
+    return _direction(element, attribute, vector)
+
+
+def _direction(
+    element: Element, attribute: str, vector: Sequence[float] | Array
+) -> Array:
+    v = np.asarray(vector, dtype=float)
+    length = norm(v.tolist())
+    if length < TINY:
+        kind = "zero quaternion" if len(v) == 4 else "zero vector"
+        written = element.get(attribute, "")
+        raise fault(element, f"{attribute}={written!r}: a {kind} has no direction")
+    return v / length

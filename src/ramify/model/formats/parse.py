@@ -1,0 +1,53 @@
+"""A robot file of any format to a Description."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Final
+
+from ramify.errors import ModelError
+from ramify.model.description import Description
+from ramify.model.formats.mjcf.parse import parse_mjcf
+from ramify.model.formats.read import read_source
+from ramify.model.formats.urdf.parse import parse_urdf
+from ramify.model.formats.xml import parse_xml
+
+_TAG: Final = re.compile(r"<([A-Za-z_][\w.:-]*)")
+
+
+def parse(
+    source: str | os.PathLike[str],
+    include_directory: str | os.PathLike[str] | None = None,
+) -> Description:
+    """Return the description in a file or a text, by the name of its first element."""
+    text, path = read_source(source)
+    label = path.name if path is not None else "text"
+    tag = _root_tag(text) or parse_xml(text, label).tag
+    if tag == "robot":
+        return parse_urdf(text, label)
+    if tag == "mujoco":
+        folder = path.parent if path is not None else None
+        return parse_mjcf(text, label, folder, include_directory)
+    parse_xml(text, label)  # if it is not XML, this says so
+    raise ModelError(
+        f"{label}: the first element is <{tag}>; expected <robot> (URDF) or <mujoco> "
+        "(MJCF)"
+    )
+
+
+def _root_tag(text: str) -> str:
+    """Return the name of the first element, or "" where it takes a parser to see it."""
+    at = 0
+    while True:
+        at = text.find("<", at)
+        if at < 0:
+            return ""
+        for opening, closing in (("<!--", "-->"), ("<?", "?>")):
+            if text.startswith(opening, at):
+                end = text.find(closing, at)
+                at = end + len(closing) if end > 0 else len(text)
+                break
+        else:
+            found = _TAG.match(text, at)
+            return found[1] if found else ""

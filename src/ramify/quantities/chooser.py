@@ -1,0 +1,135 @@
+"""The one chooser: ``algorithm="auto"`` is decided by counting programs.
+
+Every candidate is traced. Those within a tenth of the cheapest are simplified, as they
+will be when they are compiled, and the one with the least `Ops.cost` wins; the others
+are too far behind to catch up. The winner's program is the one that is compiled.
+
+Quantities that share a choice (operational space of the same tasks) are counted
+together; what else stands in a kernel is chosen one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, final
+
+from ramify.model.conventions import Conventions
+from ramify.model.model import Model
+from ramify.quantities.quantity import Quantity
+from ramify.quantities.tracing import trace_quantities
+from ramify.simplify.passes import simplify
+from ramify.symbolic.count import count
+from ramify.symbolic.program import Program
+
+NEAR = 1.1
+"""candidates within this factor of the least, as traced, are simplified and compared"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An algorithm chosen by counting, and what each would cost.
+
+    Costs are `Ops.cost`, in units of one multiplication: simplified for those that were
+    near the least, as traced for the others.
+    """
+
+    quantity: str
+    algorithm: str
+    costs: Mapping[str, int]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """A program whose algorithms are all decided."""
+
+    program: Program
+    quantities: tuple[Quantity, ...]
+    choices: tuple[Choice, ...]
+
+
+def choose(
+    wanted: Sequence[Quantity],
+    model: Model,
+    conventions: Conventions,
+    parameters: Sequence[str] = (),
+    dtype: str = "float64",
+) -> Chosen:
+    """Return the program of some quantities, each by its cheapest algorithm."""
+
+    def traced(quantities: Sequence[Quantity]) -> Program:
+        return trace_quantities(quantities, model, conventions, parameters, dtype)
+
+    groups = _groups(wanted, model, conventions)
+    decided, choices = list(wanted), list[Choice]()
+    program = None
+    for group in groups:
+        alone = len(groups) == 1
+        names = wanted[group[0]].algorithms(model, conventions)
+
+        candidates = {name: _with(decided, group, name) for name in names}
+        programs = {
+            name: traced(quantities if alone else [quantities[k] for k in group])
+            for name, quantities in candidates.items()
+        }
+        label = " + ".join(str(wanted[k]) for k in group)
+        best, costs = cheapest(programs)
+        choices.append(Choice(label, best, costs))
+        decided = _with(decided, group, best)
+        program = programs[best] if alone else None
+    return Chosen(program or traced(decided), tuple(decided), tuple(choices))
+
+
+def cheapest(programs: Mapping[str, Program]) -> tuple[str, dict[str, int]]:
+    """Return the name of the cheapest program, and what each costs."""
+    costs = {name: count(p).cost for name, p in programs.items()}
+    most = NEAR * min(costs.values())
+    near: dict[Any, list[str]] = {}
+    for name in programs:
+        if costs[name] <= most:
+            _, *content, _ = programs[name].flat()  # all but its name and its regions
+            near.setdefault(tuple(content), []).append(name)
+    if len(near) > 1:
+        for same in near.values():
+            cost = count(simplify(programs[same[0]])).cost
+            costs.update(dict.fromkeys(same, cost))
+    return min(costs, key=costs.__getitem__), costs
+
+
+@lru_cache(maxsize=256)
+def algorithm_of(quantity: Quantity, model: Model, conventions: Conventions) -> str:
+    """Return the algorithm of a quantity that is a part of another."""
+    names = quantity.algorithms(model, conventions)
+    if len(names) == 1:
+        return names[0]
+    return choose([quantity], model, conventions).choices[0].algorithm
+
+
+def _groups(
+    wanted: Sequence[Quantity], model: Model, conventions: Conventions
+) -> list[list[int]]:
+    """Return the places of quantities still to be chosen; shared choices together."""
+    groups: list[list[int]] = []
+    by_tasks: dict[Any, list[int]] = {}
+    for k, one in enumerate(wanted):
+        if not one.is_open or not one.algorithms(model, conventions):
+            continue
+        if one.declaration.shares_choice:
+            group = by_tasks.setdefault(one.options["tasks"], [])
+            if not group:
+                groups.append(group)
+            group.append(k)
+        else:
+            groups.append([k])
+    return groups
+
+
+def _with(
+    wanted: Sequence[Quantity], places: Sequence[int], algorithm: str
+) -> list[Quantity]:
+    return [
+        one(algorithm=algorithm) if k in places else one for k, one in enumerate(wanted)
+    ]

@@ -1,0 +1,346 @@
+"""Robots with closed loops: their constraints, accelerations and multipliers.
+
+    M q̈ + h = τ + Jᵀ λ,    J q̈ + γ = 0        J = ∂Φ/∂q,  γ = J̇ q̇
+
+Rows of Φ stand in the order of `robot.loops`; `row_names` says what each holds. A
+multiplier is what the loop does to the robot, with the sign of τ: for a cut between
+frame A on body a and frame B on body b, λ of a position row is the force [N] on b, and
+that of a turn the moment [Nm] on b about B's origin, along the axes of A; on a acts the
+opposite. λ of a distance is positive where the rod pushes; λ of a coupling is a force
+on its first joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from ramify.algorithms.crba import TreeEntries
+from ramify.algorithms.loops.constrained_aba import constrained_aba
+from ramify.algorithms.loops.constraints import constraint_rows, senses
+from ramify.algorithms.loops.cuts import cuts_of
+from ramify.algorithms.loops.joint_formulation import dot, factor, joint_formulation
+from ramify.algorithms.loops.loopwise import eliminate, loopwise
+from ramify.algorithms.loops.proximal import (
+    DAMPING,
+    Solver,
+    least,
+    proximal,
+    without,
+)
+from ramify.algorithms.ltdl import DofVector
+from ramify.algorithms.operational.tasks import Task
+from ramify.algorithms.rnea import rnea
+from ramify.errors import ArgumentError, ModelError
+from ramify.model.conventions import Conventions
+from ramify.model.model import Model
+from ramify.model.singular import check_dynamics
+from ramify.quantities.constraint_rank import Rank, rank_of
+from ramify.quantities.context import Context, array, zeros
+from ramify.quantities.loop_rows import needed_cuts, rows_of
+from ramify.quantities.mass_matrix import sparse_mass_matrix
+from ramify.quantities.operational_inertia import jacobian_rows
+from ramify.quantities.quantity import Shapes, quantity
+from ramify.spatial.vectors import Force
+from ramify.symbolic.expr import Expr, const
+
+ALGORITHMS = ("joint_formulation", "loopwise", "constrained_aba")
+"""what algorithm="auto" chooses from, by counting"""
+BY_NAME_ONLY = ("proximal",)
+"""what can be asked for beside them"""
+
+
+@quantity("q", returns="how far loops are open [m, rad]")
+def constraint_residual(context: Context) -> Any:
+    """Φ(q), zero where all loops are closed."""
+    return array(rows_of(context, with_velocities=False).residual)
+
+
+@quantity("q", returns="Jacobian of the loops")
+def constraint_jacobian(context: Context) -> Any:
+    """J = ∂Φ/∂q."""
+    return array(rows_of(context, with_velocities=False).J)
+
+
+@quantity("q", "qd", returns="Jd qd of the loops")
+def constraint_bias(context: Context) -> Any:
+    """γ = J̇ q̇."""
+    return array(rows_of(context).bias)
+
+
+# ------------------------------------------------------------ dynamics
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class System:
+    """The augmented system over the degrees of freedom, parents first."""
+
+    M: TreeEntries
+    parents: tuple[int, ...]
+    order: tuple[int, ...]
+    """the place of each degree of freedom in q̇"""
+    J: list[DofVector]
+    gamma: list[Expr]
+    residual: list[Expr]
+    kept: list[int]
+    """the rows in it: all but those that follow from them wherever the robot is"""
+
+
+def system_of(context: Context, with_velocities: bool = True) -> System:
+    """Return the augmented system of a robot with loops."""
+    check_dynamics(context.model)
+    rows = rows_of(context, with_velocities)
+    M, parents, order = sparse_mass_matrix(context)
+    J = [
+        {k: row[v] for k, v in enumerate(order) if not _is_zero(row[v])}
+        for row in rows.J
+    ]
+    dropped = rank_of(context.model, context.conventions).dropped
+    kept = [r for r in range(len(J)) if r not in dropped]
+    gamma = [rows.bias[r] for r in kept] if with_velocities else []
+    residual = [rows.residual[r] for r in kept]
+    return System(M, parents, order, [J[r] for r in kept], gamma, residual, kept)
+
+
+def solver_of(
+    system: System, algorithm: str, damping: float, scales: Sequence[float]
+) -> Solver:
+    """Return what solves a system, factored, with proximal passes if it is damped."""
+    mu = [damping * scales[r] for r in system.kept] if damping else []
+    if algorithm == "loopwise":
+        E = eliminate(system.M, system.J, len(system.order), mu)
+        solve: Solver = lambda Q, gamma: loopwise(E, Q, gamma)  # noqa: E731
+    else:
+        A = factor(system.M, system.J, system.parents, mu)
+        solve = lambda Q, gamma: joint_formulation(A, Q, gamma)  # noqa: E731
+    if not damping:
+        return solve
+    return lambda Q, gamma: proximal(solve, system.J, Q, gamma)
+
+
+def constrained(
+    context: Context,
+    algorithm: str = "auto",
+    damping: float | None = None,
+    forces: dict[int, Force] | None = None,
+    rate: float = 0.0,
+) -> tuple[list[Expr], list[Expr]]:
+    """Return q̈ and λ of a robot with loops, for its inputs q, qd and tau.
+
+    With a ``rate`` [1/s], errors of position and velocity die out at it (Baumgarte's
+    stabilization): Φ̈ = −2 rate Φ̇ − rate² Φ.
+    """
+    check_dynamics(context.model)
+    needed_cuts(context)
+    chosen, mu, rank = settled(
+        context.model, context.conventions, algorithm, damping, context.dtype
+    )
+    if chosen == "constrained_aba":
+        return _articulated(context, rank, forces, rate)
+    system = system_of(context)
+    still = zeros(context.model.nv)
+    moved = context.coordinates.acceleration(still, context.qd)
+    tree = context.dynamics_tree
+    tau = rnea(tree, context.q, context.qd, moved, context.gravity, forces)
+    bias = context.coordinates.force(tau, still)
+    Q = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(system.order)}
+    solve = solver_of(system, chosen, mu, rank.scales)
+    gamma = system.gamma
+    if rate:
+        qd = {k: context.inputs["qd"][v] for k, v in enumerate(system.order)}
+        terms = zip(gamma, system.J, system.residual, strict=True)
+        gamma = [_steadied(g, row, qd, phi, rate) for g, row, phi in terms]
+    x, found = solve(Q, gamma)
+    multipliers = _least(system.kept, rank, found)
+    if rank.spare:
+        J = dict(zip(system.kept, system.J, strict=True))
+        multipliers = least(J, rank.spare, rank.null, multipliers, mu)
+    qdd = zeros(context.model.nv)
+    for k, v in enumerate(system.order):
+        qdd[v] = x[k]
+    return qdd, multipliers
+
+
+def _steadied(
+    gamma: Expr, row: DofVector, qd: DofVector, phi: Expr, rate: float
+) -> Expr:
+    return gamma + dot(row, qd) * (2.0 * rate) + phi * (rate * rate)
+
+
+def _articulated(
+    context: Context, rank: Rank, forces: dict[int, Force] | None, rate: float
+) -> tuple[list[Expr], list[Expr]]:
+    """Return q̈ and λ by articulated bodies, for rows that are independent."""
+    coordinates, tree = context.coordinates, context.dynamics_tree
+    all_cuts = needed_cuts(context)
+    cuts = [cut for cut in all_cuts for _ in cut.rows]
+    rows = constraint_rows(tree, all_cuts, context.q, context.qd)
+    kept = [r for r in range(len(rows)) if r not in rank.dropped]
+    if rate:
+        qd: DofVector = {}
+        for i, dofs in enumerate(tree.dofs):
+            qd.update(zip(dofs, context.qd[i], strict=True))
+        rows = [
+            replace(r, bias=_steadied(r.bias, r.J, qd, r.residual, rate)) for r in rows
+        ]
+    tau = coordinates.tree_force(context.inputs["tau"], context.qd)
+    qdd, found = constrained_aba(
+        tree,
+        [cuts[r] for r in kept],
+        [rows[r] for r in kept],
+        context.q,
+        context.qd,
+        tau,
+        context.gravity,
+        forces,
+    )
+    public = coordinates.public_acceleration(qdd, context.qd)
+    return public, _least(kept, rank, found)
+
+
+def _least(kept: Sequence[int], rank: Rank, found: Sequence[Expr]) -> list[Expr]:
+    """Return multipliers of all rows, the least while the rows kept are independent."""
+    full = zeros(rank.rows)
+    for r, e in zip(kept, found, strict=True):
+        full[r] = e
+    return without(rank.null, full)
+
+
+def settled(
+    model: Model,
+    conventions: Conventions,
+    algorithm: str,
+    damping: float | None,
+    dtype: str = "float64",
+) -> tuple[str, float, Rank]:
+    """Return the algorithm and the damping to use, and the rank they are chosen by.
+
+    Without ``damping``, constraints are damped where they are redundant, by what the
+    rounding of ``dtype`` and the digits of the file need.
+    """
+    known = (*ALGORITHMS, *BY_NAME_ONLY)
+    if algorithm not in known:
+        listed = ", ".join(map(repr, ("auto", *known)))
+        raise ArgumentError(
+            f"algorithm {algorithm!r} cannot be used, because robot {model.name!r} has "
+            f"closed loops; possible: {listed}"
+        )
+    if damping is not None and not 0.0 <= damping < 1.0:
+        raise ArgumentError(f"damping is {damping!r}; expected a number in [0, 1)")
+    rank = rank_of(model, conventions)
+    left = rank.rows - len(rank.dropped)
+    if damping == 0.0 and rank.q is not None and rank.rank < left:
+        raise ModelError(
+            f"robot {model.name!r}: damping is 0, but of {rank.rows} rows of its loops "
+            f"only {rank.rank} are independent; leave damping out, or remove rows"
+        )
+    if damping is None:
+        needed = rank.is_redundant or algorithm == "proximal"
+        damping = max(DAMPING[dtype], rank.damping) if needed else 0.0
+    if algorithm == "proximal":
+        algorithm = "joint_formulation"
+    if algorithm == "constrained_aba" and (damping or model.mimics):
+        why = "has mimic joints" if model.mimics else "has rows that depend on others"
+        raise ModelError(
+            f"robot {model.name!r} {why}: algorithm 'constrained_aba' is for others; "
+            "possible: 'auto', 'joint_formulation', 'loopwise'"
+        )
+    return algorithm, damping, rank
+
+
+def possible(
+    model: Model,
+    conventions: Conventions,
+    damping: float | None = None,
+    **_: Any,
+) -> tuple[str, ...]:
+    """Return what ``algorithm="auto"`` chooses from for a robot with loops."""
+    if not model.loops:
+        return ()
+    mu = settled(model, conventions, "joint_formulation", damping)[1]
+    return ALGORITHMS[:2] if mu or model.mimics else ALGORITHMS
+
+
+@quantity(
+    "q",
+    "qd",
+    "tau",
+    algorithms=ALGORITHMS,
+    possible=possible,
+    by_name_only=BY_NAME_ONLY,
+)
+def stabilized_forward_dynamics(
+    context: Context,
+    algorithm: str = "auto",
+    damping: float | None = None,
+    rate: float = 0.0,
+) -> Any:
+    """q̈ with Baumgarte's stabilization at a rate [1/s]."""
+    return array(constrained(context, algorithm, damping, rate=rate)[0])
+
+
+@quantity(
+    "q",
+    "qd",
+    "tau",
+    algorithms=ALGORITHMS,
+    possible=possible,
+    by_name_only=BY_NAME_ONLY,
+    returns="multipliers of the loops [N, N m]",
+)
+def loop_forces(
+    context: Context, algorithm: str = "auto", damping: float | None = None
+) -> Any:
+    """λ of M q̈ + h = τ + Jᵀ λ."""
+    return array(constrained(context, algorithm, damping)[1])
+
+
+def _rows_shape(model: Model, **_: Any) -> Shapes:
+    return {"x": (sum(len(cut.rows) for cut in cuts_of(model)),)}
+
+
+@quantity("q", further_inputs=_rows_shape)
+def constraint_correction(context: Context) -> Any:
+    """The least v, measured by M, with J v = −x, for x (rows,)."""
+    model, conventions = context.model, context.conventions
+    _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
+    system = system_of(context, with_velocities=False)
+    solve = solver_of(system, "loopwise", mu, rank.scales)
+    x, _ = solve({}, [context.inputs["x"][r] for r in system.kept])
+    v = zeros(context.model.nv)
+    for k, place in enumerate(system.order):
+        v[place] = x[k]
+    return array(v)
+
+
+@quantity("q")
+def constraint_senses(context: Context) -> Any:
+    """What must be positive beside Φ = 0: axes of cuts that are not opposite."""
+    found = senses(context.tree, needed_cuts(context), context.q)
+    return array([*found, const(1.0)])
+
+
+@quantity("q", returns="Lambda^-1 with loops closed")
+def constrained_operational_inertia_inverse(
+    context: Context, tasks: tuple[Task, ...]
+) -> Any:
+    """Λ⁻¹ of tasks while all loops stay closed."""
+    model, conventions = context.model, context.conventions
+    _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
+    system = system_of(context, with_velocities=False)
+    solve = solver_of(system, "loopwise", mu, rank.scales)
+    still = zeros(len(system.J))
+    J = [
+        {k: row[v] for k, v in enumerate(system.order) if not _is_zero(row[v])}
+        for row in jacobian_rows(context, tasks)
+    ]
+    columns = [solve(row, still)[0] for row in J]
+    half = [[dot(row, x) for x in columns[: r + 1]] for r, row in enumerate(J)]
+    n = range(len(J))
+    return array([[half[max(r, c)][min(r, c)] for c in n] for r in n])
+
+
+def _is_zero(e: Expr) -> bool:
+    return e.op == "const" and e.value == 0.0

@@ -1,0 +1,240 @@
+"""A Quantity: something that can be computed of a robot's state, declared once.
+
+    @quantity("q", "qd", "tau", algorithms=("aba", "ltdl"))
+    def forward_dynamics(context: Context, algorithm: str = "auto", ...) -> Any: ...
+
+The function traces the quantity over symbols. The decorator names its inputs; its
+options are the further parameters of the function, with their defaults, checked by name
+(`options`). Calling a quantity gives it options: ``forward_dynamics(algorithm="aba")``,
+``jacobian("hand")``. `registry` lists the quantities that users see.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+from ramify.errors import ArgumentError
+from ramify.model.conventions import Conventions
+from ramify.model.model import Model
+from ramify.quantities.context import Context
+from ramify.quantities.documentation import DOCUMENTATION
+from ramify.quantities.options import CHECKS, one_of
+
+Shapes = dict[str, tuple[int, ...]]
+
+INPUTS: dict[str, Callable[[Model], int]] = {
+    "q": lambda model: model.nq,
+    "qd": lambda model: model.nv,
+    "qdd": lambda model: model.nv,
+    "tau": lambda model: model.nv,
+}
+"""The inputs that quantities share, and their sizes, in the order of calls."""
+
+INPUT_WORDS = {
+    "q": "coordinates [rad, m]",
+    "qd": "velocities [rad/s, m/s]",
+    "qdd": "accelerations [rad/s^2, m/s^2]",
+    "tau": "joint forces [N m, N]",
+}
+"""What the shared inputs are, in ASCII, as C headers need it."""
+
+REQUIRED = inspect.Parameter.empty
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Declaration:
+    """What is said once about a quantity; see the decorator `quantity`."""
+
+    name: str
+    inputs: tuple[str, ...]
+    trace: Callable[..., Any]
+    """(Context, **options) -> array of symbols, or a dict of arrays by name"""
+    further_inputs: Callable[..., Shapes] | None
+    algorithms: tuple[str, ...]
+    possible: Callable[..., tuple[str, ...]] | None
+    """(Model, Conventions, **options) -> those that a robot allows"""
+    by_name_only: tuple[str, ...]
+    shares_choice: bool
+    returns: str
+    """what it is, with units, in a few words of ASCII"""
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The options by name, with their defaults; REQUIRED where there is none."""
+        parameters = list(inspect.signature(self.trace).parameters.values())[1:]
+        return {p.name: p.default for p in parameters}
+
+    @cached_property
+    def all_algorithms(self) -> tuple[str, ...]:
+        """Everything that ``algorithm=`` can be on some robot."""
+        return ("auto", *self.algorithms, *self.by_name_only)
+
+    def checked(self, option: str, value: object) -> Any:
+        """Return the value of an option, or raise ArgumentError."""
+        if option not in self.defaults:
+            known = ", ".join(self.defaults) or "none"
+            raise ArgumentError(
+                f"{self.name} has no option {option!r}; options: {known}"
+            )
+        if option == "algorithm":
+            return one_of("algorithm", value, self.all_algorithms)
+        if value is None and self.defaults[option] is None:
+            return None
+        check = CHECKS.get(option)
+        return value if check is None else check(value)
+
+
+@final
+@dataclass(frozen=True)
+class Quantity:
+    """Something that can be computed of a robot's state; call it to give options."""
+
+    declaration: Declaration
+    given: tuple[tuple[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        own = DOCUMENTATION.get(self.declaration.name)
+        doc = own or inspect.getdoc(self.declaration.trace)
+        object.__setattr__(self, "__doc__", doc)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Quantity:
+        """Return this quantity with other options."""
+        names = tuple(self.declaration.defaults)
+        if len(arguments) > len(names):
+            raise ArgumentError(
+                f"{self.declaration.name} takes {len(names)} options "
+                f"({', '.join(names) or 'none'}); {len(arguments)} were given"
+            )
+        by_place = dict(zip(names, arguments, strict=False))
+        for name in by_place:
+            if name in options:
+                raise ArgumentError(f"{self.declaration.name} was given {name!r} twice")
+        new = {
+            name: self.declaration.checked(name, value)
+            for name, value in {**by_place, **options}.items()
+        }
+        merged = {**dict(self.given), **new}
+        return Quantity(
+            self.declaration, tuple((n, merged[n]) for n in names if n in merged)
+        )
+
+    @property
+    def name(self) -> str:
+        """Its name, and that of its frame: what its output is called."""
+        frame = dict(self.given).get("frame")
+        word = self.declaration.name
+        return word if frame is None else re.sub(r"\W", "_", f"{word}_{frame}")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All its options; ArgumentError where one that is needed was not given."""
+        values = {**self.declaration.defaults, **dict(self.given)}
+        missing = [n for n, value in values.items() if value is REQUIRED]
+        if missing:
+            word, example = self.declaration.name, EXAMPLES.get(missing[0], "...")
+            raise ArgumentError(
+                f"{word} is missing {', '.join(map(repr, missing))}; expected "
+                f"ramify.{word}({example})"
+            )
+        return values
+
+    def algorithms(self, model: Model, conventions: Conventions) -> tuple[str, ...]:
+        """Return what ``algorithm="auto"`` has to choose from for this robot."""
+        of = self.declaration
+        if of.possible is None:
+            return of.algorithms
+        return of.possible(model, conventions, **self.options)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its algorithm is still to be chosen."""
+        return self.options.get("algorithm") == "auto"
+
+    def input_shapes(self, model: Model) -> Shapes:
+        """Return the shape of every input for this robot."""
+        shapes: Shapes = {n: (INPUTS[n](model),) for n in self.declaration.inputs}
+        further = self.declaration.further_inputs
+        if further is not None:
+            shapes.update(further(model, **self.options))
+        return shapes
+
+    def of(self, context: Context) -> Any:
+        """Return the symbols of this quantity, by its cheapest algorithm if it is open.
+
+        That is for quantities that are a part of others: `choose` decides the rest.
+        """
+        from ramify.quantities.chooser import algorithm_of  # noqa: PLC0415  it traces
+
+        options = self.options
+        model, conventions = context.model, context.conventions
+        if self.is_open and self.algorithms(model, conventions):
+            options["algorithm"] = algorithm_of(self, model, conventions)
+        return self.declaration.trace(context, **options)
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{k}={v!r}" for k, v in self.given)
+        return f"{self.declaration.name}({shown})" if shown else self.declaration.name
+
+    __repr__ = __str__
+
+
+EXAMPLES = {"frame": '"hand"', "tasks": '["left_hand", "right_hand"]'}
+"""How an option that is needed is given, for messages."""
+
+
+def quantity(
+    *inputs: str,
+    algorithms: tuple[str, ...] = (),
+    possible: Callable[..., tuple[str, ...]] | None = None,
+    by_name_only: tuple[str, ...] = (),
+    further_inputs: Callable[..., Shapes] | None = None,
+    shares_choice: bool = False,
+    name: str | None = None,
+    returns: str = "",
+) -> Callable[[Callable[..., Any]], Quantity]:
+    """Declare a quantity by the function that traces it.
+
+    Args:
+        inputs: names of INPUTS.
+        algorithms: what ``algorithm="auto"`` chooses from, by counting.
+        possible: (model, conventions, **options) -> those of ``algorithms`` that a
+            robot allows, if not all.
+        by_name_only: further algorithms, never chosen by themselves.
+        further_inputs: (model, **options) -> shapes of inputs beyond INPUTS.
+        shares_choice: whether one choice serves all such quantities of the same tasks
+            in a kernel.
+        name: of the quantity; that of the function by default.
+        returns: what it is, with units, in a few words of ASCII.
+    """
+
+    def declare(trace: Callable[..., Any]) -> Quantity:
+        return Quantity(
+            Declaration(
+                name or trace.__name__,
+                inputs,
+                trace,
+                further_inputs,
+                algorithms,
+                possible,
+                by_name_only,
+                shares_choice,
+                returns,
+            )
+        )
+
+    return declare
+
+
+def input_shapes(quantities: Iterable[Quantity], model: Model) -> Shapes:
+    """Return the inputs of several quantities: q, qd, qdd, tau, then others."""
+    needed: Shapes = {}
+    for one in quantities:
+        needed.update(one.input_shapes(model))
+    first = {n: needed[n] for n in INPUTS if n in needed}
+    return {**first, **{n: s for n, s in needed.items() if n not in first}}

@@ -1,0 +1,53 @@
+"""The quantities that users see, by name."""
+
+from __future__ import annotations
+
+from ramify.quantities import (
+    closed_loops,
+    dynamics,
+    frames,
+    mass_matrix,
+    momentum_energy,
+    operational,
+)
+from ramify.quantities.quantity import Quantity
+
+QUANTITIES: dict[str, Quantity] = {
+    q.name: q
+    for q in (
+        dynamics.inverse_dynamics,
+        dynamics.forward_dynamics,
+        dynamics.bias_forces,
+        dynamics.gravity_forces,
+        mass_matrix.mass_matrix,
+        mass_matrix.mass_matrix_csr,
+        mass_matrix.mass_matrix_factor,
+        mass_matrix.mass_matrix_inverse,
+        mass_matrix.mass_matrix_solve,
+        mass_matrix.coriolis_matrix,
+        frames.pose,
+        frames.velocity,
+        frames.acceleration,
+        frames.jacobian,
+        frames.jacobian_dot_times_qd,
+        momentum_energy.center_of_mass,
+        momentum_energy.center_of_mass_jacobian,
+        momentum_energy.centroidal_momentum,
+        momentum_energy.centroidal_momentum_matrix,
+        momentum_energy.kinetic_energy,
+        momentum_energy.potential_energy,
+        operational.operational_inertia,
+        operational.operational_inertia_inverse,
+        operational.dynamically_consistent_inverse,
+        operational.null_space_projector,
+        operational.task_jacobian,
+        operational.task_bias,
+        operational.task_acceleration,
+        closed_loops.constraint_residual,
+        closed_loops.constraint_jacobian,
+        closed_loops.constraint_bias,
+        closed_loops.loop_forces,
+        closed_loops.constrained_operational_inertia_inverse,
+    )
+}
+"""In the order in which they are listed to users."""

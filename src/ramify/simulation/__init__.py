@@ -1,0 +1,1 @@
+"""Integrate the motion of a robot over time."""

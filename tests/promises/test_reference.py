@@ -1,0 +1,30 @@
+"""The reference page of the docs is the registry's."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import ramify
+from ramify.explain.reference import page
+from ramify.quantities.registry import QUANTITIES
+from support.pages import REPOSITORY
+
+
+def test_the_reference_page_is_made_from_the_registry(update_golden: bool) -> None:
+    path = REPOSITORY / "docs" / "reference.md"
+    if update_golden:
+        path.write_text(page(), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == page()
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_a_method_and_its_quantity_say_the_same(name: str) -> None:
+    quantity, method = getattr(ramify, name), getattr(ramify.Robot, name)
+    assert quantity is QUANTITIES[name]
+    assert quantity.__doc__ == inspect.getdoc(method)
+    given = list(inspect.signature(method).parameters)[1:]
+    assert given[: len(quantity.declaration.inputs)] == [*quantity.declaration.inputs]
+    assert quantity.declaration.returns.isascii()
+    assert quantity.declaration.returns

@@ -1,0 +1,173 @@
+"""Operation counts, pinned: of the papers' robots beside the published ones, and of
+the shared robots after each pass. ``--update-golden`` writes the tables anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ramify.algorithms.ltdl import ltdl, solve
+from ramify.model.catalog import chain30, humanoid30
+from ramify.model.mass_regrouping import regroup
+from ramify.model.model import placed
+from ramify.quantities import dynamics, mass_matrix
+from ramify.quantities.context import Context
+from ramify.quantities.quantity import Quantity
+from ramify.robot import Robot
+from ramify.simplify.passes import simplify
+from ramify.symbolic.count import Ops, count
+from ramify.symbolic.program import Program
+from ramify.symbolic.trace import trace
+from support.paths import GOLDENS, SHARED_ROBOTS
+from support.references import MJCFS, URDFS, loaded
+
+PUBLISHED = {
+    ("humanoid30", "inverse_dynamics"): (2275, 1996),
+    ("humanoid30", "mass_matrix"): (2475, 2124),
+    ("humanoid30", "forward_dynamics(algorithm='aba')"): (5544, 5054),
+    ("chain30", "inverse_dynamics"): (2263, 1972),
+    ("chain30", "mass_matrix"): (6462, 4419),
+    ("chain30", "forward_dynamics(algorithm='aba')"): (5346, 4883),
+}
+"""Featherstone 2005, section 6: (multiplications and divisions, additions)"""
+QUANTITIES = {
+    str(q): q
+    for q in (
+        dynamics.inverse_dynamics,
+        mass_matrix.mass_matrix,
+        dynamics.forward_dynamics(algorithm="aba"),
+    )
+}
+PAPERS = {"humanoid30": humanoid30, "chain30": chain30}
+
+
+def stages(robot: Robot, quantity: Quantity) -> dict[str, Ops]:
+    """Return the operations as in the file, and after each pass."""
+    file, moved = robot.model, placed(robot.model)
+    variants = {
+        "file": (file, file.tree),
+        "placed": (moved, moved.tree),
+        "regrouped": (moved, regroup(moved.tree)),
+    }
+    out: dict[str, Ops] = {}
+    for name, (model, tree) in variants.items():
+        shapes = quantity.input_shapes(model)
+
+        def traced(*symbols, model=model, tree=tree, shapes=shapes):
+            inputs = dict(zip(shapes, symbols, strict=True))
+            context = Context(model, robot.conventions, inputs)
+            context.__dict__["_trees"] = (model.tree, tree)
+            return quantity.of(context)
+
+        program = trace(traced, shapes)
+        out[name] = count(program)
+    out["simplified"] = count(simplify(program))
+    return out
+
+
+def factor_programs(robot: Robot) -> tuple[Program, Program]:
+    """Return LTDL of the mass matrix, and the solution of one system with it."""
+    parents = robot.tree.dof_parents
+    n = len(parents)
+
+    def entries(H):
+        return {
+            (i, j): H[i, j]
+            for i in range(n)
+            for j in range(i + 1)
+            if i == j or j in _above(parents, i)
+        }
+
+    def factor(H):
+        L, D = ltdl(entries(H), parents)
+        return [*L.values(), *D.values()]
+
+    def solved(H, b):
+        L = entries(H)
+        D = {k: L.pop((k, k)) for k in range(n)}
+        x = solve(L, D, dict(enumerate(b)), parents)
+        return [x[k] for k in range(n)]
+
+    return trace(factor, {"H": (n, n)}), trace(solved, {"H": (n, n), "b": n})
+
+
+def _above(parents, i: int) -> set[int]:
+    out: set[int] = set()
+    while (i := parents[i]) >= 0:
+        out.add(i)
+    return out
+
+
+@pytest.mark.parametrize(("robot", "quantity"), PUBLISHED)
+def test_counts_are_at_or_below_the_published_ones(robot: str, quantity: str) -> None:
+    mul, add = PUBLISHED[robot, quantity]
+    ops = stages(_paper(robot), QUANTITIES[quantity])["simplified"]
+    assert ops.mul + ops.div <= mul
+    assert ops.add <= add
+
+
+def test_ltdl_of_the_humanoid_costs_what_is_published() -> None:
+    factor, solved = factor_programs(_paper("humanoid30"))
+    ops = count(factor)
+    assert (ops.mul + ops.div, ops.add) == (1258, 1039)
+    ops = count(solved)
+    assert (ops.mul + ops.div, ops.add) == (468, 438)
+
+
+def _paper(name: str) -> Robot:
+    made = PAPERS[name]("general")
+    return made if isinstance(made, Robot) else Robot.from_description(made)
+
+
+def table(robots: dict[str, Robot]) -> str:
+    """Return a line per robot and quantity: the counts after each pass."""
+    lines = ["# m = multiplications and divisions, a = additions, after each pass"]
+    head = ("file", "placed", "regrouped", "simplified")
+    lines.append(f"{'robot':18s}{'quantity':36s}" + "".join(f"{h:>18s}" for h in head))
+    for name, robot in robots.items():
+        for label, quantity in QUANTITIES.items():
+            counts = stages(robot, quantity)
+            cells = [f"{c.mul + c.div}m + {c.add}a" for c in counts.values()]
+            row = "".join(f"{cell:>18s}" for cell in cells)
+            lines.append(f"{name:18s}{label:36s}{row}")
+        ops = count(factor_programs(robot)[0])
+        lines.append(
+            f"{name:18s}{'ltdl':36s}{f'{ops.mul + ops.div}m + {ops.add}a':>72s}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def assert_golden(name: str, text: str, update: bool) -> None:
+    path = GOLDENS / name
+    if update:
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_counts_of_the_papers_robots_are_pinned(update_golden: bool) -> None:
+    text = table({name: _paper(name) for name in PAPERS})
+    assert_golden("counts_papers.txt", text, update_golden)
+
+
+def test_counts_of_the_shared_robots_are_pinned(update_golden: bool) -> None:
+    names = [n for n in (*URDFS, *MJCFS) if (SHARED_ROBOTS / n).is_dir()]
+    if len(names) < len(URDFS) + len(MJCFS):
+        pytest.skip(f"no shared robots in {SHARED_ROBOTS}")
+    assert_golden(
+        "counts_robots.txt", table({n: _tree(n) for n in names}), update_golden
+    )
+
+
+def _tree(name: str) -> Robot:
+    """The shared robot of that name without its loops."""
+    robot = loaded(name)[0]
+    return Robot(replace(robot.model, loops=()), robot.conventions)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_no_pass_makes_general_robots_dearer(name: str) -> None:
+    for quantity in QUANTITIES.values():
+        costs = [ops.cost for ops in stages(_paper(name), quantity).values()]
+        assert np.all(np.diff(costs) <= 0)

@@ -1,0 +1,189 @@
+"""``algorithm="auto"`` is the algorithm whose compiled program costs least."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import ramify
+from ramify import robots
+from ramify.algorithms.operational.tasks import EXPRESSED_IN, Task, tasks_of
+from ramify.compiler import choose_for, compile, count, program_of
+from ramify.explain.operational import explain_operational
+from ramify.model.catalog import random_tree
+from ramify.quantities.context import Context
+from ramify.quantities.operational import (
+    dynamically_consistent_inverse,
+    null_space_projector,
+    operational_inertia,
+    operational_inertia_inverse,
+)
+from ramify.quantities.operational_inertia import possible
+from ramify.quantities.quantity import Quantity, quantity
+from ramify.robot import Robot
+from ramify.symbolic.count import Ops
+from support.paths import SHARED_ROBOTS
+from support.references import path_of
+
+ROWS = ("pose", "position", "orientation", "x", ("rz", "y"), ("z", "orientation"))
+SHARED = {
+    "iiwa14": ("link3", "link6"),
+    "panda": ("panda_link4", "panda_link8"),
+    "anymal_c": ("LF_FOOT", "RH_FOOT"),
+    "humanoid": ("lower_arm_left", "lower_arm_right", "foot_left"),
+}
+CATALOG = {
+    "chain": (lambda: robots.chain(7), ("body3", "body6")),
+    "tree1": (robots.featherstone_tree1, ("body4", "body6")),
+    "two hands": (robots.chang_khatib24, ("left_hand", "right_hand")),
+    "plain hands": (
+        lambda: robots.chang_khatib24("plain"),
+        ("left_hand", "right_hand"),
+    ),
+}
+Make = Callable[..., Quantity]
+
+
+def counts(make: Make, robot: Robot, tasks: object) -> dict[str, int]:
+    names = ("auto", *possible(robot.model, robot.conventions))
+    return {a: count(make(tasks, a), robot).cost for a in names}
+
+
+def assert_cheapest(make: Make, robot: Robot, tasks: object) -> None:
+    found = counts(make, robot, tasks)
+    assert found.pop("auto") == min(found.values()), found
+
+
+def random_case(seed: int) -> tuple[Robot, tuple[Task, ...]]:
+    """A tree of any joints with frames off its bodies, and tasks of any rows."""
+    rng = np.random.default_rng(seed)
+    robot = Robot.from_description(
+        random_tree(int(rng.integers(2, 14)), seed, roots=1 + seed % 2),
+        conventions=("pinocchio", "mujoco", "featherstone")[seed % 3],
+    )
+    for k in range(3):
+        body = robot.body_names[rng.integers(len(robot.body_names))]
+        robot = robot.add_frame(f"f{k}", body, rng.normal(size=3) * (k > 0))
+    frames = rng.choice(robot.frame_names, int(rng.integers(1, 7)))
+    return robot, tuple(
+        Task(str(f), ROWS[rng.integers(6)], EXPRESSED_IN[rng.integers(3)])
+        for f in frames
+    )
+
+
+def shared(name: str) -> Robot:
+    if not SHARED_ROBOTS.exists():
+        pytest.skip(f"no shared robots in {SHARED_ROBOTS}")
+    return ramify.load(path_of(name))
+
+
+@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("expressed_in", ["local", "local_world_aligned"])
+def test_auto_is_the_cheapest_of_shared_robots(name: str, expressed_in: str) -> None:
+    tasks = [Task(f, "pose", expressed_in) for f in SHARED[name]]
+    assert_cheapest(operational_inertia_inverse, shared(name), tasks)
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_auto_is_the_cheapest_of_the_papers_robots(name: str) -> None:
+    make, frames = CATALOG[name]
+    assert_cheapest(operational_inertia_inverse, make(), frames)
+
+
+@pytest.mark.parametrize("seed", range(100, 116))
+def test_auto_is_the_cheapest_of_random_trees(seed: int) -> None:
+    assert_cheapest(operational_inertia_inverse, *random_case(seed))
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("chain", dynamically_consistent_inverse),
+        ("chain", null_space_projector),
+        ("plain hands", dynamically_consistent_inverse),
+    ],
+)
+def test_auto_counts_the_factor_of_M_where_it_is_needed(name: str, make: Make) -> None:
+    robot, frames = CATALOG[name][0](), CATALOG[name][1]
+    tasks = tasks_of([Task(f, "position") for f in frames])
+    assert_cheapest(make, robot, tasks)
+
+
+@pytest.mark.parametrize("geometry", ["plain", "general"])
+def test_the_consistent_inverse_of_both_hands_is_by_the_factor(geometry: str) -> None:
+    robot = robots.chang_khatib24(geometry)
+    hands = ["left_hand", "right_hand"]
+    (alone,) = choose_for([operational_inertia(hands)], robot).choices
+    (more,) = choose_for([dynamically_consistent_inverse(hands)], robot).choices
+    assert alone.algorithm != "sfa"
+    assert more.algorithm == "sfa"
+    for other in ("rjk", "pv", "mixed"):  # sfa has the factor of M already
+        added = more.costs[other] - alone.costs[other]
+        assert more.costs["sfa"] - alone.costs["sfa"] < 0.9 * added
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_quantities_of_one_kernel_have_one_algorithm(is_last: bool) -> None:
+    robot, hands = robots.chang_khatib24("plain"), ["left_hand", "right_hand"]
+    together = [operational_inertia(hands), dynamically_consistent_inverse(hands)]
+    named = [
+        operational_inertia(hands, "sfa"),
+        dynamically_consistent_inverse(hands, "sfa"),
+    ]
+    if is_last:
+        together.reverse()
+        named.reverse()
+    assert count(together, robot) == count(named, robot)
+    alone = dynamically_consistent_inverse(hands)
+    assert count(together, robot).mul == count(alone, robot).mul  # Λ is a part of J̄
+
+
+def test_tasks_that_no_other_quantity_solves_for_are_chosen_alone() -> None:
+    robot = robots.chang_khatib24("plain")
+    left = operational_inertia(["left_hand"])
+    right = dynamically_consistent_inverse(["right_hand"])
+    (choice,) = choose_for([left], robot).choices
+    named = operational_inertia(["left_hand"], choice.algorithm)
+    assert count([left, right], robot) == count([named, right], robot)
+
+
+def test_a_users_quantity_may_be_built_on_the_consistent_inverse() -> None:
+    robot, hands = robots.chang_khatib24("plain"), ["left_hand", "right_hand"]
+
+    def doubled(context: Context) -> object:
+        return 2.0 * dynamically_consistent_inverse(hands).of(context)
+
+    def by_factor(context: Context) -> object:
+        return 2.0 * dynamically_consistent_inverse(hands, "sfa").of(context)
+
+    found: list[Ops] = [count(quantity("q")(f), robot) for f in (doubled, by_factor)]
+    assert found[0] == found[1]
+
+
+def test_the_table_says_what_auto_takes_and_what_it_costs() -> None:
+    robot, tasks = random_case(111)
+    table = explain_operational(robot, tasks)
+    (choice,) = choose_for([operational_inertia_inverse(tasks)], robot).choices
+    assert table.chosen == choice.algorithm
+    least = count(operational_inertia_inverse(tasks), robot).cost
+    assert table[table.chosen].cost == least == min(r.cost for r in table.rows)
+
+
+def test_a_choice_is_remembered_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = robots.chain(5)
+    first = compile(operational_inertia_inverse(["body2", "body4"]), robot)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the algorithms are counted anew")
+
+    monkeypatch.setattr("ramify.quantities.chooser.cheapest", refuse)
+    q = robot.random_configuration(0)
+    again = compile(operational_inertia_inverse(["body2", "body4"]), robot)
+    assert np.array_equal(first(q), again(q))
+    assert again.choices == first.choices
+    assert len(first.choices[0].costs) == 7
+    with pytest.raises(AssertionError, match="counted anew"):
+        program_of(operational_inertia_inverse("body4"), robot)
