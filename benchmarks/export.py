@@ -136,7 +136,7 @@ def measure(quantity: Any, robot: Robot, folder: Path, samples: int) -> dict[str
     runs = max(1, int(1e5 / f.ops.total))
     repeat = (ctypes.c_int(runs), ctypes.c_int(samples // ROUNDS))
 
-    native = f._compilation.kernel_for("single")  # what a call runs
+    native = f.prepare(batch=False)._compilation.kernel("single", lambda *_: None)
     buffer = np.zeros(native.slots + 8)
     workspace = buffer[(-buffer.ctypes.data % 64) // 8 :]
     cuts = (ctypes.c_void_p * len(native.cuts))(*native.cuts)

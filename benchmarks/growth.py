@@ -74,9 +74,9 @@ def measured_ltdl(name: str, n: int, seconds: float) -> dict[str, Any]:
     shape = Shape(tuple(parents))
     pattern = shape.pattern
     H = np.where(pattern, 0.01, 0.0) + np.diag(np.full(n, 1.0 + 0.02 * n))
-    one = ramify.linalg.factor.TreeMatrix.from_dense(H, parents).values
+    one = ramify.TreeMatrix.from_dense(H, parents).values
     batch = max(1, min(1024, 2_000_000 // len(one)))
-    matrix = ramify.linalg.factor.TreeMatrix(tuple(parents), np.tile(one, (batch, 1)))
+    matrix = ramify.TreeMatrix(tuple(parents), np.tile(one, (batch, 1)))
     run = best(lambda: ramify.ltdl(matrix, check=False), seconds) / batch
     return {"n": n, "count": shape.factor_cost, "run": run}
 
