@@ -11,7 +11,7 @@
     └── CompileError      a program that cannot become native code
 
 A message says what was given, what was expected and what is possible.
-``ModelWarning`` is not an error: the robot loads, and the message names what is odd.
+``ModelWarning`` is not an error: the robot loads, and the message says what to check.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ CALLS: list[tuple[type[Exception], str, Callable[[Callable[..., Any]], Any]]] = 
     (ShapeError, "x is ndarray of complex128", lambda f: f(np.ones(3, complex), 1.0)),
     (ShapeError, "x is ndarray of object", lambda f: f(np.array([1, None, 2]), 1.0)),
     (ShapeError, "x is ndarray of datetime64", lambda f: f(np.zeros(3, "M8[s]"), 1.0)),
-    (ShapeError, "x is no array", lambda f: f([[1, 2], [3]], 1.0)),
+    (ShapeError, "x is not an array", lambda f: f([[1, 2], [3]], 1.0)),
     (ShapeError, "x is list; .* needs real numbers", lambda f: f(["1", "2", "3"], 1.0)),
     (ShapeError, "x is list; .* needs real numbers", lambda f: f([1, None, 2], 1.0)),
     (ShapeError, "x is tuple; .* needs real numbers", lambda f: f((1, 2, 3j), 1.0)),

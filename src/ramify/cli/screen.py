@@ -56,7 +56,7 @@ def print_json(data: Any) -> None:
 
 
 def show_warnings(texts: Sequence[str]) -> None:
-    """Print what is odd about a robot, on standard error."""
+    """Print the warnings found while loading, on standard error."""
     for text in texts[:SHOWN_WARNINGS]:
         print(f"warning: {text}", file=sys.stderr)
     if len(texts) > SHOWN_WARNINGS:

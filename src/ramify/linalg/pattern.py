@@ -122,7 +122,7 @@ def numbers(name: str, given: npt.ArrayLike) -> Array:
     try:
         array = np.asarray(given)
     except ValueError as error:  # lists of unequal lengths
-        raise ShapeError(f"{name} is no array: {error}") from error
+        raise ShapeError(f"{name} is not an array: {error}") from error
     if array.dtype.kind not in "fiub":
         raise ShapeError(f"{name} has dtype {array.dtype}; expected real numbers")
     return np.require(array, np.float64, ["ALIGNED"])

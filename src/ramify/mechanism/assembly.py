@@ -43,23 +43,7 @@ def assemble(
     tolerance: float | None = None,
     rng: np.random.Generator | int = 0,
 ) -> Array:
-    """Return a configuration near a guess in which all loops are closed.
-
-    Damped Gauss-Newton steps within the joint limits; where they lead nowhere, again
-    from other starts.
-
-    Args:
-        robot: the robot.
-        q_guess: (nq,) where to start; neutral by default.
-        fixed: joints that stay: their values by name, or names (as in the guess).
-        tolerance: of |Φ| [m, rad]; by default 1e-9, or what the digits of the file
-            allow.
-        rng: where other starts come from, or a seed.
-
-    Raises:
-        ModelError: no start led to a closed configuration; with what is left open.
-        UnknownName: a joint of ``fixed`` is not there.
-    """
+    """Return a configuration with all loops closed; see `Robot.assemble`."""
     kernels(robot)
     start = normalized(
         robot, "q_guess", robot.neutral() if q_guess is None else q_guess

@@ -86,27 +86,7 @@ def add_loop(
     coefficients: Sequence[float] | None = None,
     check: bool = True,
 ) -> Robot:
-    """Return the robot with one more loop: body b held to body a by a cut joint.
-
-    Args:
-        robot: the robot.
-        body_a: a body; "world" or None is what does not move.
-        body_b: the other.
-        joint: what holds them, along z of the frame on a: "weld", "revolute",
-            "prismatic", "universal", "cylindrical", "spherical", "planar",
-            "point_on_line", "point_on_plane", "distance" (a rod), or "coupling".
-        placement_a: the cut's frame in body a; by default a's own.
-        placement_b: the cut's frame in body b; by default where it meets the one in a
-            with all joints at neutral.
-        name: of the loop.
-        length: distance: of the rod; by default what it is at neutral.
-        joints: coupling: the dependent joint and the one that it follows.
-        coefficients: coupling: y = Σ c_k x^k, by default y = x; (0, 2) is a gear.
-        check: whether to see that all loops can be closed together.
-
-    Raises:
-        ModelError: the loop cannot be, or cannot be closed together with the others.
-    """
+    """Return the robot with one more loop; see `Robot.add_loop`."""
     if name is not None and not (isinstance(cast(object, name), str) and name):
         raise ArgumentError(f"name is {name!r}; expected the name of a loop")
     said = f"loop {name!r}: joint" if name else "joint"

@@ -183,19 +183,7 @@ def constrained_inverse_dynamics(
     qdd: npt.ArrayLike,
     actuated: Iterable[str] | None = None,
 ) -> InverseDynamics:
-    """Return the forces of the actuated joints, and of the loops, behind a motion.
-
-    Args:
-        robot: a robot with loops.
-        q: (nq,) where its loops are closed.
-        qd: (nv,) with J q̇ = 0.
-        qdd: (nv,) with J q̈ + γ = 0.
-        actuated: the joints with motors; all but floating ones by default.
-
-    Raises:
-        ModelError: the state or the acceleration is not admissible, or the joints that
-            are actuated cannot cause it.
-    """
+    """Return the forces behind a motion; see `Robot.constrained_inverse_dynamics`."""
     q, qd = vector("q", q, robot.nq), vector("qd", qd, robot.nv)
     qdd = vector("qdd", qdd, robot.nv)
     check_state(robot, q, qd)

@@ -41,12 +41,7 @@ def project(
     *,
     tolerance: float | None = None,
 ) -> Any:
-    """Return q with its loops closed, or (q, q̇) with q̇ keeping them so.
-
-    The least change, measured by the mass matrix: no momentum is added along motions
-    that the loops allow. |Φ| is at most ``tolerance``: by default 1e-9, or what the
-    digits of the file allow.
-    """
+    """Return q, or (q, q̇), with its loops closed; see `Robot.project`."""
     k = kernels(robot)
     q = normalized(robot, "q", q)
     limit = tolerance or CLOSED

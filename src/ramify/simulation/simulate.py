@@ -80,24 +80,7 @@ def simulate(
     rate: float = 20.0,
     damping: float | None = None,
 ) -> Simulation:
-    """Return how a robot with loops moves from an admissible state.
-
-    Args:
-        robot: a robot with loops.
-        q: (nq,) where its loops are closed.
-        qd: (nv,) with J q̇ = 0; at rest by default.
-        torque: (nv,), or a function of (t, q, qd); none by default.
-        duration: [s].
-        step: of "rk4" [s]; the longest of "adaptive".
-        stabilize: "none", "baumgarte", "project" or "partition".
-        method: "rk4" (fixed steps) or "adaptive" (scipy's DOP853).
-        tolerance: of |Φ|; a `ModelWarning` says if a run without correction left it.
-            By default 1e-6, or what the digits of the file allow.
-        rate: α of "baumgarte" [1/s].
-        damping: of the constraints, as in `forward_dynamics`: with "rk4" and
-            "project", about 1e-8 carries a mechanism through configurations in which
-            it is singular.
-    """
+    """Simulate a robot with loops; see `Robot.simulate`."""
     if stabilize not in STABILIZE:
         raise ArgumentError(
             f"stabilize is {stabilize!r}; possible: {', '.join(map(repr, STABILIZE))}"

@@ -103,7 +103,7 @@ def with_entry(value: float, *where: tuple[int, ...]) -> Any:
             "H has dtype complex128; expected real numbers",
         ),
         ([["a"]], (-1,), ShapeError, "H has dtype <U1; expected real numbers"),
-        ([[1.0], [1.0, 2.0]], (-1, 0), ShapeError, "H is no array: "),
+        ([[1.0], [1.0, 2.0]], (-1, 0), ShapeError, "H is not an array: "),
         (
             GOOD,
             (-1, 0, 2),

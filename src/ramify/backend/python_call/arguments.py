@@ -138,7 +138,7 @@ def to_array(signature: Signature, name: str, core: Shape, value: object) -> Arr
         array: Array = np.asarray(value)
     except ValueError as error:  # lists of unequal lengths
         raise ShapeError(
-            f"{name} is no array: {error}; kernel {signature.name!r} needs "
+            f"{name} is not an array: {error}; kernel {signature.name!r} needs "
             f"{signature.allowed(core)}."
         ) from error
     if array.dtype is not signature.element:
