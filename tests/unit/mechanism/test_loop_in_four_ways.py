@@ -188,5 +188,5 @@ def test_the_documentation_lists_every_type() -> None:
     page = (REPOSITORY / "docs" / "closed_loops.md").read_text(encoding="utf-8")
     for type_ in ROWS:
         assert f'"{type_}"' in str(RobotBuilder.close.__doc__)
-        assert f'"{type_}"' in str(add_loop.__doc__)
+        assert f'"{type_}"' in str(Robot.add_loop.__doc__)
         assert f"`{type_}`" in page
