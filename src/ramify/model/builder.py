@@ -351,7 +351,7 @@ class RobotBuilder:
         name = body.name if isinstance(body, Body) else cast(object, body)
         if not isinstance(name, str):
             raise ModelError(
-                f"{shown(name)} is no body{whose}; expected one, or its name"
+                f"{shown(name)} is not a body{whose}; expected a Body or its name"
             )
         if name == WORLD:
             return None

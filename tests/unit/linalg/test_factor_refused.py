@@ -131,7 +131,7 @@ def with_entry(value: float, *where: tuple[int, ...]) -> Any:
             TreeMatrix(FORK, np.ones(5)),
             (-1, 0, 1),
             ShapeError,
-            "parents are not those of the TreeMatrix; leave them out",
+            "parents differ from the TreeMatrix; leave them out",
         ),
         (
             TreeMatrix(FORK, np.array([4.0, 1.0, 0.0, 1.0, 2.0])),

@@ -526,7 +526,7 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: arm().add(Body("b"), None),  # type: ignore[arg-type]
-        "None is no body; expected one, or its name",
+        "None is not a body; expected a Body or its name",
     ),
     (
         lambda: arm().add(Body("b"), "link", Joint.revolute(name="shoulder")),
@@ -576,7 +576,7 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: arm().close("loop", "weld", "link"),
-        "None is no body, for loop 'loop'; expected one, or its name",
+        "None is not a body, for loop 'loop'; expected a Body or its name",
     ),
     (
         lambda: arm().close("loop", "weld", "link", "world", at=(0, math.nan, 0)),
