@@ -312,6 +312,43 @@ def region(name: str) -> None:
     _current.region = len(_current.regions) - 1
 
 
+@contextlib.contextmanager
+def resumed_regions() -> Generator[Callable[[int], None]]:
+    """Yield what goes back to a region; the current one is resumed at the end."""
+    trace, before = _current, _current.region
+
+    def resume(index: int) -> None:
+        trace.region = index
+
+    try:
+        yield resume
+    finally:
+        trace.region = before
+
+
+@contextlib.contextmanager
+def adjoint_regions() -> Generator[Callable[[int], None]]:
+    """Yield what begins a region for the derivatives of another one."""
+    trace, before = _current, _current.region
+    last = -1
+
+    def enter(index: int) -> None:
+        nonlocal last
+        if index != last and trace is not _outside:
+            region(f"adjoint of {trace.regions[index]}")
+            last = index
+
+    try:
+        yield enter
+    finally:
+        trace.region = before
+
+
+def nodes() -> tuple[Expr, ...]:
+    """Return the nodes of the current trace in the order in which they were made."""
+    return tuple(_table.values())
+
+
 def label(name: str, *exprs: Expr) -> None:
     """Say what nodes are, for readers of the program: the first label stays.
 

@@ -1,0 +1,365 @@
+"""Derivatives of programs: forward (jvp) and reverse (vjp), Program to Program.
+
+    y = f(x)        jvp: ẏ = (∂f/∂x) ẋ        vjp: x̄ = (∂f/∂x)ᵀ ȳ
+
+Nodes are differentiated one by one in their order, so the work is linear in the
+operations, and what is shared stays shared. A derivative that is zero is not there: the
+sparsity of a Jacobian comes out by itself. Derivatives use the same operations, so a
+derivative can be differentiated again.
+
+Where an operation has no derivative, it has that of one side:
+
+    |x| at 0               that of x
+    min, max where equal   that of the first argument
+    where                  that of the branch taken; conditions are constant
+
+Finite values are assumed in both branches of a ``where``: what is infinite or NaN in
+the branch that is not taken reaches the derivatives of vjp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from ramify.errors import ArgumentError
+from ramify.symbolic import expr
+from ramify.symbolic.expr import Expr, add, const, div, mul, neg, power, sub, where
+from ramify.symbolic.program import Program, Variable, live
+
+Row: TypeAlias = dict[int, Expr]
+"""Entries that are not zero, by direction (forward) or by output (reverse)."""
+Seeds: TypeAlias = Mapping[Expr, Mapping[int, Expr]]
+"""How chosen nodes change in each direction. What they are made of does not count."""
+
+_NOTHING: Row = {}
+
+
+# ------------------------------------------------------------ nodes of one trace
+
+
+def forward(results: Sequence[Expr], seeds: Seeds) -> list[Row]:
+    """Return how each result changes in each direction."""
+    zero = const(0.0)
+    tangents: dict[Expr, Mapping[int, Expr]] = dict(seeds)
+    with expr.resumed_regions() as resume:
+        for e in _between(results, seeds):
+            if e.op in expr.CONDITIONS:
+                continue
+            rows = [tangents.get(a, _NOTHING) for a in e.args]
+            if not any(rows):
+                continue
+            resume(e.region)
+            rule = TANGENTS.get(e.op) or _by_partial(e)
+            row: Row = {}
+            for k in _union(rows):
+                t = rule(e, *(r.get(k, zero) for r in rows))
+                if t is not zero:
+                    row[k] = t
+            tangents[e] = row
+    return [dict(tangents.get(e, _NOTHING)) for e in results]
+
+
+def reverse(
+    results: Sequence[Expr], cotangents: Sequence[Mapping[int, Expr]], seeds: Seeds
+) -> list[Row]:
+    """Return what outputs change by per direction: for each output, by direction.
+
+    Args:
+        results: nodes.
+        cotangents: the weight of each result in each output, by output.
+        seeds: the directions.
+    """
+    zero = const(0.0)
+    order = _between(results, seeds)
+    active = set(seeds)
+    for e in order:
+        if e.op not in expr.CONDITIONS and not active.isdisjoint(e.args):
+            active.add(e)
+    bars: dict[Expr, Row] = {}
+
+    def take(e: Expr, output: int, x: Expr) -> None:
+        if x is not zero:
+            row = bars.setdefault(e, {})
+            row[output] = add(row[output], x) if output in row else x
+
+    for e, weights in zip(results, cotangents, strict=True):
+        for output, w in weights.items():
+            if e in active:
+                take(e, output, w)
+    with expr.adjoint_regions() as enter:
+        for e in reversed(order):
+            if e in seeds or e not in bars:
+                continue
+            enter(e.region)
+            rule = COTANGENTS.get(e.op) or _by_partials(e)
+            wanted = [a if a in active else None for a in e.args]
+            for output, bar in bars.pop(e).items():
+                for a, x in zip(wanted, rule(e, bar), strict=True):
+                    if a is not None:
+                        take(a, output, x)
+        outputs = 1 + max((k for w in cotangents for k in w), default=-1)
+        found: list[Row] = [{} for _ in range(outputs)]
+        for e, directions in seeds.items():
+            for output, bar in bars.get(e, _NOTHING).items():
+                row = found[output]
+                for k, t in directions.items():
+                    x = mul(bar, t)
+                    row[k] = add(row[k], x) if k in row else x
+    return found
+
+
+def _between(results: Sequence[Expr], seeds: Seeds) -> list[Expr]:
+    """Return what results need and is not a seed, arguments first."""
+    return [e for e in live(expr.nodes(), results) if e.args and e not in seeds]
+
+
+def _union(rows: Iterable[Mapping[int, Expr]]) -> Iterable[int]:
+    """Return the directions of some rows, in an order that is always the same."""
+    found: dict[int, None] = {}
+    for row in rows:
+        found.update(dict.fromkeys(row))
+    return found
+
+
+# ------------------------------------------------------------ programs
+
+
+def jvp(program: Program, wrt: Sequence[str]) -> Program:
+    """Return the program with the change of its outputs for a change of inputs.
+
+    It has further inputs ``<name>_tangent`` for each name in ``wrt``, and further
+    outputs ``<name>_tangent`` for each output.
+    """
+    chosen = _inputs(program, wrt)
+    inputs = renamed(chosen, "tangent", program.inputs)
+
+    def traced() -> list[Expr]:
+        pairs = zip(symbols(chosen), symbols(inputs), strict=True)
+        seeds = {e: {0: t} for e, t in pairs}
+        zero = const(0.0)
+        return [row.get(0, zero) for row in forward(program.results, seeds)]
+
+    outputs = renamed(program.outputs, "tangent", program.outputs)
+    return _extended(program, f"jvp of {program.name}", inputs, outputs, traced)
+
+
+def vjp(program: Program, wrt: Sequence[str]) -> Program:
+    """Return the program with the derivatives of a weighted sum of its outputs.
+
+    It has further inputs ``<name>_cotangent`` for each output, the weights, and
+    further outputs ``<name>_cotangent`` for each name in ``wrt``.
+    """
+    chosen = _inputs(program, wrt)
+    inputs = renamed(program.outputs, "cotangent", program.inputs)
+
+    def traced() -> list[Expr]:
+        one, zero = const(1.0), const(0.0)
+        seeds = {e: {k: one} for k, e in enumerate(symbols(chosen))}
+        weights = [{0: w} for w in symbols(inputs)]
+        (row,) = reverse(program.results, weights, seeds) or ({},)
+        return [row.get(k, zero) for k in range(len(seeds))]
+
+    outputs = renamed(chosen, "cotangent", program.outputs)
+    return _extended(program, f"vjp of {program.name}", inputs, outputs, traced)
+
+
+def symbols(variables: Iterable[Variable]) -> list[Expr]:
+    """Return the entries of some inputs, flat and in order."""
+    return [expr.symbol(v.name, i) for v in variables for i in range(v.size)]
+
+
+def renamed(
+    variables: Iterable[Variable], word: str, others: Iterable[Variable]
+) -> list[Variable]:
+    """Return variables called ``<name>_<word>``, numbered where that is taken."""
+    taken = {v.name for v in others}
+    found: list[Variable] = []
+    for v in variables:
+        name = first = f"{v.name}_{word}"
+        k = 2
+        while name in taken:
+            name, k = f"{first}_{k}", k + 1
+        taken.add(name)
+        found.append(Variable(name, v.shape))
+    return found
+
+
+def _inputs(program: Program, wrt: Sequence[str]) -> list[Variable]:
+    """Return the inputs that are named, or raise ArgumentError."""
+    known = {v.name: v for v in program.inputs}
+    return [known[name] for name in checked_wrt(wrt, known)]
+
+
+def checked_wrt(wrt: object, inputs: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of inputs to differentiate by, or raise ArgumentError."""
+    known = tuple(inputs)
+    names: Any = (wrt,) if isinstance(wrt, str) else wrt
+    if not isinstance(names, Iterable) or not (names := tuple(names)):
+        raise ArgumentError(
+            f"wrt is {wrt!r}; expected the names of inputs: {', '.join(known)}"
+        )
+    for name in names:
+        if name not in known:
+            raise ArgumentError(
+                f"wrt names {name!r}, which is not an input; inputs: {', '.join(known)}"
+            )
+    if len(set(names)) < len(names):
+        raise ArgumentError(f"wrt names an input twice: {', '.join(names)}")
+    return names
+
+
+def _extended(
+    program: Program,
+    name: str,
+    inputs: list[Variable],
+    outputs: list[Variable],
+    traced: Callable[[], list[Expr]],
+) -> Program:
+    """Return a program with further inputs and outputs, built on its own nodes."""
+    with expr.fresh_table() as table:
+        table.regions = list(program.regions)
+        for e in program.order:
+            expr.intern(e)
+        results = (*program.results, *traced())
+        order = live(tuple(table.table.values()), results)
+        regions = tuple(table.regions)
+    return replace(
+        program,
+        name=name,
+        inputs=(*program.inputs, *inputs),
+        outputs=(*program.outputs, *outputs),
+        results=results,
+        order=order,
+        regions=regions,
+    )
+
+
+# ------------------------------------------------------------ operations
+
+
+def _square(x: Expr) -> Expr:
+    return mul(x, x)
+
+
+def _over(c: float, x: Expr) -> Expr:
+    return div(const(c), x)
+
+
+def _inverse_sine(a: Expr, sign: float) -> Expr:
+    return _over(sign, expr.unary("sqrt", sub(const(1.0), _square(a))))
+
+
+PARTIALS: dict[str, Callable[..., Expr]] = {
+    "sqrt": lambda e, _: _over(0.5, e),
+    "sin": lambda _, a: expr.unary("cos", a),
+    "cos": lambda _, a: neg(expr.unary("sin", a)),
+    "tan": lambda e, _: add(const(1.0), _square(e)),
+    "asin": lambda _, a: _inverse_sine(a, 1.0),
+    "acos": lambda _, a: _inverse_sine(a, -1.0),
+    "exp": lambda e, _: e,
+    "log": lambda _, a: _over(1.0, a),
+    "pow": lambda _, a, c: mul(c, power(a, const(c.value - 1.0))),
+}
+"""For functions of one argument: (node, *its arguments) -> the derivative."""
+
+
+def _by_partial(e: Expr) -> Callable[..., Expr]:
+    partial = PARTIALS[e.op](e, *e.args)
+    return lambda _, da, *__: mul(partial, da)
+
+
+def _by_partials(e: Expr) -> Callable[..., tuple[Expr, ...]]:
+    partial, rest = PARTIALS[e.op](e, *e.args), (const(0.0),) * (len(e.args) - 1)
+    return lambda _, bar: (mul(partial, bar), *rest)
+
+
+def _is_first(e: Expr) -> Expr:
+    """Return the condition that min or max is its first argument."""
+    a, b = e.args
+    return expr.compare("le", *((a, b) if e.op == "min" else (b, a)))
+
+
+def _angle(e: Expr) -> tuple[Expr, Expr]:
+    """Return the derivatives of atan2(y, x)."""
+    y, x = e.args
+    k = div(const(1.0), add(_square(x), _square(y)))
+    return mul(x, k), neg(mul(y, k))
+
+
+def _extremum_tangent(e: Expr, da: Expr, db: Expr) -> Expr:
+    return where(_is_first(e), da, db)
+
+
+def _fused_tangent(e: Expr, da: Expr, db: Expr, dc: Expr) -> Expr:
+    ab = add(mul(da, e.args[1]), mul(e.args[0], db))
+    if e.op == "fnma":
+        return sub(dc, ab)
+    return add(ab, dc) if e.op == "fma" else sub(ab, dc)
+
+
+def _atan2_tangent(e: Expr, dy: Expr, dx: Expr) -> Expr:
+    py, px = _angle(e)
+    return add(mul(py, dy), mul(px, dx))
+
+
+TANGENTS: dict[str, Callable[..., Expr]] = {
+    "add": lambda _, da, db: add(da, db),
+    "sub": lambda _, da, db: sub(da, db),
+    "mul": lambda e, da, db: add(mul(da, e.args[1]), mul(e.args[0], db)),
+    "div": lambda e, da, db: mul(sub(da, mul(e, db)), _over(1.0, e.args[1])),
+    "neg": lambda _, da: neg(da),
+    "abs": lambda e, da: where(_is_negative(e), neg(da), da),
+    "atan2": _atan2_tangent,
+    "min": _extremum_tangent,
+    "max": _extremum_tangent,
+    "where": lambda e, _, da, db: where(e.args[0], da, db),
+    **dict.fromkeys(("fma", "fms", "fnma"), _fused_tangent),
+}
+"""(node, changes of its arguments) -> its change; the others are in PARTIALS."""
+
+
+def _is_negative(e: Expr) -> Expr:
+    return expr.compare("lt", e.args[0], const(0.0))
+
+
+def _product_bars(e: Expr, bar: Expr) -> tuple[Expr, ...]:
+    return mul(bar, e.args[1]), mul(bar, e.args[0])
+
+
+def _quotient_bars(e: Expr, bar: Expr) -> tuple[Expr, ...]:
+    of_a = mul(bar, _over(1.0, e.args[1]))
+    return of_a, neg(mul(e, of_a))
+
+
+def _chosen_bars(condition: Expr, bar: Expr) -> tuple[Expr, Expr]:
+    zero = const(0.0)
+    return where(condition, bar, zero), where(condition, zero, bar)
+
+
+def _fused_bars(e: Expr, bar: Expr) -> tuple[Expr, ...]:
+    of_ab = neg(bar) if e.op == "fnma" else bar
+    of_c = neg(bar) if e.op == "fms" else bar
+    return mul(of_ab, e.args[1]), mul(of_ab, e.args[0]), of_c
+
+
+def _atan2_bars(e: Expr, bar: Expr) -> tuple[Expr, ...]:
+    py, px = _angle(e)
+    return mul(bar, py), mul(bar, px)
+
+
+COTANGENTS: dict[str, Callable[..., tuple[Expr, ...]]] = {
+    "add": lambda _, bar: (bar, bar),
+    "sub": lambda _, bar: (bar, neg(bar)),
+    "mul": _product_bars,
+    "div": _quotient_bars,
+    "neg": lambda _, bar: (neg(bar),),
+    "abs": lambda e, bar: (where(_is_negative(e), neg(bar), bar),),
+    "atan2": _atan2_bars,
+    "min": lambda e, bar: _chosen_bars(_is_first(e), bar),
+    "max": lambda e, bar: _chosen_bars(_is_first(e), bar),
+    "where": lambda e, bar: (const(0.0), *_chosen_bars(e.args[0], bar)),
+    **dict.fromkeys(("fma", "fms", "fnma"), _fused_bars),
+}
+"""(node, weight of it) -> weights of its arguments; the others are in PARTIALS."""
