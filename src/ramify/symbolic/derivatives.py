@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ramify.errors import ArgumentError
 from ramify.symbolic import expr
@@ -32,6 +32,10 @@ Row: TypeAlias = dict[int, Expr]
 """Entries that are not zero, by direction (forward) or by output (reverse)."""
 Seeds: TypeAlias = Mapping[Expr, Mapping[int, Expr]]
 """How chosen nodes change in each direction. What they are made of does not count."""
+
+Changes: TypeAlias = tuple[Expr, ...]
+TangentRule: TypeAlias = Callable[[Expr, Changes], Expr]
+CotangentRule: TypeAlias = Callable[[Expr, Expr], tuple[Expr, ...]]
 
 _NOTHING: Row = {}
 
@@ -54,7 +58,7 @@ def forward(results: Sequence[Expr], seeds: Seeds) -> list[Row]:
             rule = TANGENTS.get(e.op) or _by_partial(e)
             row: Row = {}
             for k in _union(rows):
-                t = rule(e, *(r.get(k, zero) for r in rows))
+                t = rule(e, tuple([r.get(k, zero) for r in rows]))
                 if t is not zero:
                     row[k] = t
             tangents[e] = row
@@ -195,8 +199,12 @@ def _inputs(program: Program, wrt: Sequence[str]) -> list[Variable]:
 def checked_wrt(wrt: object, inputs: Iterable[str]) -> tuple[str, ...]:
     """Return the names of inputs to differentiate by, or raise ArgumentError."""
     known = tuple(inputs)
-    names: Any = (wrt,) if isinstance(wrt, str) else wrt
-    if not isinstance(names, Iterable) or not (names := tuple(names)):
+    names: tuple[Any, ...] = ()
+    if isinstance(wrt, str):
+        names = (wrt,)
+    elif isinstance(wrt, Iterable):
+        names = tuple(cast(Iterable[Any], wrt))
+    if not names:
         raise ArgumentError(
             f"wrt is {wrt!r}; expected the names of inputs: {', '.join(known)}"
         )
@@ -251,27 +259,27 @@ def _inverse_sine(a: Expr, sign: float) -> Expr:
     return _over(sign, expr.unary("sqrt", sub(const(1.0), _square(a))))
 
 
-PARTIALS: dict[str, Callable[..., Expr]] = {
-    "sqrt": lambda e, _: _over(0.5, e),
-    "sin": lambda _, a: expr.unary("cos", a),
-    "cos": lambda _, a: neg(expr.unary("sin", a)),
-    "tan": lambda e, _: add(const(1.0), _square(e)),
-    "asin": lambda _, a: _inverse_sine(a, 1.0),
-    "acos": lambda _, a: _inverse_sine(a, -1.0),
-    "exp": lambda e, _: e,
-    "log": lambda _, a: _over(1.0, a),
-    "pow": lambda _, a, c: mul(c, power(a, const(c.value - 1.0))),
+PARTIALS: dict[str, Callable[[Expr], Expr]] = {
+    "sqrt": lambda e: _over(0.5, e),
+    "sin": lambda e: expr.unary("cos", e.args[0]),
+    "cos": lambda e: neg(expr.unary("sin", e.args[0])),
+    "tan": lambda e: add(const(1.0), _square(e)),
+    "asin": lambda e: _inverse_sine(e.args[0], 1.0),
+    "acos": lambda e: _inverse_sine(e.args[0], -1.0),
+    "exp": lambda e: e,
+    "log": lambda e: _over(1.0, e.args[0]),
+    "pow": lambda e: mul(e.args[1], power(e.args[0], const(e.args[1].value - 1.0))),
 }
-"""For functions of one argument: (node, *its arguments) -> the derivative."""
+"""The derivatives of functions of one argument (an exponent is a constant)."""
 
 
-def _by_partial(e: Expr) -> Callable[..., Expr]:
-    partial = PARTIALS[e.op](e, *e.args)
-    return lambda _, da, *__: mul(partial, da)
+def _by_partial(e: Expr) -> TangentRule:
+    partial = PARTIALS[e.op](e)
+    return lambda _, d: mul(partial, d[0])
 
 
-def _by_partials(e: Expr) -> Callable[..., tuple[Expr, ...]]:
-    partial, rest = PARTIALS[e.op](e, *e.args), (const(0.0),) * (len(e.args) - 1)
+def _by_partials(e: Expr) -> CotangentRule:
+    partial, rest = PARTIALS[e.op](e), (const(0.0),) * (len(e.args) - 1)
     return lambda _, bar: (mul(partial, bar), *rest)
 
 
@@ -288,33 +296,41 @@ def _angle(e: Expr) -> tuple[Expr, Expr]:
     return mul(x, k), neg(mul(y, k))
 
 
-def _extremum_tangent(e: Expr, da: Expr, db: Expr) -> Expr:
-    return where(_is_first(e), da, db)
+def _product_tangent(e: Expr, d: Changes) -> Expr:
+    return add(mul(d[0], e.args[1]), mul(e.args[0], d[1]))
 
 
-def _fused_tangent(e: Expr, da: Expr, db: Expr, dc: Expr) -> Expr:
-    ab = add(mul(da, e.args[1]), mul(e.args[0], db))
+def _quotient_tangent(e: Expr, d: Changes) -> Expr:
+    return mul(sub(d[0], mul(e, d[1])), _over(1.0, e.args[1]))
+
+
+def _extremum_tangent(e: Expr, d: Changes) -> Expr:
+    return where(_is_first(e), d[0], d[1])
+
+
+def _fused_tangent(e: Expr, d: Changes) -> Expr:
+    ab = _product_tangent(e, d)
     if e.op == "fnma":
-        return sub(dc, ab)
-    return add(ab, dc) if e.op == "fma" else sub(ab, dc)
+        return sub(d[2], ab)
+    return add(ab, d[2]) if e.op == "fma" else sub(ab, d[2])
 
 
-def _atan2_tangent(e: Expr, dy: Expr, dx: Expr) -> Expr:
+def _atan2_tangent(e: Expr, d: Changes) -> Expr:
     py, px = _angle(e)
-    return add(mul(py, dy), mul(px, dx))
+    return add(mul(py, d[0]), mul(px, d[1]))
 
 
-TANGENTS: dict[str, Callable[..., Expr]] = {
-    "add": lambda _, da, db: add(da, db),
-    "sub": lambda _, da, db: sub(da, db),
-    "mul": lambda e, da, db: add(mul(da, e.args[1]), mul(e.args[0], db)),
-    "div": lambda e, da, db: mul(sub(da, mul(e, db)), _over(1.0, e.args[1])),
-    "neg": lambda _, da: neg(da),
-    "abs": lambda e, da: where(_is_negative(e), neg(da), da),
+TANGENTS: dict[str, TangentRule] = {
+    "add": lambda _, d: add(d[0], d[1]),
+    "sub": lambda _, d: sub(d[0], d[1]),
+    "mul": _product_tangent,
+    "div": _quotient_tangent,
+    "neg": lambda _, d: neg(d[0]),
+    "abs": lambda e, d: where(_is_negative(e), neg(d[0]), d[0]),
     "atan2": _atan2_tangent,
     "min": _extremum_tangent,
     "max": _extremum_tangent,
-    "where": lambda e, _, da, db: where(e.args[0], da, db),
+    "where": lambda e, d: where(e.args[0], d[1], d[2]),
     **dict.fromkeys(("fma", "fms", "fnma"), _fused_tangent),
 }
 """(node, changes of its arguments) -> its change; the others are in PARTIALS."""
@@ -349,7 +365,7 @@ def _atan2_bars(e: Expr, bar: Expr) -> tuple[Expr, ...]:
     return mul(bar, py), mul(bar, px)
 
 
-COTANGENTS: dict[str, Callable[..., tuple[Expr, ...]]] = {
+COTANGENTS: dict[str, CotangentRule] = {
     "add": lambda _, bar: (bar, bar),
     "sub": lambda _, bar: (bar, neg(bar)),
     "mul": _product_bars,
