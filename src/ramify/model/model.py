@@ -390,8 +390,13 @@ def frame_with_z(axis: Array) -> Array:
 
 
 def placed(model: Model) -> Model:
-    """Return the model with its body frames placed, and its named frames following."""
+    """Return the model with its body frames placed, and its named frames following.
+
+    Where no frame needs to move, that is the model itself.
+    """
     tree, moves = place_frames(model.tree)
+    if all(move.is_identity() for move in moves):
+        return model
     frames = {
         name: f
         if f.body < 0

@@ -83,10 +83,12 @@ def choose(
     return Chosen(program or traced(decided), tuple(decided), tuple(choices))
 
 
-def cheapest(programs: Mapping[str, Program]) -> tuple[str, dict[str, int]]:
-    """Return the name of the cheapest program, and what each costs."""
+def cheapest(
+    programs: Mapping[str, Program], near_factor: float = NEAR
+) -> tuple[str, dict[str, int]]:
+    """Return the name of the cheapest program, the first of equals, and all costs."""
     costs = {name: count(p).cost for name, p in programs.items()}
-    most = NEAR * min(costs.values())
+    most = near_factor * min(costs.values())
     near: dict[Any, list[str]] = {}
     for name in programs:
         if costs[name] <= most:
