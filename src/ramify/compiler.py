@@ -66,10 +66,12 @@ def compile(
             "inertia:<body>", "placement:<body>".
     """
     options = CallOptions.checked(dtype, lanes, threads, layout)
-    start = time.perf_counter()
-    compilation = _remembered(as_list(quantities), robot, parameters, options)
-    compilation.seconds += time.perf_counter() - start
-    return Function(compilation)
+    return Function(compilation_of(as_list(quantities), robot, parameters, options))
+
+
+def deferred(quantity: Quantity, robot: Robot) -> Function:
+    """Return the function of a quantity, compiled when it is first needed."""
+    return Function(lambda: compilation_of([quantity], robot, (), CallOptions()))
 
 
 def kernel(
@@ -238,6 +240,19 @@ class Compilation:
                 self.from_cache.append(was_cached)
                 self.seconds += time.perf_counter() - start
             return self._kernels[target.lanes]
+
+
+def compilation_of(
+    wanted: list[Quantity],
+    robot: Robot,
+    parameters: Sequence[str],
+    options: CallOptions,
+) -> Compilation:
+    """Return the compilation of some quantities, and how long that took in it."""
+    start = time.perf_counter()
+    found = _remembered(wanted, robot, parameters, options)
+    found.seconds += time.perf_counter() - start
+    return found
 
 
 def _remembered(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from ramify.backend.python_call.vectorcall import Vectorcall, attach, vectorcall
 from ramify.backend.runtime.memory_layout import LANES
 from ramify.errors import ArgumentError
 from ramify.symbolic.count import Ops, count
+from ramify.symbolic.once import made_once, once
 from ramify.symbolic.program import Program
 
 if TYPE_CHECKING:
@@ -81,7 +83,30 @@ class Function(Vectorcall):
     the first call of a batch, or by `prepare`; then it is kept on disk.
     """
 
-    def __init__(self, compilation: Compilation) -> None:
+    def __init__(self, compilation: Compilation | Callable[[], Compilation]) -> None:
+        """Prepare the calls; a function that returns the compilation is called late."""
+        if not callable(compilation):
+            self._compile = lambda: compilation
+            self._attach()
+            return
+        self._compile = compilation
+        this = weakref.ref(self)  # a cycle would keep all native code of a robot
+
+        def first_call(*values: Any, **named: Any) -> Any:
+            function = this()
+            assert function is not None
+            made_once(function.__dict__, "_is_attached", function._attach)
+            return function(*values, **named)
+
+        attach(self, first_call)
+        self._first = self.__dict__.get("_attached")  # the first call returns there
+
+    @once
+    def _compilation(self) -> Compilation:
+        return self._compile()
+
+    def _attach(self) -> bool:
+        compilation = self._compilation
         options = compilation.options
         signature = Signature(
             compilation.name,
@@ -92,10 +117,14 @@ class Function(Vectorcall):
             options.threads,
             options.defaults,
         )
-        self._compilation = compilation
         attach(
             self, make_callable(signature, partial(_kernel, compilation), libm_table())
         )
+        return True
+
+    def __get__(self, owner: object, kind: type | None = None) -> Function:
+        """Return itself: to Python a routine, whose signature `help` shows."""
+        return self
 
     @property
     def name(self) -> str:
@@ -158,6 +187,8 @@ class Function(Vectorcall):
         return self
 
     def __repr__(self) -> str:
+        if "_compilation" not in self.__dict__ and "_first" in self.__dict__:
+            return f"{self.__dict__.get('__name__', 'function')}: not compiled yet"
         return (
             f"{self.name}: {self.ops}; {self._compilation.options.dtype} x {self.lanes}"
         )

@@ -54,14 +54,14 @@ class Computed:
 
     def _made(self, robot: Robot) -> Function | Dispatcher:
         from ramify.backend.python_call.dispatch import Dispatcher
-        from ramify.compiler import compile
+        from ramify.compiler import compile, deferred
         from ramify.quantities.quantity import INPUTS, REQUIRED
         from ramify.quantities.registry import QUANTITIES
 
         quantity = QUANTITIES[self.method.__name__]
         needed = [n for n, x in quantity.declaration.defaults.items() if x is REQUIRED]
         if not needed:
-            return documented(compile(quantity, robot), self.method)
+            return documented(deferred(quantity, robot), self.method)
         functions: dict[Any, Function] = {}
 
         def function(*rest: Any, **options: Any) -> Function:

@@ -267,7 +267,7 @@ def test_dynamics_names_the_body_without_inertia() -> None:
     assert r.mass_matrix([0.1, 0.2]).tolist() == [[0, 0], [0, 0]]
     message = "singular, no inertia resists joint 'j': bodies 'b', 'c'; give it mass"
     with pytest.raises(ModelError, match=message):
-        _ = r.forward_dynamics
+        r.forward_dynamics([0, 0], [0, 0], [0, 0])
     locked = r.lock({"j": 0.0, "k": 0.0})
     assert locked.warnings == ()
 

@@ -57,9 +57,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         return call
 
-    compile_once = counted("traced", compiler.compile)
-    monkeypatch.setattr(compiler, "compile", compile_once)
-    monkeypatch.setattr(states, "compile", compile_once)
+    compile_once = counted("traced", compiler.compilation_of)
+    monkeypatch.setattr(compiler, "compilation_of", compile_once)
     monkeypatch.setattr(compiler, "kernel", counted("traced", compiler.kernel))
     monkeypatch.setattr(building, "build", counted("built", building.build))
     return counts

@@ -46,6 +46,10 @@ class Dispatcher(Vectorcall):
         call = _caller(name, state, choose, chosen)
         attach_choice(self, call, len(state), chosen)
 
+    def __get__(self, owner: object, kind: type | None = None) -> Dispatcher:
+        """Return itself: to Python a routine, whose signature `help` shows."""
+        return self
+
     def __repr__(self) -> str:
         return f"{self._name}({', '.join((*self._state, '...'))})"
 
