@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -201,8 +202,20 @@ def _kernel(compilation: Compilation, kind: Kind) -> Any:
     return compilation.kernel(kind, _ProgressLine(compilation.name))
 
 
+@contextmanager
+def compile_progress_hidden() -> Generator[None]:
+    """Print no progress of code generation meanwhile: a progress bar is on screen."""
+    before, _ProgressLine.is_hidden = _ProgressLine.is_hidden, True
+    try:
+        yield
+    finally:
+        _ProgressLine.is_hidden = before
+
+
 class _ProgressLine:
     """One line on a terminal when code generation takes longer than a second."""
+
+    is_hidden = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -210,7 +223,7 @@ class _ProgressLine:
 
     def __call__(self, done: int, total: int, /) -> None:
         late = time.perf_counter() - self.start > 1.0
-        if late and sys.stderr.isatty():
+        if late and not self.is_hidden and sys.stderr.isatty():
             end = "\n" if done == total else ""
             text = f"\rramify: compiling {self.name}, {done} of {total} parts"
             print(text, end=end, file=sys.stderr, flush=True)

@@ -20,7 +20,7 @@ import pytest
 from ramify import __version__
 from ramify.cli import COMMANDS, main, robots
 
-ROWS, COLUMNS = 30, 100
+ROWS, COLUMNS = 30, 80
 ON_A_ROBOT = ("info", "check", "bench", "explain", "compile", "export-c")
 Run = Callable[..., tuple[int, str, str]]
 

@@ -60,7 +60,7 @@ def _load(name: str) -> click.Command:
     cls=Group,
     commands_by_name=COMMANDS,
     load=_load,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog="ROBOT is a URDF or MJCF file, or a built-in robot such as humanoid30.  "
     "Exit codes: 0 fine, 1 a check failed, 2 wrong input, 3 a bug.",
 )

@@ -22,6 +22,7 @@ from ramify.cli.screen import (
     call_time,
     console,
     json_option,
+    paragraph,
     print_json,
     progress,
     seconds,
@@ -83,12 +84,12 @@ def command(
     show_warnings(ours.warnings)
     _show(ours, rows, [p.name for p in others], batch)
     for name, reason in unread.items():
-        console().print(f"[yellow]{name}: {reason}[/]", soft_wrap=True)
-    console().print(
+        paragraph(f"{name}: {reason}", "yellow")
+    paragraph(
         f"\nfirst answer (load, trace, compile {first['quantity']}, one state): "
         f"{seconds(first['cold'])} cold, {seconds(first['warm'])} from the cache"
     )
-    console().print(machine_line(*packages), style="dim", soft_wrap=True)
+    paragraph(machine_line(*packages), "dim")
 
 
 def _peers(source: RobotFile, names: list[str]) -> tuple[list[Peer], dict[str, str]]:

@@ -6,7 +6,7 @@ import click
 from rich.filesize import decimal
 
 from ramify.backend.llvm import cache
-from ramify.cli.screen import console, json_option, print_json
+from ramify.cli.screen import console, json_option, paragraph, print_json
 
 
 @click.command("cache")
@@ -31,4 +31,4 @@ def command(action: str, as_json: bool) -> None:
         console().print("The cache is off (RAMIFY_CACHE_DIR).")
         return
     word = "Cleared" if action == "clear" else "Holds"
-    console().print(f"{folder}\n{word} {len(files)} kernels, {decimal(size)}.")
+    paragraph(f"{folder}\n{word} {len(files):,} kernels, {decimal(size)}.")

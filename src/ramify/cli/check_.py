@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass
 
 import click
 import numpy as np
+from rich.text import Text
 
 from ramify.cli.peers import Answer, Peer, PeerError, State, names_in, peer
 from ramify.cli.robots import RobotFile, robot_argument
 from ramify.cli.screen import (
     console,
     json_option,
+    paragraph,
     print_json,
     progress,
     show_warnings,
@@ -167,7 +169,7 @@ def show(
             r.against,
             r.note or f"{r.error:.1e}",
             f"{r.tolerance:.0e}",
-            "[green]ok[/]" if r.holds else "[bold red]DIFFERS[/]",
+            Text("ok", "green") if r.holds else Text("DIFFERS", "bold red"),
         )
         for r in rows
     ]
@@ -177,7 +179,7 @@ def show(
     columns = ("quantity", "against", "error", "at most", "")
     console().print(table(title, columns, shown))
     for name, reason in unread.items():
-        console().print(f"[yellow]{name}: {reason}[/]", soft_wrap=True)
+        paragraph(f"{name}: {reason}", "yellow")
     bad = [r for r in rows if not r.holds]
     verdict = f"{len(bad)} of {len(rows)} differ" if bad else f"all {len(rows)} agree"
     console().print(f"[bold {'red' if bad else 'green'}]{verdict}[/]")

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from ramify.cli.check_ import own_rows
+from ramify.cli.info_ import show_robot
 from ramify.cli.machine import machine_line
 from ramify.cli.robots import RobotFile
 from ramify.cli.screen import (
@@ -15,6 +16,7 @@ from ramify.cli.screen import (
     call_time,
     console,
     json_option,
+    paragraph,
     print_json,
     progress,
     seconds,
@@ -59,7 +61,7 @@ def command(quick: bool, as_json: bool) -> None:
         for c in checks:
             mark = "[green]ok[/]" if c.holds else "[bold red]WRONG[/]"
             console().print(f"  {mark}  {c.quantity}, error {c.error:.0e}")
-        console().print(f"\n{machine_line()}", style="dim", soft_wrap=True)
+        paragraph(f"\n{machine_line()}", "dim")
         console().print(
             "Next: ramify info, check, bench or explain, with a URDF or MJCF file."
         )
@@ -93,7 +95,7 @@ def _timed(robot: Robot, name: str, duration: float) -> dict[str, float]:
 
 def _show(robot: Robot, rows: list[dict[str, Any]], costs: dict[str, int]) -> None:
     out = console()
-    out.print(str(robot), markup=False, soft_wrap=True)
+    show_robot(robot)
     out.print()
     shown = [
         (
@@ -112,4 +114,4 @@ def _show(robot: Robot, rows: list[dict[str, Any]], costs: dict[str, int]) -> No
     out.print(table("Compiled for this robot, one core", columns, shown))
     chosen = min(costs, key=lambda name: costs[name])
     others = ", ".join(f"{k} {v:,}" for k, v in costs.items())
-    out.print(f"\nForward dynamics by {chosen}: the cheapest by count ({others}).")
+    paragraph(f"\nForward dynamics by {chosen}: the cheapest by count ({others}).")

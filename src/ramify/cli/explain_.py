@@ -10,6 +10,7 @@ from ramify.cli.robots import RobotFile, robot_argument
 from ramify.cli.screen import (
     console,
     json_option,
+    paragraph,
     print_json,
     progress,
     show_warnings,
@@ -72,9 +73,9 @@ def _show(e: Explanation) -> None:
         for k, name in enumerate(names)
     ]
     chains = [f"{arithmetic(c.chain):,}" if c.chain else "-" for c in e.counts]
-    counted.append(("[dim]same bodies, one chain[/]", *chains))
+    counted.append(("same bodies, one chain", *chains))
     heads = ("operations after", *(c.name.split(", ")[1] for c in e.counts))
     out.print(table("What each algorithm costs, after each pass", heads, counted))
     out.print()
     for c in e.choices:
-        out.print(f"{c.quantity} by {sentence(c)}", markup=False, soft_wrap=True)
+        paragraph(f"{c.quantity} by {sentence(c)}")

@@ -8,7 +8,7 @@ import click
 
 from ramify.cli.quantities import named
 from ramify.cli.robots import RobotFile, robot_argument
-from ramify.cli.screen import console, show_warnings
+from ramify.cli.screen import paragraph, show_warnings, wrapped
 from ramify.export.c_export import export_c
 
 
@@ -28,4 +28,4 @@ def command(robot: str, names: tuple[str, ...], output: str, **options: str) -> 
     loaded = RobotFile(robot, **options).load()
     show_warnings(loaded.warnings)
     made = export_c(wanted if len(wanted) > 1 else wanted[0], loaded, Path(output))
-    console().print(str(made), markup=False, soft_wrap=True)
+    paragraph(wrapped(str(made)))

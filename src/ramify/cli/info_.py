@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import click
 
 from ramify.cli.robots import RobotFile, robot_argument
-from ramify.cli.screen import console, json_option, print_json
+from ramify.cli.screen import console, json_option, paragraph, print_json, wrapped
+from ramify.model.drawing import drawing
 from ramify.model.tree import D1, D2
 from ramify.robot import Robot
 
@@ -22,18 +22,23 @@ def command(robot: str, as_json: bool, **options: str) -> None:
     if as_json:
         print_json(description_of(loaded))
         return
-    out = console()
-    out.print(str(loaded), markup=False, soft_wrap=True)
+    show_robot(loaded)
     others = [n for n in loaded.frame_names if n not in loaded.body_names]
     if others:
-        text = textwrap.fill(", ".join(others), 100, subsequent_indent="  ")
-        out.print(f"\nframes beside the bodies' own: {text}", markup=False)
-    out.print(
+        paragraph("\n" + wrapped(f"frames that are not bodies: {', '.join(others)}"))
+    paragraph(
         f"\nsparsity: {nonzeros(loaded)} of {loaded.nv**2} entries of M can be nonzero "
         "(ramify explain says what that is worth)"
     )
     for text in loaded.warnings:
-        out.print(f"warning: {text}", markup=False, style="yellow", soft_wrap=True)
+        paragraph(wrapped(f"warning: {text}"), "yellow")
+
+
+def show_robot(robot: Robot) -> None:
+    """Print a robot's tree in lines that fit the screen."""
+    width = console().width
+    text = drawing(robot.model, robot.description, robot.conventions, width)
+    console().print(text, markup=False, soft_wrap=True)
 
 
 def nonzeros(robot: Robot) -> int:

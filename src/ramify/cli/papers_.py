@@ -7,7 +7,14 @@ from pathlib import Path
 
 import click
 
-from ramify.cli.screen import console, json_option, print_json, progress, table
+from ramify.cli.screen import (
+    console,
+    json_option,
+    paragraph,
+    print_json,
+    progress,
+    table,
+)
 from ramify.papers import PAPERS, sections
 from ramify.papers.document import Section, markdown, page
 from ramify.papers.plots import draw
@@ -88,9 +95,9 @@ def _show(found: list[Section]) -> None:
     for section in found:
         out.rule(section.title, align="left", style="dim")
         if section.words:
-            out.print(section.words, markup=False)
+            paragraph(section.words)
         for t in section.tables:
             out.print(table("", t.head, t.rows))
         if section.after:
-            out.print(section.after, markup=False, style="dim")
+            paragraph(section.after, "dim")
         out.print()

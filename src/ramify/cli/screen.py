@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
+from rich.console import Console, Group
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
+
+from ramify.function import compile_progress_hidden
 
 Item = TypeVar("Item")
 SHOWN_WARNINGS = 5
@@ -32,22 +36,72 @@ class Screen(Console):
 
 
 def console() -> Console:
-    """Return where results go."""
-    plain_width = None if sys.stdout.isatty() else 140
-    return Screen(file=sys.stdout, highlight=False, width=plain_width)
+    """Return where results go; COLUMNS sets the width of what is not a terminal."""
+    return Screen(file=sys.stdout, highlight=False)
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Return a table whose first column is text and whose others are numbers."""
-    out = Table(title=title, title_justify="left", title_style="bold", box=None)
-    shown = [tuple(row) for row in rows]
-    first = max((len(row[0]) for row in shown), default=0)
-    for k, name in enumerate(columns):
-        side = "left" if k == 0 else "right"
-        out.add_column(name, justify=side, min_width=0 if k else min(first, 40))
-    for row in shown:
-        out.add_row(*row)
-    return out
+Cell = str | Text
+WRAPPED = 28
+"""[characters] text in a column wraps beyond it"""
+GAP = 2
+"""[characters] between columns"""
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Group:
+    """Return a table whose first column is text and whose others are figures.
+
+    It fits the screen: heads wrap first, then columns move below the others, under
+    the first column again. No figure is cropped.
+    """
+    shown = [[x if isinstance(x, Text) else Text(x) for x in row] for row in rows]
+    widths = _widths(columns, shown, console().width)
+    parts: list[Table] = []
+    for block in _blocks(widths, console().width):
+        part = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False)
+        for k in block:
+            is_text = k == 0 or max(r[k].cell_len for r in shown) > WRAPPED
+            part.add_column(
+                Text(columns[k]),
+                justify="left" if is_text else "right",
+                width=widths[k],
+                overflow="fold",
+                vertical="bottom" if k else "top",
+            )
+        for row in shown:
+            part.add_row(*(row[k] for k in block))
+        parts.append(part)
+    head = [Text(title, style="bold")] if title else []
+    return Group(*head, *parts)
+
+
+def _widths(
+    columns: Sequence[str], rows: Sequence[Sequence[Text]], room: int
+) -> list[int]:
+    """Return the widths of columns: heads on one line where there is room."""
+    cells = [max((r[k].cell_len for r in rows), default=0) for k in range(len(columns))]
+    narrow = [
+        max(min(cell, room // 2 if k == 0 else WRAPPED), *map(len, f"{head} -".split()))
+        for k, (cell, head) in enumerate(zip(cells, columns, strict=True))
+    ]
+    wide = [max(cell, len(head)) for cell, head in zip(cells, columns, strict=True)]
+    return wide if sum(wide) + GAP * len(wide) <= room else narrow
+
+
+def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Return which columns stand side by side; the first is in every block."""
+    blocks = [[0]]
+    for k in range(1, len(widths)):
+        used = sum(widths[j] + GAP for j in blocks[-1])
+        if used + widths[k] > room and len(blocks[-1]) > 1:
+            blocks.append([0])
+        blocks[-1].append(k)
+    return blocks
+
+
+def paragraph(text: str, style: str = "") -> None:
+    """Print text that wraps between words; a path stays whole, on one line."""
+    lines = [wrapped(line, "") for line in text.split("\n")]
+    console().print(Text("\n".join(lines), style=style), soft_wrap=True)
 
 
 def print_json(data: Any) -> None:
@@ -57,11 +111,23 @@ def print_json(data: Any) -> None:
 
 def show_warnings(texts: Sequence[str]) -> None:
     """Print the warnings found while loading, on standard error."""
-    for text in texts[:SHOWN_WARNINGS]:
-        print(f"warning: {text}", file=sys.stderr)
+    shown = [f"warning: {text}" for text in texts[:SHOWN_WARNINGS]]
     if len(texts) > SHOWN_WARNINGS:
         more = len(texts) - SHOWN_WARNINGS
-        print(f"warning: and {more} more (ramify info shows all)", file=sys.stderr)
+        shown.append(f"warning: and {more} more (ramify info shows all)")
+    for text in shown:
+        print(wrapped(text), file=sys.stderr)
+
+
+def wrapped(text: str, indent: str = "  ") -> str:
+    """Return text in lines that fit the screen; names stay whole."""
+    return textwrap.fill(
+        text,
+        console().width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 @contextmanager
@@ -70,7 +136,7 @@ def progress(total: int) -> Generator[Callable[[str], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     err = Console(stderr=True)
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-    with bar:
+    with bar, compile_progress_hidden():
         task = bar.add_task("", total=total, completed=-1)
 
         def step(text: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ramify.model.conventions import Conventions
 from ramify.model.description import BodyDescription, Description, LoopDescription
@@ -12,13 +14,52 @@ DEEPEST = 40
 """Beyond it lines are not indented further: a chain of a thousand links stays text."""
 
 
-def drawing(model: Model, description: Description, conventions: Conventions) -> str:
-    """Return the robot as text: sizes, conventions, the tree, its loops."""
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One body: what is drawn of the tree, its mass and its joints."""
+
+    tree: str
+    mass: str
+    joints: str
+    below: str
+    """drawn in front of what stands below it"""
+
+    def lines(self, wide: int, heavy: int, width: int | None) -> Iterator[str]:
+        """Yield the line, or more of them where the width asks for it."""
+        line = f"{self.tree:<{wide}}  {self.mass:>{heavy}}  {self.joints}".rstrip()
+        if width is None or len(line) <= width:
+            yield line
+            return
+        rest = self.joints
+        if len(self.tree) <= wide:
+            yield f"{self.tree:<{wide}}  {self.mass:>{heavy}}".rstrip()
+        else:
+            yield self.tree
+            rest = f"{self.mass}  {rest}".strip()
+        room = max(width - len(self.below) - 4, 20)
+        for text in textwrap.wrap(rest, room, break_long_words=False):
+            yield f"{self.below}    {text}"
+
+
+def drawing(
+    model: Model,
+    description: Description,
+    conventions: Conventions,
+    width: int | None = None,
+) -> str:
+    """Return the robot as text: sizes, conventions, the tree, its loops.
+
+    Lines beyond ``width`` characters, if there is one, go on in the next line.
+    """
+    deepest = 3 * DEEPEST
+    if width is not None:
+        longest = max(len(body.name) for body in description.bodies)
+        deepest = max(min(width // 2, width - longest - 6), 0)
     children: dict[str | None, list[BodyDescription]] = {}
     for body in description.bodies:
         children.setdefault(body.parent, []).append(body)
     public = {j.name: j for j in model.joints}
-    rows = [("world", "", "")]
+    rows = [_Row("world", "", "", "")]
     stack = [(b, "", k == 0) for k, b in enumerate(reversed(children.get(None, [])))]
     while stack:
         body, indent, is_last = stack.pop()
@@ -26,19 +67,23 @@ def drawing(model: Model, description: Description, conventions: Conventions) ->
         branch = ("└" if is_last else "├") + ("╌ " if is_fixed else "─ ")
         mass = model.masses.get(body.name, 0.0)
         shown = f"{mass:.4g} kg" if mass else ""
-        rows.append((indent + branch + body.name, shown, _joints(body, public)))
         below = indent
-        if len(indent) < 3 * DEEPEST:
+        if len(indent) < deepest:
             below += "   " if is_last else "│  "
-        inner = reversed(children.get(body.name, []))
+        inner = children.get(body.name, [])[::-1]
+        bar = below + ("│" if inner else " ")
+        tree = indent + branch + body.name
+        rows.append(_Row(tree, shown, _joints(body, public), bar))
         stack.extend((b, below, k == 0) for k, b in enumerate(inner))
-    wide = max(len(tree) for tree, _, _ in rows)
-    heavy = max(len(mass) for _, mass, _ in rows)
-    lines = [
-        f"{tree:<{wide}}  {mass:>{heavy}}  {joint}".rstrip()
-        for tree, mass, joint in rows
-    ]
-    return "\n".join([*_head(model, conventions), *lines, *_loops(model.loops)])
+    wide = max(len(row.tree) for row in rows)
+    heavy = max(len(row.mass) for row in rows)
+    head, loops = [*_head(model, conventions)], [*_loops(model.loops)]
+    if width is not None:
+        wide = min(wide, width - heavy - 2)
+        head = [textwrap.fill(text, width, subsequent_indent="  ") for text in head]
+        loops = [textwrap.fill(text, width, subsequent_indent="  ") for text in loops]
+    lines = [line for row in rows for line in row.lines(wide, heavy, width)]
+    return "\n".join([*head, *lines, *loops])
 
 
 def summary(model: Model, conventions: Conventions) -> str:

@@ -33,6 +33,7 @@ from ramify.model.joints import SIZES, TreeJoint
 from ramify.model.massless import warn_massless
 from ramify.model.pose import Array, Pose
 from ramify.model.tree import ROOT, BodyInertia, Tree, TreeBody
+from ramify.model.warning_groups import grouped
 
 
 @final
@@ -277,7 +278,7 @@ class _Builder:
             nv=nv,
             loops=description.loops,
             keyframes=description.keyframes,
-            warnings=tuple(map(shortened, warnings)),
+            warnings=tuple(map(shortened, grouped(warnings))),
             mimics=tuple(leaders),
             description=description,
         )

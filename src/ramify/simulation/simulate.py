@@ -50,7 +50,7 @@ Torque = Callable[[float, Array, Array], npt.ArrayLike]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Simulation:
     """The states of a run."""
 
@@ -64,6 +64,15 @@ class Simulation:
     """(steps + 1,) kinetic and potential [J]"""
     residual: Array
     """(steps + 1,) the largest |Φ| [m, rad]"""
+
+    def __repr__(self) -> str:
+        drift = float(np.abs(self.energy - self.energy[0]).max())
+        return (
+            f"Simulation(t = 0 to {self.times[-1]:.4g} s in {len(self.times) - 1:,} "
+            f"steps, nq {self.q.shape[1]}, nv {self.qd.shape[1]}; energy "
+            f"{self.energy[0]:.4g} J, changes by {drift:.2g} J; loops closed within "
+            f"{self.residual.max():.1g})"
+        )
 
 
 def simulate(

@@ -51,3 +51,12 @@ def test_unknown_ways_to_simulate_are_refused() -> None:
         ArgumentError, match="method is 'x'; possible: 'rk4', 'adaptive'"
     ):
         simulate(robot, np.zeros(3), method="x")
+
+
+def test_a_run_prints_as_a_short_summary() -> None:
+    robot, known = four_bar(), Planar("four_bar")
+    q, qd = known.state(0.3, 1.0)
+    text = repr(simulate(robot, q, qd, duration=0.02))
+    assert text.startswith("Simulation(t = 0 to 0.02 s in 20 steps, nq 3, nv 3; energy")
+    assert "loops closed within" in text
+    assert len(text) < 200

@@ -254,11 +254,6 @@ def test_every_further_link_takes_the_parser_the_same_number_of_calls() -> None:
             "r.urdf:2: joint 'j': unknown element <spring> ignored",
         ),
         (
-            '<link name="a"><inertia/></link><link name="b"><inertia/></link>'
-            + joint("j", "a", "b"),
-            "r.urdf:2: link 'a' (and 1 more): unknown element <inertia> ignored",
-        ),
-        (
             links("a b") + joint("j", "a", "b", LIMIT + LIMIT),
             "r.urdf:2: joint 'j': limit: a second <limit>; the first one counts",
         ),

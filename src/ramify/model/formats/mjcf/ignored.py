@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ramify.model.formats.mjcf.bodies import Worldbody
 from ramify.model.formats.mjcf.defaults import Defaults
 from ramify.model.formats.xml import Element, numbers, where
+from ramify.model.warning_groups import listed
 
 
 def ignored_options(options: Element) -> list[str]:
@@ -91,12 +92,6 @@ def kept_as_data(world: Worldbody) -> list[str]:
             "data and exerts no force"
         )
     return warnings
-
-
-def listed(names: list[str], most: int = 8) -> str:
-    """Return names in quotes, the first few of many."""
-    shown = ", ".join(map(repr, names[:most]))
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _children(sections: list[Element]) -> Iterable[Element]:

@@ -378,12 +378,9 @@ def _part(element: ET.Element, tag: str, warnings: list[str]) -> ET.Element | No
 def _warn_unknown(
     elements: Elements, known: frozenset[str], warnings: list[str]
 ) -> None:
-    """Warn of unknown children, once for each tag."""
-    holders: dict[str, list[ET.Element]] = {}
+    """Warn of unknown children."""
     for element in elements.values():
-        for child in element:
-            if child.tag not in known and ":" not in child.tag:
-                holders.setdefault(child.tag, []).append(element)
-    for tag, (first, *others) in holders.items():
-        more = f" (and {len(others)} more)" if others else ""
-        warnings.append(f"{where(first)}{more}: unknown element <{tag}> ignored")
+        unknown = (child.tag for child in element if child.tag not in known)
+        for tag in dict.fromkeys(unknown):
+            if ":" not in tag:
+                warnings.append(f"{where(element)}: unknown element <{tag}> ignored")
