@@ -29,6 +29,8 @@ from ramify.simplify.passes import lower, simplify
 from ramify.symbolic.count import Ops
 from ramify.symbolic.count import count as count_operations
 from ramify.symbolic.fork_lock import Lock
+from ramify.symbolic.once import made_once
+from ramify.symbolic.parameters import default_values, matched
 from ramify.symbolic.program import Program
 from ramify.symbolic.trace import Shape, trace
 from ramify.version import source_digest
@@ -87,16 +89,21 @@ def kernel(
 ) -> Function:
     """Compile a Python function of scalars and arrays to native code.
 
+    Methods of robots, compiled functions and other kernels that fn calls become part
+    of the kernel, and share what they have in common.
+
     Args:
         fn: called once with symbols: NumPy arrays of them, or a scalar for shape ().
-            It returns a symbol, an array of them, or a dict of named outputs.
-        inputs: the shape of each input by name, in the order of fn's parameters.
+            It returns a symbol or an array of them; a dict, a named tuple or a tuple
+            of these are several outputs.
+        inputs: the shape of each input by the name of fn's parameter, or in their
+            order. Parameters with defaults may be left out, and then are constants.
         dtype: "float64" or "float32".
         lanes: states per vector, for batches; what the processor holds by default.
         threads: how many threads share a large batch.
         layout: where the batch axis is: "batch_first" or "batch_last".
         name: what the function is called in messages; fn's own name by default.
-        defaults: what scalar inputs are unless given, by name.
+        defaults: what scalar inputs are unless given, by name; fn's own by default.
 
     >>> import numpy as np, ramify
     >>> norm = ramify.kernel(lambda x: ramify.sqrt(x @ x), {"x": 3}, name="norm")
@@ -106,9 +113,12 @@ def kernel(
     array([7., 5.])
     """
     options = CallOptions.checked(dtype, lanes, threads, layout)
-    options = replace(options, defaults=tuple((defaults or {}).items()))
+    known = default_values(fn, inputs, defaults or {})
+    options = replace(options, defaults=tuple(known.items()))
     start = time.perf_counter()
-    compilation = Compilation.of(trace(fn, inputs, name), options)
+    called = name or getattr(fn, "__name__", type(fn).__name__)
+    traced = partial(trace, matched(fn, inputs), dict(inputs), called)
+    compilation = Compilation.of(traced(options.dtype), options, traced=traced)
     compilation.seconds = time.perf_counter() - start
     return Function(compilation)
 
@@ -155,7 +165,7 @@ class Compilation:
         outputs: Variables,
         digest: str,
         choices: tuple[Choice, ...],
-        traced: Callable[[], Program],
+        traced: Callable[[str], Program],
         options: CallOptions,
     ) -> None:
         self.name, self.inputs, self.outputs = name, inputs, outputs
@@ -164,31 +174,47 @@ class Compilation:
         self.seconds = 0.0
         self.from_cache: list[bool] = []
         self._trace = traced
+        self._programs: dict[str, Program] = {}
         self._kernels: dict[int, NativeKernel] = {}
         self._lock = Lock()
 
     @staticmethod
     def of(
-        program: Program, options: CallOptions, choices: tuple[Choice, ...] = ()
+        program: Program,
+        options: CallOptions,
+        choices: tuple[Choice, ...] = (),
+        traced: Callable[[str], Program] | None = None,
     ) -> Compilation:
-        """Return the compilation of a program that has been traced."""
-        return Compilation(
+        """Return the compilation of a program that has been traced.
+
+        ``traced`` traces it for another dtype.
+        """
+        made = Compilation(
             program.name,
             tuple((v.name, v.shape) for v in program.inputs),
             tuple((v.name, v.shape) for v in program.outputs),
             program.digest(),
             choices,
-            lambda: program,
+            traced or (lambda _: program),
             options,
         )
+        made._programs[options.dtype] = program
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Compilation.of, (self.traced, self.options, self.choices)
 
-    @cached_property
+    @property
     def traced(self) -> Program:
-        """The program as the algorithms made it, and as the cache said that it is."""
-        program = self._trace()
+        """The program as the algorithms made it."""
+        return self.traced_for(self.options.dtype)
+
+    def traced_for(self, dtype: str) -> Program:
+        """Return the program for a dtype, which is what the cache said that it is."""
+        return made_once(self._programs, dtype, lambda: self._traced(dtype))
+
+    def _traced(self, dtype: str) -> Program:
+        program = self._trace(dtype)
         found = [(v.name, v.shape) for v in (*program.inputs, *program.outputs)]
         if found != [*self.inputs, *self.outputs]:
             raise CompileError(
@@ -263,6 +289,7 @@ def _remembered(
 ) -> Compilation:
     """Return the compilation of quantities: remembered on disk, or traced now."""
     dtype = options.dtype if robot.model.loops else "float64"
+    traced = partial(program_of, wanted, robot, parameters)
     key = _key(wanted, robot, parameters, dtype)
     stored = cache.load(key) if key else None
     if stored is not None:
@@ -274,13 +301,13 @@ def _remembered(
                 _variables(outputs),
                 str(digest),
                 tuple(Choice(*c) for c in choices),
-                partial(program_of, wanted, robot, parameters, dtype),
+                traced,
                 options,
             )
         except (ValueError, TypeError):
             pass  # made by something else: trace it anew
     chosen = choose_for(wanted, robot, parameters, dtype)
-    made = Compilation.of(chosen.program, options, chosen.choices)
+    made = Compilation.of(chosen.program, options, chosen.choices, traced)
     if key:
         choices = [(c.quantity, c.algorithm, c.costs) for c in made.choices]
         facts = [made.name, made.inputs, made.outputs, made.digest, choices]

@@ -119,7 +119,13 @@ class Function(Vectorcall):
             options.defaults,
         )
         attach(
-            self, make_callable(signature, partial(_kernel, compilation), libm_table())
+            self,
+            make_callable(
+                signature,
+                partial(_kernel, compilation),
+                libm_table(),
+                compilation.traced_for,
+            ),
         )
         return True
 

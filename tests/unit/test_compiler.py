@@ -34,3 +34,68 @@ def test_c_is_exported_from_any_iterable(tmp_path: Path) -> None:
     assert "mass_matrix" in (tmp_path / "c" / "several.h").read_text()
     with pytest.raises(ArgumentError, match="expected a quantity such as"):
         ramify.export_c("mass_matrix", robot, tmp_path / "d")
+
+
+def step(q: Any, qd: Any, dt: Any = 0.5) -> Any:
+    return q + dt * qd
+
+
+def test_inputs_are_given_by_the_names_of_parameters() -> None:
+    f = ramify.kernel(step, {"qd": 2, "q": 2})
+    assert f([1.0, 2.0], [0.0, 10.0]).tolist() == [0.5, 11.0]
+    g = ramify.kernel(step, {"a": 2, "b": 2})
+    assert g([0.0, 10.0], [1.0, 2.0]).tolist() == [0.5, 11.0]
+
+
+def test_defaults_of_parameters_are_those_of_inputs() -> None:
+    f = ramify.kernel(step, {"q": 1, "qd": 1, "dt": ()})
+    assert f([1.0], [1.0]).tolist() == [1.5]
+    assert f([1.0], [1.0], 2.0).tolist() == [3.0]
+    g = ramify.kernel(step, {"q": 1, "qd": 1, "dt": ()}, defaults={"dt": 3})
+    assert g([1.0], [1.0]).tolist() == [4.0]
+
+
+def test_a_tuple_is_several_outputs() -> None:
+    f = ramify.kernel(lambda x: (x @ x, 2.0 * x), {"x": 2})
+    square, double = f([3.0, 4.0])
+    assert square == 25.0
+    assert double.tolist() == [6.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "options", "message"),
+    [
+        ({"q": 1}, {}, r"inputs has no shape for 'qd' of step\(q, qd, dt\); given: q"),
+        (
+            {"q": 1, "qd": 1, "dt": (), "tau": 1},
+            {},
+            r"inputs has 'tau', which is not a parameter of step\(q, qd, dt\); given",
+        ),
+        ({"qd": 1, "x": 1}, {}, r"inputs has 'x', which is not a parameter of step"),
+        (
+            {"q": 1, "qd": 1, "dt": ()},
+            {"defaults": {"q": 1.0}},
+            r"defaults has 'q', which is not a scalar input; scalar inputs .*: dt",
+        ),
+        (
+            {"q": 1, "qd": 1},
+            {"defaults": {"dt": 1.0}},
+            r"defaults has 'dt', which is not a scalar input; .*: none",
+        ),
+        (
+            {"q": 1, "qd": 1, "dt": ()},
+            {"defaults": {"dt": "1"}},
+            r"defaults has 'dt': '1'; expected a real number",
+        ),
+    ],
+)
+def test_inputs_that_do_not_fit_the_function_are_named(
+    inputs: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        ramify.kernel(step, inputs, **options)
+
+
+def test_functions_without_a_signature_take_inputs_in_order() -> None:
+    f = ramify.kernel(lambda *x: x[0] - x[1], {"a": (), "b": ()}, name="minus")
+    assert f(3.0, 1.0) == 2.0

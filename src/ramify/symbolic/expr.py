@@ -244,10 +244,11 @@ class Condition(Expr):
 class _Trace:
     """Where new nodes go: a table of all nodes alive, and the current region."""
 
-    __slots__ = ("labels", "region", "regions", "table")
+    __slots__ = ("dtype", "labels", "region", "regions", "table")
 
-    def __init__(self, table: MutableMapping[Key, Expr]):
+    def __init__(self, table: MutableMapping[Key, Expr], dtype: str = "float64"):
         self.table = table
+        self.dtype = dtype
         self.labels: dict[Expr, str] = {}
         self.regions: list[str] = ["start"]
         self.region = 0
@@ -259,7 +260,7 @@ _ONE = Expr("const", (), 1.0, 0)
 _ALWAYS: dict[Key, Expr] = {("const", 0.0): _ZERO, ("const", 1.0): _ONE}
 
 # Outside of a trace nodes are kept as long as somebody uses them.
-_current = _Trace(WeakValueDictionary(_ALWAYS))
+_current: _Trace = _Trace(WeakValueDictionary(_ALWAYS))
 _outside = _current
 _table: MutableMapping[Key, Expr] = _current.table
 
@@ -277,8 +278,10 @@ _lock = Lock(_abandon)
 
 
 @contextlib.contextmanager
-def fresh_table() -> Generator[_Trace]:
+def fresh_table(dtype: str = "float64") -> Generator[_Trace]:
     """Build nodes in a table of their own, in this thread, until the end.
+
+    ``dtype`` is what the program will run in.
 
     The collector is held meanwhile: millions of nodes, and no cycles, are made.
 
@@ -291,7 +294,7 @@ def fresh_table() -> Generator[_Trace]:
         if outer is _outside:
             _collects = collected
         gc.disable()
-        _current = _Trace(dict(_ALWAYS))
+        _current = _Trace(dict(_ALWAYS), dtype)
         _table = _current.table
         try:
             yield _current
@@ -304,6 +307,11 @@ def fresh_table() -> Generator[_Trace]:
 def tracing() -> contextlib.AbstractContextManager[object]:
     """Return the lock that a thread holds while it traces; one may take it again."""
     return _lock
+
+
+def current_dtype() -> str:
+    """Return what the program that is being traced will run in."""
+    return _current.dtype
 
 
 def region(name: str) -> None:

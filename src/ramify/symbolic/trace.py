@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,23 +17,25 @@ Shape = int | Sequence[int]
 
 
 def trace(
-    fn: Callable[..., Any], inputs: Mapping[str, Shape], name: str | None = None
+    fn: Callable[..., Any],
+    inputs: Mapping[str, Shape],
+    name: str | None = None,
+    dtype: str = "float64",
 ) -> Program:
     """Return the program of ``fn`` called with one array of symbols per input.
 
     Args:
         fn: called with the inputs in order: a scalar symbol for shape (), else a
             NumPy array of symbols. It returns a symbol, an array or (nested) list of
-            them, or a dict of such by name.
+            them, or several of these: a dict by name, a named tuple or a tuple.
         inputs: the shape of each input by name; 3 means (3,).
         name: what the program is called; the function's own name by default.
+        dtype: what the program will run in.
     """
     variables = tuple(Variable(n, _shape(n, s)) for n, s in inputs.items())
-    with expr.fresh_table() as table:
+    with expr.fresh_table(dtype) as table:
         returned = fn(*(_symbols(v) for v in variables))
-        named: Any = returned
-        if not isinstance(returned, Mapping):
-            named = {"result": returned}
+        named = _named(returned)
         if not named:
             raise TraceError(f"{_name_of(fn)} returned no outputs")
         outputs: list[Variable] = []
@@ -59,6 +61,18 @@ def trace(
         regions,
         _kept(labels, order),
     )
+
+
+def _named(returned: Any) -> Mapping[Any, Any]:
+    """Return the outputs by name."""
+    if isinstance(returned, Mapping):
+        return cast("Mapping[Any, Any]", returned)
+    if not isinstance(returned, tuple):
+        return {"result": returned}
+    values = cast("tuple[Any, ...]", returned)
+    numbered = [f"result_{k}" for k in range(len(values))]
+    names = getattr(cast(object, returned), "_fields", numbered)
+    return dict(zip(names, values, strict=True))
 
 
 def _kept(labels: dict[Expr, str], order: tuple[Expr, ...]) -> dict[Expr, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,6 +14,11 @@ from ramify.symbolic.checker import check
 from ramify.symbolic.expr import Expr, const, region, symbol
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.trace import trace
+
+
+class Point(NamedTuple):
+    a: Any
+    b: Any
 
 
 def test_inputs_are_scalars_vectors_and_matrices() -> None:
@@ -36,7 +41,8 @@ def test_inputs_are_scalars_vectors_and_matrices() -> None:
         (lambda x: x[0], {"result": ()}),
         (lambda x: x, {"result": (2,)}),
         (lambda x: [x[0], 1.0], {"result": (2,)}),
-        (lambda x: (x[0], x[1], x[0]), {"result": (3,)}),
+        (lambda x: (x, x[0]), {"result_0": (2,), "result_1": ()}),
+        (lambda x: Point(x[0], [x]), {"a": (), "b": (1, 2)}),
         (lambda x: [[x[0], 0], [1, x[1]]], {"result": (2, 2)}),
         (lambda x: np.outer(x, x), {"result": (2, 2)}),
         (lambda _: 3.0, {"result": ()}),

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ramify.backend.runtime.memory_layout import HAS_KNOWN_OBJECTS, ArrayField
 from ramify.errors import ShapeError
+from ramify.symbolic.inline import has_symbols
 
 DATA_OFFSET = int(ArrayField.DATA)
 Array = npt.NDArray[Any]
@@ -132,8 +133,16 @@ def _inputs(names: tuple[str, ...]) -> str:
 # Inputs: any real numbers to an array of the kernel's dtype.
 
 
+def to_arrays(signature: Signature, values: Sequence[object]) -> list[Array]:
+    """Return the inputs as arrays that the driver can read, or arrays of symbols."""
+    return [
+        to_array(signature, *port, value)
+        for port, value in zip(signature.inputs, values, strict=True)
+    ]
+
+
 def to_array(signature: Signature, name: str, core: Shape, value: object) -> Array:
-    """Return an input as an array that the driver can read."""
+    """Return an input as an array that the driver can read, or an array of symbols."""
     try:
         array: Array = np.asarray(value)
     except ValueError as error:  # lists of unequal lengths
@@ -141,6 +150,8 @@ def to_array(signature: Signature, name: str, core: Shape, value: object) -> Arr
             f"{name} is not an array: {error}; kernel {signature.name!r} needs "
             f"{signature.allowed(core)}."
         ) from error
+    if has_symbols(array):
+        return array
     if array.dtype is not signature.element:
         array = _of_dtype(signature, name, core, value, array)
     flags = array.flags
@@ -182,13 +193,9 @@ def _holds_integers(value: object, array: Array) -> bool:
 
 
 def read_inputs(
-    signature: Signature, values: Sequence[object]
+    signature: Signature, arrays: Sequence[Array]
 ) -> tuple[list[Strided], int | None]:
     """Return the inputs as the driver reads them, and their common batch."""
-    arrays = [
-        to_array(signature, *port, value)
-        for port, value in zip(signature.inputs, values, strict=True)
-    ]
     batches = [
         batch_of(signature, name, core, array.shape)
         for (name, core), array in zip(signature.inputs, arrays, strict=True)

@@ -44,10 +44,12 @@ from ramify.backend.runtime.memory_layout import (
     words,
 )
 from ramify.errors import CompileError
+from ramify.symbolic.expr import current_dtype
 from ramify.symbolic.fork_lock import Lock
 
 if TYPE_CHECKING:
     from ramify.backend.llvm.build import NativeKernel
+    from ramify.symbolic.program import Program
 
 Kind = Literal["single", "batch"]
 
@@ -111,7 +113,10 @@ class MethodDef(ctypes.Structure):
 
 
 def make_callable(
-    signature: Signature, kernel_for: Callable[[Kind], NativeKernel], libm_table: Any
+    signature: Signature,
+    kernel_for: Callable[[Kind], NativeKernel],
+    libm_table: Any,
+    traced_for: Callable[[str], Program] | None = None,
 ) -> Callable[..., Any]:
     """Return ``f(x, ..., out=None)`` that runs a kernel on NumPy arrays.
 
@@ -119,12 +124,13 @@ def make_callable(
         signature: names, shapes, dtype and layout.
         kernel_for: makes the kernel for one state or for batches, at the first call.
         libm_table: a ctypes array of C functions, handed to the cuts.
+        traced_for: the program for a dtype, where calls with symbols are possible.
     """
     if "out" in signature.input_names:
         raise ValueError(
             f"kernel {signature.name!r} has an input 'out', which is not free."
         )
-    calls = Calls(signature, kernel_for, libm_table)
+    calls = Calls(signature, kernel_for, libm_table, traced_for)
     return _builtin(calls) if HAS_KNOWN_OBJECTS else _plain(calls)
 
 
@@ -162,8 +168,10 @@ class Calls:
         signature: Signature,
         kernel_for: Callable[[Kind], NativeKernel],
         libm: Any,
+        traced_for: Callable[[str], Program] | None = None,
     ) -> None:
         self.signature = signature
+        self._traced_for = traced_for
         self._kernel_for = kernel_for
         self._libm = libm
         self._allocate = arguments.allocator(signature)
@@ -308,13 +316,16 @@ class Calls:
         return arguments.bind(self.signature, values, names)
 
     def convert(self, index: int, value: object) -> Array:
-        """Return an input as an array that the driver can read."""
+        """Return an input as an array that the driver can read, or one of symbols."""
         return arguments.to_array(self.signature, *self.signature.inputs[index], value)
 
     def slow(self, given: tuple[object, ...]) -> object:
         """Run a call with any inputs and out, as ``bind`` returns them."""
         *values, out = given
-        inputs, batch = arguments.read_inputs(self.signature, values)
+        arrays = arguments.to_arrays(self.signature, values)
+        if any(array.dtype == object for array in arrays):
+            return self._inlined(arrays, out)
+        inputs, batch = arguments.read_inputs(self.signature, arrays)
         if out is None:
             result = self._allocate(-1 if batch is None else batch)
             outputs = [result] if isinstance(result, np.ndarray) else list(result)
@@ -324,6 +335,14 @@ class Calls:
         if batch != 0:
             self._run(inputs, outputs, batch)
         return result
+
+    def _inlined(self, arrays: list[Array], out: object) -> object:
+        """Return a call with symbols, done in the trace that they belong to."""
+        from ramify.backend.python_call.symbols import call_inline  # noqa: PLC0415 (rarely needed)
+
+        assert self._traced_for is not None
+        program = self._traced_for(current_dtype())
+        return call_inline(self.signature, program, arrays, out)
 
     def _run(
         self, inputs: list[Strided], outputs: list[Array], batch: int | None

@@ -1,0 +1,63 @@
+"""A Program as part of the function that is being traced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ramify.symbolic.expr import BUILD, Expr, const, label, lift, region
+from ramify.symbolic.program import Program
+
+
+def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Do the operations of a program in the current trace; return its outputs by name.
+
+    They are built anew, as if their function had been called: what the trace already
+    has is shared, and numbers among the inputs fold.
+
+    Args:
+        program: preferably as traced; it is simplified with what it becomes part of.
+        inputs: arrays of symbols and numbers by name, in the shapes of the program.
+    """
+    given = {name: _entries(array) for name, array in inputs.items()}
+    value: dict[Expr, Expr] = {}
+    current = -1
+    for e in program.order:
+        if e.op == "const":
+            value[e] = const(e.value)
+        elif e.op == "input":
+            name, index = e.value
+            value[e] = given[name][index]
+        else:
+            if e.region != current:
+                region(program.regions[e.region])
+                current = e.region
+            value[e] = BUILD[e.op](*[value[a] for a in e.args])
+    region("start")
+    for e, name in program.labels.items():
+        label(name, value[e])
+    return _outputs(program, [value[e] for e in program.results])
+
+
+def _entries(array: Any) -> list[Expr]:
+    entries: list[Any] = np.asarray(array, dtype=object).ravel().tolist()
+    return [lift(x) for x in entries]
+
+
+def _outputs(program: Program, results: list[Expr]) -> dict[str, Any]:
+    """Return results by name: a symbol for shape (), else an array of symbols."""
+    outputs: dict[str, Any] = {}
+    start = 0
+    for v in program.outputs:
+        entries: Any = np.empty(v.size, dtype=object)
+        entries[:] = results[start : start + v.size]
+        outputs[v.name] = entries.reshape(v.shape) if v.shape else entries[0]
+        start += v.size
+    return outputs
+
+
+def has_symbols(array: Any) -> bool:
+    """Say whether an array holds symbols."""
+    return array.dtype == object and any(isinstance(x, Expr) for x in array.flat)
