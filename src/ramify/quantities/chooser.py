@@ -25,6 +25,8 @@ from ramify.symbolic.program import Program
 
 NEAR = 1.1
 """candidates within this factor of the least, as traced, are simplified and compared"""
+NEAR_IN_PART = 1.05
+"""the same where a quantity is a part of another: its share of the cost is smaller"""
 
 
 @final
@@ -57,6 +59,7 @@ def choose(
     conventions: Conventions,
     parameters: Sequence[str] = (),
     dtype: str = "float64",
+    near: float = NEAR,
 ) -> Chosen:
     """Return the program of some quantities, each by its cheapest algorithm."""
 
@@ -76,7 +79,7 @@ def choose(
             for name, quantities in candidates.items()
         }
         label = " + ".join(str(wanted[k]) for k in group)
-        best, costs = cheapest(programs)
+        best, costs = cheapest(programs, near)
         choices.append(Choice(label, best, costs))
         decided = _with(decided, group, best)
         program = programs[best] if alone else None
@@ -84,18 +87,17 @@ def choose(
 
 
 def cheapest(
-    programs: Mapping[str, Program], near_factor: float = NEAR
+    programs: Mapping[str, Program], near: float = NEAR
 ) -> tuple[str, dict[str, int]]:
     """Return the name of the cheapest program, the first of equals, and all costs."""
     costs = {name: count(p).cost for name, p in programs.items()}
-    most = near_factor * min(costs.values())
-    near: dict[Any, list[str]] = {}
-    for name in programs:
-        if costs[name] <= most:
+    close = [n for n, cost in costs.items() if cost <= near * min(costs.values())]
+    if len(close) > 1:
+        alike: dict[Any, list[str]] = {}
+        for name in close:
             _, *content, _ = programs[name].flat()  # all but its name and its regions
-            near.setdefault(tuple(content), []).append(name)
-    if len(near) > 1:
-        for same in near.values():
+            alike.setdefault(tuple(content), []).append(name)
+        for same in alike.values() if len(alike) > 1 else ():
             cost = count(simplify(programs[same[0]])).cost
             costs.update(dict.fromkeys(same, cost))
     return min(costs, key=costs.__getitem__), costs
@@ -107,7 +109,8 @@ def algorithm_of(quantity: Quantity, model: Model, conventions: Conventions) -> 
     names = quantity.algorithms(model, conventions)
     if len(names) == 1:
         return names[0]
-    return choose([quantity], model, conventions).choices[0].algorithm
+    found = choose([quantity], model, conventions, near=NEAR_IN_PART)
+    return found.choices[0].algorithm
 
 
 def _groups(

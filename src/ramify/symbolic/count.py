@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, fields
+from operator import attrgetter
 
 from ramify.symbolic.program import Program
 
@@ -69,18 +71,13 @@ class Ops:
 
 def count(program: Program) -> Ops:
     """Return the number of operations of each kind."""
-    n: dict[str, int] = {}
+    n: Counter[str] = Counter()
+    for op, times in Counter(map(attrgetter("op"), program.order)).items():
+        for kind in ("mul", "add", "fma") if op in FUSED else (FIELD.get(op, op),):
+            n[kind] += times
     angles: set[int] = set()
-    for e in program.order:
-        op = e.op
-        if op in ("const", "input"):
-            continue
-        if op in ("sin", "cos"):
-            angles.add(id(e.args[0]))
-        elif op in FUSED:
-            for kind in ("mul", "add", "fma"):
-                n[kind] = n.get(kind, 0) + 1
-        else:
-            kind = FIELD.get(op, op)
-            n[kind] = n.get(kind, 0) + 1
+    if n["sin"] or n["cos"]:
+        angles = {id(e.args[0]) for e in program.order if e.op in ("sin", "cos")}
+    for op in ("const", "input", "sin", "cos"):
+        del n[op]
     return Ops(sincos=len(angles), **n)

@@ -151,6 +151,10 @@ def paper_robots() -> dict[str, Robot]:
         made[f"random{seed} {geometry}"] = catalog.random_tree(
             12, seed, geometry=geometry
         )
+    # Placed frames cost more here, though they fill no inertia that had zeros.
+    for bodies, seed in ((4, 49), (6, 16), (6, 46)):
+        d = catalog.random_tree(bodies, seed, geometry="plain")
+        made[f"random{seed} of {bodies}"] = d
     return {name: Robot.from_description(d) for name, d in made.items()}
 
 
