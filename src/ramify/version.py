@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from pathlib import Path
+import os
 
 
 @functools.cache
@@ -21,9 +21,14 @@ def version() -> str:
 @functools.cache
 def source_digest() -> str:
     """Return a hash of all of Ramify's source: code from other sources is never run."""
-    h = hashlib.sha256(version().encode())
-    root = Path(__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        h.update(path.relative_to(root).as_posix().encode())
-        h.update(path.read_bytes())
+    h = hashlib.sha256()
+    root = os.path.dirname(__file__)
+    found = [
+        os.path.join(folder, n) for folder, _, names in os.walk(root) for n in names
+    ]
+    for path in sorted(found):
+        if path.endswith(".py"):
+            h.update(os.path.relpath(path, root).replace(os.sep, "/").encode())
+            with open(path, "rb") as file:
+                h.update(file.read())
     return h.hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -38,8 +39,13 @@ def fingerprint(*values: object) -> str | None:
             for key, value in pairs.items():
                 stack += [value, key]
         elif is_dataclass(x):
-            stack.extend(getattr(x, f.name) for f in fields(x))
+            stack.extend([getattr(x, name) for name in _fields(type(x))])
         else:
             return None
         h.update(b"\0")
     return h.hexdigest()
+
+
+@cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))

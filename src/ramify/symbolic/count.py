@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, fields
-from operator import attrgetter
 
 from ramify.symbolic.program import Program
 
@@ -72,7 +71,7 @@ class Ops:
 def count(program: Program) -> Ops:
     """Return the number of operations of each kind."""
     n: Counter[str] = Counter()
-    for op, times in Counter(map(attrgetter("op"), program.order)).items():
+    for op, times in Counter([e.op for e in program.order]).items():
         for kind in ("mul", "add", "fma") if op in FUSED else (FIELD.get(op, op),):
             n[kind] += times
     angles: set[int] = set()

@@ -8,7 +8,6 @@ from typing import Final
 
 from ramify.errors import ModelError
 from ramify.model.description import Description
-from ramify.model.formats.mjcf.parse import parse_mjcf
 from ramify.model.formats.read import read_source
 from ramify.model.formats.urdf.parse import parse_urdf
 from ramify.model.formats.xml import parse_xml
@@ -27,6 +26,8 @@ def parse(
     if tag == "robot":
         return parse_urdf(text, label)
     if tag == "mujoco":
+        from ramify.model.formats.mjcf.parse import parse_mjcf  # noqa: PLC0415  a URDF needs none of it
+
         folder = path.parent if path is not None else None
         return parse_mjcf(text, label, folder, include_directory)
     parse_xml(text, label)  # if it is not XML, this says so
