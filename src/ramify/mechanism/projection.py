@@ -33,6 +33,10 @@ from ramify.quantities.constraint_rank import CLOSED
 if TYPE_CHECKING:
     from ramify.robot import Robot
 
+ROUNDED = 1e-15
+"""|Φ| [m, rad] that is rounding. Where J nearly loses rank, q is off by much more than
+what stays open, and the next step of a simulation magnifies that."""
+
 
 def project(
     robot: Robot,
@@ -55,7 +59,8 @@ def project(
         return newton.Verdict(is_kept=is_finite, goes_on=is_finite and not is_stuck)
 
     evaluate = partial(constraints, robot)
-    found = newton.closed(q, evaluate, moved, judge, tolerance=0.01 * limit, steps=20)
+    goal = 0.01 * tolerance if tolerance else ROUNDED
+    found = newton.closed(q, evaluate, moved, judge, tolerance=goal, steps=20)
     if tolerance is None and not found.size <= limit:
         limit = max(limit, rank(robot).closed)
     what = "does not close near q: |Φ| is"
