@@ -15,7 +15,6 @@ from ramify.simulation.simulate import simulate
 from support.paths import SHARED_ROBOTS
 from support.planar import double_four_bar
 
-
 ALTERNATE = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
 """how the joints of the double four-bar turn"""
 
