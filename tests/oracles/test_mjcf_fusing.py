@@ -76,3 +76,11 @@ def test_inertia_without_mass_is_lost_in_what_it_is_fused_with() -> None:
     assert load(text).mass_matrix([0.0])[0, 0] == pytest.approx(0.5)
     kept = re.sub("fusestatic.*?/>", "/>", text)
     assert load(kept).mass_matrix([0.0])[0, 0] == pytest.approx(1.0)
+
+
+def test_a_model_that_is_all_world_has_no_mass_to_scale() -> None:
+    text = """<mujoco><compiler fusestatic="true" settotalmass="3"/><worldbody>
+      <body name="table"><geom size=".1" mass="8"/></body></worldbody></mujoco>"""
+    theirs = mujoco.MjModel.from_xml_string(text)
+    assert (theirs.nv, theirs.body_mass.sum()) == (0, 0.0)
+    assert load(text).nv == 0

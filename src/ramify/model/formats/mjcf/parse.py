@@ -193,6 +193,8 @@ class _Model:
         self, inertials: list[Inertial | None], uncounted: Container[MjcfBody]
     ) -> list[Inertial | None]:
         """Return the inertias scaled to the mass that <compiler> asks for."""
+        if all(body in uncounted for body in self.world.bodies[1:]):
+            return inertials  # all of it is the world, whose mass nobody asks for
         bodies = zip(self.world.bodies[1:], inertials, strict=True)
         counted = [i for b, i in bodies if i is not None and b not in uncounted]
         mass = math.fsum(i.mass for i in counted)
