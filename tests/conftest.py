@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,19 @@ def pytest_collection_modifyitems(
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let neighbors run in one worker, which then has what they share.
+
+    A worker that is done takes half of what another has left.
+    """
+    from xdist.scheduler import WorkStealingScheduling  # noqa: PLC0415  may be absent
+
+    if config.getoption("dist") == "load":
+        return WorkStealingScheduling(config, log)
+    return None
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -26,6 +26,8 @@ SCRIPT = """
             x = ramify.exp(-x * x)
         return x
 
+    # A shell ignores Ctrl-C on behalf of what it starts in the background.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     f = ramify.kernel(slow, {"x": ()}, threads=int(sys.argv[1]))
     states = 2**27  # a quarter of an hour; 1 GB, of which little is touched
     x = np.broadcast_to(np.float64(0.25), (states,))

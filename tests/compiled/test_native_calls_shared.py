@@ -133,7 +133,7 @@ def test_a_call_leaves_no_reference_and_no_memory(rng: np.random.Generator) -> N
         call()
         low = len(tracemalloc.take_snapshot().traces)
         is_fast = words.HAS_KNOWN_OBJECTS and call in calls[:5]
-        for _ in range(10_000 if is_fast else 1_000):
+        for _ in range(3_000 if is_fast else 300):
             call()
         gc.collect()
         # Blocks, not bytes: one table of the interpreter may grow, once.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,18 @@ from ramify.model.loop_types import ROWS
 from ramify.model.pose import Pose
 from ramify.quantities import closed_loops, dynamics, mass_matrix
 from ramify.quantities.frames import pose
+from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
+from ramify.symbolic.program import Program
 
 JOINT_TYPES = tuple(t for t in ROWS if t != "coupling")
+TERMS = (
+    mass_matrix.mass_matrix(algorithm="crba"),
+    dynamics.bias_forces,
+    closed_loops.constraint_jacobian,
+    closed_loops.constraint_bias,
+)
 
 
 def as_robot(robot: Any, **options: Any) -> Robot:
@@ -35,9 +45,19 @@ def with_loops(robot: Robot, *new: LoopDescription) -> Robot:
     )
 
 
-def value(quantity: Any, robot: Robot, dtype: Any = float, **inputs: Any) -> Any:
-    program = program_of(quantity, robot)
-    out = evaluate(program, inputs, dtype)
+@lru_cache(maxsize=64)
+def program(robot: Robot, *quantities: Quantity) -> Program:
+    return program_of(quantities, robot)
+
+
+def value(
+    quantity: Quantity | Sequence[Quantity],
+    robot: Robot,
+    dtype: Any = float,
+    **inputs: Any,
+) -> Any:
+    wanted = [quantity] if isinstance(quantity, Quantity) else quantity
+    out = evaluate(program(robot, *wanted), inputs, dtype)
     return next(iter(out.values())) if len(out) == 1 else out
 
 
@@ -94,15 +114,18 @@ def closed_loop(
 
 def dense(robot: Robot, q: Any, qd: Any, tau: Any) -> tuple[Any, Any, Any]:
     """Return q̈, λ (the least) and J by a dense solve of the augmented system."""
-    terms = [mass_matrix.mass_matrix, dynamics.bias_forces]
-    terms += [closed_loops.constraint_jacobian, closed_loops.constraint_bias]
-    M, h, J, gamma = value(terms, robot, q=q, qd=qd).values()
+    M, h, J, gamma = value(TERMS, robot, q=q, qd=qd).values()
+    return *solved(M, h, J, gamma, tau), J
+
+
+def solved(M: Any, h: Any, J: Any, gamma: Any, tau: Any) -> tuple[Any, Any]:
+    """Return q̈ and λ (the least) of one state, from the terms of its equation."""
     inverse = np.linalg.inv(M)
     G = J @ inverse @ J.T
     multipliers = np.linalg.pinv(G, rcond=1e-11, hermitian=True) @ (
         -gamma - J @ inverse @ (tau - h)
     )
-    return inverse @ (tau - h + J.T @ multipliers), multipliers, J
+    return inverse @ (tau - h + J.T @ multipliers), multipliers
 
 
 def tangent(robot: Robot, q: Any, v: Any) -> Any:
