@@ -204,7 +204,13 @@ def sparse_mass_matrix(
     """
     if algorithm == "auto":
         algorithm = algorithm_of(mass_matrix, context.model, context.conventions)
-    M = CRBA[algorithm](context.dynamics_tree, context.q)
+    return sparse_rows(context, CRBA[algorithm](context.dynamics_tree, context.q))
+
+
+def sparse_rows(
+    context: Context, M: TreeEntries
+) -> tuple[TreeEntries, tuple[int, ...], tuple[int, ...]]:
+    """Return the same of a matrix over the tree's degrees of freedom."""
     full = public_matrix(context, M)
     order = _dof_order(context)
     sparse: TreeEntries = {}

@@ -22,23 +22,28 @@ def trace_quantities(
     dtype: str = "float64",
     regroup: bool = True,
 ) -> Program:
-    """Return the program of some quantities; equal names are numbered."""
-    names = [x.name for x in wanted]
-    for k, name in enumerate(names):
-        if name in names[:k]:
-            names[k] = f"{name}_{names[: k + 1].count(name)}"
+    """Return the program of some quantities."""
     shapes = {**input_shapes(wanted, model), **parameter_shapes(parameters, model)}
 
     def traced(*symbols: Any) -> dict[str, Any]:
         inputs = dict(zip(shapes, symbols, strict=True))
         context = Context(model, conventions, inputs, dtype, regroup)
-        out: dict[str, Any] = {}
-        for name, one in zip(names, wanted, strict=True):
-            value = one.of(context)
-            if isinstance(value, Mapping):
-                out.update(value)  # type: ignore[arg-type]
-            else:
-                out[name] = value
-        return out
+        return values_of(wanted, context)
 
     return trace(traced, shapes, f"{'+'.join(map(str, wanted))} of {model.name}")
+
+
+def values_of(wanted: Sequence[Quantity], context: Context) -> dict[str, Any]:
+    """Return the symbols of some quantities by name; equal names are numbered."""
+    names = [x.name for x in wanted]
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            names[k] = f"{name}_{names[: k + 1].count(name)}"
+    out: dict[str, Any] = {}
+    for name, one in zip(names, wanted, strict=True):
+        value = one.of(context)
+        if isinstance(value, Mapping):
+            out.update(value)  # type: ignore[arg-type]
+        else:
+            out[name] = value
+    return out

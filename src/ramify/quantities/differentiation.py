@@ -1,0 +1,406 @@
+"""Derivatives of quantities, of lists of them, and of users' own functions.
+
+    derivative(f, wrt)    dy/dx, one array for each output y and input x of ``wrt``
+    jvp(f, wrt)           y and ẏ = (dy/dx) ẋ, for ẋ as further inputs
+    vjp(f, wrt)           y and x̄ = (dy/dx)ᵀ ȳ, for ȳ as further inputs
+    hessian(f, wrt)       d²y/dx², of a y that is one number
+
+Of quantities they make a quantity, which `compile` takes; of a function a function, for
+`kernel`. Along q a step is taken in the tangent space (`directions`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+
+from ramify.errors import ArgumentError
+from ramify.model.conventions import NAMED
+from ramify.model.model import Model
+from ramify.quantities.context import Context, array
+from ramify.quantities.directions import SPACES, count, seeds, shape_of
+from ramify.quantities.options import CHECKS, one_of
+from ramify.quantities.quantity import Quantity, Shapes, input_shapes, quantity
+from ramify.quantities.tracing import trace_quantities, values_of
+from ramify.spatial.vector3 import ONE, ZERO
+from ramify.symbolic.derivatives import Row, Seeds, checked_wrt, forward, reverse
+from ramify.symbolic.expr import Expr, lift
+
+Arrays = dict[str, Any]
+"""Arrays of symbols by name."""
+
+
+# ------------------------------------------------------------ of quantities
+
+
+def _shapes(model: Model, of: Sequence[Quantity], wrt: object, **_: Any) -> Shapes:
+    """Return the inputs of some quantities, and check ``wrt``."""
+    shapes = input_shapes(of, model)
+    checked_wrt(wrt, shapes)
+    return shapes
+
+
+def _tangent_inputs(
+    model: Model, of: Sequence[Quantity], wrt: tuple[str, ...], space: str, **_: Any
+) -> Shapes:
+    shapes = _shapes(model, of, wrt)
+    further = {
+        _free(f"{n}_tangent", shapes): shape_of(n, shapes[n], model.nv, space)
+        for n in wrt
+    }
+    return {**shapes, **further}
+
+
+def _cotangent_inputs(
+    model: Model, of: tuple[Quantity, ...], wrt: tuple[str, ...], **_: Any
+) -> Shapes:
+    shapes = _shapes(model, of, wrt)
+    outputs = _output_shapes(of, model)
+    further = {_free(f"{n}_cotangent", shapes): s for n, s in outputs.items()}
+    return {**shapes, **further}
+
+
+@lru_cache(maxsize=64)
+def _output_shapes(of: tuple[Quantity, ...], model: Model) -> Shapes:
+    """Return the shapes of outputs, which are the same in all conventions."""
+    program = trace_quantities(of, model, NAMED["pinocchio"])
+    return {v.name: v.shape for v in program.outputs}
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    """Return a name that is not taken: numbered if it is."""
+    known, found, k = set(taken), name, 2
+    while found in known:
+        found, k = f"{name}_{k}", k + 1
+    return found
+
+
+@quantity(algorithms=("forward", "reverse"), further_inputs=_shapes, name="derivative")
+def _derivative(
+    context: Context,
+    of: tuple[Quantity, ...],
+    wrt: tuple[str, ...],
+    space: str = "tangent",
+    algorithm: str = "auto",
+) -> Any:
+    """dy/dx."""
+    values = values_of(of, context)
+    return jacobians(
+        values, wrt, _widths(context, wrt, space), seeds(context, wrt, space), algorithm
+    )
+
+
+@quantity(further_inputs=_tangent_inputs, name="jvp")
+def _jvp(
+    context: Context,
+    of: tuple[Quantity, ...],
+    wrt: tuple[str, ...],
+    space: str = "tangent",
+) -> Any:
+    """y and (dy/dx) ẋ."""
+    values = values_of(of, context)
+    names = list(_tangent_inputs(context.model, of, wrt, space))[-len(wrt) :]
+    moves = [e for n in names for e in _flat(context.inputs[n])]
+    return _with_tangents(values, seeds(context, wrt, space), moves)
+
+
+@quantity(further_inputs=_cotangent_inputs, name="vjp")
+def _vjp(
+    context: Context,
+    of: tuple[Quantity, ...],
+    wrt: tuple[str, ...],
+    space: str = "tangent",
+) -> Any:
+    """y and (dy/dx)ᵀ ȳ."""
+    values = values_of(of, context)
+    names = list(_cotangent_inputs(context.model, of, wrt))[-len(values) :]
+    weights = [e for n in names for e in _flat(context.inputs[n])]
+    widths = _widths(context, wrt, space)
+    return _with_cotangents(values, widths, seeds(context, wrt, space), weights)
+
+
+@quantity(further_inputs=_shapes, name="hessian")
+def _hessian(
+    context: Context,
+    of: tuple[Quantity, ...],
+    wrt: tuple[str, ...],
+    space: str = "tangent",
+) -> Any:
+    """d²y/dx²."""
+    values = values_of(of, context)
+    return _hessians(values, _widths(context, wrt, space), seeds(context, wrt, space))
+
+
+def _widths(context: Context, wrt: Sequence[str], space: str) -> Shapes:
+    """Return the shapes of the directions of some inputs."""
+    nv = context.model.nv
+    return {n: shape_of(n, np.shape(context.inputs[n]), nv, space) for n in wrt}
+
+
+CHECKS["space"] = lambda x: one_of("space", x, SPACES)
+
+
+# ------------------------------------------------------------ over symbols
+
+
+def jacobians(
+    values: Arrays, wrt: Sequence[str], widths: Shapes, along: Seeds, algorithm: str
+) -> Arrays:
+    """Return dy/dx of every output by every input, named d<y>_d<x>."""
+    flat = _all(values)
+    if algorithm == "reverse":
+        rows = reverse(flat, [{k: ONE} for k in range(len(flat))], along)
+    else:
+        rows = forward(flat, along)
+    out: Arrays = {}
+    first = 0
+    for y, value in values.items():
+        size, start = np.size(value), 0
+        for x in wrt:
+            width = count([widths[x]])
+            block = matrix(rows[first : first + size], start, width)
+            out[f"d{y}_d{x}"] = block.reshape((*np.shape(value), *widths[x]))
+            start += width
+        first += size
+    return out
+
+
+def matrix(rows: Sequence[Mapping[int, Expr]], start: int, columns: int) -> Any:
+    """Return some columns of sparse rows, dense."""
+    line = range(start, start + columns)
+    dense = [[row.get(k, ZERO) for k in line] for row in rows]
+    return array(dense).reshape(len(rows), columns)
+
+
+def _with_tangents(values: Arrays, along: Seeds, moves: Sequence[Expr]) -> Arrays:
+    """Return values and their changes for a change of the inputs."""
+    one: dict[Expr, Row] = {}
+    for e, row in along.items():
+        total = ZERO
+        for k, rate in row.items():
+            total = total + rate * moves[k]
+        one[e] = {0: total}
+    changes = iter(forward(_all(values), one))
+    out = dict(values)
+    for name, value in values.items():
+        flat = [next(changes).get(0, ZERO) for _ in range(np.size(value))]
+        out[_free(f"{name}_tangent", out)] = array(flat).reshape(np.shape(value))
+    return out
+
+
+def _with_cotangents(
+    values: Arrays, widths: Shapes, along: Seeds, weights: Sequence[Expr]
+) -> Arrays:
+    """Return values and the derivatives of their weighted sum."""
+    (row,) = reverse(_all(values), [{0: w} for w in weights], along) or ({},)
+    out, start = dict(values), 0
+    for x, shape in widths.items():
+        width = count([shape])
+        found = matrix([row], start, width).reshape(shape)
+        out[_free(f"{x}_cotangent", out)] = found
+        start += width
+    return out
+
+
+def _hessians(values: Arrays, widths: Shapes, along: Seeds) -> Arrays:
+    """Return the derivatives of gradients: d2<y>_d<x>_d<z>, z at or after x in wrt."""
+    out: Arrays = {}
+    for y, value in values.items():
+        if np.size(value) != 1:
+            raise ArgumentError(
+                f"hessian needs outputs that are one number; {y!r} has shape "
+                f"{np.shape(value)}: differentiate ramify.derivative of it instead"
+            )
+        (gradient,) = reverse(_all({y: value}), [{0: ONE}], along) or ({},)
+        width = count(list(widths.values()))
+        rows = forward([gradient.get(k, ZERO) for k in range(width)], along)
+        first = 0
+        for i, (x, rows_of) in enumerate(widths.items()):
+            start = first
+            for z, columns_of in list(widths.items())[i:]:
+                height, n = count([rows_of]), count([columns_of])
+                block = matrix(rows[first : first + height], start, n)
+                out[f"d2{y}_d{x}_d{z}"] = block.reshape((*rows_of, *columns_of))
+                start += n
+            first += count([rows_of])
+    return out
+
+
+def _all(values: Arrays) -> list[Expr]:
+    return [e for value in values.values() for e in _flat(value)]
+
+
+def _flat(value: Any) -> list[Expr]:
+    return [lift(e) for e in np.asarray(value, dtype=object).ravel()]
+
+
+# ------------------------------------------------------------ what users call
+
+
+def derivative(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
+    """Differentiate a quantity, a list of quantities, or a function of your own.
+
+    dy/dx has the shape of y, then that of x: ``derivative(ramify.pose("hand"), "q")``
+    has shape (4, 4, nv).
+
+    Args:
+        f: a quantity such as ``ramify.inverse_dynamics``, a list of them, or a
+            function of symbols such as `kernel` takes.
+        wrt: the inputs to differentiate by, such as "q" or ("q", "qd").
+        space: what a step of a quantity's q is taken in: "tangent", one column per
+            entry of qd, or "coordinates", one per entry of q.
+
+    Returns:
+        A quantity for `compile`; for a function, a function of the same inputs for
+        `kernel`. Outputs are called d<output>_d<input>.
+
+    >>> import numpy as np, ramify
+    >>> robot = ramify.robots.chain(3)
+    >>> slope = ramify.compile(ramify.derivative(ramify.gravity_forces, "q"), robot)
+    >>> slope(robot.neutral()).shape
+    (3, 3)
+    >>> square = ramify.derivative(lambda x: x @ x, wrt="x")
+    >>> ramify.kernel(square, {"x": 3})(np.array([1.0, 2.0, 3.0]))
+    array([2., 4., 6.])
+    """
+    if _is_function(f):
+        return _of_function(f, wrt, _function_derivative)
+    return _of_quantities(_derivative, f, wrt, space)
+
+
+def jvp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
+    """Return f with the change of its outputs along a change of its inputs.
+
+    Each input of ``wrt`` gets a further input ``<input>_tangent``, each output a
+    further output ``<output>_tangent``. See `derivative` for the arguments.
+    """
+    if _is_function(f):
+        return _of_function(f, wrt, _function_jvp)
+    return _of_quantities(_jvp, f, wrt, space)
+
+
+def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
+    """Return f with the gradient of a weighted sum of its outputs.
+
+    Each output gets a further input ``<output>_cotangent``, its weights, and each
+    input of ``wrt`` a further output ``<input>_cotangent``, the gradient. See
+    `derivative` for the arguments.
+    """
+    if _is_function(f):
+        return _of_function(f, wrt, _function_vjp)
+    return _of_quantities(_vjp, f, wrt, space)
+
+
+def hessian(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
+    """Return the second derivatives of outputs that are one number each.
+
+    Outputs are called d2<output>_d<input>_d<input>: row i, column j is how derivative
+    i changes along direction j. In the tangent space of a rotation, steps in two
+    directions do not commute, and the matrix is not symmetric. See `derivative` for
+    the arguments.
+    """
+    if _is_function(f):
+        return _of_function(f, wrt, _function_hessian)
+    return _of_quantities(_hessian, f, wrt, space)
+
+
+def _of_quantities(kind: Quantity, f: Any, wrt: object, space: str) -> Quantity:
+    of: tuple[Any, ...] = (f,) if isinstance(f, Quantity) else ()
+    if isinstance(f, Iterable) and not isinstance(f, str):
+        of = tuple(cast(Iterable[Any], f))
+    if not of or not all(isinstance(x, Quantity) for x in of):
+        raise ArgumentError(
+            f"{f!r} cannot be differentiated; expected a quantity such as "
+            "ramify.inverse_dynamics, a list of them, or a function"
+        )
+    names: tuple[str, ...] = (wrt,) if isinstance(wrt, str) else tuple(cast(Any, wrt))
+    return kind(of=of, wrt=names, space=space)
+
+
+# ------------------------------------------------------------ of functions
+
+
+def _is_function(f: object) -> bool:
+    return callable(f) and not isinstance(f, Quantity)
+
+
+def _of_function(
+    f: Callable[..., Any], wrt: object, derive: Callable[..., Arrays]
+) -> Callable[..., Any]:
+    """Return a function of symbols that calls f and differentiates what it returns."""
+    names = _parameters(f)
+    chosen = checked_wrt(wrt, names)
+
+    @functools.wraps(f)
+    def differentiated(*arguments: Any) -> Any:
+        inputs = dict(zip(names, arguments, strict=False))
+        returned = f(*inputs.values())
+        values = (
+            dict(returned) if isinstance(returned, Mapping) else {"result": returned}
+        )
+        values = {n: np.asarray(v, dtype=object) for n, v in values.items()}
+        widths = {n: np.shape(inputs[n]) for n in chosen}
+        places = [e for n in chosen for e in _flat(inputs[n])]
+        along = {e: {k: ONE} for k, e in enumerate(places)}
+        return derive(values, widths, along, arguments[len(names) :])
+
+    del differentiated.__wrapped__  # its parameters are not those of f
+    return differentiated
+
+
+def _parameters(f: Callable[..., Any]) -> tuple[str, ...]:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(f).parameters.values()
+    return tuple(p.name for p in parameters if p.kind in kinds)
+
+
+def _function_derivative(
+    values: Arrays, widths: Shapes, along: Seeds, _: Sequence[Any]
+) -> Any:
+    is_wide = sum(map(np.size, values.values())) < count(list(widths.values()))
+    found = jacobians(
+        values, list(widths), widths, along, "reverse" if is_wide else "forward"
+    )
+    return found["dresult_d" + next(iter(widths))] if _is_one(found) else found
+
+
+def _function_hessian(
+    values: Arrays, widths: Shapes, along: Seeds, _: Sequence[Any]
+) -> Any:
+    found = _hessians(values, widths, along)
+    return next(iter(found.values())) if _is_one(found) else found
+
+
+def _is_one(found: Arrays) -> bool:
+    return len(found) == 1 and next(iter(found)).startswith(("dresult_", "d2result_"))
+
+
+def _function_jvp(
+    values: Arrays, widths: Shapes, along: Seeds, tangents: Sequence[Any]
+) -> Any:
+    expected = {f"{n}_tangent": shape for n, shape in widths.items()}
+    return _with_tangents(values, along, _further(expected, tangents))
+
+
+def _function_vjp(
+    values: Arrays, widths: Shapes, along: Seeds, cotangents: Sequence[Any]
+) -> Any:
+    expected = {f"{n}_cotangent": np.shape(v) for n, v in values.items()}
+    return _with_cotangents(values, widths, along, _further(expected, cotangents))
+
+
+def _further(expected: Shapes, given: Sequence[Any]) -> list[Expr]:
+    """Return the entries of further inputs, or say which are expected."""
+    shapes = [np.shape(x) for x in given]
+    if shapes != list(expected.values()):
+        wanted = ", ".join(f"{n}: {shape}" for n, shape in expected.items())
+        raise ArgumentError(
+            f"the further inputs have shapes {shapes}; after its own inputs the "
+            f"function takes {wanted}"
+        )
+    return [e for x in given for e in _flat(x)]
