@@ -42,11 +42,16 @@ if typing.TYPE_CHECKING:
         constraint_residual,
         loop_forces,
     )
+    from ramify.quantities.differentiation import derivative, hessian, jvp, vjp
     from ramify.quantities.dynamics import (
         bias_forces,
         forward_dynamics,
         gravity_forces,
         inverse_dynamics,
+    )
+    from ramify.quantities.dynamics_derivatives import (
+        forward_dynamics_derivatives,
+        inverse_dynamics_derivatives,
     )
     from ramify.quantities.frames import (
         acceleration,
@@ -116,6 +121,8 @@ def __getattr__(name: str) -> typing.Any:
             from ramify import function as found
         case "Quantity":
             from ramify.quantities import quantity as found
+        case "derivative" | "hessian" | "jvp" | "vjp":
+            from ramify.quantities import differentiation as found
         case "Task":
             from ramify.algorithms.operational import tasks as found
         case "explain_operational":
@@ -187,15 +194,20 @@ __all__ = [
     "coriolis_matrix",
     "cos",
     "count",
+    "derivative",
     "dynamically_consistent_inverse",
     "exp",
     "explain_operational",
     "export_c",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "gravity_forces",
+    "hessian",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "jacobian",
     "jacobian_dot_times_qd",
+    "jvp",
     "kernel",
     "kinetic_energy",
     "load",
@@ -223,5 +235,6 @@ __all__ = [
     "task_bias",
     "task_jacobian",
     "velocity",
+    "vjp",
     "where",
 ]

@@ -343,9 +343,9 @@ def _key(
     wanted: Sequence[Quantity], robot: Robot, parameters: Sequence[str], dtype: str
 ) -> str | None:
     """Return what a traced program depends on, or None where that is not known."""
-    if not all(x.declaration.trace.__module__.startswith("ramify.") for x in wanted):
+    asked = [x.identity() for x in wanted]
+    if None in asked:
         return None  # a user's own function may change without notice
-    asked = [(x.name, tuple(x.options.items())) for x in wanted]
     model = robot.fingerprint
     return model and fingerprint(
         "program", source_digest(), model, asked, list(parameters), dtype

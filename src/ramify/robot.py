@@ -573,6 +573,60 @@ class Robot:
         ...
 
     @computed
+    def inverse_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        out: tuple[Array, Array, Array] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return the derivatives of the joint forces τ by q, q̇ and q̈.
+
+            ∂τ/∂q,    ∂τ/∂q̇,    ∂τ/∂q̈ = M        of τ = M q̈ + C q̇ + g
+
+        A step of q is taken in the tangent space: column k is what τ does while q̇ is
+        the k-th unit vector. Entries of joints on different branches are zero.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
+            out: where to write the results.
+
+        Returns:
+            dtau_dq, dtau_dqd, M: each (nv, nv) or (batch, nv, nv).
+        """
+        ...
+
+    @computed
+    def forward_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        out: tuple[Array, Array, Array] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return the derivatives of the joint accelerations q̈ by q, q̇ and τ.
+
+            ∂q̈/∂q = −M⁻¹ ∂τ/∂q,    ∂q̈/∂q̇ = −M⁻¹ ∂τ/∂q̇,    ∂q̈/∂τ = M⁻¹
+
+        A step of q is taken in the tangent space: column k is what q̈ does while q̇ is
+        the k-th unit vector. Robots with loops are not supported yet.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            tau: (nv,) or (batch, nv), joint forces [N m, N].
+            out: where to write the results.
+
+        Returns:
+            dqdd_dq, dqdd_dqd, M_inverse: each (nv, nv) or (batch, nv, nv).
+        """
+        ...
+
+    @computed
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the mass matrix, by the composite-rigid-body algorithm.
 

@@ -65,7 +65,10 @@ def extended() -> Iterator[None]:
 def directional(
     program: Program, inputs: Mapping[str, Array], directions: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """Return how the outputs change for a change of the inputs."""
+    """Return how the outputs change for a change of the inputs.
+
+    Directions may have a batch axis in front: then so have the results.
+    """
     moved = {
         name: np.asarray(x) + 1j * STEP * np.asarray(directions.get(name, 0.0))
         for name, x in inputs.items()
@@ -73,14 +76,3 @@ def directional(
     with extended():
         found = evaluate(program, moved, complex)
     return {name: x.imag / STEP for name, x in found.items()}
-
-
-def jacobian(program: Program, inputs: Mapping[str, Array], wrt: str) -> dict:
-    """Return the Jacobian of each output by one input, as a matrix, by columns."""
-    x = np.asarray(inputs[wrt])
-    columns = []
-    for k in range(x.size):
-        step = np.zeros(x.size)
-        step[k] = 1.0
-        columns.append(directional(program, inputs, {wrt: step.reshape(x.shape)}))
-    return {n: np.stack([c[n].ravel() for c in columns], axis=1) for n in columns[0]}

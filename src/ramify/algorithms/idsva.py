@@ -167,7 +167,7 @@ class CommonFrame:
         tree = self.tree
         a: dict[int, Motion] = {}
         F: dict[int, Force] = {}
-        for i, parent in outward(tree, "acceleration"):
+        for i, _ in outward(tree, "acceleration"):
             axes = [self.axes[k] for k in tree.dofs[i]]
             aJ = joint_motion(tuple(x.s for x in axes), qdd[i])
             for x, rate in zip(axes, self.qd[i], strict=True):

@@ -15,25 +15,31 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any, cast
-
-import numpy as np
 
 from ramify.errors import ArgumentError
 from ramify.model.conventions import NAMED
 from ramify.model.model import Model
-from ramify.quantities.context import Context, array
-from ramify.quantities.directions import SPACES, count, seeds, shape_of
+from ramify.quantities.context import Context
+from ramify.quantities.directions import SPACES, directions_shape, seeds
 from ramify.quantities.options import CHECKS, one_of
 from ramify.quantities.quantity import Quantity, Shapes, input_shapes, quantity
 from ramify.quantities.tracing import trace_quantities, values_of
-from ramify.spatial.vector3 import ONE, ZERO
-from ramify.symbolic.derivatives import Row, Seeds, checked_wrt, forward, reverse
-from ramify.symbolic.expr import Expr, lift
-
-Arrays = dict[str, Any]
-"""Arrays of symbols by name."""
-
+from ramify.spatial.vector3 import ONE
+from ramify.symbolic.derivatives import Seeds, checked_wrt
+from ramify.symbolic.expr import Expr
+from ramify.symbolic.jacobians import (
+    Arrays,
+    entries,
+    flat,
+    free_name,
+    hessians,
+    jacobians,
+    shape_of,
+    with_cotangents,
+    with_tangents,
+)
 
 # ------------------------------------------------------------ of quantities
 
@@ -50,7 +56,9 @@ def _tangent_inputs(
 ) -> Shapes:
     shapes = _shapes(model, of, wrt)
     further = {
-        _free(f"{n}_tangent", shapes): shape_of(n, shapes[n], model.nv, space)
+        free_name(f"{n}_tangent", shapes): directions_shape(
+            n, shapes[n], model.nv, space
+        )
         for n in wrt
     }
     return {**shapes, **further}
@@ -61,7 +69,7 @@ def _cotangent_inputs(
 ) -> Shapes:
     shapes = _shapes(model, of, wrt)
     outputs = _output_shapes(of, model)
-    further = {_free(f"{n}_cotangent", shapes): s for n, s in outputs.items()}
+    further = {free_name(f"{n}_cotangent", shapes): s for n, s in outputs.items()}
     return {**shapes, **further}
 
 
@@ -70,14 +78,6 @@ def _output_shapes(of: tuple[Quantity, ...], model: Model) -> Shapes:
     """Return the shapes of outputs, which are the same in all conventions."""
     program = trace_quantities(of, model, NAMED["pinocchio"])
     return {v.name: v.shape for v in program.outputs}
-
-
-def _free(name: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken: numbered if it is."""
-    known, found, k = set(taken), name, 2
-    while found in known:
-        found, k = f"{name}_{k}", k + 1
-    return found
 
 
 @quantity(algorithms=("forward", "reverse"), further_inputs=_shapes, name="derivative")
@@ -90,9 +90,8 @@ def _derivative(
 ) -> Any:
     """dy/dx."""
     values = values_of(of, context)
-    return jacobians(
-        values, wrt, _widths(context, wrt, space), seeds(context, wrt, space), algorithm
-    )
+    widths = _widths(context, wrt, space)
+    return jacobians(values, widths, seeds(context, wrt, space), algorithm)
 
 
 @quantity(further_inputs=_tangent_inputs, name="jvp")
@@ -105,8 +104,8 @@ def _jvp(
     """y and (dy/dx) ẋ."""
     values = values_of(of, context)
     names = list(_tangent_inputs(context.model, of, wrt, space))[-len(wrt) :]
-    moves = [e for n in names for e in _flat(context.inputs[n])]
-    return _with_tangents(values, seeds(context, wrt, space), moves)
+    moves = [e for n in names for e in flat(context.inputs[n])]
+    return with_tangents(values, seeds(context, wrt, space), moves)
 
 
 @quantity(further_inputs=_cotangent_inputs, name="vjp")
@@ -119,9 +118,9 @@ def _vjp(
     """y and (dy/dx)ᵀ ȳ."""
     values = values_of(of, context)
     names = list(_cotangent_inputs(context.model, of, wrt))[-len(values) :]
-    weights = [e for n in names for e in _flat(context.inputs[n])]
+    weights = [e for n in names for e in flat(context.inputs[n])]
     widths = _widths(context, wrt, space)
-    return _with_cotangents(values, widths, seeds(context, wrt, space), weights)
+    return with_cotangents(values, widths, seeds(context, wrt, space), weights)
 
 
 @quantity(further_inputs=_shapes, name="hessian")
@@ -133,110 +132,16 @@ def _hessian(
 ) -> Any:
     """d²y/dx²."""
     values = values_of(of, context)
-    return _hessians(values, _widths(context, wrt, space), seeds(context, wrt, space))
+    return hessians(values, _widths(context, wrt, space), seeds(context, wrt, space))
 
 
 def _widths(context: Context, wrt: Sequence[str], space: str) -> Shapes:
     """Return the shapes of the directions of some inputs."""
     nv = context.model.nv
-    return {n: shape_of(n, np.shape(context.inputs[n]), nv, space) for n in wrt}
+    return {n: directions_shape(n, shape_of(context.inputs[n]), nv, space) for n in wrt}
 
 
 CHECKS["space"] = lambda x: one_of("space", x, SPACES)
-
-
-# ------------------------------------------------------------ over symbols
-
-
-def jacobians(
-    values: Arrays, wrt: Sequence[str], widths: Shapes, along: Seeds, algorithm: str
-) -> Arrays:
-    """Return dy/dx of every output by every input, named d<y>_d<x>."""
-    flat = _all(values)
-    if algorithm == "reverse":
-        rows = reverse(flat, [{k: ONE} for k in range(len(flat))], along)
-    else:
-        rows = forward(flat, along)
-    out: Arrays = {}
-    first = 0
-    for y, value in values.items():
-        size, start = np.size(value), 0
-        for x in wrt:
-            width = count([widths[x]])
-            block = matrix(rows[first : first + size], start, width)
-            out[f"d{y}_d{x}"] = block.reshape((*np.shape(value), *widths[x]))
-            start += width
-        first += size
-    return out
-
-
-def matrix(rows: Sequence[Mapping[int, Expr]], start: int, columns: int) -> Any:
-    """Return some columns of sparse rows, dense."""
-    line = range(start, start + columns)
-    dense = [[row.get(k, ZERO) for k in line] for row in rows]
-    return array(dense).reshape(len(rows), columns)
-
-
-def _with_tangents(values: Arrays, along: Seeds, moves: Sequence[Expr]) -> Arrays:
-    """Return values and their changes for a change of the inputs."""
-    one: dict[Expr, Row] = {}
-    for e, row in along.items():
-        total = ZERO
-        for k, rate in row.items():
-            total = total + rate * moves[k]
-        one[e] = {0: total}
-    changes = iter(forward(_all(values), one))
-    out = dict(values)
-    for name, value in values.items():
-        flat = [next(changes).get(0, ZERO) for _ in range(np.size(value))]
-        out[_free(f"{name}_tangent", out)] = array(flat).reshape(np.shape(value))
-    return out
-
-
-def _with_cotangents(
-    values: Arrays, widths: Shapes, along: Seeds, weights: Sequence[Expr]
-) -> Arrays:
-    """Return values and the derivatives of their weighted sum."""
-    (row,) = reverse(_all(values), [{0: w} for w in weights], along) or ({},)
-    out, start = dict(values), 0
-    for x, shape in widths.items():
-        width = count([shape])
-        found = matrix([row], start, width).reshape(shape)
-        out[_free(f"{x}_cotangent", out)] = found
-        start += width
-    return out
-
-
-def _hessians(values: Arrays, widths: Shapes, along: Seeds) -> Arrays:
-    """Return the derivatives of gradients: d2<y>_d<x>_d<z>, z at or after x in wrt."""
-    out: Arrays = {}
-    for y, value in values.items():
-        if np.size(value) != 1:
-            raise ArgumentError(
-                f"hessian needs outputs that are one number; {y!r} has shape "
-                f"{np.shape(value)}: differentiate ramify.derivative of it instead"
-            )
-        (gradient,) = reverse(_all({y: value}), [{0: ONE}], along) or ({},)
-        width = count(list(widths.values()))
-        rows = forward([gradient.get(k, ZERO) for k in range(width)], along)
-        first = 0
-        for i, (x, rows_of) in enumerate(widths.items()):
-            start = first
-            for z, columns_of in list(widths.items())[i:]:
-                height, n = count([rows_of]), count([columns_of])
-                block = matrix(rows[first : first + height], start, n)
-                out[f"d2{y}_d{x}_d{z}"] = block.reshape((*rows_of, *columns_of))
-                start += n
-            first += count([rows_of])
-    return out
-
-
-def _all(values: Arrays) -> list[Expr]:
-    return [e for value in values.values() for e in _flat(value)]
-
-
-def _flat(value: Any) -> list[Expr]:
-    return [lift(e) for e in np.asarray(value, dtype=object).ravel()]
 
 
 # ------------------------------------------------------------ what users call
@@ -340,12 +245,11 @@ def _of_function(
     def differentiated(*arguments: Any) -> Any:
         inputs = dict(zip(names, arguments, strict=False))
         returned = f(*inputs.values())
-        values = (
-            dict(returned) if isinstance(returned, Mapping) else {"result": returned}
-        )
-        values = {n: np.asarray(v, dtype=object) for n, v in values.items()}
-        widths = {n: np.shape(inputs[n]) for n in chosen}
-        places = [e for n in chosen for e in _flat(inputs[n])]
+        values: Arrays = {"result": returned}
+        if isinstance(returned, Mapping):
+            values = {str(n): x for n, x in cast("Mapping[Any, Any]", returned).items()}
+        widths = {n: shape_of(inputs[n]) for n in chosen}
+        places = [e for n in chosen for e in flat(inputs[n])]
         along = {e: {k: ONE} for k, e in enumerate(places)}
         return derive(values, widths, along, arguments[len(names) :])
 
@@ -362,17 +266,16 @@ def _parameters(f: Callable[..., Any]) -> tuple[str, ...]:
 def _function_derivative(
     values: Arrays, widths: Shapes, along: Seeds, _: Sequence[Any]
 ) -> Any:
-    is_wide = sum(map(np.size, values.values())) < count(list(widths.values()))
-    found = jacobians(
-        values, list(widths), widths, along, "reverse" if is_wide else "forward"
-    )
+    is_wide = len(entries(values)) < sum(map(prod, widths.values()))
+    algorithm = "reverse" if is_wide else "forward"
+    found = jacobians(values, widths, along, algorithm)
     return found["dresult_d" + next(iter(widths))] if _is_one(found) else found
 
 
 def _function_hessian(
     values: Arrays, widths: Shapes, along: Seeds, _: Sequence[Any]
 ) -> Any:
-    found = _hessians(values, widths, along)
+    found = hessians(values, widths, along)
     return next(iter(found.values())) if _is_one(found) else found
 
 
@@ -384,23 +287,23 @@ def _function_jvp(
     values: Arrays, widths: Shapes, along: Seeds, tangents: Sequence[Any]
 ) -> Any:
     expected = {f"{n}_tangent": shape for n, shape in widths.items()}
-    return _with_tangents(values, along, _further(expected, tangents))
+    return with_tangents(values, along, _further(expected, tangents))
 
 
 def _function_vjp(
     values: Arrays, widths: Shapes, along: Seeds, cotangents: Sequence[Any]
 ) -> Any:
-    expected = {f"{n}_cotangent": np.shape(v) for n, v in values.items()}
-    return _with_cotangents(values, widths, along, _further(expected, cotangents))
+    expected = {f"{n}_cotangent": shape_of(v) for n, v in values.items()}
+    return with_cotangents(values, widths, along, _further(expected, cotangents))
 
 
 def _further(expected: Shapes, given: Sequence[Any]) -> list[Expr]:
     """Return the entries of further inputs, or say which are expected."""
-    shapes = [np.shape(x) for x in given]
+    shapes = [shape_of(x) for x in given]
     if shapes != list(expected.values()):
         wanted = ", ".join(f"{n}: {shape}" for n, shape in expected.items())
         raise ArgumentError(
             f"the further inputs have shapes {shapes}; after its own inputs the "
             f"function takes {wanted}"
         )
-    return [e for x in given for e in _flat(x)]
+    return [e for x in given for e in flat(x)]

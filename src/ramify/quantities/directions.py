@@ -1,14 +1,14 @@
-"""Directions that a robot's inputs are differentiated along, as seeds of `derivatives`.
+"""Directions that a robot's inputs are differentiated along: seeds of `derivatives`.
 
-A step of q is taken in the tangent space of the robot's conventions: direction k is what
-q does while q̇ is the k-th unit vector. Then a rotation E turns by its axis, Ė = −w× E,
-and its quaternion need not be differentiated. Raw coordinates are the entries of q.
+A step of q is taken in the tangent space of the robot's conventions: direction k is
+what q does while q̇ is the k-th unit vector. Then a rotation E turns by its axis,
+Ė = −w× E, and its quaternion need not be differentiated. Raw coordinates are the
+entries of q.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from ramify.model.coordinate_rates import rates
@@ -21,7 +21,9 @@ from ramify.symbolic.expr import Expr
 SPACES = ("tangent", "coordinates")
 
 
-def shape_of(name: str, shape: tuple[int, ...], nv: int, space: str) -> tuple[int, ...]:
+def directions_shape(
+    name: str, shape: tuple[int, ...], nv: int, space: str
+) -> tuple[int, ...]:
     """Return the shape of the directions of an input."""
     return (nv,) if name == "q" and space == "tangent" else shape
 
@@ -29,7 +31,7 @@ def shape_of(name: str, shape: tuple[int, ...], nv: int, space: str) -> tuple[in
 def seeds(
     context: Context, wrt: Sequence[str], space: str = "tangent"
 ) -> dict[Expr, Row]:
-    """Return how nodes change along the directions of some inputs, one after another."""
+    """Return how nodes change along the directions of some inputs, in order."""
     found: dict[Expr, Row] = {}
     start = 0
     for name in wrt:
@@ -45,11 +47,6 @@ def seeds(
                 found.setdefault(e, {})[start + k] = ONE
             start += len(entries)
     return found
-
-
-def count(shapes: Sequence[tuple[int, ...]]) -> int:
-    """Return the number of entries of some arrays."""
-    return sum(map(prod, shapes))
 
 
 def _add_tangents(

@@ -22,7 +22,6 @@ from ramify.model.singular import check_dynamics
 from ramify.model.tree import Tree
 from ramify.quantities import dynamics
 from ramify.quantities.context import Context, array, zeros
-from ramify.quantities.differentiation import matrix
 from ramify.quantities.directions import seeds
 from ramify.quantities.mass_matrix import (
     LOOPS_INSTEAD,
@@ -34,6 +33,7 @@ from ramify.quantities.quantity import quantity
 from ramify.spatial.vector3 import ONE, ZERO
 from ramify.symbolic.derivatives import Row, forward, reverse
 from ramify.symbolic.expr import Expr
+from ramify.symbolic.jacobians import matrix
 
 STATE = ("q", "qd", "qdd")
 COUNTED = 12

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, cast, final
 
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
@@ -163,6 +163,20 @@ class Quantity:
         if further is not None:
             shapes.update(further(model, **self.options))
         return shapes
+
+    def identity(self) -> tuple[Any, ...] | None:
+        """Return what tells it from others, as plain data; None for users' own."""
+        if not self.declaration.trace.__module__.startswith("ramify."):
+            return None
+        options: list[Any] = []
+        for name, value in self.options.items():
+            if isinstance(value, tuple) and value and isinstance(value[0], Quantity):
+                parts = tuple(x.identity() for x in cast("tuple[Quantity]", value))
+                if None in parts:
+                    return None
+                value = parts  # noqa: PLW2901
+            options.append((name, value))
+        return self.name, tuple(options)
 
     def of(self, context: Context) -> Any:
         """Return the symbols of this quantity, by its cheapest algorithm if it is open.

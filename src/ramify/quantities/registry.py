@@ -5,6 +5,7 @@ from __future__ import annotations
 from ramify.quantities import (
     closed_loops,
     dynamics,
+    dynamics_derivatives,
     frames,
     mass_matrix,
     momentum_energy,
@@ -19,6 +20,8 @@ QUANTITIES: dict[str, Quantity] = {
         dynamics.forward_dynamics,
         dynamics.bias_forces,
         dynamics.gravity_forces,
+        dynamics_derivatives.inverse_dynamics_derivatives,
+        dynamics_derivatives.forward_dynamics_derivatives,
         mass_matrix.mass_matrix,
         mass_matrix.mass_matrix_csr,
         mass_matrix.mass_matrix_factor,

@@ -1,0 +1,313 @@
+"""Derivatives of quantities against complex steps, on trees of every joint type.
+
+Columns of q are steps in the tangent space: what q does while qd is a unit vector.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify
+from ramify.compiler import program_of
+from ramify.errors import ArgumentError
+from ramify.model.pose import Array
+from ramify.quantities.quantity import Quantity
+from ramify.robot import Robot
+from ramify.symbolic.interpreter import evaluate
+from support import complex_step
+from support.every_joint import every_joint
+from support.states import CASES, case, program, q_rate, state
+
+TOLERANCE = 1e-12
+"""of complex steps, scaled by the largest entry"""
+
+
+@functools.cache
+def chain_of_all(conventions: str) -> Robot:
+    return every_joint(conventions)
+
+
+def robot_of(name: str) -> Robot:
+    return case(name) if name in CASES else chain_of_all(name)
+
+
+def values(robot: Robot, quantity: Quantity, rng: np.random.Generator) -> Any:
+    found = {**state(robot, rng), "tau": rng.normal(size=robot.nv)}
+    found["external"] = rng.normal(size=(1, 6))
+    return {v.name: found[v.name] for v in program(robot, quantity).inputs}
+
+
+def steps(
+    robot: Robot, quantity: Quantity, inputs: dict[str, Array], wrt: str
+) -> dict[str, Array]:
+    """Return dy/dx by complex steps, in the tangent space for q."""
+    traced = program(robot, quantity)
+    directions = np.eye(robot.nv if wrt == "q" else inputs[wrt].size)
+    if wrt == "q":
+        directions = np.stack([q_rate(robot, inputs["q"], e) for e in directions])
+    directions = directions.reshape(-1, *inputs[wrt].shape)
+    found = complex_step.directional(traced, inputs, {wrt: directions})
+    return {n: np.moveaxis(x, 0, -1) for n, x in found.items()}
+
+
+def assert_close(found: Array, expected: Array) -> None:
+    scale = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
+    expected = expected.reshape(found.shape)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE * scale)
+
+
+BY_PROGRAM = [pytest.param(a, marks=pytest.mark.slow) for a in ("forward", "reverse")]
+
+
+@pytest.mark.parametrize("algorithm", ["idsva", *BY_PROGRAM])
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_of_inverse_dynamics_are_those_of_complex_steps(
+    name: str, algorithm: str, rng: np.random.Generator
+) -> None:
+    robot, quantity = case(name), ramify.inverse_dynamics
+    inputs = values(robot, quantity, rng)
+    derivatives = ramify.inverse_dynamics_derivatives(algorithm=algorithm)
+    found = evaluate(program_of(derivatives, robot), inputs)
+    names = {"dtau_dq": "q", "dtau_dqd": "qd", "M": "qdd"}
+    assert list(found) == list(names)
+    for output, wrt in names.items():
+        (expected,) = steps(robot, quantity, inputs, wrt).values()
+        assert_close(found[output], expected)
+
+
+SMALL = ("coupled", "mujoco")
+
+
+@pytest.mark.parametrize("algorithm", ["idsva", *BY_PROGRAM])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *SMALL,
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("featherstone", *CASES)),
+    ],
+)
+def test_derivatives_of_forward_dynamics_are_those_of_complex_steps(
+    name: str, algorithm: str, rng: np.random.Generator
+) -> None:
+    robot, quantity = robot_of(name), ramify.forward_dynamics
+    inputs = values(robot, quantity, rng)
+    derivatives = ramify.forward_dynamics_derivatives(algorithm=algorithm)
+    found = evaluate(program_of(derivatives, robot), inputs)
+    names = {"dqdd_dq": "q", "dqdd_dqd": "qd", "M_inverse": "tau"}
+    assert list(found) == list(names)
+    for output, wrt in names.items():
+        (expected,) = steps(robot, quantity, inputs, wrt).values()
+        assert_close(found[output], expected)
+
+
+@pytest.mark.parametrize("algorithm", [BY_PROGRAM[0], "idsva"])
+def test_external_forces_turn_with_their_frame(
+    algorithm: str, rng: np.random.Generator
+) -> None:
+    robot = robot_of("mujoco")
+    options = {"external": ("helical",)}
+    inverse = ramify.inverse_dynamics(**options)
+    inputs = values(robot, inverse, rng)
+    derivatives = ramify.inverse_dynamics_derivatives(algorithm=algorithm, **options)
+    found = evaluate(program_of(derivatives, robot), inputs)
+    (expected,) = steps(robot, inverse, inputs, "q").values()
+    assert_close(found["dtau_dq"], expected)
+    inputs = values(robot, ramify.forward_dynamics(**options), rng)
+    derivatives = ramify.forward_dynamics_derivatives(algorithm=algorithm, **options)
+    found = evaluate(program_of(derivatives, robot), inputs)
+    forward = ramify.forward_dynamics(**options)
+    (expected,) = steps(robot, forward, inputs, "q").values()
+    assert_close(found["dqdd_dq"], expected)
+
+
+KINEMATICS = {
+    "pose": ramify.pose("spherical"),
+    "velocity": ramify.velocity("spherical"),
+    "acceleration": ramify.acceleration("spherical", kind="classical"),
+    "jacobian": ramify.jacobian("spherical", expressed_in="world"),
+    "jacobian_dot_times_qd": ramify.jacobian_dot_times_qd("spherical"),
+    "center_of_mass": ramify.center_of_mass,
+    "centroidal_momentum": ramify.centroidal_momentum,
+    "kinetic_energy": ramify.kinetic_energy,
+    "potential_energy": ramify.potential_energy,
+    "gravity_forces": ramify.gravity_forces,
+    "bias_forces": ramify.bias_forces,
+}
+
+
+@pytest.mark.parametrize("algorithm", ["forward", "reverse"])
+@pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
+@pytest.mark.parametrize("name", KINEMATICS)
+def test_derivatives_of_quantities_are_those_of_complex_steps(
+    name: str, conventions: str, algorithm: str, rng: np.random.Generator
+) -> None:
+    robot, quantity = robot_of(conventions), KINEMATICS[name]
+    inputs = values(robot, quantity, rng)
+    wrt = tuple(inputs)
+    derivative = ramify.derivative(quantity, wrt)(algorithm=algorithm)
+    found = evaluate(program_of(derivative, robot), inputs)
+    for x in wrt:
+        for y, expected in steps(robot, quantity, inputs, x).items():
+            assert_close(found[f"d{y}_d{x}"], expected)
+
+
+def test_the_derivative_of_a_velocity_by_qd_is_the_jacobian(
+    rng: np.random.Generator,
+) -> None:
+    robot = robot_of("pinocchio")
+    inputs = values(robot, ramify.velocity("planar"), rng)
+    both = [
+        ramify.derivative(ramify.velocity("planar"), "qd"),
+        ramify.jacobian("planar"),
+    ]
+    found, expected = evaluate(program_of(both, robot), inputs).values()
+    assert_close(found, expected)
+
+
+def test_raw_coordinates_are_the_entries_of_q(rng: np.random.Generator) -> None:
+    robot, quantity = robot_of("mujoco"), ramify.center_of_mass
+    inputs = values(robot, quantity, rng)
+    raw = ramify.derivative(quantity, "q", space="coordinates")
+    (found,) = evaluate(program_of(raw, robot), inputs).values()
+    assert found.shape == (3, robot.nq)
+    steps_of_q = {"q": np.eye(robot.nq)}
+    found_by_steps = complex_step.directional(
+        program(robot, quantity), inputs, steps_of_q
+    )
+    expected = found_by_steps["center_of_mass"].T
+    assert_close(found, expected)
+
+
+def test_products_with_derivatives_are_products_with_the_jacobian(
+    rng: np.random.Generator,
+) -> None:
+    robot = robot_of("mujoco")
+    of, wrt = [ramify.velocity("planar"), ramify.kinetic_energy], ("q", "qd")
+    inputs = values(robot, of[0], rng)
+    J = evaluate(program_of(ramify.derivative(of, wrt), robot), inputs)
+    moves = {f"{n}_tangent": rng.normal(size=robot.nv) for n in wrt}
+    weights = {
+        "velocity_planar_cotangent": rng.normal(size=6),
+        "kinetic_energy_cotangent": rng.normal(),
+    }
+    found = evaluate(program_of(ramify.jvp(of, wrt), robot), {**inputs, **moves})
+    for y in ("velocity_planar", "kinetic_energy"):
+        expected = sum(J[f"d{y}_d{x}"] @ moves[f"{x}_tangent"] for x in wrt)
+        assert_close(found[f"{y}_tangent"], np.asarray(expected))
+    found = evaluate(program_of(ramify.vjp(of, wrt), robot), {**inputs, **weights})
+    assert list(found) == [
+        *("velocity_planar", "kinetic_energy", "q_cotangent", "qd_cotangent")
+    ]
+    for x in wrt:
+        expected = weights["velocity_planar_cotangent"] @ J[f"dvelocity_planar_d{x}"]
+        expected = (
+            expected + weights["kinetic_energy_cotangent"] * J[f"dkinetic_energy_d{x}"]
+        )
+        assert_close(found[f"{x}_cotangent"], expected)
+
+
+def test_a_hessian_is_the_derivative_of_the_gradient(rng: np.random.Generator) -> None:
+    robot, quantity = robot_of("pinocchio"), ramify.kinetic_energy
+    inputs = values(robot, quantity, rng)
+    found = evaluate(program_of(ramify.hessian(quantity, ("q", "qd")), robot), inputs)
+    gradient = ramify.derivative(quantity, ("q", "qd"))(algorithm="reverse")
+    by_q = steps(robot, gradient, inputs, "q")
+    by_qd = steps(robot, gradient, inputs, "qd")
+    assert_close(found["d2kinetic_energy_dq_dq"], by_q["dkinetic_energy_dq"])
+    assert_close(found["d2kinetic_energy_dq_dqd"], by_qd["dkinetic_energy_dq"])
+    assert_close(found["d2kinetic_energy_dqd_dqd"], by_qd["dkinetic_energy_dqd"])
+    M = evaluate(program_of(ramify.mass_matrix, robot), inputs)["mass_matrix"]
+    assert_close(found["d2kinetic_energy_dqd_dqd"], M)
+
+
+def test_a_derivative_is_differentiated_again(rng: np.random.Generator) -> None:
+    robot = robot_of("mujoco")
+    quantity = ramify.derivative(ramify.center_of_mass, "q")
+    inputs = values(robot, quantity, rng)
+    twice = ramify.derivative(quantity, "q")
+    (found,) = evaluate(program_of(twice, robot), inputs).values()
+    (expected,) = steps(robot, quantity, inputs, "q").values()
+    assert found.shape == (3, robot.nv, robot.nv)
+    assert_close(found, expected)
+
+
+# ------------------------------------------------------------ functions of users
+
+
+def test_functions_are_differentiated_for_kernels() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return {"product": x * y, "length": ramify.sqrt(x @ x)}
+
+    x, y = np.array([3.0, 4.0]), np.array([2.0, 5.0])
+    found = ramify.kernel(ramify.derivative(f, ("x", "y")), {"x": 2, "y": 2})(x, y)
+    assert_close(found.dproduct_dx, np.diag(y))
+    assert_close(found.dproduct_dy, np.diag(x))
+    assert_close(found.dlength_dx, x / 5.0)
+    assert_close(found.dlength_dy, np.zeros(2))
+    shapes = {"x": 2, "y": 2, "w": 2, "v": ()}
+    weighted = ramify.kernel(ramify.vjp(f, "x"), shapes)(x, y, np.ones(2), 5.0)
+    assert_close(weighted.x_cotangent, y + x)
+    moved = ramify.kernel(ramify.jvp(f, "y"), {"x": 2, "y": 2, "w": 2})(x, y, x)
+    assert_close(moved.product_tangent, x * x)
+    second = ramify.kernel(ramify.hessian(lambda x: (x @ x) ** 2, "x"), {"x": 2})
+    assert_close(second(x), 4 * (x @ x) * np.eye(2) + 8 * np.outer(x, x))
+
+
+# ------------------------------------------------------------ what is refused
+
+
+def test_wrt_must_be_an_input() -> None:
+    robot = ramify.robots.chain(2)
+    with pytest.raises(
+        ArgumentError,
+        match="wrt names 'tau', which is not an input; inputs: q, qd, qdd",
+    ):
+        ramify.compile(ramify.derivative(ramify.inverse_dynamics, "tau"), robot)
+    with pytest.raises(
+        ArgumentError, match="wrt names 'z', which is not an input; inputs: x, y"
+    ):
+        ramify.vjp(lambda x, y: x * y, "z")
+    with pytest.raises(
+        ArgumentError, match=r"wrt is \(\); expected the names of inputs: q"
+    ):
+        ramify.compile(ramify.jvp(ramify.center_of_mass, ()), robot)
+
+
+def test_what_is_differentiated_must_be_a_quantity_or_a_function() -> None:
+    with pytest.raises(
+        ArgumentError,
+        match=r"'mass' cannot be differentiated; expected a quantity such as "
+        r"ramify\.inverse_dynamics, a list of them, or a function",
+    ):
+        ramify.derivative("mass", "q")
+
+
+def test_a_space_is_one_of_two() -> None:
+    with pytest.raises(
+        ArgumentError, match="space is 'raw'; possible: 'tangent', 'coordinates'"
+    ):
+        ramify.derivative(ramify.center_of_mass, "q", space="raw")
+
+
+def test_a_hessian_needs_numbers() -> None:
+    with pytest.raises(
+        ArgumentError,
+        match=r"hessian needs outputs that are one number; 'center_of_mass' has shape "
+        r"\(3,\): differentiate ramify\.derivative of it instead",
+    ):
+        ramify.compile(
+            ramify.hessian(ramify.center_of_mass, "q"), ramify.robots.chain(2)
+        )
+
+
+def test_cotangents_have_the_shapes_of_outputs() -> None:
+    with pytest.raises(
+        ArgumentError,
+        match=r"the further inputs have shapes \[\(2,\)\]; after its own inputs the "
+        r"function takes result_cotangent: \(3,\)",
+    ):
+        ramify.kernel(ramify.vjp(lambda x: 2.0 * x, "x"), {"x": 3, "w": 2})
