@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ramify.backend.llvm.build import Interface, NativeKernel
     from ramify.backend.llvm.schedule import Schedule
     from ramify.backend.llvm.target import Target
+    from ramify.backend.python_call.callable import Otherwise
     from ramify.robot import Robot
 
 
@@ -71,9 +72,16 @@ def compile(
     return Function(compilation_of(as_list(quantities), robot, parameters, options))
 
 
-def deferred(quantity: Quantity, robot: Robot) -> Function:
-    """Return the function of a quantity, compiled when it is first needed."""
-    return Function(lambda: compilation_of([quantity], robot, (), CallOptions()))
+def deferred(
+    quantity: Quantity, robot: Robot, otherwise: Otherwise | None = None
+) -> Function:
+    """Return the function of a quantity, compiled when it is first needed.
+
+    ``otherwise`` has the keywords that another function takes, and that function.
+    """
+    return Function(
+        lambda: compilation_of([quantity], robot, (), CallOptions()), otherwise
+    )
 
 
 def kernel(

@@ -15,7 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ramify.backend.llvm.libm import libm_table
-from ramify.backend.python_call.callable import Kind, Signature, make_callable
+from ramify.backend.python_call.callable import (
+    Kind,
+    Otherwise,
+    Signature,
+    make_callable,
+)
 from ramify.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
 from ramify.backend.runtime.memory_layout import LANES
 from ramify.errors import ArgumentError
@@ -84,8 +89,13 @@ class Function(Vectorcall):
     the first call of a batch, or by `prepare`; then it is kept on disk.
     """
 
-    def __init__(self, compilation: Compilation | Callable[[], Compilation]) -> None:
+    def __init__(
+        self,
+        compilation: Compilation | Callable[[], Compilation],
+        otherwise: Otherwise | None = None,
+    ) -> None:
         """Prepare the calls; a function that returns the compilation is called late."""
+        self._otherwise = otherwise
         if not callable(compilation):
             self._compile = lambda: compilation
             self._attach()
@@ -125,6 +135,7 @@ class Function(Vectorcall):
                 partial(_kernel, compilation),
                 libm_table(),
                 compilation.traced_for,
+                self._otherwise,
             ),
         )
         return True

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 from ramify.quantities.documentation import DOCUMENTATION
@@ -60,8 +61,6 @@ class Computed:
 
         quantity = QUANTITIES[self.method.__name__]
         needed = [n for n, x in quantity.declaration.defaults.items() if x is REQUIRED]
-        if not needed:
-            return documented(deferred(quantity, robot), self.method)
         functions: dict[Any, Function] = {}
 
         def function(*rest: Any, **options: Any) -> Function:
@@ -69,8 +68,41 @@ class Computed:
             one = quantity(*rest, **options)
             return made_once(functions, one.given, lambda: compile(one, robot))
 
+        if not needed:
+            shown = inspect.signature(self.method).parameters
+            options = frozenset(n for n in quantity.declaration.defaults if n in shown)
+            otherwise = (options, partial(_call_with, function, options, {}))
+            return documented(deferred(quantity, robot, otherwise), self.method)
         state = tuple(n for n in INPUTS if n in quantity.declaration.inputs)
         return documented(Dispatcher(quantity.name, state, function), self.method)
+
+
+def _call_with(
+    function: Callable[..., Function],
+    options: Collection[str],
+    known: dict[Any, Function],
+    *values: Any,
+    **named: Any,
+) -> Any:
+    """Call the function of the options that are among the arguments.
+
+    What was found is kept by the options as they were given, as checking takes long.
+    """
+    from ramify.quantities.external import wrenches
+
+    given = {n: named.pop(n) for n in options if n in named}
+    external = given.pop("external", None)
+    if external is not None:
+        frames, array = wrenches(external)
+        if frames:
+            given["external"], named["external"] = frames, array
+    key = tuple(given.items())
+    try:
+        found = known[key]
+    except (KeyError, TypeError):  # a list, say, cannot be part of a key
+        found = function(**given)
+        known[key] = found
+    return found(*values, **named)
 
 
 @final

@@ -528,21 +528,32 @@ class Robot:
         qd: ArrayLike,
         qdd: ArrayLike,
         *,
+        external: Mapping[str, ArrayLike] | None = None,
+        expressed_in: str = "local",
         out: Array | None = None,
     ) -> Array:
         """Return the joint forces τ that produce the accelerations q̈.
 
-            τ = M(q) q̈ + C(q, q̇) q̇ + g(q)
+            τ = M(q) q̈ + C(q, q̇) q̇ + g(q) − Σ Jᵀ f
+
+        Loops are left out: τ moves the robot without any force in its loops. For the
+        forces of motors that share the load with loops, use
+        `constrained_inverse_dynamics`.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
+            external: wrenches that act on frames, such as
+                ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
+                in the order of the robot's conventions [N, N m].
+            expressed_in: the axes of the wrenches: "local" (the frame's own, at its
+                origin), "world" (at the world's origin) or "local_world_aligned"
+                (the world's axes, at the frame's origin).
             out: where to write the result.
 
         Returns:
-            τ: (nv,) or (batch, nv) [N m, N]. Loops are left out: see
-            `constrained_inverse_dynamics`.
+            τ: (nv,) or (batch, nv) [N m, N].
         """
         ...
 
@@ -553,11 +564,15 @@ class Robot:
         qd: ArrayLike,
         tau: ArrayLike,
         *,
+        algorithm: str = "auto",
+        external: Mapping[str, ArrayLike] | None = None,
+        expressed_in: str = "local",
+        damping: float | None = None,
         out: Array | None = None,
     ) -> Array:
         """Return the joint accelerations q̈ that the joint forces τ cause.
 
-            q̈ = M(q)⁻¹ (τ − C(q, q̇) q̇ − g(q))
+            q̈ = M(q)⁻¹ (τ + Σ Jᵀ f − C(q, q̇) q̇ − g(q))
 
         Loops stay closed: M q̈ + h = τ + Jᵀ λ with J q̈ + γ = 0.
 
@@ -565,6 +580,17 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tau: (nv,) or (batch, nv), joint forces [N m, N].
+            algorithm: "auto" (the cheapest for this robot), "aba" or "ltdl"; with
+                loops "joint_formulation", "loopwise", "constrained_aba" or
+                "proximal".
+            external: wrenches that act on frames, such as
+                ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
+                in the order of the robot's conventions [N, N m].
+            expressed_in: the axes of the wrenches: "local" (the frame's own, at its
+                origin), "world" (at the world's origin) or "local_world_aligned"
+                (the world's axes, at the frame's origin).
+            damping: of loop constraints, in [0, 1); None damps only redundant ones, by
+                what rounding needs.
             out: where to write the result.
 
         Returns:
@@ -643,15 +669,27 @@ class Robot:
 
     @computed
     def bias_forces(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        external: Mapping[str, ArrayLike] | None = None,
+        expressed_in: str = "local",
+        out: Array | None = None,
     ) -> Array:
         """Return the joint forces at zero acceleration.
 
-            h = C(q, q̇) q̇ + g(q)
+            h = C(q, q̇) q̇ + g(q) − Σ Jᵀ f
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            external: wrenches that act on frames, such as
+                ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
+                in the order of the robot's conventions [N, N m].
+            expressed_in: the axes of the wrenches: "local" (the frame's own, at its
+                origin), "world" (at the world's origin) or "local_world_aligned"
+                (the world's axes, at the frame's origin).
             out: where to write the result.
 
         Returns:
@@ -1255,6 +1293,10 @@ class Robot:
         qd: ArrayLike,
         tau: ArrayLike,
         *,
+        algorithm: str = "auto",
+        external: Mapping[str, ArrayLike] | None = None,
+        expressed_in: str = "local",
+        damping: float | None = None,
         out: Array | None = None,
     ) -> Array:
         """Return the multipliers of the loops: what each does to the robot.
@@ -1269,6 +1311,16 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tau: (nv,) or (batch, nv), joint forces [N m, N].
+            algorithm: "auto" (the cheapest for this robot), "joint_formulation",
+                "loopwise", "constrained_aba" or "proximal".
+            external: wrenches that act on frames, such as
+                ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
+                in the order of the robot's conventions [N, N m].
+            expressed_in: the axes of the wrenches: "local" (the frame's own, at its
+                origin), "world" (at the world's origin) or "local_world_aligned"
+                (the world's axes, at the frame's origin).
+            damping: of loop constraints, in [0, 1); None damps only redundant ones, by
+                what rounding needs.
             out: where to write the result.
 
         Returns:

@@ -14,6 +14,7 @@ from ramify.model.catalog import chain, random_tree
 from ramify.model.pose import Array
 from ramify.quantities import dynamics, mass_matrix, momentum_energy
 from ramify.quantities.frames import jacobian
+from ramify.quantities.options import EXPRESSED_IN
 from ramify.robot import Robot
 from ramify.symbolic.count import count
 from ramify.symbolic.interpreter import evaluate
@@ -88,21 +89,22 @@ def test_a_free_robot_keeps_its_momentum(rng: np.random.Generator) -> None:
     assert np.abs(value(weightless, momentum, **now)).max() > 1.0
 
 
+@pytest.mark.parametrize("axes", EXPRESSED_IN)
 @pytest.mark.parametrize("name", CASES)
 def test_external_forces_act_through_the_jacobian(
-    name: str, rng: np.random.Generator
+    name: str, axes: str, rng: np.random.Generator
 ) -> None:
     robot = case(name)
     now = state(robot, rng)
     frames = (robot.body_names[3], robot.body_names[-1])
     wrenches = rng.normal(size=(2, 6))
-    loaded = dynamics.inverse_dynamics(external=frames)
+    loaded = dynamics.inverse_dynamics(external=frames, expressed_in=axes)
     tau = value(robot, loaded, **now, external=wrenches)
     for frame, f in zip(frames, wrenches, strict=True):
-        J = value(robot, jacobian(frame, expressed_in="local"), **now)
+        J = value(robot, jacobian(frame, expressed_in=axes), **now)
         tau = tau + J.T @ f
     assert_close(tau, value(robot, dynamics.inverse_dynamics, **now))
-    applied = FORWARD(external=frames, algorithm="ltdl")
+    applied = FORWARD(external=frames, expressed_in=axes, algorithm="ltdl")
     tau = value(robot, loaded, **now, external=wrenches)
     qdd = value(robot, applied, **now, tau=tau, external=wrenches)
     assert_close(qdd, now["qdd"])

@@ -38,6 +38,7 @@ from ramify.model.model import Model
 from ramify.model.singular import check_dynamics
 from ramify.quantities.constraint_rank import Rank, rank_of
 from ramify.quantities.context import Context, array, zeros
+from ramify.quantities.external import external_forces, external_shape
 from ramify.quantities.loop_rows import needed_cuts, rows_of
 from ramify.quantities.mass_matrix import sparse_mass_matrix
 from ramify.quantities.operational_inertia import jacobian_rows
@@ -288,13 +289,19 @@ def stabilized_forward_dynamics(
     algorithms=ALGORITHMS,
     possible=possible,
     by_name_only=BY_NAME_ONLY,
+    further_inputs=external_shape,
     returns="multipliers of the loops [N, N m]",
 )
 def loop_forces(
-    context: Context, algorithm: str = "auto", damping: float | None = None
+    context: Context,
+    algorithm: str = "auto",
+    external: tuple[str, ...] = (),
+    expressed_in: str = "local",
+    damping: float | None = None,
 ) -> Any:
     """λ of M q̈ + h = τ + Jᵀ λ."""
-    return array(constrained(context, algorithm, damping)[1])
+    forces = external_forces(context, external, expressed_in)
+    return array(constrained(context, algorithm, damping, forces)[1])
 
 
 def _rows_shape(model: Model, **_: Any) -> Shapes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ramify.algorithms.aba import aba
@@ -10,11 +9,11 @@ from ramify.algorithms.ltdl import ltdl, solve
 from ramify.algorithms.rnea import rnea
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
-from ramify.model.joint_transform import fixed_steps
 from ramify.model.model import Model
 from ramify.model.singular import check_dynamics
 from ramify.quantities import closed_loops
 from ramify.quantities.context import Context, array, zeros
+from ramify.quantities.external import external_forces, external_shape
 from ramify.quantities.mass_matrix import (
     LOOPS_INSTEAD,
     check_factor,
@@ -22,35 +21,15 @@ from ramify.quantities.mass_matrix import (
     factored_trees,
     sparse_mass_matrix,
 )
-from ramify.quantities.quantity import Shapes, quantity
-from ramify.spatial.transform import Transform
-from ramify.spatial.vectors import Force
-
-
-def external_shape(model: Model, external: Sequence[str] = (), **_: Any) -> Shapes:
-    """Return the input for forces on named frames: one 6-vector each."""
-    for name in external:
-        model.frame(name)
-    return {"external": (len(external), 6)} if external else {}
-
-
-def external_forces(context: Context, frames: Sequence[str]) -> dict[int, Force] | None:
-    """Return the force on each body, from 6-vectors on frames in their own axes."""
-    if not frames:
-        return None
-    forces: dict[int, Force] = {}
-    for name, given in zip(frames, context.inputs["external"], strict=True):
-        frame = context.model.frame(name)
-        n, f = context.halves(given)
-        force = Transform(fixed_steps(frame.placement)).back(Force(n, f))
-        forces[frame.body] = forces.get(frame.body, Force.zero()) + force
-    return forces
+from ramify.quantities.quantity import quantity
 
 
 @quantity(
     "q", "qd", "qdd", further_inputs=external_shape, returns="joint forces [N m, N]"
 )
-def inverse_dynamics(context: Context, external: tuple[str, ...] = ()) -> Any:
+def inverse_dynamics(
+    context: Context, external: tuple[str, ...] = (), expressed_in: str = "local"
+) -> Any:
     """τ = M q̈ + C + g."""
     tau = rnea(
         context.dynamics_tree,
@@ -58,7 +37,7 @@ def inverse_dynamics(context: Context, external: tuple[str, ...] = ()) -> Any:
         context.qd,
         context.qdd,
         context.gravity,
-        external_forces(context, external),
+        external_forces(context, external, expressed_in),
     )
     return array(context.coordinates.force(tau, context.inputs["qdd"]))
 
@@ -69,11 +48,13 @@ def inverse_dynamics(context: Context, external: tuple[str, ...] = ()) -> Any:
     further_inputs=external_shape,
     returns="joint forces at zero acceleration [N m, N]",
 )
-def bias_forces(context: Context, external: tuple[str, ...] = ()) -> Any:
+def bias_forces(
+    context: Context, external: tuple[str, ...] = (), expressed_in: str = "local"
+) -> Any:
     """C + g."""
     still = zeros(context.model.nv)
     qdd = context.coordinates.acceleration(still, context.qd)
-    forces = external_forces(context, external)
+    forces = external_forces(context, external, expressed_in)
     tree = context.dynamics_tree
     tau = rnea(tree, context.q, context.qd, qdd, context.gravity, forces)
     return array(context.coordinates.force(tau, still))
@@ -109,12 +90,13 @@ def forward_dynamics(
     context: Context,
     algorithm: str = "auto",
     external: tuple[str, ...] = (),
+    expressed_in: str = "local",
     damping: float | None = None,
 ) -> Any:
     """q̈ = M⁻¹ (τ − C − g), with all loops closed."""
     model = context.model
     check_dynamics(model)
-    forces = external_forces(context, external)
+    forces = external_forces(context, external, expressed_in)
     if model.loops:
         qdd, _ = closed_loops.constrained(context, algorithm, damping, forces)
         return array(qdd)
@@ -131,7 +113,7 @@ def forward_dynamics(
         return array(context.coordinates.public_acceleration(qdd, context.qd))
     by_aba = "use algorithm='aba'"
     check_factor(model, LOOPS_INSTEAD if model.mimics else by_aba)
-    bias = bias_forces(external=external).of(context)
+    bias = bias_forces(external, expressed_in).of(context)
     M, parents, order = sparse_mass_matrix(context)
     b = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(order)}
     x = solve(*ltdl(M, parents), b, parents)

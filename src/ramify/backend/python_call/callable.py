@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from ramify.symbolic.program import Program
 
 Kind = Literal["single", "batch"]
+Otherwise = tuple[frozenset[str], Callable[..., object]]
+"""Keywords, and the function that takes them."""
 
 METH_FASTCALL_KEYWORDS = 0x80 | 0x02
 CHUNK_WORK = 100_000
@@ -117,6 +119,7 @@ def make_callable(
     kernel_for: Callable[[Kind], NativeKernel],
     libm_table: Any,
     traced_for: Callable[[str], Program] | None = None,
+    otherwise: Otherwise | None = None,
 ) -> Callable[..., Any]:
     """Return ``f(x, ..., out=None)`` that runs a kernel on NumPy arrays.
 
@@ -125,12 +128,13 @@ def make_callable(
         kernel_for: makes the kernel for one state or for batches, at the first call.
         libm_table: a ctypes array of C functions, handed to the cuts.
         traced_for: the program for a dtype, where calls with symbols are possible.
+        otherwise: what is called instead if there are keywords that it takes.
     """
     if "out" in signature.input_names:
         raise ValueError(
             f"kernel {signature.name!r} has an input 'out', which is not free."
         )
-    calls = Calls(signature, kernel_for, libm_table, traced_for)
+    calls = Calls(signature, kernel_for, libm_table, traced_for, otherwise)
     return _builtin(calls) if HAS_KNOWN_OBJECTS else _plain(calls)
 
 
@@ -138,7 +142,8 @@ def _plain(calls: Calls) -> Callable[..., Any]:
     """Return the slow path as a Python function."""
 
     def call(*values: object, **named: object) -> object:
-        return calls.slow(calls.bind((*values, *named.values()), tuple(named)))
+        given = calls.bind((*values, *named.values()), tuple(named))
+        return calls.slow(given) if type(given) is tuple else given
 
     call.__name__ = call.__qualname__ = calls.signature.name
     call.__doc__ = calls.doc.partition("--\n\n")[2]
@@ -169,8 +174,10 @@ class Calls:
         kernel_for: Callable[[Kind], NativeKernel],
         libm: Any,
         traced_for: Callable[[str], Program] | None = None,
+        otherwise: Otherwise | None = None,
     ) -> None:
         self.signature = signature
+        self._otherwise = otherwise
         self._traced_for = traced_for
         self._kernel_for = kernel_for
         self._libm = libm
@@ -309,17 +316,23 @@ class Calls:
         )
         return loaded
 
-    def bind(
-        self, values: tuple[object, ...], names: tuple[str, ...] | None
-    ) -> tuple[object, ...]:
-        """Return the inputs, in order, and out; the last of the values have names."""
+    def bind(self, values: tuple[object, ...], names: tuple[str, ...] | None) -> object:
+        """Return the inputs, in order, and out; the last of the values have names.
+
+        With keywords for another function, return its result; that is never a tuple,
+        only of a subclass.
+        """
+        if names and self._otherwise and not self._otherwise[0].isdisjoint(names):
+            count = len(values) - len(names)
+            named = dict(zip(names, values[count:], strict=True))
+            return self._otherwise[1](*values[:count], **named)
         return arguments.bind(self.signature, values, names)
 
     def convert(self, index: int, value: object) -> Array:
         """Return an input as an array that the driver can read, or one of symbols."""
         return arguments.to_array(self.signature, *self.signature.inputs[index], value)
 
-    def slow(self, given: tuple[object, ...]) -> object:
+    def slow(self, given: Any) -> object:
         """Run a call with any inputs and out, as ``bind`` returns them."""
         *values, out = given
         arrays = arguments.to_arrays(self.signature, values)

@@ -42,6 +42,7 @@ from ramify.backend.runtime.memory_layout import (
     BUFFER_WORDS,
     INSTANCE_CALL,
     MAX_PORTS,
+    TYPE_OFFSET,
     VIEW_WORDS,
     ArrayField,
     Call,
@@ -119,6 +120,12 @@ def emit_hand_over(module: Module) -> None:
     code.store(code.b.select(named, names, none), pair, 1)
     given = call_python(code, call, Call.BIND, pair, 2)
     api(code, call, "Py_DecRef", values)
+    with code.when(code.compare(given, "!=", 0), likely=True):
+        is_tuple = code.compare(
+            code.load_at(given, TYPE_OFFSET), "==", code.load(call, Call.TUPLE_TYPE)
+        )
+        with code.when(code.b.not_(is_tuple), likely=False):
+            code.leave(given)  # the result of another function
     code.leave(code.call("again", call, given))
 
 

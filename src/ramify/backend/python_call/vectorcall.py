@@ -142,6 +142,7 @@ def forward(
     block[Call.N_INPUTS], block[Call.N_STATE] = -1, n_state
     out = sys.intern("out")
     objects = {Call.NONE: None, Call.BIND: bind, Call.SLOW: slow}
+    objects |= {Call.TUPLE_TYPE: tuple}
     objects |= {Call.CHOSEN: chosen, Call.OUT_NAME: out, Call.OUT_NAMES: (out,)}
     for word, value in objects.items():
         block[word] = id(value)

@@ -107,7 +107,7 @@ class Call(IntEnum):
     NONE = 21
     EMPTY = 22  # numpy.empty
     AS_TYPE = 23  # numpy.ndarray.astype
-    BIND = 24  # (values, names) -> (*inputs, out)
+    BIND = 24  # (values, names) -> (*inputs, out), or the result, which is no tuple
     CONVERT = 25  # (index of an input, value) -> array
     SLOW = 26  # (*inputs, out) -> result
     CHOSEN = 27  # of a Dispatcher: the dict of the functions that it has found so far

@@ -1,0 +1,86 @@
+"""External forces: wrenches on named frames, by a dict of numbers or as an input.
+
+A wrench is force and moment, in the order of the robot's conventions. What the
+environment does to the robot is positive:
+
+    τ = M q̈ + h − Σ Jᵀ f
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from ramify.algorithms import kinematics
+from ramify.errors import ArgumentError, ShapeError
+from ramify.model.joint_transform import fixed_steps
+from ramify.model.model import Model
+from ramify.quantities.context import Context
+from ramify.quantities.quantity import Shapes
+from ramify.spatial.transform import Transform
+from ramify.spatial.vectors import Force
+
+
+def external_shape(model: Model, external: Sequence[str] = (), **_: Any) -> Shapes:
+    """Return the input for forces on named frames: one 6-vector each."""
+    for name in external:
+        model.frame(name)
+    return {"external": (len(external), 6)} if external else {}
+
+
+def external_forces(
+    context: Context, frames: Sequence[str], expressed_in: str
+) -> dict[int, Force] | None:
+    """Return the force on each body, in its own coordinates."""
+    if not frames:
+        return None
+    forces: dict[int, Force] = {}
+    for name, given in zip(frames, context.inputs["external"], strict=True):
+        frame = context.model.frame(name)
+        force = Force(*context.halves(given))
+        if expressed_in != "local":
+            X = kinematics.to_frame(context.tree, context.q, frame)
+            if expressed_in == "world":
+                force = X.inverted().back(force)
+            else:
+                force = Force(X.rotate(force.n), X.rotate(force.f))
+        force = Transform(fixed_steps(frame.placement)).back(Force(force.n, force.f))
+        forces[frame.body] = forces.get(frame.body, Force.zero()) + force
+    return forces
+
+
+def wrenches(external: object) -> tuple[tuple[str, ...], Any]:
+    """Return the frames of a dict of wrenches, and the wrenches as one array.
+
+    They are (6,) or (batch, 6) each, and (frames, 6) or (batch, frames, 6) together.
+    """
+    if not isinstance(external, Mapping):
+        raise ArgumentError(
+            f"external is {external!r}; expected a dict of wrenches by frame, such as "
+            '{"left_foot": wrench}'
+        )
+    given = cast("Mapping[str, Any]", external)
+    for name in given:
+        if not isinstance(cast(object, name), str):
+            raise ArgumentError(
+                f"external has {name!r}; expected the name of a frame for each wrench"
+            )
+    arrays = {name: np.asarray(wrench) for name, wrench in given.items()}
+    for name, array in arrays.items():
+        if array.ndim not in (1, 2) or array.shape[-1] != 6:
+            raise ShapeError(
+                f"external[{name!r}] has shape {array.shape}; expected a wrench, (6,) "
+                "or (batch, 6)"
+            )
+    sizes = {n: len(a) for n, a in arrays.items() if a.ndim == 2}
+    if not sizes:
+        return tuple(given), np.array(list(arrays.values()))
+    if len(set(sizes.values()) - {1}) > 1:
+        listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise ShapeError(
+            f"batches of external differ: {listed}; expected equal ones or 1"
+        )
+    together = np.broadcast_arrays(*arrays.values())
+    return tuple(given), np.stack(together, axis=-2)
