@@ -400,13 +400,12 @@ class Robot:
             convert = partial(configurations.converted_q, model, source, target)
             return kernel(convert, {"q": nq}, name=name)
         convert = partial(configurations.converted_vector, model, source, target)
-        if what != "qdd":
-            return kernel(convert, {"q": nq, what: nv}, name=name)
-        return kernel(
-            lambda q, qd, qdd: convert(q, qdd, qd),  # type: ignore[reportUnknownLambdaType]
-            {"q": nq, "qd": nv, "qdd": nv},
-            name=name,
-        )
+        state = {"q": nq, "qd": nv, "qdd": nv} if what == "qdd" else {"q": nq, what: nv}
+
+        def converted(q: Any, *further: Any) -> Any:
+            return convert(q, *reversed(further))
+
+        return kernel(converted, state, name=name)
 
     # ------------------------------------------------------------ other robots
 
