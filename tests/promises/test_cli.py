@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import importlib.util
 import json
@@ -19,6 +20,7 @@ import pytest
 
 from ramify import __version__
 from ramify.cli import COMMANDS, main, robots
+from ramify.explain.shape import Shape
 
 ROWS, COLUMNS = 30, 80
 ON_A_ROBOT = ("info", "check", "bench", "explain", "compile", "export-c")
@@ -373,6 +375,24 @@ def test_the_report_is_one_small_file_without_requests(report: Path) -> None:
     )
     assert "prefers-color-scheme: dark" in text
     assert 'name="viewport"' in text
+
+
+def test_the_report_shows_tree_counts_and_times(report: Path) -> None:
+    text = report.read_text(encoding="utf-8")
+    shown = html.unescape(re.sub(r"<wbr>|<style>.*?</style>", "", text, flags=re.S))
+    words = re.sub(r"<[^>]+>", " ", shown)
+    assert "left_upper_arm" in words
+    assert "Times on this machine" in words
+    for quantity in ("inverse_dynamics", "mass_matrix", "forward_dynamics"):
+        assert re.search(rf"{quantity}\s+[\d,]+\s+[\d.]+ [nµm]s\s+[\d.]+ [nµ]s", words)
+    assert "operational_inertia_inverse (left_hand, right_foot)" in words
+
+
+def test_each_limb_of_the_report_has_its_own_color() -> None:
+    arm_with_two_fingers = Shape((-1, 0, 1, 2, 3, 2, 5, 0))
+    assert arm_with_two_fingers.limbs == (0, 1, 1, 2, 2, 3, 3, 4)
+    assert Shape((-1, 0, 1)).limbs == (1, 1, 1)
+    assert Shape((-1, -1, 0)).limbs == (1, 2, 1)
 
 
 def test_the_report_opens_without_console_errors(report: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ FOR_ALL = {"errors", "version"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "version": set(),
+    "view": set(),
     "symbolic": set(),
     "spatial": {"symbolic"},
     "model": {"symbolic", "spatial"},

@@ -25,7 +25,6 @@ from ramify.cli.screen import (
     paragraph,
     print_json,
     progress,
-    seconds,
     show_warnings,
     table,
 )
@@ -35,6 +34,7 @@ from ramify.errors import ModelError
 from ramify.quantities import dynamics, mass_matrix
 from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
+from ramify.view.units import seconds
 
 QUANTITIES = (
     dynamics.inverse_dynamics,

@@ -12,7 +12,6 @@ from ramify.cli.screen import (
     console,
     json_option,
     print_json,
-    seconds,
     show_warnings,
     steps,
     table,
@@ -20,6 +19,7 @@ from ramify.cli.screen import (
 from ramify.compiler import compile
 from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
+from ramify.view.units import seconds
 
 
 @click.command("compile")

@@ -19,7 +19,6 @@ from ramify.cli.screen import (
     paragraph,
     print_json,
     progress,
-    seconds,
     table,
 )
 from ramify.cli.selfcheck import errors_of, state_of
@@ -27,6 +26,7 @@ from ramify.compiler import choose_for
 from ramify.function import Function
 from ramify.quantities.dynamics import forward_dynamics
 from ramify.robot import Robot
+from ramify.view.units import seconds
 
 QUANTITIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 BATCH = 4096

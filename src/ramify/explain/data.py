@@ -18,7 +18,7 @@ from ramify.symbolic.count import Ops
 
 
 def sentence(choice: Choice) -> str:
-    """Return a choice in a sentence, without its end."""
+    """Return the algorithm that was chosen and what the others cost."""
     if len(choice.costs) == 1:
         return f"{choice.algorithm}, the only way for this robot"
     best = choice.costs[choice.algorithm]
@@ -30,7 +30,7 @@ def sentence(choice: Choice) -> str:
         text += f"; the next best costs {min(more) / best - 1:.0%} more"
     ordered = sorted(choice.costs.items(), key=lambda item: item[1])
     shown = ", ".join(f"{k} {v:,}" for k, v in ordered)
-    return f"{text} (in multiplications' worth: {shown})"
+    return f"{text} (costs in multiplications: {shown})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,23 +83,21 @@ class Shape:
     def limbs(self) -> tuple[int, ...]:
         """The limb of each degree of freedom: 0 for the trunk, then 1, 2, ...
 
-        The trunk goes from the world to the first body that carries several; trees
-        that stand on their own are limbs too.
+        A limb goes from one branching to the next: an arm, then each finger. The
+        trunk is the limb that hangs on the world; where several do, there is none.
         """
         children: list[list[int]] = [[] for _ in range(self.n + 1)]
         for i, p in enumerate(self.parents):
             children[p].append(i)
-        trunk: set[int] = set()
-        at = ROOT
-        while len(children[at]) == 1:
-            at = children[at][0]
-            trunk.add(at)
-        firsts = {c: k for k, c in enumerate(children[at], 1)}
-        out: list[int] = []
-        for i, p in enumerate(self.parents):
-            of_parent = 0 if p == ROOT else out[p]
-            out.append(0 if i in trunk else firsts.get(i, of_parent))
-        return tuple(out) if children[at] else (1,) * self.n
+        out, last = [0] * self.n, 0
+        for i in depth_first(self.parents):
+            p = self.parents[i]
+            if len(children[p]) == 1:
+                out[i] = 0 if p == ROOT else out[p]
+            else:
+                last += 1
+                out[i] = last
+        return tuple(out) if last else (1,) * self.n
 
 
 def envelope(pattern: Pattern) -> int:
