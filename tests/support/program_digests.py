@@ -18,6 +18,7 @@ from ramify.compiler import program_of
 from ramify.export.c_export import export_c
 from ramify.loading import load
 from ramify.model import catalog
+from ramify.model.general_geometry import GEOMETRIES
 from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.simplify.passes import simplify
@@ -32,7 +33,7 @@ def robots(names: list[str]) -> Iterator[tuple[str, Robot]]:
     for name in names:
         if name == "catalog":
             for paper in PAPERS:
-                for geometry in catalog.GEOMETRIES:
+                for geometry in GEOMETRIES:
                     made = getattr(catalog, paper)(geometry)
                     yield f"{paper} {geometry}", Robot.from_description(made)
         else:

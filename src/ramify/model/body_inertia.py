@@ -17,7 +17,7 @@ from ramify.model.builder_checks import (
     checked_vector,
     shown,
 )
-from ramify.model.constants import Array, eigen, squares, turned
+from ramify.model.constants import Array, eigen, full, squares, turned, upper
 from ramify.model.description import Inertial
 from ramify.model.pose import Pose, Vector
 
@@ -120,7 +120,7 @@ class Inertia:
         com = (self.mass * self.com + other.mass * other.com) / mass
         matrix = self.matrix + other.matrix
         for part in (self, other):
-            matrix = matrix + part.mass * squares((part.com - com).tolist())
+            matrix = matrix + part.mass * full(squares((part.com - com).tolist()))
         return Inertia(mass, com, matrix)
 
     def inertial(self) -> Inertial:
@@ -137,7 +137,7 @@ def _solid(shape: str, mass: float, moments: Iterable[float], at: Placement) -> 
 
 
 def _placed(mass: float, com: Array, matrix: Array, T: Pose) -> Inertia:
-    return Inertia(mass, T.apply(com), turned(matrix, T.R))
+    return Inertia(mass, T.apply(com), full(turned(upper(matrix), T.rows)))
 
 
 def _physical(what: str, inertia: object) -> Array:

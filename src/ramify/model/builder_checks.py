@@ -91,7 +91,6 @@ def checked_pose(what: str, value: object) -> Pose:
     R, p = checked_array(what, value.R, (3, 3)), checked_vector(what, value.p)
     if np.abs(R @ np.transpose(R) - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
         raise ModelError(f"{what}: R is not a rotation matrix")
-    R.setflags(write=False)
     return Pose(R, p)
 
 

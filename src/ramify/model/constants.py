@@ -25,6 +25,11 @@ Array = npt.NDArray[np.float64]
 Vector = Sequence[float]
 Matrix = Sequence[Vector]
 """rows"""
+Three = tuple[float, ...]
+Rows = tuple[Three, ...]
+"""of a 3 x 3 matrix"""
+Symmetric = tuple[float, ...]
+"""the upper triangle of a symmetric 3 x 3 matrix: xx, xy, xz, yy, yz, zz"""
 Direction = tuple[float, float]
 """the cosine and the sine of an angle"""
 
@@ -33,6 +38,8 @@ EXACT = 1e-11
 digits: many write twelve of π/2, which leaves 5e-12."""
 AHEAD: Direction = (1.0, 0.0)
 """the direction of the angle 0"""
+ORIGIN: Three = (0.0, 0.0, 0.0)
+IDENTITY: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 # ------------------------------------------------------------ sums and products
@@ -49,9 +56,7 @@ def total(*terms: float) -> float:
 
 def dot(a: Vector, b: Vector) -> float:
     """Return a · b of vectors of three, as `total` adds."""
-    x, y, z = a[0] * b[0], a[1] * b[1], a[2] * b[2]
-    out = x + y + z
-    return 0.0 if abs(out) < ROUNDING * (abs(x) + abs(y) + abs(z)) else out
+    return moved((a,), b, ORIGIN)[0]
 
 
 def norm(a: Vector) -> float:
@@ -62,79 +67,119 @@ def norm(a: Vector) -> float:
     return math.sqrt(out)
 
 
-def cross(a: Vector, b: Vector) -> list[float]:
+def cross(a: Vector, b: Vector) -> Three:
     """Return a × b."""
-    return [
+    return (
         total(a[1] * b[2], -a[2] * b[1]),
         total(a[2] * b[0], -a[0] * b[2]),
         total(a[0] * b[1], -a[1] * b[0]),
-    ]
+    )
 
 
-def transposed(A: Matrix) -> list[list[float]]:
+def transposed(A: Matrix) -> Rows:
     """Return Aᵀ."""
-    return [list(column) for column in zip(*A, strict=True)]
+    return tuple(zip(*A, strict=True))
 
 
-def times(A: Matrix, x: Vector) -> list[float]:
-    """Return A x, of three rows or any other number of them."""
-    return [dot(row, x) for row in A]
+def moved(A: Matrix, x: Vector, p: Vector) -> Three:
+    """Return A x + p, as `total` adds: what large models spend their time on."""
+    u, v, w = x
+    out: list[float] = []
+    for row, d in zip(A, p, strict=False):
+        a, b, c = row
+        a, b, c = a * u, b * v, c * w
+        y = a + b + c + d
+        if abs(y) < ROUNDING * (abs(a) + abs(b) + abs(c) + abs(d)):
+            y = 0.0
+        out.append(y)
+    return tuple(out)
 
 
-def product(A: Matrix, B: Matrix) -> list[list[float]]:
+def times(A: Matrix, x: Vector) -> Three:
+    """Return A x, of at most three rows."""
+    return moved(A, x, ORIGIN)
+
+
+def product(A: Rows, B: Rows) -> Rows:
     """Return A B, of 3 x 3."""
-    columns = transposed(B)
-    return [[dot(row, column) for column in columns] for row in A]
+    if A == IDENTITY:
+        return B
+    return A if B == IDENTITY else transposed([times(A, x) for x in transposed(B)])
 
 
-def turned(I: Array, R: Array) -> Array:
-    """Return R I Rᵀ of a symmetric I: exactly symmetric, zero where it is rounding."""
-    rows = R.tolist()
-    half = product(rows, I.tolist())
-    return symmetric([[dot(half[i], rows[j]) for j in range(3)] for i in range(3)])
+def turned(I: Vector, R: Rows) -> Symmetric:
+    """Return R I Rᵀ: zero where it is rounding."""
+    if R == IDENTITY:
+        return cleaned(I)
+    xx, xy, xz, yy, yz, zz = I
+    x, y, z = (times(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), row) for row in R)
+    return cleaned((*times(R, x), *times(R[1:], y), dot(R[2], z)))
 
 
-def squares(r: Vector) -> Array:
+def squares(r: Vector) -> Symmetric:
     """Return r·r 1 − r rᵀ, the inertia of a unit mass at r."""
     x, y, z = r
     xx, yy, zz = x * x, y * y, z * z
-    xy, xz, yz = -x * y, -x * z, -y * z
-    return np.array([[yy + zz, xy, xz], [xy, xx + zz, yz], [xz, yz, xx + yy]])
+    return yy + zz, -x * y, -x * z, xx + zz, -y * z, xx + yy
 
 
-def symmetric(A: Matrix, scale: float = 0.0) -> Array:
-    """Return the upper triangle of A on both sides, zero where it is rounding.
+def cleaned(I: Vector, scale: float = 0.0) -> Symmetric:
+    """Return a symmetric matrix with zeros for what is rounding.
 
     Args:
-        A: the matrix.
+        I: the matrix.
         scale: the largest number that it came from; its largest entry at least.
     """
-    (a, b, c), (_, d, e), (_, _, f) = A
-    least = ROUNDING * max(scale, *map(abs, (a, b, c, d, e, f)))
-    a, b, c, d, e, f = (0.0 if abs(x) < least else x for x in (a, b, c, d, e, f))
-    return np.array([[a, b, c], [b, d, e], [c, e, f]])
+    least = ROUNDING * max(scale, *map(abs, I))
+    return tuple([0.0 if -least <= x <= least else x for x in I])
 
 
-def clean_rotation(R: Matrix) -> list[list[float]]:
+def upper(A: Array) -> Symmetric:
+    """Return the upper triangle of a symmetric matrix."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = A.tolist()
+    return xx, xy, xz, yy, yz, zz
+
+
+def full(I: Vector) -> Array:
+    """Return a symmetric matrix as an array (3, 3)."""
+    xx, xy, xz, yy, yz, zz = I
+    return np.array(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+
+
+def is_surely_physical(I: Vector) -> bool:
+    """Return whether some mass distribution has this inertia, with digits to spare.
+
+    It has if tr(I)/2 − I, the second moments of the mass, is positive definite. Where
+    the answer is no, only the eigenvalues tell.
+    """
+    xx, xy, xz, yy, yz, zz = I
+    half = (xx + yy + zz) / 2
+    a, b, c = half - xx, half - yy, half - zz
+    minor = a * b - xy * xy
+    det = c * minor - a * yz * yz - b * xz * xz - 2 * xy * xz * yz
+    return a > 0.0 and minor > 1e-12 * half**2 and det > 1e-12 * half**3
+
+
+def clean_rotation(R: Matrix) -> Rows:
     """Return a rotation with zeros and ones for what differs from them by rounding.
 
     Its entries are at most one: they have a scale of their own.
     """
-    return [[_clean_entry(x) for x in row] for row in R]
+    return tuple([tuple([_clean_entry(x) for x in row]) for row in R])
 
 
 def _clean_entry(x: float) -> float:
-    if abs(x) < EXACT:
+    if -EXACT < x < EXACT:
         return 0.0
     return math.copysign(1.0, x) if abs(abs(x) - 1.0) < ROUNDING else x
 
 
-def clean_position(p: Vector) -> list[float]:
+def clean_position(p: Vector) -> Three:
     """Return a position [m] with zeros for what is smaller than any atom.
 
     Files carry such entries (1e-17) from the rounding of the programs that wrote them.
     """
-    return [0.0 if abs(x) < EXACT else x for x in p]
+    return tuple([0.0 if -EXACT < x < EXACT else x for x in p])
 
 
 def eigen(A: Array) -> tuple[list[float], Array]:
@@ -247,9 +292,9 @@ def _cosine_and_sine(angle: float) -> tuple[int, int]:
     return ((c, s), (-s, c), (-c, -s), (s, -c))[k % 4]
 
 
-def quaternion(R: Array) -> list[float]:
+def quaternion(R: Rows) -> list[float]:
     """Return the quaternion (w, x, y, z), w ≥ 0, of a rotation matrix."""
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.tolist()
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
     # Each row is 4 w, 4 x, 4 y or 4 z times (w, x, y, z); the longest has all digits.
     rows = (
         (1 + xx + yy + zz, zy - yz, xz - zx, yx - xy),

@@ -71,7 +71,7 @@ def with_root(description: Description, root: str | None) -> Description:
         start = neutral_coordinates(joints[0])
         if root == "floating" and description.format == "mjcf":
             # As MuJoCo has it: q of a free joint is the pose in the world.
-            start = np.array([*placement.p, *quaternion(placement.R)])
+            start = np.array([*placement.origin, *quaternion(placement.rows)])
             placement = Pose.identity()
     new = replace(top, joints=joints, placement=placement)
     bodies = tuple(new if b is top else b for b in description.bodies)
@@ -218,7 +218,7 @@ def joint_pose(joint: JointDescription, q: Array) -> Pose:
             first = Pose.from_axis_angle(joint.axis, q[0])
             return first @ Pose.from_axis_angle(second, q[1])
         case "planar":
-            F = Pose(frame_with_z(joint.axis), np.zeros(3))
+            F = Pose.of(frame_with_z(joint.axis))
             inside = Pose.from_axis_angle((0, 0, 1), q[2], (q[0], q[1], 0.0))
             return F @ inside @ F.inverse()
         case "spherical":

@@ -16,13 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import final
 
-import numpy as np
-
 from ramify.model.constants import (
     AHEAD,
     EXACT,
-    Array,
     Direction,
+    Rows,
+    Three,
     direction_of,
     norm,
     total,
@@ -63,10 +62,10 @@ class Screws:
 
 def screws(T: Pose) -> Screws:
     """Return the screws of a pose; parallel axes have b = 0, common ones γ = 0 too."""
-    R, (px, py, pz) = T.R.tolist(), T.p.tolist()
+    R, (px, py, pz) = T.rows, T.origin
     x, y, z = R[0][2], R[1][2], R[2][2]
     if x == 0.0 and y == 0.0:
-        return _parallel_screws(R, T.p)
+        return _parallel_screws(R, T.origin)
     # z_child = Rz(γ) Rx(α) z = (sin α sin γ, −sin α cos γ, cos α)
     gamma = direction_of(-y, x)
     if gamma[0] < 0.0:
@@ -81,9 +80,9 @@ def screws(T: Pose) -> Screws:
     return Screws(gamma, b, alpha, total(px * cg, py * sg), theta, d)
 
 
-def _parallel_screws(R: list[list[float]], p: Array) -> Screws:
+def _parallel_screws(R: Rows, p: Three) -> Screws:
     """Return the screws where z stays z or becomes −z: the common normal is along p."""
-    x, y, z = p.tolist()
+    x, y, z = p
     distance = norm((x, y))
     if distance < EXACT:
         distance, x, y = 0.0, 0.0, 0.0
@@ -98,8 +97,8 @@ def _parallel_screws(R: list[list[float]], p: Array) -> Screws:
 def screw_z(turn: Direction, distance: float) -> Pose:
     """Return a turn about z and a shift along it."""
     c, s = turn
-    R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    return Pose(R, np.array([0.0, 0.0, distance]))
+    R = ((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0))
+    return Pose.of(R, (0.0, 0.0, distance))
 
 
 def place_frames(tree: Tree) -> tuple[Tree, tuple[Pose, ...]]:
@@ -140,7 +139,7 @@ def _cheapest_move(tree: Tree, i: int, placement: Pose, costs: _Costs) -> Pose:
 def _moves(tree: Tree, i: int, placement: Pose) -> list[Pose]:
     """Return the moves to choose from: stay, suit oneself, suit one of the children."""
     own = screws(placement)
-    hx, hy, _ = tree.bodies[i].inertia.h.tolist()
+    hx, hy, _ = tree.bodies[i].inertia.h
     moves = [Pose.identity()]
     if own.is_usable:
         c, s = own.theta
@@ -187,11 +186,11 @@ class _Costs:
         s, kind = screws(T), self.bodies[i].joint.kind
         theta = s.theta
         if s.turned is not None and kind in AXIAL:
-            angles, shifts, theta = [], [*T.p.tolist()[:2], s.d], s.turned
+            angles, shifts, theta = [], [*T.origin[:2], s.d], s.turned
         elif s.is_usable and kind in AXIAL:
             angles, shifts = [s.gamma, s.alpha], [s.b, s.a, s.d]
         else:
-            angles, shifts = [s.gamma, s.alpha], T.p.tolist()
+            angles, shifts = [s.gamma, s.alpha], T.origin
         if kind not in ("revolute", "helical"):
             angles.append(theta)
         turns = sum(0.0 not in x for x in angles)

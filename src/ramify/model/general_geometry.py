@@ -96,7 +96,7 @@ def _with_base_frames(
 
 def random_pose(rng: np.random.Generator, pose: Pose) -> Pose:
     """Return any rotation, and a position about as far as before, 5 cm at least."""
-    size = max(norm(pose.p.tolist()), 0.05)
+    size = max(norm(pose.origin), 0.05)
     return Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3) * size / 3**0.5)
 
 
@@ -172,7 +172,7 @@ def standing_on(name: str, description: Description) -> Description:
         joints = tuple(
             replace(
                 j,
-                axis=0.0 - np.array(times(there.R.tolist(), j.axis.tolist())),
+                axis=0.0 - np.array(times(there.rows, j.axis.tolist())),
                 position=there.apply(j.position),
             )
             for j in reversed(child.joints)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramify.model.constants import AHEAD, Direction, angle_of
+from ramify.model.constants import AHEAD, Direction, Three, angle_of
 from ramify.model.frame_placement import AXIAL, screws
 from ramify.model.pose import Pose
 from ramify.model.tree import Tree, TreeBody
@@ -25,10 +25,10 @@ def _steps(body: TreeBody, q: tuple[Expr, ...]) -> tuple[Step, ...]:
         return (*fixed_steps(body.placement), *joint.steps(q))
     s = screws(body.placement)
     if s.turned is not None:  # two shifts cost less than a turn and one
-        x, y, _ = _shifts(body.placement.p)
+        x, y, _ = _shifts(body.placement.origin)
         return _clean(x, y, _turn(0, s.alpha), *_axial(body, s.turned, s.d, q))
     if not s.is_usable:
-        lead = (*_shifts(body.placement.p), _turn(2, s.gamma), _turn(0, s.alpha))
+        lead = (*_shifts(body.placement.origin), _turn(2, s.gamma), _turn(0, s.alpha))
         return _clean(*lead, *_axial(body, s.theta, 0.0, q))
     lead = (_turn(2, s.gamma), _shift(2, s.b), _turn(0, s.alpha), _shift(0, s.a))
     return _clean(*lead, *_axial(body, s.theta, s.d, q))
@@ -53,7 +53,7 @@ def fixed_steps(T: Pose) -> tuple[Step, ...]:
     s = screws(T)
     first, last = (s.gamma, s.theta) if s.turned is None else (AHEAD, s.turned)
     turns = (_turn(2, first), _turn(0, s.alpha), _turn(2, last))
-    return _clean(*_shifts(T.p), *turns)
+    return _clean(*_shifts(T.origin), *turns)
 
 
 def position(X: Transform) -> Vec:
@@ -87,5 +87,5 @@ def _shift(axis: int, distance: float) -> Shift:
     return Shift(axis, const(distance))
 
 
-def _shifts(p: object) -> tuple[Shift, ...]:
-    return tuple(_shift(k, float(x)) for k, x in enumerate(p))  # type: ignore[arg-type]
+def _shifts(p: Three) -> tuple[Shift, ...]:
+    return tuple(_shift(k, x) for k, x in enumerate(p))

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
+from ramify.model.constants import ORIGIN
 from ramify.model.tree import ROOT, BodyInertia, Tree, nonzeros
 
 
@@ -46,11 +45,11 @@ def regroup(tree: Tree) -> Tree:
 def movable(kind: str, inertia: BodyInertia) -> BodyInertia | None:
     """Return the part of an inertia that its parent may carry instead."""
     if kind == "revolute":
-        h = np.array([0.0, 0.0, inertia.h[2]])
-        J = inertia.I[1, 1]
-        return BodyInertia(inertia.m, h, np.array([J, J, 0.0]) * np.eye(3))
+        J = inertia.upper[3]
+        I = (J, 0.0, 0.0, J, 0.0, 0.0)
+        return BodyInertia(inertia.m, (0.0, 0.0, inertia.h[2]), I)
     if kind == "prismatic":
-        return BodyInertia(0.0, np.zeros(3), inertia.I)
+        return BodyInertia(0.0, ORIGIN, inertia.upper)
     if kind == "spherical":
-        return BodyInertia(inertia.m, np.zeros(3), np.zeros((3, 3)))
+        return BodyInertia(inertia.m, ORIGIN, (0.0,) * 6)
     return None

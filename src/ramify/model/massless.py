@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ramify.model.constants import Array, eigen, squares
+from ramify.model.constants import Array, eigen, full, squares
 from ramify.model.tree import ROOT, BodyInertia, Tree
 
 SINGULAR = 1e-14
@@ -50,31 +48,30 @@ def resists(inertia: BodyInertia) -> bool:
 
 
 def _is_nothing(inertia: BodyInertia) -> bool:
-    return inertia.m == 0.0 and not inertia.I.any()
+    return inertia.m == 0.0 and not any(inertia.upper)
 
 
 def _gives_way(kind: str, inertia: BodyInertia) -> bool:
     """Return whether a body that carries nothing can move along its joint for free."""
-    I, m = inertia.I, inertia.m
-    scale = float(np.abs(I).max())
+    (hx, hy, hz), m, I = inertia.h, inertia.m, inertia.upper
+    scale, about_z = max(map(abs, I)), I[5]
     match kind:
         case "revolute":
-            return abs(float(I[2, 2])) <= SINGULAR * scale
+            return abs(about_z) <= SINGULAR * scale
         case "prismatic":
             return m == 0.0
         case "helical":
-            return m == 0.0 and abs(float(I[2, 2])) <= SINGULAR * scale
+            return m == 0.0 and abs(about_z) <= SINGULAR * scale
         case "spherical":
-            return _is_singular(I)
+            return _is_singular(inertia.I)
         case "planar":
-            hx, hy = inertia.h[:2]
-            return _is_singular(
-                np.array([[m, 0.0, -hy], [0.0, m, hx], [-hy, hx, I[2, 2]]])
-            )
+            return _is_singular(full((m, 0.0, -hy, m, hx, about_z)))
         case _:
             if m == 0.0:
                 return True
-            return _is_singular(I - m * squares((inertia.h / m).tolist()))
+            at_com = squares((hx / m, hy / m, hz / m))
+            about_com = [x - m * y for x, y in zip(I, at_com, strict=True)]
+            return _is_singular(full(about_com))
 
 
 def _is_singular(A: Array) -> bool:

@@ -7,6 +7,7 @@ as named frames.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
@@ -20,7 +21,7 @@ from ramify.errors import (
     shortened,
     unknown_name,
 )
-from ramify.model.constants import EXACT, cross, norm, transposed
+from ramify.model.constants import EXACT, IDENTITY, Rows, cross, norm, transposed
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -236,9 +237,9 @@ class _Builder:
         if joint.name in self.described:
             raise ModelError(f"two joints are called {joint.name!r}")
         self.described[joint.name] = joint
-        first = len(self.parts)
+        first, anchor = len(self.parts), joint.position.tolist()
         for kind, axis in _simple_joints(joint):
-            T_body_joint = Pose(axis, joint.position)
+            T_body_joint = Pose.of(axis, anchor)
             between = f"{body.name}:{joint.name}"  # unless it turns out to be the last
             self.parts.append(_Part(between, i, joint, kind, pose @ T_body_joint))
             i, pose = len(self.parts) - 1, T_body_joint.inverse()
@@ -346,13 +347,13 @@ def _checked(order: Sequence[str], names: Sequence[str]) -> list[str]:
     return wanted
 
 
-def _simple_joints(joint: JointDescription) -> list[tuple[str, Array]]:
+def _simple_joints(joint: JointDescription) -> list[tuple[str, Rows]]:
     """Return the tree's joints that make up one: (kind, axes of its frame)."""
     match joint.type:
         case "revolute" | "prismatic" | "helical" | "planar":
             return [(joint.type, frame_with_z(joint.axis))]
         case "spherical" | "floating":
-            return [(joint.type, np.eye(3))]
+            return [(joint.type, IDENTITY)]
         case "cylindrical":
             R = frame_with_z(joint.axis)
             return [("revolute", R), ("prismatic", R)]
@@ -370,24 +371,24 @@ def _simple_joints(joint: JointDescription) -> list[tuple[str, Array]]:
             )
 
 
-ALONG = tuple(np.roll(np.eye(3), k + 1, axis=0) for k in range(3))
-"""cyclic permutations that take z to x, y and z"""
-
-
-def frame_with_z(axis: Array) -> Array:
+def frame_with_z(axis: Array) -> Rows:
     """Return axes with z along ``axis``; exact where it is a coordinate axis."""
-    given = [float(e) for e in axis]
-    z = [e / norm(given) for e in given]
+    given: list[float] = axis.tolist()
+    length = norm(given)
+    z = [e / length for e in given]
     # Of equal entries the first: within rounding, so that the last bit does not decide.
-    largest = max(map(abs, z))
-    k = next(k for k in range(3) if abs(z[k]) > largest - EXACT)
-    if all(abs(z[i]) < EXACT for i in range(3) if i != k):
+    largest = max(map(abs, z)) - EXACT
+    k = next(k for k in range(3) if abs(z[k]) > largest)
+    i, j = (k + 1) % 3, (k + 2) % 3
+    if abs(z[i]) < EXACT and abs(z[j]) < EXACT:
         # Turned about x where it points down.
-        R = ALONG[k]
-        return R if z[k] > 0 else R * (1.0, -1.0, -1.0)
-    x = cross(np.eye(3)[(k + 1) % 3].tolist(), z)
-    x = [e / norm(x) for e in x]
-    return np.array(transposed([x, cross(z, x), z]))
+        sign = math.copysign(1.0, given[k])
+        y, z = ([sign * e for e in IDENTITY[n]] for n in (j, k))
+        return transposed([IDENTITY[i], y, z])
+    x = cross(IDENTITY[i], z)
+    length = norm(x)
+    x = [e / length for e in x]
+    return transposed([x, cross(z, x), z])
 
 
 def placed(model: Model) -> Model:

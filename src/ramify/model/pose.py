@@ -8,64 +8,94 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from ramify.errors import ShapeError
 from ramify.model.constants import (
+    IDENTITY,
+    ORIGIN,
     Array,
+    Matrix,
+    Rows,
+    Three,
     clean_position,
     clean_rotation,
     direction,
+    moved,
     norm,
     product,
     times,
-    total,
+    transposed,
 )
 
 Vector = Sequence[float] | Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@final
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
 class Pose:
     """The rotation and position of one frame in another."""
 
-    R: Array
-    """(3, 3) rotation matrix"""
-    p: Array
-    """(3,) position [m]"""
+    rows: Rows
+    """of R"""
+    origin: Three
+    """p"""
 
-    def __post_init__(self) -> None:
-        R = clean_rotation(np.asarray(self.R, dtype=float).tolist())
-        p = clean_position(np.asarray(self.p, dtype=float).tolist())
-        object.__setattr__(self, "R", np.array(R))
-        object.__setattr__(self, "p", np.array(p))
+    def __init__(self, R: npt.ArrayLike, p: npt.ArrayLike) -> None:
+        R, p = np.asarray(R, dtype=float), np.asarray(p, dtype=float)
+        self._set(R.tolist(), p.tolist())
+
+    def _set(self, rows: Matrix, origin: Sequence[float]) -> Pose:
+        if rows != IDENTITY:
+            rows = clean_rotation(rows)
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "origin", clean_position(origin))
+        return self
+
+    def __repr__(self) -> str:
+        return f"Pose(R={self.R!r}, p={self.p!r})"
+
+    @property
+    def R(self) -> Array:
+        """(3, 3) rotation matrix."""
+        return np.array(self.rows)
+
+    @property
+    def p(self) -> Array:
+        """(3,) position [m]."""
+        return np.array(self.origin)
+
+    @staticmethod
+    def of(rows: Matrix, origin: Sequence[float] = ORIGIN) -> Pose:
+        """Return the pose of Python's floats, which need no arrays."""
+        return object.__new__(Pose)._set(rows, origin)
 
     @staticmethod
     def identity() -> Pose:
         """Return the pose of a frame in itself."""
-        return Pose(np.eye(3), np.zeros(3))
+        return Pose.of(IDENTITY)
 
     @staticmethod
     def at(position: Vector) -> Pose:
         """Return a translated frame with parallel axes."""
-        return Pose(np.eye(3), np.asarray(position, dtype=float))
+        return Pose.of(IDENTITY, [float(x) for x in position])
 
     @staticmethod
-    def from_rpy(rpy: Vector, position: Vector = (0.0, 0.0, 0.0)) -> Pose:
+    def from_rpy(rpy: Vector, position: Vector = ORIGIN) -> Pose:
         """Return the pose of URDF's roll, pitch, yaw: R = Rz(y) Ry(p) Rx(r)."""
         (cr, sr), (cp, sp), (cy, sy) = (direction(float(a)) for a in rpy)
-        R = np.array(
-            [
-                [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                [-sp, cp * sr, cp * cr],
-            ]
+        R = (
+            (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+            (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+            (-sp, cp * sr, cp * cr),
         )
-        return Pose(R, np.asarray(position, dtype=float))
+        return Pose.of(R, [float(x) for x in position])
 
     @staticmethod
-    def from_quaternion(wxyz: Vector, position: Vector = (0.0, 0.0, 0.0)) -> Pose:
+    def from_quaternion(wxyz: Vector, position: Vector = ORIGIN) -> Pose:
         """Return the pose of a quaternion (w, x, y, z), normalized here."""
         q = np.asarray(wxyz, dtype=float)
         length = norm(q.ravel().tolist())
@@ -74,54 +104,45 @@ class Pose:
                 f"the quaternion is {wxyz!r}; expected 4 finite numbers, not all zero"
             )
         w, x, y, z = (q / length).tolist()
-        R = np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
+        R = (
+            (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+            (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+            (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
         )
-        return Pose(R, np.asarray(position, dtype=float))
+        return Pose.of(R, [float(x) for x in position])
 
     @staticmethod
-    def from_axis_angle(
-        axis: Vector, angle: float, position: Vector = (0.0, 0.0, 0.0)
-    ) -> Pose:
+    def from_axis_angle(axis: Vector, angle: float, position: Vector = ORIGIN) -> Pose:
         """Return the pose turned by ``angle`` [rad] about ``axis``."""
         x, y, z = (float(e) for e in axis)
         length = norm((x, y, z))
         x, y, z = x / length, y / length, z / length
         c, s = direction(float(angle))
         v = 1 - c
-        R = np.array(
-            [
-                [c + v * x * x, v * x * y - s * z, v * x * z + s * y],
-                [v * x * y + s * z, c + v * y * y, v * y * z - s * x],
-                [v * x * z - s * y, v * y * z + s * x, c + v * z * z],
-            ]
+        R = (
+            (c + v * x * x, v * x * y - s * z, v * x * z + s * y),
+            (v * x * y + s * z, c + v * y * y, v * y * z - s * x),
+            (v * x * z - s * y, v * y * z + s * x, c + v * z * z),
         )
-        return Pose(R, np.asarray(position, dtype=float))
+        return Pose.of(R, [float(x) for x in position])
 
     def __matmul__(self, other: Pose) -> Pose:
-        R = product(self.R.tolist(), other.R.tolist())
-        return Pose(np.array(R), self.apply(other.p))
+        if self.is_identity():
+            return other
+        if other.is_identity():
+            return self
+        p = moved(self.rows, other.origin, self.origin)
+        return Pose.of(product(self.rows, other.rows), p)
 
     def inverse(self) -> Pose:
         """Return the pose of the outer frame in this one."""
-        R: Array = np.transpose(self.R)
-        return Pose(R, 0.0 - np.array(times(R.tolist(), self.p.tolist())))
+        R = transposed(self.rows)
+        return Pose.of(R, [0.0 - x for x in times(R, self.origin)])
 
     def apply(self, point: Vector) -> Array:
         """Return a point of the inner frame in coordinates of the outer."""
-        x, y, z = (float(e) for e in point)
-        rows, p = self.R.tolist(), self.p.tolist()
-        return np.array(
-            [
-                total(a * x, b * y, c * z, e)
-                for (a, b, c), e in zip(rows, p, strict=True)
-            ]
-        )
+        return np.array(moved(self.rows, [float(x) for x in point], self.origin))
 
     def is_identity(self) -> bool:
         """Return whether this is exactly the identity."""
-        return bool(np.array_equal(self.R, np.eye(3)) and not self.p.any())
+        return self.rows == IDENTITY and self.origin == ORIGIN

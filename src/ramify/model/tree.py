@@ -18,13 +18,18 @@ import numpy.typing as npt
 
 from ramify.errors import ModelError
 from ramify.model.constants import (
+    ORIGIN,
     Array,
+    Symmetric,
+    Three,
     clean_position,
+    cleaned,
+    full,
     squares,
-    symmetric,
     times,
     total,
     turned,
+    upper,
 )
 from ramify.model.joints import TreeJoint
 from ramify.model.pose import Pose
@@ -44,22 +49,28 @@ class BodyInertia:
     """A rigid-body inertia as numbers, about the body frame's origin."""
 
     m: float
-    h: Array
-    """(3,) first moment m c"""
-    I: Array
-    """(3, 3) about the origin"""
+    h: Three
+    """first moment m c"""
+    upper: Symmetric
+    """of I"""
+
+    @property
+    def I(self) -> Array:  # noqa: E743 (the book's letter)
+        """(3, 3) about the origin."""
+        return full(self.upper)
 
     @staticmethod
     def zero() -> BodyInertia:
         """Return the inertia of a body without mass."""
-        return BodyInertia(0.0, np.zeros(3), np.zeros((3, 3)))
+        return BodyInertia(0.0, ORIGIN, (0.0,) * 6)
 
     @staticmethod
     def of(mass: float, com: Array, inertia: Array) -> BodyInertia:
         """Return the inertia of a mass with ``inertia`` about its centre ``com``."""
-        c = clean_position(np.asarray(com, dtype=float).tolist())
-        I = np.asarray(inertia, dtype=float) + mass * squares(c)
-        return BodyInertia(float(mass), mass * np.array(c), symmetric(I.tolist()))
+        x, y, z = c = clean_position(com.tolist())
+        own = zip(upper(inertia), squares(c), strict=True)
+        I = cleaned([a + mass * b for a, b in own])
+        return BodyInertia(float(mass), (mass * x, mass * y, mass * z), I)
 
     def __add__(self, other: BodyInertia) -> BodyInertia:
         return _sum(self, other, 1.0)
@@ -69,36 +80,34 @@ class BodyInertia:
 
     def seen_from(self, T: Pose) -> BodyInertia:
         """Return this inertia, given in a frame at pose T, in T's outer frame."""
-        h, p, m = times(T.R.tolist(), self.h.tolist()), T.p.tolist(), self.m
-        A = turned(self.I, T.R)
-        if not any(p):
-            return BodyInertia(m, np.array(h), A)
-        own = A.tolist()
-        gained = [x * (y + y + m * x) for x, y in zip(p, h, strict=True)]
-
-        def entry(i: int, j: int) -> float:
-            if i == j:
-                return total(own[i][i], gained[i - 1], gained[i - 2])
-            return total(own[i][j], -p[i] * h[j], -p[j] * h[i], -m * p[i] * p[j])
-
-        I = [[entry(i, j) for j in range(3)] for i in range(3)]
-        moved = [total(y, m * x) for x, y in zip(p, h, strict=True)]
-        return BodyInertia(m, np.array(moved), symmetric(I, float(np.abs(A).max())))
+        m, h, own = self.m, times(T.rows, self.h), turned(self.upper, T.rows)
+        if T.origin == ORIGIN:
+            return BodyInertia(m, h, own)
+        (px, py, pz), (hx, hy, hz), (xx, xy, xz, yy, yz, zz) = T.origin, h, own
+        gx, gy, gz = (x * (y + y + m * x) for x, y in zip(T.origin, h, strict=True))
+        I = (
+            total(xx, gz, gy),
+            total(xy, -px * hy, -py * hx, -m * px * py),
+            total(xz, -px * hz, -pz * hx, -m * px * pz),
+            total(yy, gx, gz),
+            total(yz, -py * hz, -pz * hy, -m * py * pz),
+            total(zz, gy, gx),
+        )
+        h = (total(hx, m * px), total(hy, m * py), total(hz, m * pz))
+        return BodyInertia(m, h, cleaned(I, max(map(abs, own))))
 
 
 def _sum(a: BodyInertia, b: BodyInertia, sign: float) -> BodyInertia:
     """Return a ± b, with zeros for what is left of equal numbers."""
-    scale = max(float(np.abs(a.I).max()), float(np.abs(b.I).max()))
-    h = [total(x, sign * y) for x, y in zip(a.h.tolist(), b.h.tolist(), strict=True)]
-    I = symmetric((a.I + sign * b.I).tolist(), scale)
-    return BodyInertia(total(a.m, sign * b.m), np.array(h), I)
+    scale = max(map(abs, (*a.upper, *b.upper)))
+    h = tuple(total(x, sign * y) for x, y in zip(a.h, b.h, strict=True))
+    I = [x + sign * y for x, y in zip(a.upper, b.upper, strict=True)]
+    return BodyInertia(total(a.m, sign * b.m), h, cleaned(I, scale))
 
 
 def nonzeros(inertia: BodyInertia) -> int:
     """Return how many of the ten parameters are not zero."""
-    upper = inertia.I[np.triu_indices(3)]
-    entries = int(np.count_nonzero(inertia.h)) + int(np.count_nonzero(upper))
-    return int(inertia.m != 0) + entries
+    return sum(x != 0.0 for x in (inertia.m, *inertia.h, *inertia.upper))
 
 
 @final
@@ -119,9 +128,8 @@ class TreeBody:
 
     def rigid_inertia(self) -> RigidInertia:
         """Return the whole inertia, over symbols."""
-        I = Mat(vec(*map(float, row)) for row in self.inertia.I)
-        h = vec(*map(float, self.inertia.h))
-        known = RigidInertia(const(float(self.inertia.m)), h, I, self.name)
+        I = Mat(vec(*row) for row in self.inertia.I.tolist())
+        known = RigidInertia(const(self.inertia.m), vec(*self.inertia.h), I, self.name)
         return known if self.extra is None else known + self.extra
 
     def columns(self) -> tuple[Motion, ...]:

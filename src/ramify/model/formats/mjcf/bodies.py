@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-import numpy as np
-
+from ramify.model.constants import ORIGIN, moved
 from ramify.model.description import JointDescription
 from ramify.model.formats.mjcf.defaults import (
     LARGEST,
@@ -207,21 +206,21 @@ class Worldbody:
         count = whole(element, "count")
         if not 1 <= count <= MOST_COPIES:
             raise fault(element, f"count={count}; expected 1 to {MOST_COPIES}")
-        offset = np.array(numbers(element, "offset", 3, (0, 0, 0), largest=LARGEST))
-        euler = numbers(element, "euler", 3, (0, 0, 0), largest=LARGEST)
+        offset = numbers(element, "offset", 3, ORIGIN, largest=LARGEST)
+        euler = numbers(element, "euler", 3, ORIGIN, largest=LARGEST)
         name = self._defaults.class_name(element, "childclass", scope.class_name)
         digits = len(str(count))
         scopes: list[Scope] = []
-        p = np.zeros(3)
+        p = ORIGIN
         for i in range(count):
             R = from_euler([i * angle for angle in euler], self._settings)
             suffix = f"{element.get('sep', '')}{i:0{digits}}{scope.suffix}"
-            here = Pose(R, p)
+            here = Pose.of(R, p)
             T = scope.T_body_frame @ here
             scopes.append(
                 Scope(_elements(element), scope.body, T, name, suffix, scope.body)
             )
-            p = here.apply(offset)
+            p = moved(here.rows, offset, here.origin)
         return scopes
 
     def _site(self, element: Element, scope: Scope) -> None:

@@ -10,10 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
-from ramify.model.constants import Array, turned
-from ramify.model.description import Inertial
+from ramify.model.constants import Symmetric, Three, turned
 from ramify.model.formats.mjcf.defaults import (
     LARGEST,
     TINY,
@@ -28,6 +25,8 @@ from ramify.model.pose import Pose
 
 SIZES: Final = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 """how many sizes each primitive needs"""
+Solid = tuple[float, Three, Symmetric]
+"""a mass, where its centre is, and its inertia about there"""
 _MASSLESS: Final = ("plane",)
 _FROM_FILES: Final = ("mesh", "hfield", "sdf")
 
@@ -55,8 +54,8 @@ def needs_file(geom: Element) -> bool:
     return geom_type(geom) in _FROM_FILES
 
 
-def inertial_of(geom: Element, settings: Settings) -> Inertial:
-    """Return mass and inertia of a primitive geom, in the frame that it stands in."""
+def solid_of(geom: Element, settings: Settings) -> Solid:
+    """Return what a primitive geom weighs, in the frame that it stands in."""
     kind = geom_type(geom)
     size, placement = _size_and_pose(geom, kind, settings)
     is_shell = flag(geom, "shellinertia")
@@ -69,10 +68,9 @@ def inertial_of(geom: Element, settings: Settings) -> Inertial:
         mass = number(geom, "density", 1000.0, largest=LARGEST) * extent
     if mass < 0:
         raise fault(geom, "a negative mass or density; expected a positive one")
-    moments = mass * (_shell if is_shell else _solid)(kind, size)
-    return Inertial(
-        mass, placement.p, turned(np.array(moments) * np.eye(3), placement.R)
-    )
+    x, y, z = (mass * s for s in (_shell if is_shell else _solid)(kind, size))
+    inertia = turned((x, 0.0, 0.0, y, 0.0, z), placement.rows)
+    return mass, placement.origin, inertia
 
 
 def _size_and_pose(
@@ -127,11 +125,11 @@ def _area(kind: str, size: Sequence[float]) -> float:
             return 8 * (a * b + b * c + c * a)
 
 
-def _solid(kind: str, size: Sequence[float]) -> Array:
+def _solid(kind: str, size: Sequence[float]) -> Three:
     """Return the principal moments of a solid of unit mass."""
     match kind, size:
         case "sphere", (r,):
-            return np.full(3, 2 / 5 * r**2)
+            return (2 / 5 * r**2,) * 3
         case "capsule", (r, h):
             caps = 4 * r / (4 * r + 6 * h)  # their share of the mass
             tube = 1 - caps
@@ -139,50 +137,51 @@ def _solid(kind: str, size: Sequence[float]) -> Array:
             across = tube * (r**2 / 4 + h**2 / 3) + caps * (
                 ends + h * (3 * r + 4 * h) / 4
             )
-            return np.array([across, across, tube * r**2 / 2 + caps * ends])
+            return across, across, tube * r**2 / 2 + caps * ends
         case "cylinder", (r, h):
             across = r**2 / 4 + h**2 / 3
-            return np.array([across, across, r**2 / 2])
+            return across, across, r**2 / 2
         case _:
-            squares = np.square(size)
-            return (squares.sum() - squares) / (5 if kind == "ellipsoid" else 3)
+            squares = [s * s for s in size]
+            share = 5 if kind == "ellipsoid" else 3
+            return tuple((sum(squares) - s) / share for s in squares)
 
 
-def _shell(kind: str, size: Sequence[float]) -> Array:
+def _shell(kind: str, size: Sequence[float]) -> Three:
     """Return the principal moments of a thin shell of unit mass."""
     match kind, size:
         case "sphere", (r,):
-            return np.full(3, 2 / 3 * r**2)
+            return (2 / 3 * r**2,) * 3
         case "capsule", (r, h):
             caps = r / (r + h)
             tube = 1 - caps
             ends = 2 / 3 * r**2
             across = tube * (r**2 / 2 + h**2 / 3) + caps * (ends + h * (h + r))
-            return np.array([across, across, tube * r**2 + caps * ends])
+            return across, across, tube * r**2 + caps * ends
         case "cylinder", (r, h):
             lid = r / (2 * r + 4 * h)  # the share of each of the two
             tube = 1 - 2 * lid
             across = tube * (r**2 / 2 + h**2 / 3) + 2 * lid * (r**2 / 4 + h**2)
-            return np.array([across, across, tube * r**2 + lid * r**2])
+            return across, across, tube * r**2 + lid * r**2
         case "ellipsoid", _:
             return _ellipsoid_shell(size)
         case _:
             return _box_shell(size)
 
 
-def _ellipsoid_shell(size: Sequence[float]) -> Array:
+def _ellipsoid_shell(size: Sequence[float]) -> Three:
     """Subtract the ellipsoid from one that is a micrometre larger, as MuJoCo does."""
-    inner, outer = np.array(size), np.array(size) + 1e-6
-    shell = outer.prod() - inner.prod()
-    m = outer.prod() / shell, inner.prod() / shell
-    second = m[0] * np.square(outer) - m[1] * np.square(inner)
-    return (second.sum() - second) / 5
+    larger = [x + 1e-6 for x in size]
+    outer, inner = math.prod(larger), math.prod(size)
+    a, b = outer / (outer - inner), inner / (outer - inner)
+    second = [a * (y * y) - b * (x * x) for x, y in zip(size, larger, strict=True)]
+    return tuple((sum(second) - s) / 5 for s in second)
 
 
-def _box_shell(size: Sequence[float]) -> Array:
+def _box_shell(size: Sequence[float]) -> Three:
     """Sum six plates; s[k] is the second moment ∫x_k² of the shell."""
-    square = np.square(size)
-    s = np.zeros(3)
+    square = [x * x for x in size]
+    s = [0.0] * 3
     area = 0.0
     for k in range(3):  # the two plates normal to axis k
         others = [j for j in range(3) if j != k]
@@ -191,5 +190,5 @@ def _box_shell(size: Sequence[float]) -> Array:
         s[k] += plate * square[k]
         for j in others:
             s[j] += plate * square[j] / 3
-    s /= area
-    return s.sum() - s
+    s = [x / area for x in s]
+    return tuple(sum(s) - x for x in s)

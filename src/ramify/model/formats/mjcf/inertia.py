@@ -5,16 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from ramify.model.constants import (
-    Array,
+    ORIGIN,
+    Symmetric,
+    cleaned,
     eigen,
+    full,
+    is_surely_physical,
+    moved,
     squares,
-    symmetric,
     total,
     turned,
+    upper,
 )
 from ramify.model.description import Inertial
 from ramify.model.formats.mjcf.defaults import LARGEST, ORIENTATIONS, TINY, Settings
-from ramify.model.formats.mjcf.geoms import inertial_of, is_counted, needs_file
+from ramify.model.formats.mjcf.geoms import Solid, is_counted, needs_file, solid_of
 from ramify.model.formats.mjcf.orientation import position, rotation
 from ramify.model.formats.xml import Element, fault, number, numbers, where, word
 from ramify.model.pose import Pose
@@ -32,21 +37,21 @@ def read_inertial(placed: Placed, settings: Settings, warnings: list[str]) -> In
     mass = number(element, "mass", 0.0, largest=LARGEST)
     if mass < 0:
         raise fault(element, f"mass={mass:g}; expected at least 0")
-    T = T_body_frame @ Pose(np.eye(3), position(element))
-    return Inertial(mass, T.p, turned(_written_inertia(element, settings), T.R))
+    T = T_body_frame @ Pose.at(position(element))
+    inertia = turned(_written_inertia(element, settings), T.rows)
+    return Inertial(mass, T.p, full(inertia))
 
 
-def _written_inertia(element: Element, settings: Settings) -> Array:
+def _written_inertia(element: Element, settings: Settings) -> Symmetric:
     """Return the inertia about the centre of mass, in the frame of the element."""
     if "fullinertia" not in element.attrib:
-        moments = numbers(element, "diaginertia", 3, (0, 0, 0), largest=LARGEST)
-        R = rotation(element, settings)
-        return turned(np.array(moments) * np.eye(3), R)
+        x, y, z = numbers(element, "diaginertia", 3, ORIGIN, largest=LARGEST)
+        return turned((x, 0.0, 0.0, y, 0.0, z), rotation(element, settings))
     others = [a for a in (*ORIENTATIONS, "diaginertia") if a in element.attrib]
     if others:
         raise fault(element, f"fullinertia and {others[0]} are given; expected one")
     xx, yy, zz, xy, xz, yz = numbers(element, "fullinertia", 6, largest=LARGEST)
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return xx, xy, xz, yy, yz, zz
 
 
 def gather(body: Element, geoms: list[Placed], settings: Settings) -> Inertial | None:
@@ -55,17 +60,16 @@ def gather(body: Element, geoms: list[Placed], settings: Settings) -> Inertial |
     Raises:
         ModelError: one of them is a mesh.
     """
-    parts: list[Inertial] = []
+    parts: list[Solid] = []
     for geom, T_body_frame in geoms:
         if not is_counted(geom, settings):
             continue
         if needs_file(geom):
             raise fault(body, _no_meshes(geom))
-        part = inertial_of(geom, settings)
-        if part.mass > TINY:
-            com = T_body_frame.apply(part.com)
-            inertia = turned(part.inertia, T_body_frame.R)
-            parts.append(Inertial(part.mass, com, inertia))
+        mass, com, inertia = solid_of(geom, settings)
+        if mass > TINY:
+            com = moved(T_body_frame.rows, com, T_body_frame.origin)
+            parts.append((mass, com, turned(inertia, T_body_frame.rows)))
     return _together(parts) if parts else None
 
 
@@ -83,14 +87,16 @@ def _no_meshes(geom: Element) -> str:
     )
 
 
-def _together(parts: list[Inertial]) -> Inertial:
-    mass = total(*(part.mass for part in parts))
-    moments = zip(*(part.mass * part.com for part in parts), strict=True)
-    com = np.array([total(*map(float, terms)) / mass for terms in moments])
-    inertia = np.zeros((3, 3))
-    for part in parts:
-        inertia += part.inertia + part.mass * squares((part.com - com).tolist())
-    return Inertial(mass, com, symmetric(inertia.tolist()))
+def _together(parts: list[Solid]) -> Inertial:
+    mass = total(*(m for m, _, _ in parts))
+    moments = zip(*([m * x for x in c] for m, c, _ in parts), strict=True)
+    com = [total(*terms) / mass for terms in moments]
+    inertia = [0.0] * 6
+    for m, c, I in parts:
+        away = squares([x - y for x, y in zip(c, com, strict=True)])
+        terms = zip(inertia, I, away, strict=True)
+        inertia = [a + (b + m * s) for a, b, s in terms]
+    return Inertial(mass, np.array(com), full(cleaned(inertia)))
 
 
 def bounded(
@@ -101,8 +107,10 @@ def bounded(
         if settings.least_mass <= 0 and settings.least_inertia <= 0:
             return None
         # MuJoCo puts the mass of a body without any at ``pos``, in body coordinates.
-        inertial = Inertial(0.0, position(body), np.zeros((3, 3)))
+        inertial = Inertial(0.0, np.array(position(body)), np.zeros((3, 3)))
     mass = max(inertial.mass, settings.least_mass)
+    if settings.least_inertia <= 0 and is_surely_physical(upper(inertial.inertia)):
+        return Inertial(mass, inertial.com, inertial.inertia)
     moments, R = eigen(inertial.inertia)
     raised = [max(x, settings.least_inertia) for x in moments]
     changed = settings.least_inertia > 0 and raised != moments
@@ -118,5 +126,8 @@ def bounded(
             f"{moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} "
             "(none may be negative or exceed the sum of the others)"
         )
-    inertia = turned(np.array(moments) * np.eye(3), R) if changed else inertial.inertia
+    inertia = inertial.inertia
+    if changed:
+        x, y, z = moments
+        inertia = full(turned((x, 0.0, 0.0, y, 0.0, z), tuple(map(tuple, R.tolist()))))
     return Inertial(mass, inertial.com, inertia)

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from ramify.model.constants import times
+from ramify.model.constants import IDENTITY, ORIGIN, moved, times
 from ramify.model.description import JointDescription, Limits
 from ramify.model.formats.mjcf.defaults import LARGEST, Settings, choice
 from ramify.model.formats.mjcf.orientation import direction, position, radians
@@ -36,20 +36,17 @@ def read_joint(
 ) -> JointDescription:
     """Return a <joint>, its defaults filled in, that stands in a frame of its body."""
     kind = TYPES[choice(element, "type", *TYPES, default="hinge")]
-    if kind == "floating":
-        axis, anchor = np.array([0.0, 0.0, 1.0]), np.zeros(3)
-    else:
-        anchor = T_body_frame.apply(position(element))
-        axis = np.array([0.0, 0.0, 1.0])
+    axis, anchor = IDENTITY[2], ORIGIN
+    if kind != "floating":
+        anchor = moved(T_body_frame.rows, position(element), T_body_frame.origin)
         if kind != "spherical":
-            own = direction(element, "axis", (0, 0, 1)).tolist()
-            axis = np.array(times(T_body_frame.R.tolist(), own))
+            axis = times(T_body_frame.rows, direction(element, "axis", axis))
     is_scalar = FREEDOMS[kind] == 1
     return JointDescription(
         name=element.get("name", ""),
         type=kind,
-        axis=axis,
-        position=anchor,
+        axis=np.array(axis),
+        position=np.array(anchor),
         reference=_angle(element, "ref", kind, settings) if is_scalar else 0.0,
         limits=_limits(element, kind, settings, warnings),
         armature=_not_negative(element, "armature"),

@@ -294,8 +294,8 @@ class _Model:
                 match joint.type:
                     case "floating":
                         quaternions.append(len(q) + 3)
-                        q += [*map(float, body.placement.p)]
-                        q += quaternion(body.placement.R)
+                        q += body.placement.origin
+                        q += quaternion(body.placement.rows)
                     case "spherical":
                         quaternions.append(len(q))
                         q += [1.0, 0.0, 0.0, 0.0]

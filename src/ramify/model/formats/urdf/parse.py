@@ -31,7 +31,7 @@ from typing import Final
 import numpy as np
 
 from ramify.errors import UnsupportedJoint, unknown_name
-from ramify.model.constants import Array, eigen, norm, turned
+from ramify.model.constants import Array, eigen, full, is_surely_physical, norm, turned
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -169,9 +169,10 @@ def _inertial(link: ET.Element, warnings: list[str]) -> Inertial | None:
     ixy, ixz, iyz = (
         number(matrix, a, 0.0, largest=LARGEST) for a in ("ixy", "ixz", "iyz")
     )
-    I = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-    _warn_unphysical(link, I, warnings)
-    return Inertial(mass, pose.p, turned(I, pose.R))
+    I = (ixx, ixy, ixz, iyy, iyz, izz)
+    if not is_surely_physical(I):
+        _warn_unphysical(link, full(I), warnings)
+    return Inertial(mass, pose.p, full(turned(I, pose.rows)))
 
 
 def _warn_unphysical(link: ET.Element, I: Array, warnings: list[str]) -> None:
