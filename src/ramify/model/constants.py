@@ -56,7 +56,7 @@ def total(*terms: float) -> float:
 
 def dot(a: Vector, b: Vector) -> float:
     """Return a · b of vectors of three, as `total` adds."""
-    return moved((a,), b, ORIGIN)[0]
+    return total(a[0] * b[0], a[1] * b[1], a[2] * b[2])
 
 
 def norm(a: Vector) -> float:
@@ -81,39 +81,37 @@ def transposed(A: Matrix) -> Rows:
     return tuple(zip(*A, strict=True))
 
 
-def moved(A: Matrix, x: Vector, p: Vector) -> Three:
-    """Return A x + p, as `total` adds: what large models spend their time on."""
-    u, v, w = x
-    out: list[float] = []
-    for row, d in zip(A, p, strict=False):
-        a, b, c = row
-        a, b, c = a * u, b * v, c * w
-        y = a + b + c + d
-        if abs(y) < ROUNDING * (abs(a) + abs(b) + abs(c) + abs(d)):
-            y = 0.0
-        out.append(y)
-    return tuple(out)
+def moved(R: Matrix, v: Vector, p: Vector) -> Three:
+    """Return R v + p of a rotation R, as `total` adds."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
+    (a, b, c), (d, e, f) = v, p
+    x = xx * a + xy * b + xz * c + d
+    y = yx * a + yy * b + yz * c + e
+    z = zx * a + zy * b + zz * c + f
+    # Entries of R are at most one, so a sum above this is not rounding.
+    least = 2 * ROUNDING * (abs(a) + abs(b) + abs(c) + abs(d) + abs(e) + abs(f))
+    if x and -least < x < least:
+        x = total(xx * a, xy * b, xz * c, d)
+    if y and -least < y < least:
+        y = total(yx * a, yy * b, yz * c, e)
+    if z and -least < z < least:
+        z = total(zx * a, zy * b, zz * c, f)
+    return x, y, z
 
 
-def times(A: Matrix, x: Vector) -> Three:
-    """Return A x, of at most three rows."""
-    return moved(A, x, ORIGIN)
-
-
-def product(A: Rows, B: Rows) -> Rows:
-    """Return A B, of 3 x 3."""
-    if A == IDENTITY:
-        return B
-    return A if B == IDENTITY else transposed([times(A, x) for x in transposed(B)])
+def times(R: Matrix, v: Vector) -> Three:
+    """Return R v of a rotation R."""
+    return moved(R, v, ORIGIN)
 
 
 def turned(I: Vector, R: Rows) -> Symmetric:
-    """Return R I Rᵀ: zero where it is rounding."""
+    """Return R I Rᵀ of a rotation R: zero where it is rounding."""
     if R == IDENTITY:
         return cleaned(I)
     xx, xy, xz, yy, yz, zz = I
-    x, y, z = (times(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), row) for row in R)
-    return cleaned((*times(R, x), *times(R[1:], y), dot(R[2], z)))
+    half = (times(R, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+    x, y, z = transposed(list(half))
+    return cleaned((*times(R, x), *times(R, y)[1:], times(R, z)[2]))
 
 
 def squares(r: Vector) -> Symmetric:
@@ -165,12 +163,14 @@ def clean_rotation(R: Matrix) -> Rows:
 
     Its entries are at most one: they have a scale of their own.
     """
+    if R == IDENTITY:
+        return IDENTITY
     return tuple([tuple([_clean_entry(x) for x in row]) for row in R])
 
 
 def _clean_entry(x: float) -> float:
-    if -EXACT < x < EXACT:
-        return 0.0
+    if -0.99 < x < 0.99:
+        return 0.0 if -EXACT < x < EXACT else x
     return math.copysign(1.0, x) if abs(abs(x) - 1.0) < ROUNDING else x
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ramify.errors import ArgumentError
 from ramify.model.builder import neutral_poses
-from ramify.model.constants import Array, norm, product, times
+from ramify.model.constants import Array, dot, norm, times
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -136,7 +136,8 @@ def random_inertial(rng: np.random.Generator, inertial: Inertial) -> Inertial:
     mass = inertial.mass * rng.uniform(0.5, 1.5)
     size = math.sqrt(np.trace(inertial.inertia) / 6 / inertial.mass)
     spread = size * rng.normal(size=(3, 3))
-    spread = np.array(product(spread.tolist(), np.transpose(spread).tolist()))
+    rows = spread.tolist()
+    spread = np.array([[dot(a, b) for b in rows] for a in rows])
     covariance = spread / 3 + 0.1 * size * size * np.eye(3)
     inertia = mass * (np.trace(covariance) * np.eye(3) - covariance)
     return Inertial(mass, size * rng.normal(size=3), inertia)

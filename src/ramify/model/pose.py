@@ -26,7 +26,6 @@ from ramify.model.constants import (
     direction,
     moved,
     norm,
-    product,
     times,
     transposed,
 )
@@ -49,9 +48,7 @@ class Pose:
         self._set(R.tolist(), p.tolist())
 
     def _set(self, rows: Matrix, origin: Sequence[float]) -> Pose:
-        if rows != IDENTITY:
-            rows = clean_rotation(rows)
-        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "rows", clean_rotation(rows))
         object.__setattr__(self, "origin", clean_position(origin))
         return self
 
@@ -131,8 +128,9 @@ class Pose:
             return other
         if other.is_identity():
             return self
-        p = moved(self.rows, other.origin, self.origin)
-        return Pose.of(product(self.rows, other.rows), p)
+        columns = transposed(other.rows)
+        R = [[x * a + y * b + z * c for a, b, c in columns] for x, y, z in self.rows]
+        return Pose.of(R, moved(self.rows, other.origin, self.origin))
 
     def inverse(self) -> Pose:
         """Return the pose of the outer frame in this one."""

@@ -103,7 +103,7 @@ def test_an_inertia_there_and_back_leaves_no_noise(rng: np.random.Generator) -> 
     T = Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3))
     ball = BodyInertia.of(2.0, np.zeros(3), 0.3 * np.eye(3))
     found = ball.seen_from(T).seen_from(T.inverse())
-    assert not found.h.any()
+    assert not any(found.h)
     assert np.count_nonzero(found.I) == 3
     left = found - ball
     assert left.m == 0.0

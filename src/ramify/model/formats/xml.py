@@ -14,6 +14,7 @@ import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import Final
+from weakref import ref
 from xml.parsers import expat
 
 from ramify.errors import ModelError
@@ -41,10 +42,13 @@ _XACRO: Final = "it is left over from xacro: run xacro on the file first"
 class Element(ET.Element):
     """An XML element that knows where it stands."""
 
+    __slots__ = ("label", "line", "outer")
+
     label: str
     """the file's name, or what the caller called the text"""
     line: int
-    parent: Element | None
+    outer: ref[Element] | None
+    """the element around it, held weakly: a large file is gone when it is read"""
 
 
 # ------------------------------------------------------------ from text to elements
@@ -90,19 +94,21 @@ class _Builder:
             self.parser.Parse(data, True)
         except expat.ExpatError as e:
             raise ModelError(self.problem(e)) from None
-        assert self.root is not None
-        return self.root
+        root, self.root = self.root, None  # its parser and this hold each other
+        assert root is not None
+        return root
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = Element(sys.intern(tag), attributes)
+        element = Element(tag, attributes)
         element.label = self.label
         element.line = self.parser.CurrentLineNumber
         self.count += 1
         if self.open:
-            element.parent = self.open[-1]
-            element.parent.append(element)
+            outer = self.open[-1]
+            outer.append(element)
+            element.outer = ref(outer)
         else:
-            element.parent = None
+            element.outer = None
             self.root = element
         self.open.append(element)
         if len(self.open) > DEEPEST:
@@ -175,14 +181,19 @@ def where(element: ET.Element) -> str:
     if name is not None:
         return f"{at}: {element.tag} {short(name)!r}"
     path = element.tag
-    outer: ET.Element | None = getattr(element, "parent", None)
-    while outer is not None and getattr(outer, "parent", None) is not None:
+    outer = _outer(element)
+    while outer is not None and _outer(outer) is not None:
         name = outer.get("name")
         if name is not None:
             return f"{at}: {outer.tag} {short(name)!r}: {path}"
         path = f"{outer.tag} {path}"
-        outer = getattr(outer, "parent", None)
+        outer = _outer(outer)
     return f"{at}: {path}"
+
+
+def _outer(element: ET.Element) -> Element | None:
+    outer: ref[Element] | None = getattr(element, "outer", None)
+    return None if outer is None else outer()
 
 
 def fault(element: ET.Element, message: str) -> ModelError:
@@ -206,7 +217,7 @@ def number(
     attribute: str,
     default: float | None = None,
     *,
-    largest: float = math.inf,
+    largest: float = sys.float_info.max,
 ) -> float:
     """Return an attribute that is one finite number.
 
@@ -223,7 +234,7 @@ def number(
     if text is None and default is not None:
         return default
     plain = _plain(text, largest)
-    if plain is not None and len(plain) == 1:
+    if len(plain) == 1:
         return plain[0]
     return _finite(element, attribute, word(element, attribute), largest)
 
@@ -234,7 +245,7 @@ def numbers(
     count: int | range | None,
     default: Sequence[float] | None = None,
     *,
-    largest: float = math.inf,
+    largest: float = sys.float_info.max,
 ) -> tuple[float, ...]:
     """Return an attribute that is a list of finite numbers.
 
@@ -252,7 +263,7 @@ def numbers(
     if text is None and default is not None:
         return tuple(default)
     values = _plain(text, largest)
-    if values is None:
+    if not values:
         text = word(element, attribute)
         values = tuple(_finite(element, attribute, t, largest) for t in text.split())
     if count is None or len(values) == count:
@@ -270,22 +281,21 @@ def numbers(
     )
 
 
-def _plain(text: str | None, largest: float) -> tuple[float, ...] | None:
-    """Return the numbers of a text without fault; None where the fault is to be told.
+def _plain(text: str | None, largest: float) -> tuple[float, ...]:
+    """Return the numbers of a text without fault; none where there is one to tell.
 
     Large files are mostly numbers: the slow way is for those that need a message.
     """
     if not text or not text.isascii() or "_" in text:
-        return None
+        return ()
     try:
         values = tuple(map(float, text.split()))
     except ValueError:
-        return None
-    most = min(largest, sys.float_info.max)
+        return ()
     for value in values:
-        if not -most <= value <= most:  # NaN is in no range
-            return None
-    return values or None
+        if not -largest <= value <= largest:  # NaN is in no range
+            return ()
+    return values
 
 
 def _finite(element: ET.Element, attribute: str, text: str, largest: float) -> float:

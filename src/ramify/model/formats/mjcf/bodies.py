@@ -22,7 +22,7 @@ from ramify.model.formats.mjcf.defaults import (
     whole,
 )
 from ramify.model.formats.mjcf.inertia import Placed
-from ramify.model.formats.mjcf.joints import FREEDOMS, read_free_joint, read_joint
+from ramify.model.formats.mjcf.joints import FREEDOMS, read_joint
 from ramify.model.formats.mjcf.known_attributes import warn_of_unknown_attributes
 from ramify.model.formats.mjcf.orientation import from_euler, pose, segment
 from ramify.model.formats.xml import Element, fault, number, numbers, where
@@ -241,15 +241,15 @@ class Worldbody:
             raise fault(element, "directly in a replicate; expected a body around it")
         name = self._unique("joint", element, scope)
         if element.tag == "freejoint":
-            joint = read_free_joint(element)
+            joint = JointDescription(name, "floating")
         else:
             merged = self._defaults.apply(element, scope.class_name)
             joint = read_joint(
-                merged, scope.T_body_frame, self._settings, self._warnings
+                name, merged, scope.T_body_frame, self._settings, self._warnings
             )
             if "springdamper" in merged.attrib:
                 self._warnings.append(f"{where(element)}: springdamper is ignored")
-        scope.body.joints.append(_renamed(joint, name))
+        scope.body.joints.append(joint)
         self._warn_of_alignment(element, joint)
 
     def _warn_of_alignment(self, element: Element, joint: JointDescription) -> None:
@@ -281,7 +281,7 @@ class Worldbody:
             for k, joint in enumerate(body.joints):
                 if not joint.name:
                     name = self._free_name("joint", number_of_joint)
-                    body.joints[k] = _renamed(joint, name)
+                    body.joints[k] = replace(joint, name=name)
                 number_of_joint += 1
 
     def _free_name(self, kind: str, i: int) -> str:
@@ -310,7 +310,3 @@ def _elements(parent: Element) -> Iterator[Element]:
     for child in parent:
         assert isinstance(child, Element)
         yield child
-
-
-def _renamed(joint: JointDescription, name: str) -> JointDescription:
-    return replace(joint, name=name)

@@ -61,7 +61,7 @@ def unknown(element: Element, kind: str, name: str, known: Iterable[str]) -> Mod
 def like(element: Element, attributes: Attributes) -> Element:
     """Return an element at the same place with other attributes, and no children."""
     copy = Element(element.tag, attributes)
-    copy.label, copy.line, copy.parent = element.label, element.line, element.parent
+    copy.label, copy.line, copy.outer = element.label, element.line, element.outer
     return copy
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import ref
 
 from ramify.errors import ModelError
 from ramify.model.formats.read import read_source
@@ -47,6 +48,8 @@ class Allowed:
 
 def expand_includes(root: Element, allowed: Allowed | None) -> None:
     """Replace every <include> below an element, in place; None allows none."""
+    if next(root.iter("include"), None) is None:
+        return
     roots = set[Element]()
     folder = allowed.folder if allowed else None
     waiting: list[tuple[Element, Path | None]] = [(root, folder)]
@@ -126,7 +129,7 @@ def _dissolve(root: Element, roots: set[Element]) -> None:
             if child in roots:
                 pending.extend(reversed(child))
             else:
-                child.parent = element
+                child.outer = ref(element)
                 flat.append(child)
         element[:] = flat
         waiting.extend(flat)

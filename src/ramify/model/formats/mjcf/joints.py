@@ -26,13 +26,12 @@ LARGEST_FORCE: Final = 1e100
 FREEDOMS: Final = {"floating": 6, "spherical": 3, "prismatic": 1, "revolute": 1}
 
 
-def read_free_joint(element: Element) -> JointDescription:
-    """Return a <freejoint>, which no default class touches."""
-    return JointDescription(element.get("name", ""), "floating")
-
-
 def read_joint(
-    element: Element, T_body_frame: Pose, settings: Settings, warnings: list[str]
+    name: str,
+    element: Element,
+    T_body_frame: Pose,
+    settings: Settings,
+    warnings: list[str],
 ) -> JointDescription:
     """Return a <joint>, its defaults filled in, that stands in a frame of its body."""
     kind = TYPES[choice(element, "type", *TYPES, default="hinge")]
@@ -43,8 +42,8 @@ def read_joint(
             axis = times(T_body_frame.rows, direction(element, "axis", axis))
     is_scalar = FREEDOMS[kind] == 1
     return JointDescription(
-        name=element.get("name", ""),
-        type=kind,
+        name,
+        kind,
         axis=np.array(axis),
         position=np.array(anchor),
         reference=_angle(element, "ref", kind, settings) if is_scalar else 0.0,

@@ -31,7 +31,15 @@ from typing import Final
 import numpy as np
 
 from ramify.errors import UnsupportedJoint, unknown_name
-from ramify.model.constants import Array, eigen, full, is_surely_physical, norm, turned
+from ramify.model.constants import (
+    IDENTITY,
+    Array,
+    eigen,
+    full,
+    is_surely_physical,
+    norm,
+    turned,
+)
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -360,19 +368,14 @@ def _origin(element: ET.Element | None) -> Pose:
         return Pose.identity()
     xyz = numbers(element, "xyz", 3, (0.0, 0.0, 0.0), largest=LARGEST)
     rpy = numbers(element, "rpy", 3, (0.0, 0.0, 0.0), largest=LARGEST)
-    return Pose.from_rpy(rpy, xyz) if any(rpy) else Pose.at(xyz)
+    return Pose.from_rpy(rpy, xyz) if any(rpy) else Pose.of(IDENTITY, xyz)
 
 
 def _part(element: ET.Element, tag: str, warnings: list[str]) -> ET.Element | None:
     """Return the child of that name; of several, the first, with a warning."""
-    first: ET.Element | None = None
-    for child in element:
-        if child.tag != tag:
-            continue
-        if first is not None:
-            warnings.append(f"{where(child)}: a second <{tag}>; the first one counts")
-            break
-        first = child
+    first, *others = element.findall(tag) or (None,)
+    if others:
+        warnings.append(f"{where(others[0])}: a second <{tag}>; the first one counts")
     return first
 
 
