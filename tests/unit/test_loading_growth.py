@@ -60,6 +60,11 @@ ROBOTS: dict[str, Callable[[int], str]] = {
 }
 
 
+def test_a_chain_may_be_longer_than_python_recurses() -> None:
+    n = sys.getrecursionlimit() + 100
+    assert load(urdf(n, 1)).nv == n - 1
+
+
 @pytest.mark.parametrize("shape", ROBOTS)
 def test_twice_the_bodies_take_twice_the_calls(shape: str) -> None:
     small, large, larger = (calls(ROBOTS[shape](n)) for n in (100, 200, 400))

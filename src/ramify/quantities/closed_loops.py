@@ -229,7 +229,7 @@ def settled(
             f"closed loops; possible: {listed}"
         )
     if damping is not None and not 0.0 <= damping < 1.0:
-        raise ArgumentError(f"damping is {damping!r}; expected a number in [0, 1)")
+        raise ArgumentError(f"damping is {damping:g}; expected a number in [0, 1)")
     rank = rank_of(model, conventions)
     left = rank.rows - len(rank.dropped)
     if damping == 0.0 and rank.q is not None and rank.rank < left:

@@ -102,7 +102,7 @@ def forward_dynamics(
         return array(qdd)
     if damping is not None:
         raise ArgumentError(
-            f"damping is {damping!r}, but robot {model.name!r} has no loops; damping "
+            f"damping is {damping:g}, but robot {model.name!r} has no loops; damping "
             "applies to loop constraints only: leave it out"
         )
     check_tree_algorithm("forward_dynamics", algorithm, model)

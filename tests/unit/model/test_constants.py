@@ -17,8 +17,10 @@ from ramify.model.constants import (
     direction,
     direction_of,
     eigen,
+    is_surely_physical,
     quaternion,
     total,
+    upper,
 )
 from ramify.model.frame_placement import place_frames
 from ramify.model.general_geometry import GEOMETRIES
@@ -86,10 +88,27 @@ def test_eigenvalues_and_vectors_make_up_their_matrix(rng: np.random.Generator) 
         np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-13)
 
 
+def test_what_is_surely_physical_has_the_eigenvalues_of_a_body(
+    rng: np.random.Generator,
+) -> None:
+    found = 0
+    for _ in range(300):
+        A = rng.normal(size=(3, 3))
+        I = A @ A.T
+        low, middle, high = np.linalg.eigvalsh(I)
+        is_physical = low + middle > high + 1e-9
+        assert is_surely_physical(upper(I)) == is_physical
+        found += is_physical
+    assert 30 < found < 270
+    assert not is_surely_physical((-1.0, 0.0, 0.0, -1.0, 0.0, -1.0))
+    assert not is_surely_physical((1.0, 0.0, 0.0, 1.0, 0.0, 0.0))  # a rod: at the edge
+    assert not is_surely_physical((0.0,) * 6)
+
+
 def test_a_quaternion_gives_its_rotation_back(rng: np.random.Generator) -> None:
     for q in (*rng.normal(size=(50, 4)), *np.eye(4), (0, 1, 1, 0), (0, 0, 1, -1)):
         R = Pose.from_quaternion(q).R
-        found = quaternion(R)
+        found = quaternion(R.tolist())
         assert found[0] >= 0.0
         np.testing.assert_allclose(Pose.from_quaternion(found).R, R, atol=1e-14)
 

@@ -207,7 +207,7 @@ def word(element: ET.Element, attribute: str) -> str:
     if not text:
         had = "an empty" if attribute in element.attrib else "no"
         raise fault(element, f"{had} attribute {attribute!r}; it is required")
-    if _SHORTHAND.search(text):
+    if "$" in text and _SHORTHAND.search(text):
         raise fault(element, f"{attribute}: cannot read {short(text)!r}; {_XACRO}")
     return text
 
@@ -233,9 +233,13 @@ def number(
     text = element.get(attribute)
     if text is None and default is not None:
         return default
-    plain = _plain(text, largest)
-    if len(plain) == 1:
-        return plain[0]
+    if text and text.isascii() and "_" not in text:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if -largest <= value <= largest:  # NaN is in no range
+            return value
     return _finite(element, attribute, word(element, attribute), largest)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import time
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -22,12 +24,27 @@ from ramify.model.formats.xml import (
     word,
 )
 
+ROOTS: list[Element] = []
+"""kept here: an element does not keep alive what is around it"""
+
 
 def element(attributes: str) -> Element:
     text = (
         f'<robot name="r">\n\n<joint name="knee"><origin {attributes}/></joint></robot>'
     )
-    return parse_xml(text, "leg.urdf").find("joint/origin")  # type: ignore[return-value]
+    ROOTS.append(parse_xml(text, "leg.urdf"))
+    return ROOTS[-1].find("joint/origin")  # type: ignore[return-value]
+
+
+def test_a_document_is_gone_as_soon_as_nobody_needs_it() -> None:
+    root = parse_xml("<robot><link/></robot>", "leg.urdf")
+    link = ref(root[0])
+    gc.disable()
+    try:
+        del root
+        assert link() is None
+    finally:
+        gc.enable()
 
 
 # ------------------------------------------------------------ sources

@@ -254,7 +254,8 @@ def _limits(joint: ET.Element, given: str, warnings: list[str]) -> Limits | None
             warnings.append(f"{where(joint)}: no <limit>; taken as unlimited")
         return None
     lower, upper = -math.inf, math.inf
-    if given != "continuous" and {"lower", "upper"} & set(element.attrib):
+    attributes = element.attrib
+    if given != "continuous" and ("lower" in attributes or "upper" in attributes):
         lower, upper = number(element, "lower", 0.0), number(element, "upper", 0.0)
     elif given != "continuous":
         warnings.append(
