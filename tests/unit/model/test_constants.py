@@ -94,7 +94,7 @@ def test_what_is_surely_physical_has_the_eigenvalues_of_a_body(
     found = 0
     for _ in range(300):
         A = rng.normal(size=(3, 3))
-        I = A @ A.T
+        I = A @ A.T + rng.uniform(0, 6) * np.eye(3)
         low, middle, high = np.linalg.eigvalsh(I)
         is_physical = low + middle > high + 1e-9
         assert is_surely_physical(upper(I)) == is_physical
