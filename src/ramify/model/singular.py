@@ -23,7 +23,7 @@ from ramify.errors import ModelError
 from ramify.model.joint_transform import position, rotation, transform
 from ramify.model.massless import listed, massless_bodies, resists
 from ramify.model.model import Model
-from ramify.model.pose import Array
+from ramify.model.pose import Array, Vector
 from ramify.model.tree import ROOT, Tree, TreeBody
 from ramify.symbolic.expr import Expr, const
 
@@ -170,7 +170,7 @@ def _inertia(body: TreeBody) -> Array:
     return np.block([[I, h], [np.transpose(h), body.inertia.m * np.eye(3)]])
 
 
-def _cross(r: Array) -> Array:
+def _cross(r: Vector) -> Array:
     x, y, z = (float(e) for e in r)
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
