@@ -78,7 +78,7 @@ def test_an_interrupt_ends_a_long_batch_and_leaves_what_is_done(
 
 def test_a_pace_comes_near_a_slice_and_keeps_below_two() -> None:
     pace = Pace(affine_kernel([[1.0]], [0.0], lanes=4))
-    rate = 5e6  # states a second
+    rate = 5e7  # states a second
     sizes = [pace.states]
     for _ in range(20):
         pace.learn(pace.states, pace.states / rate)

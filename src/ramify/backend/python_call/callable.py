@@ -63,7 +63,7 @@ TILES, NEAR = 8, 4 * 1024 * 1024
 
 Twice as many bytes where results are streamed.
 """
-SLICE = 0.01
+SLICE = 0.004
 """Seconds of native code after which Python may handle a signal, such as Ctrl-C."""
 FAR, PIECE = 16 * 1024 * 1024, 5 * 1024
 """Bytes of a call's results that are streamed, and of a tile's that follow a cut.
