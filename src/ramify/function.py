@@ -7,7 +7,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -210,6 +210,14 @@ class Function(Vectorcall):
         return (
             f"{self.name}: {self.ops}; {self._compilation.options.dtype} x {self.lanes}"
         )
+
+    def _repr_html_(self) -> str:
+        from ramify.view.notebook import function_html  # noqa: PLC0415  only notebooks
+
+        c = self._compilation
+        counts = {f.name: getattr(self.ops, f.name) for f in fields(self.ops)}
+        native = f"{c.options.dtype}, {self.lanes} states per vector"
+        return function_html(self.name, c.inputs, c.outputs, counts, native)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Function, (self._compilation,)

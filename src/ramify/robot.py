@@ -97,6 +97,11 @@ class Robot:
     def __str__(self) -> str:
         return drawing.drawing(self.model, self.description, self.conventions)
 
+    def _repr_html_(self) -> str:
+        from ramify.view.notebook import robot_html
+
+        return robot_html(self.model, self.description, self.conventions)
+
     # ------------------------------------------------------------ what it is
 
     @property

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
+import numpy as np
+
+import ramify
+from ramify.simulation.simulate import Simulation
 from ramify.view.blocks import Item, bars, breakable, table, tree
 
 VOID = {"wbr", "br", "meta", "link"}
@@ -63,3 +68,55 @@ def test_the_longest_bar_fills_its_row() -> None:
     text = bars([("x", [("a", 30), ("b", 10)]), ("y", [("a", 10)])])
     assert "width:75.00%" in text
     assert text.count("width:25.00%") == 2
+
+
+ARM = """<robot name="a&lt;b"><link name="base"/>
+<link name="up&amp;per"><inertial><origin xyz="0 0 -1"/><mass value="2"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="up&amp;per"/>
+<axis xyz="0 1 0"/></joint></robot>"""
+
+
+def test_a_notebook_shows_the_tree_sizes_and_conventions_of_a_robot() -> None:
+    robot = ramify.load(ARM)
+    words = Reader(robot._repr_html_()).words
+    assert "a<b: 2 bodies, 1 joint, nq 1, nv 1, 2 kg moving" in words
+    assert "conventions pinocchio: quaternions xyzw" in words
+    assert "up&per" in words
+    assert "hinge continuous q[0] v[0], 2 kg" in words
+
+
+def test_a_notebook_shows_the_shapes_and_counts_of_a_function() -> None:
+    f = ramify.compile(ramify.forward_dynamics, ramify.load(ARM))
+    read = Reader(f._repr_html_())
+    assert "q (1,), qd (1,), tau (1,) → forward_dynamics (1,)" in read.words
+    assert "a<b" in read.words
+    heads = re.findall(r"<th>(\w+)</th>", f._repr_html_())
+    cells = re.findall(r"<td>([\d,]+)</td>", f._repr_html_())
+    assert dict(zip(heads, map(int, cells), strict=True))["mul"] == f.ops.mul
+
+
+def test_a_notebook_plots_a_run() -> None:
+    t = np.linspace(0.0, 2.0, 1001)
+    q = np.stack([np.sin((k + 1) * t) for k in range(11)], axis=1)
+    run = Simulation(t, q, q, 3.0 + 0.0 * t, 0.0 * t)
+    text = run._repr_html_()
+    read = Reader(text)
+    lines = re.findall(r'points="([^"]+)"', text)
+    assert len(lines) == 8 + 1
+    assert all(len(line.split()) == 240 for line in lines)
+    heights = [float(p.split(",")[1]) for p in lines[0].split()]
+    assert min(heights) >= 10.0
+    assert max(heights) <= 120.0
+    assert heights[0] > min(heights)
+    assert "and 3 more coordinates" in read.words
+    assert "2 s" in read.words
+
+
+def test_a_run_that_blows_up_is_still_shown() -> None:
+    t = np.array([0.0, 1.0])
+    bad = np.array([[0.0], [np.nan]])
+    assert (
+        "nan"
+        not in Simulation(t, bad, bad, bad[:, 0], t)._repr_html_().split("<svg", 1)[1]
+    )

@@ -73,17 +73,17 @@ def drawing(
         inner = children.get(body.name, [])[::-1]
         bar = below + ("│" if inner else " ")
         tree = indent + branch + body.name
-        rows.append(_Row(tree, shown, _joints(body, public), bar))
+        rows.append(_Row(tree, shown, joint_text(body, public), bar))
         stack.extend((b, below, k == 0) for k, b in enumerate(inner))
     wide = max(len(row.tree) for row in rows)
     heavy = max(len(row.mass) for row in rows)
-    head, loops = [*_head(model, conventions)], [*_loops(model.loops)]
+    first, loops = [*head(model, conventions)], [*_loops(model.loops)]
     if width is not None:
         wide = min(wide, width - heavy - 2)
-        head = [textwrap.fill(text, width, subsequent_indent="  ") for text in head]
+        first = [textwrap.fill(text, width, subsequent_indent="  ") for text in first]
         loops = [textwrap.fill(text, width, subsequent_indent="  ") for text in loops]
     lines = [line for row in rows for line in row.lines(wide, heavy, width)]
-    return "\n".join([*head, *lines, *loops])
+    return "\n".join([*first, *lines, *loops])
 
 
 def summary(model: Model, conventions: Conventions) -> str:
@@ -96,7 +96,8 @@ def summary(model: Model, conventions: Conventions) -> str:
     )
 
 
-def _head(model: Model, conventions: Conventions) -> Iterator[str]:
+def head(model: Model, conventions: Conventions) -> Iterator[str]:
+    """Yield the lines above the tree: sizes, then conventions."""
     moving = sum(b.inertia.m for b in model.tree.bodies)
     x, y, z = model.tree.gravity
     yield (
@@ -113,7 +114,8 @@ def _head(model: Model, conventions: Conventions) -> Iterator[str]:
     )
 
 
-def _joints(body: BodyDescription, public: dict[str, PublicJoint]) -> str:
+def joint_text(body: BodyDescription, public: dict[str, PublicJoint]) -> str:
+    """Return the joints of a body: names, types and places in q and v."""
     if not body.joints:
         return "fixed" if body.parent is not None or body.fixed_joint else ""
     texts: list[str] = []

@@ -74,6 +74,11 @@ class Simulation:
             f"{self.residual.max():.1g})"
         )
 
+    def _repr_html_(self) -> str:
+        from ramify.view.notebook import run_html  # noqa: PLC0415  only notebooks
+
+        return run_html(repr(self), self.times, self.q, self.energy)
+
 
 def simulate(
     robot: Robot,
