@@ -217,7 +217,7 @@ def best(
 
 
 def measure(parents: Parents, seconds: float) -> dict[str, Any]:
-    """Return microseconds of one factorisation in each way, and how they differ."""
+    """Return microseconds of one factorization in each way, and how they differ."""
     pattern = pattern_from(parents)
     entries = repack(matrix(parents, 0).values[None], pattern, 1)
     ways: dict[str, tuple[Callable[[], None], Array]] = {}

@@ -137,7 +137,7 @@ def cases() -> dict[str, Callable[[int], float]]:
 
 def measure(quick: bool) -> dict[str, float]:
     """Return the nanoseconds of one call, for each case; the cases take turns."""
-    # Many short turns: a neighbour on the machine spoils some of them, for all alike.
+    # Many short turns: a neighbor on the machine spoils some of them, for all alike.
     rounds, calls = (40, 300) if quick else (300, 500)
     timed = cases()
     best = dict.fromkeys(timed, float("inf"))

@@ -202,10 +202,10 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         "Ramify, a state of a batch": ("state", "#1f5f8f"),
     }
     figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained")
-    for k, (label, (key, colour)) in enumerate(series.items()):
+    for k, (label, (key, color)) in enumerate(series.items()):
         x = [i + 0.2 * (k - 1.5) for i in range(len(rows))]
         y = [1e6 * r[key] if r.get(key) else 0 for r in rows]
-        bars = axes.bar(x, y, 0.19, label=label, color=colour)
+        bars = axes.bar(x, y, 0.19, label=label, color=color)
         axes.bar_label(bars, [f"{v:.2g}" if v else "" for v in y], fontsize=6.5)
     axes.set_yscale("log")
     axes.set_xticks(range(len(rows)), [f"{r['robot']}\n{r['nv']} DoF" for r in rows])

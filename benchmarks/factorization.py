@@ -4,7 +4,7 @@
 
 All figures are of one run: the competitors take turns on the same matrices, on one
 thread each, and the best of many short turns counts. ``D1 + 2 D2`` is the paper's cost
-(Featherstone 2005), and ``ns/op`` our factorisation's time over it, entries packed:
+(Featherstone 2005), and ``ns/op`` our factorization's time over it, entries packed:
 where the rows are long it settles, where they are short the step from row to row shows.
 ``growth`` is the exponent x of time ~ (D1 + 2 D2)^x between the two largest of a kind.
 """

@@ -3,7 +3,7 @@
     python benchmarks/growth.py [--quick] [--json] [--plot FOLDER]
 
 ABA, unrolled, of 10 to 1,000 bodies: seconds to trace and compile, microseconds by
-state in a batch. LTDL of the stand-alone factorisation, beside its count D1 + 2 D2. The
+state in a batch. LTDL of the stand-alone factorization, beside its count D1 + 2 D2. The
 promises: both times of ABA grow no faster than bodies^1.15; LTDL's as its count.
 """
 
@@ -66,7 +66,7 @@ def measured_aba(name: str, n: int, seconds: float) -> dict[str, Any]:
 
 
 def measured_ltdl(name: str, n: int, seconds: float) -> dict[str, Any]:
-    """Return the time of a factorisation, and its count."""
+    """Return the time of a factorization, and its count."""
     if name == "swarm":
         parents = [-1 if k % ARM == 0 else k - 1 for k in range(n)]
     else:

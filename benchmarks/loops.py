@@ -335,7 +335,7 @@ def _in_order(model: Any, robot: Robot, x: Any, k: int) -> Any:
 def branches(seconds: float) -> dict[str, float]:
     """Return what threads give to one state and to a batch (Corollary 3).
 
-    The factorisation of one state takes microseconds, a thread as long to wake; lanes
+    The factorization of one state takes microseconds, a thread as long to wake; lanes
     and threads over a batch use the same hardware at full load.
     """
     robot = mechanisms()["hmmwv"]

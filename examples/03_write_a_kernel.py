@@ -12,7 +12,7 @@ import ramify
 
 
 def rotate(q, p, sqrt=ramify.sqrt):
-    """Rotate a point p by a quaternion q = (w, x, y, z) that need not be normalised."""
+    """Rotate a point p by a quaternion q = (w, x, y, z) that need not be normalized."""
     w, x, y, z = q / sqrt(q @ q)
     u = np.array([x, y, z])
     t = 2 * cross(u, p)

@@ -1,6 +1,6 @@
 """Factor a mass matrix along its tree: M = LᵀDL without fill-in, for any size.
 
-Prints the nonzeros of M, the operations of the sparse and of the full factorisation,
+Prints the nonzeros of M, the operations of the sparse and of the full factorization,
 the error of a solve, and the determinant's logarithm beside NumPy's.
 """
 

@@ -35,7 +35,7 @@ def main() -> None:
     q = np.array([0.4, 0.8, 0.0])
     earth, moon = np.array([0.0, 0.0, -9.81]), np.array([0.0, 0.0, -1.62])
     for payload in (0.0, 0.5, 1.0, 2.0):
-        # mass, mass times centre, and the inertia about the origin: xx xy yy xz yz zz
+        # mass, mass times center, and the inertia about the origin: xx xy yy xz yz zz
         i = 0.4 * payload * 0.05**2
         inertia = np.array([payload, 0, 0, 0, i, 0, i, 0, 0, i])
         forces = hold(q, inertia, earth)

@@ -72,10 +72,10 @@ def draw_robot(axis: Any, ran: dict[str, Any], across: int) -> None:
 
 
 def limbs(axis: Any, t: Any, values: Any, title: str, first: int = 0) -> None:
-    """Draw a line for every joint, coloured by its limb."""
-    for name, (joints, colour, line) in LIMBS.items():
+    """Draw a line for every joint, colored by its limb."""
+    for name, (joints, color, line) in LIMBS.items():
         if joints.start >= first:
-            lines = axis.plot(t, values[:, joints], line, color=colour, lw=1.5)
+            lines = axis.plot(t, values[:, joints], line, color=color, lw=1.5)
             lines[0].set_label(name)
     axis.set_title(title)
 

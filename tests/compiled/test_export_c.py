@@ -330,7 +330,7 @@ def test_the_stack_is_within_what_the_header_says(level: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_batches_are_vectorised(compiler: str, tmp_path: Path) -> None:
+def test_batches_are_vectorized(compiler: str, tmp_path: Path) -> None:
     cc = tool(compiler)
     robot = Robot.from_description(chain(6))
     exported = export_c(inverse_dynamics, robot, tmp_path / "c")
@@ -344,7 +344,7 @@ def test_batches_are_vectorised(compiler: str, tmp_path: Path) -> None:
     long = [(a, b) for a, b in zip(loops, ends, strict=True) if b - a > 15]
     found = [any(a <= x < b for x in at) for a, b in long]
     assert len(long) > 4
-    assert sum(found) >= 0.7 * len(found)  # a few are unrolled first, then vectorised
+    assert sum(found) >= 0.7 * len(found)  # a few are unrolled first, then vectorized
 
 
 def test_the_example_builds_with_cmake(tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_the_example_builds_with_cmake(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- labels
 
 
-def labelled(x: list[Expr]) -> Expr:
+def labeled(x: list[Expr]) -> Expr:
     total = x[0] * x[1] + x[2]
     label("total", total)
     label("minus_total", -total)
@@ -373,7 +373,7 @@ def plain(x: list[Expr]) -> Expr:
 
 
 def test_labels_stay_through_passes_and_pickling() -> None:
-    program = trace(labelled, {"x": 3}, "f")
+    program = trace(labeled, {"x": 3}, "f")
     assert list(program.labels.values()) == ["total"]
     assert "total" in lower(simplify(program)).labels.values()
     copy = pickle.loads(pickle.dumps(program))
@@ -383,7 +383,7 @@ def test_labels_stay_through_passes_and_pickling() -> None:
 
 
 def test_labels_change_nothing_else() -> None:
-    with_labels, without = trace(labelled, {"x": 3}, "f"), trace(plain, {"x": 3}, "f")
+    with_labels, without = trace(labeled, {"x": 3}, "f"), trace(plain, {"x": 3}, "f")
     assert with_labels.digest() == without.digest()
     label("nobody traces", without.results[0])  # outside of a trace: no harm
 

@@ -179,7 +179,7 @@ def test_sin_and_cos_on_a_baseline_cpu_are_within_two_ulp(
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("host", [True, False])
-def test_neighbours_of_multiples_of_half_pi_are_within_two_ulp(
+def test_neighbors_of_multiples_of_half_pi_are_within_two_ulp(
     dtype: str, host: bool, rng: np.random.Generator
 ) -> None:
     ks = np.concatenate(
@@ -245,7 +245,7 @@ def test_huge_angles_are_within_two_ulp(
 
 
 @pytest.mark.parametrize(("dtype", "lanes"), WIDTHS)
-def test_a_lane_does_not_depend_on_its_neighbours(
+def test_a_lane_does_not_depend_on_its_neighbors(
     dtype: str, lanes: int, rng: np.random.Generator
 ) -> None:
     run = sincos(dtype, lanes)

@@ -61,7 +61,7 @@ def test_gravity_forces_are_the_gradient_of_the_potential(
     assert_close(value(robot, gravity_forces, **now), g)
 
 
-def test_potential_is_the_weight_times_the_height_of_the_centre(
+def test_potential_is_the_weight_times_the_height_of_the_center(
     robot: Robot, now: dict[str, Array]
 ) -> None:
     c = value(robot, center_of_mass, **now)
@@ -87,7 +87,7 @@ def test_momentum_is_its_matrix_times_qd(robot: Robot, now: dict[str, Array]) ->
     assert_close(value(robot, centroidal_momentum, **now), A @ now["qd"])
 
 
-def test_linear_momentum_moves_the_centre(robot: Robot, now: dict[str, Array]) -> None:
+def test_linear_momentum_moves_the_center(robot: Robot, now: dict[str, Array]) -> None:
     h = value(robot, centroidal_momentum, **now)
     velocity = rate(robot, center_of_mass, q=now["q"], qd=now["qd"])
     assert_close(linear(robot, h), robot.mass * velocity)
@@ -212,7 +212,7 @@ def test_inertias_that_are_inputs_count_like_those_of_the_robot(
     assert np.abs(ours - value(robot, quantity, **now)).max() > 1e-6
 
 
-def test_a_robot_without_mass_has_no_centre() -> None:
+def test_a_robot_without_mass_has_no_center() -> None:
     builder = RobotBuilder("ghost")
     builder.add(Body("a"), joint=Joint.revolute())
     robot = Robot.from_description(builder.description())

@@ -144,7 +144,7 @@ def test_jacobians_and_their_rates_agree(pair: Pair, expressed_in: str) -> None:
         pair.check(quantity, Jd @ pair.qd)
 
 
-def test_centre_of_mass_and_momentum_agree(pair: Pair) -> None:
+def test_center_of_mass_and_momentum_agree(pair: Pair) -> None:
     data = pair.model.createData()
     c = pin.centerOfMass(pair.model, data, pair.q)
     pair.check(momentum_energy.center_of_mass, c)
@@ -232,7 +232,7 @@ def test_body_poses_and_velocities_are_those_of_mujoco() -> None:
         assert_close(v, np.roll(theirs, 3))
 
 
-def test_centre_of_mass_and_momentum_are_those_of_mujoco() -> None:
+def test_center_of_mass_and_momentum_are_those_of_mujoco() -> None:
     mujoco, model, data, robot, now = mujoco_pair()
     mujoco.mj_subtreeVel(model, data)
     m = model.body_subtreemass[0]

@@ -86,10 +86,10 @@ def test_shared_robot_has_the_reference_order_masses_and_poses(name: str) -> Non
         if b.inertial is not None:
             p, R = ours[b.name]
             com += robot.masses[b.name] / total * (p + R @ b.inertial.com)
-    assert_close(com, reference["com"], "centre of mass")
+    assert_close(com, reference["com"], "center of mass")
     if name not in MOCAP:
         assert_close(robot.mass, reference["total_mass"], "mass of what moves")
-        assert_close(ours["com of all"], reference["com"], "centre of mass of the tree")
+        assert_close(ours["com of all"], reference["com"], "center of mass of the tree")
 
 
 @needs_shared_robots
@@ -111,7 +111,7 @@ def test_reduced_robot_is_the_full_one_with_its_mimic_joints_following(
     for frame in full.body_names:
         assert_close(ours[frame][0], theirs[frame][0], frame)
         assert_close(ours[frame][1], theirs[frame][1], frame)
-    assert_close(ours["com of all"], theirs["com of all"], "centre of mass")
+    assert_close(ours["com of all"], theirs["com of all"], "center of mass")
     G = np.zeros((full.nv, reduced.nv))  # d(theta of all joints) / d(q), column wise
     step = np.eye(reduced.nv)
     for joint in full.model.joints:
@@ -190,7 +190,7 @@ def test_urdf_of_a_wheel_loads_as_pinocchio_loads_it(name: str) -> None:
             assert_close(ours[body][0][k], T.translation, body)
             assert_close(ours[body][1][k], T.rotation, body)
         pin.centerOfMass(model, data, x)
-        assert_close(ours["com of all"][k], data.com[0], "centre of mass")
+        assert_close(ours["com of all"][k], data.com[0], "center of mass")
 
 
 @pytest.mark.parametrize("name", MODELS)

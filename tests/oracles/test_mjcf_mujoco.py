@@ -68,7 +68,7 @@ def test_shared_robot_has_the_reference_poses_and_masses(name: str) -> None:
     for s, qpos in enumerate(reference["q"]):
         poses = body_poses(robot, split(robot, qpos))
         com = sum(i.mass * poses[n].apply(i.com) for n, i in masses) / total
-        assert_close(com, reference["com"][s], "centre of mass")
+        assert_close(com, reference["com"][s], "center of mass")
         positions = [poses[b.name].p for b in robot.bodies]
         assert_close(positions, reference["body_pos"][s], "positions")
         rotations = np.array([poses[b.name].R for b in robot.bodies])

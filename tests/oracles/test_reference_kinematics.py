@@ -57,7 +57,7 @@ def test_poses_of_all_bodies_agree(name: str) -> None:
     assert_close(T[:, :, :3, :3], rotations, tolerance=TOLERANCE)
 
 
-def test_centre_of_mass_and_potential_energy_agree(name: str) -> None:
+def test_center_of_mass_and_potential_energy_agree(name: str) -> None:
     robot, reference = loaded(name)
     moment = reference["total_mass"] * reference["com"]
     potential = reference["potential"]

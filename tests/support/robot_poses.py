@@ -19,7 +19,7 @@ from ramify.symbolic.trace import trace
 
 
 def poses_program(robot: Robot) -> Program:
-    """Trace the positions and rotations of all frames, and the centre of mass."""
+    """Trace the positions and rotations of all frames, and the center of mass."""
     model = robot.placed_model
 
     def poses(q: Any) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def center_of_mass_jacobian(tree: Tree, q: JointVector) -> Momenta:
     a = axes(tree, q, range(len(tree)))
     shares = {i: I.m * factor for i, I in Ic.items()}
     found = Momenta({}, a.parent_axes, shares)
-    for i, _ in outward(tree, "centre of mass"):
+    for i, _ in outward(tree, "center of mass"):
         for k, s in zip(tree.dofs[i], tree.bodies[i].columns(), strict=True):
             f = (Ic[i] @ s).f * factor
             found.A[k] = Force(ZERO3, a.R[i] @ f)

@@ -44,7 +44,7 @@ def command(
     """Recompute the tables and figures of the founding papers.
 
     All of them, or those named. Takes about a minute; nothing is compiled but what
-    the accuracy of factorisations is measured with.
+    the accuracy of factorizations is measured with.
     """
     with progress(len(names or PAPERS)) as step:
         found = sections(names, step)

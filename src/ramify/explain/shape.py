@@ -41,7 +41,7 @@ class Shape:
 
     @cached_property
     def d2(self) -> int:
-        """Products of the factorisation."""
+        """Products of the factorization."""
         return D2(self.parents)
 
     @property
@@ -51,7 +51,7 @@ class Shape:
 
     @property
     def factor_cost(self) -> int:
-        """Operations of the factorisation."""
+        """Operations of the factorization."""
         return self.d1 + 2 * self.d2
 
     @property

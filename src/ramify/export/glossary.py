@@ -38,7 +38,7 @@ LETTERS = {
     "Ud_f": "U / D, force",
     "D": "inertia that the joint feels; diagonal of M = L' D L",
     "u": "joint force left for acceleration, over D",
-    "Ic_h": "composite inertia: mass times centre [kg m]",
+    "Ic_h": "composite inertia: mass times center [kg m]",
     "Ic_I": "composite inertia about the origin [kg m^2]",
     "F_n": "couple that moves all beyond the joint at 1 rad/s^2",
     "F_f": "force that moves all beyond the joint at 1 rad/s^2",

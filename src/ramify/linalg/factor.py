@@ -1,4 +1,4 @@
-"""Sparse factorisations along a tree, for any matrix: H = Lᵀ D L and H = Lᵀ L.
+"""Sparse factorizations along a tree, for any matrix: H = Lᵀ D L and H = Lᵀ L.
 
 A symmetric positive definite matrix whose entry (i, j) is zero unless one of i and j
 is an ancestor of the other factors without fill-in, at D1 + 2 D2 operations
@@ -205,7 +205,7 @@ class TreeMatrix:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Factor:
-    """A factorisation H = Lᵀ D L or H = Lᵀ L along a tree; made by `ltdl` and `ltl`.
+    """A factorization H = Lᵀ D L or H = Lᵀ L along a tree; made by `ltdl` and `ltl`.
 
     Vectors are (n,), or (n, k) for k of them; of a batch (batch, n) or (batch, n, k).
     """

@@ -1,6 +1,6 @@
 """How a mechanism can move, and what drives it.
 
-Generalised coordinate partitioning (Wehage & Haug 1982): J is eliminated with full
+Generalized coordinate partitioning (Wehage & Haug 1982): J is eliminated with full
 pivoting. Its pivot columns are the dependent velocities, the rest are independent, and
 rows without a pivot are redundant:
 

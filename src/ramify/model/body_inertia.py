@@ -29,16 +29,16 @@ ORIGIN = (0.0, 0.0, 0.0)
 class Inertia:
     """The mass distribution of a body, made from shapes of uniform density.
 
-    Every shape stands with its centre at the body's origin, or ``at`` a position or
+    Every shape stands with its center at the body's origin, or ``at`` a position or
     pose; a cylinder and a capsule stand along z. Inertias add up to that of the whole.
     """
 
     mass: float
     """[kg]"""
     com: Array
-    """(3,) centre of mass in body coordinates [m]"""
+    """(3,) center of mass in body coordinates [m]"""
     matrix: Array
-    """(3, 3) rotational inertia about the centre of mass, body axes [kg m²]"""
+    """(3, 3) rotational inertia about the center of mass, body axes [kg m²]"""
 
     def __post_init__(self) -> None:
         mass = checked_number("Inertia: mass", self.mass, at_least=0.0)
@@ -129,7 +129,7 @@ class Inertia:
 
 
 def _solid(shape: str, mass: float, moments: Iterable[float], at: Placement) -> Inertia:
-    """Return the inertia of a centred shape, given its moments per mass."""
+    """Return the inertia of a centered shape, given its moments per mass."""
     owner = f"Inertia.{shape}"
     m = checked_number(f"{owner}: mass", mass, at_least=0.0)
     matrix = m * np.array(list(moments)) * np.eye(3)

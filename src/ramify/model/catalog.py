@@ -142,7 +142,7 @@ class _Link(NamedTuple):
     axis: Array
     mass: float
     size: Triple
-    centre: Triple = (0, 0, 0)
+    center: Triple = (0, 0, 0)
     """of the box, in the link's frame"""
     offset: Triple = (0, 0, 0)
     """of the link's frame in that of the link before"""
@@ -189,11 +189,11 @@ def _add_limb(
     """
     for link in (links[0]._replace(offset=at), *links[1:]):
         name = side + link.name
-        inertia = Inertia.from_box(link.mass, link.size, at=link.centre)
+        inertia = Inertia.from_box(link.mass, link.size, at=link.center)
         joint = Joint.revolute(link.axis, name=f"{name}_joint")
         builder.add(Body(name, inertia), parent, joint, link.offset)
         parent = name
-    x, y, z = links[-1].centre
+    x, y, z = links[-1].center
     builder.add_frame(f"{parent}_tip", parent, (x, y, 2 * z))
     return parent
 

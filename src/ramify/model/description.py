@@ -38,9 +38,9 @@ class Inertial:
     mass: float
     """[kg]"""
     com: Array
-    """(3,) centre of mass in the body frame [m]"""
+    """(3,) center of mass in the body frame [m]"""
     inertia: Array
-    """(3, 3) rotational inertia about the centre of mass, body axes [kg m²]"""
+    """(3, 3) rotational inertia about the center of mass, body axes [kg m²]"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

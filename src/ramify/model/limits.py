@@ -104,10 +104,10 @@ def random_configurations(
     return q
 
 
-def _range(low: float, high: float, centre: float, reach: float) -> tuple[float, float]:
+def _range(low: float, high: float, center: float, reach: float) -> tuple[float, float]:
     if high - low <= WIDEST:
         return low, high
-    return max(low, min(centre, high) - reach), min(high, max(centre, low) + reach)
+    return max(low, min(center, high) - reach), min(high, max(center, low) + reach)
 
 
 def keyframes(

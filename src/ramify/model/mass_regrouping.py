@@ -5,11 +5,11 @@ to either side (Featherstone's notes; the base parameters of identification):
 
     revolute    masses on the axis: m, h_z, and J of a rod along z, I = diag(J, J, 0)
     prismatic   I, which does not depend on where its body is
-    spherical   a point mass at the centre
+    spherical   a point mass at the center
 
 It is moved where that leaves no more nonzero parameters than there were. Afterwards
 most masses and several moments are zero. What moved moves alike on both sides, so the
-equation of motion, kinetic energy and momentum stay; the centre of mass and the
+equation of motion, kinetic energy and momentum stay; the center of mass and the
 potential energy are not those of the robot any more.
 """
 

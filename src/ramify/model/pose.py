@@ -1,6 +1,6 @@
 """Poses as numbers: where one frame stands in another.
 
-``T_a_b`` maps b-coordinates to a: x_a = R_a_b x_b + p_a_b. Neighbours cancel:
+``T_a_b`` maps b-coordinates to a: x_a = R_a_b x_b + p_a_b. Neighbors cancel:
 ``T_a_c = T_a_b @ T_b_c``.
 """
 

@@ -66,7 +66,7 @@ class BodyInertia:
 
     @staticmethod
     def of(mass: float, com: Array, inertia: Array) -> BodyInertia:
-        """Return the inertia of a mass with ``inertia`` about its centre ``com``."""
+        """Return the inertia of a mass with ``inertia`` about its center ``com``."""
         x, y, z = c = clean_position(com.tolist())
         own = zip(upper(inertia), squares(c), strict=True)
         I = cleaned([a + mass * b for a, b in own])
@@ -270,7 +270,7 @@ def D1(parents: Sequence[int]) -> int:
 
 
 def D2(parents: Sequence[int]) -> int:
-    """Return Σ dᵢ (dᵢ − 1) / 2: the multiplications of the LTL factorisation."""
+    """Return Σ dᵢ (dᵢ − 1) / 2: the multiplications of the LTL factorization."""
     return sum(d * (d - 1) // 2 for d in depths(parents))
 
 

@@ -1,4 +1,4 @@
-"""How accurate LTL and LTDL are, beside LAPACK's Cholesky factorisation."""
+"""How accurate LTL and LTDL are, beside LAPACK's Cholesky factorization."""
 
 from __future__ import annotations
 

@@ -136,8 +136,8 @@ def _of(function: Callable[..., DofVector], is_unit: bool) -> Callable[..., list
 
 
 OPERATIONS: dict[str, tuple[Callable[..., Any], Callable[[Shape], Ops]]] = {
-    "LTL factorise": (_ltl, lambda s: Ops(sqrt=s.n, div=s.d1, mul=s.d2, add=s.d2)),
-    "LTDL factorise": (_ltdl, lambda s: Ops(div=s.d1, mul=s.d2, add=s.d2)),
+    "LTL factorize": (_ltl, lambda s: Ops(sqrt=s.n, div=s.d1, mul=s.d2, add=s.d2)),
+    "LTDL factorize": (_ltdl, lambda s: Ops(div=s.d1, mul=s.d2, add=s.d2)),
     "LTL back-substitute": (
         _ltl_solve,
         lambda s: Ops(div=2 * s.n, mul=2 * s.d1, add=2 * s.d1),
@@ -250,7 +250,7 @@ def table2() -> Section:
 
 
 def figure5() -> Plot:
-    """Return the cost of factorisation over n."""
+    """Return the cost of factorization over n."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for name, formula in FORMULAS.items():
         last = 8 if name == "binary tree" else 256 if name == "chain" else 128

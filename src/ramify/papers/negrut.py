@@ -69,8 +69,8 @@ def gauss(n: int) -> Section:
     elimination = sum(k * k for k in range(n))
     divisions = sum(range(n))
     printed = {
-        "factorise, A = M": (25585, elimination),
-        "factorise, D": (903, divisions),
+        "factorize, A = M": (25585, elimination),
+        "factorize, D": (903, divisions),
         "substitute forward, A = M": (903, n * (n - 1) // 2),
         "substitute back, A = M": (903, n * (n - 1) // 2),
         "substitute back, D": (43, n),
@@ -112,7 +112,7 @@ NOTES = {
     "2": "LᵀDL needs no division here",
     "3.2": "the printed 172 does not follow from the topology, 174 does",
     "3.3": "the upper triangle alone",
-    "3.4": "the paper counts the factorisation alone, ours solves too",
+    "3.4": "the paper counts the factorization alone, ours solves too",
     "3.5": "the printed figures do not follow from the topology",
 }
 

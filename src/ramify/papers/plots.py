@@ -8,7 +8,7 @@ from typing import Any
 
 from ramify.papers.document import Plot
 
-COLOURS = ("#2f6f9f", "#d9822b", "#3c8d5f", "#b0487a", "#7a5fb5", "#8a7a2e")
+COLORS = ("#2f6f9f", "#d9822b", "#3c8d5f", "#b0487a", "#7a5fb5", "#8a7a2e")
 
 
 def draw(plot: Plot, folder: Path) -> Path:
@@ -34,9 +34,9 @@ def draw(plot: Plot, folder: Path) -> Path:
 
 
 def _lines(plot: Plot, axes: Any) -> None:
-    for colour, (name, points) in zip(COLOURS, plot.series.items(), strict=False):
+    for color, (name, points) in zip(COLORS, plot.series.items(), strict=False):
         x, y = zip(*points, strict=True)
-        axes.plot(x, y, color=colour, label=name)
+        axes.plot(x, y, color=color, label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.grid(color="#e4e4e0", linewidth=0.6)
@@ -46,7 +46,7 @@ def _bars(plot: Plot, axes: Any) -> None:
     width = 0.84 / len(plot.series)
     for k, (name, points) in enumerate(plot.series.items()):
         x = [n + width * (k - (len(plot.series) - 1) / 2) for n, _ in points]
-        axes.bar(x, [y for _, y in points], width * 0.95, label=name, color=COLOURS[k])
+        axes.bar(x, [y for _, y in points], width * 0.95, label=name, color=COLORS[k])
     places = [n for n, _ in next(iter(plot.series.values()))]
     axes.set_xticks(places, plot.labels, fontsize=8)
     axes.yaxis.set_major_formatter("{x:,.0f}")

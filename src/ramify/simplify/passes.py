@@ -1,4 +1,4 @@
-"""The optimiser: a flat list of named passes, Program to Program, in order.
+"""The optimizer: a flat list of named passes, Program to Program, in order.
 
 A pass keeps the values (up to rounding) and never raises the cost of a program
 (`Ops.cost`: a division counts as what it takes on the machine).

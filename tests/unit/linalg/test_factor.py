@@ -1,4 +1,4 @@
-"""Factorisations along a tree, stand-alone: identities, counts, errors."""
+"""Factorizations along a tree, stand-alone: identities, counts, errors."""
 
 from __future__ import annotations
 
@@ -89,40 +89,40 @@ def rebuilt(factor: Factor) -> Any:
 # ------------------------------------------------------------ identities
 
 
-@pytest.mark.parametrize("factorise", KINDS)
+@pytest.mark.parametrize("factorize", KINDS)
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("name", TREES)
 def test_factor_rebuilds_its_matrix_without_fill_in(
     name: str,
     batch: int | None,
-    factorise: Callable[..., Factor],
+    factorize: Callable[..., Factor],
     rng: np.random.Generator,
 ) -> None:
     parents = TREES[name]
     H = random_matrix(parents, rng, batch)
     before = H.copy()
-    factor = factorise(H, parents)
+    factor = factorize(H, parents)
     close(rebuilt(factor), H)
     assert (before == H).all()
     assert not factor.L[..., ~factor_pattern(parents)].any()
     diagonal = np.diagonal(factor.L, axis1=-2, axis2=-1)
-    assert ((diagonal if factorise is ltdl else factor.D) == 1.0).all()
+    assert ((diagonal if factorize is ltdl else factor.D) == 1.0).all()
     assert factor.parents == parents
     assert_close(factor.logdet(), np.linalg.slogdet(H)[1], tolerance=1e-11)
 
 
-@pytest.mark.parametrize("factorise", KINDS)
+@pytest.mark.parametrize("factorize", KINDS)
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("name", TREES)
 def test_products_and_solves_are_numpys(
     name: str,
     batch: int | None,
-    factorise: Callable[..., Factor],
+    factorize: Callable[..., Factor],
     rng: np.random.Generator,
 ) -> None:
     parents = TREES[name]
     H = random_matrix(parents, rng, batch)
-    factor = factorise(H, parents)
+    factor = factorize(H, parents)
     L = factor.L
     LT = np.swapaxes(L, -1, -2)
     lead = () if batch is None else (batch,)
@@ -153,11 +153,11 @@ def regular_numberings(draw: st.DrawFn) -> Parents:
     st.sampled_from(KINDS),
 )
 def test_any_regular_numbering_factors(
-    parents: Parents, seed: int, batch: int | None, factorise: Callable[..., Factor]
+    parents: Parents, seed: int, batch: int | None, factorize: Callable[..., Factor]
 ) -> None:
     rng = np.random.default_rng(seed)
     H = random_matrix(parents, rng, batch)
-    factor = factorise(H, parents)
+    factor = factorize(H, parents)
     close(rebuilt(factor), H)
     x = rng.normal(size=(*(() if batch is None else (batch,)), len(parents), 2))
     assert_close(H @ factor.solve(x), x)
@@ -214,13 +214,13 @@ def test_a_matrix_of_a_batch_factors_as_it_does_alone(rng: np.random.Generator) 
 # ------------------------------------------------------------ inputs of all kinds
 
 
-@pytest.mark.parametrize("factorise", KINDS)
+@pytest.mark.parametrize("factorize", KINDS)
 @pytest.mark.parametrize("batch", [None, 2, 7])
 @pytest.mark.parametrize("name", ["humanoid", "binary tree, breadth first"])
 def test_overwriting_leaves_the_factor_in_the_lower_triangle(
     name: str,
     batch: int | None,
-    factorise: Callable[..., Factor],
+    factorize: Callable[..., Factor],
     rng: np.random.Generator,
 ) -> None:
     parents = TREES[name]
@@ -228,22 +228,22 @@ def test_overwriting_leaves_the_factor_in_the_lower_triangle(
     H = random_matrix(parents, rng, batch)
     packed = TreeMatrix.from_dense(H, parents)
     upper = np.triu(H, 1)
-    reference = factorise(H, parents)
-    factor = factorise(H, parents, overwrite=True)
+    reference = factorize(H, parents)
+    factor = factorize(H, parents, overwrite=True)
     expected = reference.L
-    if factorise is ltdl:
+    if factorize is ltdl:
         expected[..., range(n), range(n)] = reference.D
     close(np.tril(H), expected)
     assert (np.triu(H, 1) == upper).all()
     H[...] = np.nan
     close(factor.L, reference.L)
 
-    factorise(packed, overwrite=True)
+    factorize(packed, overwrite=True)
     layout = packed.layout
     close(packed.values, expected[..., layout.rowind, layout.colind])
 
 
-def test_a_failed_factorisation_leaves_a_dense_matrix_alone() -> None:
+def test_a_failed_factorization_leaves_a_dense_matrix_alone() -> None:
     H = np.array([[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(ModelError):
         ltdl(H, [-1, 0], overwrite=True)
@@ -325,10 +325,10 @@ def test_packed_rows_hold_the_matrix(
     H = random_matrix(parents, rng, batch)
     packed = TreeMatrix.from_dense(H, parents)
     assert (packed.dense() == H).all()
-    for factorise in KINDS:
+    for factorize in KINDS:
         values = packed.values.copy()
-        close(rebuilt(factorise(packed)), H)
-        close(rebuilt(factorise(packed, parents)), H)
+        close(rebuilt(factorize(packed)), H)
+        close(rebuilt(factorize(packed, parents)), H)
         assert (packed.values == values).all()
     layout = packed.layout
     for i in range(len(parents)):
@@ -349,8 +349,8 @@ def test_compressed_rows_come_from_scipy_and_go_to_it(
             csr = scipy.sparse.csr_matrix(given_)
             packed = TreeMatrix.from_csr(csr.data, csr.indices, csr.indptr, parents)
             assert (packed.dense() == H).all()
-        for factorise in KINDS:
-            factor = factorise(H, parents)
+        for factorize in KINDS:
+            factor = factorize(H, parents)
             L = scipy.sparse.csr_matrix(factor.csr(), shape=(n, n))
             assert (L.toarray() == factor.L).all()
     empty = TreeMatrix.from_csr([], [], np.zeros(n + 1, int), parents)
@@ -381,12 +381,12 @@ def test_a_batch_releases_the_interpreter(rng: np.random.Generator) -> None:
     H = random_matrix(chain(60), rng, 2000)
     turns, done = 0, threading.Event()
 
-    def factorise() -> None:
+    def factorize() -> None:
         for _ in range(3):
             ltdl(H, chain(60))
         done.set()
 
-    thread = threading.Thread(target=factorise)
+    thread = threading.Thread(target=factorize)
     thread.start()
     while not done.is_set():
         turns += 1

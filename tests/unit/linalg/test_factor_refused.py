@@ -1,4 +1,4 @@
-"""What factorisations along a tree refuse, and what they say."""
+"""What factorizations along a tree refuse, and what they say."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def with_entry(value: float, *where: tuple[int, ...]) -> Any:
     return H
 
 
-@pytest.mark.parametrize("factorise", KINDS)
+@pytest.mark.parametrize("factorize", KINDS)
 @pytest.mark.parametrize(
     ("H", "parents", "kind", "text"),
     [
@@ -148,10 +148,10 @@ def with_entry(value: float, *where: tuple[int, ...]) -> Any:
     ],
 )
 def test_what_is_wrong_with_the_arguments_is_said(
-    H: Any, parents: Any, kind: type[Exception], text: str, factorise: Any
+    H: Any, parents: Any, kind: type[Exception], text: str, factorize: Any
 ) -> None:
     with pytest.raises(kind, match=re.escape(text)):
-        factorise(H, parents)
+        factorize(H, parents)
 
 
 @pytest.mark.parametrize(

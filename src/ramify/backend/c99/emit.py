@@ -1,7 +1,7 @@
 """Write the steps of a Program as C99: one function each, for one state or for lanes.
 
 For one state a step is plain code. For a batch the same statements stand in a loop over
-LANES states, with every value an array of that many: what gcc and clang vectorise.
+LANES states, with every value an array of that many: what gcc and clang vectorize.
 Values used once are folded into the expression that uses them, up to a line.
 """
 

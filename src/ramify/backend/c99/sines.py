@@ -1,6 +1,6 @@
-"""Sines and cosines as C that compilers vectorise: see `vectormath` for the method.
+"""Sines and cosines as C that compilers vectorize: see `vectormath` for the method.
 
-The C library's take 10 ns or more each, and are not vectorised: for a small robot that
+The C library's take 10 ns or more each, and are not vectorized: for a small robot that
 is most of the time of a call.
 """
 
@@ -20,7 +20,7 @@ def sin_cos(dtype: str) -> list[str]:
     """Return a static function in C of n angles x that fills s and c.
 
     k counts quarter turns and is taken off in products that are exact; angles too
-    large for that go to the C library. Neither floor nor a choice is vectorised by gcc
+    large for that go to the C library. Neither floor nor a choice is vectorized by gcc
     without -fno-trapping-math; conversions, and a choice in a loop of its own, are.
     """
     form = FORMATS[dtype]

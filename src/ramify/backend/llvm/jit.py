@@ -32,7 +32,7 @@ def _initialize() -> None:
     for step in ("", "_native_target", "_native_asmprinter"):
         try:
             getattr(llvm, f"initialize{step}")()
-        except RuntimeError:  # newer llvmlite initialises itself, and says so
+        except RuntimeError:  # newer llvmlite initializes itself, and says so
             continue
 
 

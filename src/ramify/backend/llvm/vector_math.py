@@ -10,7 +10,7 @@ are k's low bits, and those choose and sign the two results. π/2 is a sum of pa
 short that every k·part but the last is exact for |x| ≤ FAR, and the subtractions leave
 one rounding in r (Cody & Waite 1980). S and C are minimax (Remez) in relative error.
 Lanes with |x| > FAR go to the C library, and only those: a lane's result never depends
-on its neighbours. NaN stays NaN; ±inf gives NaN. The angle may be a sum x + y, whose
+on its neighbors. NaN stays NaN; ±inf gives NaN. The angle may be a sum x + y, whose
 terms go there one by one (see symbolic/angles.py).
 
 The functions take ``ptr %libm``, a table of C functions in the order of LIBM, so that

@@ -151,7 +151,7 @@ def emit_stream(module: Module, tile: Tile) -> None:
 
 
 def stream_square(move: Move, column: Value) -> None:
-    """Move as many neighbouring elements of every state as there are states."""
+    """Move as many neighboring elements of every state as there are states."""
     code, tile = move.code, move.tile
     slots = [move.load_slot(code.add(column, j)) for j in range(tile.lanes)]
     offset = code.mul(column, tile.itemsize)

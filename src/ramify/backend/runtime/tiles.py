@@ -146,7 +146,7 @@ def emit_mover(
 
 
 def pack_rows(move: Move, column: Value, count: int) -> None:
-    """Move some neighbouring elements of every state into their slots."""
+    """Move some neighboring elements of every state into their slots."""
     code, tile = move.code, move.tile
     n = square_of(tile, count)
     for first in range(0, count, n):
@@ -165,7 +165,7 @@ def pack_rows(move: Move, column: Value, count: int) -> None:
 
 
 def unpack_rows(move: Move, column: Value, count: int) -> None:
-    """Move some neighbouring elements of every state out of their slots."""
+    """Move some neighboring elements of every state out of their slots."""
     code, tile = move.code, move.tile
     if tile.lanes == 1:
         for j in range(count):
@@ -189,7 +189,7 @@ def square_of(tile: Tile, count: int) -> int:
 
 
 def pack_slot(move: Move, element: Value) -> None:
-    """Move one element of neighbouring states: a slot is there already."""
+    """Move one element of neighboring states: a slot is there already."""
     code, tile = move.code, move.tile
     address = code.add(move.rows[0], code.mul(element, move.step))
     move.store_slot(
@@ -198,7 +198,7 @@ def pack_slot(move: Move, element: Value) -> None:
 
 
 def unpack_slot(move: Move, element: Value) -> None:
-    """Move a slot to neighbouring states."""
+    """Move a slot to neighboring states."""
     code = move.code
     address = code.add(move.rows[0], code.mul(element, move.step))
     code.store_as(move.load_slot(element), address, move.tile.itemsize)

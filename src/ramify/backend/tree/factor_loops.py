@@ -2,7 +2,7 @@
 
 Row k holds the entries of k's ancestors, the nearest to the root first, and then its
 diagonal. So row i is a prefix of the same columns for every ancestor i of k, and the
-inner loop of the factorisation runs along two contiguous rows with no index look-up
+inner loop of the factorization runs along two contiguous rows with no index look-up
 (Featherstone 2005).
 
     factor   M = Lᵀ D L or Lᵀ L in place: tips to root, in blocks of a chain's rows

@@ -79,10 +79,10 @@ def _checked_path(source: str | os.PathLike[str]) -> Path:
         raise ModelError(f"{shown}: a directory; expected a URDF or MJCF file{hint}")
     if exists:
         raise ModelError(f"{shown}: not a regular file; expected a URDF or MJCF file")
-    raise ModelError(f"{shown}: no such file{_neighbours(path)}")
+    raise ModelError(f"{shown}: no such file{_neighbors(path)}")
 
 
-def _neighbours(path: Path) -> str:
+def _neighbors(path: Path) -> str:
     """Return the files beside a missing one that may have been meant."""
     folder = path.parent
     if not folder.is_dir():

@@ -373,7 +373,7 @@ WARNED = {
     "aligned free joint": (
         mjcf(f'<body name="a"><freejoint name="f" align="true"/>{LINK}</body>'),
         "m.xml:3: freejoint 'f': align is ignored; the body keeps its own frame, where "
-        "MuJoCo may move it to the centre of mass",
+        "MuJoCo may move it to the center of mass",
     ),
     "fluid": (
         mjcf(before='<option density="1.2" wind="1 0 0"/>'),
@@ -392,7 +392,7 @@ WARNED = {
             <general joint="j" biastype="affine"/><motor name="q" armature="1"/>
             </actuator>"""
         ),
-        "actuators are not modelled beyond a joint force; the servos, dynamics, "
+        "actuators are not modeled beyond a joint force; the servos, dynamics, "
         "armature and damping of 'p', 'general 2 (line 4)', 'q' are ignored",
     ),
     "flex": (

@@ -77,7 +77,7 @@ def test_fixed_joints_are_bodies_without_joints() -> None:
     np.testing.assert_array_equal(body.placement.R, [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
 
 
-def test_axes_are_normalised_and_default_to_x() -> None:
+def test_axes_are_normalized_and_default_to_x() -> None:
     np.testing.assert_array_equal(one_joint().axis, [1, 0, 0])
     np.testing.assert_allclose(
         one_joint(LIMIT + '<axis xyz="0 -30 40"/>').axis, [0, -0.6, 0.8], rtol=1e-15

@@ -259,7 +259,7 @@ class Worldbody:
         ):
             self._warnings.append(
                 f"{where(element)}: align is ignored; the body keeps its own frame, "
-                "where MuJoCo may move it to the centre of mass"
+                "where MuJoCo may move it to the center of mass"
             )
 
     def _unique(self, kind: str, element: Element, scope: Scope) -> str:

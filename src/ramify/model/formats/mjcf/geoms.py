@@ -26,7 +26,7 @@ from ramify.model.pose import Pose
 SIZES: Final = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 """how many sizes each primitive needs"""
 Solid = tuple[float, Three, Symmetric]
-"""a mass, where its centre is, and its inertia about there"""
+"""a mass, where its center is, and its inertia about there"""
 _MASSLESS: Final = ("plane",)
 _FROM_FILES: Final = ("mesh", "hfield", "sdf")
 
@@ -170,7 +170,7 @@ def _shell(kind: str, size: Sequence[float]) -> Three:
 
 
 def _ellipsoid_shell(size: Sequence[float]) -> Three:
-    """Subtract the ellipsoid from one that is a micrometre larger, as MuJoCo does."""
+    """Subtract the ellipsoid from one that is a micrometer larger, as MuJoCo does."""
     larger = [x + 1e-6 for x in size]
     outer, inner = math.prod(larger), math.prod(size)
     a, b = outer / (outer - inner), inner / (outer - inner)

@@ -49,7 +49,7 @@ def ignored_actuators(sections: list[Element], defaults: Defaults) -> list[str]:
     if not names:
         return []
     return [
-        f"actuators are not modelled beyond a joint force; the servos, dynamics, "
+        f"actuators are not modeled beyond a joint force; the servos, dynamics, "
         f"armature and damping of {listed(names)} are ignored"
     ]
 

@@ -43,7 +43,7 @@ def read_inertial(placed: Placed, settings: Settings, warnings: list[str]) -> In
 
 
 def _written_inertia(element: Element, settings: Settings) -> Symmetric:
-    """Return the inertia about the centre of mass, in the frame of the element."""
+    """Return the inertia about the center of mass, in the frame of the element."""
     if "fullinertia" not in element.attrib:
         x, y, z = numbers(element, "diaginertia", 3, ORIGIN, largest=LARGEST)
         return turned((x, 0.0, 0.0, y, 0.0, z), rotation(element, settings))

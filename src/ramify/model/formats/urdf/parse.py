@@ -10,7 +10,7 @@ and closed loops, which URDF cannot say, as children of ``<robot>``:
     </loop>
 
 The two frames meet as the type says, one of `model.loops.ROWS`, along z of the first;
-"distance" keeps their origins ``length`` metres apart. A link "world" that is not in
+"distance" keeps their origins ``length`` meters apart. A link "world" that is not in
 the file is what does not move. A coupling is between joints, y = Σ c_k x^k; without
 ``follows``, y is held at c_0:
 
