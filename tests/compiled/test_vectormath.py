@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ramify.backend.llvm import vector_math as vectormath
 from ramify.backend.llvm.libm import libm_table
+from ramify.backend.llvm.vector_exp import exponential
 
 ULP = 2.0  # the promise; 1.55 is the worst that searches of 10^8 points have found
 WIDTHS = [("float64", n) for n in (1, 2, 4, 8)]
@@ -303,7 +304,6 @@ SAMPLES = {
     "asin": (-1, 1),
     "acos": (-1, 1),
     "atan2": (-3, 3),
-    "exp": (-20, 20),
     "log": (1e-3, 50),
     "pow": (0.1, 5),
 }
@@ -323,6 +323,33 @@ def test_functions_of_the_c_library_act_on_each_lane(
     doubles = [a.astype(float).tolist() for a in arrays]
     expected = [function(*a) for a in zip(*doubles, strict=True)]
     np.testing.assert_array_equal(found, np.array(expected).astype(dtype))
+
+
+@pytest.mark.parametrize("host", [True, False])
+@pytest.mark.parametrize(("dtype", "lanes"), [("float64", 1), *WIDTHS[2::3]])
+def test_exp_is_right_to_the_last_digit(
+    dtype: str, lanes: int, host: bool, rng: np.random.Generator
+) -> None:
+    low, high = (-708.0, 709.0) if dtype == "float64" else (-87.0, 88.0)
+    x = np.concatenate([rng.uniform(low, high, 1000), rng.normal(size=1000)])
+    x = np.concatenate([x, 10.0 ** -rng.uniform(0, 30, 48)]).astype(dtype)
+    run = native("exp", exponential(lanes, dtype), dtype, lanes, host=host)
+    (found,) = run(x)
+    expected = [mpmath.exp(mpmath.mpf(float(a))) for a in x]
+    spacing = np.spacing(np.array(expected, float).astype(dtype))
+    errors = [
+        abs(mpmath.mpf(float(y)) - z) / mpmath.mpf(float(ulp))
+        for y, z, ulp in zip(found, expected, spacing, strict=True)
+    ]
+    assert max(errors) < 1.0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_exp_ends_at_zero_and_infinity(dtype: str) -> None:
+    x = np.array([np.nan, np.inf, -np.inf, 1e4, -1e4, 0.0, -0.0, 1e30], dtype)
+    (found,) = native("exp", exponential(4, dtype), dtype, 4)(x)
+    expected = np.array([np.nan, np.inf, 0.0, np.inf, 0.0, 1.0, 1.0, np.inf], dtype)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_functions_of_the_c_library_take_nan_and_inf() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from ramify.backend.llvm.schedule import Cut
 from ramify.backend.llvm.target import BYTES
+from ramify.backend.llvm.vector_exp import exponential
 from ramify.backend.llvm.vector_math import lanewise, sincos
 from ramify.errors import CompileError
 from ramify.symbolic.angles import terms_of
@@ -30,7 +31,7 @@ BLOCK = 128
 LLVM keeps what it has read: in a register while one is free, then in a copy on the
 stack. A use in another block reads it where it is, for nothing.
 """
-LIBM = frozenset({"tan", "asin", "acos", "atan2", "exp", "log", "pow"})
+LIBM = frozenset({"tan", "asin", "acos", "atan2", "log", "pow"})
 
 
 class Emitter:
@@ -263,6 +264,8 @@ class Emitter:
         for name in sorted(calls & {"sincos", "sincos_sum"}):
             is_sum = name == "sincos_sum"
             texts.append(sincos(width, self.dtype, fused=self.is_fused, is_sum=is_sum))
+        if "exp" in calls:
+            texts.append(exponential(self.lanes, self.dtype))
         texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
         return "\n".join(texts)
 

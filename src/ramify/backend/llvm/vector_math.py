@@ -26,7 +26,7 @@ from typing import Final
 
 from ramify.symbolic.angles import FAR
 
-LIBM: Final = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log", "pow")
+LIBM: Final = ("sin", "cos", "tan", "asin", "acos", "atan2", "log", "pow")
 BINARY: Final = frozenset({"atan2", "pow"})
 
 
