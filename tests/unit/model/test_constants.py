@@ -178,6 +178,8 @@ def paper_robots() -> dict[str, Robot]:
 
 
 PAPERS = paper_robots()
+LONG = ("chang_khatib24", *(f"random{seed}" for seed in range(2, 6)))
+"""more of the same; they run with --slow"""
 
 
 @pytest.mark.slow
@@ -187,7 +189,13 @@ def test_placed_frames_of_shared_robots_never_cost_more(name: str) -> None:
     assert_not_costlier(loaded(name)[0])
 
 
-@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=pytest.mark.slow if n.startswith(LONG) else ())
+        for n in PAPERS
+    ],
+)
 def test_placed_frames_never_cost_more_than_those_of_the_file(name: str) -> None:
     assert_not_costlier(PAPERS[name])
 

@@ -7,8 +7,10 @@ import pytest
 
 from ramify.errors import ArgumentError
 from ramify.model.conventions import NAMED, Conventions, conventions
+from ramify.quantities.dynamics import forward_dynamics
 from support.every_joint import every_joint
 from support.robot_poses import poses
+from support.states import value
 
 ALL = [
     Conventions(*c)  # type: ignore[arg-type]
@@ -48,11 +50,14 @@ def test_physics_is_the_same_in_all_conventions(
     same = r.with_conventions(other)
     q = r.random_configuration(rng)
     qd, tau = rng.normal(size=(2, r.nv))
-    qdd = r.forward_dynamics(q, qd, tau)
-    theirs = same.forward_dynamics(
-        r.convert_q(q, to=other),
-        r.convert_qd(q, qd, to=other),
-        r.convert_tau(q, tau, to=other),
+    forward = forward_dynamics(algorithm="ltdl")
+    qdd = value(r, forward, q=q, qd=qd, tau=tau)
+    theirs = value(
+        same,
+        forward,
+        q=r.convert_q(q, to=other),
+        qd=r.convert_qd(q, qd, to=other),
+        tau=r.convert_tau(q, tau, to=other),
     )
     ours = r.convert_qdd(q, qd, qdd, to=other)
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)

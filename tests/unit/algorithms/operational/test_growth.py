@@ -18,7 +18,7 @@ from ramify.quantities.operational import operational_inertia_inverse
 from support.asimo import as_robot
 from support.hands import hand
 
-DEPTHS, ENDS = (3, 6, 9), (2, 3, 4)
+DEPTHS, ENDS = (3, 6, 7), (2, 3, 4)
 
 
 @functools.cache

@@ -601,7 +601,7 @@ def test_the_seed_of_the_fuzz_loads() -> None:
     assert len(parse_mjcf(SEED, "m.xml", None).bodies) == 5
 
 
-@settings(max_examples=1500, deadline=1000, derandomize=True)
+@settings(max_examples=500, deadline=1000, derandomize=True)
 @given(st.lists(EDITS, min_size=1, max_size=3))
 def test_mutated_model_loads_or_is_refused(edits: list[Edit]) -> None:
     try:
