@@ -261,15 +261,23 @@ def test_angles_far_from_zero(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- compilers
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.fixture(scope="module", params=["float64", "float32"])
+def small_c(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> ExportedC:
+    folder = tmp_path_factory.mktemp("small") / "c"
+    return export_c(forward_dynamics, small_robot(), folder, dtype=request.param)
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
-def test_compiles_without_a_warning(compiler: str, dtype: str, tmp_path: Path) -> None:
+def test_compiles_without_a_warning(
+    compiler: str, small_c: ExportedC, tmp_path: Path
+) -> None:
     cc = tool(compiler)
-    exported = export_c(forward_dynamics, small_robot(), tmp_path / "c", dtype=dtype)
     flags = ["-x", "c++", *STRICT] if compiler.endswith("++") else C99
     for level in ("-O0", "-O2"):
-        run(cc, *flags, level, "-c", exported.source, "-o", tmp_path / "o")
-    run(cc, *flags, "-c", exported.example, "-o", tmp_path / "o")
+        run(cc, *flags, level, "-c", small_c.source, "-o", tmp_path / "o")
+    run(cc, *flags, "-c", small_c.example, "-o", tmp_path / "o")
 
 
 @pytest.mark.slow
@@ -307,11 +315,18 @@ def test_needs_nothing_but_math(tmp_path: Path) -> None:
     assert kinds <= {"T", "t", "U", "r"}, "functions and constants only"
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
-def test_the_stack_is_within_what_the_header_says(level: str, tmp_path: Path) -> None:
-    gcc = tool("gcc")
+@pytest.fixture(scope="module")
+def humanoid_c(tmp_path_factory: pytest.TempPathFactory) -> ExportedC:
     robot = Robot.from_description(humanoid30())
-    exported = export_c(forward_dynamics, robot, tmp_path / "c", batch=False)
+    folder = tmp_path_factory.mktemp("humanoid") / "c"
+    return export_c(forward_dynamics(algorithm="aba"), robot, folder, batch=False)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
+def test_the_stack_is_within_what_the_header_says(
+    level: str, humanoid_c: ExportedC, tmp_path: Path
+) -> None:
+    gcc, exported = tool("gcc"), humanoid_c
     run(gcc, level, "-fstack-usage", "-c", exported.source, "-o", tmp_path / "a.o")
     usage = {
         line.split("\t")[0].split(":")[-1]: line.split("\t")[1:]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ramify.algorithms.matrix_layout import mass_matrix_layout
-from ramify.compiler import compile
+from ramify.compiler import compile, program_of
 from ramify.linalg.factor import TreeMatrix, ltdl
 from ramify.loading import load
 from ramify.quantities.mass_matrix import (
@@ -19,6 +19,7 @@ from ramify.quantities.mass_matrix import (
     mass_matrix_solve,
 )
 from ramify.robot import Robot
+from ramify.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.mujoco_agreement import mujoco
 from support.paths import SHARED_ROBOTS
@@ -83,7 +84,7 @@ def assert_agrees(robot: Robot, model: Any, rng: np.random.Generator) -> None:
     assert (ours == np.tril(ours)).all()
 
     b = rng.normal(size=model.nv)
-    function = compile(
+    program = program_of(
         [
             mass_matrix_csr,
             mass_matrix_factor,
@@ -92,7 +93,9 @@ def assert_agrees(robot: Robot, model: Any, rng: np.random.Generator) -> None:
         ],
         robot,
     )
-    M, L, D, LD, ours_x = function(data.qpos, b)
+    names = [x.name for x in program.inputs]
+    given = dict(zip(names, (data.qpos, b), strict=True))
+    M, L, D, LD, ours_x = evaluate(program, given).values()
     assert_close(M, dense[layout.rowind, layout.colind], "M")
     assert_close((L.T * D) @ L, dense, "L'DL")
     if (ours == theirs).all():

@@ -31,6 +31,7 @@ ROUGH = {"toddlerbot_2xc": "toddlerbot_2xc.xml"}
 close = functools.partial(assert_close, tolerance=1e-9, least=0.0)
 
 
+@functools.cache
 def reference(name: str, armature: bool) -> tuple[Robot, Any]:
     folder = SHARED_ROBOTS / name
     if not folder.exists():

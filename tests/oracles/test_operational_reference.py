@@ -17,6 +17,10 @@ from support.references import MJCFS, URDFS, Reference, loaded
 pytestmark = pytest.mark.oracle
 
 TOLERANCE = 1e-8
+QUICK = ("efpa", "sfa")
+"""one that propagates and one that factors; the others run with --slow"""
+SMALL = ("panda", "iiwa14", "minitaur", "anymal_c", "robotiq_2f85_v4")
+"""robots of which all run"""
 
 
 @pytest.fixture(params=[*URDFS, *MJCFS])
@@ -37,10 +41,17 @@ def leaves(robot: Robot, reference: Reference) -> tuple[list[str], Array]:
     return names, reference["osim_inv"]
 
 
-def test_all_algorithms_agree_with_the_reference(name: str) -> None:
+@pytest.mark.parametrize(
+    "algorithms",
+    [QUICK, pytest.param(tuple(set(ALGORITHMS) - set(QUICK)), marks=pytest.mark.slow)],
+    ids=["two", "others"],
+)
+def test_algorithms_agree_with_the_reference(
+    name: str, algorithms: tuple[str, ...]
+) -> None:
     robot, reference = loaded(name)
     frames, expected = leaves(robot, reference)
-    for algorithm in ALGORITHMS:
+    for algorithm in ALGORITHMS if name in SMALL else algorithms:
         quantity = operational_inertia_inverse(frames, algorithm)
         program = program_of(quantity, robot)
         (found,) = evaluate(program, {"q": reference["q"]}).values()

@@ -1,7 +1,8 @@
-"""Dynamics of the shared robots against their reference files, natively.
+"""Dynamics of the shared robots against their reference files.
 
-A batch of five states runs in the file's own conventions and, converted, in the other
-engine's; the mimic references are for the joints that lead alone.
+A batch of five states runs natively in the file's own conventions, all quantities in
+one kernel. Other algorithms, rotors and, converted, the other engine's conventions run
+by the interpreter. The mimic references are for the joints that lead alone.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,12 +20,19 @@ from ramify.compiler import compile
 from ramify.errors import ModelWarning
 from ramify.loading import load
 from ramify.model.formats.parse import parse
-from ramify.quantities.dynamics import forward_dynamics
+from ramify.model.pose import Array
+from ramify.quantities.dynamics import (
+    bias_forces,
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+)
+from ramify.quantities.mass_matrix import mass_matrix
 from ramify.robot import Robot
 from support.close import assert_close
 from support.paths import SHARED_ROBOTS
 from support.references import MJCFS, TOLERANCE, URDFS, loaded, path_of
-from support.states import with_joints
+from support.states import value, with_joints
 
 pytestmark = pytest.mark.oracle
 
@@ -44,29 +53,34 @@ def free(robot: Robot) -> Robot:
     return Robot(replace(robot.model, loops=()), robot.conventions)
 
 
-def test_mass_matrix_is_the_reference(name: str) -> None:
+QUANTITIES = {
+    mass_matrix(algorithm="crba"): "M",
+    bias_forces: "bias",
+    gravity_forces: "gravity_torque",
+    inverse_dynamics: "rnea",
+    forward_dynamics(algorithm="ltdl"): "qdd",
+}
+"""and where the references have them"""
+
+
+def assert_native(robot: Robot, reference: Mapping[str, Array]) -> None:
+    """Compare all quantities, of one kernel."""
+    state = (reference[k] for k in ("q", "qd", "a", "tau"))
+    found = compile(list(QUANTITIES), robot)(*state)
+    for ours, (quantity, name) in zip(found, QUANTITIES.items(), strict=True):
+        close(ours, reference[name], str(quantity))
+
+
+def test_dynamics_is_the_reference_natively(name: str) -> None:
     robot, reference = loaded(name)
-    close(robot.mass_matrix(reference["q"]), reference["M"])
-
-
-def test_bias_and_gravity_forces_are_the_reference(name: str) -> None:
-    robot, reference = loaded(name)
-    q, qd = reference["q"], reference["qd"]
-    close(robot.bias_forces(q, qd), reference["bias"])
-    close(robot.gravity_forces(q), reference["gravity_torque"])
-
-
-def test_inverse_dynamics_is_the_reference(name: str) -> None:
-    robot, reference = loaded(name)
-    tau = robot.inverse_dynamics(reference["q"], reference["qd"], reference["a"])
-    close(tau, reference["rnea"])
+    assert_native(free(robot), reference)
 
 
 @pytest.mark.parametrize("algorithm", ["aba", "ltdl"])
 def test_forward_dynamics_is_the_reference(name: str, algorithm: str) -> None:
     robot, reference = loaded(name)
-    f = compile(forward_dynamics(algorithm=algorithm), free(robot))
-    qdd = f(reference["q"], reference["qd"], reference["tau"])
+    state = {k: reference[k] for k in ("q", "qd", "tau")}
+    qdd = value(free(robot), forward_dynamics(algorithm=algorithm), **state)
     close(qdd, reference["qdd"])
 
 
@@ -75,10 +89,12 @@ def test_dynamics_is_the_same_in_the_other_conventions(name: str) -> None:
     to = OTHER[str(robot.conventions)]
     other = free(robot.with_conventions(to))
     q, qd, tau = reference["q"], reference["qd"], reference["tau"]
-    qdd = other.forward_dynamics(
-        robot.convert_q(q, to=to),
-        robot.convert_qd(q, qd, to=to),
-        robot.convert_tau(q, tau, to=to),
+    qdd = value(
+        other,
+        forward_dynamics(algorithm="aba"),
+        q=robot.convert_q(q, to=to),
+        qd=robot.convert_qd(q, qd, to=to),
+        tau=robot.convert_tau(q, tau, to=to),
     )
     expected = robot.convert_qdd(q, qd, reference["qdd"], to=to)
     close(qdd, expected)
@@ -93,7 +109,8 @@ def test_forward_dynamics_with_rotors_is_the_reference(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         robot = load(path, conventions="mujoco", gravity=(0.0, 0.0, -9.81))
-    qdd = free(robot).forward_dynamics(reference["q"], reference["v"], reference["tau"])
+    state = {"q": reference["q"], "qd": reference["v"], "tau": reference["tau"]}
+    qdd = value(free(robot), forward_dynamics(algorithm="aba"), **state)
     close(qdd, reference["qdd_armature"])
 
 
@@ -111,9 +128,9 @@ def test_dynamics_with_mimic_joints_is_the_reference(name: str) -> None:
     assert set(json.loads(str(reference["mimic"]))) == set(names) - set(leads)
     order = [leads.index(n) for n in robot.joint_names]
     q = reference["theta"][:, [names.index(n) for n in robot.joint_names]]
-    v, a, tau = (reference[k][:, order] for k in ("v", "a", "tau"))
-    M = reference["M"][:, order][:, :, order]
-    close(robot.mass_matrix(q), M)
-    close(robot.inverse_dynamics(q, v, a), reference["rnea"][:, order])
-    close(robot.forward_dynamics(q, v, tau), reference["qdd"][:, order])
-    close(robot.gravity_forces(q), reference["gravity_torque"][:, order])
+    ours = {k: reference[k][:, order] for k in ("a", "tau", "rnea", "qdd")}
+    ours |= {"q": q, "qd": reference["v"][:, order]}
+    ours["gravity_torque"] = reference["gravity_torque"][:, order]
+    ours["bias"] = reference["bias"][:, order]
+    ours["M"] = reference["M"][:, order][:, :, order]
+    assert_native(robot, ours)

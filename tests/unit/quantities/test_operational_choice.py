@@ -80,8 +80,24 @@ def shared(name: str) -> Robot:
 
 
 @pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
-@pytest.mark.parametrize("name", SHARED)
-@pytest.mark.parametrize("expressed_in", ["local", "local_world_aligned"])
+@pytest.mark.parametrize(
+    ("name", "expressed_in"),
+    [
+        ("iiwa14", "local"),
+        ("iiwa14", "local_world_aligned"),
+        ("panda", "local"),
+        ("anymal_c", "local_world_aligned"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("panda", "local_world_aligned"),
+                ("anymal_c", "local"),
+                ("humanoid", "local"),
+                ("humanoid", "local_world_aligned"),
+            )
+        ),
+    ],
+)
 def test_auto_is_the_cheapest_of_shared_robots(name: str, expressed_in: str) -> None:
     tasks = [Task(f, "pose", expressed_in) for f in SHARED[name]]
     assert_cheapest(operational_inertia_inverse, shared(name), tasks)
@@ -93,7 +109,13 @@ def test_auto_is_the_cheapest_of_the_papers_robots(name: str) -> None:
     assert_cheapest(operational_inertia_inverse, make(), frames)
 
 
-@pytest.mark.parametrize("seed", range(100, 116))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(100, 106),
+        *(pytest.param(k, marks=pytest.mark.slow) for k in range(106, 116)),
+    ],
+)
 def test_auto_is_the_cheapest_of_random_trees(seed: int) -> None:
     assert_cheapest(operational_inertia_inverse, *random_case(seed))
 
