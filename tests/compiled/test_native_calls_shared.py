@@ -8,7 +8,7 @@ import pickle
 import sys
 import threading
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,15 @@ def test_threads_give_the_same_result(rng: np.random.Generator, layout: str) -> 
         np.testing.assert_array_equal(one.check(x, w), many.check(x, w))
 
 
+@pytest.fixture
+def quick_collections() -> Iterator[None]:
+    """Let the collector pass over what is there already: much, in a long run."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("quick_collections")
 def test_a_call_leaves_no_reference_and_no_memory(rng: np.random.Generator) -> None:
     f = affine({"x": (5,), "w": (2,)}, {"y": (3,)})
     g = affine({"x": (5,), "w": (2,)}, {"y": (3,), "z": ()})
