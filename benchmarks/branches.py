@@ -5,7 +5,7 @@
 Columns of independent branches of one matrix can be factored at the same time (Negrut,
 Serban & Potra 1997, Corollary 3). Here one matrix along a tree is factored
 
-    whole     by one thread, branch after branch: what `ramify.ltdl` does
+    whole     by one thread, branch after branch: what `ramify.linalg.ltdl` does
     threads   half of the branches by a second thread, the trunk when both are done
     lanes     equal branches side by side in one vector, the trunk when they are done
     batch     for comparison: many such matrices side by side, a state to a lane

@@ -74,10 +74,10 @@ def measured_ltdl(name: str, n: int, seconds: float) -> dict[str, Any]:
     shape = Shape(tuple(parents))
     pattern = shape.pattern
     H = np.where(pattern, 0.01, 0.0) + np.diag(np.full(n, 1.0 + 0.02 * n))
-    one = ramify.TreeMatrix.from_dense(H, parents).values
+    one = ramify.linalg.TreeMatrix.from_dense(H, parents).values
     batch = max(1, min(1024, 2_000_000 // len(one)))
-    matrix = ramify.TreeMatrix(tuple(parents), np.tile(one, (batch, 1)))
-    run = best(lambda: ramify.ltdl(matrix, check=False), seconds) / batch
+    matrix = ramify.linalg.TreeMatrix(tuple(parents), np.tile(one, (batch, 1)))
+    run = best(lambda: ramify.linalg.ltdl(matrix, check=False), seconds) / batch
     return {"n": n, "count": shape.factor_cost, "run": run}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import ramify
 
 
-def rotate(q, p, sqrt=ramify.sqrt):
+def rotate(q, p, sqrt=ramify.math.sqrt):
     """Rotate a point p by a quaternion q = (w, x, y, z) that need not be normalized."""
     w, x, y, z = q / sqrt(q @ q)
     u = np.array([x, y, z])

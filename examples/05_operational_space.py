@@ -21,8 +21,9 @@ half, robot = ramify.RobotBuilder("half"), ramify.robots.chang_khatib24("plain")
 half.add(ramify.Body("half", ramify.Inertia.from_point(MASS / 2)))
 for hand in HANDS:
     robot = robot.attach(half.description(), hand, prefix=f"{hand}_")
-control = OperationalSpace(robot, HANDS)
-velocities = [ramify.velocity(hand, "local_world_aligned") for hand in HANDS]
+ALIGNED = "local_world_aligned"
+control = OperationalSpace(robot, [ramify.Task(h, "pose", ALIGNED) for h in HANDS])
+velocities = [ramify.velocity(hand, ALIGNED) for hand in HANDS]
 sense = ramify.compile([*map(ramify.pose, HANDS), *velocities], robot)
 
 q, qd, log, busy = robot.neutral(), np.zeros(robot.nv), [], 0.0

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import ramify
 from ramify import robots
-from ramify.export.c_export import check_c, export_c
 
 
 def main() -> None:
     """Run the example."""
     robot = robots.chain(6, "plain")
     with tempfile.TemporaryDirectory() as folder:
-        exported = export_c(
+        exported = ramify.export_c(
             [ramify.mass_matrix, ramify.bias_forces],
             robot,
             Path(folder) / "arm",
@@ -36,7 +35,7 @@ def main() -> None:
         if shutil.which("cc") is None:
             print("no C compiler here: not checked")
             return
-        print(check_c(exported))
+        print(ramify.check_c(exported))
         program = Path(folder) / "example"
         sources = [str(exported.source), str(exported.example)]
         subprocess.run(["cc", "-O2", *sources, "-lm", "-o", str(program)], check=True)

@@ -5,8 +5,24 @@
 >>> q, qd, tau = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
 >>> robot.forward_dynamics(q, qd, tau)[:3].round(6) + 0.0  # in free fall
 array([ 0.  ,  0.  , -9.81])
+
+Where to look:
+
+    load, robots, RobotBuilder   get a Robot: from a file, from papers, from Python
+    Robot                        its methods compute; help(ramify.Robot) lists them
+    compile, kernel, count       several quantities, or your own function, as one kernel
+    export_c, check_c            the same as C99
+    control, tasks               operational space
+    loops, simulation            closed loops, and motion over time
+    linalg                       sparse factors along a tree
+    math                         functions for the body of a kernel
+    errors                       everything that is raised
+
+All other names are quantities, such as ``forward_dynamics``: what `compile`, `count`
+and `export_c` take, and methods of Robot at the same time.
 """
 
+import sys
 import typing
 
 from ramify.errors import (
@@ -27,13 +43,11 @@ from ramify.model.pose import Pose
 from ramify.robot import Robot
 
 if typing.TYPE_CHECKING:
-    from ramify import control, robots
+    from ramify import control, errors, linalg, loops, math, robots, simulation, tasks
     from ramify.algorithms.operational.tasks import Task
     from ramify.compiler import compile, count, kernel
-    from ramify.explain.operational import explain_operational
     from ramify.export.c_export import check_c, export_c
     from ramify.function import Function
-    from ramify.linalg.factor import Factor, TreeMatrix, ltdl, ltl
     from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
     from ramify.quantities.closed_loops import (
         constrained_operational_inertia_inverse,
@@ -86,20 +100,6 @@ if typing.TYPE_CHECKING:
         task_jacobian,
     )
     from ramify.quantities.quantity import Quantity
-    from ramify.symbolic.functions import (
-        acos,
-        asin,
-        atan2,
-        cos,
-        exp,
-        log,
-        maximum,
-        minimum,
-        sin,
-        sqrt,
-        tan,
-        where,
-    )
 
     __version__: str
 
@@ -113,8 +113,18 @@ def __getattr__(name: str) -> typing.Any:
             return version()
         case "control":
             import ramify.control as found
+        case "linalg":
+            import ramify.linalg as found
+        case "loops":
+            import ramify.loops as found
+        case "math":
+            import ramify.math as found
         case "robots":
             import ramify.robots as found
+        case "simulation":
+            import ramify.simulation as found
+        case "tasks":
+            import ramify.tasks as found
         case "compile" | "count" | "kernel":
             from ramify import compiler as found
         case "Function":
@@ -125,30 +135,25 @@ def __getattr__(name: str) -> typing.Any:
             from ramify.quantities import differentiation as found
         case "Task":
             from ramify.algorithms.operational import tasks as found
-        case "explain_operational":
-            from ramify.explain import operational as found
         case "check_c" | "export_c":
             from ramify.export import c_export as found
-        case "Factor" | "TreeMatrix" | "ltdl" | "ltl":
-            from ramify.linalg import factor as found
         case "Body" | "Inertia" | "Joint" | "RobotBuilder":
             from ramify.model import builder as found
         case _ if name not in __all__:
-            raise AttributeError(f"module 'ramify' has no attribute {name!r}")
+            message = f"module 'ramify' has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=sys.modules[__name__])
         case _:
             from ramify.quantities.registry import QUANTITIES
-            from ramify.symbolic import functions
 
-            found = QUANTITIES.get(name) or getattr(functions, name)
-            globals()[name] = found
-            return found
+            return globals().setdefault(name, QUANTITIES[name])
     found = getattr(found, name, found)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """Return the public names: tab completion shows them and nothing else."""
+    return sorted({*__all__, *(n for n in globals() if n.startswith("__"))})
 
 
 __all__ = [
@@ -157,7 +162,6 @@ __all__ = [
     "CompileError",
     "Conventions",
     "Error",
-    "Factor",
     "FrameError",
     "Function",
     "Inertia",
@@ -171,14 +175,10 @@ __all__ = [
     "ShapeError",
     "Task",
     "TraceError",
-    "TreeMatrix",
     "UnknownName",
     "UnsupportedJoint",
     "__version__",
     "acceleration",
-    "acos",
-    "asin",
-    "atan2",
     "bias_forces",
     "center_of_mass",
     "center_of_mass_jacobian",
@@ -192,12 +192,10 @@ __all__ = [
     "constraint_residual",
     "control",
     "coriolis_matrix",
-    "cos",
     "count",
     "derivative",
     "dynamically_consistent_inverse",
-    "exp",
-    "explain_operational",
+    "errors",
     "export_c",
     "forward_dynamics",
     "forward_dynamics_derivatives",
@@ -210,31 +208,27 @@ __all__ = [
     "jvp",
     "kernel",
     "kinetic_energy",
+    "linalg",
     "load",
-    "log",
     "loop_forces",
-    "ltdl",
-    "ltl",
+    "loops",
     "mass_matrix",
     "mass_matrix_csr",
     "mass_matrix_factor",
     "mass_matrix_inverse",
     "mass_matrix_solve",
-    "maximum",
-    "minimum",
+    "math",
     "null_space_projector",
     "operational_inertia",
     "operational_inertia_inverse",
     "pose",
     "potential_energy",
     "robots",
-    "sin",
-    "sqrt",
-    "tan",
+    "simulation",
     "task_acceleration",
     "task_bias",
     "task_jacobian",
+    "tasks",
     "velocity",
     "vjp",
-    "where",
 ]

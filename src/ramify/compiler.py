@@ -114,7 +114,7 @@ def kernel(
         defaults: what scalar inputs are unless given, by name; fn's own by default.
 
     >>> import numpy as np, ramify
-    >>> norm = ramify.kernel(lambda x: ramify.sqrt(x @ x), {"x": 3}, name="norm")
+    >>> norm = ramify.kernel(lambda x: ramify.math.sqrt(x @ x), {"x": 3}, name="norm")
     >>> norm(np.array([2.0, 3.0, 6.0]))
     array(7.)
     >>> norm(np.array([[2.0, 3.0, 6.0], [0.0, 3.0, 4.0]]))
@@ -176,10 +176,13 @@ class Compilation:
         traced: Callable[[str], Program],
         options: CallOptions,
     ) -> None:
-        self.name, self.inputs, self.outputs = name, inputs, outputs
-        self.digest, self.choices = digest, choices
+        self.name = name
+        self.inputs = inputs
+        self.outputs = outputs
+        self.digest = digest
+        self.choices = choices
         self.options = options
-        self.seconds = 0.0
+        self.seconds: float = 0.0
         self.from_cache: list[bool] = []
         self._trace = traced
         self._programs: dict[str, Program] = {}

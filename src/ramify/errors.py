@@ -21,6 +21,24 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+__all__ = [
+    "ArgumentError",
+    "CompileError",
+    "Error",
+    "FrameError",
+    "ModelError",
+    "ModelWarning",
+    "ShapeError",
+    "TraceError",
+    "UnknownName",
+    "UnsupportedJoint",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 LONGEST_WORD: Final = 256
 """[characters] of a name or a path in a message; longer ones are shortened"""
 _LONG_WORD: Final = re.compile(rf"[^\s'\"]{{{LONGEST_WORD + 1},}}")

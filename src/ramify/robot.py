@@ -953,24 +953,27 @@ class Robot:
         qd: ArrayLike,
         qdd: ArrayLike,
         frame: str,
-        kind: str = "spatial",
+        kind: str = "classical",
         expressed_in: str = "local",
         *,
         out: Array | None = None,
     ) -> Array:
-        """Return the acceleration of a frame.
+        """Return the acceleration of a frame, without gravity.
 
-            a = J q̈ + J̇ q̇
+            a = J q̈ + J̇ q̇    (kind="spatial")
+
+        An accelerometer at the frame measures the linear part less gravity: with the
+        defaults, and R the frame's axes in the world, a − Rᵀ g.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
             frame: name of a frame; see `frame_names`.
-            kind: "spatial" (the rate of the spatial velocity) or "classical" (the
-                linear part is the acceleration of a point: that at the frame's origin,
-                or, in "world", the body's point at the world's origin). Gravity is not
-                in it.
+            kind: "classical" (the linear part is the acceleration of a point: that at
+                the frame's origin, or, in "world", the body's point at the world's
+                origin) or "spatial" (the rate of the spatial velocity, as in
+                Featherstone's book; its linear part lacks ω × v).
             expressed_in: "local" (the frame's own axes, at its origin), "world" (world
                 axes, at the world's origin) or "local_world_aligned" (world axes, at
                 the frame's origin).
@@ -1027,8 +1030,9 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             frame: name of a frame; see `frame_names`.
-            kind: of the acceleration a: "spatial", "classical", or None for the rate of
-                v = J q̇ itself: classical in "local_world_aligned", spatial elsewhere.
+            kind: None for the rate of J itself; "classical" or "spatial" for the part
+                of that acceleration that is not J q̈. None is "classical" in
+                "local_world_aligned" axes and "spatial" in others.
             expressed_in: "local" (the frame's own axes, at its origin), "world" (world
                 axes, at the world's origin) or "local_world_aligned" (world axes, at
                 the frame's origin).
@@ -1055,9 +1059,9 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
-            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks; see
-                `ramify.explain_operational`), "sfa", "rjk", "chang_khatib", "efpa",
-                "pv", "pvr" or "mixed".
+            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks:
+                `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
+                "chang_khatib", "efpa", "pv", "pvr" or "mixed".
             out: where to write the result.
 
         Returns:
@@ -1082,9 +1086,9 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
-            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks; see
-                `ramify.explain_operational`), "sfa", "rjk", "chang_khatib", "efpa",
-                "pv", "pvr" or "mixed".
+            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks:
+                `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
+                "chang_khatib", "efpa", "pv", "pvr" or "mixed".
             damping: added to the diagonal of Λ⁻¹; 0 refuses tasks with more rows than
                 can move independently.
             out: where to write the result.
@@ -1111,9 +1115,9 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
-            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks; see
-                `ramify.explain_operational`), "sfa", "rjk", "chang_khatib", "efpa",
-                "pv", "pvr" or "mixed".
+            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks:
+                `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
+                "chang_khatib", "efpa", "pv", "pvr" or "mixed".
             damping: added to the diagonal of Λ⁻¹; 0 refuses tasks with more rows than
                 can move independently.
             out: where to write the result.
@@ -1142,9 +1146,9 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
-            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks; see
-                `ramify.explain_operational`), "sfa", "rjk", "chang_khatib", "efpa",
-                "pv", "pvr" or "mixed".
+            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks:
+                `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
+                "chang_khatib", "efpa", "pv", "pvr" or "mixed".
             damping: added to the diagonal of Λ⁻¹; 0 refuses tasks with more rows than
                 can move independently.
             out: where to write the result.

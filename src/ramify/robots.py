@@ -1,5 +1,12 @@
 """Robots that need no file: those of the founding papers, and trees of any shape.
 
+    humanoid30, chain30        Featherstone 2005: 30 degrees of freedom
+    featherstone_tree1         the same, Fig. 1: seven bodies
+    asimo                      Wensing, Featherstone & Orin 2012
+    chang_khatib24             Chang & Khatib 2000: two arms, 24 joints
+    hmmwv                      Negrut, Serban & Potra 1997: a vehicle with loops
+    chain, binary_tree, square_grid, chain_with_side_branches, random_tree
+
 Each function takes ``geometry="general"`` (random, seeded) or ``"plain"`` and returns a
 `Robot`; `ramify.model.catalog` has them as descriptions.
 
@@ -19,6 +26,24 @@ from ramify.model.description import Description
 from ramify.robot import Robot
 
 P = ParamSpec("P")
+
+__all__ = [
+    "asimo",
+    "binary_tree",
+    "chain",
+    "chain30",
+    "chain_with_side_branches",
+    "chang_khatib24",
+    "featherstone_tree1",
+    "hmmwv",
+    "humanoid30",
+    "random_tree",
+    "square_grid",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def _robot(describe: Callable[P, Description]) -> Callable[P, Robot]:

@@ -23,11 +23,11 @@ NEAR = 1e5  # up to here a sum may round, once
 def sines(x: Any, y: Any) -> dict[str, Any]:
     a, b = SHIFTS
     return {
-        "shifted": [ramify.sin(x + a), ramify.cos(x + a)],
-        "mirrored": [ramify.sin(b - x), ramify.cos(b - x)],
-        "added": [ramify.sin(x + y), ramify.cos(x + y)],
-        "less": [ramify.sin(x - y), ramify.cos(x - y)],
-        "plain": [ramify.sin(x), ramify.cos(x), ramify.tan(x)],
+        "shifted": [ramify.math.sin(x + a), ramify.math.cos(x + a)],
+        "mirrored": [ramify.math.sin(b - x), ramify.math.cos(b - x)],
+        "added": [ramify.math.sin(x + y), ramify.math.cos(x + y)],
+        "less": [ramify.math.sin(x - y), ramify.math.cos(x - y)],
+        "plain": [ramify.math.sin(x), ramify.math.cos(x), ramify.math.tan(x)],
     }
 
 

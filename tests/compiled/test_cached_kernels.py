@@ -31,7 +31,7 @@ def long_sum(x: Any) -> Any:
     for k in range(1200):
         values.append(values[-1] * values[-5] + float(k % 7))
         if k % 50 == 0:
-            values[-1] = ramify.sin(values[-1])
+            values[-1] = ramify.math.sin(values[-1])
     return values[-3:]
 
 

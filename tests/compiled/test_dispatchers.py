@@ -270,7 +270,7 @@ def test_integrate_takes_one_second_unless_told(
     half = robot.integrate(q, v, np.array([0.5, 1.0]))
     np.testing.assert_allclose(half[1], second, atol=1e-14)
     np.testing.assert_allclose(half[0], robot.integrate(q, v, dt=0.5), atol=1e-14)
-    with pytest.raises(TypeError, match="misses 'qd'"):
+    with pytest.raises(TypeError, match="is missing argument 'qd'"):
         robot.integrate(q)
 
 

@@ -23,7 +23,7 @@ SCRIPT = """
 
     def slow(x):
         for _ in range(300):
-            x = ramify.exp(-x * x)
+            x = ramify.math.exp(-x * x)
         return x
 
     # A shell ignores Ctrl-C on behalf of what it starts in the background.

@@ -290,7 +290,7 @@ def test_an_instance_calls_what_is_attached(rng: np.random.Generator) -> None:
                 np.testing.assert_array_equal(one, two)
         named = dict(zip(INPUTS, inputs, strict=True))
         np.testing.assert_array_equal(function(**named).y, f.call(*inputs).y)
-    with pytest.raises(TypeError, match=r"f\(\) misses 'x', 'A', 's'"):
+    with pytest.raises(TypeError, match=r"f is missing argument 'x', 'A', 's'"):
         function()
 
 

@@ -182,7 +182,7 @@ def test_an_input_with_a_default_may_be_left_out(rng: np.random.Generator) -> No
             np.testing.assert_array_equal(f.call(x=x), expected)
             np.testing.assert_array_equal(f.call(x, out=out), expected)
         assert np.any(f.call(x, 0.5) != expected)
-    with pytest.raises(TypeError, match=r"f\(\) misses 'x'"):
+    with pytest.raises(TypeError, match=r"f is missing argument 'x'"):
         f.call(s=1.0)
 
 

@@ -51,14 +51,14 @@ CALLS: list[tuple[type[Exception], str, Callable[[Callable[..., Any]], Any]]] = 
     (ShapeError, "s is Decimal", lambda f: f(np.ones(3), Decimal(1))),
     (ShapeError, "s is ndarray of object", lambda f: f(np.ones(3), np.array(1, "O"))),
     (ShapeError, "s is timedelta64", lambda f: f(np.ones(3), np.timedelta64(1))),
-    (TypeError, r"f\(\) misses 's'", lambda f: f(np.ones(3))),
-    (TypeError, r"f\(\) misses 'x', 's'", lambda f: f()),
+    (TypeError, r"f is missing argument 's'", lambda f: f(np.ones(3))),
+    (TypeError, r"f is missing argument 'x', 's'", lambda f: f()),
     (
         TypeError,
         "takes 2 inputs .x, s. and out=; 3 values",
         lambda f: f(np.ones(3), 1.0, 2),
     ),
-    (TypeError, r"f\(\) has no input 'y'", lambda f: f(np.ones(3), 1.0, y=2)),
+    (TypeError, r"f has no argument 'y'", lambda f: f(np.ones(3), 1.0, y=2)),
     (TypeError, "got 'x' twice", lambda f: f(np.ones(3), x=1.0)),
     (
         ShapeError,

@@ -228,7 +228,7 @@ def test_factors_of_trees_are_the_same_at_every_width() -> None:
         "from ramify import robots\n"
         "robot = robots.humanoid30()\n"
         "M = robot.mass_matrix(robot.random_configuration(0, batch=37))\n"
-        "factor = ramify.ltdl(M, robot.tree.dof_parents)\n"
+        "factor = ramify.linalg.ltdl(M, robot.tree.dof_parents)\n"
         "b = np.random.default_rng(0).normal(size=(37, robot.nv))\n"
         "x = factor.solve(b)\n"
         "error = np.abs(np.einsum('bij,bj->bi', M, x) - b).max()\n"

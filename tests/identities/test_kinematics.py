@@ -207,6 +207,6 @@ def test_unknown_words_are_named_with_those_that_are_possible() -> None:
     with pytest.raises(ArgumentError, match=expected):
         program_of(velocity("body0")(expressed_in="body"), case("forest"))
     with pytest.raises(
-        ArgumentError, match=r"kind is 'x'; possible: 'spatial', 'class"
+        ArgumentError, match=r"kind is 'x'; possible: 'classical', 'spat"
     ):
         acceleration("hand", "x")

@@ -218,7 +218,12 @@ def test_a_body_may_turn_about_the_origin_of_its_parent(
         joint = Joint.revolute(rng.normal(size=3), name=f"joint{k}")
         parent = builder.add(Body(f"body{k}", link), parent, joint, at).name
     robot = Robot.from_description(builder.description())
-    tasks = (Task("body1", "position"), Task("body2", "position"), Task("body2", "rx"))
+    aligned = "local_world_aligned"
+    tasks = (
+        Task("body1", "position", aligned),
+        Task("body2", "position", aligned),
+        Task("body2", "rx", aligned),
+    )
     for G in check(robot, tasks, state(robot, rng)["q"]).values():
         for block in (G[:3, 3:6], G[3:6, 3:6]):
             assert_close(block, G[:3, :3])  # one point, on two bodies

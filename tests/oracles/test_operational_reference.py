@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ramify.algorithms.operational.tasks import Task
 from ramify.compiler import compile, program_of
 from ramify.model.pose import Array
 from ramify.quantities.operational import operational_inertia_inverse
@@ -30,15 +31,16 @@ def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def leaves(robot: Robot, reference: Reference) -> tuple[list[str], Array]:
-    """Return the frames of the leaves (at most six), and the reference."""
+def leaves(robot: Robot, reference: Reference) -> tuple[list[Task], Array]:
+    """Return tasks on the leaves (at most six), and the reference."""
     names = [str(n) for n in reference["leaf_names"]]
     if len(reference["body_names"]) == len(robot.body_names):
         ours = dict(
             zip(map(str, reference["body_names"]), robot.body_names, strict=True)
         )
         names = [n if n in robot.frame_names else ours[n] for n in names]
-    return names, reference["osim_inv"]
+    tasks = [Task(name, "pose", "local_world_aligned") for name in names]
+    return tasks, reference["osim_inv"]
 
 
 @pytest.mark.parametrize(
@@ -50,9 +52,9 @@ def test_algorithms_agree_with_the_reference(
     name: str, algorithms: tuple[str, ...]
 ) -> None:
     robot, reference = loaded(name)
-    frames, expected = leaves(robot, reference)
+    tasks, expected = leaves(robot, reference)
     for algorithm in ALGORITHMS if name in SMALL else algorithms:
-        quantity = operational_inertia_inverse(frames, algorithm)
+        quantity = operational_inertia_inverse(tasks, algorithm)
         program = program_of(quantity, robot)
         (found,) = evaluate(program, {"q": reference["q"]}).values()
         for ours, theirs in zip(found, expected, strict=True):
@@ -64,6 +66,6 @@ def test_native_code_agrees_with_the_reference(robot_name: str) -> None:
     if not (SHARED_ROBOTS / robot_name / "reference.npz").exists():
         pytest.skip(f"no shared robots in {SHARED_ROBOTS}")
     robot, reference = loaded(robot_name)
-    frames, expected = leaves(robot, reference)
-    found = compile(operational_inertia_inverse(frames), robot)(reference["q"])
+    tasks, expected = leaves(robot, reference)
+    found = compile(operational_inertia_inverse(tasks), robot)(reference["q"])
     assert_close(found, expected, tolerance=TOLERANCE)

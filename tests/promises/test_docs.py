@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
 
+import ramify
 from ramify.cli import COMMANDS
 from ramify.papers import PAPERS, sections
 from ramify.papers.document import markdown
@@ -54,6 +57,43 @@ def test_links_in_the_page_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if not target.startswith(("http", "#")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+WITH_CODE = [
+    REPOSITORY / "README.md",
+    *(page for page in PAGES if page.stem != "architecture"),  # for contributors
+    *sorted((REPOSITORY / "examples").rglob("*.py")),
+]
+
+
+@pytest.mark.parametrize("path", WITH_CODE, ids=lambda p: p.stem)
+def test_code_for_users_has_public_names_only(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    code = text if path.suffix == ".py" else program(path)
+    for name in names_of_ramify(ast.parse(code)):
+        first, _, rest = name.partition(".")
+        assert first in ramify.__all__, f"ramify.{name}"
+        namespace = getattr(ramify, first)
+        if rest and isinstance(namespace, types.ModuleType):
+            assert rest.partition(".")[0] in namespace.__all__, f"ramify.{name}"
+
+
+def names_of_ramify(tree: ast.AST) -> set[str]:
+    """Return what code imports from ramify, and the attributes of it that it uses."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            module = f"{node.module}."
+            if module.startswith("ramify."):
+                found.update(f"{module[7:]}{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+            found.update(n[7:] for n in names if n.startswith("ramify."))
+        elif isinstance(node, ast.Attribute):
+            written = ast.unparse(node)
+            if written.startswith("ramify."):
+                found.add(written[7:])
+    return found
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import types
 import pytest
 
 import ramify
+from ramify.quantities import registry
 
 
 def test_all_is_sorted_and_without_repeats() -> None:
@@ -45,9 +46,47 @@ def test_every_function_class_and_quantity_has_its_own_docstring(name: str) -> N
     assert not found.startswith(f"{name}(")  # what a dataclass shows that has none
 
 
+ERRORS = [n for n in ramify.__all__ if n in ramify.errors.__all__]
+NAMESPACES = [
+    n for n in ramify.__all__ if isinstance(getattr(ramify, n), types.ModuleType)
+]
 QUANTITIES = [
     n for n in ramify.__all__ if isinstance(getattr(ramify, n), ramify.Quantity)
 ]
+
+
+def test_there_are_few_names_besides_quantities_and_errors() -> None:
+    assert len(set(ramify.__all__) - {*QUANTITIES, *ERRORS}) <= 30
+
+
+def test_every_error_and_quantity_has_a_name_here() -> None:
+    assert sorted(ramify.errors.__all__) == ERRORS
+    assert sorted(registry.QUANTITIES) == QUANTITIES
+
+
+def test_completion_shows_public_names_only() -> None:
+    shown = {n for n in dir(ramify) if not n.startswith("__")}
+    assert shown == {n for n in ramify.__all__ if not n.startswith("__")}
+
+
+@pytest.mark.parametrize("name", NAMESPACES)
+def test_a_namespace_lists_what_it_holds(name: str) -> None:
+    module = getattr(ramify, name)
+    assert sorted(set(module.__all__)) == sorted(module.__all__)
+    assert {n for n in dir(module) if not n.startswith("__")} == set(module.__all__)
+    for public in module.__all__:
+        assert hasattr(module, public)
+        assert re.search(rf"\b{public}\b", module.__doc__ or ""), public
+
+
+def test_a_name_that_is_close_is_suggested() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import ramify; ramify.forward_dynamic"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Did you mean: 'forward_dynamics'?" in done.stderr
 
 
 @pytest.mark.parametrize("name", QUANTITIES)

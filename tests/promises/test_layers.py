@@ -49,8 +49,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 }  # fmt: skip
 FRONT = {"cli", "explain", "papers"}
 """the front door: imports what it likes, and nobody below imports it"""
-DOORS = {"__init__"}
-"""`import ramify`: gathers the public names"""
+DOORS = {"__init__", "loops", "math", "tasks"}
+"""`import ramify` and its namespaces: they gather public names"""
 
 
 def modules() -> list[Path]:

@@ -1,8 +1,9 @@
-"""The reference page of the docs is the registry's."""
+"""The reference page of the docs is made from the public names."""
 
 from __future__ import annotations
 
 import inspect
+import re
 
 import pytest
 
@@ -12,7 +13,7 @@ from ramify.quantities.registry import QUANTITIES
 from support.pages import REPOSITORY
 
 
-def test_the_reference_page_is_made_from_the_registry(update_golden: bool) -> None:
+def test_the_reference_page_is_up_to_date(update_golden: bool) -> None:
     path = REPOSITORY / "docs" / "reference.md"
     if update_golden:
         path.write_text(page(), encoding="utf-8")
@@ -28,3 +29,8 @@ def test_a_method_and_its_quantity_say_the_same(name: str) -> None:
     assert given[: len(quantity.declaration.inputs)] == [*quantity.declaration.inputs]
     assert quantity.declaration.returns.isascii()
     assert quantity.declaration.returns
+
+
+def test_every_public_name_is_on_the_page() -> None:
+    titles = set(re.findall(r"^##+ (?:ramify\.|errors\.)?(\w+)$", page(), re.M))
+    assert set(ramify.__all__) - titles == {"__version__"}

@@ -20,7 +20,7 @@ def show(*results: object) -> None:
 
 def main() -> None:
     print("calls are plain" if issubclass(Function, Plain) else "calls are emitted")
-    norm = ramify.kernel(lambda x, s: s * ramify.sqrt(x @ x), {"x": 3, "s": ()})
+    norm = ramify.kernel(lambda x, s: s * ramify.math.sqrt(x @ x), {"x": 3, "s": ()})
     x = np.array([2.0, 3.0, 6.0])
     show(norm(x, np.array(2.0)), norm([2, 3, 6], 2), norm(x=x, s=np.ones(5)))
     out = np.empty(2)

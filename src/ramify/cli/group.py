@@ -20,7 +20,7 @@ class Group(click.Group):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.commands_by_name = dict(commands_by_name)
+        self.commands_by_name: dict[str, str] = dict(commands_by_name)
         self.load = load
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002

@@ -1,5 +1,12 @@
-"""Controllers: torques that make a robot do what tasks ask."""
+"""Controllers: torques that make a robot do what tasks ask.
+
+OperationalSpace   tasks in levels, and a posture that disturbs none of them
+"""
 
 from ramify.control.operational_space import OperationalSpace
 
 __all__ = ["OperationalSpace"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -35,8 +35,8 @@ class OperationalSpace:
 
     Call it with q, q̇, the accelerations of all tasks, in their order, and that of the
     posture; it returns the torques τ, for one state or a batch. Task accelerations are
-    the rates of the tasks' velocities: for rows in "local_world_aligned" coordinates
-    what a point and its angular velocity do in the world. Gravity is compensated.
+    the rates of the tasks' velocities: for a path in the world, let the tasks be
+    ``expressed_in="local_world_aligned"``. Gravity is compensated.
 
     Args:
         robot: what is controlled.
@@ -76,7 +76,7 @@ class OperationalSpace:
                 "constrained_operational_inertia_inverse"
             )
         self.robot = robot
-        self.levels = levels_of(tasks)
+        self.levels: tuple[tuple[Task, ...], ...] = levels_of(tasks)
         if not isinstance(posture, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"posture is {posture!r}; possible: True, False")
         damping = operational_torques.declaration.checked("damping", damping) or 0.0

@@ -11,7 +11,7 @@ from typing import Any, cast, final
 import numpy as np
 import numpy.typing as npt
 
-from ramify.algorithms.matrix_layout import layout_of
+from ramify.algorithms.matrix_layout import Layout, layout_of
 from ramify.backend.runtime.memory_layout import WORD
 from ramify.backend.tree.factor_loops import BLOCKS, address, functions, vector_width
 from ramify.errors import ModelError, ShapeError
@@ -41,9 +41,10 @@ class Pattern:
     def __init__(self, parents: tuple[int, ...]) -> None:
         check_parents(parents)
         self.parents = parents
-        self.n = n = len(parents)
-        self.layout = layout_of(parents)
-        self.nnz = len(self.layout.colind)
+        n = len(parents)
+        self.n: int = n
+        self.layout: Layout = layout_of(parents)
+        self.nnz: int = len(self.layout.colind)
         order = np.array(depth_first(parents), dtype=np.int64)
         sizes = self.layout.rownnz[order].astype(np.int64)
         place = np.empty(n + 1, dtype=np.int64)
@@ -51,11 +52,13 @@ class Pattern:
         place[n] = -1  # where parents[i] = −1 looks
         above = place[np.array(parents, dtype=np.int64)[order]]
         starts = np.cumsum(sizes) - sizes
-        self.table = np.stack([starts, sizes - 1, above, order], axis=1)
-        self.depth = int(sizes.max(initial=0))
-        self.blocks = _blocks(above)
-        self.table_address = address(self.table)
-        self.blocks_address = address(self.blocks)
+        self.table: npt.NDArray[np.int64] = np.stack(
+            [starts, sizes - 1, above, order], axis=1
+        )
+        self.depth: int = int(sizes.max(initial=0))
+        self.blocks: npt.NDArray[np.int64] = _blocks(above)
+        self.table_address: int = address(self.table)
+        self.blocks_address: int = address(self.blocks)
         self.in_order: npt.NDArray[np.int64] | None = None
         if not np.array_equal(order, np.arange(n)):
             first = self.layout.rowadr[order].astype(np.int64)

@@ -200,7 +200,7 @@ class RobotBuilder:
     """Collects bodies, parents first, and gives their Description."""
 
     def __init__(self, name: str, gravity: Vector = (0.0, 0.0, -9.81)) -> None:
-        self.name = checked_name("a robot", name)
+        self.name: str = checked_name("a robot", name)
         self.gravity: Array = checked_vector(f"robot {name!r}: gravity", gravity)
         self._bodies: dict[str, BodyDescription] = {}
         self._joints: set[str] = set()

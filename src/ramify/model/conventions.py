@@ -16,16 +16,20 @@ from ramify.errors import ArgumentError
 @final
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """The layout of coordinates, velocities and 6-vectors."""
+    """The layout of coordinates, velocities and 6-vectors.
+
+    Args:
+        quaternion: the order of a quaternion's entries in q: "xyzw" or "wxyz".
+        floating_velocity: a floating joint's q̇: linear and angular in the body's frame
+            ("body"), or linear along the axes of its parent, the world, and angular in
+            the body's frame ("world_linear").
+        order: the order of the halves of every 6-vector, of the rows of Jacobians, and
+            of a floating joint's q̇: "linear_first" or "angular_first".
+    """
 
     quaternion: Literal["xyzw", "wxyz"] = "xyzw"
-    """the order of a quaternion's entries in q"""
     floating_velocity: Literal["body", "world_linear"] = "body"
-    """a floating joint's q̇: linear and angular in the body's frame, or linear along
-    the axes of its parent (the world) and angular in the body's frame"""
     order: Literal["linear_first", "angular_first"] = "linear_first"
-    """the order of the halves of every 6-vector, of the rows of Jacobians, and of a
-    floating joint's q̇"""
 
     def __post_init__(self) -> None:
         allowed = {

@@ -31,6 +31,10 @@ SIZES = {"gravity": 3, "inertia": 10, "placement": 7}
 
 def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int, ...]]:
     """Return the shape of each parameter; an error says what is possible."""
+    if isinstance(names, str):
+        raise ArgumentError(
+            f"parameters is {names!r}; expected a list of names, such as [{names!r}]"
+        )
     shapes: dict[str, tuple[int, ...]] = {}
     for name in names:
         kind, _, body = name.partition(":")

@@ -54,13 +54,13 @@ class Mechanism:
     """Φ, J and M of a model, evaluated; sizes of its rows."""
 
     def __init__(self, model: Model, conventions: Conventions) -> None:
-        self.program = _program(model, conventions)
-        self.step = trace(
+        self.program: Program = _program(model, conventions)
+        self.step: Program = trace(
             partial(configurations.integrated, model, conventions),
             {"q": model.nq, "qd": model.nv, "dt": ()},
         )
-        self.start = ranges.neutral(model, conventions)
-        self.sizes = np.ones(0)
+        self.start: Array = ranges.neutral(model, conventions)
+        self.sizes: Array = np.ones(0)
 
     def moved(self, q: Array, v: Array) -> Array:
         """Return q ⊕ v."""

@@ -49,7 +49,7 @@ def velocity(context: Context, frame: str, expressed_in: str = "local") -> Any:
 
 @quantity("q", "qd", "qdd", returns="acceleration of the frame [m/s^2, rad/s^2]")
 def acceleration(
-    context: Context, frame: str, kind: str = "spatial", expressed_in: str = "local"
+    context: Context, frame: str, kind: str = "classical", expressed_in: str = "local"
 ) -> Any:
     """a of a frame."""
     return _accelerated(context, context.qdd, frame, kind, expressed_in)

@@ -53,8 +53,8 @@ def factored_trees(
 
 
 LOOPS_INSTEAD = (
-    "compile ramify.mass_matrix and factor its result with ramify.ltdl(H, parents), "
-    "which runs native loops"
+    "compile ramify.mass_matrix and factor its result with "
+    "ramify.linalg.ltdl(H, parents), which runs native loops"
 )
 
 

@@ -7,11 +7,10 @@ from math import inf
 from numbers import Real
 from typing import Any, cast
 
-from ramify.algorithms.operational.tasks import tasks_of
+from ramify.algorithms.operational.tasks import EXPRESSED_IN, axes_named, tasks_of
 from ramify.errors import ArgumentError
 
-EXPRESSED_IN = ("local", "world", "local_world_aligned")
-KINDS = ("spatial", "classical")
+KINDS = ("classical", "spatial")
 
 
 def one_of(name: str, value: object, possible: Collection[str]) -> str:
@@ -26,7 +25,9 @@ def frame(value: object) -> str:
     """Return the name of a frame; whether the robot has it shows when it is traced."""
     if isinstance(value, str):
         return value
-    raise ArgumentError(f"frame is {value!r}; expected the name of a frame")
+    raise ArgumentError(
+        f"frame is {value!r}; expected a name, such as one of robot.frame_names"
+    )
 
 
 def damping(value: object) -> float:
@@ -61,7 +62,7 @@ def flag(name: str) -> Callable[[object], bool]:
 CHECKS: dict[str, Callable[[Any], Any]] = {
     "frame": frame,
     "tasks": tasks_of,
-    "expressed_in": lambda x: one_of("expressed_in", x, EXPRESSED_IN),
+    "expressed_in": lambda x: axes_named(x) or one_of("expressed_in", x, EXPRESSED_IN),
     "kind": lambda x: one_of("kind", x, KINDS),
     "damping": damping,
     "external": external,

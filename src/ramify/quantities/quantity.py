@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast, final
 
+import numpy as np
+
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
 from ramify.model.model import Model
@@ -65,10 +67,27 @@ class Declaration:
     """what it is, with units, in a few words of ASCII"""
 
     @cached_property
+    def signature(self) -> inspect.Signature:
+        """How options are given to the quantity."""
+        given = inspect.signature(self.trace)
+        options = list(given.parameters.values())[1:]
+        return given.replace(parameters=options, return_annotation=Quantity)
+
+    @cached_property
     def defaults(self) -> dict[str, Any]:
         """The options by name, with their defaults; REQUIRED where there is none."""
-        parameters = list(inspect.signature(self.trace).parameters.values())[1:]
-        return {p.name: p.default for p in parameters}
+        return {p.name: p.default for p in self.signature.parameters.values()}
+
+    @cached_property
+    def usage(self) -> str:
+        """How it is called and how it is compiled, for messages."""
+        needed = [EXAMPLES[n] for n, x in self.defaults.items() if x is REQUIRED]
+        arguments, options = ", ".join([*self.inputs, *needed]), ", ".join(needed)
+        quantity = f"ramify.{self.name}({options})" if needed else f"ramify.{self.name}"
+        return (
+            f"call robot.{self.name}({arguments}), or the function that "
+            f"ramify.compile({quantity}, robot) returns"
+        )
 
     @cached_property
     def all_algorithms(self) -> tuple[str, ...]:
@@ -102,14 +121,20 @@ class Quantity:
         own = DOCUMENTATION.get(self.declaration.name)
         doc = own or inspect.getdoc(self.declaration.trace)
         object.__setattr__(self, "__doc__", doc)
+        object.__setattr__(self, "__name__", self.declaration.name)
+        object.__setattr__(self, "__signature__", self.declaration.signature)
+
+    def __get__(self, owner: object, kind: type | None = None) -> Quantity:
+        """Return itself: to Python a routine, whose signature `help` shows."""
+        return self
 
     def __call__(self, *arguments: Any, **options: Any) -> Quantity:
         """Return this quantity with other options."""
         names = tuple(self.declaration.defaults)
-        if len(arguments) > len(names):
+        if len(arguments) > len(names) or any(map(_is_data, arguments)):
             raise ArgumentError(
-                f"{self.declaration.name} takes {len(names)} options "
-                f"({', '.join(names) or 'none'}); {len(arguments)} were given"
+                f"ramify.{self.declaration.name} takes only options "
+                f"({', '.join(names) or 'there are none'}); {self.declaration.usage}"
             )
         by_place = dict(zip(names, arguments, strict=False))
         for name in by_place:
@@ -137,10 +162,9 @@ class Quantity:
         values = {**self.declaration.defaults, **dict(self.given)}
         missing = [n for n, value in values.items() if value is REQUIRED]
         if missing:
-            word, example = self.declaration.name, EXAMPLES.get(missing[0], "...")
             raise ArgumentError(
-                f"{word} is missing {', '.join(map(repr, missing))}; expected "
-                f"ramify.{word}({example})"
+                f"{self.declaration.name} is missing argument "
+                f"{', '.join(map(repr, missing))}; {self.declaration.usage}"
             )
         return values
 
@@ -198,7 +222,12 @@ class Quantity:
     __repr__ = __str__
 
 
-EXAMPLES = {"frame": '"hand"', "tasks": '["left_hand", "right_hand"]'}
+def _is_data(value: object) -> bool:
+    """Say whether a value is an array or a robot, which no option is."""
+    return isinstance(value, np.ndarray) or type(value).__name__ == "Robot"
+
+
+EXAMPLES = {"frame": '"hand"', "tasks": '["hand"]'}
 """How an option that is needed is given, for messages."""
 
 

@@ -34,8 +34,10 @@ class Turn:
 
     def __init__(self, axis: int, c: Expr, s: Expr) -> None:
         self.k = axis
-        self.i, self.j = (axis + 1) % 3, (axis + 2) % 3
-        self.c, self.s = c, s
+        self.i: int = (axis + 1) % 3
+        self.j: int = (axis + 2) % 3
+        self.c: Expr = c
+        self.s: Expr = s
 
     @cached_property
     def ss(self) -> Expr:
@@ -119,7 +121,7 @@ class Rotate:
 
     def __init__(self, E: Mat) -> None:
         self.E = E
-        self.Et = E.T
+        self.Et: Mat = E.T
 
     def undone(self) -> Rotate:
         """Return the rotation that undoes this one."""
@@ -149,7 +151,8 @@ class Shift:
 
     def __init__(self, axis: int, d: Expr) -> None:
         self.k = axis
-        self.i, self.j = (axis + 1) % 3, (axis + 2) % 3
+        self.i: int = (axis + 1) % 3
+        self.j: int = (axis + 2) % 3
         self.d = d
 
     def undone(self) -> Shift:

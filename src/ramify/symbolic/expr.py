@@ -17,7 +17,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterator, MutableMapping
 from functools import partial
-from typing import Any, SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias
 from weakref import WeakValueDictionary
 
 from ramify.errors import TraceError
@@ -53,12 +53,17 @@ class Expr:
     __slots__ = ("__weakref__", "args", "op", "region", "value")
 
     def __init__(self, op: str, args: tuple[Expr, ...], value: Any, region: int):
-        self.op = op
-        self.args = args
-        self.value = value
-        self.region = region
+        self.op: str = op
+        self.args: tuple[Expr, ...] = args
+        self.value: Any = value
+        self.region: int = region
 
-    __hash__ = object.__hash__
+    if TYPE_CHECKING:
+
+        def __hash__(self) -> int: ...
+
+    else:
+        __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         if self.op == "const":
@@ -137,8 +142,9 @@ class Expr:
         raise TraceError(
             f"{users_line()}: a symbol has no truth value while a function is "
             "traced, so `if`, `while`, `and`, `or`, `not` and `in` cannot use it; use "
-            "ramify.where(condition, a, b), & | ~ between conditions, ramify.minimum "
-            "and maximum; compare arrays by numpy.less(a, b, dtype=object)"
+            "ramify.math.where(condition, a, b), & | ~ between conditions, "
+            "ramify.math.minimum and maximum; compare arrays by "
+            "numpy.less(a, b, dtype=object)"
         )
 
     def __float__(self) -> float:
@@ -148,12 +154,12 @@ class Expr:
         raise TraceError(
             f"{users_line()}: a symbol is not a number yet, so float(), int(), round() "
             "and the math module cannot use it; use the operators and "
-            "ramify.sin, ramify.sqrt, ... (numpy.sin, numpy.sqrt, ... work too)"
+            "ramify.math.sin, sqrt, ... (numpy.sin, numpy.sqrt, ... work too)"
         )
 
-    __int__ = __index__ = __round__ = __floor__ = __ceil__ = __trunc__ = __complex__ = (
-        _no_number_yet
-    )
+    if not TYPE_CHECKING:  # to a type checker a symbol has none of these
+        __int__ = __index__ = __round__ = __floor__ = __ceil__ = _no_number_yet
+        __trunc__ = __complex__ = _no_number_yet
 
     def __iter__(self) -> Iterator[Expr]:
         raise TraceError(f"{users_line()}: a symbol is a scalar; it cannot be iterated")
@@ -161,15 +167,15 @@ class Expr:
     def _unsupported(self, *_: object) -> Any:
         raise TraceError(
             f"{users_line()}: this operation is not there for symbols; possible are "
-            "+ - * / ** abs, comparisons, and ramify.sqrt, sin, cos, tan, asin, acos, "
-            "atan2, exp, log, minimum, maximum, where"
+            "+ - * / ** abs, comparisons, and ramify.math.sqrt, sin, cos, tan, asin, "
+            "acos, atan2, exp, log, minimum, maximum, where"
         )
 
-    __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rpow__ = (
-        _unsupported
-    )
-    __and__ = __or__ = __xor__ = __invert__ = __matmul__ = __rmatmul__ = _unsupported
-    __lshift__ = __rshift__ = _unsupported
+    if not TYPE_CHECKING:
+        __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _unsupported
+        __divmod__ = __rpow__ = __lshift__ = __rshift__ = _unsupported
+        __and__ = __or__ = __xor__ = __invert__ = _unsupported
+        __matmul__ = __rmatmul__ = _unsupported
     # No __getitem__ or __len__: NumPy would take a symbol for a sequence.
 
     # NumPy's functions on object arrays call these methods.
@@ -218,18 +224,19 @@ class Condition(Expr):
     """A comparison: true or false for each state; `where` chooses by it."""
 
     __slots__ = ()
-    __hash__ = object.__hash__
 
     def _not_a_number(self, *_: object) -> Any:
         raise TraceError(
             f"{users_line()}: a comparison is not a number; use "
-            "ramify.where(condition, a, b)"
+            "ramify.math.where(condition, a, b)"
         )
 
-    __add__ = __radd__ = __sub__ = __rsub__ = _not_a_number  # type: ignore[assignment]
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _not_a_number  # type: ignore[assignment]
-    __neg__ = __pow__ = __abs__ = _not_a_number  # type: ignore[assignment]
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _not_a_number  # type: ignore[assignment]
+    if not TYPE_CHECKING:
+        __hash__ = object.__hash__
+        __add__ = __radd__ = __sub__ = __rsub__ = _not_a_number
+        __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _not_a_number
+        __neg__ = __pow__ = __abs__ = _not_a_number
+        __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _not_a_number
 
     def __and__(self, other: Condition) -> Condition:
         return logic("and", self, other)
@@ -378,7 +385,7 @@ def put_label(labels: dict[Expr, str], e: Expr, name: str) -> None:
             labels.setdefault(e.args[0], minus)
 
 
-ENTRIES = {
+ENTRIES: dict[int, tuple[str, ...]] = {
     1: ("",),
     3: ("_x", "_y", "_z"),
     6: ("_xx", "_xy", "_xz", "_yy", "_yz", "_zz"),
@@ -645,7 +652,7 @@ def power(a: Expr, exponent: Expr) -> Expr:
     if exponent.op != "const":
         raise TraceError(
             f"{users_line()}: the exponent of ** must be a constant; use "
-            "ramify.exp(y * ramify.log(x)) for x ** y with x > 0"
+            "ramify.math.exp(y * ramify.math.log(x)) for x ** y with x > 0"
         )
     c: float = exponent.value
     if c < 0.0:

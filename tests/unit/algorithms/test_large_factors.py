@@ -16,8 +16,14 @@ LARGE = ramify.robots.chain(200, "plain")
 BY_FACTOR = [
     (ramify.forward_dynamics(algorithm="ltdl"), "use algorithm='aba'"),
     (ramify.mass_matrix_inverse(algorithm="ltdl"), "use algorithm='aba'"),
-    (ramify.mass_matrix_factor, r"factor its result with ramify.ltdl\(H, parents\)"),
-    (ramify.mass_matrix_solve, r"factor its result with ramify.ltdl\(H, parents\)"),
+    (
+        ramify.mass_matrix_factor,
+        r"factor its result with ramify.linalg.ltdl",
+    ),
+    (
+        ramify.mass_matrix_solve,
+        r"factor its result with ramify.linalg.ltdl",
+    ),
     (
         ramify.operational_inertia("body199", algorithm="sfa"),
         "use algorithm='efpa'",

@@ -135,7 +135,12 @@ def test_priority_is_strict() -> None:
 def test_redundant_levels_are_not_disturbed(damping: float, passive: int) -> None:
     robot = two_hands()
     driven = list(robot.joint_names[passive:])
-    levels = [["left_hand", Task("left_palm", "position")], ["left_forearm"], ["chest"]]
+    hand, forearm, chest = (
+        Task(name, "pose", "local_world_aligned")
+        for name in ("left_hand", "left_forearm", "chest")
+    )
+    palm = Task("left_palm", "position", "local_world_aligned")
+    levels = [[hand, palm], [forearm], [chest]]
     trial = Trial(robot, levels, damping=damping, actuated=driven)
     first = slice(0, 9)
     moved = trial.moved(trial.wanted, trial.posture)

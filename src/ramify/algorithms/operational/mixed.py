@@ -94,7 +94,7 @@ class Costs:
     """What `over_junctions` costs beyond the articulated inertias, about."""
 
     def __init__(self, tree: Tree, ends: Sequence[End], chosen: frozenset[int]) -> None:
-        self.total = 0
+        self.total: int = 0
         at: dict[int, list[CarriedRows]] = {i: [] for i in range(ROOT, len(tree))}
         for end in ends:
             n = len(end.rows)

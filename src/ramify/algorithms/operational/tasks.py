@@ -33,7 +33,16 @@ from ramify.symbolic.expr import region
 EXPRESSED_IN = ("local", "world", "local_world_aligned")
 ANGULAR = ("rx", "ry", "rz")
 LINEAR = ("x", "y", "z")
-WORDS = {"position": LINEAR, "orientation": ANGULAR}
+
+
+def axes_named(value: object) -> str | None:
+    """Return a word of EXPRESSED_IN, also for Pinocchio's name of it, or None."""
+    word = getattr(value, "name", value)  # pinocchio.LOCAL, a ReferenceFrame
+    word = word.lower() if isinstance(word, str) else None
+    return word if word in EXPRESSED_IN else None
+
+
+WORDS: dict[str, tuple[str, ...]] = {"position": LINEAR, "orientation": ANGULAR}
 POSSIBLE = "'pose', 'position', 'orientation', or of 'x', 'y', 'z', 'rx', 'ry', 'rz'"
 
 
@@ -46,7 +55,9 @@ class Task:
         frame: its name; any frame of the robot.
         rows: "pose" (six), "position", "orientation", or single rows such as "x" or
             ("x", "y", "rz"), in the order wanted.
-        expressed_in: "local_world_aligned", "local" or "world".
+        expressed_in: "local" (the frame's own axes, at its origin), "world" (world
+            axes, at the world's origin) or "local_world_aligned" (world axes, at the
+            frame's origin).
 
     >>> Task("hand", rows=("z", "orientation")).names("linear_first")
     ('z', 'rx', 'ry', 'rz')
@@ -54,7 +65,7 @@ class Task:
 
     frame: str
     rows: str | tuple[str, ...] = "pose"
-    expressed_in: str = "local_world_aligned"
+    expressed_in: str = "local"
 
     def __post_init__(self) -> None:
         if not isinstance(self.frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -63,11 +74,13 @@ class Task:
             )
         if not isinstance(self.rows, str):
             object.__setattr__(self, "rows", self._words())
-        if self.expressed_in not in EXPRESSED_IN:
+        axes = axes_named(self.expressed_in)
+        if axes is None:
             raise ArgumentError(
                 f"task {self.frame!r}: expressed_in is {self.expressed_in!r}; "
                 "possible: " + ", ".join(map(repr, EXPRESSED_IN))
             )
+        object.__setattr__(self, "expressed_in", axes)
         names = self.names("linear_first")
         for name in names:
             if name not in (*LINEAR, *ANGULAR):
@@ -124,6 +137,11 @@ def tasks_of(tasks: Tasks) -> tuple[Task, ...]:
         )
     found: list[Task] = []
     for t in tasks:
+        if isinstance(t, list | tuple):
+            raise ArgumentError(
+                f"tasks has a list inside of it: {t!r}; expected one list of frame "
+                "names and tasks (only ramify.control.OperationalSpace takes levels)"
+            )
         if not isinstance(t, str | Task):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(
                 f"{t!r} is not a task; expected the name of a frame or a ramify.Task"

@@ -49,14 +49,14 @@ class Emitter:
     ) -> None:
         self.lanes = lanes
         self.is_fused = is_fused
-        self.angles = angles if lanes == 1 else 1
+        self.angles: int = angles if lanes == 1 else 1
         self.scalar = "double" if dtype == "float64" else "float"
-        self.is_double = dtype == "float64"
-        self.type = self.scalar if lanes == 1 else f"<{lanes} x {self.scalar}>"
-        self.bits = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        self.is_double: bool = dtype == "float64"
+        self.type: str = self.scalar if lanes == 1 else f"<{lanes} x {self.scalar}>"
+        self.bits: str = "i1" if lanes == 1 else f"<{lanes} x i1>"
         suffix = "f64" if dtype == "float64" else "f32"
-        self.suffix = suffix if lanes == 1 else f"v{lanes}{suffix}"
-        self.stride = lanes * BYTES[dtype]
+        self.suffix: str = suffix if lanes == 1 else f"v{lanes}{suffix}"
+        self.stride: int = lanes * BYTES[dtype]
         self.dtype = dtype
         self.constants: dict[float | str, str] = {}
 

@@ -42,7 +42,7 @@ class Module:
     """A module of functions from words to a word."""
 
     def __init__(self, name: str) -> None:
-        self.llvm = ir.Module(name)
+        self.llvm: Any = ir.Module(name)
         self._functions: dict[str, Any] = {}
 
     def function(self, name: str, arguments: int, *, local: bool = False) -> Code:
@@ -89,7 +89,7 @@ class Code:
         self.module = module
         self.function = function
         self.arguments: Sequence[Value] = function.args
-        self.b = ir.IRBuilder(function.append_basic_block("entry"))
+        self.b: Any = ir.IRBuilder(function.append_basic_block("entry"))
 
     def load(self, address: Value, index: int = 0) -> Value:
         """Return the word at an address."""

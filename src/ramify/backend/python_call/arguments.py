@@ -97,8 +97,7 @@ def bind(
     count = len(values) - len(names or ())
     if count > len(known):
         raise TypeError(
-            f"{signature.name}() takes {_inputs(known)} and out=; "
-            f"{count} values were given."
+            f"{signature.name} takes {_inputs(known)} and out=; {count} were given."
         )
     bound = dict(zip(known, values[:count]))  # noqa: B905 (fewer values than names is for below)
     out: object = None
@@ -107,12 +106,12 @@ def bind(
             out = value
         elif name not in known:
             raise TypeError(
-                f"{signature.name}() has no input {name!r}; "
+                f"{signature.name} has no argument {name!r}; "
                 f"it takes {_inputs(known)} and out=."
             )
         elif name in bound:
             raise TypeError(
-                f"{signature.name}() got {name!r} twice: by position and by name."
+                f"{signature.name} got {name!r} twice: by position and by name."
             )
         else:
             bound[name] = value
@@ -121,16 +120,25 @@ def bind(
     if missing:
         listed = ", ".join(map(repr, missing))
         raise TypeError(
-            f"{signature.name}() misses {listed}; it takes {_inputs(known)}."
+            f"{signature.name} is missing argument {listed}; "
+            f"it takes {_inputs(known)} and out=."
         )
     return (*(bound[name] for name in known), out)
 
 
 def _inputs(names: tuple[str, ...]) -> str:
-    return f"{len(names)} input{'s' * (len(names) != 1)} ({', '.join(names)})"
+    return f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
 
 
 # Inputs: any real numbers to an array of the kernel's dtype.
+
+OTHER_ARRAYS = {
+    "jax": "a JAX tracer, which has no numbers yet; call compiled functions outside "
+    "of jax.jit, jax.vmap and jax.grad, or through jax.pure_callback",
+    "torch": "a PyTorch tensor that NumPy cannot read: one that requires gradients or "
+    "is not in CPU memory; pass tensor.detach().cpu()",
+}
+"""Arrays that cannot be read, by library; all others are taken as they are."""
 
 
 def to_arrays(signature: Signature, values: Sequence[object]) -> list[Array]:
@@ -145,7 +153,11 @@ def to_array(signature: Signature, name: str, core: Shape, value: object) -> Arr
     """Return an input as an array that the driver can read, or an array of symbols."""
     try:
         array: Array = np.asarray(value)
-    except ValueError as error:  # lists of unequal lengths
+    except (ValueError, TypeError, RuntimeError) as error:
+        # Lists of unequal lengths, or an array of another library.
+        library = type(value).__module__.partition(".")[0]
+        if library in OTHER_ARRAYS:
+            raise ShapeError(f"{name} is {OTHER_ARRAYS[library]}") from error
         raise ShapeError(
             f"{name} is not an array: {error}; kernel {signature.name!r} needs "
             f"{signature.allowed(core)}."

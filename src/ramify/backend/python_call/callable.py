@@ -81,7 +81,7 @@ class Pace:
 
     def __init__(self, kernel: NativeKernel) -> None:
         self._least = kernel.lanes * TILES
-        self.states = max(self._least, chunk_of(kernel))
+        self.states: int = max(self._least, chunk_of(kernel))
 
     def learn(self, states: int, seconds: float) -> None:
         """Note how long some states took."""
@@ -213,7 +213,7 @@ class Calls:
                 for name in self._names
             ]
         )
-        self.block = self._make_block()
+        self.block: Words = self._make_block()
 
     @property
     def doc(self) -> str:

@@ -6,6 +6,7 @@ arguments as they were given, and emitted code looks there first (see pychoice).
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any, final
@@ -61,6 +62,7 @@ def _caller(
     chosen: dict[Any, Vectorcall],
 ) -> Callable[..., Any]:
     """Return the call in Python, which fills ``chosen`` for emitted code."""
+    options_of = inspect.signature(choose)
 
     def call(*values: Any, **named: Any) -> Any:
         options = {k: v for k, v in named.items() if k != "out"}
@@ -68,9 +70,14 @@ def _caller(
         given += [options.pop(k) for k in state[len(given) :] if k in options]
         if len(given) < len(state) or any(isinstance(x, str) for x in given):
             raise ShapeError(
-                f"{name} needs {', '.join(state)} first, as arrays; "
+                f"{name}: arrays {', '.join(state)} come first, options after them; "
                 f"{len(values)} arguments were given"
             )
+        try:
+            options_of.bind(*rest, **options)
+        except TypeError as error:
+            known = ", ".join(options_of.parameters)
+            raise TypeError(f"{name}: {error}; options: {known}") from None
         function = choose(*rest, **options)
         if len(values) >= len(state):
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from ramify.backend.llvm.word_builder import Code, Module, Value, const
@@ -34,18 +34,21 @@ class Groups:
     """
 
     def __init__(self, module: Module, tile: Tile, name: str, sets: int) -> None:
-        self.code = code = module.function(name, 5, local=True)
-        kernel, _, batch, self.workspaces, self.most = code.arguments
-        self.call = code.arguments[:3]
+        code = module.function(name, 5, local=True)
+        kernel, _, batch, workspaces, most = code.arguments
+        self.code: Code = code
+        self.workspaces: Value = workspaces
+        self.most: Value = most
+        self.call: Sequence[Value] = code.arguments[:3]
         self.tile = tile
         self.sets = sets
-        self.cuts, self.n_cuts, self.libm, self.size = (
-            code.load(kernel, w)
-            for w in (Kernel.CUTS, Kernel.N_CUTS, Kernel.LIBM, Kernel.BYTES)
-        )
-        self.total = tiles_of(code, tile, batch)
+        self.cuts: Value = code.load(kernel, Kernel.CUTS)
+        self.n_cuts: Value = code.load(kernel, Kernel.N_CUTS)
+        self.libm: Value = code.load(kernel, Kernel.LIBM)
+        self.size: Value = code.load(kernel, Kernel.BYTES)
+        self.total: Value = tiles_of(code, tile, batch)
         rounded = code.add(self.total, code.add(self.most, -1))
-        self.count = code.b.sdiv(rounded, self.most)
+        self.count: Value = code.b.sdiv(rounded, self.most)
 
     def tiles(self, group: Value) -> Value:
         """Return how many tiles a group has: the last one may have fewer."""
@@ -86,10 +89,11 @@ class Ports:
     """The inputs or the outputs of a call."""
 
     def __init__(self, code: Code, which: Kernel) -> None:
-        kernel, self.views = code.arguments[:2]
+        kernel, views = code.arguments[:2]
         self.code = code
-        self.ports = code.load(kernel, Kernel.PORTS)
-        self.count = code.load(kernel, which)
+        self.views: Value = views
+        self.ports: Value = code.load(kernel, Kernel.PORTS)
+        self.count: Value = code.load(kernel, which)
         if which == Kernel.N_OUTPUTS:
             before = code.load(kernel, Kernel.N_INPUTS)
             self.ports = code.add(self.ports, code.mul(before, PORT_WORDS * WORD))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from ramify.backend.llvm.word_builder import DOUBLE, Code, Module, Value, const, ir
 from ramify.backend.runtime.memory_layout import WORD
@@ -62,8 +63,10 @@ class NumberCode(Code):
     """The body of one function, with arithmetic on numbers."""
 
     def __init__(self, code: Code) -> None:
-        self.module, self.function = code.module, code.function
-        self.arguments, self.b = code.arguments, code.b
+        self.module: Module = code.module
+        self.function: Value = code.function
+        self.arguments: Sequence[Value] = code.arguments
+        self.b: Any = code.b
 
     def get(self, kind: Value, address: Value) -> Value:
         """Load numbers."""

@@ -83,7 +83,7 @@ class MuJoCo:
         self.version: str = mujoco.__version__
         self.robot = robot
         self.model = model
-        self.data = mujoco.MjData(model)
+        self.data: Any = mujoco.MjData(model)
         q, v = np.zeros(robot.nq, dtype=int), np.zeros(robot.nv, dtype=int)
         if (model.nq, model.nv) != (robot.nq, robot.nv):
             raise PeerError(f"it has {model.nv} degrees of freedom, Ramify {robot.nv}")

@@ -54,7 +54,7 @@ class Pinocchio:
         self.version: str = pin.__version__
         self.robot = robot
         self.model = model
-        self.data = model.createData()
+        self.data: Any = model.createData()
         self._joints = _matched(robot, model)
         v = np.zeros(robot.nv, dtype=int)
         for ours, theirs in self._joints:

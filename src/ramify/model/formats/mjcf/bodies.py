@@ -102,7 +102,7 @@ class Worldbody:
         settings: Settings,
         warnings: list[str],
     ) -> None:
-        self.bodies = [MjcfBody(root, "world", None)]
+        self.bodies: list[MjcfBody] = [MjcfBody(root, "world", None)]
         self.sites: list[Site] = []
         self._defaults = defaults
         self._settings = settings

@@ -1,0 +1,18 @@
+"""Closed loops: what the methods of a robot with loops return.
+
+    Loop               one loop of a robot: what it joins, and its rows (robot.loops)
+    Mobility           degrees of freedom and redundant rows (robot.mobility)
+    InverseDynamics    forces behind a motion (robot.constrained_inverse_dynamics)
+    ROWS               the types of cut joints, and what each holds
+
+Methods of a robot: ``add_loop`` and ``loops``; ``assemble``, ``project`` and
+``check_state`` for states in which the loops are closed; ``mobility``;
+``forward_dynamics``, ``loop_forces``, ``constrained_inverse_dynamics`` and
+``simulate``; ``constraint_residual``, ``constraint_jacobian``, ``constraint_bias``.
+"""
+
+from ramify.mechanism.loops import Loop
+from ramify.mechanism.mobility import InverseDynamics, Mobility
+from ramify.model.loop_types import ROWS
+
+__all__ = ["ROWS", "InverseDynamics", "Loop", "Mobility"]

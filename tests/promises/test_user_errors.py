@@ -1,0 +1,176 @@
+"""Mistakes that users make first: each message says what to write instead."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify
+from ramify.model.catalog import chain
+
+ROBOT = ramify.Robot.from_description(chain(2))
+Q = np.zeros(2)
+USE_FORWARD_DYNAMICS = (
+    "call robot.forward_dynamics(q, qd, tau), or the function that "
+    "ramify.compile(ramify.forward_dynamics, robot) returns"
+)
+USE_JACOBIAN = (
+    'call robot.jacobian(q, "hand"), or the function that '
+    'ramify.compile(ramify.jacobian("hand"), robot) returns'
+)
+
+
+def argument_error(message: str) -> Any:
+    return pytest.raises(ramify.ArgumentError, match=f"^{re.escape(message)}$")
+
+
+def test_a_frame_is_a_name() -> None:
+    given: Any = 5
+    with argument_error(
+        "frame is 5; expected a name, such as one of robot.frame_names"
+    ):
+        ROBOT.pose(Q, given)
+
+
+def test_a_quantity_is_not_called_with_a_robot_and_arrays() -> None:
+    with argument_error(
+        "ramify.forward_dynamics takes only options (algorithm, external, "
+        "expressed_in, damping); " + USE_FORWARD_DYNAMICS
+    ):
+        ramify.forward_dynamics(ROBOT, Q, Q, Q)
+    with argument_error(
+        f"ramify.jacobian takes only options (frame, expressed_in); {USE_JACOBIAN}"
+    ):
+        ramify.jacobian(ROBOT, "body1")
+    with argument_error(
+        "ramify.kinetic_energy takes only options (there are none); call "
+        "robot.kinetic_energy(q, qd), or the function that "
+        "ramify.compile(ramify.kinetic_energy, robot) returns"
+    ):
+        ramify.kinetic_energy(Q, Q)
+
+
+def test_a_missing_frame_is_named_where_a_quantity_is_compiled_or_called() -> None:
+    message = f"jacobian is missing argument 'frame'; {USE_JACOBIAN}"
+    with argument_error(message):
+        ramify.compile(ramify.jacobian, ROBOT)
+    method: Any = ROBOT.jacobian
+    with argument_error(message):
+        method(Q)
+
+
+def test_parameters_are_a_list() -> None:
+    with argument_error(
+        "parameters is 'gravity'; expected a list of names, such as ['gravity']"
+    ):
+        ramify.compile(ramify.forward_dynamics, ROBOT, parameters="gravity")
+
+
+def test_an_unknown_option_lists_the_options() -> None:
+    with argument_error(
+        "forward_dynamics has no option 'algoritm'; options: algorithm, external, "
+        "expressed_in, damping"
+    ):
+        ramify.forward_dynamics(algoritm="aba")
+    robot: Any = ROBOT
+    with argument_error("jacobian has no option 'axes'; options: frame, expressed_in"):
+        robot.jacobian(Q, "body1", axes="world")
+    with pytest.raises(
+        TypeError,
+        match=r"^convert_q: got an unexpected keyword argument 'into'; "
+        r"options: to, from_$",
+    ):
+        robot.convert_q(Q, into="mujoco")
+
+
+def test_arrays_come_before_options() -> None:
+    method: Any = ROBOT.pose
+    with pytest.raises(
+        ramify.ShapeError,
+        match=r"^pose: arrays q come first, options after them; 2 arguments were ",
+    ):
+        method("body1", Q)
+
+
+class LocalWorldAligned:
+    """What `pinocchio.LOCAL_WORLD_ALIGNED` is: a member of an enumeration."""
+
+    name = "LOCAL_WORLD_ALIGNED"
+
+
+@pytest.mark.parametrize("word", ["LOCAL_WORLD_ALIGNED", LocalWorldAligned()])
+def test_pinocchios_names_of_axes_are_understood(word: Any) -> None:
+    expected = ramify.jacobian("body1", "local_world_aligned")
+    assert ramify.jacobian("body1", expressed_in=word) == expected
+    task = ramify.Task("body1", expressed_in=word)
+    assert task == ramify.Task("body1", expressed_in="local_world_aligned")
+
+
+@pytest.mark.oracle
+def test_pinocchios_own_reference_frames_are_understood() -> None:
+    pinocchio = pytest.importorskip("pinocchio", reason="pinocchio is absent")
+    expected = ROBOT.jacobian(Q, "body1", "world")
+    given = ROBOT.jacobian(Q, "body1", pinocchio.WORLD)
+    np.testing.assert_array_equal(given, expected)
+
+
+def test_other_axes_are_listed() -> None:
+    possible = "possible: 'local', 'world', 'local_world_aligned'"
+    with argument_error(f"expressed_in is 'base'; {possible}"):
+        ramify.jacobian("body1", "base")
+    with argument_error(f"task 'body1': expressed_in is 'base'; {possible}"):
+        ramify.Task("body1", expressed_in="base")
+
+
+def test_tasks_are_one_list() -> None:
+    given: Any = [[ramify.Task("body1", "x")]]
+    with argument_error(
+        "tasks has a list inside of it: [Task(frame='body1', rows='x', "
+        "expressed_in='local')]; expected one list of frame names and tasks (only "
+        "ramify.control.OperationalSpace takes levels)"
+    ):
+        ROBOT.task_jacobian(Q, given)
+
+
+class OtherArray:
+    """An array of another library, as NumPy sees it."""
+
+    def __init__(self, values: list[float] | None) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if self.values is None:
+            raise RuntimeError("no numbers")
+        return np.array(self.values, dtype)
+
+
+def test_arrays_of_other_libraries_are_read() -> None:
+    given: Any = OtherArray([0.5, 1.0])
+    expected = ROBOT.mass_matrix(np.array([0.5, 1.0]))
+    np.testing.assert_array_equal(ROBOT.mass_matrix(given), expected)
+
+
+@pytest.mark.parametrize(
+    ("library", "message"),
+    [
+        ("jax.core", "q is a JAX tracer, which has no numbers yet; call compiled "),
+        ("torch", "q is a PyTorch tensor that NumPy cannot read: .* tensor.detach"),
+    ],
+)
+def test_arrays_without_numbers_are_told_how_to_get_some(
+    library: str, message: str
+) -> None:
+    made: Any = type("Other", (OtherArray,), {"__module__": library})(None)
+    with pytest.raises(ramify.ShapeError, match=f"^{message}"):
+        ROBOT.mass_matrix(made)
+
+
+def test_a_jax_array_is_read_and_a_tracer_is_explained() -> None:
+    jax = pytest.importorskip("jax", reason="jax is absent")
+    given = jax.numpy.zeros(2)
+    np.testing.assert_array_equal(ROBOT.mass_matrix(given), ROBOT.mass_matrix(Q))
+    with pytest.raises(ramify.ShapeError, match="q is a JAX tracer"):
+        jax.jit(ROBOT.mass_matrix)(given)
