@@ -19,14 +19,19 @@ ROBOTS = {
 """a file of example-robot-data or a built-in robot, and its root"""
 
 
+def files() -> dict[str, Path]:
+    """Return the URDF files of example-robot-data, by folder and name."""
+    try:
+        found = importlib.metadata.files("example-robot-data") or []
+    except importlib.metadata.PackageNotFoundError:
+        found = []
+    urdfs = [Path(str(f.locate())).resolve() for f in found if f.suffix == ".urdf"]
+    return {f"{p.parents[1].name}/{p.name}": p for p in urdfs}
+
+
 def sources(names: list[str] | None = None) -> dict[str, RobotFile]:
     """Return the robots that are there, by name."""
-    try:
-        files = importlib.metadata.files("example-robot-data") or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    urdfs = [Path(str(f.locate())).resolve() for f in files if f.suffix == ".urdf"]
-    paths = {f"{p.parents[1].name}/{p.name}": p for p in urdfs}
+    paths = files()
     found: dict[str, RobotFile] = {}
     for name, (file, root) in ROBOTS.items():
         if names and name not in names:

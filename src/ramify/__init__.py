@@ -56,6 +56,7 @@ if typing.TYPE_CHECKING:
         constraint_residual,
         loop_forces,
     )
+    from ramify.quantities.configuration import configuration_rate
     from ramify.quantities.differentiation import derivative, hessian, jvp, vjp
     from ramify.quantities.dynamics import (
         bias_forces,
@@ -186,6 +187,7 @@ __all__ = [
     "centroidal_momentum_matrix",
     "check_c",
     "compile",
+    "configuration_rate",
     "constrained_operational_inertia_inverse",
     "constraint_bias",
     "constraint_jacobian",

@@ -23,6 +23,7 @@ from ramify.backend.llvm import cache
 from ramify.errors import ArgumentError, CompileError
 from ramify.function import CallOptions, Function, Kind, Progress, Variables
 from ramify.model.fingerprint import fingerprint
+from ramify.model.limits import size_hints
 from ramify.quantities.chooser import Choice, Chosen, choose
 from ramify.quantities.quantity import Quantity
 from ramify.simplify.passes import lower, simplify
@@ -287,6 +288,7 @@ def compilation_of(
 ) -> Compilation:
     """Return the compilation of some quantities, and how long that took in it."""
     start = time.perf_counter()
+    options = replace(options, hints=size_hints(robot.model))
     found = _remembered(wanted, robot, parameters, options)
     found.seconds += time.perf_counter() - start
     return found

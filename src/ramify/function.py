@@ -55,6 +55,8 @@ class CallOptions:
     layout: Layout = "batch_first"
     defaults: tuple[tuple[str, float], ...] = ()
     """what scalar inputs are unless given, by name"""
+    hints: tuple[tuple[str, str], ...] = ()
+    """why an input may have another shape than the caller thinks, by name"""
 
     @staticmethod
     def checked(
@@ -127,6 +129,7 @@ class Function(Vectorcall):
             options.layout,
             options.threads,
             options.defaults,
+            options.hints,
         )
         attach(
             self,

@@ -21,7 +21,7 @@ def load(
     *,
     root: str | None = None,
     conventions: str | Conventions = "pinocchio",
-    joint_order: str | Sequence[str] = "file",
+    joint_order: str | Sequence[str] = "auto",
     mimic: str = "reduce",
     strict: bool = False,
     gravity: Sequence[float] | None = None,
@@ -38,8 +38,11 @@ def load(
             leaves what the file says.
         conventions: how q, q̇ and 6-vectors are laid out: "pinocchio", "mujoco",
             "featherstone" or a `Conventions` value.
-        joint_order: "file" (depth first), "alphabetical" (as Pinocchio) or the names
-            of all joints in the order wanted.
+        joint_order: order of the joints in q. "auto": a URDF with Pinocchio's
+            conventions has Pinocchio's order, everything else has the file's. "file":
+            depth first, siblings as in the file, as in MuJoCo. "alphabetical": depth
+            first, siblings sorted by joint name, as in Pinocchio. Or a list of all
+            joint names.
         mimic: "reduce" (a mimic joint follows its leader and is not in q) or
             "independent".
         strict: turn warnings into a `ModelError`.

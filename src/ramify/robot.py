@@ -20,11 +20,12 @@ from ramify.methods import computed, direct
 from ramify.model import drawing, editing, limits
 from ramify.model.conventions import Conventions
 from ramify.model.conventions import conventions as conventions_named
-from ramify.model.description import Description
+from ramify.model.description import Actuator, Description
 from ramify.model.editing import Placement
 from ramify.model.fingerprint import fingerprint
 from ramify.model.limits import JointLimits
-from ramify.model.model import Model, build_model
+from ramify.model.model import Model, PublicJoint, build_model, resolved_order
+from ramify.model.named_frame import NamedFrame, named_frame
 from ramify.model.pose import Array
 from ramify.model.tree import Tree
 from ramify.symbolic.once import made_once, once
@@ -52,7 +53,7 @@ class Robot:
     model: Model
     conventions: Conventions
     joint_order: str | tuple[str, ...]
-    """how the joints were ordered: "file", "alphabetical" or their names"""
+    """The order of the joints in q: "file", "alphabetical" or their names."""
     mimic: str
     """what became of mimic joints: "reduce" or "independent" """
 
@@ -74,13 +75,14 @@ class Robot:
         *,
         root: str | None = None,
         conventions: str | Conventions = "pinocchio",
-        joint_order: str | Sequence[str] = "file",
+        joint_order: str | Sequence[str] = "auto",
         mimic: str = "reduce",
     ) -> Robot:
         """Return the robot of a description; see `ramify.load` for the options."""
         chosen = conventions_named(conventions)
-        model = build_model(editing.with_root(description, root), joint_order, mimic)
-        return Robot(model, chosen, joint_order, mimic)
+        order = resolved_order(joint_order, description, chosen)
+        model = build_model(editing.with_root(description, root), order, mimic)
+        return Robot(model, chosen, order, mimic)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(
@@ -95,12 +97,16 @@ class Robot:
         return drawing.summary(self.model, self.conventions)
 
     def __str__(self) -> str:
-        return drawing.drawing(self.model, self.description, self.conventions)
+        return drawing.drawing(
+            self.model, self.description, self.conventions, self.joint_order
+        )
 
     def _repr_html_(self) -> str:
         from ramify.view.notebook import robot_html
 
-        return robot_html(self.model, self.description, self.conventions)
+        return robot_html(
+            self.model, self.description, self.conventions, self.joint_order
+        )
 
     # ------------------------------------------------------------ what it is
 
@@ -164,6 +170,33 @@ class Robot:
     def warnings(self) -> tuple[str, ...]:
         """What is odd about the description."""
         return self.model.warnings
+
+    def joint(self, name: str) -> PublicJoint:
+        """Return a joint by name: its place in q and q̇, and what the file says of it.
+
+        >>> import ramify
+        >>> robot = ramify.robots.humanoid30()
+        >>> knee = robot.joint("left_shank_joint")
+        >>> robot.neutral()[knee.q_slice], knee.parent, knee.child
+        (array([0.]), 'left_thigh', 'left_shank')
+
+        Raises:
+            UnknownName: the robot has no such joint in q.
+        """
+        return self.model.joint(name)
+
+    def frame(self, name: str) -> NamedFrame:
+        """Return a frame by name: its body, its pose there, the joint that moves it.
+
+        Raises:
+            UnknownName: the robot has no such frame.
+        """
+        return named_frame(self.model, name)
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """The motors of the file: MJCF's actuators, URDF's transmissions; data only."""
+        return self.description.actuators
 
     @once
     def limits(self) -> JointLimits:
@@ -344,7 +377,7 @@ class Robot:
         return self._convert_tau(q, tau, to=to, from_=from_)
 
     def with_conventions(self, conventions: str | Conventions) -> Robot:
-        """Return this robot with other conventions."""
+        """Return this robot with other conventions; its joints stay in their order."""
         chosen = conventions_named(conventions)
         return Robot(self.model, chosen, self.joint_order, self.mimic)
 
@@ -489,9 +522,11 @@ class Robot:
             placement: where the other's world stands in that frame: a position, a
                 `Pose` or its (4, 4) matrix.
             prefix: put before every name of the other.
+
+        Joints are in this robot's order; in file order the other's keep their own.
         """
         if isinstance(other, Robot):
-            part = other.description
+            part = editing.reordered(other.description, other.body_names)
         elif isinstance(other, Description):  # pyright: ignore[reportUnnecessaryIsInstance]
             part = other
         else:
@@ -797,6 +832,28 @@ class Robot:
 
         Returns:
             x: (nv,) or (batch, nv).
+        """
+        ...
+
+    @computed
+    def configuration_rate(
+        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+    ) -> Array:
+        """Return the time derivative of the entries of q, for ODE solvers.
+
+            dq/dt = Q(q) q̇
+
+        It is q̇ itself where every joint has one coordinate. A quaternion changes by
+        ½ q ⊗ (ω, 0); its length drifts with the error of the solver and does not
+        matter: every method normalizes it.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            out: where to write the result.
+
+        Returns:
+            dq/dt: (nq,) or (batch, nq) [rad/s, m/s, 1/s].
         """
         ...
 
@@ -1447,14 +1504,19 @@ class Robot:
         qd: ArrayLike | None = None,
         tolerance: float = 1e-6,
     ) -> None:
-        """Raise ModelError unless all loops are closed at q, and stay so with q̇.
+        """Raise ModelError where a state cannot be meant, by joint, value and index.
+
+        Named are: NaN and infinity; quaternions far from unit length (zeros, or other
+        entries of q in their place; an exchanged order, xyzw for wxyz, has the same
+        length and cannot be seen); angles more than a turn beyond their limits, as
+        degrees for radians are; loops that are open at q, or that q̇ opens.
 
         Args:
-            q: (nq,) [rad, m].
-            qd: (nv,) [rad/s, m/s].
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tolerance: of |Φ| and |J q̇|; more where the file's digits need it.
         """
-        from ramify.mechanism.states import check_state
+        from ramify.mechanism.state_checks import check_state
 
         check_state(self, q, qd, tolerance)
 

@@ -8,7 +8,7 @@ import pytest
 from ramify.compiler import compile
 from ramify.errors import ModelWarning
 from ramify.mechanism.mobility import constrained_inverse_dynamics, mobility
-from ramify.mechanism.states import check_state
+from ramify.mechanism.states import check_closed
 from ramify.quantities.closed_loops import constraint_residual, loop_forces
 from ramify.quantities.dynamics import forward_dynamics
 from support import planar
@@ -24,7 +24,7 @@ def test_accelerations_are_those_of_the_closed_form(
 ) -> None:
     robot, known = getattr(planar, kind)(), Planar(kind)
     q, qd = known.state(t, td)
-    check_state(robot, q, qd, tolerance=1e-12)
+    check_closed(robot, q, qd, tolerance=1e-12)
     qdd = robot.forward_dynamics(q, qd, np.array([tau, 0.0, 0.0]))
     np.testing.assert_allclose(qdd, known.acceleration(t, td, tau), rtol=1e-10)
 

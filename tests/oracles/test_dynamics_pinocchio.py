@@ -45,7 +45,6 @@ def test_dynamics_is_pinocchios(name: str, rng: np.random.Generator) -> None:
         robot = Robot.from_description(
             parse(path),
             root="floating",
-            joint_order="alphabetical",
             mimic="independent",
         )
     except Error as error:

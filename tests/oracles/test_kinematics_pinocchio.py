@@ -54,9 +54,7 @@ class Pair:
 
     def __init__(self, name: str) -> None:
         path, root = URDFS[name], ROBOTS[name]
-        self.robot = loaded(
-            path, root=root, joint_order="alphabetical", mimic="independent"
-        )
+        self.robot = loaded(path, root=root, mimic="independent")
         free = [pin.JointModelFreeFlyer()] if root else []
         self.model = pin.buildModelFromUrdf(str(path), *free)
         self.data = self.model.createData()

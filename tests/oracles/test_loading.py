@@ -55,7 +55,6 @@ def test_shared_robot_has_the_reference_order_masses_and_poses(name: str) -> Non
         path_of(name),
         root="floating" if is_free else None,
         conventions="pinocchio" if is_urdf else "mujoco",
-        joint_order="alphabetical" if is_urdf else "file",
         mimic="independent",
     )
     theirs = [str(n) for n in reference["joint_names"]]
@@ -98,9 +97,8 @@ def test_reduced_robot_is_the_full_one_with_its_mimic_joints_following(
     name: str,
 ) -> None:
     reference = np.load(SHARED_ROBOTS / name / "reference_mimic.npz")
-    options: Any = {"joint_order": "alphabetical"}
-    reduced = load(path_of(name), **options)
-    full = load(path_of(name), mimic="independent", **options)
+    reduced = load(path_of(name))
+    full = load(path_of(name), mimic="independent")
     assert list(reduced.joint_names) == list(reference["independent_joints"])
     assert reduced.nv == reduced.nq == reference["v"].shape[1]
     followers = json.loads(str(reference["mimic"]))
@@ -169,7 +167,7 @@ def test_urdf_of_a_wheel_loads_as_pinocchio_loads_it(name: str) -> None:
         with pytest.raises(Error, match=r"^\S+\.urdf:\d+: "):
             load(path)
         return
-    robot = load(path, root="floating", joint_order="alphabetical", mimic="independent")
+    robot = load(path, root="floating", mimic="independent")
     assert list(robot.joint_names) == list(model.names)[1:]
     assert robot.nv == model.nv
     assert_close(robot.mass, pin.computeTotalMass(model), "mass")

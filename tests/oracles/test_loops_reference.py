@@ -123,7 +123,7 @@ def test_pinocchio_agrees_where_it_has_the_constraint(
     path = str(paths[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        robot = load(path, root="floating", joint_order="alphabetical")
+        robot = load(path, root="floating")
     model = pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
     q = pin.randomConfiguration(
         model, -np.ones(model.nq) * 0.5, np.ones(model.nq) * 0.5
@@ -135,9 +135,7 @@ def test_pinocchio_agrees_where_it_has_the_constraint(
     meet = T_a.inverse() @ T_b
     names = [None if n == "world" else n for n in between]
     loop = LoopDescription("cut", type_, *names, meet, Pose.identity())
-    closed = as_robot(
-        replace(robot.description, loops=(loop,)), joint_order="alphabetical"
-    )
+    closed = as_robot(replace(robot.description, loops=(loop,)))
     J = value(closed_loops.constraint_jacobian, closed, q=q)
     qd = qd - np.linalg.pinv(J) @ (J @ qd)
     kind = getattr(pin.ContactType, CONTACTS[type_])

@@ -70,7 +70,9 @@ def assert_same_poses(
     data = model.createData()
     for _ in range(3):
         q = random_coordinates(robot, rng)
-        root = Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3))
+        root = Pose.from_quaternion(
+            rng.normal(size=4), rng.normal(size=3), order="wxyz"
+        )
         pin.framesForwardKinematics(model, data, pinocchio_q(model, q, root))
         for name, T in body_poses(robot, q, root).items():
             theirs = data.oMf[model.getFrameId(name, pin.FrameType.BODY)]

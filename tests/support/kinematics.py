@@ -46,9 +46,9 @@ def joint_motion(joint: JointDescription, q: Array) -> Pose:
         return Pose.from_axis_angle(axis, q[2], [q[0], q[1], 0.0])
     q = q + joint.reference
     if joint.type == "spherical":
-        return Pose.from_quaternion(q)
+        return Pose.from_quaternion(q, order="wxyz")
     assert joint.type == "floating", joint.type
-    return Pose.from_quaternion(q[3:], q[:3])
+    return Pose.from_quaternion(q[3:], q[:3], order="wxyz")
 
 
 def parent_to_body(body: BodyDescription, q: Mapping[str, Array]) -> Pose:

@@ -62,7 +62,9 @@ def value(
 
 
 def random_pose(rng: np.random.Generator) -> Pose:
-    return Pose.from_quaternion(rng.normal(size=4), rng.uniform(-0.5, 0.5, 3))
+    return Pose.from_quaternion(
+        rng.normal(size=4), rng.uniform(-0.5, 0.5, 3), order="wxyz"
+    )
 
 
 def moved(type_: str, rng: np.random.Generator) -> Pose:
@@ -83,11 +85,11 @@ def moved(type_: str, rng: np.random.Generator) -> Pose:
         case "planar":
             return Pose.at((x, y, 0)) @ turn
         case "spherical":
-            return Pose.from_quaternion(rng.normal(size=4))
+            return Pose.from_quaternion(rng.normal(size=4), order="wxyz")
         case "point_on_line":
-            return Pose.from_quaternion(rng.normal(size=4), (0, 0, z))
+            return Pose.from_quaternion(rng.normal(size=4), (0, 0, z), order="wxyz")
         case "point_on_plane":
-            return Pose.from_quaternion(rng.normal(size=4), (x, y, 0))
+            return Pose.from_quaternion(rng.normal(size=4), (x, y, 0), order="wxyz")
         case _:
             return random_pose(rng)
 
@@ -142,7 +144,7 @@ def tangent(robot: Robot, q: Any, v: Any) -> Any:
                 rate = [c * w[0] - s * w[1], s * w[0] + c * w[1], w[2]]
             case "floating":
                 a, b, c, d = x[3:]
-                R = Pose.from_quaternion((d, a, b, c)).R
+                R = Pose.from_quaternion((d, a, b, c), order="wxyz").R
                 rate = [*(R @ w[:3]), *_quaternion_rate(x[3:], w[3:])]
             case _:
                 rate = w

@@ -70,7 +70,7 @@ def assert_inertias_agree(description: Description, model: Any) -> None:
         if body.inertial is None:
             assert model.body_mass[i] == 0 or model.body_weldid[i] == 0, what
             continue
-        R = Pose.from_quaternion(model.body_iquat[i]).R
+        R = Pose.from_quaternion(model.body_iquat[i], order="wxyz").R
         assert_close(body.inertial.mass, model.body_mass[i], what)
         theirs = R @ np.diag(model.body_inertia[i]) @ R.T
         assert_close(body.inertial.inertia, theirs, what)

@@ -54,7 +54,6 @@ def loaded(name: str) -> tuple[Robot, Reference]:
         replace(description, gravity=(0.0, 0.0, -9.81)),
         root="floating" if "root_joint" in reference["joint_names"] else None,
         conventions="pinocchio" if is_urdf else "mujoco",
-        joint_order="alphabetical" if is_urdf else "file",
         mimic="independent",
     )
     q = reference["q"]

@@ -18,7 +18,7 @@ from ramify.model.pose import Pose
 from ramify.robot import Robot
 
 X = (1.0, 0.0, 0.0)
-TILT = Pose.from_quaternion((0.9, 0.2, -0.3, 0.25))
+TILT = Pose.from_quaternion((0.9, 0.2, -0.3, 0.25), order="wxyz")
 """of the whole mechanism: along no axis, so that every placement is rounded"""
 
 
@@ -135,7 +135,7 @@ def rounded(robot: Robot, digits: int) -> Robot:
 
     def shortened(T: Pose) -> Pose:
         return Pose.from_quaternion(
-            np.round(_quaternion(T.R), digits), T.p.round(digits)
+            np.round(_quaternion(T.R), digits), T.p.round(digits), order="wxyz"
         )
 
     d = robot.description

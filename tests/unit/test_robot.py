@@ -16,6 +16,7 @@ from ramify.errors import (
 )
 from ramify.loading import load
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramify.model.conventions import Conventions
 from ramify.model.pose import Pose
 from ramify.robot import Robot
 from support.every_joint import every_joint
@@ -63,13 +64,13 @@ def assert_same_poses(ours: Any, theirs: Any, names: Any) -> None:
 def test_robot_tells_its_sizes_and_names() -> None:
     r = load(ARM)
     assert (r.name, r.nq, r.nv) == ("r", 2, 2)
-    assert r.joint_names == ("z", "y")
-    assert r.body_names == ("a", "b", "c", "d")
-    assert r.frame_names == ("a", "b", "c", "d", "world")
+    assert r.joint_names == ("y", "z")
+    assert r.body_names == ("a", "c", "d", "b")
+    assert r.frame_names == ("a", "c", "d", "b", "world")
     assert r.masses == dict.fromkeys("abcd", 1.0)
     assert r.mass == 3.0
     assert r.gravity == (0.0, 0.0, -9.81)
-    assert r.tree.parents == (-1, -1, 1)
+    assert r.tree.parents == (-1, 0, -1)
 
 
 def test_robot_does_not_change() -> None:
@@ -97,6 +98,7 @@ def test_print_draws_the_tree() -> None:
         "m/s²",
         "conventions pinocchio: quaternions xyzw, floating velocity in body axes, "
         "linear first",
+        "joint order: siblings in file order",
         "world",
         "└─ torso       48 kg  free floating q[0:7] v[0:6]",
         "   ├─ thigh    48 kg  hip_x revolute q[7] v[6], hip_y revolute q[8] v[7], "
@@ -126,7 +128,7 @@ def test_long_chains_print() -> None:
         builder.add(Body(name, Inertia.from_sphere(1, 0.1)), parent, Joint.revolute())
         parent = name
     lines = str(Robot.from_description(builder.description())).splitlines()
-    assert len(lines) == 303
+    assert len(lines) == 304
     assert max(map(len, lines)) < 200
 
 
@@ -150,11 +152,36 @@ def test_keyframes_follow_conventions_and_order() -> None:
 # ------------------------------------------------------------ loading
 
 
-def test_joint_orders() -> None:
-    assert load(ARM, mimic="independent").joint_names == ("z", "y", "x")
-    alphabetical = load(ARM, joint_order="alphabetical", mimic="independent")
-    assert alphabetical.joint_names == ("y", "x", "z")
-    assert load(ARM, joint_order=["y", "z"]).joint_names == ("y", "z")
+@pytest.mark.parametrize(
+    ("options", "names", "shown"),
+    [
+        ({}, "yxz", "siblings in alphabetical order, as in Pinocchio"),
+        ({"conventions": Conventions()}, "yxz", "siblings in alphabetical order"),
+        ({"conventions": "mujoco"}, "zyx", "siblings in file order"),
+        ({"conventions": "featherstone"}, "zyx", "siblings in file order"),
+        ({"joint_order": "file"}, "zyx", "siblings in file order"),
+        (
+            {"joint_order": "alphabetical", "conventions": "mujoco"},
+            "yxz",
+            "siblings in alphabetical order",
+        ),
+        ({"joint_order": ["x", "z", "y"]}, "xzy", "as listed"),
+    ],
+)
+def test_joint_order_of_urdf_is_that_of_its_conventions_or_as_asked(
+    options: dict[str, Any], names: str, shown: str
+) -> None:
+    robot = load(ARM, mimic="independent", **options)
+    assert robot.joint_names == tuple(names)
+    assert f"joint order: {shown}" in str(robot)
+    assert robot.add_frame("f", "world").joint_names == tuple(names)
+    assert robot.with_conventions("mujoco").joint_names == tuple(names)
+
+
+def test_joint_order_of_mjcf_is_the_files() -> None:
+    names = ("free", "hip_x", "hip_y", "hip_z", "knee", "tail")
+    assert load(WALKER).joint_names == names
+    assert load(WALKER, conventions="mujoco").joint_names == names
 
 
 @pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
@@ -190,9 +217,13 @@ def test_joint_order_permutes_and_nothing_else(
         (
             {"joint_order": "abc"},
             ArgumentError,
-            "joint_order is 'abc'; possible: 'file'",
+            "joint_order is 'abc'; possible: 'auto', 'file'",
         ),
-        ({"joint_order": 5}, ArgumentError, "joint_order is 5; possible: 'file'"),
+        (
+            {"joint_order": 5},
+            ArgumentError,
+            "joint_order is 5; possible: 'auto', 'file'",
+        ),
         ({"joint_order": ["y"]}, ModelError, r"joint_order lacks \['z'\]; it needs"),
         ({"joint_order": ["y", "z", "z"]}, ModelError, "names a joint twice"),
         (
@@ -376,7 +407,7 @@ def test_followers_lock_with_their_leader() -> None:
     locked = r.lock({"z": 0.2})
     assert locked.joint_names == ("y",)
     assert locked.model.mimics == ()
-    assert_same_poses(poses(locked, [0.4]), poses(r, [0.2, 0.4]), r.body_names)
+    assert_same_poses(poses(locked, [0.4]), poses(r, [0.4, 0.2]), r.body_names)
     free = load(ARM, mimic="independent").lock({"z": 0.2})
     assert free.joint_names == ("y", "x")
 
@@ -394,7 +425,7 @@ def test_coupling_with_a_locked_joint_keeps_its_sense() -> None:
 @pytest.mark.parametrize(
     ("joints", "error", "message"),
     [
-        ({"zz": 0}, UnknownName, "no joint 'zz' in robot 'r'. Close: 'z'. All 2: 'z'"),
+        ({"zz": 0}, UnknownName, "no joint 'zz' in robot 'r'. Close: 'z'. All 2: 'y'"),
         ({"x": 0}, ModelError, "lock: joint 'x' follows 'z'; lock that one"),
         (
             {"z": (1, 2)},
@@ -428,7 +459,7 @@ def test_attached_robot_hangs_on_its_frame(rng: np.random.Generator) -> None:
     walker, arm = load(WALKER), load(ARM)
     placement = Pose.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
     both = walker.attach(arm, "imu", placement=placement, prefix="arm/")
-    assert both.joint_names == (*walker.joint_names, "arm/z", "arm/y")
+    assert both.joint_names == (*walker.joint_names, "arm/y", "arm/z")
     assert both.masses == walker.masses | {f"arm/{n}": 1.0 for n in "abcd"}
     assert both.mass == pytest.approx(walker.mass + 4.0)
     q, p = walker.random_configuration(rng), arm.random_configuration(rng)
@@ -443,6 +474,21 @@ def test_attached_robot_hangs_on_its_frame(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(ours[f"arm/{name}"][1], T.R, atol=1e-13)
     squat = both.keyframes["squat"]
     np.testing.assert_allclose(squat, [*walker.keyframes["squat"], 0, 0])
+
+
+def test_attached_robot_keeps_its_order_and_keyframes() -> None:
+    pair = load(
+        f"""<mujoco model="pair"><worldbody>
+        <body name="second"><joint name="z"/>{BOX}</body>
+        <body name="first"><joint name="a"/>{BOX}</body></worldbody>
+        <keyframe><key name="up" qpos=".1 .2"/></keyframe></mujoco>""",
+        joint_order="alphabetical",
+    )
+    assert pair.joint_names == ("a", "z")
+    both = load(WALKER).attach(pair, "tail")
+    assert both.joint_names[-2:] == ("a", "z")
+    np.testing.assert_allclose(both.keyframes["up"][-2:], pair.keyframes["up"])
+    np.testing.assert_allclose(pair.keyframes["up"], [0.2, 0.1])
 
 
 def test_attach_keeps_loops_keyframes_and_joint_order() -> None:
@@ -544,7 +590,7 @@ def test_added_frame_is_fixed_to_its_body(rng: np.random.Generator) -> None:
 def test_root_can_float_be_planar_or_be_fixed(rng: np.random.Generator) -> None:
     r = load(ARM)
     free = r.with_root("floating")
-    assert free.joint_names == ("root_joint", "z", "y")
+    assert free.joint_names == ("root_joint", "y", "z")
     assert (free.nq, free.nv) == (9, 8)
     assert free.mass == 4.0
     assert r.with_root("planar").nq == 5

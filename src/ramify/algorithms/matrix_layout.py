@@ -68,7 +68,7 @@ def mass_matrix_layout(model: Model) -> Layout:
     It is the same at every configuration. Mimic joints tie branches together; the
     layout then has what their factorization fills in.
     """
-    order, parents = _tree_of(model)
+    order, parents = sparsity_tree(model)
     of_tree = layout_of(parents)
     place = np.empty(len(order), dtype=np.int32)
     place[list(order)] = np.arange(len(order), dtype=np.int32)
@@ -82,8 +82,12 @@ def mass_matrix_layout(model: Model) -> Layout:
     return Layout(rownnz, rowadr, colind)
 
 
-def _tree_of(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the entries of q̇, parents first, and the tree that M is sparse along."""
+def sparsity_tree(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the entries of q̇, parents first, and the tree that M is sparse along.
+
+    Without mimic joints that is the tree of the robot's degrees of freedom; with them
+    it has one node for each entry of q̇ that is left.
+    """
     order = tuple(
         b.joint.v_index + k
         for b in model.tree.bodies

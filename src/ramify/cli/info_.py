@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from ramify.algorithms.matrix_layout import sparsity_tree
 from ramify.cli.robots import RobotFile, robot_argument
 from ramify.cli.screen import console, json_option, paragraph, print_json, wrapped
 from ramify.model.drawing import drawing
@@ -37,19 +38,21 @@ def command(robot: str, as_json: bool, **options: str) -> None:
 def show_robot(robot: Robot) -> None:
     """Print a robot's tree in lines that fit the screen."""
     width = console().width
-    text = drawing(robot.model, robot.description, robot.conventions, width)
+    text = drawing(
+        robot.model, robot.description, robot.conventions, robot.joint_order, width
+    )
     console().print(text, markup=False, soft_wrap=True)
 
 
 def nonzeros(robot: Robot) -> int:
     """Return how many entries of the mass matrix can be nonzero."""
-    parents = robot.tree.dof_parents
+    _, parents = sparsity_tree(robot.model)
     return len(parents) + 2 * D1(parents)
 
 
 def description_of(robot: Robot) -> dict[str, Any]:
     """Return the robot as plain data."""
-    parents = robot.tree.dof_parents
+    _, parents = sparsity_tree(robot.model)
     return {
         "name": robot.name,
         "nq": robot.nq,

@@ -45,7 +45,7 @@ class RobotFile:
 
     name: str
     root: str | None = None
-    joint_order: str = "file"
+    joint_order: str = "auto"
     mimic: str = "reduce"
     conventions: str = "pinocchio"
 
@@ -115,9 +115,10 @@ def robot_argument(command: Command) -> Command:
         ),
         click.option(
             "--joint-order",
-            type=click.Choice(["file", "alphabetical"]),
-            default="file",
-            help="Order of joints: the file's, or as Pinocchio has it.",
+            type=click.Choice(["auto", "file", "alphabetical"]),
+            default="auto",
+            help="Order of the joints in q. auto: Pinocchio's for URDF with "
+            "Pinocchio's conventions, otherwise the file's.",
         ),
         click.option(
             "--mimic",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ramify.algorithms.matrix_layout import sparsity_tree
 from ramify.compiler import choose_for
 from ramify.errors import ModelError
 from ramify.explain.counts import Counts, counts_of
@@ -41,6 +42,14 @@ class Explanation:
     shape: Shape
     counts: tuple[Counts, ...]
     choices: tuple[Choice, ...]
+
+    @property
+    def body_limbs(self) -> tuple[int, ...]:
+        """The limb of each body; of one that follows another, its leader's."""
+        order, _ = sparsity_tree(self.robot.model)
+        place = {v: k for k, v in enumerate(order)}
+        joints = [b.joint for b in self.robot.tree.bodies]
+        return tuple(self.shape.limbs[place[j.v_index]] if j.nv else 0 for j in joints)
 
     def json(self) -> dict[str, Any]:
         """Return plain data for scripts."""
@@ -92,7 +101,8 @@ def explain(
     """
     for name in frames:
         robot.model.frame(name)
-    shape = Shape(robot.tree.dof_parents)
+    _, parents = sparsity_tree(robot.model)
+    shape = Shape(parents)
     counts = tuple(counts_of(robot, progress))
     progress("choosing")
     choices: list[Choice] = []

@@ -100,12 +100,12 @@ def title_of(choice: Choice) -> str:
 
 
 def _tree(e: Explanation) -> str:
-    tree, limbs = e.robot.tree, e.shape.limbs
+    tree, limbs = e.robot.tree, e.body_limbs
     items: list[Item] = []
     order = depth_first(tree.parents)
     for i in order[:SHOWN_BODIES]:
         body = tree.bodies[i]
-        color = svg.limb_class(limbs[tree.dofs[i][0]] if tree.dofs[i] else 0)
+        color = svg.limb_class(limbs[i])
         detail = f"{body.joint.kind}, {body.inertia.m:.3g} kg"
         items.append(Item(tree.depths[i] - 1, body.name, detail, color))
     note = "Each limb has its own color, here and in the matrices."

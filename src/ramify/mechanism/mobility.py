@@ -26,7 +26,7 @@ from ramify.errors import ArgumentError, ModelError
 from ramify.mechanism.assembly import assemble
 from ramify.mechanism.states import (
     ADMISSIBLE,
-    check_state,
+    check_closed,
     kernels,
     rank,
     refuse,
@@ -127,7 +127,7 @@ def mobility(robot: Robot, q: npt.ArrayLike | None = None) -> Mobility:
         q = assemble(robot) if q is None else q
     else:
         q = vector("q", q, robot.nq)
-        check_state(robot, q)
+        check_closed(robot, q)
     J = k.position(q)[1]
     found = partition_of(rounding_filter(robot, J) @ J)
     names, velocities = row_names(robot.model), _velocity_names(robot)
@@ -186,7 +186,7 @@ def constrained_inverse_dynamics(
     """Return the forces behind a motion; see `Robot.constrained_inverse_dynamics`."""
     q, qd = vector("q", q, robot.nq), vector("qd", qd, robot.nv)
     qdd = vector("qdd", qdd, robot.nv)
-    check_state(robot, q, qd)
+    check_closed(robot, q, qd)
     k = kernels(robot)
     J = k.position(q)[1]
     F = rounding_filter(robot, J)

@@ -81,7 +81,7 @@ def kernels(robot: Robot) -> Kernels:
     return _KERNELS.setdefault(robot, Kernels(robot))
 
 
-def check_state(
+def check_closed(
     robot: Robot,
     q: npt.ArrayLike,
     qd: npt.ArrayLike | None = None,

@@ -141,6 +141,22 @@ class LoopDescription:
     """distance: the rod's length"""
 
 
+@dataclass(frozen=True, slots=True)
+class Actuator:
+    """A motor as the file describes it: data, which acts in no equation."""
+
+    name: str
+    type: str
+    """"motor", "position", "velocity", ... (MJCF); "transmission" (URDF)"""
+    joint: str | None
+    """the joint that it drives; None where it drives a tendon, a site or a body"""
+    gear: tuple[float, ...] = (1.0,)
+    """joint force per unit of its control (MJCF); reduction of a transmission (URDF)"""
+    control_range: tuple[float, float] = (-math.inf, math.inf)
+    force_range: tuple[float, float] = (-math.inf, math.inf)
+    """[N m, N], before the gear"""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Description:
     """A whole robot as described."""
@@ -154,5 +170,6 @@ class Description:
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     format: str = "python"
     """"urdf", "mjcf" or "python" """
+    actuators: tuple[Actuator, ...] = ()
     warnings: tuple[str, ...] = ()
     """what is odd about the file, each naming its element"""

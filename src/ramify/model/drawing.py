@@ -45,6 +45,7 @@ def drawing(
     model: Model,
     description: Description,
     conventions: Conventions,
+    joint_order: str | Sequence[str],
     width: int | None = None,
 ) -> str:
     """Return the robot as text: sizes, conventions, the tree, its loops.
@@ -77,13 +78,20 @@ def drawing(
         stack.extend((b, below, k == 0) for k, b in enumerate(inner))
     wide = max(len(row.tree) for row in rows)
     heavy = max(len(row.mass) for row in rows)
-    first, loops = [*head(model, conventions)], [*_loops(model.loops)]
+    first = [*head(model, conventions, joint_order)]
+    loops = [*_loops(model.loops)]
     if width is not None:
         wide = min(wide, width - heavy - 2)
         first = [textwrap.fill(text, width, subsequent_indent="  ") for text in first]
         loops = [textwrap.fill(text, width, subsequent_indent="  ") for text in loops]
     lines = [line for row in rows for line in row.lines(wide, heavy, width)]
     return "\n".join([*first, *lines, *loops])
+
+
+ORDERS = {
+    "file": "siblings in file order",
+    "alphabetical": "siblings in alphabetical order, as in Pinocchio",
+}
 
 
 def summary(model: Model, conventions: Conventions) -> str:
@@ -96,8 +104,10 @@ def summary(model: Model, conventions: Conventions) -> str:
     )
 
 
-def head(model: Model, conventions: Conventions) -> Iterator[str]:
-    """Yield the lines above the tree: sizes, then conventions."""
+def head(
+    model: Model, conventions: Conventions, joint_order: str | Sequence[str]
+) -> Iterator[str]:
+    """Yield the lines above the tree: sizes, conventions, the order of joints."""
     moving = sum(b.inertia.m for b in model.tree.bodies)
     x, y, z = model.tree.gravity
     yield (
@@ -112,6 +122,8 @@ def head(model: Model, conventions: Conventions) -> Iterator[str]:
         f"conventions {conventions}: quaternions {conventions.quaternion}, floating "
         f"velocity {axes}, {conventions.order.replace('_', ' ')}"
     )
+    order = ORDERS[joint_order] if isinstance(joint_order, str) else "as listed"
+    yield f"joint order: {order}"
 
 
 def joint_text(body: BodyDescription, public: dict[str, PublicJoint]) -> str:

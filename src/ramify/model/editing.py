@@ -6,7 +6,7 @@ there twice, are errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -82,7 +82,12 @@ def with_root(description: Description, root: str | None) -> Description:
         by_joint = {n: x for n, x in by_joint.items() if n not in gone}
         by_joint |= {j.name: start for j in joints}
         keyframes[name] = joined(bodies, by_joint)
-    changed = replace(description, bodies=bodies, keyframes=keyframes)
+    changed = replace(
+        description,
+        bodies=bodies,
+        keyframes=keyframes,
+        actuators=tuple(a for a in description.actuators if a.joint not in gone),
+    )
     return without_followers(changed, gone)
 
 
@@ -92,7 +97,7 @@ def _standing(description: Description, top: BodyDescription) -> Pose:
     if [j.type for j in top.joints] != ["floating"] or q is None:
         return top.placement
     own = split(description, q)[top.joints[0].name]
-    return top.placement @ Pose.from_quaternion(own[3:], own[:3])
+    return top.placement @ Pose.from_quaternion(own[3:], own[:3], order="wxyz")
 
 
 def _free_name(description: Description, name: str) -> str:
@@ -142,7 +147,11 @@ def locked(description: Description, values: Mapping[str, Array]) -> Description
         if left is not None:
             loops.append(left)
     return replace(
-        description, bodies=tuple(bodies), keyframes=keyframes, loops=tuple(loops)
+        description,
+        bodies=tuple(bodies),
+        keyframes=keyframes,
+        loops=tuple(loops),
+        actuators=tuple(a for a in description.actuators if a.joint not in values),
     )
 
 
@@ -222,9 +231,9 @@ def joint_pose(joint: JointDescription, q: Array) -> Pose:
             inside = Pose.from_axis_angle((0, 0, 1), q[2], (q[0], q[1], 0.0))
             return F @ inside @ F.inverse()
         case "spherical":
-            return Pose.from_quaternion(q)
+            return Pose.from_quaternion(q, order="wxyz")
         case _:
-            return Pose.from_quaternion(q[3:], q[:3])
+            return Pose.from_quaternion(q[3:], q[:3], order="wxyz")
 
 
 # ------------------------------------------------------------ parts and frames
@@ -264,8 +273,20 @@ def attached(
         frames=(*description.frames, *frames),
         loops=(*description.loops, *loops),
         keyframes=keyframes,
+        actuators=(*description.actuators, *part.actuators),
         warnings=(*description.warnings, *part.warnings),
     )
+
+
+def reordered(description: Description, body_names: Sequence[str]) -> Description:
+    """Return the description with its bodies in another order, parents first."""
+    by_name = {b.name: b for b in description.bodies}
+    bodies = tuple(by_name[n] for n in body_names)
+    keyframes = {
+        name: joined(bodies, split(description, q))
+        for name, q in description.keyframes.items()
+    }
+    return replace(description, bodies=bodies, keyframes=keyframes)
 
 
 def _moved_loop(
@@ -320,6 +341,10 @@ def prefixed(description: Description, prefix: str) -> Description:
             for loop in description.loops
         ),
         keyframes={prefix + n: q for n, q in description.keyframes.items()},
+        actuators=tuple(
+            replace(a, name=prefix + a.name, joint=named(a.joint))
+            for a in description.actuators
+        ),
     )
 
 

@@ -97,7 +97,9 @@ def _with_base_frames(
 def random_pose(rng: np.random.Generator, pose: Pose) -> Pose:
     """Return any rotation, and a position about as far as before, 5 cm at least."""
     size = max(norm(pose.origin), 0.05)
-    return Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3) * size / 3**0.5)
+    return Pose.from_quaternion(
+        rng.normal(size=4), rng.normal(size=3) * size / 3**0.5, order="wxyz"
+    )
 
 
 def _random_joint(
@@ -124,7 +126,7 @@ def _with_random_anchor(
 
 def random_rotation(rng: np.random.Generator) -> Array:
     """Return a random rotation matrix."""
-    return Pose.from_quaternion(rng.normal(size=4)).R
+    return Pose.from_quaternion(rng.normal(size=4), order="wxyz").R
 
 
 def random_inertial(rng: np.random.Generator, inertial: Inertial) -> Inertial:

@@ -56,6 +56,24 @@ def _fill(array: Array, start: int, values: Sequence[float]) -> None:
     array[start : start + len(values)] = values
 
 
+def size_hints(model: Model) -> tuple[tuple[str, str], ...]:
+    """Return why q, q̇, q̈ and τ may be shorter than a caller thinks, by input."""
+    texts = dict.fromkeys(("q", "qd", "qdd", "tau"), "")
+    if model.mimics:
+        for name in texts:
+            texts[name] = (
+                f"Joints of robot {model.name!r} that mimic others have no entry "
+                f'({len(model.mimics)}); load(..., mimic="independent") gives them one.'
+            )
+    if any(b.joint.is_continuous for b in model.tree.bodies):
+        continuous = (
+            "A continuous joint is one angle, not (cos, sin) as in Pinocchio; 'Coming "
+            "from Pinocchio' in the docs has the conversion."
+        )
+        texts["q"] = f"{texts['q']} {continuous}".strip()
+    return tuple((name, text) for name, text in texts.items() if text)
+
+
 def neutral(model: Model, conventions: Conventions) -> Array:
     """Return the configuration in which every body stands at its placement."""
     q = np.zeros(model.nq)

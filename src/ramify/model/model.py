@@ -17,11 +17,13 @@ import numpy as np
 from ramify.errors import (
     ArgumentError,
     ModelError,
+    UnknownName,
     UnsupportedJoint,
     shortened,
     unknown_name,
 )
 from ramify.model.constants import EXACT, IDENTITY, Rows, cross, norm, transposed
+from ramify.model.conventions import NAMED, Conventions
 from ramify.model.description import (
     BodyDescription,
     Description,
@@ -51,6 +53,31 @@ class PublicJoint:
     v_index: int
     nv: int
     limits: Limits | None
+    """lower, upper, velocity and effort; None where the file gives none"""
+    parent: str
+    """the body that it hangs on, or "world" """
+    child: str
+    """the body that it moves"""
+    damping: float = 0.0
+    """[N m s/rad, N s/m]"""
+    friction: float = 0.0
+    """[N m, N]"""
+    stiffness: float = 0.0
+    """of its spring [N m/rad, N/m]"""
+    spring_reference: float = 0.0
+    """where its spring rests [rad, m]"""
+    armature: float = 0.0
+    """rotor inertia on the diagonal of M [kg m², kg]"""
+
+    @property
+    def q_slice(self) -> slice:
+        """Its entries of q: ``q[..., joint.q_slice]``."""
+        return slice(self.q_index, self.q_index + self.nq)
+
+    @property
+    def v_slice(self) -> slice:
+        """Its entries of q̇, q̈ and τ: ``tau[..., joint.v_slice]``."""
+        return slice(self.v_index, self.v_index + self.nv)
 
 
 @final
@@ -97,10 +124,31 @@ class Model:
             if j.name == name:
                 return j
         names = [j.name for j in self.joints]
+        name = str(name)
+        if name in self.mimics:
+            raise UnknownName(
+                f"joint {name!r} of robot {self.name!r} mimics another and is not in "
+                'q; load(..., mimic="independent") gives it an entry'
+            )
         raise unknown_name("joint", name, f"robot {self.name!r}", names)
 
 
-ORDERS = "possible: 'file', 'alphabetical' or a list of all joint names"
+ORDERS = "possible: 'auto', 'file', 'alphabetical' or a list of all joint names"
+
+
+def resolved_order(
+    joint_order: str | Sequence[str], description: Description, conventions: Conventions
+) -> str | Sequence[str]:
+    """Return the order that "auto" means for a robot; any other order as it is.
+
+    With the conventions of Pinocchio a URDF has Pinocchio's order. Everything else has
+    the file's, which is MuJoCo's too, for MJCF and for URDF.
+    """
+    if not isinstance(joint_order, str) or joint_order != "auto":
+        return joint_order
+    is_pinocchio = conventions == NAMED["pinocchio"]
+    is_urdf = description.format == "urdf"
+    return "alphabetical" if is_urdf and is_pinocchio else "file"
 
 
 def build_model(
@@ -207,6 +255,8 @@ class _Builder:
         self.at: dict[str, tuple[int, Pose]] = {}
         """where each described body is: tree body, pose in its frame"""
         self.described: dict[str, JointDescription] = {}
+        self.between: dict[str, tuple[str, str]] = {}
+        """joint name -> the described bodies that it joins"""
         self.moved: dict[str, tuple[int, ...]] = {}
         """joint name -> the tree's bodies it moves"""
         self.masses: dict[str, float] = {}
@@ -237,6 +287,7 @@ class _Builder:
         if joint.name in self.described:
             raise ModelError(f"two joints are called {joint.name!r}")
         self.described[joint.name] = joint
+        self.between[joint.name] = (body.parent or "world", body.name)
         first, anchor = len(self.parts), joint.position.tolist()
         for kind, axis in _simple_joints(joint):
             T_body_joint = Pose.of(axis, anchor)
@@ -296,7 +347,20 @@ class _Builder:
             d = self.described[name]
             joints.append(
                 PublicJoint(
-                    name, d.type, self.moved[name], q0, nq - q0, v0, nv - v0, d.limits
+                    name,
+                    d.type,
+                    self.moved[name],
+                    q0,
+                    nq - q0,
+                    v0,
+                    nv - v0,
+                    d.limits,
+                    *self.between[name],
+                    damping=d.damping,
+                    friction=d.friction,
+                    stiffness=d.stiffness,
+                    spring_reference=d.spring_reference,
+                    armature=d.armature,
                 )
             )
         return joints, nq, nv

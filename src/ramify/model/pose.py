@@ -6,14 +6,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
-from ramify.errors import ShapeError
+from ramify.errors import ArgumentError, ShapeError
 from ramify.model.constants import (
     IDENTITY,
     ORIGIN,
@@ -26,11 +27,14 @@ from ramify.model.constants import (
     direction,
     moved,
     norm,
+    quaternion,
     times,
     transposed,
 )
 
 Vector = Sequence[float] | Array
+Order = Literal["xyzw", "wxyz"]
+"""the order of a quaternion's entries; never a silent one"""
 
 
 @final
@@ -92,21 +96,56 @@ class Pose:
         return Pose.of(R, [float(x) for x in position])
 
     @staticmethod
-    def from_quaternion(wxyz: Vector, position: Vector = ORIGIN) -> Pose:
-        """Return the pose of a quaternion (w, x, y, z), normalized here."""
-        q = np.asarray(wxyz, dtype=float)
+    def from_quaternion(
+        quaternion: Vector, position: Vector = ORIGIN, *, order: Order
+    ) -> Pose:
+        """Return the pose of a quaternion, normalized here.
+
+        Args:
+            quaternion: (4,) of any length except zero.
+            position: (3,) [m].
+            order: "xyzw" (Pinocchio, ROS, SciPy) or "wxyz" (MuJoCo); that of a robot is
+                ``robot.conventions.quaternion``.
+        """
+        q = np.asarray(quaternion, dtype=float)
         length = norm(q.ravel().tolist())
         if q.shape != (4,) or not 0.0 < length < np.inf:
             raise ShapeError(
-                f"the quaternion is {wxyz!r}; expected 4 finite numbers, not all zero"
+                f"the quaternion is {quaternion!r}; expected 4 finite numbers, not all "
+                "zero"
             )
-        w, x, y, z = (q / length).tolist()
+        w, x, y, z = _as_wxyz((q / length).tolist(), order)
         R = (
             (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
             (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
             (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
         )
         return Pose.of(R, [float(x) for x in position])
+
+    @staticmethod
+    def from_q(q: Vector, *, order: Order) -> Pose:
+        """Return the pose that q of a floating joint means.
+
+        ``Pose.from_q(q[:7], order=robot.conventions.quaternion)``
+
+        Args:
+            q: (7,) position [m] and quaternion.
+            order: of the quaternion, as in `from_quaternion`.
+        """
+        values = np.asarray(q, dtype=float)
+        if values.shape != (7,):
+            raise ShapeError(
+                f"q has shape {values.shape}; a floating joint has 7 entries: position "
+                "and quaternion"
+            )
+        return Pose.from_quaternion(values[3:], values[:3], order=order)
+
+    @staticmethod
+    def from_rotation_vector(rotation: Vector, position: Vector = ORIGIN) -> Pose:
+        """Return the pose turned about a vector by its length [rad]."""
+        x, y, z = (float(e) for e in rotation)
+        angle = norm((x, y, z))
+        return Pose.from_axis_angle(rotation if angle else (0, 0, 1), angle, position)
 
     @staticmethod
     def from_axis_angle(axis: Vector, angle: float, position: Vector = ORIGIN) -> Pose:
@@ -141,6 +180,48 @@ class Pose:
         """Return a point of the inner frame in coordinates of the outer."""
         return np.array(moved(self.rows, [float(x) for x in point], self.origin))
 
+    def quaternion(self, *, order: Order) -> Array:
+        """Return the quaternion of the rotation, (4,), its w not negative.
+
+        Args:
+            order: "xyzw" (Pinocchio, ROS, SciPy) or "wxyz" (MuJoCo).
+        """
+        w, x, y, z = quaternion(self.rows)
+        return np.array([x, y, z, w] if _checked(order) == "xyzw" else [w, x, y, z])
+
+    def q(self, *, order: Order) -> Array:
+        """Return this pose as q of a floating joint, (7,): position and quaternion.
+
+        Args:
+            order: of the quaternion; that of a robot is
+                ``robot.conventions.quaternion``.
+        """
+        return np.concatenate([self.p, self.quaternion(order=order)])
+
+    def rotation_vector(self) -> Array:
+        """Return the rotation as a vector, (3,): axis times angle, at most π [rad]."""
+        w, *u = quaternion(self.rows)
+        sine = norm(u)
+        # atan2 keeps all digits where the angle is small, or near π.
+        scale = 2.0 * math.atan2(sine, w) / sine if sine else 2.0
+        return np.array([scale * e for e in u])
+
     def is_identity(self) -> bool:
         """Return whether this is exactly the identity."""
         return self.rows == IDENTITY and self.origin == ORIGIN
+
+
+def _checked(order: str) -> str:
+    if order not in ("xyzw", "wxyz"):
+        raise ArgumentError(
+            f"order is {order!r}; possible: 'xyzw' (Pinocchio, ROS, SciPy), 'wxyz' "
+            "(MuJoCo)"
+        )
+    return order
+
+
+def _as_wxyz(values: Sequence[float], order: str) -> Sequence[float]:
+    if _checked(order) == "wxyz":
+        return values
+    x, y, z, w = values
+    return w, x, y, z

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ramify.quantities import (
     closed_loops,
+    configuration,
     dynamics,
     dynamics_derivatives,
     frames,
@@ -33,6 +34,7 @@ QUANTITIES: dict[str, Quantity] = {
         frames.acceleration,
         frames.jacobian,
         frames.jacobian_dot_times_qd,
+        configuration.configuration_rate,
         momentum_energy.center_of_mass,
         momentum_energy.center_of_mass_jacobian,
         momentum_energy.centroidal_momentum,

@@ -16,27 +16,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from ramify.compiler import compile, kernel
+from ramify.compiler import compile
 from ramify.errors import ArgumentError, ModelError, ModelWarning
 from ramify.function import Function
 from ramify.mechanism.mobility import Partition, partition_of
 from ramify.mechanism.projection import follow, project
 from ramify.mechanism.states import (
     ADMISSIBLE,
-    check_state,
+    check_closed,
     effective_constraints,
     kernels,
     normalized,
     rank,
     vector,
 )
-from ramify.model.coordinate_rates import rates
 from ramify.model.pose import Array
 from ramify.quantities.closed_loops import stabilized_forward_dynamics
 from ramify.quantities.momentum_energy import kinetic_energy, potential_energy
@@ -108,7 +106,7 @@ def simulate(
     start = normalized(robot, "q", q)
     rest = np.zeros(robot.nv)
     velocity = rest if qd is None else vector("qd", qd, robot.nv)
-    check_state(robot, start, velocity)
+    check_closed(robot, start, velocity)
     alpha = rate if stabilize == "baumgarte" else 0.0
     wanted = stabilized_forward_dynamics(rate=alpha, damping=damping)
     motion = _Motion(robot, torque, stabilize, compile(wanted, robot))
@@ -145,12 +143,7 @@ class _Motion:
     ) -> None:
         self.robot, self.nq, self.stabilize = robot, robot.nq, stabilize
         self.dynamics = dynamics
-        model, c = robot.model, robot.conventions
-        self.rates = kernel(
-            partial(rates, model, c),
-            {"q": model.nq, "qd": model.nv},
-            name=f"rates of {robot.name}",
-        )
+        self.rates = robot.configuration_rate
         self.torque = _torque(robot, torque)
         self.partition: Partition | None = None
 

@@ -47,9 +47,15 @@ def _block(*parts: str) -> str:
     return f"<div class=ramify><style>{STYLE}</style>{''.join(parts)}</div>"
 
 
-def robot_html(model: Model, description: Description, conventions: Conventions) -> str:
+def robot_html(
+    model: Model,
+    description: Description,
+    conventions: Conventions,
+    joint_order: str | Sequence[str],
+) -> str:
     """Return a robot: its sizes, its conventions, and its tree."""
-    first, *rest = (html.escape(text) for text in head(model, conventions))
+    lines = head(model, conventions, joint_order)
+    first, *rest = (html.escape(text) for text in lines)
     joints = {j.name: j for j in model.joints}
     children: dict[str | None, list[BodyDescription]] = {}
     for body in description.bodies:

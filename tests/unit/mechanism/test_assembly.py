@@ -13,7 +13,7 @@ from ramify.mechanism.assembly import assemble
 from ramify.mechanism.loops import add_loop
 from ramify.mechanism.mobility import constrained_inverse_dynamics, partition_of
 from ramify.mechanism.projection import project
-from ramify.mechanism.states import check_state
+from ramify.mechanism.states import check_closed
 from ramify.model import catalog as robots
 from ramify.model.builder import Body, Joint, RobotBuilder
 from ramify.quantities.closed_loops import constraint_jacobian
@@ -25,7 +25,7 @@ from support.planar import Planar, four_bar, pin_at, rod
 def test_inadmissible_states_are_named() -> None:
     robot, known = four_bar(), Planar("four_bar")
     q, qd = known.state(0.3, 1.0)
-    check_state(robot, q, qd)
+    check_closed(robot, q, qd)
     with pytest.raises(
         ModelError,
         match=r"loop 'pin' is open at q: \|Φ\| is 0.03 \(row 'py'\); expected at "
@@ -36,7 +36,7 @@ def test_inadmissible_states_are_named() -> None:
         ModelError,
         match=r"loop 'pin' is opened by qd: \|J qd\| is 0.3 \(row 'p[xy]'\)",
     ):
-        check_state(robot, q, qd + np.array([0, 1.0, 0]))
+        check_closed(robot, q, qd + np.array([0, 1.0, 0]))
     with pytest.raises(
         ModelError,
         match=r"loop 'pin' is opened by qdd: \|J qdd \+ γ\| is .*forward_dynamics",
@@ -68,7 +68,7 @@ def test_assembly_stays_within_limits() -> None:
     )
     q = assemble(robot, [0.0, 1.0])  # from the wrong side of the elbow's range
     assert -3.0 <= q[1] <= -0.01
-    check_state(robot, q, tolerance=1e-9)
+    check_closed(robot, q, tolerance=1e-9)
 
 
 def test_assembly_says_what_holds_it_back() -> None:
@@ -92,7 +92,7 @@ def test_a_weld_is_not_assembled_the_wrong_way_round() -> None:
     q = assemble(robot, flipped)
     np.testing.assert_allclose(np.abs(q), [0, 0, 0, 1], atol=1e-9)
     with pytest.raises(ModelError, match="with axes of cuts opposite"):
-        check_state(robot, flipped)
+        check_closed(robot, flipped)
 
 
 def test_projection_is_the_nearest_admissible_state(rng: np.random.Generator) -> None:
@@ -100,7 +100,7 @@ def test_projection_is_the_nearest_admissible_state(rng: np.random.Generator) ->
     q = robot.integrate(robot.neutral(), rng.normal(size=27), 0.02)
     qd = rng.normal(size=27)
     closed, moving = project(robot, q, qd)
-    check_state(robot, closed, moving, tolerance=1e-9)
+    check_closed(robot, closed, moving, tolerance=1e-9)
     # What was taken away is orthogonal, by M, to all that the loops allow.
     J = compile(constraint_jacobian, robot)(closed)
     N = partition_of(J).N

@@ -72,7 +72,10 @@ def by_builder(type_: str, b: str) -> Robot:
 
 
 def by_urdf(type_: str, b: str) -> Robot:
-    return load(f'<robot name="arms">{URDF_TREE}{urdf_loop(type_, b)}</robot>')
+    return load(
+        f'<robot name="arms">{URDF_TREE}{urdf_loop(type_, b)}</robot>',
+        joint_order="file",
+    )
 
 
 def words(numbers: Any) -> str:

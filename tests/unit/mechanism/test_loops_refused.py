@@ -86,28 +86,29 @@ STATES: list[Case] = [
     (
         lambda: four_bar().check_state(Z[:2]),
         ShapeError,
-        "q is array([0., 0.]); expected 3 finite numbers",
+        "q has shape (2,); expected (3,) or (batch, 3)",
     ),
     (
         lambda: four_bar().check_state(NAN),
-        ShapeError,
-        "q is array([nan, nan, nan]); expected 3 finite numbers",
+        ModelError,
+        "robot 'four_bar': q[0] of joint 'crank_joint' is nan; q[1] of joint ",
     ),
     (
         lambda: four_bar().check_state(four_bar().assemble(), [1.0, 2.0]),
         ShapeError,
-        "qd is [1.0, 2.0]; expected 3 finite numbers",
+        "qd has shape (2,); expected (3,) or (batch, 3)",
     ),
     (
         lambda: four_bar().check_state(four_bar().assemble(), NAN),
-        ShapeError,
-        "qd is array([nan, nan, nan]); expected 3 finite numbers",
+        ModelError,
+        "robot 'four_bar': qd[0] of joint 'crank_joint' is nan; qd[1] of joint ",
     ),
     (
         lambda: ball().check_state(np.zeros(5)),
         ModelError,
-        "q has a quaternion of zero length at joint 'socket'; expected one that gives "
-        "a direction, such as that of robot.neutral()",
+        "robot 'ball': the quaternion q[0:4] of joint 'socket' has length 0; expected "
+        "a unit "
+        "quaternion (xyzw)",
     ),
     (
         lambda: ball().simulate(np.zeros(5)),
@@ -185,7 +186,7 @@ LOOPS: list[Case] = [
         "name is 3; expected the name of a loop",
     ),
     (
-        lambda: Pose.from_quaternion((0, 0, 0, 0)),
+        lambda: Pose.from_quaternion((0, 0, 0, 0), order="wxyz"),
         ShapeError,
         "the quaternion is (0, 0, 0, 0); expected 4 finite numbers, not all zero",
     ),

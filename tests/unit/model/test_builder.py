@@ -43,7 +43,7 @@ def test_shapes_have_the_inertia_of_mujocos_geoms(inertia: Inertia, geom: str) -
     model = mujoco.MjModel.from_xml_string(
         f'<mujoco><worldbody><body><geom {geom} mass="2"/></body></worldbody></mujoco>'
     )
-    R = Pose.from_quaternion(model.body_iquat[1]).R
+    R = Pose.from_quaternion(model.body_iquat[1], order="wxyz").R
     expected = R @ np.diag(model.body_inertia[1]) @ R.T
     assert inertia.mass == model.body_mass[1]
     np.testing.assert_allclose(inertia.matrix, expected, atol=CLOSE)

@@ -33,6 +33,19 @@ def test_integrate_reaches_what_difference_saw(
     np.testing.assert_allclose(r.difference(reached, q1), 0.0, atol=1e-13)
 
 
+@pytest.mark.parametrize("conventions", CONVENTIONS)
+def test_configuration_rate_is_the_derivative_of_integrate(
+    conventions: str, rng: np.random.Generator
+) -> None:
+    r = every_joint(conventions)
+    q, v = r.random_configuration(rng), rng.normal(size=r.nv)
+    step = 1e-5
+    slope = (r.integrate(q, v, step) - r.integrate(q, v, -step)) / (2 * step)
+    np.testing.assert_allclose(r.configuration_rate(q, v), slope, atol=1e-8)
+    one = r.model.joint("revolute_joint")
+    assert r.configuration_rate(q, v)[one.q_index] == v[one.v_index]
+
+
 def test_halves_of_a_motion_make_the_whole(rng: np.random.Generator) -> None:
     r = every_joint()
     q, v = r.random_configuration(rng), rng.normal(size=r.nv)

@@ -107,19 +107,21 @@ def test_what_is_surely_physical_has_the_eigenvalues_of_a_body(
 
 def test_a_quaternion_gives_its_rotation_back(rng: np.random.Generator) -> None:
     for q in (*rng.normal(size=(50, 4)), *np.eye(4), (0, 1, 1, 0), (0, 0, 1, -1)):
-        R = Pose.from_quaternion(q).R
+        R = Pose.from_quaternion(q, order="wxyz").R
         found = quaternion(R.tolist())
         assert found[0] >= 0.0
-        np.testing.assert_allclose(Pose.from_quaternion(found).R, R, atol=1e-14)
+        np.testing.assert_allclose(
+            Pose.from_quaternion(found, order="wxyz").R, R, atol=1e-14
+        )
 
 
 def test_a_rotation_there_and_back_leaves_no_noise(rng: np.random.Generator) -> None:
-    T = Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3))
+    T = Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3), order="wxyz")
     assert (T @ T.inverse()).is_identity()
 
 
 def test_an_inertia_there_and_back_leaves_no_noise(rng: np.random.Generator) -> None:
-    T = Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3))
+    T = Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3), order="wxyz")
     ball = BodyInertia.of(2.0, np.zeros(3), 0.3 * np.eye(3))
     found = ball.seen_from(T).seen_from(T.inverse())
     assert not any(found.h)

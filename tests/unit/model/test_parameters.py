@@ -64,7 +64,7 @@ def test_other_values_give_the_robot_with_those_values(
 ) -> None:
     heavy, moved = moving_body(robot, 4), moving_body(robot, 2)
     inertial = Inertial(2.5, rng.normal(size=3), np.diag([0.3, 0.4, 0.5]))
-    pose = Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3))
+    pose = Pose.from_quaternion(rng.normal(size=4), rng.normal(size=3), order="wxyz")
     gravity = (1.0, -2.0, 3.0)
     bodies = tuple(
         replace(

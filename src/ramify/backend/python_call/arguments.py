@@ -37,6 +37,7 @@ class Signature:
         layout: where a batch has its extra axis.
         threads: how many a large batch may use.
         defaults: what inputs of shape () are unless given, by name.
+        hints: why an input may have another shape than the caller thinks, by name.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Signature:
     layout: Literal["batch_first", "batch_last"] = "batch_first"
     threads: int = 1
     defaults: tuple[tuple[str, float], ...] = ()
+    hints: tuple[tuple[str, str], ...] = ()
 
     def shape(self, core: Shape, batch: int | None) -> Shape:
         """Return the shape of an array with this core."""
@@ -236,9 +238,10 @@ def batch_of(signature: Signature, name: str, core: Shape, shape: Shape) -> int 
         batch, rest = (shape[0], shape[1:]) if first else (shape[-1], shape[:-1])
         if rest == core:
             return batch
+    hint = dict(signature.hints).get(name)
     raise ShapeError(
         f"{name} has shape {shape}; kernel {signature.name!r} needs "
-        f"{signature.allowed(core)}."
+        f"{signature.allowed(core)}." + (f" {hint}" if hint else "")
     )
 
 

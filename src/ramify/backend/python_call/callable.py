@@ -37,6 +37,7 @@ from ramify.backend.runtime.memory_layout import (
     Kernel,
     Words,
     api_table,
+    new_array,
     new_tuple,
     number_dtypes,
     number_types,
@@ -255,6 +256,7 @@ class Calls:
         fits = n_inputs + n_outputs <= MAX_PORTS
         block[Call.API] = ctypes.addressof(api_table())
         block[Call.NEW_TUPLE] = new_tuple()
+        block[Call.NEW_ARRAY] = new_array()
         block[Call.NUMBER_TYPES] = ctypes.addressof(number_types())
         block[Call.NUMBER_DTYPES] = ctypes.addressof(number_dtypes())
         block[Call.NAMES] = ctypes.addressof(self._name_words)

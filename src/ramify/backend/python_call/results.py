@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ramify.backend.llvm.word_builder import Code, Module, Value, const
-from ramify.backend.python_call.arrays import UNBATCHED, api
-from ramify.backend.runtime.memory_layout import Call
+from ramify.backend.python_call.arrays import UNBATCHED, api, port_of
+from ramify.backend.runtime.memory_layout import Call, Port
 
 FAILED = 0  # a Python exception is set, as NULL says
 
@@ -40,6 +40,15 @@ def emit_array(module: Module) -> None:
     pair = code.cell(0, 2)
     core = code.load(code.at(code.load(call, Call.SHAPES), index))
     batched = code.compare(batch, "!=", UNBATCHED)
+    new = code.load(call, Call.NEW_ARRAY)
+    known = code.compare(new, "!=", 0)
+    with code.when(code.b.and_(known, code.b.not_(batched)), likely=True):
+        kind, dtype = code.load(call, Call.ARRAY_TYPE), code.load(call, Call.DTYPE)
+        port = port_of(code, call, code.add(code.load(call, Call.N_INPUTS), index))
+        rank, lengths = code.load(port, Port.RANK), code.load(port, Port.SHAPE)
+        api(code, call, "Py_IncRef", dtype)  # it takes that over
+        nothing = [const(0)] * 4  # no strides, no data, no flags, no object
+        code.leave(code.call_address(new, kind, dtype, rank, lengths, *nothing))
     shape = code.choose(batched, lambda: code.call("shape", call, core, batch), core)
     code.leave_if(code.compare(shape, "==", 0), FAILED)
     code.store(shape, pair, 0)

@@ -113,6 +113,7 @@ class Call(IntEnum):
     CHOSEN = 27  # of a Dispatcher: the dict of the functions that it has found so far
     OUT_NAMES = 28  # ("out",)
     N_STATE = 29  # of a Dispatcher, a number: of the arguments that choose nothing
+    NEW_ARRAY = 30  # address of PyArray_NewFromDescr, 0 if it is not known
 
 
 API = (
@@ -158,6 +159,7 @@ class ArrayField(IntEnum):
 
 
 TP_NEW = 65  # the number of a slot, see CPython's typeslots.h
+ARRAY_TYPE_PLACE, NEW_ARRAY_PLACE = 2, 94  # in NumPy's table of functions
 ALIGNED = 0x0100
 WRITEABLE = 0x0400
 
@@ -180,6 +182,29 @@ def new_tuple() -> int:
     """Return the address of ``tuple.__new__`` in C."""
     kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)
     return kind(("PyType_GetSlot", ctypes.pythonapi))(tuple, TP_NEW)
+
+
+@functools.cache
+def new_array() -> int:
+    """Return the address of NumPy's PyArray_NewFromDescr, or 0 if it is not known.
+
+    Its place in the table of functions, like that of the type of arrays, is part of
+    NumPy's binary interface since 1.0. It takes half the time of numpy.empty.
+    """
+    table, at = _array_api(), ctypes.c_void_p.from_address
+    if not table or at(table + ARRAY_TYPE_PLACE * WORD).value != id(np.ndarray):
+        return 0
+    return at(table + NEW_ARRAY_PLACE * WORD).value or 0
+
+
+def _array_api() -> int:
+    """Return the address of the table that NumPy gives to extensions, or 0."""
+    core: object = getattr(np, "_core", None)  # NumPy 1 calls it otherwise
+    capsule: object = getattr(getattr(core, "multiarray", None), "_ARRAY_API", None)
+    if type(capsule).__name__ != "PyCapsule":
+        return 0
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    return kind(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, None) or 0
 
 
 @functools.cache

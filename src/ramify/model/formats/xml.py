@@ -31,6 +31,8 @@ __all__ = [
     "word",
 ]
 
+WITH_TEXT: Final = frozenset(("mechanicalReduction",))
+"""the elements whose text is kept; everything else is in attributes"""
 DEEPEST: Final = 1000
 MOST_ELEMENTS: Final = 1_000_000
 
@@ -116,8 +118,17 @@ class _Builder:
         if self.count > MOST_ELEMENTS:
             raise self.refused(f"more than {MOST_ELEMENTS} elements")
 
-    def end(self, _tag: str) -> None:
+        if tag in WITH_TEXT:
+            self.parser.CharacterDataHandler = self.text
+
+    def end(self, tag: str) -> None:
         self.open.pop()
+        if tag in WITH_TEXT:
+            self.parser.CharacterDataHandler = None
+
+    def text(self, data: str) -> None:
+        element = self.open[-1]
+        element.text = (element.text or "") + data
 
     def doctype(
         self, _name: str, system: str | None, _public: str | None, has_subset: int

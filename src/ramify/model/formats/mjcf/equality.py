@@ -86,7 +86,7 @@ class EqualityReader:
         )
         if norm(relative[3:].tolist()) > TINY:
             # MuJoCo holds the anchor, not the origin, of the second body there.
-            T_a_cut = Pose.from_quaternion(relative[3:], relative[:3])
+            T_a_cut = Pose.from_quaternion(relative[3:], relative[:3], order="wxyz")
         else:
             T_a_cut = body_a.T_world.inverse() @ body_b.T_world @ T_b_cut
         return _loop(name, "weld", (body_a, T_a_cut), (body_b, T_b_cut))

@@ -42,7 +42,9 @@ def rotation(element: Element, settings: Settings) -> Rows:
     match given[0]:
         case "quat":
             q = numbers(element, "quat", 4, largest=LARGEST)
-            return Pose.from_quaternion(_direction(element, "quat", q)).rows
+            return Pose.from_quaternion(
+                _direction(element, "quat", q), order="wxyz"
+            ).rows
         case "axisangle":
             *axis, angle = numbers(element, "axisangle", 4, largest=LARGEST)
             n = _direction(element, "axisangle", axis)

@@ -24,6 +24,7 @@ from ramify.model.description import (
     FrameDescription,
     Inertial,
 )
+from ramify.model.formats.mjcf.actuators import read_actuators
 from ramify.model.formats.mjcf.bodies import MjcfBody, Worldbody
 from ramify.model.formats.mjcf.defaults import (
     LARGEST,
@@ -136,6 +137,9 @@ class _Model:
             keyframes=keyframes,
             gravity=gravity,
             format="mjcf",
+            actuators=read_actuators(
+                self.sections["actuator"], self.world, self.defaults, self.settings
+            ),
             warnings=tuple(self.warnings),
         )
 

@@ -16,8 +16,8 @@ the file is what does not move. A coupling is between joints, y = Σ c_k x^k; wi
 
     <loop name="gear" type="coupling" joint="y" follows="x" coefficients="0 2"/>
 
-What does not move mass (visual, collision, gazebo, transmission ...) is not read, so
-meshes need not exist.
+A transmission is kept as data. What does not move mass (visual, collision, gazebo ...)
+is not read, so meshes need not exist.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ from ramify.model.formats.urdf.graph import (
     listed,
     refuse_cycles,
 )
+from ramify.model.formats.urdf.transmissions import read_transmissions
 from ramify.model.formats.xml import fault, number, numbers, parse_xml, where, word
 from ramify.model.loop_types import check_single, check_type, coupling, cut_joint
 from ramify.model.pose import Pose
@@ -133,6 +134,7 @@ def parse_urdf(text: str, label: str) -> Description:
         bodies=tuple(bodies),
         loops=tuple(loops),
         format="urdf",
+        actuators=read_transmissions(robot, moving),
         warnings=tuple(warnings),
     )
 

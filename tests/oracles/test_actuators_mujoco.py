@@ -1,0 +1,65 @@
+"""Actuators of MJCF as MuJoCo has them: joints, gears and ranges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ramify.model.formats.parse import parse
+from support.references import MJCFS, needs_shared_robots, path_of
+
+mujoco: Any = pytest.importorskip("mujoco", reason="MuJoCo, the oracle, is absent")
+pytestmark = [pytest.mark.oracle, needs_shared_robots]
+
+
+JOINTS = [
+    int(mujoco.mjtTrn.mjTRN_JOINT),
+    int(mujoco.mjtTrn.mjTRN_JOINTINPARENT),
+]
+
+
+def without_meshes(path: Path) -> Any:
+    """Return MuJoCo's model with balls in the place of meshes, which are not here."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    for geom in spec.geoms:
+        if geom.type == mujoco.mjtGeom.mjGEOM_MESH:
+            geom.type, geom.meshname, geom.size = (
+                mujoco.mjtGeom.mjGEOM_SPHERE,
+                "",
+                [0.1, 0, 0],
+            )
+    for mesh in list(spec.meshes):
+        spec.delete(mesh)
+    for texture in list(spec.textures):
+        spec.delete(texture)
+    for material in list(spec.materials):
+        material.textures = [""] * len(material.textures)
+    return spec.compile()
+
+
+@pytest.mark.parametrize("name", MJCFS)
+def test_actuators_are_mujocos(name: str) -> None:
+    path = path_of(name)
+    model = without_meshes(path)
+    ours = parse(path).actuators
+    assert ours
+    assert len(ours) == model.nu
+    for i, actuator in enumerate(ours):
+        theirs = model.actuator(i)
+        assert actuator.name == theirs.name or not theirs.name
+        if int(theirs.trntype[0]) in JOINTS:
+            assert actuator.joint == model.joint(theirs.trnid[0]).name
+        else:
+            assert actuator.joint is None
+        gear = theirs.gear[: len(actuator.gear)]
+        np.testing.assert_allclose(actuator.gear, gear)
+        for ours_, limited, range_ in (
+            (actuator.control_range, theirs.ctrllimited, theirs.ctrlrange),
+            (actuator.force_range, theirs.forcelimited, theirs.forcerange),
+        ):
+            assert np.isfinite(ours_).all() == bool(limited[0]), actuator.name
+            if limited[0]:
+                np.testing.assert_allclose(ours_, range_, rtol=1e-12)
