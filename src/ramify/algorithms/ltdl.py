@@ -63,17 +63,54 @@ def solve(
     L: TreeEntries, D: Diagonal, b: DofVector, parents: Sequence[int]
 ) -> DofVector:
     """Solve Lᵀ D L x = b in two sweeps of the tree."""
-    x = dict(b)
-    dofs = range(len(parents))
     region("solve")
-    for k in reversed(dofs):  # x ← L⁻ᵀ x
+    y = solve_LT(L, b, parents)
+    return solve_L(L, {k: y[k] / D[k] for k in range(len(parents))}, parents)
+
+
+# Products with L and its inverse. L has ones on its diagonal where it holds none.
+
+
+def mul_L(L: TreeEntries, x: DofVector, parents: Sequence[int]) -> DofVector:
+    """Return L x."""
+    y: DofVector = {}
+    for k in range(len(parents)):
+        y[k] = L[k, k] * x[k] if (k, k) in L else x[k]
         for i in ancestors(parents, k):
-            x[i] = x[i] - L[k, i] * x[k]
-    for k in dofs:  # x ← L⁻¹ D⁻¹ x
-        x[k] = x[k] / D[k]
+            y[k] = y[k] + L[k, i] * x[i]
+    return y
+
+
+def mul_LT(L: TreeEntries, x: DofVector, parents: Sequence[int]) -> DofVector:
+    """Return Lᵀ x."""
+    y: DofVector = {}
+    for k in range(len(parents)):
+        y[k] = L[k, k] * x[k] if (k, k) in L else x[k]
         for i in ancestors(parents, k):
-            x[k] = x[k] - L[k, i] * x[i]
-    return x
+            y[i] = y[i] + L[k, i] * x[k]
+    return y
+
+
+def solve_L(L: TreeEntries, x: DofVector, parents: Sequence[int]) -> DofVector:
+    """Return L⁻¹ x."""
+    y = dict(x)
+    for k in range(len(parents)):
+        for i in ancestors(parents, k):
+            y[k] = y[k] - L[k, i] * y[i]
+        if (k, k) in L:
+            y[k] = y[k] / L[k, k]
+    return y
+
+
+def solve_LT(L: TreeEntries, x: DofVector, parents: Sequence[int]) -> DofVector:
+    """Return L⁻ᵀ x."""
+    y = dict(x)
+    for k in reversed(range(len(parents))):
+        if (k, k) in L:
+            y[k] = y[k] / L[k, k]
+        for i in ancestors(parents, k):
+            y[i] = y[i] - L[k, i] * y[k]
+    return y
 
 
 def elimination_parents(pattern: Iterable[tuple[int, int]], n: int) -> tuple[int, ...]:

@@ -29,6 +29,7 @@ from ramify.linalg.pattern import (
     Parents,
     Pattern,
     between_branches,
+    check_out,
     check_writeable,
     eliminate,
     lanes_for,
@@ -208,6 +209,7 @@ class Factor:
     """A factorization H = Lᵀ D L or H = Lᵀ L along a tree; made by `ltdl` and `ltl`.
 
     Vectors are (n,), or (n, k) for k of them; of a batch (batch, n) or (batch, n, k).
+    ``out`` is where a result goes, a float64 array of its shape; it may be the input.
     """
 
     kind: Kind
@@ -221,26 +223,26 @@ class Factor:
         """The tree."""
         return self.pattern.parents
 
-    def solve(self, b: npt.ArrayLike) -> Array:
-        """Return H⁻¹ b."""
+    def solve(self, b: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """Return H⁻¹ b; in place with ``out=b``."""
         own = Diagonal.DIVIDE if self.kind == "ltdl" else Diagonal.OF_L
-        return self._sweep("b", b, "solve", own, self._diagonal)
+        return self._sweep("b", b, out, "solve", own, self._diagonal)
 
-    def mul_L(self, x: npt.ArrayLike) -> Array:
-        """Return L x."""
-        return self._sweep("x", x, "mul_L", self._diagonal)
+    def mul_L(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """Return L x; in place with ``out=x``."""
+        return self._sweep("x", x, out, "mul_L", self._diagonal)
 
-    def mul_LT(self, x: npt.ArrayLike) -> Array:
-        """Return Lᵀ x."""
-        return self._sweep("x", x, "mul_LT", self._diagonal)
+    def mul_LT(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """Return Lᵀ x; in place with ``out=x``."""
+        return self._sweep("x", x, out, "mul_LT", self._diagonal)
 
-    def solve_L(self, x: npt.ArrayLike) -> Array:
-        """Return L⁻¹ x."""
-        return self._sweep("x", x, "solve_L", self._diagonal)
+    def solve_L(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """Return L⁻¹ x; in place with ``out=x``."""
+        return self._sweep("x", x, out, "solve_L", self._diagonal)
 
-    def solve_LT(self, x: npt.ArrayLike) -> Array:
-        """Return L⁻ᵀ x."""
-        return self._sweep("x", x, "solve_LT", self._diagonal)
+    def solve_LT(self, x: npt.ArrayLike, *, out: Array | None = None) -> Array:
+        """Return L⁻ᵀ x; in place with ``out=x``."""
+        return self._sweep("x", x, out, "solve_LT", self._diagonal)
 
     def logdet(self) -> Any:
         """Return log det H: a number, or one for each matrix of a batch."""
@@ -288,7 +290,12 @@ class Factor:
         return np.copy(values[0] if self.batch is None else values[: self.batch])
 
     def _sweep(
-        self, name: str, given: npt.ArrayLike, sweep: str, *diagonals: Diagonal
+        self,
+        name: str,
+        given: npt.ArrayLike,
+        out: Array | None,
+        sweep: str,
+        *diagonals: Diagonal,
     ) -> Array:
         """Return what a sweep makes of the caller's vectors."""
         x, n = numbers(name, given), self.pattern.n
@@ -299,13 +306,24 @@ class Factor:
                 f"{name} has shape {x.shape}; the factor needs "
                 f"({sizes}{',' * (not lead)}) or ({sizes}, k)"
             )
-        if x.size == 0:
-            return np.zeros(x.shape)
-        many = np.reshape(x, (self.batch or 1, n, -1))
-        return np.reshape(self._swept(many, sweep, diagonals), x.shape)
+        if out is None:
+            out = np.empty(x.shape)
+        else:
+            check_out(out, x.shape)
+        if x.size:
+            many = (self.batch or 1, n, x.size // (n * (self.batch or 1)))
+            if out.flags.c_contiguous:
+                self._swept(np.reshape(x, many), out.reshape(many), sweep, diagonals)
+            else:
+                new = np.empty(many)
+                self._swept(np.reshape(x, many), new, sweep, diagonals)
+                out[...] = new.reshape(x.shape)
+        return out
 
-    def _swept(self, x: Array, sweep: str, diagonals: Sequence[Diagonal]) -> Array:
-        """Return what a sweep makes of (batch, n, k)."""
+    def _swept(
+        self, x: Array, out: Array, sweep: str, diagonals: Sequence[Diagonal]
+    ) -> None:
+        """Write what a sweep makes of x (batch, n, k) to ``out``, which may be x."""
         tiles, nnz, lanes = self.entries.shape
         batch, n, k = x.shape
         form, columns, side = "row", k, 1
@@ -316,7 +334,9 @@ class Factor:
             lanewise = np.reshape(whole, (tiles, lanes, n, k))
             work = np.ascontiguousarray(np.transpose(lanewise, (0, 2, 3, 1)))
         elif k == 1:
-            work = np.array(x, order="C")
+            work = out
+            if work is not x:
+                work[...] = x
         else:
             form, side = "columns", vector_width()
             columns = -(-k // side)
@@ -336,8 +356,9 @@ class Factor:
             *diagonals,
         )
         if lanes > 1:
-            return np.reshape(np.transpose(work, (0, 3, 1, 2)), (-1, n, k))[:batch]
-        return work[:, :, :k]
+            out[...] = np.reshape(np.transpose(work, (0, 3, 1, 2)), (-1, n, k))[:batch]
+        elif k > 1:
+            out[...] = work[:, :, :k]
 
 
 def _factored(

@@ -316,3 +316,19 @@ def check_writeable(H: Any) -> None:
     raise ShapeError(
         f"overwrite=True needs a float64 array that can be written; H is {given}"
     )
+
+
+def check_out(out: object, shape: tuple[int, ...]) -> None:
+    """Raise a ShapeError unless a result of some shape can be written to ``out``."""
+    if isinstance(out, np.ndarray):
+        array = cast("npt.NDArray[Any]", out)
+        is_right = array.dtype == np.float64 and array.flags.aligned
+        if is_right and array.flags.writeable and array.shape == shape:
+            return
+        kind = "" if array.flags.writeable else "read-only "
+        given = f"a {kind}{array.dtype} array of shape {array.shape}"
+    else:
+        given = type(out).__name__
+    raise ShapeError(
+        f"out is {given}; expected a float64 array of shape {shape} that can be written"
+    )

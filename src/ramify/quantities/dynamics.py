@@ -15,6 +15,7 @@ from ramify.quantities import closed_loops
 from ramify.quantities.context import Context, array, zeros
 from ramify.quantities.external import external_forces, external_shape
 from ramify.quantities.mass_matrix import (
+    CRBA,
     LOOPS_INSTEAD,
     check_factor,
     check_tree_algorithm,
@@ -82,7 +83,7 @@ def possible(model: Model, conventions: Conventions, **options: Any) -> tuple[st
     "tau",
     algorithms=("aba", "ltdl", *closed_loops.ALGORITHMS),
     possible=possible,
-    by_name_only=closed_loops.BY_NAME_ONLY,
+    by_name_only=(*CRBA, *closed_loops.BY_NAME_ONLY),
     further_inputs=external_shape,
     returns="accelerations [rad/s^2, m/s^2]",
 )
@@ -105,7 +106,7 @@ def forward_dynamics(
             f"damping is {damping:g}, but robot {model.name!r} has no loops; damping "
             "applies to loop constraints only: leave it out"
         )
-    check_tree_algorithm("forward_dynamics", algorithm, model)
+    check_tree_algorithm("forward_dynamics", algorithm, model, tuple(CRBA))
     if algorithm == "aba":
         tau = context.coordinates.tree_force(context.inputs["tau"], context.qd)
         tree = context.dynamics_tree
@@ -114,7 +115,9 @@ def forward_dynamics(
     by_aba = "use algorithm='aba'"
     check_factor(model, LOOPS_INSTEAD if model.mimics else by_aba)
     bias = bias_forces(external, expressed_in).of(context)
-    M, parents, order = sparse_mass_matrix(context)
+    M, parents, order = sparse_mass_matrix(
+        context, "auto" if algorithm == "ltdl" else algorithm
+    )
     b = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(order)}
     x = solve(*ltdl(M, parents), b, parents)
     qdd = zeros(model.nv)

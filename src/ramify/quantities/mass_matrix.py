@@ -70,9 +70,14 @@ def check_factor(model: Model, instead: str) -> None:
         )
 
 
-def check_tree_algorithm(name: str, algorithm: str, model: Model) -> None:
-    """Raise ArgumentError for what a robot without loops does not allow."""
-    allowed = factored_trees(model)
+def check_tree_algorithm(
+    name: str, algorithm: str, model: Model, factored: tuple[str, ...] = ()
+) -> None:
+    """Raise ArgumentError for what a robot without loops does not allow.
+
+    ``factored`` names algorithms that factor M, besides "ltdl".
+    """
+    allowed = (*factored_trees(model), *factored)
     if algorithm in allowed or (algorithm == "ltdl" and not model.mimics):
         return  # a factor that is too large has its own message
     why = "has no loops"

@@ -139,6 +139,26 @@ def test_products_and_solves_are_numpys(
             assert_close(ours, theirs.reshape(x.shape))
 
 
+@pytest.mark.parametrize("name", ["mul_L", "mul_LT", "solve_L", "solve_LT", "solve"])
+@pytest.mark.parametrize("batch", [None, 2, 5])
+def test_results_go_where_out_says(
+    name: str, batch: int | None, rng: np.random.Generator
+) -> None:
+    factor = ltdl(random_matrix(HUMANOID, rng, batch), HUMANOID)
+    method = getattr(factor, name)
+    lead = () if batch is None else (batch,)
+    for columns in ((), (1,), (3,)):
+        x = rng.normal(size=(*lead, 30, *columns))
+        expected, before = method(x), x.copy()
+        strided = np.zeros((*x.shape, 2))[..., 0]
+        for out in (np.empty_like(x), strided):
+            assert method(x, out=out) is out
+            assert (out == expected).all()
+            assert (x == before).all()
+        assert method(x, out=x) is x
+        assert (x == expected).all()
+
+
 @st.composite
 def regular_numberings(draw: st.DrawFn) -> Parents:
     n = draw(st.integers(0, 40))

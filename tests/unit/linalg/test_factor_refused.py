@@ -228,3 +228,18 @@ def test_compressed_rows_that_are_none_are_refused(
 ) -> None:
     with pytest.raises(kind, match=re.escape(text)):
         TreeMatrix.from_csr(data, indices, indptr, FORK)
+
+
+@pytest.mark.parametrize(
+    ("out", "text"),
+    [
+        (np.zeros(2), "out is a float64 array of shape (2,); expected a float64 array"),
+        (np.zeros(3, dtype=np.float32), "out is a float32 array of shape (3,)"),
+        ([0.0, 0.0, 0.0], "out is list; expected a float64 array of shape (3,) that"),
+        (np.broadcast_to(np.zeros(1), (3,)), "out is a read-only float64 array"),
+    ],
+)
+def test_results_go_to_no_other_array(out: Any, text: str) -> None:
+    factor = ltdl(GOOD, FORK)
+    with pytest.raises(ShapeError, match=re.escape(text)):
+        factor.solve(np.ones(3), out=out)

@@ -63,15 +63,15 @@ def sweep(module: Module, name: str, kind: str, numbers: Numbers) -> None:
             given = c.get(element, at)
             scaled = Scaling(c, diagonal, pivot_at, numbers.entry, element)
             line = Line(c, row, path, level, above, numbers, element)
-            if transposed:
-                rest = c.get(element, here)
+            result = given if inverts else scaled.multiplied(given)
+            if not transposed:
+                result = line.added_to(result, inverts)
+            else:
+                collect = c.b.fsub if inverts else c.b.fadd
+                result = collect(result, c.get(element, here))
                 c.put(c.number(0.0, element), here)
-            else:
-                rest = line.dot()
             if inverts:
-                result = scaled.divided(c.b.fsub(given, rest), Diagonal.OF_L)
-            else:
-                result = c.b.fadd(scaled.multiplied(given), rest)
+                result = scaled.divided(result, Diagonal.OF_L)
             handed_on = result if inverts else given
             if transposed:
                 line.add(handed_on)
@@ -134,22 +134,28 @@ class Line:
         c = self.c
         return c.splat(c.get(self.numbers.entry, at), self.element)
 
-    def dot(self) -> Value:
-        """Return the sum of products."""
-        c, total = self.c, self.c.number(0.0, self.element)
+    def added_to(self, start: Value, subtracts: bool) -> Value:
+        """Return ``start`` and the products of a row and what is kept, or less them."""
+        c = self.c
+
+        def next_sum(a: Value, x: Value, total: Value) -> Value:
+            return c.fma(c.b.fneg(a) if subtracts else a, x, total)
+
         if self.element == DOUBLE:
-            total = c.number(0.0, DOUBLE)
+            total = start
             for first, length, step in c.runs(self.above, self.numbers):
                 kind = self.numbers.vector if step > 1 else DOUBLE
-                with c.folds(length, step, c.number(0.0, kind)) as turn:
+                begin = c.number(0.0, kind) if step > 1 else total
+                with c.folds(length, step, begin) as turn:
                     a, x = (c.get(kind, at) for at in self.at(c.add(first, turn.index)))
-                    turn.next = [c.fma(a, x, turn.values[0])]
-                total = c.b.fadd(total, c.sum(turn.results[0]))
+                    turn.next = [next_sum(a, x, turn.values[0])]
+                sums = turn.results[0]
+                total = c.b.fadd(total, c.sum(sums)) if step > 1 else sums
             return total
-        with c.folds(self.above, 1, total) as turn:
+        with c.folds(self.above, 1, start) as turn:
             entry, kept = self.at(turn.index)
             x = c.get(self.element, kept)
-            turn.next = [c.fma(self.entry(entry), x, turn.values[0])]
+            turn.next = [next_sum(self.entry(entry), x, turn.values[0])]
         return turn.results[0]
 
     def add(self, x: Value) -> None:
