@@ -23,6 +23,7 @@ from ramify.cli.selfcheck import state_of
 from ramify.compiler import count
 from ramify.errors import ModelError
 from ramify.explain import Explanation, explain, page
+from ramify.explain.crba_cost import CrbaCost
 from ramify.explain.data import sentence
 from ramify.explain.page import Timing, arithmetic
 from ramify.explain.shape import envelope
@@ -81,13 +82,31 @@ def _times(robot: Robot) -> list[Timing]:
     return found
 
 
+def _crba_rows(crba: CrbaCost) -> list[tuple[str, str, str]]:
+    """Return the numbers of CRBA's cost analysis that tell of branches."""
+    rows: list[tuple[str, str, str]] = []
+    for kind, words in CRBA_NODES.items():
+        ours, chain = (
+            f"{getattr(c, 'D0' + kind)}, {getattr(c, 'D1' + kind)}"
+            for c in (crba, crba.chain)
+        )
+        rows.append((f"D0{kind}, D1{kind}: {words}", ours, chain))
+    costs = [f"{c.cost.mul:,}m + {c.cost.add:,}a" for c in (crba, crba.chain)]
+    rows.append(("CRBA by formula", costs[0], costs[1]))
+    return rows
+
+
+CRBA_NODES = {"a": "DH nodes", "b": "other nodes", "c": "DH nodes at a floating base"}
+
+
 def _show(e: Explanation) -> None:
     s, out = e.shape, console()
     rows = [
         ("entries of M that can be nonzero", f"{s.nonzeros:,}", f"{s.n**2:,}"),
-        ("D0", f"{s.d0:,}", f"{s.chain.d0:,}"),
+        ("D0, of bodies", f"{e.crba.D0:,}", f"{e.crba.chain.D0:,}"),
         ("D1", f"{s.d1:,}", f"{s.chain.d1:,}"),
         ("D2", f"{s.d2:,}", f"{s.chain.d2:,}"),
+        *_crba_rows(e.crba),
         ("factor M, D1 + 2 D2", f"{s.factor_cost:,}", f"{s.chain.factor_cost:,}"),
         ("solve, 4 D1 + n", f"{s.solve_cost:,}", f"{s.chain.solve_cost:,}"),
         ("envelope, as numbered", f"{envelope(s.pattern):,}", f"{s.chain.d1:,}"),

@@ -54,6 +54,12 @@ class CrbaCost:
         return CrbaCost(tuple(tree.parents), floating_bases(tree))
 
     @cached_property
+    def chain(self) -> CrbaCost:
+        """As many bodies in one chain, on a floating base if there is one here."""
+        base = frozenset({0}) if self.floating else frozenset[int]()
+        return CrbaCost(tuple(range(-1, len(self.parents) - 1)), base)
+
+    @cached_property
     def subtree_sizes(self) -> tuple[int, ...]:
         """|ν(i)|: how many bodies each body carries, itself included."""
         sizes = [1] * len(self.parents)

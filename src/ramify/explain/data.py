@@ -10,6 +10,7 @@ from ramify.algorithms.matrix_layout import sparsity_tree
 from ramify.compiler import choose_for
 from ramify.errors import ModelError
 from ramify.explain.counts import Counts, counts_of
+from ramify.explain.crba_cost import CrbaCost
 from ramify.explain.shape import Shape, envelope
 from ramify.quantities.chooser import Choice
 from ramify.quantities.dynamics import forward_dynamics
@@ -40,6 +41,8 @@ class Explanation:
 
     robot: Robot
     shape: Shape
+    crba: CrbaCost
+    """by the formula of Featherstone 2005, over bodies"""
     counts: tuple[Counts, ...]
     choices: tuple[Choice, ...]
 
@@ -59,10 +62,14 @@ class Explanation:
             "nq": self.robot.nq,
             "nv": self.robot.nv,
             "bodies": len(self.robot.tree),
-            "D0": s.d0,
+            "D0": self.crba.D0,
             "D1": s.d1,
             "D2": s.d2,
             "nonzeros": s.nonzeros,
+            "crba": {
+                **dict(self.crba.table()),
+                "by_formula": _plain(self.crba.cost),
+            },
             "dof_parents": list(s.parents),
             "permutation": list(s.permutation),
             "envelope": envelope(s.pattern),
@@ -115,4 +122,4 @@ def explain(
             choices += choose_for([one], robot).choices
         except ModelError:  # a singular mass matrix: no forward dynamics
             continue
-    return Explanation(robot, shape, counts, tuple(choices))
+    return Explanation(robot, shape, CrbaCost.of(robot.tree), counts, tuple(choices))

@@ -154,7 +154,7 @@ def _patterns(e: Explanation) -> str:
     table = blocks.table(
         ("", "this robot", "one chain"),
         [
-            ("D0", f"{s.d0:,}", f"{s.chain.d0:,}"),
+            ("D0, bodies not on the world", f"{e.crba.D0:,}", f"{e.crba.chain.D0:,}"),
             ("D1, entries below the diagonal", f"{s.d1:,}", f"{s.chain.d1:,}"),
             ("D2, products to factor", f"{s.d2:,}", f"{s.chain.d2:,}"),
             ("to factor, D1 + 2 D2", f"{s.factor_cost:,}", f"{s.chain.factor_cost:,}"),

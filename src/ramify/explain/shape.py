@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ramify.model.tree import D0, D1, D2, ROOT, depth_first, sparsity_pattern
+from ramify.model.tree import D1, D2, ROOT, depth_first, sparsity_pattern
 
 Pattern = npt.NDArray[np.bool_]
 
@@ -28,11 +28,6 @@ class Shape:
     def n(self) -> int:
         """Degrees of freedom."""
         return len(self.parents)
-
-    @cached_property
-    def d0(self) -> int:
-        """Nodes that do not hang on the world."""
-        return D0(self.parents)
 
     @cached_property
     def d1(self) -> int:

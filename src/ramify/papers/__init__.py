@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ramify.papers import accuracy, featherstone, negrut, notes, wensing
+from ramify.papers import (
+    accuracy,
+    featherstone,
+    featherstone_humanoid,
+    negrut,
+    notes,
+    wensing,
+)
 from ramify.papers.document import Section
 
 PAPERS: dict[str, Callable[[], list[Section]]] = {
-    "featherstone": featherstone.sections,
+    "featherstone": lambda: [
+        *featherstone.sections(),
+        *featherstone_humanoid.sections(),
+    ],
     "accuracy": accuracy.sections,
     "notes": notes.sections,
     "wensing": wensing.sections,

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ramify.explain.style import STYLE
+from ramify.model.description import Description
+from ramify.robot import Robot
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,16 @@ class Section:
     plots: tuple[Plot, ...] = field(default=())
     after: str = ""
     """what is said below the tables"""
+
+
+def robot_of(made: Description) -> Robot:
+    """Return the robot of a function of `ramify.robots`."""
+    return Robot.from_description(made)
+
+
+def compared(printed: object, ours: object) -> str:
+    """Return whether two results are equal, in a plain word."""
+    return "the same" if printed == ours else "differs"
 
 
 def word(printed: float, ours: float) -> str:

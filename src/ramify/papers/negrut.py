@@ -9,8 +9,7 @@ from ramify.algorithms.loops.counting import (
 )
 from ramify.algorithms.loops.cuts import cuts_of
 from ramify.model import catalog as robots
-from ramify.papers.document import Section, Table, word
-from ramify.papers.featherstone import robot_of
+from ramify.papers.document import Section, Table, robot_of, word
 from ramify.robot import Robot
 from ramify.symbolic.count import Ops
 

@@ -17,8 +17,7 @@ from ramify.algorithms.operational.tasks import Task
 from ramify.explain.operational import OperationalCounts, explain_operational
 from ramify.model import catalog as robots
 from ramify.model.tree import sparsity_pattern
-from ramify.papers.document import Plot, Section, Table
-from ramify.papers.featherstone import robot_of
+from ramify.papers.document import Plot, Section, Table, robot_of
 from ramify.robot import Robot
 
 HANDS_FEET = ("left_hand", "right_hand", "left_foot", "right_foot")
