@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ramify.model.tree import D1, D2, ROOT, depth_first, sparsity_pattern
+from ramify.model.tree import D1, D2, ROOT, renumbering, sparsity_pattern
 
 Pattern = npt.NDArray[np.bool_]
 
@@ -67,7 +67,7 @@ class Shape:
     @cached_property
     def permutation(self) -> tuple[int, ...]:
         """Depth-first order, reversed: children before parents, limbs together."""
-        return tuple(reversed(depth_first(self.parents)))
+        return renumbering(self.parents)
 
     @cached_property
     def permuted(self) -> Pattern:

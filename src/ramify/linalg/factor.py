@@ -313,11 +313,12 @@ class Factor:
         if x.size:
             many = (self.batch or 1, n, x.size // (n * (self.batch or 1)))
             if out.flags.c_contiguous:
-                self._swept(np.reshape(x, many), out.reshape(many), sweep, diagonals)
+                view = np.reshape(out, many)
+                self._swept(np.reshape(x, many), view, sweep, diagonals)
             else:
                 new = np.empty(many)
                 self._swept(np.reshape(x, many), new, sweep, diagonals)
-                out[...] = new.reshape(x.shape)
+                out[...] = np.reshape(new, x.shape)
         return out
 
     def _swept(

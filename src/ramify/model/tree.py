@@ -311,8 +311,27 @@ def check_sparsity(
 def depth_first(parents: Sequence[int]) -> tuple[int, ...]:
     """Return the nodes in depth-first order: a regular numbering of the same tree."""
     check_parents(parents)
-    below: list[list[int]] = [[] for _ in range(len(parents) + 1)]
+    return tuple(reversed(renumbering(parents)))
+
+
+def renumbering(parents: Sequence[int]) -> tuple[int, ...]:
+    """Return the bodies in an order in which descendants come before ancestors.
+
+    In this order Cholesky's method, M = L Lᵀ, fills no zero of a tree's mass matrix
+    (Negrut, Serban & Potra 1997, Lemma 2; the paper's b, with b[i] the body at place
+    i). Bodies of one limb stay together. Bodies may be numbered in any way, ROOT is the
+    parent of those that have none.
+
+    >>> renumbering((-1, 0, 0, 1))
+    (2, 3, 1, 0)
+    """
+    n = len(parents)
+    below: list[list[int]] = [[] for _ in range(n + 1)]
     for i, p in enumerate(parents):
+        if not ROOT <= p < n:
+            raise ModelError(
+                f"parents[{i}] is {p}; expected {ROOT}, or a body from 0 to {n - 1}"
+            )
         below[p].append(i)
     order: list[int] = []
     stack = list(reversed(below[ROOT]))
@@ -320,4 +339,7 @@ def depth_first(parents: Sequence[int]) -> tuple[int, ...]:
         i = stack.pop()
         order.append(i)
         stack.extend(reversed(below[i]))
-    return tuple(order)
+    if len(order) < n:
+        lost = min(set(range(n)) - set(order))
+        raise ModelError(f"body {lost} is its own ancestor; expected a tree")
+    return tuple(reversed(order))

@@ -20,6 +20,10 @@ from ramify.symbolic.count import Ops
 TREE1_EXPANDED = (-1, 0, 1, 2, 1, 3, 3, 4, 7, 8, 4)
 """the example of section 2, numbered from 0"""
 NAME = "Featherstone 2005"
+Operation = tuple[
+    Callable[..., Any], Callable[[Sequence[int]], Ops], Callable[[Shape], Ops]
+]
+"""its program, what counts its native loops, and its formula"""
 
 
 def sections() -> list[Section]:
@@ -123,8 +127,8 @@ def _sweep(
     return program, lambda parents: sweep_count(parents, name, diagonal)
 
 
-def _products() -> dict[str, tuple[Any, Any, Callable[[Shape], Ops]]]:
-    found: dict[str, tuple[Any, Any, Callable[[Shape], Ops]]] = {}
+def _products() -> dict[str, Operation]:
+    found: dict[str, Operation] = {}
     letters = ("L x", "Lᵀ x", "L⁻¹ x", "L⁻ᵀ x")
     for name, what in zip(SWEEPS, letters, strict=True):
         scale = "div" if name.startswith("solve") else "mul"
@@ -141,7 +145,7 @@ def _products() -> dict[str, tuple[Any, Any, Callable[[Shape], Ops]]]:
     return found
 
 
-OPERATIONS: dict[str, tuple[Any, Any, Callable[[Shape], Ops]]] = {
+OPERATIONS: dict[str, Operation] = {
     "LTL factorize": (
         _ltl,
         lambda parents: factor_count(parents, roots=True),
@@ -164,7 +168,7 @@ OPERATIONS: dict[str, tuple[Any, Any, Callable[[Shape], Ops]]] = {
     ),
     **_products(),
 }
-"""the program, the native loops, and the formula of each row of Table 1"""
+"""the rows of Table 1"""
 
 
 def cost(ops: Ops) -> str:

@@ -1,7 +1,12 @@
 """Negrut, Serban & Potra (1997): the operation counts of Tables 1 to 5."""
 
+# ruff: noqa: N806  the paper's letters
+
 from __future__ import annotations
 
+from typing import Any
+
+from ramify.algorithms.block_cholesky import block_cholesky, blocks_of
 from ramify.algorithms.loops.counting import (
     STEPS,
     joint_formulation_counts,
@@ -9,7 +14,10 @@ from ramify.algorithms.loops.counting import (
 )
 from ramify.algorithms.loops.cuts import cuts_of
 from ramify.model import catalog as robots
-from ramify.papers.document import Section, Table, robot_of, word
+from ramify.papers.dense_solvers import algorithm_d_counts, gauss_counts
+from ramify.papers.document import Section, Table, compared, robot_of
+from ramify.papers.featherstone import entries_of
+from ramify.papers.unknown import count_of
 from ramify.robot import Robot
 from ramify.symbolic.count import Ops
 
@@ -20,10 +28,20 @@ SPARSE = {
     "SQ": (27, 0, 0, 0, 0, 16, 0, 0, 43),
 }
 """Table 2 as printed: additions, multiplications, divisions, roots by step"""
-DENSE_TOTALS = {"A": 15914, "M": 16410, "D": 989, "SQ": 43}
-"""the totals of Table 3 as printed"""
-
-
+DENSE = {
+    "A": (3276, 351, 5616, 432, 3536, 2280, 405, 378, 15914),
+    "M": (3276, 351, 5616, 432, 3672, 2280, 432, 351, 16410),
+    "D": (351, 27, 432, 0, 0, 152, 0, 27, 989),
+    "SQ": (27, 0, 0, 0, 0, 16, 0, 0, 43),
+}
+"""Table 3 as printed"""
+GAUSS = {
+    "factorize": {"A": 25585, "M": 25585, "D": 903},
+    "substitute forward": {"A": 903, "M": 903, "D": 0},
+    "substitute back": {"A": 903, "M": 903, "D": 43},
+    "Total": {"A": 27391, "M": 27391, "D": 946},
+}
+"""Table 1 as printed"""
 TIMES = {
     "Gauss": 2336,
     "Symmetric": 2022,
@@ -33,7 +51,9 @@ TIMES = {
 }
 """Table 4 as printed: microseconds of one solution, on a workstation of 1997"""
 STEP_TIMES = (300, 59, 246, 50, 276, 159, 57, 54, 1201)
-"""Table 5 as printed: microseconds of each step of Alg-S"""
+DENSE_STEP_TIMES = (289, 31, 347, 27, 276, 147, 31, 31, 1179)
+"""Table 5 as printed: microseconds of each step of Alg-S and of Alg-D"""
+NAME = "Negrut, Serban & Potra 1997"
 
 
 def sections() -> list[Section]:
@@ -42,13 +62,14 @@ def sections() -> list[Section]:
     parents, columns = robot.tree.dof_parents, columns_of(robot)
     counts = joint_formulation_counts(parents, columns)
     loopwise = loopwise_counts(parents, columns)
+    dense = algorithm_d_counts(len(parents), len(columns))
     n = len(parents) + len(columns)
     return [
         gauss(n),
-        steps(counts),
-        totals(counts, loopwise),
-        times(counts, n),
-        profile(counts),
+        steps(counts, block_count(robot)),
+        totals(counts, dense, loopwise),
+        times(counts, dense, n),
+        profile(counts, dense),
     ]
 
 
@@ -65,119 +86,161 @@ def columns_of(robot: Robot) -> list[list[int]]:
 
 def gauss(n: int) -> Section:
     """Return Table 1: Gaussian elimination of the augmented system."""
-    elimination = sum(k * k for k in range(n))
-    divisions = sum(range(n))
-    printed = {
-        "factorize, A = M": (25585, elimination),
-        "factorize, D": (903, divisions),
-        "substitute forward, A = M": (903, n * (n - 1) // 2),
-        "substitute back, A = M": (903, n * (n - 1) // 2),
-        "substitute back, D": (43, n),
-    }
-    rows = tuple((k, f"{p:,}", f"{o:,}", word(p, o)) for k, (p, o) in printed.items())
+    counts = gauss_counts(n)
+    rows: list[tuple[str, ...]] = []
+    for stage, printed in GAUSS.items():
+        ops = counts[stage]
+        for letter, ours in (("A", ops.add), ("M", ops.mul), ("D", ops.div)):
+            value = printed[letter]
+            rows.append(
+                (f"{stage}, {letter}", f"{value:,}", f"{ours:,}", compared(value, ours))
+            )
     return Section(
-        "Negrut, Serban & Potra 1997, Table 1: Gaussian elimination",
+        f"{NAME}, Table 1: Gaussian elimination",
         f"The vehicle (HMMWV, 14 bodies, 27 coordinates, 16 constraints) gives a "
-        f"system of {n} equations.",
-        (Table(("", "printed", "ours", ""), rows),),
+        f"system of {n} equations. Ours is elimination without pivoting, run on "
+        "unknown numbers.",
+        (Table(("", "printed", "ours", ""), tuple(rows)),),
     )
 
 
-def steps(counts: dict[str, Ops]) -> Section:
+def steps(counts: dict[str, Ops], block: Ops) -> Section:
     """Return Table 2: the sparse algorithm, step by step."""
     rows: list[tuple[str, ...]] = []
     for k, step in enumerate((*STEPS, "Total")):
-        ops = counts[step]
-        ours = {"A": ops.add, "M": ops.mul, "D": ops.div, "SQ": ops.sqrt}
         row = [f"step {step}" if step in STEPS else "all"]
         for letter, values in SPARSE.items():
-            row.append(f"{values[k]:,} / {ours[letter]:,}")
+            row.append(f"{values[k]:,} / {_letters(counts[step])[letter]:,}")
         rows.append((*row, NOTES.get(step, "")))
+    blocks = ["step 1, block Cholesky"]
+    for letter, values in SPARSE.items():
+        blocks.append(f"{values[0]:,} / {_letters(block)[letter]:,}")
+    is_same = all(_letters(block)[k] == values[0] for k, values in SPARSE.items())
+    rows.insert(1, (*blocks, "the same" if is_same else "differs"))
     head = (
         "",
         *(f"{letter}, printed / ours" for letter in SPARSE),
         "where they differ",
     )
     return Section(
-        "Negrut, Serban & Potra 1997, Table 2: the sparse algorithm",
+        f"{NAME}, Table 2: the sparse algorithm",
         "Ours is the same algorithm traced over the same topology, with every nonzero "
-        "of M and J an unknown number; M = LᵀDL instead of Cholesky, so no roots.",
+        "of M and J an unknown number; M = LᵀDL instead of Cholesky, so no roots. "
+        "Block Cholesky is the paper's own step 1, with a dense block for each joint "
+        "(`algorithms/block_cholesky.py`).",
         (Table(head, tuple(rows)),),
     )
 
 
 NOTES = {
-    "1": "the paper computes diagonal blocks in full: 660 + 15 · 21",
-    "2": "LᵀDL needs no division here",
-    "3.2": "the printed 172 does not follow from the topology, 174 does",
-    "3.3": "the upper triangle alone",
+    "1": "the triangle alone; blocks in full take 15 · 21 more",
+    "2": "LᵀDL divides in step 3.1 and step 4 instead",
+    "3.2": "174 entries of T; the printed 172 does not follow from the topology",
+    "3.3": "the triangle alone; in full, 3 x 3 diagonal blocks take 4 · 33 more M",
     "3.4": "the paper counts the factorization alone, ours solves too",
-    "3.5": "the printed figures do not follow from the topology",
+    "3.5": "174 entries of T; the printed figures do not follow from the topology",
+    "4": "the paper's A has 27 more: it subtracts y here, ours in step 3.5",
 }
 
 
-def totals(counts: dict[str, Ops], loopwise: Ops) -> Section:
-    """Return Table 3: totals, and what became of the wish at the end."""
-    whole = counts["Total"]
-    columns = {
-        "Alg-D, dense (Table 3)": tuple(f"{v:,}" for v in DENSE_TOTALS.values()),
-        "Alg-S, sparse (Table 2)": tuple(f"{v[-1]:,}" for v in SPARSE.values()),
-        "ours, the same algorithm": _shown(whole),
+def totals(counts: dict[str, Ops], dense: dict[str, Ops], loopwise: Ops) -> Section:
+    """Return Table 3: the dense algorithm, and what became of the wish at the end."""
+    rows: list[tuple[str, ...]] = []
+    for k, step in enumerate((*STEPS, "Total")):
+        ours = _letters(dense[step])
+        row = [f"step {step}" if step in STEPS else "all"]
+        row += [f"{v[k]:,} / {ours[letter]:,}" for letter, v in DENSE.items()]
+        is_same = all(v[k] == ours[letter] for letter, v in DENSE.items())
+        rows.append((*row, "the same" if is_same else _dense_note(step)))
+    head = ("", *(f"{letter}, printed / ours" for letter in DENSE), "")
+    sums = {
+        "Alg-D, dense, printed": tuple(f"{v[-1]:,}" for v in DENSE.values()),
+        "Alg-D, ours": _shown(dense["Total"]),
+        "Alg-S, sparse, printed": tuple(f"{v[-1]:,}" for v in SPARSE.values()),
+        "ours, the same algorithm": _shown(counts["Total"]),
         "ours, loop by loop": _shown(loopwise),
     }
-    rows = tuple((name, *values) for name, values in columns.items())
     return Section(
-        "Negrut, Serban & Potra 1997, Table 3: totals",
-        "The dense algorithm beside the sparse one.",
-        (Table(("algorithm", "A", "M", "D", "SQ"), rows),),
-        after="On that machine Alg-S gained nothing over Alg-D for all its fewer "
-        "operations, for its indexing. The paper ends with a wish: a version without "
-        "loops, made for the mechanism by a preprocessing tool. A compiler makes "
-        "that; for the vehicle itself, with its zeros, it takes fewer still.",
+        f"{NAME}, Table 3: the dense algorithm",
+        "Alg-D takes the same steps with full matrices. Ours runs on unknown numbers.",
+        (
+            Table(head, tuple(rows)),
+            Table(
+                ("all steps", "A", "M", "D", "SQ"),
+                tuple((name, *values) for name, values in sums.items()),
+            ),
+        ),
+        after="On the machine of 1997 Alg-S gained nothing over Alg-D, for all its "
+        "fewer operations, because of its indexing. The paper ends with a wish: a "
+        "version without loops, made for the mechanism by a preprocessing tool. A "
+        "compiler makes that.",
     )
 
 
-def times(counts: dict[str, Ops], n: int) -> Section:
+def _dense_note(step: str) -> str:
+    if step == "Total":
+        steps_, total = sum(DENSE["A"][:-1]), DENSE["A"][-1]
+        return f"step 3.4; the printed A add up to {steps_:,}, not {total:,}"
+    return "factor 680, two solves 240; the printed 2,280 does not follow from m = 16"
+
+
+def times(counts: dict[str, Ops], dense: dict[str, Ops], n: int) -> Section:
     """Return Table 4: times of 1997 as shares of Gauss, beside our operations."""
-    elimination = 2 * sum(k * k for k in range(n)) + 2 * n * (n - 1)
-    gauss_total = elimination + sum(range(n)) + n
-    dense = sum(DENSE_TOTALS.values()) / gauss_total
+    whole = gauss_counts(n)["Total"].total
     ours = {
-        "Gauss": "1.00",
-        "Alg-S": f"{counts['Total'].total / gauss_total:.2f}",
-        "Alg-D": f"{dense:.2f} (printed counts)",
+        "Gauss": whole,
+        "Alg-S": counts["Total"].total,
+        "Alg-D": dense["Total"].total,
     }
     rows = tuple(
-        (name, f"{t:,}", f"{t / TIMES['Gauss']:.2f}", ours.get(name, "not counted"))
+        (
+            name,
+            f"{t:,}",
+            f"{t / TIMES['Gauss']:.2f}",
+            f"{ours[name] / whole:.2f}" if name in ours else "-",
+        )
         for name, t in TIMES.items()
     )
     return Section(
-        "Negrut, Serban & Potra 1997, Table 4: times",
-        "Times of a workstation of 1997 cannot be compared with ours; their shares of "
-        "Gaussian elimination can stand beside shares of its operations.",
-        (Table(("", "printed µs", "of Gauss", "operations, of Gauss"), rows),),
-        after="What a count promises and an indexed loop did not keep, code without "
-        "loops keeps: `benchmarks/loops.py` times it beside LAPACK.",
+        f"{NAME}, Table 4: times",
+        "Times of a workstation of 1997 cannot be compared with ours. Here their "
+        "ratios to Gaussian elimination stand beside ratios of operations, as we count "
+        "them. `benchmarks/loops.py` times the same solvers of today.",
+        (Table(("", "printed µs", "over Gauss", "operations over Gauss"), rows),),
     )
 
 
-def profile(counts: dict[str, Ops]) -> Section:
-    """Return Table 5: where the time of Alg-S went, beside where operations are."""
-    whole, printed = counts["Total"].total, STEP_TIMES[-1]
-    rows = tuple(
-        (
-            f"step {step}",
-            f"{t:,}",
-            f"{t / printed:.0%}",
-            f"{counts[step].total / whole:.0%}",
-        )
-        for step, t in zip(STEPS, STEP_TIMES, strict=False)
-    )
+def profile(counts: dict[str, Ops], dense: dict[str, Ops]) -> Section:
+    """Return Table 5: where the time went, beside where operations are."""
+    rows: list[tuple[str, ...]] = []
+    for k, step in enumerate(STEPS):
+        row = [f"step {step}"]
+        for times_, ops in ((STEP_TIMES, counts), (DENSE_STEP_TIMES, dense)):
+            share = ops[step].total / ops["Total"].total
+            row += [f"{times_[k]:,}", f"{times_[k] / times_[-1]:.0%}", f"{share:.0%}"]
+        rows.append(tuple(row))
+    head = ("", "Alg-S, printed µs", "of the time", "of our operations")
+    head = (*head, "Alg-D, printed µs", "of the time", "of our operations")
     return Section(
-        "Negrut, Serban & Potra 1997, Table 5: where the time goes",
-        "Each step's share of the printed time of Alg-S, and of our operations.",
-        (Table(("", "printed µs", "of the time", "of our operations"), rows),),
+        f"{NAME}, Table 5: where the time goes",
+        "Each step's share of the printed time, and of our operations.",
+        (Table(head, tuple(rows)),),
     )
+
+
+def block_count(robot: Robot) -> Ops:
+    """Return the operations of block Cholesky along a robot's joints."""
+    tree = robot.tree
+
+    def run(x: Any) -> None:
+        M = entries_of(tree.dof_parents, x)
+        block_cholesky(blocks_of(M, tree.dofs, tree.parents), tree.parents)
+
+    return count_of(run)
+
+
+def _letters(ops: Ops) -> dict[str, int]:
+    return {"A": ops.add, "M": ops.mul, "D": ops.div, "SQ": ops.sqrt}
 
 
 def _shown(ops: Ops) -> tuple[str, ...]:
