@@ -80,16 +80,16 @@ def test_corollary_1_is_lemma_1_over_the_whole_tree(tree: Tree) -> None:
 
 
 def test_corollary_2_kinetic_energy_is_the_sum_over_bodies() -> None:
-    robot = ramify.robots.random_tree(6)
+    robot = ramify.robots.hmmwv()
     rng = np.random.default_rng(0)
     q, qd = robot.random_configuration(rng), rng.normal(size=robot.nv)
     total = 0.0
-    for body in robot.tree.bodies:
-        if body.inertia.m == 0.0:  # between two joints of one body
-            continue
+    for body in robot.description.bodies:
         v, w = np.split(robot.velocity(q, qd, body.name, expressed_in="local"), 2)
-        m, h, inertia = body.inertia.m, body.inertia.h, body.inertia.I
-        total += 0.5 * (m * v @ v + w @ inertia @ w) + v @ np.cross(w, h)
+        own = body.inertial
+        assert own is not None
+        at_center = v + np.cross(w, own.com)
+        total += 0.5 * (own.mass * at_center @ at_center + w @ own.inertia @ w)
     assert_close(total, 0.5 * qd @ robot.mass_matrix(q) @ qd)
     assert_close(total, robot.kinetic_energy(q, qd))
 
