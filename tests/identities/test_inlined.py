@@ -10,7 +10,8 @@ import pytest
 
 import ramify
 from ramify.compiler import program_of
-from ramify.errors import ShapeError, TraceError
+from ramify.errors import CompileError, ShapeError, TraceError
+from ramify.linalg.factor import ltdl
 from ramify.model.catalog import random_tree
 from ramify.quantities.quantity import REQUIRED, Quantity
 from ramify.quantities.registry import QUANTITIES
@@ -19,6 +20,7 @@ from ramify.simplify.passes import simplify
 from ramify.symbolic.checker import check
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.expr import Expr
+from ramify.symbolic.functions import sqrt
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program
 from ramify.symbolic.trace import trace
@@ -274,6 +276,23 @@ def test_a_scalar_output_is_a_symbol() -> None:
     def energy(q: Any, qd: Any) -> Any:
         found = robot.kinetic_energy(q, qd)
         assert isinstance(found, Expr)
-        return ramify.math.sqrt(found)
+        return sqrt(found)
 
     trace(energy, {"q": robot.nq, "qd": robot.nv})
+
+
+def test_what_runs_loops_of_its_own_is_refused_with_what_to_use() -> None:
+    robot = arm()
+    parents = [-1] * robot.nv
+
+    def factored(q: Any) -> Any:
+        return ltdl(robot.mass_matrix(q), parents).D
+
+    expected = r"H holds symbols, but sparse factors run .* use robot.mass_matrix_solve"
+    with pytest.raises(TraceError, match=expected):
+        trace(factored, {"q": robot.nq})
+    long = ramify.robots.chain(145)
+    with pytest.raises(
+        CompileError, match=r"are not compiled to straight-line code. I"
+    ):
+        trace(long.mass_matrix_solve, {"q": long.nq, "b": long.nv})

@@ -14,9 +14,11 @@ import numpy.typing as npt
 from ramify.algorithms.matrix_layout import Layout, layout_of
 from ramify.backend.runtime.memory_layout import WORD
 from ramify.backend.tree.factor_loops import BLOCKS, address, functions, vector_width
-from ramify.errors import ModelError, ShapeError
+from ramify.errors import ModelError, ShapeError, TraceError
 from ramify.model.tree import check_parents, depth_first
+from ramify.symbolic.expr import users_line
 from ramify.symbolic.fork_lock import Lock
+from ramify.symbolic.inline import has_symbols
 
 Array = npt.NDArray[np.float64]
 Parents = Sequence[int] | npt.NDArray[np.integer[Any]]
@@ -126,6 +128,12 @@ def numbers(name: str, given: npt.ArrayLike) -> Array:
         array = np.asarray(given)
     except ValueError as error:  # lists of unequal lengths
         raise ShapeError(f"{name} is not an array: {error}") from error
+    if has_symbols(array):
+        raise TraceError(
+            f"{users_line()}: {name} holds symbols, but sparse factors run loops of "
+            "their own and cannot be part of a kernel; use "
+            "robot.mass_matrix_solve(q, b) there"
+        )
     if array.dtype.kind not in "fiub":
         raise ShapeError(f"{name} has dtype {array.dtype}; expected real numbers")
     return np.require(array, np.float64, ["ALIGNED"])
