@@ -31,7 +31,7 @@ def external_shape(model: Model, external: Sequence[str] = (), **_: Any) -> Shap
 
 
 def external_forces(
-    context: Context, frames: Sequence[str], expressed_in: str
+    context: Context, frames: Sequence[str], expressed_in: str = "local"
 ) -> dict[int, Force] | None:
     """Return the force on each body, in its own coordinates."""
     if not frames:
