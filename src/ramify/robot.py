@@ -332,8 +332,8 @@ class Robot:
     ) -> Array:
         """Return q in the conventions ``to``, or q given in ``from_`` in this robot's.
 
-        >>> from ramify.model.catalog import humanoid30
-        >>> robot = Robot.from_description(humanoid30())
+        >>> import ramify
+        >>> robot = ramify.robots.humanoid30()
         >>> robot.convert_q(robot.neutral(), to="mujoco")[3:7]
         array([1., 0., 0., 0.])
         """
@@ -692,13 +692,17 @@ class Robot:
         ...
 
     @computed
-    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def mass_matrix(
+        self, q: ArrayLike, *, algorithm: str = "auto", out: Array | None = None
+    ) -> Array:
         """Return the mass matrix, by the composite-rigid-body algorithm.
 
             M(q) = ∂τ / ∂q̈,    kinetic energy = ½ q̇ᵀ M q̇
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
+            algorithm: "auto" (the cheapest for this robot), "crba" or "crba_root"
+                (composite inertias in the frame of each body, or of the root).
             out: where to write the result.
 
         Returns:
@@ -753,7 +757,12 @@ class Robot:
 
     @computed
     def coriolis_matrix(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        algorithm: str = "auto",
+        out: Array | None = None,
     ) -> Array:
         """Return the Coriolis matrix, with Ṁ − 2 C skew-symmetric.
 
@@ -762,6 +771,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            algorithm: "auto" (the cheapest for this robot), "body_frames" or
+                "root_frame".
             out: where to write the result.
 
         Returns:
@@ -770,13 +781,16 @@ class Robot:
         ...
 
     @computed
-    def mass_matrix_inverse(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def mass_matrix_inverse(
+        self, q: ArrayLike, *, algorithm: str = "auto", out: Array | None = None
+    ) -> Array:
         """Return the inverse of the mass matrix.
 
             M(q)⁻¹ = ∂q̈ / ∂τ
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
+            algorithm: "auto" (the cheapest for this robot), "aba" or "ltdl".
             out: where to write the result.
 
         Returns:
@@ -813,7 +827,9 @@ class Robot:
 
         Returns:
             L: (nv, nv), unit lower triangular along the tree, and D: (nv,); or with a
-            batch axis in front.
+            batch axis in front. ``ramify.mass_matrix_factor(packed=True)`` compiles to
+            one array of the nonzero entries, D on the diagonal, in the order of
+            `mass_matrix_layout`.
         """
         ...
 
@@ -1240,6 +1256,7 @@ class Robot:
         qd: ArrayLike,
         tasks: Tasks,
         *,
+        algorithm: str = "auto",
         out: Array | None = None,
     ) -> Array:
         """Return how the tasks accelerate when no joint is driven.
@@ -1250,6 +1267,7 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tasks: a frame, a `Task`, or several.
+            algorithm: of forward dynamics; see `forward_dynamics`.
             out: where to write the result.
 
         Returns:
@@ -1265,6 +1283,7 @@ class Robot:
         tau: ArrayLike,
         tasks: Tasks,
         *,
+        algorithm: str = "auto",
         out: Array | None = None,
     ) -> Array:
         """Return how the tasks accelerate under joint forces.
@@ -1276,6 +1295,7 @@ class Robot:
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tau: (nv,) or (batch, nv), joint forces [N m, N].
             tasks: a frame, a `Task`, or several.
+            algorithm: of forward dynamics; see `forward_dynamics`.
             out: where to write the result.
 
         Returns:

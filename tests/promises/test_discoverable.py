@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
+import json
+import os
 import pydoc
 import re
+import subprocess
+import sys
+import types
+from pathlib import Path
 
 import pytest
 
+import ramify
 from ramify.errors import ModelError
 from ramify.model.catalog import chain
 from ramify.quantities.registry import QUANTITIES
@@ -54,6 +62,65 @@ def test_a_quantity_says_what_goes_in_and_what_comes_out(name: str) -> None:
         assert re.match(r"\(n[qv],\) or \(batch, n[qv]\)", line[1])
     _, _, result = document.partition("Returns:\n")
     assert re.search(r"\([a-z0-9]*", result), "the shape of the result"
+
+
+LEFT_OUT = {
+    "packed",  # returns one array instead of two
+}
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_a_method_takes_every_option_of_its_quantity(name: str) -> None:
+    shown = set(inspect.signature(getattr(ROBOT, name)).parameters)
+    options = set(QUANTITIES[name].declaration.defaults)
+    if name.endswith("_derivatives"):
+        options -= {"algorithm", "external"}
+    assert options - LEFT_OUT <= shown
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_a_quantity_has_the_signature_of_its_options(name: str) -> None:
+    quantity = getattr(ramify, name)
+    shown = pydoc.plaintext.document(quantity, name)
+    assert shown.startswith(f"{name}(")
+    options = list(inspect.signature(quantity).parameters)
+    assert options == list(QUANTITIES[name].declaration.defaults)
+
+
+def documented() -> dict[str, str]:
+    """Return the docstrings that users read, by name."""
+    public = {n: getattr(ramify, n) for n in ramify.__all__}
+    for name in [n for n, x in public.items() if isinstance(x, types.ModuleType)]:
+        module = public[name]
+        public |= {f"{name}.{n}": getattr(module, n) for n in module.__all__}
+    public |= {f"Robot.{n}": getattr(Robot, n) for n in dir(Robot) if n[0] != "_"}
+    return {n: inspect.getdoc(x) or "" for n, x in public.items()}
+
+
+EXAMPLES = {n: text for n, text in documented().items() if ">>>" in text}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_in_a_docstring_runs(name: str) -> None:
+    test = doctest.DocTestParser().get_doctest(EXAMPLES[name], {}, name, None, None)
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test).failed == 0
+
+
+@pytest.mark.slow
+def test_type_checkers_know_almost_every_type(tmp_path: Path) -> None:
+    pytest.importorskip("pyright", reason="pyright is absent")
+    search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    options = ["--ignoreexternal", "--verifytypes", "ramify", "--outputjson"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pyright", *options],
+        cwd=tmp_path,  # in the repository its own settings would be in force
+        env={**os.environ, "PATH": search},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = json.loads(done.stdout)["typeCompleteness"]
+    assert found["completenessScore"] >= 0.98
 
 
 def test_looking_at_a_robot_never_fails_and_compiles_nothing() -> None:

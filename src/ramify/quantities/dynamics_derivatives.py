@@ -97,7 +97,7 @@ def forward_dynamics_derivatives(
     if algorithm == "idsva":
         frame = CommonFrame(tree, context.q, context.qd)
         M, parents, order = sparse_rows(context, _with_rotors(tree, frame.M))
-        forces = dynamics.external_forces(context, external)
+        forces = dynamics.external_forces(context, external, "local")
         still = context.coordinates.acceleration(zeros(n), context.qd)
         _, _, tau = frame.forces(still, context.gravity, forces)
         bias = context.coordinates.row([tau[k] for k in range(len(tau))])
@@ -164,7 +164,7 @@ def _by_tree(
 ) -> list[Row]:
     """Return the derivatives of τ = Pᵀ τ_tree + A q̈, those of τ_tree by `idsva`."""
     tree, coordinates = context.dynamics_tree, context.coordinates
-    forces = dynamics.external_forces(context, external)
+    forces = dynamics.external_forces(context, external, "local")
     qd, qdd = context.qd, context.qdd
     d = frame.derivatives(qdd, context.gravity, forces)
     M = {**frame.M, **{(j, i): value for (i, j), value in frame.M.items()}}

@@ -59,6 +59,7 @@ class Task:
             axes, at the world's origin) or "local_world_aligned" (world axes, at the
             frame's origin).
 
+    >>> from ramify import Task
     >>> Task("hand", rows=("z", "orientation")).names("linear_first")
     ('z', 'rx', 'ry', 'rz')
     """
