@@ -111,7 +111,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     """Return the table of the README."""
     lines = [
         "| robot | DoF | quantity | Pinocchio | in a loop | MuJoCo | Ramify, one call "
-        "| Ramify, in a batch | in a batch, float32 | only filling |",
+        "| Ramify, in a batch | in a batch, float32 | memory-fill baseline |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for r in rows:
@@ -160,8 +160,9 @@ def caption() -> str:
         "one call against the faster of Pinocchio and MuJoCo, called from Python as "
         "well; a state of a batch of 4,096 against Pinocchio in a loop over as many "
         "states that keeps the results. The last column is the time that NumPy "
-        "takes to fill the array of results with one number. Equal to 1e-9 before they "
-        "are timed. MuJoCo's time includes the copy of the state, and has "
+        "takes to fill the array of results with one number. Results are checked to "
+        "agree within 1e-9 before timing. MuJoCo's time includes the copy of the "
+        "state, and has "
         f"contacts, constraints and actuators off. {about['cpu']}, {about['lanes']} "
         f"doubles to a vector, Python {about['python']}, {versions}, {about['date']}. "
         "Made by `python benchmarks/dynamics.py --readme`."

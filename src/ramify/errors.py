@@ -84,7 +84,7 @@ class CompileError(Error):
 
 
 class ModelWarning(UserWarning):
-    """Something odd in a robot description; the robot loads all the same."""
+    """A problem in a robot description that does not prevent loading."""
 
 
 def shortened(message: str) -> str:

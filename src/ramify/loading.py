@@ -1,4 +1,4 @@
-"""Load a robot from a file or a text."""
+"""Load a robot from a file or from XML text."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def load(
 ) -> Robot:
     """Load a robot from a URDF or MJCF file, or from the text of one.
 
-    Meshes are never read. What is odd about the file comes as a `ModelWarning` that
-    names it.
+    Meshes are never read. Problems that do not prevent loading are reported as
+    `ModelWarning`s, which name them.
 
     Args:
         source: a path, or XML text.

@@ -1,4 +1,4 @@
-"""Methods of Robot that run compiled code: signature and docstring stand in robot.py.
+"""Methods of Robot that run compiled code: signatures and docstrings are in robot.py.
 
 ``@computed`` puts the quantity of the same name behind a method that is written out in
 full. A type checker sees the method; at run time ``robot.mass_matrix`` is the compiled

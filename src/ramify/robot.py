@@ -1,4 +1,4 @@
-"""A robot: a model, its conventions, and everything that can be computed of it."""
+"""A robot: a model, its conventions, and everything that can be computed from them."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Robot:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is odd about the description."""
+        """Warnings found while loading."""
         return self.model.warnings
 
     def joint(self, name: str) -> PublicJoint:

@@ -583,7 +583,9 @@ def test_an_earlier_export_is_written_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize("foreign", ["notes.txt", "arm.c", "CMakeLists.txt", ".git"])
 def test_foreign_files_stop_an_export(foreign: str, tmp_path: Path) -> None:
     (tmp_path / foreign).write_text("mine")
-    with pytest.raises(CompileError, match=f"not of an export of this name.*{foreign}"):
+    with pytest.raises(
+        CompileError, match=f"not from an earlier export of this name.*{foreign}"
+    ):
         export_c(mass_matrix, small_robot(), tmp_path, name="arm")
     assert [p.name for p in tmp_path.iterdir()] == [foreign]
     assert (tmp_path / foreign).read_text() == "mine"

@@ -141,7 +141,7 @@ def test_a_bug_of_ours_has_its_own_exit_code(
     monkeypatch.setitem(robots.BUILT_IN, "tree1", broken)
     code, _, err = run("info", "tree1")
     assert code == 3
-    assert "a bug of Ramify, RuntimeError: no (--debug shows where)" in err
+    assert "Internal error (RuntimeError: no). Please report it with the" in err
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_wrong_option_or_peer_is_said_in_a_line(run: Run, pendulum: str) -> No
     assert "--rot" in one_line(run("info", pendulum, "--rot", "floating"))
     assert "ROBOT" in one_line(run("info"))
     text = one_line(run("check", pendulum, "--against", "bullet"))
-    assert "no peer 'bullet'; possible: pinocchio, mujoco" in text
+    assert "unknown library 'bullet'; possible: pinocchio, mujoco" in text
 
 
 def test_an_absent_peer_says_how_to_install_it(

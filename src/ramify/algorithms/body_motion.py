@@ -1,4 +1,4 @@
-"""How bodies move, without their linear velocities.
+"""Body motion without linear velocities.
 
 Accelerations of origins are classical here (as an accelerometer there would feel them,
 gravity included): then the force on a body depends on its angular motion and on the

@@ -1,4 +1,4 @@
-"""The mass matrix with all forces brought to the root at once.
+"""The mass matrix, with all forces expressed at the root.
 
     M_ij = S_jᵀ F_i,    F_i = Ic_i S_i,    both in coordinates of the tree's root body
 

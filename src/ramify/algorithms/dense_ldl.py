@@ -1,4 +1,4 @@
-"""Small symmetric matrices of symbols: factor, solve, invert; zeros cost nothing.
+"""Factor, solve and invert small symmetric matrices of symbols; zeros cost nothing.
 
 A = L D Lᵀ,  L with unit diagonal
 """

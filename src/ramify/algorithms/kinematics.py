@@ -1,4 +1,4 @@
-"""Where the frames of a tree are and how they move (RBDA §4.4).
+"""Poses, velocities and accelerations of frames (RBDA §4.4).
 
 A frame is fixed to a body, and only the bodies that support it matter. Poses go from
 the root to the tip, and are shared by all frames of one trace:

@@ -1,4 +1,4 @@
-"""The inverse of the mass matrix, in two ways.
+"""Two algorithms for the inverse of the mass matrix.
 
 By articulated bodies (Carpentier & Mansard 2018): the response of every joint to a unit
 force at each other one, all columns in one inward and one outward sweep.

@@ -1,4 +1,4 @@
-"""Sweeps over a tree that say, in the program, where they are and what they found.
+"""Sweeps over a tree that label their position and results in the program.
 
 A sweep begins a region of the program at each body, and labels what the algorithm keeps
 there, so exported C uses the letters of the algorithm's symbol table. A label is a

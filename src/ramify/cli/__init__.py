@@ -1,7 +1,6 @@
 """Ramify on the command line: ``ramify --help``.
 
-Exit codes: 0 it worked, 1 what was checked does not hold, 2 what was given cannot be
-used, 3 an error of Ramify itself.
+Exit codes: 0 success, 1 a failed check, 2 invalid input, 3 an internal error.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ COMMANDS = {
     "demo": "Compile a humanoid, check it and time it; no file needed.",
     "info": "Show a robot: tree, joints, masses, frames, warnings.",
     "check": "Compare every quantity with Pinocchio and MuJoCo.",
-    "bench": "Time calls and batches, beside Pinocchio and MuJoCo.",
-    "explain": "Say why it is this fast: sparsity, counts, choices.",
+    "bench": "Time calls and batches against Pinocchio and MuJoCo.",
+    "explain": "Explain why it is this fast: sparsity, counts, choices.",
     "compile": "Compile quantities into the cache, with times and counts.",
-    "export-c": "Write a quantity as C99 that needs no library.",
+    "export-c": "Export a quantity as C99 with no dependencies.",
     "papers": "Recompute the tables and figures of the founding papers.",
     "cache": "Show or clear the compiled code on disk.",
 }
@@ -62,7 +61,7 @@ def _load(name: str) -> click.Command:
     load=_load,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog="ROBOT is a URDF or MJCF file, or a built-in robot such as humanoid30.  "
-    "Exit codes: 0 fine, 1 a check failed, 2 wrong input, 3 a bug.",
+    "Exit codes: 0 success, 1 failed check, 2 invalid input, 3 internal error.",
 )
 @click.option(
     "--debug", is_flag=True, expose_value=False, help="Show tracebacks of errors."
@@ -108,7 +107,8 @@ def _explained(error: Exception) -> int:
     if isinstance(error, (Error, OSError)):
         return _failed(str(error), WRONG_INPUT)
     name = type(error).__name__
-    text = f"a bug of Ramify, {name}: {error} (--debug shows where)"
+    text = f"Internal error ({name}: {error}). Please report it with the traceback "
+    text += "(--debug)."
     return _failed(text, OUR_BUG)
 
 

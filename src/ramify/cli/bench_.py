@@ -1,4 +1,4 @@
-"""``ramify bench``: times of calls and batches, ratios within one run."""
+"""``ramify bench``: time calls and batches, with ratios from a single run."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ QUANTITIES = (
 
 @click.command("bench")
 @robot_argument
-@click.option("--against", help="pinocchio,mujoco; those installed by default.")
-@click.option("--batch", default=4096, show_default=True, help="States in a batch.")
+@click.option("--against", help="pinocchio,mujoco (default: those installed).")
+@click.option("--batch", default=4096, show_default=True, help="Batch size.")
 @click.option("--quick", is_flag=True, help="Shorter timing.")
 @json_option
 def command(
@@ -57,7 +57,7 @@ def command(
     as_json: bool,
     **options: str,
 ) -> None:
-    """Time calls and batches on one core, beside Pinocchio and MuJoCo.
+    """Time calls and batches on one core, against Pinocchio and MuJoCo.
 
     One state a call, from Python, outputs allocated beforehand; a batch in one call,
     where the others have a loop in Python. All in one run, results compared first.

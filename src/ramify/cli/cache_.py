@@ -1,4 +1,4 @@
-"""``ramify cache``: what compiled code takes on disk."""
+"""``ramify cache``: show or clear the compiled code on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ramify check``: our numbers beside those of others, on random states."""
+"""``ramify check``: compare with other libraries on random states."""
 
 from __future__ import annotations
 
@@ -51,10 +51,14 @@ class CheckedQuantity:
 
 @click.command("check")
 @robot_argument
-@click.option("--against", help="pinocchio,mujoco; those installed by default.")
-@click.option("--states", default=32, show_default=True, help="How many random states.")
-@click.option("--seed", default=0, show_default=True, help="Of the random states.")
-@click.option("--frame", "frames", multiple=True, help="Compare at these frames too.")
+@click.option("--against", help="pinocchio,mujoco (default: those installed).")
+@click.option(
+    "--states", default=32, show_default=True, help="Number of random states."
+)
+@click.option(
+    "--seed", default=0, show_default=True, help="Seed for the random states."
+)
+@click.option("--frame", "frames", multiple=True, help="Also compare at these frames.")
 @json_option
 def command(
     robot: str,

@@ -1,4 +1,4 @@
-"""``ramify compile``: quantities to native code, kept in the cache."""
+"""``ramify compile``: compile quantities into the cache."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from ramify.view.units import seconds
 @robot_argument
 @click.option(
     "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
-    show_default=True, help="A quantity, or word:frame; may be repeated.",
+    show_default=True, help="A quantity, or quantity:frame; repeatable.",
 )  # fmt: skip
-@click.option("--fused", is_flag=True, help="Make one kernel of all of them.")
+@click.option("--fused", is_flag=True, help="Compile all of them into one kernel.")
 @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64")
 @json_option
 def command(

@@ -1,4 +1,4 @@
-"""``ramify demo``: the whole of Ramify in a few seconds, without a file."""
+"""``ramify demo``: compile, check and time a built-in humanoid."""
 
 from __future__ import annotations
 

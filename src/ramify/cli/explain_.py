@@ -1,4 +1,4 @@
-"""``ramify explain``: why the code of a robot is as fast as it is."""
+"""``ramify explain``: why a robot's code is as fast as it is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DURATION = 0.2
 
 @click.command("explain")
 @robot_argument
-@click.option("--frames", help="Operational points too: hand,foot.")
+@click.option("--frames", help="Also count operational inertias: hand,foot.")
 @click.option(
     "--html", type=click.Path(dir_okay=False), help="Write a report with pictures."
 )
@@ -44,7 +44,7 @@ DURATION = 0.2
 def command(
     robot: str, frames: str | None, html: str | None, as_json: bool, **options: str
 ) -> None:
-    """Say why it is this fast: sparsity, counts, choices.
+    """Explain why it is this fast: sparsity, counts, choices.
 
     Counts are exact, and the same on every machine: multiplications, divisions and
     additions of one evaluation. Loops are taken as open. The report has times, too:

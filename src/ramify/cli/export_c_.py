@@ -1,4 +1,4 @@
-"""``ramify export-c``: a quantity as C99."""
+"""``ramify export-c``: export quantities as C99."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ramify.export.c_export import export_c
 @robot_argument
 @click.option(
     "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
-    show_default=True, help="A quantity, or word:frame; may be repeated.",
+    show_default=True, help="A quantity, or quantity:frame; repeatable.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", default=".", type=click.Path(file_okay=False),
-    help="The folder that the files go to.",
+    help="Output folder.",
 )  # fmt: skip
 def command(robot: str, names: tuple[str, ...], output: str, **options: str) -> None:
-    """Write quantities as C99 that needs no library but libm."""
+    """Export quantities as C99 that depends only on libm."""
     wanted = [named(n) for n in names]
     loaded = RobotFile(robot, **options).load()
     show_warnings(loaded.warnings)

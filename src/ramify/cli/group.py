@@ -1,4 +1,4 @@
-"""The group of sub-commands: each is imported when asked for, mistypes get advice."""
+"""The group of subcommands: imported on demand, with suggestions for typos."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ramify info``: what a robot is."""
+"""``ramify info``: show a robot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine that figures are from, in a line."""
+"""One line about the machine that figures were measured on."""
 
 from __future__ import annotations
 

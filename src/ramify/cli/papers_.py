@@ -32,7 +32,7 @@ printed, with a plain word where they differ. Made by
 @click.argument("names", nargs=-1, type=click.Choice(list(PAPERS)))
 @click.option("--markdown", "text", type=click.Path(), help="Write a Markdown page.")
 @click.option("--html", type=click.Path(), help="Write an HTML page.")
-@click.option("--images", type=click.Path(), help="Folder of the plots, as PNG.")
+@click.option("--images", type=click.Path(), help="Folder for the plots (PNG).")
 @json_option
 def command(
     names: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""Quantities by their names on the command line: ``jacobian:hand``."""
+"""Names of quantities on the command line: ``jacobian:hand``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The robot argument of sub-commands: a file, or a robot that Ramify brings along."""
+"""The robot argument of subcommands: a file, or a built-in robot."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def robot_argument(command: Command) -> Command:
         click.option(
             "--root",
             type=click.Choice(["floating", "fixed", "planar"]),
-            help="Put the root body on such a joint.",
+            help="Attach the root body by this joint.",
         ),
         click.option(
             "--joint-order",
@@ -124,7 +124,7 @@ def robot_argument(command: Command) -> Command:
             "--mimic",
             type=click.Choice(["reduce", "independent"]),
             default="reduce",
-            help="What mimic joints become.",
+            help="How to treat mimic joints.",
         ),
         click.option(
             "--conventions",

@@ -1,4 +1,4 @@
-"""What every sub-command shows: tables, progress, JSON, warnings."""
+"""Output of all subcommands: tables, progress, JSON, warnings."""
 
 from __future__ import annotations
 

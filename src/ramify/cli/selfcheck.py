@@ -1,4 +1,4 @@
-"""Ramify against itself: algorithms with one another, native code with its meaning."""
+"""Self-checks: algorithms against each other, native code against the interpreter."""
 
 from __future__ import annotations
 

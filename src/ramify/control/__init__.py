@@ -1,4 +1,4 @@
-"""Controllers: torques that make a robot do what tasks ask.
+"""Controllers: torques that make a robot perform tasks.
 
 OperationalSpace   tasks in levels, and a posture that disturbs none of them
 """

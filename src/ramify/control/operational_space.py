@@ -1,4 +1,4 @@
-"""Controllers: torques that make a robot do what tasks ask.
+"""Operational-space control: torques that make a robot perform tasks.
 
 `OperationalSpace` is the extended operational-space controller of Chang & Khatib
 (2000); `quantities.operational_torques` derives its torques.
@@ -72,7 +72,7 @@ class OperationalSpace:
         if robot.loops:
             raise ModelError(
                 f"robot {robot.name!r} has closed loops, which the controller does not "
-                "know; possible: control the robot without them, or compile "
+                "support; possible: control the robot without them, or compile "
                 "constrained_operational_inertia_inverse"
             )
         self.robot = robot
@@ -124,7 +124,9 @@ class OperationalSpace:
         """Return the torques; see the class. ``function`` is the same."""
         if not self.has_posture:
             if posture is not None:
-                raise ShapeError("posture given to a controller made without it")
+                raise ShapeError(
+                    "this controller was made without a posture; leave posture out"
+                )
             return self.function(q, qd, accelerations, out=out, **parameters)
         if posture is None:
             posture = np.zeros_like(np.asarray(qd, dtype=float))

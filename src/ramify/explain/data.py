@@ -1,4 +1,4 @@
-"""Everything that an explanation says, as data."""
+"""The contents of an explanation, as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each algorithm of Λ⁻¹ costs for one robot and some tasks, as a table."""
+"""A table of what each algorithm for Λ⁻¹ costs, for one robot and its tasks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:
     """
     if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
-            f"robot is {robot!r}; expected a ramify.Robot, such as ramify.load gives"
+            f"robot is {robot!r}; expected a ramify.Robot, as returned by ramify.load"
         )
     model, conventions, given = robot.placed_model, robot.conventions, tasks_of(tasks)
     wanted = operational_inertia_inverse(given)

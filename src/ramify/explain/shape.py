@@ -1,4 +1,4 @@
-"""What the topology of a robot decides: nonzeros, envelopes, costs by formula."""
+"""Consequences of the topology of a robot: nonzeros, envelopes, costs."""
 
 from __future__ import annotations
 

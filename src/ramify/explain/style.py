@@ -1,4 +1,4 @@
-"""The look of the report: two columns at most, one on a phone, light and dark."""
+"""The style of the report: two columns at most, one on a phone, light and dark."""
 
 STYLE = """
 :root {

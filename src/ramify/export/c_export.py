@@ -200,7 +200,8 @@ def _check_folder(folder: Path, names: set[str]) -> None:
         )
         raise CompileError(
             f"export_c: the folder {str(folder)!r} holds {len(foreign)} files that are "
-            f"not of an export of this name: {shown}; expected a new or empty folder"
+            f"not from an earlier export of this name: {shown}; expected a new "
+            "or empty folder"
         )
 
 

@@ -1,4 +1,4 @@
-"""What exported C says of a robot: words for labels, steps, arrays and joints."""
+"""Descriptions in exported C: labels, steps, arrays and joints."""
 
 from __future__ import annotations
 

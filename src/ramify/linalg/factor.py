@@ -156,7 +156,7 @@ class TreeMatrix:
         ):
             raise ShapeError(
                 f"data, indices and indptr have shapes {values.shape}, {columns.shape} "
-                f"and {starts.shape}; they are no compressed rows of a "
+                f"and {starts.shape}; they do not describe the compressed rows of a "
                 f"({pattern.n}, {pattern.n}) matrix"
             )
         rows = np.repeat(np.arange(pattern.n), np.diff(starts))
@@ -375,7 +375,7 @@ def _factored(
             raise ShapeError("parents differ from the TreeMatrix; leave them out")
         return _factored_rows(kind, H, overwrite)
     if parents is None:
-        raise ShapeError("parents is missing; only a TreeMatrix brings its own")
+        raise ShapeError("parents is missing; only a TreeMatrix has its own")
     pattern = pattern_from(parents)
     dense = square(H, pattern)
     if overwrite:

@@ -1,4 +1,4 @@
-"""Assembly: a configuration in which all loops are closed, from a guess that is far."""
+"""Assembly: find a configuration that closes all loops, from a distant guess."""
 
 # ruff: noqa: N803, N806  the book's letters: J
 
@@ -94,7 +94,8 @@ def assemble(
             f"{rank(robot).of(J)} of {len(J)} rows"
         )
     raise ModelError(
-        f"robot {robot.name!r}: loops were closed with axes of cuts opposite only"
+        f"robot {robot.name!r}: loops were closed only with cut axes that point in "
+        "opposite directions"
     )
 
 

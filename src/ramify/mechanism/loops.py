@@ -1,4 +1,4 @@
-"""Mechanisms: the closed loops of a robot, and robots with one more.
+"""The closed loops of a robot; add one to a robot.
 
 See `assembly` for configurations in which loops are closed, `projection` for states
 that are almost admissible, `mobility` for how loops can move and what drives them,
@@ -95,7 +95,7 @@ def add_loop(
     label = name or _free_name(type_, names)
     what = f"loop {label!r}"
     if label in names:
-        raise ModelError(f"{what} is in robot {robot.name!r} already")
+        raise ModelError(f"{what} already exists in robot {robot.name!r}")
     of_cut = (body_a, body_b, placement_a, placement_b, length)
     of_coupling = {"joints": joints, "coefficients": coefficients}
     check_given(what, type_, of_cut, of_coupling)
@@ -143,13 +143,13 @@ def check_loops(robot: Robot, before: Robot | None = None) -> None:
         except ModelError as error:
             raise ModelError(
                 f"loop {last.name!r} cannot be closed: {error}; check=False adds it "
-                "all the same"
+                "anyway"
             ) from None
     if rank.closed > CLOSED:
         warnings.warn(
-            f"loop {last.name!r}: the loops of robot {robot.name!r} close to "
-            f"{rank.closed:.1e} only, as placements with few digits do; rows that are "
-            "redundant up to that are taken as redundant",
+            f"loop {last.name!r}: the loops of robot {robot.name!r} close only "
+            f"to within {rank.closed:.1e}, probably because placements are rounded; "
+            "rows that are redundant to within that are treated as redundant",
             ModelWarning,
             stacklevel=4,
         )

@@ -1,4 +1,4 @@
-"""Projection: a state that is almost admissible is mended.
+"""Projection: correct a state that is almost consistent with the loops.
 
 `project` changes it least, measured by M; `follow` leaves its independent part alone.
 """

@@ -1,4 +1,4 @@
-"""States of a mechanism: what users give, and how far it keeps the loops closed.
+"""States of a mechanism: check input from users and how well loops are closed.
 
 Φ(q) = 0,   J q̇ = 0
 """
@@ -96,7 +96,8 @@ def check_closed(
     refuse(robot, phi, limit, "is open at q: |Φ| is", "assemble(q) closes it")
     if (senses < 0).any():
         raise ModelError(
-            f"robot {robot.name!r}: loops are closed at q with axes of cuts opposite"
+            f"robot {robot.name!r}: loops are closed at q, but cut axes point "
+            "in opposite directions"
         )
     if qd is not None:
         v = vector("qd", qd, robot.nv)

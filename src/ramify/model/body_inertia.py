@@ -1,4 +1,4 @@
-"""The inertia of a body that is written in Python: given, or that of a solid."""
+"""The inertia of a body built in Python: given, or that of a solid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A robot written in Python: bodies, joints, frames and loops, one call each.
+"""Build a robot in Python: bodies, joints, frames and loops, one call each.
 
     >>> arm = RobotBuilder("arm")
     >>> link = Body("link", Inertia.from_capsule(1.5, radius=0.04, length=0.4))
@@ -255,7 +255,7 @@ class RobotBuilder:
             name = joint.details.name or f"{body.name}_joint{k + 1 if k else ''}"
             if name in self._joints or name in names:
                 raise ModelError(
-                    f"{what}: robot {self.name!r} has a joint {name!r} already"
+                    f"{what}: robot {self.name!r} already has a joint {name!r}"
                 )
             names.append(name)
         return names
@@ -299,7 +299,7 @@ class RobotBuilder:
         """
         what = f"loop {checked_name('a loop', name)!r}"
         if name in self._loops:
-            raise ModelError(f"{what} is in robot {self.name!r} already")
+            raise ModelError(f"{what} already exists in robot {self.name!r}")
         check_type(f"{what}: type", type)
         of_coupling = {"joints": joints, "coefficients": coefficients}
         check_given(what, type, (a, b, at, at_b, length), of_coupling)
@@ -343,7 +343,7 @@ class RobotBuilder:
     def _check_free(self, name: str) -> None:
         if name in self._bodies or name in self._frames:
             raise ModelError(
-                f"robot {self.name!r} has a body or frame {name!r} already"
+                f"robot {self.name!r} already has a body or frame {name!r}"
             )
 
     def _known(self, body: Body | str | None, whose: str = "") -> str | None:

@@ -1,4 +1,4 @@
-"""Values that a user gives to a builder: checked, or refused by name."""
+"""Checks of the values that a user gives to a builder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations as points of a manifold, over symbols: integrate, difference.
+"""Configurations on a manifold, over symbols: integrate, difference.
 
     joint                 integrate                      difference
     one coordinate        q + v                          q₁ − q₀

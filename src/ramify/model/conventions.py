@@ -1,4 +1,4 @@
-"""How numbers are laid out at the public face: see docs/conventions.md.
+"""Layout of numbers in the public API: see docs/conventions.md.
 
 Inside, everything is Featherstone's: angular part first, body coordinates,
 quaternions (x, y, z, w). A `Conventions` value says what q, q̇ and 6-vectors look like

@@ -1,4 +1,4 @@
-"""Between the caller's vectors and those of a Tree, while a function is traced.
+"""Convert between the caller's vectors and those of a Tree during tracing.
 
     q̇_tree = P q̇        q̈_tree = P q̈ + Ṗ q̇        τ = Pᵀ τ_tree + A q̈
 

@@ -1,4 +1,4 @@
-"""Robots made from robots: a Description with a joint locked, a part attached, a root.
+"""Edit robots: lock joints, attach parts, change the root, add frames.
 
 Each function takes a description and returns another; names that are not there, or
 there twice, are errors.
@@ -380,7 +380,9 @@ def with_frame(
     if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ModelError(f"a frame is called {name!r}; expected a name")
     if name in _frame_names(description) | {WORLD}:
-        raise ModelError(f"robot {description.name!r} has a body or frame {name!r}")
+        raise ModelError(
+            f"robot {description.name!r} already has a body or frame {name!r}"
+        )
     body, T = frame_of(description, on)
     frame = FrameDescription(name, body, T @ placement)
     return replace(description, frames=(*description.frames, frame))

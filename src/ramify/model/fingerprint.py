@@ -1,4 +1,4 @@
-"""A digest of plain data: what a robot's compiled code is found by in the cache."""
+"""A digest of plain data: the key of a robot's compiled code in the cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a robot's coordinates may be: limits, the neutral and random configurations."""
+"""Joint limits, and neutral and random configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can close a loop: the one list, and what every way to say a loop has in common.
+"""The joint types that can close a loop, and the checks that they share.
 
 A loop is a cut joint between a frame A on body a and a frame B on body b, along z of
 A, or a coupling of two joints. `robot.add_loop`, `RobotBuilder.close`, URDF's

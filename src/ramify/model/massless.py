@@ -1,4 +1,4 @@
-"""Joints that move no inertia: M is singular, and forward dynamics has no answer."""
+"""Joints that move no inertia, which make the mass matrix singular."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def warn_massless(tree: Tree) -> tuple[str, ...]:
     if not names:
         return ()
     return (
-        f"{listed(names)}: moved by a joint, with no inertia that resists; forward "
-        "dynamics will refuse",
+        f"{listed(names)}: movable, but with zero inertia; forward_dynamics will raise "
+        "an error",
     )
 
 

@@ -193,7 +193,9 @@ def _ordered(
         stack.extend(reversed(children.get(b.name, [])))
     if len(order) != len(bodies):
         lost = sorted({b.name for b in bodies} - {b.name for b in order})
-        raise ModelError(f"no way from the world to: {', '.join(map(repr, lost[:6]))}")
+        raise ModelError(
+            f"bodies not connected to the world: {', '.join(map(repr, lost[:6]))}"
+        )
     return order
 
 

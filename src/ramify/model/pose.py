@@ -1,4 +1,4 @@
-"""Poses as numbers: where one frame stands in another.
+"""Poses as numbers: the position and rotation of one frame in another.
 
 ``T_a_b`` maps b-coordinates to a: x_a = R_a_b x_b + p_a_b. Neighbors cancel:
 ``T_a_c = T_a_b @ T_b_c``.

@@ -1,4 +1,4 @@
-"""Warnings of one kind as one warning, with the names of all that it is about."""
+"""Merge warnings of one kind into one that names everything it is about."""
 
 from __future__ import annotations
 

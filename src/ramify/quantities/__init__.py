@@ -1,1 +1,1 @@
-"""What can be computed of a robot: the words of the public API."""
+"""The quantities that can be computed for a robot."""

@@ -245,8 +245,8 @@ def settled(
     if algorithm == "constrained_aba" and (damping or model.mimics):
         why = "has mimic joints" if model.mimics else "has rows that depend on others"
         raise ModelError(
-            f"robot {model.name!r} {why}: algorithm 'constrained_aba' is for others; "
-            "possible: 'auto', 'joint_formulation', 'loopwise'"
+            f"algorithm 'constrained_aba' cannot be used, because robot {model.name!r} "
+            f"{why}; possible: 'auto', 'joint_formulation', 'loopwise'"
         )
     return algorithm, damping, rank
 

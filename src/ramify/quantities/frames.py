@@ -1,4 +1,4 @@
-"""Where a robot's frames are and how they move.
+"""Poses, velocities, accelerations and Jacobians of frames.
 
 ``expressed_in`` names the coordinates of a frame's motion, as in Pinocchio:
 

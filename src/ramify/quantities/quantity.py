@@ -1,4 +1,4 @@
-"""A Quantity: something that can be computed of a robot's state, declared once.
+"""A Quantity: something that can be computed from a robot's state, declared once.
 
     @quantity("q", "qd", "tau", algorithms=("aba", "ltdl"))
     def forward_dynamics(context: Context, algorithm: str = "auto", ...) -> Any: ...

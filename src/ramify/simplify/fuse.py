@@ -1,4 +1,4 @@
-"""Products and sums in one instruction: which products go where.
+"""Fused multiply-adds: which products are fused into which sums.
 
 A machine does a·b + c in one step, as fast as a·b alone. So a product costs nothing if
 every sum that needs it takes it in; a sum takes one product in.

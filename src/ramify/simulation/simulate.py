@@ -1,4 +1,4 @@
-"""Simulate a mechanism: its loops stay closed, and its energy is kept in view.
+"""Simulate a mechanism: keep its loops closed, and record its energy.
 
 q is integrated as a vector, with q̇'s image dq/dt = Q(q) q̇ (quaternions are scaled to
 length one after every step). What is done about the drift of Φ and Φ̇:

@@ -1,4 +1,4 @@
-"""Sums of an angle and a constant, whose sine keeps its digits however large they are.
+"""Sums of an angle and a constant whose sine stays accurate for large angles.
 
 Joints are measured from other places than their files say: sin(q + c) is everywhere.
 Beyond FAR the sum would round away digits that q has, so the terms are kept apart::

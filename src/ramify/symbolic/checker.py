@@ -1,4 +1,4 @@
-"""Check that a Program is one: used on what passes make, and in the tests."""
+"""Check that a Program is valid; used on the results of passes, and in tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operation counts: exact, free of noise, our first measure."""
+"""Operation counts: exact, free of noise, and the primary measure of cost."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class Expr:
 
     def _unsupported(self, *_: object) -> Any:
         raise TraceError(
-            f"{users_line()}: this operation is not there for symbols; possible are "
+            f"{users_line()}: symbols do not support this operation; supported: "
             "+ - * / ** abs, comparisons, and ramify.math.sqrt, sin, cos, tan, asin, "
             "acos, atan2, exp, log, minimum, maximum, where"
         )

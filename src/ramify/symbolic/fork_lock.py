@@ -1,4 +1,4 @@
-"""What a fork must not break: a child may compile while its parent does.
+"""Fork safety: a child process can compile while its parent does.
 
 A forked child has one thread. A lock that another thread of the parent held stays
 taken in the child for ever. `Lock` is free in the child, unless the forking thread

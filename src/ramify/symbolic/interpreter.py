@@ -1,4 +1,4 @@
-"""What a Program means: its operations done one by one with NumPy.
+"""The reference interpreter: runs a Program one operation at a time with NumPy.
 
 The reference that native code is tested against; clarity before speed.
 """

@@ -1,4 +1,4 @@
-"""What the first thread that asks makes for all threads: nothing is compiled twice.
+"""Values made once, by the first thread that asks: nothing is compiled twice.
 
 The lock is the one of tracing, which most makers need. With a lock of its own, one
 thread could make something and wait to trace while another traces and waits for it.

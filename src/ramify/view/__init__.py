@@ -1,1 +1,1 @@
-"""What a person looks at: HTML for reports and notebooks."""
+"""HTML for reports and notebooks."""

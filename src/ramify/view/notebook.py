@@ -1,4 +1,4 @@
-"""What notebooks show: robots, functions and runs as HTML, without scripts.
+"""Robots, functions and runs as HTML for notebooks, without scripts.
 
 Colors come from the notebook, light or dark; only curves have their own.
 """

@@ -125,7 +125,7 @@ def with_entry(value: float, *where: tuple[int, ...]) -> Any:
             GOOD,
             None,
             ShapeError,
-            "parents is missing; only a TreeMatrix brings its own",
+            "parents is missing; only a TreeMatrix has its own",
         ),
         (
             TreeMatrix(FORK, np.ones(5)),
@@ -215,12 +215,30 @@ def test_packed_rows_of_a_wrong_shape_are_refused() -> None:
             [0],
             [0, 1],
             ShapeError,
-            "data, indices and indptr have shapes (1,), (1,) and (2,); they are no "
-            "compressed rows of a (3, 3) matrix",
+            "data, indices and indptr have shapes (1,), (1,) and (2,); they do not "
+            "describe the compressed rows of a (3, 3) matrix",
         ),
-        ([1.0], [7], [0, 1, 1, 1], ShapeError, "they are no compressed rows"),
-        ([1.0], [0], [0, 1, 0, 1], ShapeError, "they are no compressed rows"),
-        ([1.0], [0.0], [0, 1, 1, 1], ShapeError, "they are no compressed rows"),
+        (
+            [1.0],
+            [7],
+            [0, 1, 1, 1],
+            ShapeError,
+            "they do not describe the compressed rows",
+        ),
+        (
+            [1.0],
+            [0],
+            [0, 1, 0, 1],
+            ShapeError,
+            "they do not describe the compressed rows",
+        ),
+        (
+            [1.0],
+            [0.0],
+            [0, 1, 1, 1],
+            ShapeError,
+            "they do not describe the compressed rows",
+        ),
     ],
 )
 def test_compressed_rows_that_are_none_are_refused(

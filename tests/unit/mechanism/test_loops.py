@@ -180,7 +180,7 @@ def test_a_loop_that_cannot_close_says_by_how_much() -> None:
     message = (
         r"loop 'far' cannot be closed: no closed configuration found from 20 starts: "
         r"at best \|Φ\| is [0-9.]+, by loop '(pin|far)' \(row 'p[xyz]'\), where J has "
-        r"rank \d+ of 6 rows; check=False adds it all the same"
+        r"rank \d+ of 6 rows; check=False adds it anyway"
     )
     with pytest.raises(ModelError, match=message):
         add_loop(
@@ -194,7 +194,9 @@ def test_a_loop_that_cannot_close_says_by_how_much() -> None:
 
 
 def test_two_loops_of_one_name_are_refused() -> None:
-    with pytest.raises(ModelError, match="loop 'pin' is in robot 'four_bar' already"):
+    with pytest.raises(
+        ModelError, match="loop 'pin' already exists in robot 'four_bar'"
+    ):
         bars(robot=four_bar())
 
 
@@ -202,7 +204,7 @@ def test_bodies_fixed_to_each_other_are_refused() -> None:
     b = RobotBuilder("arm")
     b.add(Body("a", rod(1.0, 0.1)), "world", Joint.revolute((0, 1, 0)))
     b.add(Body("b", rod(1.0, 0.1)), "a")
-    message = "loop 'weld0' joins 'a' and 'b', which do not move in each other"
+    message = "loop 'weld0' joins 'a' and 'b', which do not move relative to each other"
     with pytest.raises(ModelError, match=message):
         add_loop(as_robot(b.description()), "a", "b", joint="weld")
 
@@ -238,8 +240,8 @@ def test_articulated_bodies_need_independent_rows() -> None:
     with pytest.warns(ModelWarning, match="is redundant"):
         robot = parallelogram()
     message = (
-        "robot 'parallelogram' has rows that depend on others: algorithm "
-        "'constrained_aba' is for others; possible: 'auto', 'joint_formulation', 'loop"
+        "'constrained_aba' cannot be used, because robot 'parallelogram' has rows that "
+        "depend on others; possible: 'auto', 'joint_formulation', 'loop"
     )
     with pytest.raises(ModelError, match=message):
         compile(loop_forces(algorithm="constrained_aba"), robot)

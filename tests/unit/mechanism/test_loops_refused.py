@@ -276,7 +276,9 @@ def test_a_file_with_bodies_that_do_not_move_in_each_other_is_told() -> None:
     parts += '<parent link="a"/><child link="b"/></joint>'
     ends = '<body_a link="a"/><body_b link="b"/>'
     text = f'<robot name="x">{parts}<loop name="l" type="weld">{ends}</loop></robot>'
-    message = "loop 'l' joins 'a' and 'b', which do not move in each other; expected bo"
+    message = (
+        "loop 'l' joins 'a' and 'b', which do not move relative to each other; exp"
+    )
     with pytest.raises(ModelError, match=message):
         loops(load(text))
 

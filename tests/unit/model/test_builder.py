@@ -510,19 +510,19 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: arm().add(Body("link")),
-        "robot 'arm' has a body or frame 'link' already",
+        "robot 'arm' already has a body or frame 'link'",
     ),
     (
         lambda: arm().add(Body("elbow")),
-        "robot 'arm' has a body or frame 'elbow' already",
+        "robot 'arm' already has a body or frame 'elbow'",
     ),
     (
         lambda: arm().add_frame("link", "world"),
-        "robot 'arm' has a body or frame 'link' already",
+        "robot 'arm' already has a body or frame 'link'",
     ),
     (
         lambda: arm().add(Body("b", frames={"link": (0, 0, 0)})),
-        "robot 'arm' has a body or frame 'link' already",
+        "robot 'arm' already has a body or frame 'link'",
     ),
     (
         lambda: arm().add(Body("b"), None),  # type: ignore[arg-type]
@@ -530,11 +530,11 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: arm().add(Body("b"), "link", Joint.revolute(name="shoulder")),
-        "body 'b': robot 'arm' has a joint 'shoulder' already",
+        "body 'b': robot 'arm' already has a joint 'shoulder'",
     ),
     (
         lambda: arm().add(Body("b"), joint=[Joint.revolute(name="j")] * 2),
-        "body 'b': robot 'arm' has a joint 'j' already",
+        "body 'b': robot 'arm' already has a joint 'j'",
     ),
     (
         lambda: arm().add(Body("b"), joint=[Joint.revolute(), Joint.fixed()]),
@@ -673,7 +673,9 @@ def test_an_unknown_name_is_refused(build: Callable[[], object], message: str) -
 def test_a_loop_has_a_name_of_its_own() -> None:
     builder = arm()
     builder.close("loop", "weld", "link", "world")
-    with pytest.raises(ModelError, match=r"^loop 'loop' is in robot 'arm' already$"):
+    with pytest.raises(
+        ModelError, match=r"^loop 'loop' already exists in robot 'arm'$"
+    ):
         builder.close("loop", "weld", "link", "world")
 
 

@@ -111,7 +111,7 @@ def test_the_table_of_counts_names_its_rows(algorithm: Any) -> None:
 def test_counts_are_of_a_robot() -> None:
     with pytest.raises(
         ArgumentError,
-        match=r"robot is 'iiwa'; expected a ramify\.Robot, such as ramify\.load gives",
+        match=r"robot is 'iiwa'; expected a ramify\.Robot, as returned by ramify\.load",
     ):
         explain_operational("iiwa", "hand")
 
@@ -126,7 +126,7 @@ def test_counts_are_of_a_robot() -> None:
         ),
         (
             lambda: Task("hand", ("x", "position")),
-            "task 'hand': row 'x' is there twice",
+            "task 'hand': row 'x' appears twice",
         ),
         (lambda: Task("hand", ()), "task 'hand': no rows; leave the task out"),
         (

@@ -299,7 +299,7 @@ NO_TRUTH = (
     r"a symbol has no truth value .*ramify\.math\.where\(condition, a, b\).*numpy\.less"
 )
 NO_NUMBER = r"a symbol is not a number yet.*ramify\.math\.sin, sqrt"
-NOT_THERE = r"this operation is not there for symbols; possible are \+ - \* / \*\* abs"
+NOT_THERE = r"symbols do not support this operation; supported: \+ - \* / \*\* abs"
 NOT_ITERABLE = "a symbol is a scalar; it cannot be iterated"
 NO_COMPARISON = r"a comparison is not a number; use ramify\.math\.where"
 

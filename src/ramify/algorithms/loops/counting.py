@@ -1,4 +1,4 @@
-"""What the joint formulation costs, step by step, for a tree and its loops.
+"""Operation counts of the joint formulation, step by step.
 
 All nonzeros of M and J are taken as unknown numbers: the counts are those of the
 paper's tables, and depend on the topology alone. What a compiled robot costs is less.

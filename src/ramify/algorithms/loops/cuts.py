@@ -1,4 +1,4 @@
-"""Loops as cuts on a tree: which of its bodies they join, where, and in how many rows.
+"""Loops as cut joints of a tree: the bodies they join, where, and their rows.
 
 A cut joint joins a frame A, fixed to body a, to a frame B, fixed to body b. It acts
 along z of A, as joints of the tree do, and lets B move in A as a joint of its type
@@ -77,8 +77,8 @@ def _cut(model: Model, loop: LoopDescription) -> CutJoint:
     if a == b:
         ends = f"{loop.body_a or 'world'!r} and {loop.body_b or 'world'!r}"
         raise ModelError(
-            f"loop {loop.name!r} joins {ends}, which do not move in each other; "
-            "expected bodies with a joint between them"
+            f"loop {loop.name!r} joins {ends}, which do not move relative to each "
+            "other; expected bodies with a joint between them"
         )
     return CutJoint(loop.name, loop.type, a, b, T_a, T_b, length=loop.length)
 

@@ -1,4 +1,4 @@
-"""Newton's iteration towards closed loops, in numbers.
+"""Newton's method for closing loops, on numbers.
 
     J v = −Φ(q),   q ← q ⊕ v
 

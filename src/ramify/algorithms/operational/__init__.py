@@ -1,4 +1,4 @@
-"""The inverse of the operational-space inertia, Λ⁻¹ = J M⁻¹ Jᵀ, in seven ways.
+"""The inverse of the operational-space inertia, Λ⁻¹ = J M⁻¹ Jᵀ: seven algorithms.
 
 sfa            sparse factorization (Featherstone 2010)            O(n d² + m d² + m² d)
 rjk            Rodriguez, Jain & Kreutz-Delgado, optimized         O(n + m² d)

@@ -1,4 +1,4 @@
-"""The inverse inertia of one body: what its acceleration is per force on itself.
+"""The inverse inertia of one body: its acceleration per unit force on it.
 
     Ω = [W Hᵀ; H V]:  w = W n + Hᵀ f,  v = H n + V f
 

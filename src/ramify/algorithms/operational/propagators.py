@@ -1,4 +1,4 @@
-"""What the propagation algorithms share: the ways across the joints of a tree.
+"""Propagation across the joints of a tree, shared by the propagation algorithms.
 
     L = 1 − S D⁻¹ Uᵀ          see `algorithms.articulated` for U and D
 

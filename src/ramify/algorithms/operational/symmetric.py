@@ -1,4 +1,4 @@
-"""Symmetric matrices over symbols, by their entries that are not zero."""
+"""Symmetric matrices of symbols, stored by their nonzero entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task is: some rows of the velocity of a frame.
+"""Tasks: selected rows of the velocity of a frame.
 
     v = J q̇          row r of J q̇ = rows[r] · v_b,   v_b the velocity of its body
 
@@ -89,7 +89,7 @@ class Task:
                     f"task {self.frame!r}: no row {name!r}; possible: {POSSIBLE}"
                 )
             if names.count(name) > 1:
-                raise ArgumentError(f"task {self.frame!r}: row {name!r} is there twice")
+                raise ArgumentError(f"task {self.frame!r}: row {name!r} appears twice")
         if not names:
             raise ArgumentError(f"task {self.frame!r}: no rows; leave the task out")
 

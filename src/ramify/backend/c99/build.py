@@ -1,4 +1,4 @@
-"""What stands around the steps in exported C: copies of lanes, an example, CMake."""
+"""The rest of exported C around its steps: lane copies, an example, CMake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of an export: header, source, example and CMakeLists, as texts."""
+"""The text of exported files: header, source, example and CMakeLists."""
 
 from __future__ import annotations
 

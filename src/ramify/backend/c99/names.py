@@ -1,4 +1,4 @@
-"""Names, comments and numbers in C: what comes from robot files is data, never code.
+"""Names, comments and numbers in C; text from robot files is data, never code.
 
 An identifier is made of ASCII letters, digits and single underscores, is no word of C,
 C++ or their libraries, and is at most LONGEST characters long. A comment holds

@@ -1,4 +1,4 @@
-"""Cut a Program into the steps of its algorithm, for C that people read.
+"""Split a Program into the steps of its algorithm, for readable C.
 
 A step is a region of the trace: what one sweep does at one body. Sines and cosines of
 the joints come first, as a step of their own. What a step makes and a later one needs

@@ -1,4 +1,4 @@
-"""Cut a Program into pieces that compile fast, and give values a place between them.
+"""Cut a Program into parts that compile fast, and place the values between them.
 
 One function for a whole program would compile in time n^1.7. A cut holds 400 to 1,000
 operations: some 15 kB of code, which stays in the processor's nearest cache while it

@@ -1,4 +1,4 @@
-"""The processor that code is made for: its name, its features, its vector width.
+"""The processor that code is generated for: its name, its features, its vector width.
 
 That is the processor at hand, unless RAMIFY_TARGET names another: a level of x86-64,
 for tests and to look at code. RAMIFY_LANES sets the lanes of batches likewise.

@@ -1,4 +1,4 @@
-"""The arguments of one call, checked and made regular, in Python.
+"""Check and normalize the arguments of one call, in Python.
 
 Whatever the fast path does not take comes through here: values by name, lists, other
 dtypes and layouts, overlapping arrays; and every mistake, with its message.

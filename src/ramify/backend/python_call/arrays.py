@@ -1,4 +1,4 @@
-"""Reading NumPy arrays in emitted code: which are taken, and where their elements are.
+"""Read NumPy arrays in emitted code: which are accepted, and where elements are.
 
 Taken is a numpy.ndarray of the kernel's dtype, aligned, its core of the right shape
 and evenly strided, with or without a batch axis; as an input also Python's numbers (see

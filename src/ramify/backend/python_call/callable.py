@@ -133,7 +133,7 @@ def make_callable(
     """
     if "out" in signature.input_names:
         raise ValueError(
-            f"kernel {signature.name!r} has an input 'out', which is not free."
+            f"kernel {signature.name!r} has an input 'out', which is a reserved name."
         )
     calls = Calls(signature, kernel_for, libm_table, traced_for, otherwise)
     return _builtin(calls) if HAS_KNOWN_OBJECTS else _plain(calls)

@@ -1,4 +1,4 @@
-"""A callable whose further arguments choose which compiled function is called.
+"""A callable whose extra arguments select the compiled function to call.
 
 ``f(q, "hand", out=J)`` is ``choose("hand")(q, out=J)``. What was chosen is kept by the
 arguments as they were given, and emitted code looks there first (see pychoice).

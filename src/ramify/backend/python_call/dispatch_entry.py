@@ -1,4 +1,4 @@
-"""The function that Python calls where arguments choose what is compiled.
+"""The function that Python calls when arguments select what is compiled.
 
     choose(self, args, nargs, names) -> result
 

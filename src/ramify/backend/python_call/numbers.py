@@ -1,4 +1,4 @@
-"""Reading Python's numbers in emitted code: a scalar, a list or a tuple of them.
+"""Read Python's numbers in emitted code: a scalar, a list or a tuple of them.
 
 Taken is what is exactly of a type in NUMBER_TYPES, or an array () of a dtype in
 NUMBER_DTYPES, where a scalar is expected, and a list or a tuple of such numbers where a

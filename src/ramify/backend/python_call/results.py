@@ -1,4 +1,4 @@
-"""Making the arrays of results in emitted code: one, or a named tuple of them."""
+"""Allocate result arrays in emitted code: one, or a named tuple of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers too small to be normal are taken as zero, by a bit of the processor's own.
+"""Denormal numbers are treated as zero, by setting a bit of the processor.
 
 Each thread has that bit. Ours are set for the time of a run, and what was there before
 is put back: Python and NumPy never see it.

@@ -1,4 +1,4 @@
-"""What the emitted call path and Python agree on: blocks of 64-bit words in memory.
+"""Memory layout shared by emitted code and Python: blocks of 64-bit words.
 
     Call    one callable: what the FASTCALL function needs, reached through its ``self``
     Kernel  one compiled program and the driver that runs it

@@ -1,4 +1,4 @@
-"""Streaming: how results leave that are too many for any cache.
+"""Streaming stores for results that do not fit in any cache.
 
 Such results wait for memory. So they are written past the caches, which would first
 fetch what is about to be overwritten; and part by part between the cuts of the next

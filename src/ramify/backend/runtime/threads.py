@@ -1,4 +1,4 @@
-"""The threads that large batches are split over: one pool for the process."""
+"""The thread pool that large batches are split over; one per process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups: tiles that run each cut together, and the arrays that they come from."""
+"""Groups of tiles that run each cut together, and the arrays they come from."""
 
 from __future__ import annotations
 

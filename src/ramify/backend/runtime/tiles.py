@@ -1,4 +1,4 @@
-"""Tiles: some states side by side, each element of theirs in one slot of a workspace.
+"""Tiles: a few states side by side, each element in one slot of a workspace.
 
 In a batch-first array the elements of one state lie side by side, so packing
 transposes, square by square; in a batch-last array a slot is there already. The last

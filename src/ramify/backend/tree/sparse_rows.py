@@ -1,4 +1,4 @@
-"""What the loops along rows are written with: numbers, registers, walks along a row."""
+"""Building blocks of loops along sparse rows: numbers, registers, traversals."""
 
 from __future__ import annotations
 

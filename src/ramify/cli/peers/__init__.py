@@ -1,4 +1,4 @@
-"""The libraries that Ramify is compared with, each behind the same few methods."""
+"""The libraries that Ramify is compared with, behind one small interface."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ def names_in(text: str | None, source: RobotFile) -> list[str]:
     names = [n.strip() for n in text.split(",") if n.strip()]
     for name in names:
         if name not in PACKAGES:
-            raise click.UsageError(f"no peer {name!r}; possible: {', '.join(PACKAGES)}")
+            raise click.UsageError(
+                f"unknown library {name!r}; possible: {', '.join(PACKAGES)}"
+            )
         module, package = PACKAGES[name]
         if not _is_installed(module):
             raise click.UsageError(f"{name} is not installed: pip install {package}")

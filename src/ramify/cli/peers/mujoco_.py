@@ -1,4 +1,4 @@
-"""MuJoCo with a robot of ours in it: no contacts, no constraints, no passive forces."""
+"""MuJoCo with the same robot: no contacts, constraints or passive forces."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class MuJoCo:
             if k < 0 and not model.joint(place).name:
                 k = place  # without a name, in the order of the file
             if k < 0:
-                raise PeerError(f"it has no such joint as {joint.name!r}")
+                raise PeerError(f"it has no joint {joint.name!r}")
             first, entry = model.jnt_qposadr[k], model.jnt_dofadr[k]
             q[joint.q_index : joint.q_index + joint.nq] = first + np.arange(joint.nq)
             v[joint.v_index : joint.v_index + joint.nv] = entry + np.arange(joint.nv)

@@ -1,4 +1,4 @@
-"""Pinocchio with a robot of ours in it."""
+"""Pinocchio with the same robot."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _matched(robot: Robot, model: Any) -> list[tuple[Any, Any]]:
         if k == 0 and name not in theirs:
             name = model.names[1]  # the root joint, which each library names itself
         if name not in theirs or theirs[name].nv != joint.nv:
-            raise PeerError(f"it has no such joint as {joint.name!r}")
+            raise PeerError(f"it has no joint {joint.name!r}")
         pairs.append((joint, theirs[name]))
     if len(theirs) != len(pairs):
         raise PeerError(f"it has {len(theirs)} joints, Ramify {len(pairs)}")

@@ -1,4 +1,4 @@
-"""Time other libraries, and compare their answers before."""
+"""Time other libraries, after comparing their results with ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A robot as URDF for other libraries: the file's own text, or one that is written."""
+"""A robot as URDF for other libraries: the file's own text, or generated."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _joint(body: BodyDescription) -> str:
             or joint.type not in URDF_JOINTS
             or joint.position.any()
         ):
-            raise PeerError(f"URDF has no words for joint {joint.name!r}")
+            raise PeerError(f"URDF cannot express joint {joint.name!r}")
         name, type_ = joint.name, URDF_JOINTS[joint.type]
         limits = '<limit lower="-3" upper="3" effort="100" velocity="10"/>'
         axis = f'<axis xyz="{_three(joint.axis)}"/>{limits}'

@@ -1,4 +1,4 @@
-"""A robot file of any format to a Description."""
+"""Parse a robot file of any format into a Description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A path or a text to XML text: which file, is it one, and in which encoding."""
+"""Read XML text from a path or a string: find the file and its encoding."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _checked_path(source: str | os.PathLike[str]) -> Path:
         exists, is_folder = path.exists(), path.is_dir()
     except (OSError, ValueError, RuntimeError):  # too long, a NUL, no home
         raise ModelError(
-            f"{shown}: neither XML text (that begins with '<') nor a path"
+            f"{shown}: neither a path nor XML text (which starts with '<')"
         ) from None
     if is_folder:
         files = [name for name in _names_in(path) if name.endswith(_SUFFIXES)]

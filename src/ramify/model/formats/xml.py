@@ -1,4 +1,4 @@
-"""Robot files as XML: read with care, parsed safely, every element with its line.
+"""Robot files as XML, parsed safely; every element knows its line.
 
 Files come from strangers and from old exporters. Entities, external references and
 bottomless nesting are refused; a comment before the declaration, ``version="0.0"``

@@ -69,16 +69,16 @@ REFUSED = {
     ),
     "two bodies of a name": (
         mjcf('<body name="a"/><body name="a"/>'),
-        "m.xml:3: body 'a': a second body 'a'; expected one of each name",
+        "m.xml:3: body 'a': duplicate body 'a'; names must be unique",
     ),
-    "a body named world": (mjcf('<body name="world"/>'), "a second body 'world'"),
+    "a body named world": (mjcf('<body name="world"/>'), "duplicate body 'world'"),
     "two joints of a name": (
         mjcf('<body><joint name="j"/><joint name="j"/></body>'),
-        "joint 'j': a second joint 'j'; expected one of each name",
+        "joint 'j': duplicate joint 'j'; names must be unique",
     ),
     "two sites of a name": (
         mjcf('<body><site name="s"/><site name="s"/></body>'),
-        "site 's': a second site 's'",
+        "site 's': duplicate site 's'",
     ),
     "unknown joint type": (
         joint('type="screw"'),
@@ -225,7 +225,7 @@ REFUSED = {
     "unknown childclass": (mjcf('<body childclass="x"/>'), "no default class 'x'"),
     "two classes of a name": (
         mjcf(before='<default><default class="a"/><default class="a"/></default>'),
-        "a second default class 'a'; expected one",
+        "duplicate default class 'a'; expected one",
     ),
     "a nameless class": (
         mjcf(before="<default><default/></default>"),
@@ -271,14 +271,14 @@ REFUSED = {
     "unknown equality": (equality("<distance/>"), "no equality 'distance' in the mod"),
     "two equalities of a name": (
         equality('<joint name="e" joint1="j"/><joint name="e" joint1="j"/>'),
-        "a second equality 'e'",
+        "duplicate equality 'e'",
     ),
     "equality of a free joint": (
         mjcf(
             '<body><freejoint name="f"/></body>',
             after='<equality><joint joint1="f"/></equality>',
         ),
-        "joint 'f' is no hinge and no slide; expected one",
+        "joint 'f' must be a hinge or a slide joint",
     ),
     "short keyframe": (
         mjcf(after='<keyframe><key name="k" qpos="1 2"/></keyframe>'),
@@ -286,7 +286,7 @@ REFUSED = {
     ),
     "two keys of a name": (
         mjcf(after='<keyframe><key name="k"/><key name="k"/></keyframe>'),
-        "key 'k': a second key 'k'; expected one",
+        "key 'k': duplicate key 'k'; expected one",
     ),
 }
 
@@ -316,7 +316,7 @@ WARNED = {
     ),
     "inertial without mass": (
         mjcf('<body name="a"><inertial pos="0 0 0" diaginertia="1 1 1"/></body>'),
-        "m.xml:3: body 'a': inertial: no attribute 'mass'; taken as 0",
+        "m.xml:3: body 'a': inertial: no attribute 'mass'; treated as 0",
     ),
     "zero quaternion in a keyframe": (
         mjcf(
@@ -445,7 +445,7 @@ INCLUDES = {
     ),
     "no such file": (
         {"main.xml": "none.xml"},
-        "main.xml:1: include: file='none.xml': no such file beside the model",
+        "main.xml:1: include: file='none.xml': no such file next to the model",
     ),
     "a path too long": ({"main.xml": "A" * 5000}, "AAA"),
 }
@@ -508,7 +508,7 @@ def test_long_names_are_shortened_in_messages() -> None:
     name = "x" * 5000
     body = f'<body name="{name}"><joint/><geom size=".1"/></body>'
     assert load(mjcf(body)).body_names == (name,)
-    with pytest.raises(ModelError, match=r"a second body 'x{100}\.\.\. \(5000 char"):
+    with pytest.raises(ModelError, match=r"duplicate body 'x{100}\.\.\. \(5000 char"):
         load(mjcf(2 * body.replace("<joint/>", "")))
     with pytest.warns(ModelWarning, match=r"bodies 'x{100}\.\.\. \(5000 char") as seen:
         load(mjcf(f'<body name="{name}"><joint/></body>'))

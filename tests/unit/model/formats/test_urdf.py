@@ -234,11 +234,11 @@ def test_every_further_link_takes_the_parser_the_same_number_of_calls() -> None:
     [
         (
             links("a b") + joint("j", "a", "b", ""),
-            "r.urdf:2: joint 'j': no <limit>; taken as unlimited",
+            "r.urdf:2: joint 'j': no <limit>; treated as unlimited",
         ),
         (
             links("a b") + joint("j", "a", "b", '<limit effort="1"/>', "prismatic"),
-            "r.urdf:2: joint 'j': limit: neither lower nor upper; taken as unlimited",
+            "r.urdf:2: joint 'j': limit: neither lower nor upper; treated as unlimited",
         ),
         (
             links("a b") + joint("j", "a", "b", '<mimic joint="x"/>', "fixed"),
@@ -246,8 +246,8 @@ def test_every_further_link_takes_the_parser_the_same_number_of_calls() -> None:
         ),
         (
             links("a b") + joint("j", "a", "b", LIMIT + '<mimic joint="x"/>'),
-            "r.urdf:2: joint 'j': mimics what is not there; taken as independent: 'j' "
-            "(no joint 'x' in the file)",
+            "r.urdf:2: joint 'j': mimics a joint that does not exist; treated as "
+            "independent: 'j' (no joint 'x' in the file)",
         ),
         (
             links("a b") + joint("j", "a", "b", LIMIT + "<spring/>"),
@@ -255,11 +255,11 @@ def test_every_further_link_takes_the_parser_the_same_number_of_calls() -> None:
         ),
         (
             links("a b") + joint("j", "a", "b", LIMIT + LIMIT),
-            "r.urdf:2: joint 'j': limit: a second <limit>; the first one counts",
+            "r.urdf:2: joint 'j': limit: a second <limit>; the first one is used",
         ),
         (
             '<link name="a"><inertial><mass value="1"/></inertial></link>',
-            "r.urdf:2: link 'a': inertial: no <inertia>; taken as a point mass",
+            "r.urdf:2: link 'a': inertial: no <inertia>; treated as a point mass",
         ),
         (
             '<link name="a"><inertial><mass value="1"/>'

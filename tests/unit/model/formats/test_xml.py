@@ -158,7 +158,7 @@ def test_empty_texts_are_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["x" * 5000, "~nobody_has_this_name/robot.urdf"])
 def test_what_cannot_be_a_path_is_refused(text: str) -> None:
     with pytest.raises(
-        ModelError, match=r"neither XML text \(that begins with '<'\) nor"
+        ModelError, match=r"neither a path nor XML text \(which starts with '<'\)"
     ):
         read_source(text)
 

@@ -1,4 +1,4 @@
-"""MJCF's <worldbody>: the tree of bodies, with what hangs on each.
+"""MJCF's <worldbody>: the tree of bodies, with the contents of each.
 
 The tree is walked in document order with a stack, not by recursion: a chain of a
 thousand bodies nests a thousand deep.
@@ -269,7 +269,7 @@ class Worldbody:
             return ""
         name += scope.suffix
         if name in self._names[kind]:
-            raise fault(element, f"a second {kind} {name!r}; expected one of each name")
+            raise fault(element, f"duplicate {kind} {name!r}; names must be unique")
         self._names[kind].add(name)
         return name
 

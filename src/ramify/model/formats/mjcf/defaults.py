@@ -1,4 +1,4 @@
-"""MJCF's settings and default classes: what an attribute is when it is not written.
+"""MJCF's settings and default classes: the values of attributes that are not given.
 
 The value of an attribute is the element's own, else that of its class (``class``,
 else the ``childclass`` around it, else main), else MuJoCo's. Lists of open length
@@ -125,7 +125,7 @@ class Defaults:
         for section in sections:
             name = section.get("class", MAIN)
             if name in self._classes and name != MAIN:
-                raise fault(section, f"a second default class {name!r}; expected one")
+                raise fault(section, f"duplicate default class {name!r}; expected one")
             if name != MAIN:
                 self._classes[name] = self._classes[MAIN]
             self._read(section, self._classes[MAIN])
@@ -152,7 +152,7 @@ class Defaults:
         if not name:
             raise fault(section, "a nested default without a class; expected its name")
         if name in self._classes:
-            raise fault(section, f"a second default class {name!r}; expected one")
+            raise fault(section, f"duplicate default class {name!r}; expected one")
         self._classes[name] = dict(outer)
         return self._classes[name]
 

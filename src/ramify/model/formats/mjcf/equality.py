@@ -38,7 +38,7 @@ class EqualityReader:
                 if loop is None:
                     continue
                 if loop.name in loops:
-                    raise fault(element, f"a second equality {loop.name!r}")
+                    raise fault(element, f"duplicate equality {loop.name!r}")
                 loops[loop.name] = loop
         return tuple(loops.values())
 
@@ -101,7 +101,7 @@ class EqualityReader:
             if self._joints[joint].type not in ("revolute", "prismatic"):
                 raise fault(
                     element,
-                    f"joint {joint!r} is no hinge and no slide; expected one",
+                    f"joint {joint!r} must be a hinge or a slide joint",
                 )
         given = numbers(element, "polycoef", range(1, 6), (0, 1), largest=LARGEST)
         standard = (0.0, 1.0, 0.0, 0.0, 0.0)

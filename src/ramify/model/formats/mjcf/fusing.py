@@ -1,4 +1,4 @@
-"""The bodies that MuJoCo makes part of their parents (compiler fusestatic).
+"""The bodies that MuJoCo fuses into their parents (compiler fusestatic).
 
 A Tree merges every body without joints anyway. What is left to know: a body that
 becomes part of the world no longer counts in settotalmass, and one without mass takes

@@ -1,4 +1,4 @@
-"""What an MJCF model has and Ramify leaves out, told by name."""
+"""Warnings that name the parts of an MJCF model that Ramify ignores."""
 
 from __future__ import annotations
 

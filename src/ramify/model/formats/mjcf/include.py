@@ -1,4 +1,4 @@
-"""MJCF's <include>: an element replaced by what stands in another file.
+"""MJCF's <include>: an element replaced by the contents of another file.
 
 Files are looked up beside the main model, then beside the including file, as MuJoCo
 does; each at most once, and none outside the directory that the caller allows.
@@ -102,7 +102,7 @@ def _found(element: Element, name: str, allowed: Allowed, here: Path) -> Path:
             path = (start / name).resolve()
             exists = path.is_file()
         except (OSError, ValueError, RuntimeError):
-            raise fault(element, f"file={name!r} is no path") from None
+            raise fault(element, f"file={name!r} is not a valid path") from None
         if not path.is_relative_to(allowed.limit):
             leads_outside = True
         elif exists:
@@ -113,7 +113,7 @@ def _found(element: Element, name: str, allowed: Allowed, here: Path) -> Path:
             f"file={name!r} leads outside {str(allowed.limit)!r}; to allow it, load "
             "the model with include_directory= a directory that holds all its files",
         )
-    raise fault(element, f"file={name!r}: no such file beside the model")
+    raise fault(element, f"file={name!r}: no such file next to the model")
 
 
 def _dissolve(root: Element, roots: set[Element]) -> None:

@@ -1,4 +1,4 @@
-"""The inertia of an MJCF body: written, or gathered from its geoms."""
+"""The inertia of an MJCF body: given, or computed from its geoms."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_inertial(placed: Placed, settings: Settings, warnings: list[str]) -> In
     element, T_body_frame = placed
     word(element, "pos")
     if "mass" not in element.attrib:
-        warnings.append(f"{where(element)}: no attribute 'mass'; taken as 0")
+        warnings.append(f"{where(element)}: no attribute 'mass'; treated as 0")
     mass = number(element, "mass", 0.0, largest=LARGEST)
     if mass < 0:
         raise fault(element, f"mass={mass:g}; expected at least 0")

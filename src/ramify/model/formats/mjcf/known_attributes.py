@@ -1,4 +1,4 @@
-"""The attributes of the MJCF elements that are read, to tell a slip of the pen.
+"""Known attributes of the MJCF elements that are read, to detect typos.
 
 MuJoCo refuses an unknown attribute; here it is a warning, as newer versions add some.
 """

@@ -1,4 +1,4 @@
-"""Where an MJCF element stands: position, and the five ways to write a rotation."""
+"""The pose of an MJCF element: position, and five ways to write a rotation."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ class _Model:
                 assert isinstance(key, Element)
                 name = key.get("name") or f"key{i}"
                 if name in keys:
-                    raise fault(key, f"a second key {name!r}; expected one")
+                    raise fault(key, f"duplicate key {name!r}; expected one")
                 given = numbers(key, "qpos", len(rest), rest, largest=LARGEST)
                 q = np.array(given, dtype=float)
                 lengths = [norm(given[at : at + 4]) for at in quaternions]

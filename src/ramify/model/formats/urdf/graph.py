@@ -1,4 +1,4 @@
-"""The links and joints of a URDF file as a graph, which has to be a tree."""
+"""The links and joints of a URDF file as a graph, which must be a tree."""
 
 from __future__ import annotations
 

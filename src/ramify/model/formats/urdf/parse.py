@@ -1,8 +1,8 @@
-"""URDF text to a Description.
+"""Parse URDF text into a Description.
 
 The format is ROS's (http://wiki.ros.org/urdf/XML), read as leniently as the files that
 people have need it, and with two additions: the joint type ``spherical`` (or ``ball``),
-and closed loops, which URDF cannot say, as children of ``<robot>``:
+and closed loops, which URDF cannot express, as children of ``<robot>``:
 
     <loop name="four_bar" type="revolute">
       <body_a link="coupler" xyz="0.3 0 0" rpy="0 0 0"/>
@@ -173,7 +173,7 @@ def _inertial(link: ET.Element, warnings: list[str]) -> Inertial | None:
     pose = _origin(_part(inertial, "origin", warnings))
     matrix = _part(inertial, "inertia", warnings)
     if matrix is None:
-        warnings.append(f"{where(inertial)}: no <inertia>; taken as a point mass")
+        warnings.append(f"{where(inertial)}: no <inertia>; treated as a point mass")
         return Inertial(mass, pose.p, np.zeros((3, 3)))
     ixx, iyy, izz = (number(matrix, a, largest=LARGEST) for a in ("ixx", "iyy", "izz"))
     ixy, ixz, iyz = (
@@ -253,7 +253,7 @@ def _limits(joint: ET.Element, given: str, warnings: list[str]) -> Limits | None
     element = _part(joint, "limit", warnings)
     if element is None:
         if given != "continuous":
-            warnings.append(f"{where(joint)}: no <limit>; taken as unlimited")
+            warnings.append(f"{where(joint)}: no <limit>; treated as unlimited")
         return None
     lower, upper = -math.inf, math.inf
     attributes = element.attrib
@@ -261,7 +261,7 @@ def _limits(joint: ET.Element, given: str, warnings: list[str]) -> Limits | None
         lower, upper = number(element, "lower", 0.0), number(element, "upper", 0.0)
     elif given != "continuous":
         warnings.append(
-            f"{where(element)}: neither lower nor upper; taken as unlimited"
+            f"{where(element)}: neither lower nor upper; treated as unlimited"
         )
     if lower > upper:
         raise fault(
@@ -296,14 +296,14 @@ def _mimic(joint: ET.Element, type_: str, warnings: list[str]) -> Mimic | None:
 def _with_sound_mimics(
     bodies: list[BodyDescription], joints: Elements, warnings: list[str]
 ) -> list[BodyDescription]:
-    """Return the bodies, with joints independent that mimic what is not there."""
+    """Return the bodies; joints that mimic a missing joint become independent."""
     moving = {j.name: j for body in bodies for j in body.joints}
     mimics = {name: j.mimic.of for name, j in moving.items() if j.mimic is not None}
     lost = [name for name, of in mimics.items() if of not in joints]
     if lost:
         missing = listed(dict.fromkeys(mimics.pop(name) for name in lost))
         warnings.append(
-            f"{where(joints[lost[0]])}: mimics what is not there; taken as "
+            f"{where(joints[lost[0]])}: mimics a joint that does not exist; treated as "
             f"independent: {listed(lost)} (no joint {missing} in the file)"
         )
     for name, of in mimics.items():
@@ -378,7 +378,7 @@ def _part(element: ET.Element, tag: str, warnings: list[str]) -> ET.Element | No
     """Return the child of that name; of several, the first, with a warning."""
     first, *others = element.findall(tag) or (None,)
     if others:
-        warnings.append(f"{where(others[0])}: a second <{tag}>; the first one counts")
+        warnings.append(f"{where(others[0])}: a second <{tag}>; the first one is used")
     return first
 
 
