@@ -118,7 +118,7 @@ def section(quantity: Quantity) -> str:
         f"`{method}`",
         "",
         "```text",
-        quantity.__doc__ or "",
+        inspect.getdoc(getattr(Robot, of.name)) or "",
         "```",
         "",
     ]

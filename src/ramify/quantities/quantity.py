@@ -79,6 +79,20 @@ class Declaration:
         return {p.name: p.default for p in self.signature.parameters.values()}
 
     @cached_property
+    def documentation(self) -> str | None:
+        """What users read: the docstring of the method, and how a quantity is used."""
+        of_method = DOCUMENTATION.get(self.name)
+        if of_method is None:
+            return inspect.getdoc(self.trace)
+        text = f"{of_method}\n\nThis quantity takes options only: {self.usage}."
+        if "external" in self.defaults:
+            text += (
+                "\n``external`` is then a list of frames, whose wrenches are an input "
+                "(frames, 6)."
+            )
+        return text
+
+    @cached_property
     def usage(self) -> str:
         """How it is called and how it is compiled, for messages."""
         needed = [EXAMPLES[n] for n, x in self.defaults.items() if x is REQUIRED]
@@ -118,9 +132,7 @@ class Quantity:
     given: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
-        own = DOCUMENTATION.get(self.declaration.name)
-        doc = own or inspect.getdoc(self.declaration.trace)
-        object.__setattr__(self, "__doc__", doc)
+        object.__setattr__(self, "__doc__", self.declaration.documentation)
         object.__setattr__(self, "__name__", self.declaration.name)
         object.__setattr__(self, "__signature__", self.declaration.signature)
 
