@@ -165,7 +165,7 @@ class Pinocchio:
 
         def acceleration(s: State) -> Any:
             moved(s)
-            return pin.getFrameAcceleration(m, d, k).vector
+            return pin.getFrameClassicalAcceleration(m, d, k).vector
 
         of_frame = (
             (frames.pose, pose),
