@@ -204,7 +204,7 @@ class Compilation:
         made = Compilation(
             program.name,
             tuple((v.name, v.shape) for v in program.inputs),
-            tuple((v.name, v.shape) for v in program.outputs),
+            tuple((v.name, v.shape) for v in program.visible),
             program.digest(),
             choices,
             traced or (lambda _: program),
@@ -227,7 +227,7 @@ class Compilation:
 
     def _traced(self, dtype: str) -> Program:
         program = self._trace(dtype)
-        found = [(v.name, v.shape) for v in (*program.inputs, *program.outputs)]
+        found = [(v.name, v.shape) for v in (*program.inputs, *program.visible)]
         if found != [*self.inputs, *self.outputs]:
             raise CompileError(
                 f"the disk cache holds other inputs or outputs for {self.name!r} than "

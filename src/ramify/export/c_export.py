@@ -31,6 +31,7 @@ from ramify.function import CallOptions
 from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.simplify.passes import share_reciprocals, simplify
+from ramify.symbolic.column_loop import unrolled
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.program import Program
 
@@ -126,7 +127,7 @@ def export_c(
     kind = CallOptions.checked(dtype, None, 1, "batch_first").dtype
     chosen = as_list(quantities)
     parameters = tuple(parameters)
-    program = prepared(program_of(chosen, robot, parameters, kind))
+    program = prepared(unrolled(program_of(chosen, robot, parameters, kind)))
     clean = _file_name(name if name is not None else _default_name(chosen, robot))
     made = files(program, clean, kind, about(program, robot, parameters), batch)
     at = Path(folder)

@@ -30,6 +30,8 @@ class Context:
         inputs: symbols by name.
         dtype: what the program will run in; its rounding decides some constants.
         regroup: whether masses may move across joints (`dynamics_tree`).
+        rolls: whether the program may have a loop over columns: it is compiled as it
+            is, not a part of another.
     """
 
     def __init__(
@@ -39,12 +41,14 @@ class Context:
         inputs: Mapping[str, Symbols],
         dtype: str = "float64",
         regroup: bool = True,
+        rolls: bool = False,
     ) -> None:
         self.model = model
         self.conventions = conventions
         self.inputs = inputs
         self.dtype = dtype
         self.regroup = regroup
+        self.rolls = rolls
 
     def with_inputs(self, **inputs: Symbols) -> Context:
         """Return the same robot and state with other inputs."""

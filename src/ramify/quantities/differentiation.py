@@ -89,7 +89,7 @@ def _derivative(
     algorithm: str = "auto",
 ) -> Any:
     """dy/dx."""
-    values = values_of(of, context)
+    values = values_of(of, context.with_inputs())
     widths = _widths(context, wrt, space)
     return jacobians(values, widths, seeds(context, wrt, space), algorithm)
 
@@ -102,7 +102,7 @@ def _jvp(
     space: str = "tangent",
 ) -> Any:
     """y and (dy/dx) ẋ."""
-    values = values_of(of, context)
+    values = values_of(of, context.with_inputs())
     names = list(_tangent_inputs(context.model, of, wrt, space))[-len(wrt) :]
     moves = [e for n in names for e in flat(context.inputs[n])]
     return with_tangents(values, seeds(context, wrt, space), moves)
@@ -116,7 +116,7 @@ def _vjp(
     space: str = "tangent",
 ) -> Any:
     """y and (dy/dx)ᵀ ȳ."""
-    values = values_of(of, context)
+    values = values_of(of, context.with_inputs())
     names = list(_cotangent_inputs(context.model, of, wrt))[-len(values) :]
     weights = [e for n in names for e in flat(context.inputs[n])]
     widths = _widths(context, wrt, space)
@@ -131,7 +131,7 @@ def _hessian(
     space: str = "tangent",
 ) -> Any:
     """d²y/dx²."""
-    values = values_of(of, context)
+    values = values_of(of, context.with_inputs())
     return hessians(values, _widths(context, wrt, space), seeds(context, wrt, space))
 
 

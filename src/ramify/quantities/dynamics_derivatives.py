@@ -13,7 +13,7 @@ from typing import Any
 
 from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.idsva import CommonFrame
-from ramify.algorithms.ltdl import ltdl, solve
+from ramify.algorithms.ltdl import Diagonal, DofVector, ltdl, solve
 from ramify.algorithms.minv import minv_ltdl
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
@@ -31,11 +31,14 @@ from ramify.quantities.mass_matrix import (
 )
 from ramify.quantities.quantity import quantity
 from ramify.spatial.vector3 import ONE, ZERO
+from ramify.symbolic.column_loop import map_columns
 from ramify.symbolic.derivatives import Row, forward, reverse
-from ramify.symbolic.expr import Expr
+from ramify.symbolic.expr import Expr, has_loop
 from ramify.symbolic.jacobians import matrix
 
 STATE = ("q", "qd", "qdd")
+UNROLLED = 8
+"""degrees of freedom up to which all solves are straight-line code"""
 COUNTED = 12
 """degrees of freedom up to which derivatives of programs can be the cheapest: their
 cost grows by that of inverse dynamics with each column, and idsva's by its entries"""
@@ -118,12 +121,12 @@ def forward_dynamics_derivatives(
         rows = _by_tree(there, frame, directions, external)
     else:
         rows = _by_program(there, directions, external, algorithm)
+    columns = [[-rows[v].get(c, ZERO) for c in range(2 * n)] for v in order]
+    rolls = context.rolls and n > UNROLLED and not has_loop()
+    solved = (_rolled if rolls else _unrolled)(L, D, parents, columns)
     found: list[Row] = [{} for _ in range(n)]
-    for c in range(2 * n):
-        b = {k: -rows[v].get(c, ZERO) for k, v in enumerate(order)}
-        x = solve(L, D, b, parents)
-        for k, v in enumerate(order):
-            found[v][c] = x[k]
+    for v, row in zip(order, solved, strict=True):
+        found[v] = dict(enumerate(row))
     inverse = [zeros(n) for _ in range(n)]
     for (i, j), value in minv_ltdl(L, D, parents).items():
         inverse[order[i]][order[j]] = inverse[order[j]][order[i]] = value
@@ -132,6 +135,32 @@ def forward_dynamics_derivatives(
         "dqdd_dqd": matrix(found, n, n),
         "M_inverse": array(inverse),
     }
+
+
+def _unrolled(
+    L: TreeEntries, D: Diagonal, parents: Sequence[int], columns: list[list[Expr]]
+) -> list[list[Expr]]:
+    """Return M⁻¹ times a matrix, by rows, as straight-line code."""
+    solved: list[DofVector] = [
+        solve(L, D, dict(enumerate(b)), parents)
+        for b in map(list, zip(*columns, strict=True))
+    ]
+    return [[x[k] for x in solved] for k in range(len(parents))]
+
+
+def _rolled(
+    L: TreeEntries, D: Diagonal, parents: Sequence[int], columns: list[list[Expr]]
+) -> list[list[Expr]]:
+    """Return the same by a loop over the columns."""
+    places, n = list(L), len(parents)
+
+    def one(shared: Sequence[Expr], b: Sequence[Expr]) -> Any:
+        factor = dict(zip(places, shared, strict=False))
+        inverse = dict(enumerate(shared[len(places) :]))
+        x = solve(factor, inverse, dict(enumerate(b)), parents, is_inverse=True)
+        return array([x[k] for k in range(n)])
+
+    return map_columns(one, [*L.values(), *(ONE / D[k] for k in range(n))], columns)
 
 
 def _with_rotors(tree: Tree, M: TreeEntries) -> TreeEntries:

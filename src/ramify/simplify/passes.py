@@ -97,13 +97,19 @@ LOWERING: tuple[Pass, ...] = (
 
 def simplify(program: Program) -> Program:
     """Return the program after the simplifications."""
-    for simplification in SIMPLIFICATIONS:
-        program = simplification(program)
-    return program
+    return _through(SIMPLIFICATIONS, program)
 
 
 def lower(program: Program) -> Program:
     """Return the simplified program in the form that becomes native code."""
-    for lowering in LOWERING:
-        program = lowering(program)
-    return program
+    return _through(LOWERING, program)
+
+
+def _through(passes: tuple[Pass, ...], program: Program) -> Program:
+    """Return what passes make of a program, and of its loop."""
+    for one in passes:
+        program = one(program)
+    loop = program.loop
+    if loop is None:
+        return program
+    return replace(program, loop=replace(loop, body=_through(passes, loop.body)))

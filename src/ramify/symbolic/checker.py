@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ramify.symbolic.expr import ARITY, CONDITIONS, Condition, Expr
-from ramify.symbolic.program import Program
+from ramify.symbolic.program import COLUMNS, Program
 
 LOGIC = frozenset({"and", "or", "not"})
 
@@ -14,6 +14,9 @@ def check(program: Program) -> Program:
     """Return the program; an AssertionError says what is wrong with it."""
     sizes = {v.name: v.size for v in program.inputs}
     assert len(sizes) == len(program.inputs), "two inputs have one name"
+    if program.loop is not None:
+        check(program.loop.body)
+        sizes[COLUMNS] = program.outputs[-1].size
     outputs = {v.name for v in program.outputs}
     assert len(outputs) == len(program.outputs), "two outputs have one name"
     total = sum(v.size for v in program.outputs)

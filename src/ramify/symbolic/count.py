@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from ramify.symbolic.program import Program
 
@@ -69,7 +69,15 @@ class Ops:
 
 
 def count(program: Program) -> Ops:
-    """Return the number of operations of each kind."""
+    """Return the number of operations of each kind, those of all columns included."""
+    if program.loop is not None:
+        one, columns = count(program.loop.body), program.loop.count
+        rest = count(replace(program, loop=None))
+        total = {
+            f.name: getattr(rest, f.name) + columns * getattr(one, f.name)
+            for f in fields(Ops)
+        }
+        return Ops(**total)
     n: Counter[str] = Counter()
     for op, times in Counter([e.op for e in program.order]).items():
         for kind in ("mul", "add", "fma") if op in FUSED else (FIELD.get(op, op),):

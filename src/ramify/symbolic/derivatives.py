@@ -25,6 +25,7 @@ from typing import Any, TypeAlias, cast
 
 from ramify.errors import ArgumentError
 from ramify.symbolic import expr
+from ramify.symbolic.column_loop import unrolled
 from ramify.symbolic.expr import Expr, add, const, div, mul, neg, power, sub, where
 from ramify.symbolic.program import Program, Variable, live
 
@@ -136,6 +137,7 @@ def jvp(program: Program, wrt: Sequence[str]) -> Program:
     It has further inputs ``<name>_tangent`` for each name in ``wrt``, and further
     outputs ``<name>_tangent`` for each output.
     """
+    program = unrolled(program)
     chosen = _inputs(program, wrt)
     inputs = renamed(chosen, "tangent", program.inputs)
 
@@ -155,6 +157,7 @@ def vjp(program: Program, wrt: Sequence[str]) -> Program:
     It has further inputs ``<name>_cotangent`` for each output, the weights, and
     further outputs ``<name>_cotangent`` for each name in ``wrt``.
     """
+    program = unrolled(program)
     chosen = _inputs(program, wrt)
     inputs = renamed(program.outputs, "cotangent", program.inputs)
 

@@ -251,7 +251,7 @@ class Condition(Expr):
 class _Trace:
     """Where new nodes go: a table of all nodes alive, and the current region."""
 
-    __slots__ = ("dtype", "labels", "region", "regions", "table")
+    __slots__ = ("dtype", "labels", "loop", "region", "regions", "table")
 
     def __init__(self, table: MutableMapping[Key, Expr], dtype: str = "float64"):
         self.table = table
@@ -259,6 +259,7 @@ class _Trace:
         self.labels: dict[Expr, str] = {}
         self.regions: list[str] = ["start"]
         self.region = 0
+        self.loop: Any = None
 
 
 # 0 and 1 are the same in every table, so that modules may keep them.
@@ -357,6 +358,17 @@ def adjoint_regions() -> Generator[Callable[[int], None]]:
         yield enter
     finally:
         trace.region = before
+
+
+def set_loop(loop: object) -> None:
+    """Give the current trace its loop over columns: see `column_loop`."""
+    assert not has_loop(), "a program has one loop"
+    _current.loop = loop
+
+
+def has_loop() -> bool:
+    """Whether the current trace has its loop already."""
+    return _current.loop is not None
 
 
 def nodes() -> tuple[Expr, ...]:

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ramify.symbolic.angles import FAR, terms_of
-from ramify.symbolic.program import Program
+from ramify.symbolic.column_loop import evaluated
+from ramify.symbolic.program import COLUMNS, Program
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
@@ -96,20 +97,40 @@ def evaluate(
             if e.op == "const":
                 value[e] = kind(e.value)
             elif e.op == "input":
-                value[e] = arrays[e.value[0]][..., e.value[1]]
+                if e.value[0] in arrays:  # the loop over columns comes last
+                    value[e] = arrays[e.value[0]][..., e.value[1]]
             elif e.op in ("sin", "cos") and (terms := terms_of(e.args[0])):
                 x, y = (value[a] for a in terms)
                 y = -y if e.args[0].op == "sub" else y
                 value[e] = _sum_of_angles(e.op, x, y, value[e.args[0]])
             else:
                 value[e] = MEANING[e.op](*(value[a] for a in e.args))
+    if program.loop is not None:
+        _, *hidden = program.parts()
+        shared, columns = (
+            _together([value[e] for e in part], batch, dtype) for part in hidden
+        )
+        made = evaluated(program.loop, shared, columns, evaluate)
+        for e in program.order:
+            if e.op == "input" and e.value[0] == COLUMNS:
+                value[e] = made[..., e.value[1]]
     outputs: dict[str, npt.NDArray[Any]] = {}
     lead = () if batch is None else (batch,)
     start = 0
-    for v in program.outputs:
+    for v in program.visible:
         out: Any = np.empty((*lead, v.size), dtype=dtype)
         for i, e in enumerate(program.results[start : start + v.size]):
             out[..., i] = value[e]
         outputs[v.name] = out.reshape((*lead, *v.shape))
         start += v.size
     return outputs
+
+
+def _together(
+    values: list[Any], batch: int | None, dtype: npt.DTypeLike
+) -> npt.NDArray[Any]:
+    """Return values side by side, for one state or a batch."""
+    out: Any = np.empty((*(() if batch is None else (batch,)), len(values)), dtype)
+    for i, x in enumerate(values):
+        out[..., i] = x
+    return out

@@ -30,6 +30,21 @@ class Variable:
         return n
 
 
+COLUMNS = "columns'"
+"""The name of entries that a program's loop makes; no user's input is called so."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnLoop:
+    """What a program does to each column of a matrix: see `column_loop`."""
+
+    body: Program
+    """inputs ``shared`` and ``column``, and a column of the same length as output"""
+    count: int
+    stride: int
+    """columns with those that fill up"""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """A straight line of scalar operations.
@@ -37,6 +52,7 @@ class Program:
     ``results`` holds the entries of all outputs, flat and in order; ``order`` holds
     every node that they need, arguments first; ``regions`` names the parts of the
     trace that ``Expr.region`` counts; ``labels`` says what some nodes are, to readers.
+    With a ``loop``, the last two outputs are what it works on: see `column_loop`.
     """
 
     name: str
@@ -46,6 +62,7 @@ class Program:
     order: tuple[Expr, ...]
     regions: tuple[str, ...] = ("start",)
     labels: dict[Expr, str] = field(default_factory=dict[Expr, str])
+    loop: ColumnLoop | None = None
 
     def __repr__(self) -> str:
         signature = ", ".join(f"{v.name}{list(v.shape)}" for v in self.inputs)
@@ -56,6 +73,19 @@ class Program:
         from ramify.symbolic.printer import text  # noqa: PLC0415  it imports Program
 
         return text(self, most=200)
+
+    @property
+    def visible(self) -> tuple[Variable, ...]:
+        """The outputs that callers see."""
+        return self.outputs if self.loop is None else self.outputs[:-2]
+
+    def parts(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[Expr, ...]]:
+        """Return the results that callers see, and those that the loop works on."""
+        end = sum(v.size for v in self.visible)
+        if self.loop is None:
+            return self.results, (), ()
+        middle = end + self.outputs[-2].size
+        return self.results[:end], self.results[end:middle], self.results[middle:]
 
     def input_offsets(self) -> dict[str, int]:
         """Return where each input begins when all are laid end to end."""
@@ -98,6 +128,7 @@ class Program:
             tuple(slots),
             tuple(runs),
             results.tobytes(),
+            self.loop and (self.loop.body.flat(), self.loop.count, self.loop.stride),
             self.regions,
         )
 
@@ -119,7 +150,8 @@ class Program:
 
 def from_flat(flat: tuple[Any, ...], labels: dict[int, str] | None = None) -> Program:
     """Return the program that `Program.flat` described; labels by place in order."""
-    name, inputs, outputs, codes, args_, values_, slots, runs, results_, regions = flat
+    name, inputs, outputs, codes, args_, values_, slots, runs, results_, *rest = flat
+    loop, regions = rest
     args, values, results = array("I"), array("d"), array("I")
     args.frombytes(args_)
     values.frombytes(values_)
@@ -148,6 +180,7 @@ def from_flat(flat: tuple[Any, ...], labels: dict[int, str] | None = None) -> Pr
         tuple(nodes),
         regions,
         {nodes[i]: name for i, name in (labels or {}).items()},
+        loop and ColumnLoop(from_flat(loop[0]), loop[1], loop[2]),
     )
 
 

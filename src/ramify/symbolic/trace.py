@@ -11,7 +11,7 @@ import numpy as np
 from ramify.errors import TraceError
 from ramify.symbolic import expr
 from ramify.symbolic.expr import Condition, Expr
-from ramify.symbolic.program import Program, Variable, live
+from ramify.symbolic.program import COLUMNS, Program, Variable, live
 
 Shape = int | Sequence[int]
 
@@ -44,6 +44,13 @@ def trace(
             array = _as_array(key, value)
             outputs.append(Variable(str(key), array.shape))
             results.extend(_number(e) for e in array.ravel())
+        loop = None
+        if table.loop is not None:
+            loop, shared, columns = table.loop
+            rows = len(columns) // loop.stride
+            outputs.append(Variable("shared", (len(shared),)))
+            outputs.append(Variable(COLUMNS, (rows, loop.stride)))
+            results += [*shared, *columns]
         order = live(tuple(table.table.values()), results)
         for e in order:
             if e.op == "input" and table.table.get(("input", e.value)) is not e:
@@ -60,6 +67,7 @@ def trace(
         order,
         regions,
         _kept(labels, order),
+        loop,
     )
 
 

@@ -12,9 +12,10 @@ from typing import Any, cast, final
 from ramify.backend.llvm import cache
 from ramify.backend.llvm.emit import Emitter
 from ramify.backend.llvm.jit import LoadedCode, assembly, compile_objects, llvm_version
-from ramify.backend.llvm.schedule import Schedule
+from ramify.backend.llvm.schedule import Cut, Schedule
 from ramify.backend.llvm.target import Target
 from ramify.errors import CompileError
+from ramify.symbolic.column_loop import SIDE_BY_SIDE
 from ramify.version import source_digest
 
 
@@ -71,7 +72,7 @@ def build(
         except (CompileError, ValueError, KeyError, TypeError):
             stored = None  # made by something else: compile it anew
     schedule = scheduled()
-    total, done = len(schedule.cuts), 0
+    total, done = len(schedule.functions), 0
 
     def step(n: int) -> None:
         nonlocal done
@@ -99,10 +100,16 @@ def sources(
     def write(k: int) -> str:
         processor = target.processor
         width = processor.lanes(target.dtype)
-        emitter = Emitter(target.lanes, target.dtype, processor.is_fused, width)
-        return emitter.cut(schedule.cuts[k], _symbol(k, seal))
+        part = schedule.functions[k]
+        if isinstance(part, Cut):
+            emitter = Emitter(target.lanes, target.dtype, processor.is_fused, width)
+            return emitter.cut(part, _symbol(k, seal))
+        is_single = target.lanes == 1
+        lanes = min(width, SIDE_BY_SIDE) if is_single else target.lanes
+        emitter = Emitter(lanes, target.dtype, processor.is_fused)
+        return emitter.loop(part, _symbol(k, seal), is_single)
 
-    return [partial(write, k) for k in range(len(schedule.cuts))]
+    return [partial(write, k) for k in range(len(schedule.functions))]
 
 
 def ir_text(schedule: Schedule, target: Target) -> str:

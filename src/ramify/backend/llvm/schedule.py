@@ -18,7 +18,7 @@ from itertools import groupby
 
 from ramify.symbolic.angles import terms_of
 from ramify.symbolic.expr import Condition, Expr
-from ramify.symbolic.program import Program
+from ramify.symbolic.program import COLUMNS, Program
 
 SMALLEST, LARGEST = 400, 1000
 REACH = 24
@@ -41,13 +41,34 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """The loop over columns: one function that runs through all of them.
+
+    Entry r of column k is in slot ``columns + r * stride + k``, before and after.
+    """
+
+    body: Program
+    shared: int
+    """the first slot of what all columns need"""
+    columns: int
+    stride: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """The cuts of a program in their order, and what is where in the workspace."""
 
     cuts: tuple[Cut, ...]
     slots: int
     outputs: tuple[int, ...]
-    """the slot of every result, flat and in order"""
+    """the slot of every result that callers see, flat and in order"""
+    loop: Loop | None = None
+
+    @property
+    def functions(self) -> tuple[Cut | Loop, ...]:
+        """All that becomes a function, in the order of calls."""
+        return self.cuts if self.loop is None else (*self.cuts, self.loop)
 
     @property
     def traffic(self) -> int:
@@ -249,14 +270,21 @@ def _place(cuts: list[Cut], program: Program) -> Schedule:
     offsets = program.input_offsets()
     inputs = sum(v.size for v in program.inputs)
     results: dict[Expr, int] = {}
-    for e in program.results:
+    visible, shared, columns = program.parts()
+    slots = inputs
+    if program.loop is not None:
+        offsets[COLUMNS] = inputs + len(shared)
+        slots += len(shared) + len(columns)
+    for e in visible:
         if e.op == "input":
             results[e] = offsets[e.value[0]] + e.value[1]
-    slots = inputs
-    for e in program.results:
-        if e not in results:
+        elif e not in results:
             results[e] = slots
             slots += 1
+    copies = [(e, inputs + k) for k, e in enumerate((*shared, *columns))]
+    for e, slot in copies:
+        if e.op != "input":
+            results.setdefault(e, slot)
 
     made_in: dict[Expr, int] = {}
     for k, cut in enumerate(cuts):
@@ -299,4 +327,18 @@ def _place(cuts: list[Cut], program: Program) -> Schedule:
                         cut.loads[a] = offsets[a.value[0]] + a.value[1]
     constants = [(e, slot) for e, slot in results.items() if e.op == "const"]
     cuts[-1].stores.extend(constants)
-    return Schedule(tuple(cuts), slots, tuple(results[e] for e in program.results))
+    for e, slot in copies:
+        if results.get(e) != slot:
+            _copy(e, slot, cuts[made_in.get(e, -1)], offsets)
+    loop = None
+    if program.loop is not None:
+        of = program.loop
+        loop = Loop(of.body, inputs, offsets[COLUMNS], of.stride, of.count)
+    return Schedule(tuple(cuts), slots, tuple(results[e] for e in visible), loop)
+
+
+def _copy(e: Expr, slot: int, cut: Cut, offsets: dict[str, int]) -> None:
+    """Let a cut write a value to a further slot: where it is made, or at the end."""
+    if e.op == "input":
+        cut.loads[e] = offsets[e.value[0]] + e.value[1]
+    cut.stores.append((e, slot))
