@@ -122,19 +122,20 @@ def forward_dynamics_derivatives(
     else:
         rows = _by_program(there, directions, external, algorithm)
     columns = [[-rows[v].get(c, ZERO) for c in range(2 * n)] for v in order]
-    rolls = context.rolls and n > UNROLLED and not has_loop()
-    solved = (_rolled if rolls else _unrolled)(L, D, parents, columns)
     found: list[Row] = [{} for _ in range(n)]
+    if context.rolls and n > UNROLLED and not has_loop():
+        for k, v in enumerate(order):
+            columns[k] += [ONE if v == c else ZERO for c in range(n)]
+        solved = _rolled(L, D, parents, columns)
+    else:
+        solved = _unrolled(L, D, parents, columns)
+        for (i, j), value in minv_ltdl(L, D, parents).items():
+            found[order[i]][2 * n + order[j]] = value
+            found[order[j]][2 * n + order[i]] = value
     for v, row in zip(order, solved, strict=True):
-        found[v] = dict(enumerate(row))
-    inverse = [zeros(n) for _ in range(n)]
-    for (i, j), value in minv_ltdl(L, D, parents).items():
-        inverse[order[i]][order[j]] = inverse[order[j]][order[i]] = value
-    return {
-        "dqdd_dq": matrix(found, 0, n),
-        "dqdd_dqd": matrix(found, n, n),
-        "M_inverse": array(inverse),
-    }
+        found[v].update(enumerate(row))
+    names = ("dqdd_dq", "dqdd_dqd", "M_inverse")
+    return {name: matrix(found, k * n, n) for k, name in enumerate(names)}
 
 
 def _unrolled(

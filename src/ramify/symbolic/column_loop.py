@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ramify.symbolic import expr
 from ramify.symbolic.expr import BUILD, Expr, const
 from ramify.symbolic.program import COLUMNS, ColumnLoop, Program, live
@@ -36,6 +34,7 @@ def map_columns(
     n, count = len(columns), len(columns[0])
     body = trace(fn, {"shared": len(shared), "column": n}, "column")
     assert len(body.results) == n, "a column must keep its length"
+    assert all(e.args for e in body.results), "every entry must be computed"
     stride = -(-count // SIDE_BY_SIDE) * SIDE_BY_SIDE
     padding = [const(0.0)] * (stride - count)
     flat = [e for row in columns for e in (*row, *padding)]
@@ -85,11 +84,8 @@ def unrolled(program: Program) -> Program:
 
 
 def evaluated(
-    loop: ColumnLoop,
-    shared: np.ndarray[Any, Any],
-    columns: np.ndarray[Any, Any],
-    evaluate: Callable[..., dict[str, Any]],
-) -> np.ndarray[Any, Any]:
+    loop: ColumnLoop, shared: Any, columns: Any, evaluate: Callable[..., dict[str, Any]]
+) -> Any:
     """Return the matrix after the loop; (..., entries) before and after."""
     n = len(loop.body.results)
     matrix = columns.reshape(*columns.shape[:-1], n, loop.stride).copy()

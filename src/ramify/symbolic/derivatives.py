@@ -117,7 +117,14 @@ def reverse(
 
 def _between(results: Sequence[Expr], seeds: Seeds) -> list[Expr]:
     """Return what results need and is not a seed, arguments first."""
-    return [e for e in live(expr.nodes(), results) if e.args and e not in seeds]
+    needed = set(results)
+    order: list[Expr] = []
+    for e in reversed(expr.nodes()):
+        if e.args and e in needed and e not in seeds:
+            order.append(e)
+            needed.update(e.args)
+    order.reverse()
+    return order
 
 
 def _union(rows: Iterable[Mapping[int, Expr]]) -> Iterable[int]:

@@ -269,22 +269,8 @@ def _place(cuts: list[Cut], program: Program) -> Schedule:
     """Give every value between cuts a slot, and list the loads and stores."""
     offsets = program.input_offsets()
     inputs = sum(v.size for v in program.inputs)
-    results: dict[Expr, int] = {}
-    visible, shared, columns = program.parts()
-    slots = inputs
-    if program.loop is not None:
-        offsets[COLUMNS] = inputs + len(shared)
-        slots += len(shared) + len(columns)
-    for e in visible:
-        if e.op == "input":
-            results[e] = offsets[e.value[0]] + e.value[1]
-        elif e not in results:
-            results[e] = slots
-            slots += 1
-    copies = [(e, inputs + k) for k, e in enumerate((*shared, *columns))]
-    for e, slot in copies:
-        if e.op != "input":
-            results.setdefault(e, slot)
+    results, copies, slots = _fixed_slots(program, offsets, inputs)
+    visible = program.parts()[0]
 
     made_in: dict[Expr, int] = {}
     for k, cut in enumerate(cuts):
@@ -335,6 +321,30 @@ def _place(cuts: list[Cut], program: Program) -> Schedule:
         of = program.loop
         loop = Loop(of.body, inputs, offsets[COLUMNS], of.stride, of.count)
     return Schedule(tuple(cuts), slots, tuple(results[e] for e in visible), loop)
+
+
+def _fixed_slots(
+    program: Program, offsets: dict[str, int], inputs: int
+) -> tuple[dict[Expr, int], list[tuple[Expr, int]], int]:
+    """Return the slots of results, what the loop needs in further ones, and how many.
+
+    What the loop works on comes first, each entry in a slot of its own.
+    """
+    results: dict[Expr, int] = {}
+    visible, shared, columns = program.parts()
+    slots = inputs + len(shared) + len(columns)
+    offsets[COLUMNS] = inputs + len(shared)
+    for e in visible:
+        if e.op == "input":
+            results[e] = offsets[e.value[0]] + e.value[1]
+        elif e not in results:
+            results[e] = slots
+            slots += 1
+    copies = [(e, inputs + k) for k, e in enumerate((*shared, *columns))]
+    for e, slot in copies:
+        if e.op != "input":
+            results.setdefault(e, slot)
+    return results, copies, slots
 
 
 def _copy(e: Expr, slot: int, cut: Cut, offsets: dict[str, int]) -> None:
