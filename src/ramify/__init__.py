@@ -101,6 +101,11 @@ if typing.TYPE_CHECKING:
         task_jacobian,
     )
     from ramify.quantities.quantity import Quantity
+    from ramify.quantities.steps import (
+        difference_derivatives,
+        integrate_derivatives,
+        linearize,
+    )
 
     __version__: str
 
@@ -196,6 +201,7 @@ __all__ = [
     "coriolis_matrix",
     "count",
     "derivative",
+    "difference_derivatives",
     "dynamically_consistent_inverse",
     "errors",
     "export_c",
@@ -203,6 +209,7 @@ __all__ = [
     "forward_dynamics_derivatives",
     "gravity_forces",
     "hessian",
+    "integrate_derivatives",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "jacobian",
@@ -211,6 +218,7 @@ __all__ = [
     "kernel",
     "kinetic_energy",
     "linalg",
+    "linearize",
     "load",
     "loop_forces",
     "loops",

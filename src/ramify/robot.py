@@ -692,6 +692,87 @@ class Robot:
         ...
 
     @computed
+    def linearize(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        dt: ArrayLike,
+        *,
+        integrator: str = "semi_implicit_euler",
+        out: tuple[Array, Array] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return A and B of one time step of the dynamics.
+
+            δx⁺ = A δx + B δτ        x = (q, q̇)
+
+        The first nv entries of δx and δx⁺ are changes of q in its tangent space.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            tau: (nv,) or (batch, nv), joint forces, constant during the step [N m, N].
+            dt: the time step [s].
+            integrator: "semi_implicit_euler" (q̇⁺ = q̇ + q̈ dt, then q⁺ = q ⊕ q̇⁺ dt)
+                or "rk4".
+            out: where to write the results.
+
+        Returns:
+            A: (2 nv, 2 nv) or (batch, 2 nv, 2 nv). B: (2 nv, nv) or with batch.
+        """
+        ...
+
+    @computed
+    def integrate_derivatives(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        dt: ArrayLike,
+        *,
+        out: tuple[Array, Array] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the derivatives of ``robot.integrate`` by q and q̇.
+
+            ∂q₁/∂q,    ∂q₁/∂q̇        of q₁ = q ⊕ q̇ dt
+
+        Changes of q and of q₁ are in their tangent spaces.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            dt: the time [s].
+            out: where to write the results.
+
+        Returns:
+            dq1_dq, dq1_dqd: each (nv, nv) or (batch, nv, nv).
+        """
+        ...
+
+    @computed
+    def difference_derivatives(
+        self,
+        q0: ArrayLike,
+        q1: ArrayLike,
+        *,
+        out: tuple[Array, Array] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the derivatives of ``robot.difference`` by both configurations.
+
+            ∂v/∂q₀,    ∂v/∂q₁        of v = q₁ ⊖ q₀
+
+        Changes of q₀ and of q₁ are in their tangent spaces.
+
+        Args:
+            q0: (nq,) or (batch, nq), configuration [rad, m].
+            q1: (nq,) or (batch, nq), configuration [rad, m].
+            out: where to write the results.
+
+        Returns:
+            dv_dq0, dv_dq1: each (nv, nv) or (batch, nv, nv).
+        """
+        ...
+
+    @computed
     def mass_matrix(
         self, q: ArrayLike, *, algorithm: str = "auto", out: Array | None = None
     ) -> Array:

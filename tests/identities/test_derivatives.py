@@ -311,3 +311,110 @@ def test_cotangents_have_the_shapes_of_outputs() -> None:
         r"function takes result_cotangent: \(3,\)",
     ):
         ramify.kernel(ramify.vjp(lambda x: 2.0 * x, "x"), {"x": 3, "w": 2})
+
+
+# ------------------------------------------------------------ steps
+
+
+DIFFERENCE = 1e-6
+"""of central differences: what they leave of 16 digits is about 9"""
+
+
+def central(robot: Robot, f: Any) -> Array:
+    """Return the derivative of a function of a tangent vector at zero."""
+    steps_ = DIFFERENCE * np.eye(robot.nv)
+    return np.stack([(f(e) - f(-e)) / (2 * DIFFERENCE) for e in steps_], axis=-1)
+
+
+@pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
+def test_derivatives_of_integrate_and_difference_are_those_of_small_steps(
+    conventions: str, rng: np.random.Generator
+) -> None:
+    robot = robot_of(conventions)
+    x, dt = state(robot, rng), 0.3
+    q, qd = x["q"], x["qd"]
+    q1 = robot.integrate(q, qd, dt)
+    program_ = program_of(ramify.integrate_derivatives, robot)
+    found = evaluate(program_, {"q": q, "qd": qd, "dt": dt})
+
+    def moved(e: Array, rate: Array) -> Array:
+        reached = robot.integrate(robot.integrate(q, e), qd + rate, dt)
+        return robot.difference(q1, reached)
+
+    zero = np.zeros(robot.nv)
+    by_q, by_qd = (
+        central(robot, lambda e: moved(e, zero)),
+        central(robot, lambda e: moved(zero, e)),
+    )
+    np.testing.assert_allclose(found["dq1_dq"], by_q, atol=1e-8)
+    np.testing.assert_allclose(found["dq1_dqd"], by_qd, atol=1e-8)
+    program_ = program_of(ramify.difference_derivatives, robot)
+    found = evaluate(program_, {"q0": q, "q1": q1})
+    by_q0 = central(robot, lambda e: robot.difference(robot.integrate(q, e), q1))
+    by_q1 = central(robot, lambda e: robot.difference(q, robot.integrate(q1, e)))
+    np.testing.assert_allclose(found["dv_dq0"], by_q0, atol=1e-8)
+    np.testing.assert_allclose(found["dv_dq1"], by_q1, atol=1e-8)
+
+
+def rk4_step(robot: Robot, q: Array, qd: Array, tau: Array, dt: float) -> Any:
+    v, a = [qd], [robot.forward_dynamics(q, qd, tau)]
+    for h in (dt / 2, dt / 2, dt):
+        there = robot.integrate(q, v[-1], h), qd + h * a[-1]
+        v.append(there[1])
+        a.append(robot.forward_dynamics(*there, tau))
+    weights = np.array([1, 2, 2, 1]) / 6
+    return robot.integrate(q, weights @ v, dt), qd + dt * (weights @ a)
+
+
+def euler_step(robot: Robot, q: Array, qd: Array, tau: Array, dt: float) -> Any:
+    qd1 = qd + dt * robot.forward_dynamics(q, qd, tau)
+    return robot.integrate(q, qd1, dt), qd1
+
+
+STEPS = {"semi_implicit_euler": euler_step, "rk4": rk4_step}
+
+
+@pytest.mark.parametrize("integrator", STEPS)
+def test_a_linearized_step_is_the_derivative_of_the_step(
+    integrator: str, rng: np.random.Generator
+) -> None:
+    """A spherical joint and a hinge: steps of q before and after differ."""
+    description = ramify.RobotBuilder("arm")
+    inertia = ramify.Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.0, 0.2))
+    description.add(ramify.Body("upper", inertia), "world", ramify.Joint.spherical())
+    place = (0.1, 0.2, 0.3)
+    joint = ramify.Joint.revolute((0, 1, 1))
+    description.add(ramify.Body("lower", inertia), "upper", joint, place)
+    robot = Robot.from_description(description.description())
+    x, dt, nv = state(robot, rng), 0.02, robot.nv
+    q, qd, tau = x["q"], x["qd"], rng.normal(size=nv)
+    A, B = robot.linearize(q, qd, tau, dt, integrator=integrator)
+    step = STEPS[integrator]
+    end, _ = step(robot, q, qd, tau, dt)
+
+    def after(e: Array, f: Array, g: Array) -> Array:
+        q1, qd1 = step(robot, robot.integrate(q, e), qd + f, tau + g, dt)
+        return np.concatenate([robot.difference(end, q1), qd1])
+
+    zero = np.zeros(nv)
+    by_q = central(robot, lambda e: after(e, zero, zero))
+    by_qd = central(robot, lambda e: after(zero, e, zero))
+    by_tau = central(robot, lambda e: after(zero, zero, e))
+    np.testing.assert_allclose(A, np.hstack([by_q, by_qd]), atol=1e-8)
+    np.testing.assert_allclose(B, by_tau, atol=1e-8)
+
+
+@pytest.mark.parametrize("algorithm", ["reverse", "adjoint"])
+@pytest.mark.parametrize("name", SMALL)
+def test_gradients_of_forward_dynamics_are_products_with_its_derivatives(
+    name: str, algorithm: str, rng: np.random.Generator
+) -> None:
+    robot, wrt = robot_of(name), ("q", "qd", "tau")
+    gradient = ramify.vjp(ramify.forward_dynamics, wrt)(algorithm=algorithm)
+    inputs = values(robot, ramify.forward_dynamics, rng)
+    weights = rng.normal(size=robot.nv)
+    given = {**inputs, "forward_dynamics_cotangent": weights}
+    found = evaluate(program_of(gradient, robot), given)
+    for x in wrt:
+        (J,) = steps(robot, ramify.forward_dynamics, inputs, x).values()
+        assert_close(found[f"{x}_cotangent"], weights @ J)

@@ -19,10 +19,11 @@ from math import prod
 from typing import Any, cast
 
 from ramify.errors import ArgumentError
-from ramify.model.conventions import NAMED
+from ramify.model.conventions import NAMED, Conventions
 from ramify.model.model import Model
-from ramify.quantities.context import Context
+from ramify.quantities.context import Context, array
 from ramify.quantities.directions import SPACES, directions_shape, seeds
+from ramify.quantities.dynamics import factored, forward_dynamics, inverse_dynamics
 from ramify.quantities.options import CHECKS, one_of
 from ramify.quantities.quantity import Quantity, Shapes, input_shapes, quantity
 from ramify.quantities.tracing import trace_quantities, values_of
@@ -108,19 +109,57 @@ def _jvp(
     return with_tangents(values, seeds(context, wrt, space), moves)
 
 
-@quantity(further_inputs=_cotangent_inputs, name="vjp")
+def _vjp_algorithms(
+    model: Model, _conventions: Conventions, of: Sequence[Quantity], **_: Any
+) -> tuple[str, ...]:
+    """Return the algorithms: forward dynamics of a tree has one more."""
+    is_forward = of[0].declaration is forward_dynamics.declaration
+    if len(of) == 1 and is_forward and not model.loops:
+        return ("reverse", "adjoint")
+    return ("reverse",)
+
+
+@quantity(
+    algorithms=("reverse", "adjoint"),
+    possible=_vjp_algorithms,
+    further_inputs=_cotangent_inputs,
+    name="vjp",
+)
 def _vjp(
     context: Context,
     of: tuple[Quantity, ...],
     wrt: tuple[str, ...],
     space: str = "tangent",
+    algorithm: str = "auto",
 ) -> Any:
     """y and (dy/dx)ᵀ ȳ."""
+    if algorithm == "adjoint":
+        return _adjoint(context, of[0], wrt, space)
     values = values_of(of, context.with_inputs())
     names = list(_cotangent_inputs(context.model, of, wrt))[-len(values) :]
     weights = [e for n in names for e in flat(context.inputs[n])]
     widths = _widths(context, wrt, space)
     return with_cotangents(values, widths, seeds(context, wrt, space), weights)
+
+
+def _adjoint(context: Context, of: Quantity, wrt: tuple[str, ...], space: str) -> Any:
+    """Return q̈ and its gradients by one more solve, and the vjp of inverse dynamics.
+
+    With μ = M⁻¹ λ they are μ for τ and −(∂ID/∂x)ᵀ μ for others, at q̈ held.
+    """
+    given = of.options["external"], of.options["expressed_in"]
+    qdd, solver = factored(context, *given)
+    name = next(iter(_output_shapes((of,), context.model)))
+    mu = solver.solved(context.inputs[f"{name}_cotangent"])
+    there = context.with_inputs(qdd=qdd)
+    tau = inverse_dynamics(*given).of(there)
+    along = {**seeds(context, wrt, space), **{e: {} for e in qdd}}
+    widths = _widths(context, wrt, space)
+    out = with_cotangents({name: array(tau)}, widths, along, [-x for x in mu])
+    out[name] = array(qdd)
+    if "tau" in wrt:
+        out["tau_cotangent"] = array(mu)
+    return out
 
 
 @quantity(further_inputs=_shapes, name="hessian")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ramify.algorithms.aba import aba
-from ramify.algorithms.ltdl import ltdl, solve
 from ramify.algorithms.rnea import rnea
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
@@ -17,12 +16,14 @@ from ramify.quantities.external import external_forces, external_shape
 from ramify.quantities.mass_matrix import (
     CRBA,
     LOOPS_INSTEAD,
+    MassSolver,
     check_factor,
     check_tree_algorithm,
     factored_trees,
     sparse_mass_matrix,
 )
 from ramify.quantities.quantity import quantity
+from ramify.symbolic.expr import Expr
 
 
 @quantity(
@@ -114,13 +115,18 @@ def forward_dynamics(
         return array(context.coordinates.public_acceleration(qdd, context.qd))
     by_aba = "use algorithm='aba'"
     check_factor(model, LOOPS_INSTEAD if model.mimics else by_aba)
+    chosen = "auto" if algorithm == "ltdl" else algorithm
+    return array(factored(context, external, expressed_in, chosen)[0])
+
+
+def factored(
+    context: Context,
+    external: tuple[str, ...],
+    expressed_in: str,
+    algorithm: str = "auto",
+) -> tuple[list[Expr], MassSolver]:
+    """Return q̈ by the factor of M, and the factor; ``algorithm`` is that of M."""
     bias = bias_forces(external, expressed_in).of(context)
-    M, parents, order = sparse_mass_matrix(
-        context, "auto" if algorithm == "ltdl" else algorithm
-    )
-    b = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(order)}
-    x = solve(*ltdl(M, parents), b, parents)
-    qdd = zeros(model.nv)
-    for k, v in enumerate(order):
-        qdd[v] = x[k]
-    return array(qdd)
+    solver = MassSolver(*sparse_mass_matrix(context, algorithm))
+    tau = context.inputs["tau"]
+    return solver.solved([tau[v] - bias[v] for v in range(len(bias))]), solver

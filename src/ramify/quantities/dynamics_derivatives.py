@@ -11,32 +11,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ramify.algorithms.coriolis import force_seen
 from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.idsva import CommonFrame
-from ramify.algorithms.ltdl import Diagonal, DofVector, ltdl, solve
+from ramify.algorithms.ltdl import solve, solve_L, solve_LT
 from ramify.algorithms.minv import minv_ltdl
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
 from ramify.model.model import Model
 from ramify.model.singular import check_dynamics
-from ramify.model.tree import Tree
 from ramify.quantities import dynamics
 from ramify.quantities.context import Context, array, zeros
 from ramify.quantities.directions import seeds
+from ramify.quantities.external import external_forces, external_shape
 from ramify.quantities.mass_matrix import (
     LOOPS_INSTEAD,
+    MassSolver,
     check_factor,
-    sparse_mass_matrix,
     sparse_rows,
 )
 from ramify.quantities.quantity import quantity
-from ramify.spatial.vector3 import ONE, ZERO
+from ramify.spatial.vector3 import ONE, ZERO, Vec
+from ramify.spatial.vectors import Force
 from ramify.symbolic.column_loop import map_columns
 from ramify.symbolic.derivatives import Row, forward, reverse
 from ramify.symbolic.expr import Expr, has_loop
 from ramify.symbolic.jacobians import matrix
 
 STATE = ("q", "qd", "qdd")
+External = tuple[tuple[str, ...], str]
+"""frames with external forces, and what these are expressed in"""
+NO_FORCES: External = ((), "local")
 UNROLLED = 8
 """degrees of freedom up to which all solves are straight-line code"""
 COUNTED = 12
@@ -57,20 +62,24 @@ def algorithms(model: Model, _conventions: Conventions, **_: Any) -> tuple[str, 
     "qdd",
     algorithms=("forward", "reverse", "idsva"),
     possible=algorithms,
-    further_inputs=dynamics.external_shape,
+    further_inputs=external_shape,
     returns="derivatives of the joint forces, and M",
 )
 def inverse_dynamics_derivatives(
-    context: Context, algorithm: str = "auto", external: tuple[str, ...] = ()
+    context: Context,
+    algorithm: str = "auto",
+    external: tuple[str, ...] = (),
+    expressed_in: str = "local",
 ) -> dict[str, Any]:
     """∂τ/∂q, ∂τ/∂q̇ and M."""
     nv = context.model.nv
     directions = seeds(context, STATE)
     if algorithm == "idsva":
         frame = CommonFrame(context.dynamics_tree, context.q, context.qd)
-        rows = _by_tree(context, frame, directions, external)
+        rows = _by_tree(context, frame, directions, (external, expressed_in))
     else:
-        rows = _by_program(context, directions, external, algorithm)
+        given = (external, expressed_in)
+        rows = _by_program(context, directions, given, algorithm)
     names = ("dtau_dq", "dtau_dqd", "M")
     return {n: matrix(rows, k * nv, nv) for k, n in enumerate(names)}
 
@@ -81,14 +90,27 @@ def inverse_dynamics_derivatives(
     "tau",
     algorithms=("forward", "reverse", "idsva"),
     possible=algorithms,
-    further_inputs=dynamics.external_shape,
+    further_inputs=external_shape,
     returns="derivatives of the accelerations, and M^-1",
 )
 def forward_dynamics_derivatives(
-    context: Context, algorithm: str = "auto", external: tuple[str, ...] = ()
+    context: Context,
+    algorithm: str = "auto",
+    external: tuple[str, ...] = (),
+    expressed_in: str = "local",
 ) -> dict[str, Any]:
     """∂q̈/∂q, ∂q̈/∂q̇ and M⁻¹."""
-    model, inputs = context.model, context.inputs
+    given = (external, expressed_in)
+    _, rows = acceleration_rows(context, algorithm, given)
+    names, n = ("dqdd_dq", "dqdd_dqd", "M_inverse"), context.model.nv
+    return {name: matrix(rows, k * n, n) for k, name in enumerate(names)}
+
+
+def acceleration_rows(
+    context: Context, algorithm: str, given: External = NO_FORCES
+) -> tuple[list[Expr], list[Row]]:
+    """Return q̈ and its derivatives along q, q̇ and τ, one after another."""
+    model = context.model
     if model.loops:
         raise ArgumentError(
             f"forward_dynamics_derivatives: robot {model.name!r} has loops; use "
@@ -96,91 +118,89 @@ def forward_dynamics_derivatives(
         )
     check_dynamics(model)
     check_factor(model, LOOPS_INSTEAD)
-    tree, n = context.dynamics_tree, model.nv
+    n, frame = model.nv, None
     if algorithm == "idsva":
-        frame = CommonFrame(tree, context.q, context.qd)
-        M, parents, order = sparse_rows(context, _with_rotors(tree, frame.M))
-        forces = dynamics.external_forces(context, external, "local")
-        still = context.coordinates.acceleration(zeros(n), context.qd)
-        _, _, tau = frame.forces(still, context.gravity, forces)
-        bias = context.coordinates.row([tau[k] for k in range(len(tau))])
+        frame = CommonFrame(context.dynamics_tree, context.q, context.qd)
+        qdd, solver = _factored(context, frame, given)
     else:
-        frame = None
-        M, parents, order = sparse_mass_matrix(context)
-        bias = dynamics.bias_forces(external=external).of(context)
-    L, D = ltdl(M, parents)
-    b = {k: inputs["tau"][v] - bias[v] for k, v in enumerate(order)}
-    x = solve(L, D, b, parents)
-    qdd = zeros(n)
-    for k, v in enumerate(order):
-        qdd[v] = x[k]
+        qdd, solver = dynamics.factored(context, *given)
     there = context.with_inputs(qdd=qdd)
     # q̈ is held: what it does is asked for.
     directions = {**seeds(context, STATE[:2]), **{e: {} for e in qdd}}
     if frame is not None:
-        rows = _by_tree(there, frame, directions, external)
+        rows = _by_tree(there, frame, directions, given)
     else:
-        rows = _by_program(there, directions, external, algorithm)
+        rows = _by_program(there, directions, given, algorithm)
+    order = solver.order
     columns = [[-rows[v].get(c, ZERO) for c in range(2 * n)] for v in order]
     found: list[Row] = [{} for _ in range(n)]
     if context.rolls and n > UNROLLED and not has_loop():
         for k, v in enumerate(order):
             columns[k] += [ONE if v == c else ZERO for c in range(n)]
-        solved = _rolled(L, D, parents, columns)
+        solved = _rolled(solver, columns)
     else:
-        solved = _unrolled(L, D, parents, columns)
-        for (i, j), value in minv_ltdl(L, D, parents).items():
+        solved = _unrolled(solver, columns)
+        inverse = minv_ltdl(solver.L, solver.D, solver.parents)
+        for (i, j), value in inverse.items():
             found[order[i]][2 * n + order[j]] = value
             found[order[j]][2 * n + order[i]] = value
     for v, row in zip(order, solved, strict=True):
         found[v].update(enumerate(row))
-    names = ("dqdd_dq", "dqdd_dqd", "M_inverse")
-    return {name: matrix(found, k * n, n) for k, name in enumerate(names)}
+    return qdd, found
 
 
-def _unrolled(
-    L: TreeEntries, D: Diagonal, parents: Sequence[int], columns: list[list[Expr]]
-) -> list[list[Expr]]:
-    """Return M⁻¹ times a matrix, by rows, as straight-line code."""
-    solved: list[DofVector] = [
+def _factored(
+    context: Context, frame: CommonFrame, given: External
+) -> tuple[list[Expr], MassSolver]:
+    """Return q̈ and the factor of M, from what `idsva` has anyway."""
+    tree, coordinates = context.dynamics_tree, context.coordinates
+    M = dict(frame.M)
+    for i, body in enumerate(tree.bodies):
+        for k in tree.dofs[i]:
+            M[k, k] = M[k, k] + body.joint.armature
+    solver = MassSolver(*sparse_rows(context, M))
+    still = coordinates.acceleration(zeros(context.model.nv), context.qd)
+    forces = external_forces(context, *given)
+    _, _, bias = frame.forces(still, context.gravity, forces)
+    row = coordinates.row([bias[k] for k in range(len(bias))])
+    tau = context.inputs["tau"]
+    return solver.solved([tau[v] - x for v, x in enumerate(row)]), solver
+
+
+def _unrolled(solver: MassSolver, columns: list[list[Expr]]) -> list[list[Expr]]:
+    """Return M⁻¹ times a matrix, rows in the solver's order, as straight-line code."""
+    L, D, parents = solver.L, solver.D, solver.parents
+    solved = [
         solve(L, D, dict(enumerate(b)), parents)
         for b in map(list, zip(*columns, strict=True))
     ]
     return [[x[k] for x in solved] for k in range(len(parents))]
 
 
-def _rolled(
-    L: TreeEntries, D: Diagonal, parents: Sequence[int], columns: list[list[Expr]]
-) -> list[list[Expr]]:
+def _rolled(solver: MassSolver, columns: list[list[Expr]]) -> list[list[Expr]]:
     """Return the same by a loop over the columns."""
+    L, parents = solver.L, solver.parents
     places, n = list(L), len(parents)
 
     def one(shared: Sequence[Expr], b: Sequence[Expr]) -> Any:
         factor = dict(zip(places, shared, strict=False))
         inverse = dict(enumerate(shared[len(places) :]))
-        x = solve(factor, inverse, dict(enumerate(b)), parents, is_inverse=True)
+        y = solve_LT(factor, dict(enumerate(b)), parents)
+        x = solve_L(factor, {k: y[k] * inverse[k] for k in y}, parents)
         return array([x[k] for k in range(n)])
 
-    return map_columns(one, [*L.values(), *(ONE / D[k] for k in range(n))], columns)
-
-
-def _with_rotors(tree: Tree, M: TreeEntries) -> TreeEntries:
-    """Return M with the armature of the joints."""
-    full = dict(M)
-    for i, body in enumerate(tree.bodies):
-        for k in tree.dofs[i]:
-            full[k, k] = full[k, k] + body.joint.armature
-    return full
+    inverse = [ONE / solver.D[k] for k in range(n)]
+    return map_columns(one, [*L.values(), *inverse], columns)
 
 
 def _by_program(
     context: Context,
     directions: Mapping[Expr, Row],
-    external: tuple[str, ...],
+    given: External,
     algorithm: str,
 ) -> list[Row]:
     """Return the derivatives of τ by differentiating its program."""
-    tau: list[Expr] = list(dynamics.inverse_dynamics(external=external).of(context))
+    tau: list[Expr] = list(dynamics.inverse_dynamics(*given).of(context))
     if algorithm == "forward":
         return forward(tau, directions)
     return reverse(tau, [{k: ONE} for k in range(len(tau))], directions)
@@ -190,11 +210,11 @@ def _by_tree(
     context: Context,
     frame: CommonFrame,
     directions: Mapping[Expr, Row],
-    external: tuple[str, ...],
+    given: External,
 ) -> list[Row]:
     """Return the derivatives of τ = Pᵀ τ_tree + A q̈, those of τ_tree by `idsva`."""
     tree, coordinates = context.dynamics_tree, context.coordinates
-    forces = dynamics.external_forces(context, external, "local")
+    forces = external_forces(context, *given)
     qd, qdd = context.qd, context.qdd
     d = frame.derivatives(qdd, context.gravity, forces)
     M = {**frame.M, **{(j, i): value for (i, j), value in frame.M.items()}}
@@ -211,6 +231,20 @@ def _by_tree(
             for c, p in columns[j].items():
                 x = value * p
                 row[c] = row[c] + x if c in row else x
+    for i, force in (forces or {}).items():
+        _add_force(rows, frame, i, forward([*force.n, *force.f], directions))
     known = {**directions, **{d.tau[k]: row for k, row in rows.items()}}
     tau = {i: tuple(d.tau[k] for k in tree.dofs[i]) for i, _ in tree}
     return forward(coordinates.force(tau, context.inputs["qdd"]), known)
+
+
+def _add_force(
+    rows: Mapping[int, Row], frame: CommonFrame, i: int, changes: Sequence[Row]
+) -> None:
+    """Add what changes of the external force on body i, in its coordinates, do to τ."""
+    for c in dict.fromkeys(c for row in changes for c in row):
+        x = [row.get(c, ZERO) for row in changes]
+        F = force_seen(frame.R[i], frame.p[i], Force(Vec(x[:3]), Vec(x[3:])))
+        for b in frame.tree.support(i):
+            for k in frame.tree.dofs[b]:
+                rows[k][c] = rows[k].get(c, ZERO) - frame.axes[k].s.dot(F)

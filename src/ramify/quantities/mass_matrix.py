@@ -7,8 +7,8 @@ Matrices over the tree's degrees of freedom become the caller's by Pᵀ M P.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, final
 
 from ramify.algorithms.coriolis import coriolis_in_body_frames, coriolis_in_root_frame
 from ramify.algorithms.crba import TreeEntries, crba
@@ -139,14 +139,8 @@ def mass_matrix_solve(context: Context) -> Any:
     """M⁻¹ b."""
     check_dynamics(context.model)
     check_factor(context.model, LOOPS_INSTEAD)
-    M, parents, order = sparse_mass_matrix(context)
-    L, D = ltdl(M, parents)
-    b = {k: context.inputs["b"][v] for k, v in enumerate(order)}
-    x = solve(L, D, b, parents)
-    result = zeros(len(order))
-    for k, v in enumerate(order):
-        result[v] = x[k]
-    return array(result)
+    solver = MassSolver(*sparse_mass_matrix(context))
+    return array(solver.solved(context.inputs["b"]))
 
 
 @quantity("q", algorithms=("aba", "ltdl"), possible=factored_trees, returns="M^-1")
@@ -210,6 +204,27 @@ def sparse_mass_matrix(
     if algorithm == "auto":
         algorithm = algorithm_of(mass_matrix, context.model, context.conventions)
     return sparse_rows(context, CRBA[algorithm](context.dynamics_tree, context.q))
+
+
+@final
+class MassSolver:
+    """M = Lᵀ D L of a robot, for right-hand sides in the order of q̇."""
+
+    def __init__(
+        self, M: TreeEntries, parents: tuple[int, ...], order: tuple[int, ...]
+    ) -> None:
+        self.parents, self.order = parents, order
+        self.L, self.D = ltdl(M, parents)
+
+    def solved(self, b: Sequence[Expr]) -> list[Expr]:
+        """Return M⁻¹ b."""
+        x = solve(
+            self.L, self.D, {k: b[v] for k, v in enumerate(self.order)}, self.parents
+        )
+        out = zeros(len(self.order))
+        for k, v in enumerate(self.order):
+            out[v] = x[k]
+        return out
 
 
 def sparse_rows(

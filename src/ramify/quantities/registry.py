@@ -11,6 +11,7 @@ from ramify.quantities import (
     mass_matrix,
     momentum_energy,
     operational,
+    steps,
 )
 from ramify.quantities.quantity import Quantity
 
@@ -23,6 +24,9 @@ QUANTITIES: dict[str, Quantity] = {
         dynamics.gravity_forces,
         dynamics_derivatives.inverse_dynamics_derivatives,
         dynamics_derivatives.forward_dynamics_derivatives,
+        steps.linearize,
+        steps.integrate_derivatives,
+        steps.difference_derivatives,
         mass_matrix.mass_matrix,
         mass_matrix.mass_matrix_csr,
         mass_matrix.mass_matrix_factor,
