@@ -105,21 +105,30 @@ def test_derivatives_of_forward_dynamics_are_those_of_complex_steps(
 
 
 @pytest.mark.parametrize("algorithm", [BY_PROGRAM[0], "idsva"])
-def test_external_forces_turn_with_their_frame(
-    algorithm: str, rng: np.random.Generator
+@pytest.mark.parametrize("expressed_in", ["local", "world"])
+def test_external_forces_turn_with_their_frame_or_stay(
+    expressed_in: str, algorithm: str, rng: np.random.Generator
 ) -> None:
     robot = robot_of("mujoco")
-    options = {"external": ("helical",)}
+    options = {"external": ("helical",), "expressed_in": expressed_in}
     inverse = ramify.inverse_dynamics(**options)
     inputs = values(robot, inverse, rng)
     derivatives = ramify.inverse_dynamics_derivatives(algorithm=algorithm, **options)
     found = evaluate(program_of(derivatives, robot), inputs)
     (expected,) = steps(robot, inverse, inputs, "q").values()
     assert_close(found["dtau_dq"], expected)
-    inputs = values(robot, ramify.forward_dynamics(**options), rng)
-    derivatives = ramify.forward_dynamics_derivatives(algorithm=algorithm, **options)
-    found = evaluate(program_of(derivatives, robot), inputs)
+
+
+@pytest.mark.slow
+def test_external_forces_have_their_part_in_forward_dynamics(
+    rng: np.random.Generator,
+) -> None:
+    robot = robot_of("mujoco")
+    options = {"external": ("helical",), "expressed_in": "world"}
     forward = ramify.forward_dynamics(**options)
+    inputs = values(robot, forward, rng)
+    derivatives = ramify.forward_dynamics_derivatives(**options)
+    found = evaluate(program_of(derivatives, robot), inputs)
     (expected,) = steps(robot, forward, inputs, "q").values()
     assert_close(found["dqdd_dq"], expected)
 
