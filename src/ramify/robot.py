@@ -644,6 +644,9 @@ class Robot:
         qd: ArrayLike,
         qdd: ArrayLike,
         *,
+        algorithm: str = "auto",
+        external: Mapping[str, ArrayLike] | None = None,
+        expressed_in: str = "local",
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of the joint forces τ by q, q̇ and q̈.
@@ -657,6 +660,14 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
+            algorithm: "auto" (the cheapest for this robot), "idsva" (a recursion along
+                the tree), "forward" or "reverse" (of the program of inverse dynamics).
+            external: wrenches that act on frames, such as
+                ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
+                in the order of the robot's conventions [N, N m].
+            expressed_in: the axes of the wrenches: "local" (the frame's own, at its
+                origin), "world" (at the world's origin) or "local_world_aligned"
+                (the world's axes, at the frame's origin).
             out: where to write the results.
 
         Returns:
@@ -671,6 +682,9 @@ class Robot:
         qd: ArrayLike,
         tau: ArrayLike,
         *,
+        algorithm: str = "auto",
+        external: Mapping[str, ArrayLike] | None = None,
+        expressed_in: str = "local",
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of the joint accelerations q̈ by q, q̇ and τ.
@@ -684,6 +698,14 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tau: (nv,) or (batch, nv), joint forces [N m, N].
+            algorithm: "auto" (the cheapest for this robot), "idsva" (a recursion along
+                the tree), "forward" or "reverse" (of the program of inverse dynamics).
+            external: wrenches that act on frames, such as
+                ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
+                in the order of the robot's conventions [N, N m].
+            expressed_in: the axes of the wrenches: "local" (the frame's own, at its
+                origin), "world" (at the world's origin) or "local_world_aligned"
+                (the world's axes, at the frame's origin).
             out: where to write the results.
 
         Returns:

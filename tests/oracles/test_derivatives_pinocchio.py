@@ -112,6 +112,7 @@ def test_derivatives_of_frames_and_of_the_center_are_pinocchios(
     there = pin.getFrameAccelerationDerivatives(
         model, data, index, pin.ReferenceFrame.LOCAL
     )
+    close = functools.partial(assert_close, tolerance=1e-9, least=1.0)
     dv_dq, da_dq, da_dv, da_da = there
     state = {"q": q, "qd": qd}
     by_state = ramify.derivative(ramify.velocity(frame), ("q", "qd"))
