@@ -77,6 +77,10 @@ with fewer results are not streamed.
 Run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
+KEPT = (int(Call.KEPT), int(Call.KEPT_BEFORE))
+RELEASE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("Py_DecRef", ctypes.pythonapi))
+
+
 class Pace:
     """How many states of a kernel take about a SLICE, learned from what was run."""
 
@@ -215,6 +219,15 @@ class Calls:
             ]
         )
         self.block: Words = self._make_block()
+
+    def __del__(
+        self, kept: tuple[int, ...] = KEPT, release: Callable[[int], None] = RELEASE
+    ) -> None:
+        """Let go of the results that emitted code keeps, even as Python shuts down."""
+        block: Words | None = self.__dict__.get("block")
+        for result in (block[word] for word in kept) if block is not None else ():
+            if result:
+                release(result)
 
     @property
     def doc(self) -> str:

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from ramify.backend.llvm.word_builder import Code, Module, Value, const
 from ramify.backend.python_call.arrays import UNBATCHED, api, port_of
-from ramify.backend.runtime.memory_layout import Call, Port
+from ramify.backend.runtime.memory_layout import (
+    ALIGNED,
+    CONTIGUOUS,
+    OWNS_DATA,
+    WRITEABLE,
+    ArrayField,
+    Call,
+    Port,
+)
 
 FAILED = 0  # a Python exception is set, as NULL says
 
 
+SMALL = 512
+"""elements of a result that is kept, to be used again"""
+AS_MADE = CONTIGUOUS | OWNS_DATA | ALIGNED | WRITEABLE
+
+
 def emit_make(module: Module) -> None:
-    """make(call, batch): new output arrays, one or a named tuple of them."""
+    """make(call, batch): output arrays, one or a named tuple of them."""
     emit_shape(module)
     emit_array(module)
+    emit_is_free(module)
+    emit_one(module)
     code = module.function("make", 2, local=True)
     call, batch = code.arguments
     count = code.load(call, Call.N_OUTPUTS)
     with code.when(code.compare(count, "==", 1), likely=True):
+        with code.when(code.compare(batch, "==", UNBATCHED), likely=True):
+            code.leave(code.call("one", call))
         code.leave(code.call("array", call, const(0), batch))
     arrays = api(code, call, "PyTuple_New", count)
     code.leave_if(code.compare(arrays, "==", 0), FAILED)
@@ -31,6 +48,60 @@ def emit_make(module: Module) -> None:
     named = code.call_address(new, kind, values, const(0))
     api(code, call, "Py_DecRef", values)
     code.leave(named)
+
+
+def emit_one(module: Module) -> None:
+    """one(call): the array of the only output, of one state; new, or used again.
+
+    The last two results are kept, as a loop that computes a state from the one before
+    holds one of them.
+    """
+    code = module.function("one", 1, local=True)
+    (call,) = code.arguments
+    port = port_of(code, call, code.load(call, Call.N_INPUTS))
+    for word in (Call.KEPT_BEFORE, Call.KEPT):
+        kept = code.load(call, word)
+        with code.when(code.compare(kept, "!=", 0)):
+            free = code.call("is_free", call, kept, port)
+            with code.when(code.compare(free, "!=", 0), likely=True):
+                api(code, call, "Py_IncRef", kept)
+                code.leave(kept)
+    made = code.call("array", call, const(0), const(UNBATCHED))
+    code.leave_if(code.compare(made, "==", 0), FAILED)
+    with code.when(code.compare(code.load(port, Port.SIZE), "<=", SMALL), likely=True):
+        before = code.load(call, Call.KEPT_BEFORE)
+        code.store(code.load(call, Call.KEPT), call, Call.KEPT_BEFORE)
+        api(code, call, "Py_IncRef", made)
+        code.store(made, call, Call.KEPT)
+        with code.when(code.compare(before, "!=", 0)):
+            api(code, call, "Py_DecRef", before)
+    code.leave(made)
+
+
+def emit_is_free(module: Module) -> None:
+    """is_free(call, array, port): 1 if nobody else has an array, and it is as made.
+
+    No view of it is left either, as a view holds it, and no weak reference.
+    """
+    code = module.function("is_free", 3, local=True)
+    call, array, port = code.arguments
+    flags = code.b.and_(
+        code.load_int(code.add(array, ArrayField.FLAGS)), const(AS_MADE)
+    )
+    rank = code.load_int(code.add(array, ArrayField.RANK))
+    for found, expected in (
+        (code.load(array), const(1)),  # the references to it: the Call's
+        (code.load_at(array, ArrayField.DTYPE), code.load(call, Call.DTYPE)),
+        (code.load_at(array, ArrayField.WEAK_REFERENCES), const(0)),
+        (flags, const(AS_MADE)),
+        (rank, code.load(port, Port.RANK)),
+    ):
+        code.leave_if(code.compare(found, "!=", expected), 0)
+    shape, lengths = code.load_at(array, ArrayField.SHAPE), code.load(port, Port.SHAPE)
+    with code.loop(rank) as i:
+        own, expected = code.load(code.at(shape, i)), code.load(code.at(lengths, i))
+        code.leave_if(code.compare(own, "!=", expected), 0)
+    code.leave(1)
 
 
 def emit_array(module: Module) -> None:

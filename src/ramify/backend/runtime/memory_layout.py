@@ -17,6 +17,7 @@ import functools
 import os
 import sys
 import sysconfig
+import weakref
 from collections.abc import Sequence
 from enum import IntEnum
 
@@ -114,6 +115,8 @@ class Call(IntEnum):
     OUT_NAMES = 28  # ("out",)
     N_STATE = 29  # of a Dispatcher, a number: of the arguments that choose nothing
     NEW_ARRAY = 30  # address of PyArray_NewFromDescr, 0 if it is not known
+    KEPT = 31  # owned: the last array that was returned for one state, or 0
+    KEPT_BEFORE = 32  # owned: the one before
 
 
 API = (
@@ -154,12 +157,15 @@ class ArrayField(IntEnum):
     RANK = HEAD + 8  # int
     SHAPE = HEAD + 16
     STRIDES = HEAD + 24
+    BASE = HEAD + 32
     DTYPE = HEAD + 40
     FLAGS = HEAD + 48  # int
+    WEAK_REFERENCES = HEAD + 56
 
 
 TP_NEW = 65  # the number of a slot, see CPython's typeslots.h
 ARRAY_TYPE_PLACE, NEW_ARRAY_PLACE = 2, 94  # in NumPy's table of functions
+CONTIGUOUS, OWNS_DATA = 0x0001, 0x0004
 ALIGNED = 0x0100
 WRITEABLE = 0x0400
 
@@ -234,6 +240,7 @@ def objects_are_as_expected() -> bool:
     probe = np.zeros((3, 5, 2), np.float32)[::2, ::-1]
     probe.flags.writeable = False
     address = id(probe)
+    reference = weakref.ref(probe)
     at = ctypes.c_int64.from_address
     half = ctypes.c_int32.from_address
     return (
@@ -242,6 +249,8 @@ def objects_are_as_expected() -> bool:
         and half(address + ArrayField.RANK).value == probe.ndim
         and at(address + ArrayField.DTYPE).value == id(np.dtype(np.float32))
         and half(address + ArrayField.FLAGS).value == probe.flags.num
+        and at(address + ArrayField.BASE).value == id(probe.base)
+        and at(address + ArrayField.WEAK_REFERENCES).value == id(reference)
         and _three(at(address + ArrayField.SHAPE).value) == probe.shape
         and _three(at(address + ArrayField.STRIDES).value) == probe.strides
     )
