@@ -22,7 +22,7 @@ from ramify.symbolic.count import Ops
 def sentence(choice: Choice) -> str:
     """Return the algorithm that was chosen and what the others cost."""
     if len(choice.costs) == 1:
-        return f"{choice.algorithm}, the only way for this robot"
+        return f"{choice.algorithm}, the only algorithm for this robot"
     best = choice.costs[choice.algorithm]
     others = {k: v for k, v in choice.costs.items() if k != choice.algorithm}
     same = [k for k, v in others.items() if v == best]

@@ -127,13 +127,7 @@ def _times(times: Sequence[Timing], machine: str) -> str:
         )
         for t in times
     ]
-    head = (
-        "quantity",
-        "operations",
-        "one call",
-        "per state in a batch",
-        "operations/ns",
-    )
+    head = ("quantity", "ops", "one call", "batch, per state", "ops/ns")
     note = f"One core, float64, measured when this page was made: {machine}."
     return _section("Times on this machine", blocks.table(head, rows), note)
 
