@@ -40,12 +40,7 @@ class Computed:
         self.method = method
         self.__doc__ = method.__doc__
         DOCUMENTATION[method.__name__] = inspect.getdoc(method) or ""
-
-        @functools.wraps(method)
-        def unbound(robot: Robot, *arguments: Any, **named: Any) -> Any:
-            return getattr(robot, method.__name__)(*arguments, **named)
-
-        self.unbound = unbound
+        self.unbound = called_on_robots(method)
 
     def __get__(self, robot: Robot | None, owner: type) -> Any:
         if robot is None:
@@ -109,26 +104,41 @@ def _call_with(
 class Direct:
     """A method that is one compiled callable: see `direct`."""
 
-    def __init__(self, method: Callable[..., Any], source: str) -> None:
+    def __init__(
+        self, method: Callable[..., Any], make: Callable[[Robot], Any]
+    ) -> None:
         self.method = method
-        self.source = source
+        self.make = make
+        self.unbound = called_on_robots(method)
+        self.__doc__ = method.__doc__
 
     def __get__(self, robot: Robot | None, owner: type) -> Callable[..., Any]:
         if robot is None:
-            return self.method
-        made = documented(getattr(robot, self.source), self.method)
-        robot.__dict__[self.method.__name__] = made
-        return made
+            return self.unbound
+        return made_once(
+            robot.__dict__,
+            self.method.__name__,
+            lambda: documented(self.make(robot), self.method),
+        )
 
 
-def direct(source: str) -> Callable[[F], F]:
-    """Return a decorator for a method that only calls an attribute of its robot.
+def direct(make: Callable[[Robot], Any]) -> Callable[[F], F]:
+    """Return a decorator for a method whose body is what ``make(robot)`` returns.
 
-    ``robot.method`` then is that attribute, a compiled callable, and a call costs no
-    more than its own. The method is there for its signature and its docstring, and
-    for ``Robot.method(robot, ...)``.
+    That is a compiled callable, made at first use, and a call costs no more than its
+    own. The method is there for its signature and its docstring.
     """
-    return lambda method: cast(F, Direct(method, source))
+    return lambda method: cast(F, Direct(method, make))
+
+
+def called_on_robots(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what ``Robot.method`` is: a function of a robot and the arguments."""
+
+    @functools.wraps(method)
+    def unbound(robot: Robot, *arguments: Any, **named: Any) -> Any:
+        return getattr(robot, method.__name__)(*arguments, **named)
+
+    return unbound
 
 
 def documented(made: M, method: Callable[..., Any]) -> M:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ramify import configuration_functions
 from ramify.errors import (
     ArgumentError,
     ModelError,
@@ -28,13 +28,11 @@ from ramify.model.model import Model, PublicJoint, build_model, resolved_order
 from ramify.model.named_frame import NamedFrame, named_frame
 from ramify.model.pose import Array
 from ramify.model.tree import Tree
-from ramify.symbolic.once import made_once, once
+from ramify.symbolic.once import once
 
 if TYPE_CHECKING:
     from ramify.algorithms.matrix_layout import Layout
     from ramify.algorithms.operational.tasks import Tasks
-    from ramify.backend.python_call.dispatch import Dispatcher
-    from ramify.function import Function
     from ramify.mechanism.loops import Loop
     from ramify.mechanism.mobility import InverseDynamics, Mobility
     from ramify.simulation.simulate import Simulation, Torque
@@ -255,7 +253,7 @@ class Robot:
         q = limits.random_configurations(self.model, self.limits, generator, n)
         return q[0] if batch is None else q
 
-    @direct("_integrate")
+    @direct(configuration_functions.integrate)
     def integrate(
         self,
         q: ArrayLike,
@@ -269,9 +267,9 @@ class Robot:
         Orientations and poses follow the exponential map, as in Pinocchio; with
         ``floating_velocity="world_linear"`` positions go straight, as in MuJoCo.
         """
-        return self._integrate(q, qd, dt, out=out)
+        ...
 
-    @direct("_difference")
+    @direct(configuration_functions.difference)
     def difference(
         self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None
     ) -> Array:
@@ -279,50 +277,16 @@ class Robot:
 
         ``robot.integrate(q0, robot.difference(q0, q1))`` is q1.
         """
-        return self._difference(q0, q1, out=out)
+        ...
 
-    @direct("_normalize")
+    @direct(configuration_functions.normalize)
     def normalize(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return q with its quaternions scaled to length one."""
-        return self._normalize(q, out=out)
-
-    @once
-    def _integrate(self) -> Function:
-        from ramify.compiler import kernel
-        from ramify.model.configurations import integrated
-
-        return kernel(
-            partial(integrated, self.model, self.conventions),
-            {"q": self.nq, "qd": self.nv, "dt": ()},
-            name=f"integrate of {self.name}",
-            defaults={"dt": 1.0},
-        )
-
-    @once
-    def _difference(self) -> Function:
-        from ramify.compiler import kernel
-        from ramify.model.configurations import differences
-
-        return kernel(
-            partial(differences, self.model, self.conventions),
-            {"q0": self.nq, "q1": self.nq},
-            name=f"difference of {self.name}",
-        )
-
-    @once
-    def _normalize(self) -> Function:
-        from ramify.compiler import kernel
-        from ramify.model.configurations import normalized
-
-        return kernel(
-            partial(normalized, self.model, self.conventions),
-            {"q": self.nq},
-            name=f"normalize of {self.name}",
-        )
+        ...
 
     # ------------------------------------------------------------ other conventions
 
-    @direct("_convert_q")
+    @direct(configuration_functions.convert("q", "q"))
     def convert_q(
         self,
         q: ArrayLike,
@@ -337,9 +301,9 @@ class Robot:
         >>> robot.convert_q(robot.neutral(), to="mujoco")[3:7]
         array([1., 0., 0., 0.])
         """
-        return self._convert_q(q, to=to, from_=from_)
+        ...
 
-    @direct("_convert_qd")
+    @direct(configuration_functions.convert("qd", "q", "qd"))
     def convert_qd(
         self,
         q: ArrayLike,
@@ -349,9 +313,9 @@ class Robot:
         from_: str | Conventions | None = None,
     ) -> Array:
         """Return q̇ in other conventions; q and q̇ are in those converted from."""
-        return self._convert_qd(q, qd, to=to, from_=from_)
+        ...
 
-    @direct("_convert_qdd")
+    @direct(configuration_functions.convert("qdd", "q", "qd", "qdd"))
     def convert_qdd(
         self,
         q: ArrayLike,
@@ -362,9 +326,9 @@ class Robot:
         from_: str | Conventions | None = None,
     ) -> Array:
         """Return q̈ in other conventions; all three are in those converted from."""
-        return self._convert_qdd(q, qd, qdd, to=to, from_=from_)
+        ...
 
-    @direct("_convert_tau")
+    @direct(configuration_functions.convert("tau", "q", "tau"))
     def convert_tau(
         self,
         q: ArrayLike,
@@ -374,76 +338,12 @@ class Robot:
         from_: str | Conventions | None = None,
     ) -> Array:
         """Return τ in other conventions; q and τ are in those converted from."""
-        return self._convert_tau(q, tau, to=to, from_=from_)
+        ...
 
     def with_conventions(self, conventions: str | Conventions) -> Robot:
         """Return this robot with other conventions; its joints stay in their order."""
         chosen = conventions_named(conventions)
         return Robot(self.model, chosen, self.joint_order, self.mimic)
-
-    @once
-    def _convert_q(self) -> Dispatcher:
-        return self._converter("q", "q")
-
-    @once
-    def _convert_qd(self) -> Dispatcher:
-        return self._converter("qd", "q", "qd")
-
-    @once
-    def _convert_qdd(self) -> Dispatcher:
-        return self._converter("qdd", "q", "qd", "qdd")
-
-    @once
-    def _convert_tau(self) -> Dispatcher:
-        return self._converter("tau", "q", "tau")
-
-    def _converter(self, what: str, *state: str) -> Dispatcher:
-        from ramify.backend.python_call.dispatch import Dispatcher
-
-        known: dict[Any, Function] = {}
-
-        def function(
-            *,
-            to: str | Conventions | None = None,
-            from_: str | Conventions | None = None,
-        ) -> Function:
-            if (to is None) == (from_ is None):
-                given = "neither" if to is None else "both"
-                raise ArgumentError(
-                    f"convert_{what}: {given} of to= and from_= given; expected one, "
-                    'such as to="mujoco"'
-                )
-            source, target = self.conventions, self.conventions
-            if to is not None:
-                target = conventions_named(to)
-            elif from_ is not None:
-                source = conventions_named(from_)
-            return made_once(
-                known,
-                (source, target),
-                lambda: self._new_converter(what, source, target),
-            )
-
-        return Dispatcher(f"convert_{what}", state, function)
-
-    def _new_converter(
-        self, what: str, source: Conventions, target: Conventions
-    ) -> Function:
-        from ramify.compiler import kernel
-        from ramify.model import configurations
-
-        model, nq, nv = self.model, self.nq, self.nv
-        name = f"convert_{what} of {self.name}"
-        if what == "q":
-            convert = partial(configurations.converted_q, model, source, target)
-            return kernel(convert, {"q": nq}, name=name)
-        convert = partial(configurations.converted_vector, model, source, target)
-        state = {"q": nq, "qd": nv, "qdd": nv} if what == "qdd" else {"q": nq, what: nv}
-
-        def converted(q: Any, *further: Any) -> Any:
-            return convert(q, *reversed(further))
-
-        return kernel(converted, state, name=name)
 
     # ------------------------------------------------------------ other robots
 

@@ -27,6 +27,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "function": {"symbolic", "backend", "view"},
     "compiler": {"symbolic", "model", "simplify", "quantities", "backend", "function"},
     "methods": {"symbolic", "quantities", "backend", "function", "compiler"},
+    "configuration_functions": {
+        "symbolic", "model", "backend", "function", "compiler",
+    },
     "mechanism": {
         "symbolic", "model", "algorithms", "quantities", "function", "compiler",
     },
@@ -35,7 +38,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "robot": {
         "symbolic", "model", "algorithms", "quantities", "backend", "function",
-        "compiler", "methods", "mechanism", "simulation", "view",
+        "compiler", "methods", "configuration_functions", "mechanism", "simulation",
+        "view",
     },
     "loading": {"model", "robot"},
     "robots": {"model", "robot"},
