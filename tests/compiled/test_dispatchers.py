@@ -107,14 +107,18 @@ def test_wrong_choices_say_what_is_wrong() -> None:
     x, w = np.ones(3), np.ones(2)
     for _ in range(2):
         with pytest.raises(
-            ShapeError, match="motion needs x, w first, as arrays; 1 arg"
+            ShapeError,
+            match="motion: arrays x, w come first, options after them; 1 arg",
         ):
             made.call(x)
         with pytest.raises(
-            ShapeError, match="motion needs x, w first, as arrays; 2 arg"
+            ShapeError,
+            match="motion: arrays x, w come first, options after them; 2 arg",
         ):
             made.call("hand", x)
-        with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        with pytest.raises(
+            TypeError, match="motion: missing a required argument: 'frame'"
+        ):
             made.call(x, w)
         with pytest.raises(TypeError, match="unexpected keyword argument 'king'"):
             made.call(x, w, "hand", king=3)
