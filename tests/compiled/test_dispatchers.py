@@ -108,17 +108,15 @@ def test_wrong_choices_say_what_is_wrong() -> None:
     for _ in range(2):
         with pytest.raises(
             ShapeError,
-            match="motion: arrays x, w come first, options after them; 1 arg",
+            match=r"motion: arrays x, w come first, .*; 1 arg",
         ):
             made.call(x)
         with pytest.raises(
             ShapeError,
-            match="motion: arrays x, w come first, options after them; 2 arg",
+            match=r"motion: arrays x, w come first, .*; 2 arg",
         ):
             made.call("hand", x)
-        with pytest.raises(
-            TypeError, match="motion: missing a required argument: 'frame'"
-        ):
+        with pytest.raises(TypeError, match="missing a required argument: 'frame'"):
             made.call(x, w)
         with pytest.raises(TypeError, match="unexpected keyword argument 'king'"):
             made.call(x, w, "hand", king=3)
