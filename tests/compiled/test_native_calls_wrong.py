@@ -55,7 +55,7 @@ CALLS: list[tuple[type[Exception], str, Callable[[Callable[..., Any]], Any]]] = 
     (TypeError, r"f is missing argument 'x', 's'", lambda f: f()),
     (
         TypeError,
-        "takes 2 inputs .x, s. and out=; 3 values",
+        "takes 2 arguments .x, s. and out=; 3 were",
         lambda f: f(np.ones(3), 1.0, 2),
     ),
     (TypeError, r"f has no argument 'y'", lambda f: f(np.ones(3), 1.0, y=2)),
