@@ -164,7 +164,7 @@ def caption() -> str:
         "agree within 1e-9 before timing. MuJoCo's time includes the copy of the "
         "state, and has "
         f"contacts, constraints and actuators off. {about['cpu']}, {about['lanes']} "
-        f"doubles to a vector, Python {about['python']}, {versions}, {about['date']}. "
+        f"doubles per vector, Python {about['python']}, {versions}, {about['date']}. "
         "Made by `python benchmarks/dynamics.py --readme`."
     )
 

@@ -230,8 +230,8 @@ class Compilation:
         found = [(v.name, v.shape) for v in (*program.inputs, *program.visible)]
         if found != [*self.inputs, *self.outputs]:
             raise CompileError(
-                f"the disk cache holds other inputs or outputs for {self.name!r} than "
-                "the robot has; run `ramify cache clear`"
+                f"the inputs or outputs of {self.name!r} in the disk cache do not "
+                "match the robot; run `ramify cache clear`"
             )
         return program
 

@@ -72,7 +72,7 @@ def convert(what: str, *state: str) -> Callable[[Robot], Dispatcher]:
             if (to is None) == (from_ is None):
                 given = "neither" if to is None else "both"
                 raise ArgumentError(
-                    f"convert_{what}: {given} of to= and from_= given; expected one, "
+                    f"convert_{what}: {given} of to= and from_= given; pass one, "
                     'such as to="mujoco"'
                 )
             source, target = robot.conventions, robot.conventions

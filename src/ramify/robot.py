@@ -84,8 +84,8 @@ class Robot:
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(
-            f"a Robot does not change: {name!r} cannot be set; lock, attach, with_root "
-            "and add_frame return a new one"
+            f"a Robot is immutable: {name!r} cannot be set; lock, attach, with_root "
+            "and add_frame return a new robot"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -28,8 +28,16 @@ CALLS: list[tuple[type[Exception], str, Callable[[Callable[..., Any]], Any]]] = 
         r"s has shape \(2, 2\).*needs \(\) or \(batch,\)",
         lambda f: f(np.ones(3), np.ones((2, 2))),
     ),
-    (ShapeError, "batches differ: x 2, s 3", lambda f: f(np.ones((2, 3)), np.ones(3))),
-    (ShapeError, "batches differ: x 0, s 3", lambda f: f(np.ones((0, 3)), np.ones(3))),
+    (
+        ShapeError,
+        "batch sizes differ: x 2, s 3",
+        lambda f: f(np.ones((2, 3)), np.ones(3)),
+    ),
+    (
+        ShapeError,
+        "batch sizes differ: x 0, s 3",
+        lambda f: f(np.ones((0, 3)), np.ones(3)),
+    ),
     (ShapeError, "x is str", lambda f: f("abc", 1.0)),
     (ShapeError, "x is NoneType", lambda f: f(None, 1.0)),
     (ShapeError, "x is ndarray of complex128", lambda f: f(np.ones(3, complex), 1.0)),

@@ -163,7 +163,7 @@ def test_code_that_cannot_run_here_can_be_read(monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(CompileError, match=message) as caught:
             f(x)
         assert "Possible here: host, x86-64, x86-64-v2" in str(caught.value)
-        assert "can be read (Function.assembly), not run" in str(caught.value)
+        assert "can be inspected (Function.assembly) but not run" in str(caught.value)
 
 
 @only_x86

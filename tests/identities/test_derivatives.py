@@ -305,8 +305,8 @@ def test_a_space_is_one_of_two() -> None:
 def test_a_hessian_needs_numbers() -> None:
     with pytest.raises(
         ArgumentError,
-        match=r"hessian needs outputs that are one number; 'center_of_mass' has shape "
-        r"\(3,\): differentiate ramify\.derivative of it instead",
+        match=r"hessian needs scalar outputs; 'center_of_mass' has shape "
+        r"\(3,\); apply ramify\.derivative twice instead",
     ):
         ramify.compile(
             ramify.hessian(ramify.center_of_mass, "q"), ramify.robots.chain(2)
@@ -316,7 +316,7 @@ def test_a_hessian_needs_numbers() -> None:
 def test_cotangents_have_the_shapes_of_outputs() -> None:
     with pytest.raises(
         ArgumentError,
-        match=r"the further inputs have shapes \[\(2,\)\]; after its own inputs the "
+        match=r"the additional inputs have shapes \[\(2,\)\]; after its own inputs the "
         r"function takes result_cotangent: \(3,\)",
     ):
         ramify.kernel(ramify.vjp(lambda x: 2.0 * x, "x"), {"x": 3, "w": 2})

@@ -157,12 +157,13 @@ def test_inverse_dynamics_moves_a_mechanism_without_force_in_its_loops() -> None
         (
             {"body2": np.ones((2, 6)), "body1": np.ones((3, 6))},
             ShapeError,
-            r"batches of external differ: body2 2, body1 3; expected equal ones or 1",
+            r"batch sizes in external differ: body2 2, body1 3; expected equal sizes "
+            r"or 1",
         ),
         (
             {"body2": np.ones((2, 6))},
             ShapeError,
-            r"batches differ: q 4, qd 4, qdd 4, external 2",
+            r"batch sizes differ: q 4, qd 4, qdd 4, external 2",
         ),
         (
             {"body2": ["a"] * 6},

@@ -288,7 +288,9 @@ def test_what_runs_loops_of_its_own_is_refused_with_what_to_use() -> None:
     def factored(q: Any) -> Any:
         return ltdl(robot.mass_matrix(q), parents).D
 
-    expected = r"H holds symbols, but sparse factors run .* use robot.mass_matrix_solve"
+    expected = (
+        r"H holds symbols, but sparse factors cannot .* use robot.mass_matrix_solve"
+    )
     with pytest.raises(TraceError, match=expected):
         trace(factored, {"q": robot.nq})
     long = ramify.robots.chain(145)

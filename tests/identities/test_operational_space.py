@@ -362,7 +362,7 @@ def test_redundant_tasks_are_refused_with_rank_and_names() -> None:
     with pytest.raises(
         ModelError,
         match=r"robot 'chain': tasks 'body3' \(pose\), 'body2' \(x y\) have 8 rows, "
-        r"but only 4 can move independently \(the rank of J M⁻¹ Jᵀ\); ask for fewer "
-        "rows, or give damping=",
+        r"but only 4 can move independently \(the rank of J M⁻¹ Jᵀ\); request fewer "
+        "rows, or pass damping=",
     ):
         program_of(operational_inertia(["body3", Task("body2", ("x", "y"))]), robot)

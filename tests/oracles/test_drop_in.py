@@ -51,7 +51,7 @@ def test_shape_errors_say_what_is_not_in_q() -> None:
     assert robot.nq < robot.with_root("floating").nq < model.nq
     message = (
         r"q has shape \(\d+,\); .* Joints of robot 'pr2' that mimic others have no "
-        r'entry \(\d+\); load\(..., mimic="independent"\) gives them one. A continuous '
+        r'entry \(\d+\); load\(..., mimic="independent"\) adds them. A continuous '
         r"joint is one angle, not \(cos, sin\) as in Pinocchio; 'Coming from Pinocchio'"
     )
     with pytest.raises(ShapeError, match=message):

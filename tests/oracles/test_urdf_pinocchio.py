@@ -126,8 +126,9 @@ def test_real_robots_are_read_as_pinocchio_reads_them(
 
 
 KNOWN_ODDITIES = {
-    "anymal_c/anymal.urdf": "link 'hatch': the inertia breaks the triangle inequality",
-    "pr2/pr2.urdf": "link 'double_stereo_link': the inertia breaks the triangle",
+    "anymal_c/anymal.urdf": "link 'hatch': the inertia violates the triangle "
+    "inequality",
+    "pr2/pr2.urdf": "link 'double_stereo_link': the inertia violates the triangle",
     "minitaur/minitaur.urdf": "unknown element <joint_properties> ignored",
 }
 

@@ -90,7 +90,7 @@ def test_arrays_come_before_options() -> None:
     method: Any = ROBOT.pose
     with pytest.raises(
         ramify.ShapeError,
-        match=r"^pose: arrays q come first, options after them; 2 arguments were ",
+        match=r"^pose: pass the arrays q first, then options; 2 arguments were ",
     ):
         method("body1", Q)
 
@@ -128,7 +128,7 @@ def test_other_axes_are_listed() -> None:
 def test_tasks_are_one_list() -> None:
     given: Any = [[ramify.Task("body1", "x")]]
     with argument_error(
-        "tasks has a list inside of it: [Task(frame='body1', rows='x', "
+        "tasks contains a nested list: [Task(frame='body1', rows='x', "
         "expressed_in='local')]; expected one list of frame names and tasks (only "
         "ramify.control.OperationalSpace takes levels)"
     ):
@@ -157,7 +157,7 @@ def test_arrays_of_other_libraries_are_read() -> None:
     ("library", "message"),
     [
         ("jax.core", "q is a JAX tracer, which has no numbers yet; call compiled "),
-        ("torch", "q is a PyTorch tensor that NumPy cannot read: .* tensor.detach"),
+        ("torch", "q is a PyTorch tensor that NumPy cannot read, .* tensor.detach"),
     ],
 )
 def test_arrays_without_numbers_are_told_how_to_get_some(

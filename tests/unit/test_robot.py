@@ -75,7 +75,7 @@ def test_robot_tells_its_sizes_and_names() -> None:
 
 def test_robot_does_not_change() -> None:
     r = load(ARM)
-    with pytest.raises(AttributeError, match="a Robot does not change: 'name'"):
+    with pytest.raises(AttributeError, match="a Robot is immutable: 'name'"):
         r.name = "other"  # type: ignore[misc]
     r.masses["a"] = 7.0
     assert r.masses["a"] == 1.0
@@ -212,7 +212,7 @@ def test_joint_order_permutes_and_nothing_else(
         (
             {"conventions": "drake"},
             ArgumentError,
-            "no conventions 'drake'; possible: 'pi",
+            "unknown conventions 'drake'; possible: 'pi",
         ),
         (
             {"joint_order": "abc"},
@@ -224,7 +224,7 @@ def test_joint_order_permutes_and_nothing_else(
             ArgumentError,
             "joint_order is 5; possible: 'auto', 'file'",
         ),
-        ({"joint_order": ["y"]}, ModelError, r"joint_order lacks \['z'\]; it needs"),
+        ({"joint_order": ["y"]}, ModelError, r"joint_order lacks \['z'\]; it must"),
         ({"joint_order": ["y", "z", "z"]}, ModelError, "names a joint twice"),
         (
             {"joint_order": ["y", "zz"]},
@@ -294,7 +294,9 @@ def test_dynamics_names_the_body_without_inertia() -> None:
     with pytest.warns(ModelWarning):
         r = load(robot(links("a b c"), joint("j", "a", "b"), joint("k", "b", "c")))
     assert r.mass_matrix([0.1, 0.2]).tolist() == [[0, 0], [0, 0]]
-    message = "singular, no inertia resists joint 'j': bodies 'b', 'c'; give it mass"
+    message = (
+        "singular because no inertia resists joint 'j': bodies 'b', 'c'; give it mass"
+    )
     with pytest.raises(ModelError, match=message):
         r.forward_dynamics([0, 0], [0, 0], [0, 0])
     locked = r.lock({"j": 0.0, "k": 0.0})
@@ -629,6 +631,7 @@ def test_root_needs_one_body_on_the_world() -> None:
         ball = Body(name, Inertia.from_sphere(1, 0.1))
         builder.add(ball, joint=Joint.revolute())
     with pytest.raises(
-        ModelError, match="needs one body on the world; 'two' has 2: 'a'"
+        ModelError,
+        match="needs exactly one body attached to the world; 'two' has 2: 'a'",
     ):
         Robot.from_description(builder.description(), root="floating")

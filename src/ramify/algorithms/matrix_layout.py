@@ -51,7 +51,7 @@ def layout_of(parents: Sequence[int]) -> Layout:
     rownnz = np.array(depths(parents), dtype=np.int32)
     ends = np.cumsum(rownnz, dtype=np.int64)
     if len(ends) and ends[-1] > np.iinfo(np.int32).max:
-        raise MemoryError(f"{ends[-1]} entries are more than 32-bit indices can count")
+        raise MemoryError(f"{ends[-1]} entries exceed the range of 32-bit indices")
     rowadr = (ends - rownnz).astype(np.int32)
     colind = np.empty(ends[-1] if len(ends) else 0, dtype=np.int32)
     for i, (start, end) in enumerate(zip(rowadr.tolist(), ends.tolist(), strict=True)):

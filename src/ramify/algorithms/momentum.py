@@ -61,7 +61,7 @@ def first_moments(tree: Tree) -> tuple[dict[int, RigidInertia], Expr]:
     """
     m = mass(tree)
     if m is ZERO:
-        raise ModelError("no body that moves has mass, so there is no center of mass")
+        raise ModelError("no moving body has mass, so the center of mass is undefined")
     factor = ONE / m
     now, later = (factor, ONE) if factor.op == "const" else (ONE, factor)
     moments: dict[int, RigidInertia] = {}

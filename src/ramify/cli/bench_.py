@@ -188,4 +188,4 @@ def _show(robot: Robot, rows: list[dict[str, Any]], names: list[str], n: int) ->
     title = f"{robot.name}: nv {robot.nv}, one core, float64"
     console().print(table(title, columns, shown))
     if names:
-        console().print("x: how many times faster Ramify is, in this run")
+        console().print("x: how many times faster Ramify is in this run")

@@ -178,7 +178,8 @@ def show(
         for r in rows
     ]
     title = (
-        f"{robot.name}: nv {robot.nv}, {batch} random states, errors by largest entry"
+        f"{robot.name}: nv {robot.nv}, {batch} random states, largest error over all "
+        "entries"
     )
     columns = ("quantity", "against", "error", "at most", "")
     console().print(table(title, columns, shown))

@@ -29,7 +29,7 @@ def command(robot: str, as_json: bool, **options: str) -> None:
         paragraph("\n" + wrapped(f"frames that are not bodies: {', '.join(others)}"))
     paragraph(
         f"\nsparsity: {nonzeros(loaded)} of {loaded.nv**2} entries of M can be nonzero "
-        "(ramify explain says what that is worth)"
+        "(ramify explain shows what that saves)"
     )
     for text in loaded.warnings:
         paragraph(wrapped(f"warning: {text}"), "yellow")

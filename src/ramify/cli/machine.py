@@ -32,6 +32,6 @@ def machine_line(*packages: str) -> str:
     target = chosen()
     names = ("ramify", "numpy", "llvmlite", *packages)
     versions = ", ".join(f"{p} {installed(p)}" for p in names)
-    width = f"{target.lanes('float64')} doubles to a vector"
+    width = f"{target.lanes('float64')} doubles per vector"
     python = platform.python_version()
     return f"{processor()} ({target.cpu}, {width}), Python {python}, {versions}"

@@ -84,7 +84,7 @@ class RobotFile:
         if robot.nv == 0:
             raise ModelError(
                 f"robot {robot.name!r} cannot move: no joint has a degree of freedom; "
-                "--root floating frees its root"
+                "--root floating gives it a free root"
             )
         return opened(robot)
 

@@ -72,7 +72,7 @@ class OperationalSpace:
         if robot.loops:
             raise ModelError(
                 f"robot {robot.name!r} has closed loops, which the controller does not "
-                "support; possible: control the robot without them, or compile "
+                "support; control the robot without them, or compile "
                 "constrained_operational_inertia_inverse"
             )
         self.robot = robot
@@ -125,7 +125,7 @@ class OperationalSpace:
         if not self.has_posture:
             if posture is not None:
                 raise ShapeError(
-                    "this controller was made without a posture; leave posture out"
+                    "this controller was created without a posture; omit posture"
                 )
             return self.function(q, qd, accelerations, out=out, **parameters)
         if posture is None:
@@ -172,7 +172,7 @@ def actuation(model: Model, actuated: Sequence[str] | Array | None) -> Array | N
             f"actuated has shape {matrix.shape}; expected ({model.nv}, n), with τ = B u"
         )
     if not np.isfinite(matrix).all():
-        raise ShapeError("actuated has entries that are not finite")
+        raise ShapeError("actuated has non-finite entries")
     rank = int(np.linalg.matrix_rank(matrix))
     if rank < matrix.shape[1]:
         raise ShapeError(
@@ -242,7 +242,7 @@ def free_levels(
                 f"robot {robot.name!r}: tasks {names} (level {k + 1}) have {n - above} "
                 f"rows, but only {now - rank} can move independently"
                 + (" of the levels above" if k else "")
-                + "; ask for fewer rows, or give damping="
+                + "; request fewer rows, or pass damping="
             )
         above, rank = n, now
     return tuple(found)

@@ -372,7 +372,9 @@ def _factored(
     """Return the factor of a dense or packed matrix."""
     if isinstance(H, TreeMatrix):
         if parents is not None and pattern_from(parents).parents != H.parents:
-            raise ShapeError("parents differ from the TreeMatrix; leave them out")
+            raise ShapeError(
+                "parents differ from those of the TreeMatrix; omit parents"
+            )
         return _factored_rows(kind, H, overwrite)
     if parents is None:
         raise ShapeError("parents is missing; only a TreeMatrix has its own")

@@ -130,9 +130,8 @@ def numbers(name: str, given: npt.ArrayLike) -> Array:
         raise ShapeError(f"{name} is not an array: {error}") from error
     if has_symbols(array):
         raise TraceError(
-            f"{users_line()}: {name} holds symbols, but sparse factors run loops of "
-            "their own and cannot be part of a kernel; use "
-            "robot.mass_matrix_solve(q, b) there"
+            f"{users_line()}: {name} holds symbols, but sparse factors cannot be part "
+            "of a kernel; inside a kernel, use robot.mass_matrix_solve(q, b)"
         )
     if array.dtype.kind not in "fiub":
         raise ShapeError(f"{name} has dtype {array.dtype}; expected real numbers")
@@ -293,7 +292,7 @@ def not_symmetric(entry: str, value: float, mirror: str, other: float) -> ModelE
     """Return the error for two entries that should be one."""
     return ModelError(
         f"{entry} is {value:.6g} and {mirror} is {other:.6g}; expected a symmetric "
-        "matrix, both triangles filled (check=False reads the lower one only)"
+        "matrix, both triangles filled (check=False reads only the lower one)"
     )
 
 
@@ -321,9 +320,7 @@ def check_writeable(H: Any) -> None:
         given = f"{'' if array.flags.writeable else 'read-only '}{array.dtype}"
     else:
         given = type(H).__name__
-    raise ShapeError(
-        f"overwrite=True needs a float64 array that can be written; H is {given}"
-    )
+    raise ShapeError(f"overwrite=True needs a writable float64 array; H is {given}")
 
 
 def check_out(out: object, shape: tuple[int, ...]) -> None:
@@ -338,5 +335,5 @@ def check_out(out: object, shape: tuple[int, ...]) -> None:
     else:
         given = type(out).__name__
     raise ShapeError(
-        f"out is {given}; expected a float64 array of shape {shape} that can be written"
+        f"out is {given}; expected a writable float64 array of shape {shape}"
     )

@@ -89,13 +89,13 @@ def assemble(
         name, row = row_names(robot.model)[r].rsplit(".", 1)
         held = f" with {', '.join(map(repr, names))} held" if names else ""
         raise ModelError(
-            f"no closed configuration found from {TRIES} starts{held}: at best |Φ| is "
-            f"{best:.3g}, by loop {name!r} (row {row!r}), where J has rank "
+            f"no closed configuration found from {TRIES} starts{held}: the best has "
+            f"|Φ| = {best:.3g}, at loop {name!r} (row {row!r}), where J has rank "
             f"{rank(robot).of(J)} of {len(J)} rows"
         )
     raise ModelError(
-        f"robot {robot.name!r}: loops were closed only with cut axes that point in "
-        "opposite directions"
+        f"robot {robot.name!r}: loops close only with cut axes pointing in opposite "
+        "directions"
     )
 
 

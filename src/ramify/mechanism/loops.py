@@ -147,9 +147,9 @@ def check_loops(robot: Robot, before: Robot | None = None) -> None:
             ) from None
     if rank.closed > CLOSED:
         warnings.warn(
-            f"loop {last.name!r}: the loops of robot {robot.name!r} close only "
-            f"to within {rank.closed:.1e}, probably because placements are rounded; "
-            "rows that are redundant to within that are treated as redundant",
+            f"loop {last.name!r}: the loops of robot {robot.name!r} close only to "
+            f"within {rank.closed:.1e}, probably because placements are rounded; rows "
+            "redundant to that tolerance are treated as redundant",
             ModelWarning,
             stacklevel=4,
         )
@@ -160,9 +160,9 @@ def check_loops(robot: Robot, before: Robot | None = None) -> None:
     left = rank.rows - len(rank.dropped)
     if rank.q is not None and (rank.rank < left or new == 0):
         warnings.warn(
-            f"loop {last.name!r} is redundant: of its {len(last.rows)} rows {new} are "
-            f"independent of the others (rank {rank.rank} of {rank.rows} rows of robot "
-            f"{robot.name!r}); its multipliers are not unique",
+            f"loop {last.name!r} is redundant: only {new} of its {len(last.rows)} "
+            f"rows are independent of the others (rank {rank.rank} of {rank.rows} "
+            f"rows of robot {robot.name!r}); its multipliers are not unique",
             ModelWarning,
             stacklevel=4,
         )

@@ -193,13 +193,13 @@ def constrained_inverse_dynamics(
     J = F @ J
     error = J @ qdd + F @ k.bias(q, qd)
     scale = 1.0 + float(np.abs(qdd).max(initial=0.0))
-    what = "is opened by qdd: |J qdd + γ| is"
+    what = "does not stay closed under qdd: |J qdd + γ| is"
     refuse(
         robot,
         error,
         ADMISSIBLE * scale,
         what,
-        "forward_dynamics gives an admissible one",
+        "forward_dynamics returns a consistent qdd",
     )
     needed = k.inverse_dynamics(q, qd, qdd)
     driven = _driven(robot, actuated)

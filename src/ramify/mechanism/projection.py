@@ -64,7 +64,7 @@ def project(
     if tolerance is None and not found.size <= limit:
         limit = max(limit, rank(robot).closed)
     what = "does not close near q: |Φ| is"
-    refuse(robot, found.phi, limit, what, "assemble(q) looks further")
+    refuse(robot, found.phi, limit, what, "try assemble(q), which searches further")
     q = found.q
     if qd is None:
         return q
@@ -92,8 +92,8 @@ def follow(
 
     evaluate = partial(effective_constraints, robot)
     found = newton.closed(q, evaluate, moved, tolerance=1e-12, steps=20)
-    what = "does not close by its dependent joints: |Φ| is"
-    refuse(robot, found.phi, 1e-9, what, "a smaller step may")
+    what = "cannot be closed by its dependent joints: |Φ| is"
+    refuse(robot, found.phi, 1e-9, what, "try a smaller step")
     J = found.J
     v[led] = newton.correction(J[:, led], J[:, free] @ v[free], cutoff=1e-10)
     return found.q, v

@@ -110,8 +110,8 @@ def _far_beyond_limits(robot: Robot, q: Array) -> Iterator[Fault]:
         for state in np.flatnonzero(beyond).tolist():
             yield (
                 state,
-                f"q[{k}] of joint {j.name!r} is {x[state]:.6g} rad, more than a turn "
-                f"beyond its limits ({low:.3g} to {high:.3g}); is it in degrees?",
+                f"q[{k}] of joint {j.name!r} is {x[state]:.6g} rad, more than a full "
+                f"turn beyond its limits ({low:.3g} to {high:.3g}); is it in degrees?",
             )
 
 

@@ -77,7 +77,9 @@ _KERNELS: WeakKeyDictionary[Robot, Kernels] = WeakKeyDictionary()
 def kernels(robot: Robot) -> Kernels:
     """Return the compiled functions of a robot with loops."""
     if not robot.model.loops:
-        raise ModelError(f"robot {robot.name!r} has no loops; robot.add_loop makes one")
+        raise ModelError(
+            f"robot {robot.name!r} has no loops; add one with robot.add_loop"
+        )
     return _KERNELS.setdefault(robot, Kernels(robot))
 
 
@@ -96,15 +98,15 @@ def check_closed(
     refuse(robot, phi, limit, "is open at q: |Φ| is", "assemble(q) closes it")
     if (senses < 0).any():
         raise ModelError(
-            f"robot {robot.name!r}: loops are closed at q, but cut axes point "
-            "in opposite directions"
+            f"robot {robot.name!r}: the loops are closed at q, but their cut axes "
+            "point in opposite directions"
         )
     if qd is not None:
         v = vector("qd", qd, robot.nv)
         rate = rounding_filter(robot, J) @ J @ v
         scale = 1.0 + float(np.abs(v).max(initial=0.0))
-        what = "is opened by qd: |J qd| is"
-        refuse(robot, rate, tolerance * scale, what, "project(q, qd) mends it")
+        what = "does not stay closed under qd: |J qd| is"
+        refuse(robot, rate, tolerance * scale, what, "project(q, qd) corrects it")
 
 
 def rank(robot: Robot) -> Rank:
@@ -154,7 +156,7 @@ def normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
         if not x[end - 4 : end].any():
             raise ModelError(
                 f"{what} has a quaternion of zero length at joint {j.name!r}; expected "
-                "one that gives a direction, such as that of robot.neutral()"
+                "a nonzero quaternion, as in robot.neutral()"
             )
     return robot.normalize(x) if joints else x
 

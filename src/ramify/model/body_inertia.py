@@ -153,8 +153,8 @@ def _physical(what: str, inertia: object) -> Array:
     tolerance = 1e-6 * max(-low, high) + 1e-15
     values = f"{what} has the eigenvalues {low:.4g}, {middle:.4g}, {high:.4g} kg m²"
     if low < -tolerance:
-        raise ModelError(f"{values}; expected none below zero")
+        raise ModelError(f"{values}; none may be negative")
     if low + middle < high - tolerance:
-        raise ModelError(f"{values}; expected the sum of two to be at least the third")
+        raise ModelError(f"{values}; the sum of any two must be at least the third")
     I.setflags(write=False)
     return I

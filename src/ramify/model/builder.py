@@ -88,7 +88,7 @@ class Body:
         poses: dict[str, Pose] = {}
         for frame, placement in self.frames.items():
             if checked_name(f"body {self.name!r}: a frame", frame) == self.name:
-                raise ModelError(f"body {self.name!r}: a frame has the body's name")
+                raise ModelError(f"body {self.name!r} has a frame of the same name")
             poses[frame] = checked_pose(
                 f"body {self.name!r}: frame {frame!r}", placement
             )
@@ -251,7 +251,7 @@ class RobotBuilder:
         for k, joint in enumerate(joints):
             type_ = checked_instance(f"{what}: joint", joint, Joint).type
             if type_ == "fixed" and len(joints) > 1:
-                raise ModelError(f"{what}: a fixed joint; expected no other beside it")
+                raise ModelError(f"{what}: a fixed joint must be its only joint")
             name = joint.details.name or f"{body.name}_joint{k + 1 if k else ''}"
             if name in self._joints or name in names:
                 raise ModelError(
@@ -398,8 +398,8 @@ def _joint(type_: str, options: Mapping[str, Any], **axis: Vector) -> Joint:
         details["axis"] = _direction(f"{owner}: {word}", value)
     if "mimic" in details and _COORDINATES.get(type_) != 1:
         raise ModelError(
-            f"{owner}: mimic; only a joint with one coordinate can follow another: "
-            "revolute, prismatic or helical"
+            f"{owner} cannot mimic; only a joint with one coordinate can: revolute, "
+            "prismatic or helical"
         )
     limits = _limits(owner, type_, given)
     return Joint(type_, JointDescription(name, type_, limits=limits, **details))
@@ -410,7 +410,7 @@ def _limits(owner: str, type_: str, given: Mapping[str, Any]) -> Limits | None:
         return None
     n = _COORDINATES.get(type_, 0)
     if n == 0:
-        raise ModelError(f"{owner}: limits; a {type_} joint has none")
+        raise ModelError(f"{owner}: a {type_} joint cannot have limits")
     pairs: list[tuple[float, float]] = [(-math.inf, math.inf)] * n
     if "limits" in given:
         shape = (n, 2) if n > 1 else (2,)
@@ -419,7 +419,7 @@ def _limits(owner: str, type_: str, given: Mapping[str, Any]) -> Limits | None:
     for lower, upper in pairs:
         if lower > upper:
             raise ModelError(
-                f"{owner}: limits ({lower:g}, {upper:g}); expected lower <= upper"
+                f"{owner}: limits are ({lower:g}, {upper:g}); expected lower <= upper"
             )
     most = {
         word: (not_negative(f"{owner}: {word}", given[word], finite=False),) * n
@@ -450,7 +450,7 @@ def _direction(what: str, value: object) -> Array:
     axis = checked_vector(what, value)
     length = norm(axis.tolist())
     if length < 1e-9:
-        raise ModelError(f"{what} is {shown(value)}, zero; expected a direction")
+        raise ModelError(f"{what} is {shown(value)}; expected a nonzero direction")
     unit = axis if length == 1 else axis / length
     unit.setflags(write=False)
     return unit

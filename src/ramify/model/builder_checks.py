@@ -25,7 +25,7 @@ def checked_name(what: str, name: object) -> str:
     if not isinstance(name, str) or not name:
         raise ModelError(f"{what} is called {shown(name)}; expected a name")
     if name == WORLD:
-        raise ModelError(f"{what} is called 'world'; that name is taken by the world")
+        raise ModelError(f"{what} is called 'world'; that name is reserved")
     return name
 
 

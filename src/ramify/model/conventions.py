@@ -64,7 +64,7 @@ def conventions(value: str | Conventions) -> Conventions:
         return value
     if not isinstance(value, str) or value not in NAMED:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
-            f"no conventions {value!r}; possible: {', '.join(map(repr, NAMED))}, or a "
-            "ramify.Conventions(...)"
+            f"unknown conventions {value!r}; possible: {', '.join(map(repr, NAMED))}, "
+            "or a ramify.Conventions(...)"
         )
     return NAMED[value]

@@ -56,8 +56,8 @@ def with_root(description: Description, root: str | None) -> Description:
     if len(moving) != 1:
         names = ", ".join(repr(b.name) for b in moving[:6])
         raise ModelError(
-            f"root={root!r} needs one body on the world; {description.name!r} has "
-            f"{len(moving)}: {names}"
+            f"root={root!r} needs exactly one body attached to the world; "
+            f"{description.name!r} has {len(moving)}: {names}"
         )
     (top,) = moving
     types = [j.type for j in top.joints]
@@ -359,7 +359,7 @@ def _refuse_shared_names(a: Description, b: Description) -> None:
         if shared:
             raise ModelError(
                 f"attach: both robots have a {kind} {shared[0]!r} ({len(shared)} names "
-                'are shared); give prefix="..." for those of the second'
+                'are shared); pass prefix="..." to rename those of the second'
             )
 
 

@@ -63,7 +63,7 @@ def size_hints(model: Model) -> tuple[tuple[str, str], ...]:
         for name in texts:
             texts[name] = (
                 f"Joints of robot {model.name!r} that mimic others have no entry "
-                f'({len(model.mimics)}); load(..., mimic="independent") gives them one.'
+                f'({len(model.mimics)}); load(..., mimic="independent") adds them.'
             )
     if any(b.joint.is_continuous for b in model.tree.bodies):
         continuous = (

@@ -46,8 +46,8 @@ def check_type(what: str, given: object) -> str:
     hint = f" Close: {close[0]!r}." if close else ""
     if given in SCREWS:
         hint = (
-            " A screw has a pitch, which a cut has not: let it be a joint of the tree, "
-            "and cut the loop elsewhere."
+            " A cut cannot express a screw's pitch: make the screw a joint of the "
+            "tree, and cut the loop elsewhere."
         )
     raise UnsupportedJoint(
         f"{what} is {given!r}; a loop can be closed by: {', '.join(ROWS)}.{hint}"
@@ -102,12 +102,12 @@ def cut_joint(
         raise ModelError(f"{what} joins {ends[0] or 'world'!r} to itself")
     if type_ != "distance":
         if length is not None:
-            raise ModelError(f"{what}: only a distance has a length")
+            raise ModelError(f"{what}: only a 'distance' loop has a length")
         if cut_b is None:
             cut_b = neutral(ends[1]).inverse() @ neutral(ends[0]) @ cut_a
         return LoopDescription(name, type_, *ends, cut_a, cut_b)
     if cut_b is None:
-        raise ModelError(f"{what}: a distance needs {second}, its other end")
+        raise ModelError(f"{what}: a 'distance' loop needs {second} for its other end")
     if length is None:
         a, b = neutral(ends[0]).apply(cut_a.p), neutral(ends[1]).apply(cut_b.p)
         length = norm((a - b).tolist())

@@ -409,7 +409,7 @@ def _checked(order: Sequence[str], names: Sequence[str]) -> list[str]:
     missing = list(known.keys() - wanted)
     if missing or len(wanted) != len(names):
         what = f"lacks {missing}" if missing else "names a joint twice"
-        raise ModelError(f"joint_order {what}; it needs every joint once")
+        raise ModelError(f"joint_order {what}; it must name every joint once")
     return wanted
 
 

@@ -40,7 +40,7 @@ def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int,
         kind, _, body = name.partition(":")
         if kind not in SIZES or (kind == "gravity") != (body == ""):
             raise ArgumentError(
-                f"parameter {name!r}; possible: 'gravity', 'inertia:<body>', "
+                f"unknown parameter {name!r}; possible: 'gravity', 'inertia:<body>', "
                 "'placement:<body>'"
             )
         if body:
@@ -60,13 +60,13 @@ def _described(name: str, model: Model) -> BodyDescription:
 def _check(kind: str, body: BodyDescription, model: Model) -> None:
     if kind == "placement" and not body.joints:
         raise CompileError(
-            f"parameter 'placement:{body.name}': the body is fixed to its parent; "
-            "possible for bodies with a joint"
+            f"parameter 'placement:{body.name}': the body is fixed to its parent; only "
+            "a body with a joint has a placement parameter"
         )
     if model.frames[body.name].body == ROOT:
         raise CompileError(
-            f"parameter '{kind}:{body.name}': the body is fixed to the world, and its "
-            f"{kind} changes nothing"
+            f"parameter '{kind}:{body.name}': the body is fixed to the world, so its "
+            f"{kind} has no effect"
         )
 
 

@@ -37,14 +37,14 @@ def check_dynamics(model: Model) -> None:
     if names:
         joints = {b.name: b.joint.name for b in model.tree.bodies}
         raise ModelError(
-            f"robot {model.name!r}: the mass matrix is singular, no inertia resists "
-            f"joint {joints[names[0]]!r}: {listed(names)}; give it mass or armature, "
-            "or lock the joint"
+            f"robot {model.name!r}: the mass matrix is singular because no inertia "
+            f"resists joint {joints[names[0]]!r}: {listed(names)}; give it mass or "
+            "armature, or lock the joint"
         )
     idle = idle_joints(model.tree)
     if idle:
         raise ModelError(
-            f"robot {model.name!r}: the mass matrix is singular, joints "
+            f"robot {model.name!r}: the mass matrix is singular because joints "
             f"{', '.join(map(repr, idle))} can move together without moving any "
             "inertia; remove or lock one of them, or give one armature"
         )

@@ -45,9 +45,9 @@ def sections() -> list[Section]:
     return [
         Section(
             "Featherstone 2005, section 2: accuracy beside Cholesky",
-            f"The median over {STATES} random configurations of the error of "
-            "x = M⁻¹ b, |x − x̂| by the largest |x|, where x̂ is solved in long double. "
-            "The paper says that the factors are slightly more accurate than those of "
+            f"The median over {STATES} random configurations of the error of x = M⁻¹ "
+            "b, |x − x̂| by the largest |x|, where x̂ is solved in long double. The "
+            "paper says that the factors are slightly more accurate than those of "
             "Cholesky where a matrix has many zeros, and slightly less where it has "
             "few. Cholesky is LAPACK's.",
             (Table(head, tuple(rows)),),
@@ -81,7 +81,7 @@ def lapack_solve(H: Array, b: Array) -> Array:
         linalg: Any = importlib.import_module("scipy.linalg")
     except ImportError as error:
         raise ImportError(
-            "the accuracy beside Cholesky needs SciPy: pip install scipy"
+            "comparing accuracy with Cholesky needs SciPy: pip install scipy"
         ) from error
     pairs = zip(H, b, strict=True)
     return np.array(

@@ -342,7 +342,7 @@ def _further(expected: Shapes, given: Sequence[Any]) -> list[Expr]:
     if shapes != list(expected.values()):
         wanted = ", ".join(f"{n}: {shape}" for n, shape in expected.items())
         raise ArgumentError(
-            f"the further inputs have shapes {shapes}; after its own inputs the "
+            f"the additional inputs have shapes {shapes}; after its own inputs the "
             f"function takes {wanted}"
         )
     return [e for x in given for e in flat(x)]

@@ -80,7 +80,7 @@ def wrenches(external: object) -> tuple[tuple[str, ...], Any]:
     if len(set(sizes.values()) - {1}) > 1:
         listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise ShapeError(
-            f"batches of external differ: {listed}; expected equal ones or 1"
+            f"batch sizes in external differ: {listed}; expected equal sizes or 1"
         )
     together = np.broadcast_arrays(*arrays.values())
     return tuple(given), np.stack(together, axis=-2)

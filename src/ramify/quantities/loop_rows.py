@@ -57,7 +57,7 @@ def needed_cuts(context: Context) -> tuple[CutJoint, ...]:
     cuts = cuts_of(context.model)
     if not cuts:
         raise ModelError(
-            f"robot {context.model.name!r} has no loops; robot.add_loop makes one"
+            f"robot {context.model.name!r} has no loops; add one with robot.add_loop"
         )
     return cuts
 

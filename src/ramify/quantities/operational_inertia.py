@@ -125,7 +125,7 @@ def mass_solution(context: Context, tasks: Sequence[Task], algorithm: str) -> Ma
 
     If Λ⁻¹ is by "sfa", M is the one that it is made of.
     """
-    check_factor(context.model, "ask for quantities without M⁻¹ Jᵀ")
+    check_factor(context.model, "request quantities that do not need M⁻¹ Jᵀ")
     is_shared = algorithm == "sfa" and not context.model.mimics
     M, parents, order = sparse_mass_matrix(context, "crba" if is_shared else "auto")
     L, D = ltdl(M, parents)
@@ -196,6 +196,6 @@ def check_rank(
         names = ", ".join(map(str, tasks))
         raise ModelError(
             f"robot {model.name!r}: tasks {names} have {rows} rows, but only {found} "
-            "can move independently (the rank of J M⁻¹ Jᵀ); ask for fewer rows, or "
-            "give damping="
+            "can move independently (the rank of J M⁻¹ Jᵀ); request fewer rows, or "
+            "pass damping="
         )

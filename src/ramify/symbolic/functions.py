@@ -164,8 +164,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
             return lift(x) if c else lift(y)
         if not isinstance(c, Condition):
             raise TraceError(
-                f"{expr.users_line()}: where needs a comparison such as x < 0 first, "
-                f"not {c!r}"
+                f"{expr.users_line()}: the first argument of where must be a "
+                f"comparison such as x < 0, not {c!r}"
             )
         return expr.where(c, lift(x), lift(y))
 
@@ -185,8 +185,7 @@ def cross(a: Any, b: Any) -> Any:
     x, y = np.asarray(a), np.asarray(b)
     if x.shape[-1:] != (3,) or y.shape[-1:] != (3,):
         raise ShapeError(
-            f"cross got shapes {x.shape} and {y.shape}; expected vectors of three, "
-            "(..., 3)"
+            f"cross got shapes {x.shape} and {y.shape}; expected 3-vectors, (..., 3)"
         )
     (i, j, k), (p, q, r) = np.moveaxis(x, -1, 0), np.moveaxis(y, -1, 0)
     return np.stack([j * r - k * q, k * p - i * r, i * q - j * p], axis=-1)

@@ -85,8 +85,8 @@ def hessians(values: Arrays, widths: Shapes, along: Seeds) -> Arrays:
     for y, value in values.items():
         if np.size(value) != 1:
             raise ArgumentError(
-                f"hessian needs outputs that are one number; {y!r} has shape "
-                f"{shape_of(value)}: differentiate ramify.derivative of it instead"
+                f"hessian needs scalar outputs; {y!r} has shape {shape_of(value)}; "
+                "apply ramify.derivative twice instead"
             )
         (gradient,) = reverse(entries({y: value}), [{0: const(1.0)}], along) or ({},)
         width = sum(map(prod, widths.values()))

@@ -55,8 +55,8 @@ def trace(
         for e in order:
             if e.op == "input" and table.table.get(("input", e.value)) is not e:
                 raise TraceError(
-                    f"{_name_of(fn)} uses {e!r}, a symbol of another trace; expected "
-                    "only what it is called with, and constants"
+                    f"{_name_of(fn)} uses {e!r}, a symbol of another trace; a traced "
+                    "function may use only its arguments and constants"
                 )
         regions, labels = tuple(table.regions), table.labels
     return Program(
@@ -104,7 +104,7 @@ def _shape(name: str, shape: Shape) -> tuple[int, ...]:
     if any(n < 0 for n in checked):
         raise TraceError(
             f"input {name!r} has shape {shape!r}; expected an integer or a tuple of "
-            "integers that are not negative"
+            "nonnegative integers"
         )
     return checked
 

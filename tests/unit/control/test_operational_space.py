@@ -271,7 +271,7 @@ def test_levels_without_freedom_are_refused_with_rank_and_names() -> None:
     with pytest.raises(
         ModelError,
         match=r"robot 'chain': tasks 'body3' \(pose\) \(level 1\) have 6 rows, but "
-        r"only 4 can move independently; ask for fewer rows, or give damping=",
+        r"only 4 can move independently; request fewer rows, or pass damping=",
     ):
         OperationalSpace(robot, "body3")
     with pytest.raises(
@@ -308,7 +308,7 @@ def test_levels_without_freedom_are_refused_with_rank_and_names() -> None:
             ArgumentError,
             "actuated is 7; expected a list of joint names",
         ),
-        ({"actuated": np.full((4, 1), np.nan)}, ShapeError, "that are not finite"),
+        ({"actuated": np.full((4, 1), np.nan)}, ShapeError, "non-finite entries"),
         (
             {"posture": "home"},
             ArgumentError,

@@ -45,7 +45,7 @@ def with_entry(value: float, *where: tuple[int, ...]) -> Any:
             FORK,
             ModelError,
             "H[1, 0] is 1 and H[0, 1] is 0; expected a symmetric matrix, both "
-            "triangles filled (check=False reads the lower one only)",
+            "triangles filled (check=False reads only the lower one)",
         ),
         (
             with_entry(np.nan, (0, 2), (2, 0)),
@@ -131,7 +131,7 @@ def with_entry(value: float, *where: tuple[int, ...]) -> Any:
             TreeMatrix(FORK, np.ones(5)),
             (-1, 0, 1),
             ShapeError,
-            "parents differ from the TreeMatrix; leave them out",
+            "parents differ from those of the TreeMatrix; omit parents",
         ),
         (
             TreeMatrix(FORK, np.array([4.0, 1.0, 0.0, 1.0, 2.0])),
@@ -163,7 +163,7 @@ def test_what_is_wrong_with_the_arguments_is_said(
     ],
 )
 def test_only_a_float64_array_is_overwritten(H: Any, given_: str) -> None:
-    text = f"overwrite=True needs a float64 array that can be written; H is {given_}"
+    text = f"overwrite=True needs a writable float64 array; H is {given_}"
     with pytest.raises(ShapeError, match=re.escape(text)):
         ltdl(H, FORK, overwrite=True)
 
@@ -251,9 +251,15 @@ def test_compressed_rows_that_are_none_are_refused(
 @pytest.mark.parametrize(
     ("out", "text"),
     [
-        (np.zeros(2), "out is a float64 array of shape (2,); expected a float64 array"),
+        (
+            np.zeros(2),
+            "out is a float64 array of shape (2,); expected a writable float64",
+        ),
         (np.zeros(3, dtype=np.float32), "out is a float32 array of shape (3,)"),
-        ([0.0, 0.0, 0.0], "out is list; expected a float64 array of shape (3,) that"),
+        (
+            [0.0, 0.0, 0.0],
+            "out is list; expected a writable float64 array of shape (3,)",
+        ),
         (np.broadcast_to(np.zeros(1), (3,)), "out is a read-only float64 array"),
     ],
 )

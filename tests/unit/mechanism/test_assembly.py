@@ -34,12 +34,14 @@ def test_inadmissible_states_are_named() -> None:
         simulate(robot, q + np.array([0, 0.1, 0]))
     with pytest.raises(
         ModelError,
-        match=r"loop 'pin' is opened by qd: \|J qd\| is 0.3 \(row 'p[xy]'\)",
+        match=r"loop 'pin' does not stay closed under qd: \|J qd\| is 0.3 \(row "
+        r"'p[xy]'\)",
     ):
         check_closed(robot, q, qd + np.array([0, 1.0, 0]))
     with pytest.raises(
         ModelError,
-        match=r"loop 'pin' is opened by qdd: \|J qdd \+ γ\| is .*forward_dynamics",
+        match=r"loop 'pin' does not stay closed under qdd: \|J qdd \+ γ\| is "
+        r".*forward_dynamics",
     ):
         constrained_inverse_dynamics(robot, q, qd, np.ones(3))
 

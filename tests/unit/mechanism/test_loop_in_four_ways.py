@@ -182,7 +182,9 @@ def test_every_door_names_what_can_close_a_loop(
     hint = {
         "x": "$",
         "sphericl": r" Close: 'spherical'\.$",
-    }.get(given, " A screw has a pitch, which a cut has not: let it be a joint of the ")
+    }.get(
+        given, " A cut cannot express a screw's pitch: make the screw a joint of the "
+    )
     with pytest.raises(UnsupportedJoint, match=f"loop 'cut': .*{possible}{hint}"):
         door(given, "other")
 

@@ -89,14 +89,18 @@ def test_a_loop_without_a_second_placement_is_closed_at_neutral() -> None:
         (
             {"joint": "distance", "placement_b": None},
             ModelError,
-            "loop 'pin': a distance needs placement_b, its other end",
+            "loop 'pin': a 'distance' loop needs placement_b for its other end",
         ),
         (
             {"joint": "distance", "length": -1.0},
             ModelError,
             "loop 'pin': length is -1; expected more than 0",
         ),
-        ({"length": 1.0}, ModelError, "loop 'pin': only a distance has a length"),
+        (
+            {"length": 1.0},
+            ModelError,
+            "loop 'pin': only a 'distance' loop has a length",
+        ),
         (
             {"placement_a": (1, 2)},
             ShapeError,
@@ -179,7 +183,8 @@ def test_a_joint_of_two_coordinates_is_not_coupled() -> None:
 def test_a_loop_that_cannot_close_says_by_how_much() -> None:
     message = (
         r"loop 'far' cannot be closed: no closed configuration found from 20 starts: "
-        r"at best \|Φ\| is [0-9.]+, by loop '(pin|far)' \(row 'p[xyz]'\), where J has "
+        r"the best has \|Φ\| = [0-9.]+, at loop '(pin|far)' \(row 'p[xyz]'\), where J "
+        r"has "
         r"rank \d+ of 6 rows; check=False adds it anyway"
     )
     with pytest.raises(ModelError, match=message):
@@ -213,7 +218,8 @@ def test_a_redundant_loop_warns_with_its_rank() -> None:
     hmmwv = as_robot(robots.hmmwv())
     first = hmmwv.description.loops[0]
     message = (
-        r"loop 'again' is redundant: of its 3 rows 0 are independent of the others "
+        r"loop 'again' is redundant: only 0 of its 3 rows are independent of the "
+        r"others "
         r"\(rank 16 of 19 rows of robot 'hmmwv'\); its multipliers are not unique"
     )
     with pytest.warns(ModelWarning, match=message):
@@ -228,7 +234,9 @@ def test_a_redundant_loop_warns_with_its_rank() -> None:
 
 
 def test_redundant_rows_cannot_be_solved_without_damping() -> None:
-    message = "loop 'pin2' is redundant: of its 5 rows 1 are independent of the others"
+    message = (
+        "loop 'pin2' is redundant: only 1 of its 5 rows are independent of the others"
+    )
     with pytest.warns(ModelWarning, match=message):
         robot = parallelogram()
     message = "'parallelogram': damping is 0, but of 10 rows of its loops only 3 are"
@@ -278,6 +286,6 @@ def test_unknown_options_are_refused() -> None:
     ):
         compile(loop_forces(damping=2), robot)
     with pytest.raises(
-        ModelError, match=r"robot 'four_bar' has no loops; robot\.add_loop"
+        ModelError, match=r"robot 'four_bar' has no loops; add one with robot\.add_loop"
     ):
         compile(loop_forces, open_bars())

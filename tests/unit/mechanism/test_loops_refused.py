@@ -60,7 +60,8 @@ def described(*new: LoopDescription) -> Robot:
 
 WELD = LoopDescription("l", "weld", "coupler", "rocker")
 OPEN = (
-    "no closed configuration found from 20 starts: at best |Φ| is 4.45, by loop 'far' "
+    "no closed configuration found from 20 starts: the best has |Φ| = 4.45, at loop "
+    "'far' "
     "(row 'px'), where J has rank 1 of 3 rows"
 )
 STATES: list[Case] = [
@@ -70,13 +71,13 @@ STATES: list[Case] = [
         lambda: far().project(Z),
         ModelError,
         "loop 'far' does not close near q: |Φ| is 4.45 (row 'px'); expected at most 1e-"
-        "09; assemble(q) looks further",
+        "09; try assemble(q), which searches further",
     ),
     (  # stretched out, where J loses rank: once, the answer was nan
         lambda: four_bar().project(Z),
         ModelError,
         "loop 'pin' does not close near q: |Φ| is 0.15 (row 'px'); expected at most 1e-"
-        "09; assemble(q) looks further",
+        "09; try assemble(q), which searches further",
     ),
     (
         lambda: far().simulate(Z),
@@ -113,7 +114,7 @@ STATES: list[Case] = [
     (
         lambda: ball().simulate(np.zeros(5)),
         ModelError,
-        "q has a quaternion of zero length at joint 'socket'; expected one that",
+        "q has a quaternion of zero length at joint 'socket'; expected a nonzero",
     ),
     (
         lambda: ball().project(np.zeros(5)),
@@ -156,7 +157,7 @@ ASSEMBLY: list[Case] = [
         lambda: four_bar().assemble(fixed={"crank_joint": 0.3, "rocker_joint": -1}),
         ModelError,
         "no closed configuration found from 20 starts with 'crank_joint', "
-        "'rocker_joint' held: at best |Φ| is 0.116, by loop 'pin' (row 'px')",
+        "'rocker_joint' held: the best has |Φ| = 0.116, at loop 'pin' (row 'px')",
     ),
     (
         lambda: four_bar().assemble(tolerance=-1.0),
@@ -166,7 +167,7 @@ ASSEMBLY: list[Case] = [
     (
         lambda: open_bars().assemble(),
         ModelError,
-        "robot 'four_bar' has no loops; robot.add_loop makes one",
+        "robot 'four_bar' has no loops; add one with robot.add_loop",
     ),
 ]
 LOOPS: list[Case] = [
@@ -216,8 +217,9 @@ LOOPS: list[Case] = [
             name="rod",
         ),
         ModelError,
-        "loop 'rod' cannot be closed: no closed configuration found from 20 starts: at "
-        "best |Φ| is 0.05, by loop 'rod' (row 'd'), where J has rank 2 of 6 rows",
+        "loop 'rod' cannot be closed: no closed configuration found from 20 starts: "
+        "the "
+        "best has |Φ| = 0.05, at loop 'rod' (row 'd'), where J has rank 2 of 6 rows",
     ),
     (
         lambda: held(0.3).add_loop(
@@ -225,7 +227,7 @@ LOOPS: list[Case] = [
         ),
         ModelError,
         "loop 'other' cannot be closed: no closed configuration found from 20 starts: "
-        "at best |Φ| is 0.1, by loop '",
+        "the best has |Φ| = 0.1, at loop '",
     ),
 ]
 
@@ -250,7 +252,8 @@ def test_what_is_wrong_is_said(
 
 def test_a_loop_that_says_the_same_again_is_redundant() -> None:
     message = (
-        r"loop 'other' is redundant: of its 1 rows 0 are independent of the others "
+        r"loop 'other' is redundant: only 0 of its 1 rows are independent of the "
+        r"others "
         r"\(rank 3 of 7 rows of robot 'four_bar'\); its multipliers are not unique"
     )
     with pytest.warns(ModelWarning, match=message):

@@ -122,5 +122,7 @@ def test_open_loops_of_a_batch_are_named_by_state() -> None:
         ModelError, match=r"^robot .*: state 1: loop 'pin' is open at q"
     ):
         robot.check_state(states)
-    with pytest.raises(ModelError, match=r"state 0: loop 'pin' is opened by qd"):
+    with pytest.raises(
+        ModelError, match=r"state 0: loop 'pin' does not stay closed under qd"
+    ):
         robot.check_state(states[[0, 2]], np.array([[1.0, 0, 0], [0, 0, 0]]))

@@ -396,11 +396,11 @@ BAD_INERTIAS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Inertia.from_matrix(1, (0, 0, 0), np.diag([-1, 2, 3])),
-        "Inertia: matrix has the eigenvalues -1, 2, 3 kg m²; expected none below zero",
+        "Inertia: matrix has the eigenvalues -1, 2, 3 kg m²; none may be negative",
     ),
     (
         lambda: Inertia.from_matrix(1, (0, 0, 0), np.diag([1, 2, 4])),
-        "Inertia: matrix has the eigenvalues 1, 2, 4 kg m²; expected the sum of two to "
+        "Inertia: matrix has the eigenvalues 1, 2, 4 kg m²; the sum of any two must "
         "be at least the third",
     ),
 ]
@@ -408,11 +408,11 @@ BAD_INERTIAS: list[tuple[Callable[[], object], str]] = [
 BAD_JOINTS: list[tuple[Callable[[], object], str]] = [
     (
         lambda: Joint.revolute((0, 0, 0)),
-        "Joint.revolute: axis is (0, 0, 0), zero; expected a direction",
+        "Joint.revolute: axis is (0, 0, 0); expected a nonzero direction",
     ),
     (
         lambda: Joint.planar((0, 0, 0), name="slab"),
-        "Joint.planar 'slab': normal is (0, 0, 0), zero; expected a direction",
+        "Joint.planar 'slab': normal is (0, 0, 0); expected a nonzero direction",
     ),
     (
         lambda: Joint.prismatic((0, 0, math.inf)),
@@ -424,7 +424,7 @@ BAD_JOINTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Joint.universal(axis2=(0, 0, 0)),
-        "Joint.universal: axis2 is (0, 0, 0), zero; expected a direction",
+        "Joint.universal: axis2 is (0, 0, 0); expected a nonzero direction",
     ),
     (
         lambda: Joint.helical(math.nan),
@@ -432,7 +432,7 @@ BAD_JOINTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Joint.revolute(limits=(1, -1), name="elbow"),
-        "Joint.revolute 'elbow': limits (1, -1); expected lower <= upper",
+        "Joint.revolute 'elbow': limits are (1, -1); expected lower <= upper",
     ),
     (
         lambda: Joint.revolute(limits=(1, math.nan)),
@@ -444,7 +444,7 @@ BAD_JOINTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Joint.spherical(limits=(1, 2)),
-        "Joint.spherical: limits; a spherical joint has none",
+        "Joint.spherical: a spherical joint cannot have limits",
     ),
     (
         lambda: Joint.revolute(armature=-1),
@@ -456,7 +456,7 @@ BAD_JOINTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Joint.floating(mimic="other"),
-        "Joint.floating: mimic; only a joint with one coordinate can follow another: "
+        "Joint.floating cannot mimic; only a joint with one coordinate can: "
         "revolute, prismatic or helical",
     ),
     (
@@ -486,7 +486,7 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Body("world"),
-        "a body is called 'world'; that name is taken by the world",
+        "a body is called 'world'; that name is reserved",
     ),
     (
         lambda: Body("b", 3.0),  # type: ignore[arg-type]
@@ -498,7 +498,7 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Body("b", frames={"b": (0, 0, 0)}),
-        "body 'b': a frame has the body's name",
+        "body 'b' has a frame of the same name",
     ),
     (
         lambda: Body("b", frames={"tip": (0, 0)}),
@@ -538,7 +538,7 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: arm().add(Body("b"), joint=[Joint.revolute(), Joint.fixed()]),
-        "body 'b': a fixed joint; expected no other beside it",
+        "body 'b': a fixed joint must be its only joint",
     ),
     (
         lambda: arm().add(Body("b"), joint=["revolute"]),  # type: ignore[list-item]
@@ -558,7 +558,7 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: arm().close("rod", "distance", "link", "world"),
-        "loop 'rod': a distance needs at_b, its other end",
+        "loop 'rod': a 'distance' loop needs at_b for its other end",
     ),
     (
         lambda: arm().close("rod", "distance", "link", "world", at_b=(0, 0, 0)),
@@ -566,7 +566,7 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: arm().close("loop", "weld", "link", "world", length=1.0),
-        "loop 'loop': only a distance has a length",
+        "loop 'loop': only a 'distance' loop has a length",
     ),
     (
         lambda: arm().close("loop", "sphere", "link", "world"),

@@ -99,7 +99,9 @@ def test_conversion_needs_one_direction() -> None:
         r.convert_q(r.neutral())
     with pytest.raises(ArgumentError, match=r"convert_q: both of to= and from_= given"):
         r.convert_q(r.neutral(), to="mujoco", from_="mujoco")
-    with pytest.raises(ArgumentError, match=r"no conventions 'mujco'; possible: 'pin"):
+    with pytest.raises(
+        ArgumentError, match=r"unknown conventions 'mujco'; possible: 'pin"
+    ):
         r.convert_q(r.neutral(), to="mujco")
 
 
@@ -111,5 +113,7 @@ def test_names_of_conventions() -> None:
         ArgumentError, match=r"quaternion is 'wzyx'; possible: xyzw, wxyz"
     ):
         Conventions("wzyx")  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match=r"no conventions \['mujoco'\]; possible:"):
+    with pytest.raises(
+        ArgumentError, match=r"unknown conventions \['mujoco'\]; possible:"
+    ):
         conventions(["mujoco"])  # type: ignore[arg-type]

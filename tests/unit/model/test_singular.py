@@ -72,7 +72,8 @@ def model(joints: str) -> Robot:
 def message(robot: Robot, names: list[str]) -> str:
     listed = ", ".join(map(repr, names))
     return re.escape(
-        f"robot {robot.name!r}: the mass matrix is singular, joints {listed} can move "
+        f"robot {robot.name!r}: the mass matrix is singular because joints {listed} "
+        f"can move "
         "together without moving any inertia; remove or lock one of them, or give one "
         "armature"
     )

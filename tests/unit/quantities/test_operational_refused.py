@@ -24,8 +24,8 @@ from ramify.quantities.operational import (
 from support.asimo import as_robot
 
 ROWS = (
-    "expected a word or a tuple of words in the order wanted, possible: 'pose', "
-    "'position', 'orientation', or of 'x', 'y', 'z', 'rx', 'ry', 'rz'"
+    "expected a row name or a tuple of row names; possible: 'pose', "
+    "'position', 'orientation', 'x', 'y', 'z', 'rx', 'ry', 'rz'"
 )
 TASKS = "expected the name of a frame, a ramify.Task, or a list of them"
 NAMES = "'sfa', 'rjk', 'chang_khatib', 'efpa', 'pv', 'pvr', 'mixed'"
@@ -54,7 +54,7 @@ def test_rows_are_words_in_an_order(rows: Any, shown: str) -> None:
 def test_the_frame_of_a_task_is_a_name(frame: Any) -> None:
     with pytest.raises(ArgumentError) as raised:
         Task(frame)
-    message = f"the frame of a task is {frame!r}; expected the name of a frame"
+    message = f"task frame is {frame!r}; expected the name of a frame"
     assert str(raised.value) == message
 
 
@@ -122,13 +122,13 @@ def test_counts_are_of_a_robot() -> None:
         (
             lambda: Task("hand", "pos"),
             "task 'hand': no row 'pos'; possible: 'pose', 'position', 'orientation', "
-            "or of 'x', 'y', 'z', 'rx', 'ry', 'rz'",
+            "'x', 'y', 'z', 'rx', 'ry', 'rz'",
         ),
         (
             lambda: Task("hand", ("x", "position")),
             "task 'hand': row 'x' appears twice",
         ),
-        (lambda: Task("hand", ()), "task 'hand': no rows; leave the task out"),
+        (lambda: Task("hand", ()), "task 'hand': no rows; omit the task"),
         (
             lambda: Task("hand", "x", "body"),
             "task 'hand': expressed_in is 'body'; possible: 'local', 'world', "

@@ -363,7 +363,10 @@ def use_while() -> Any:
         (lambda: functions.where(C, C, X), NO_COMPARISON),
         (lambda: C & X, r"& \| ~ need conditions, not Expr\(x\[0\]\)"),
         (lambda: C | True, r"& \| ~ need conditions, not True"),
-        (lambda: functions.where(X, X, Y), r"where needs a comparison .* not Expr\(x"),
+        (
+            lambda: functions.where(X, X, Y),
+            r"where must be a comparison .* not Expr\(x",
+        ),
         (lambda: X + float("nan"), "the constant nan is not finite"),
         (lambda: X * float("inf"), "the constant inf is not finite"),
         (lambda: const(1e300) * 1e300, "the constant inf is not finite"),

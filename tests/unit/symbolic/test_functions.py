@@ -67,7 +67,7 @@ def test_where_chooses_by_numbers_and_by_symbols() -> None:
     chosen = traced(lambda x: functions.where(np.array([True, False]), x, 2 * x), X[:2])
     assert_close(chosen, np.array([0.2, 1.4]))
     with pytest.raises(
-        TraceError, match="where needs a comparison such as x < 0 first"
+        TraceError, match="the first argument of where must be a comparison"
     ):
         traced(lambda x: functions.where(x, 1.0, 2.0), 0.3)
 

@@ -43,7 +43,7 @@ def axes_named(value: object) -> str | None:
 
 
 WORDS: dict[str, tuple[str, ...]] = {"position": LINEAR, "orientation": ANGULAR}
-POSSIBLE = "'pose', 'position', 'orientation', or of 'x', 'y', 'z', 'rx', 'ry', 'rz'"
+POSSIBLE = "'pose', 'position', 'orientation', 'x', 'y', 'z', 'rx', 'ry', 'rz'"
 
 
 @final
@@ -71,7 +71,7 @@ class Task:
     def __post_init__(self) -> None:
         if not isinstance(self.frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(
-                f"the frame of a task is {self.frame!r}; expected the name of a frame"
+                f"task frame is {self.frame!r}; expected the name of a frame"
             )
         if not isinstance(self.rows, str):
             object.__setattr__(self, "rows", self._words())
@@ -91,7 +91,7 @@ class Task:
             if names.count(name) > 1:
                 raise ArgumentError(f"task {self.frame!r}: row {name!r} appears twice")
         if not names:
-            raise ArgumentError(f"task {self.frame!r}: no rows; leave the task out")
+            raise ArgumentError(f"task {self.frame!r}: no rows; omit the task")
 
     def _words(self) -> tuple[str, ...]:
         """Return rows that are not one word as a tuple of words."""
@@ -102,8 +102,8 @@ class Task:
             if len(found) == len(words):
                 return found
         raise ArgumentError(
-            f"task {self.frame!r}: rows is {given!r}; expected a word or a tuple of "
-            f"words in the order wanted, possible: {POSSIBLE}"
+            f"task {self.frame!r}: rows is {given!r}; expected a row name or a tuple "
+            f"of row names; possible: {POSSIBLE}"
         )
 
     def names(self, order: str) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ def tasks_of(tasks: Tasks) -> tuple[Task, ...]:
     for t in tasks:
         if isinstance(t, list | tuple):
             raise ArgumentError(
-                f"tasks has a list inside of it: {t!r}; expected one list of frame "
+                f"tasks contains a nested list: {t!r}; expected one list of frame "
                 "names and tasks (only ramify.control.OperationalSpace takes levels)"
             )
         if not isinstance(t, str | Task):  # pyright: ignore[reportUnnecessaryIsInstance]

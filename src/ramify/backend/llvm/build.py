@@ -179,5 +179,5 @@ def _unpack(
         start += size
         # Asked here, for LLVM would report a missing symbol on the user's screen.
         if _symbol(k, seal).encode() not in objects[k]:
-            raise ValueError("object code of another program")
+            raise ValueError("object code belongs to another program")
     return slots, outputs, objects, seal

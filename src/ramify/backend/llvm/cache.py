@@ -208,7 +208,7 @@ def _trusted(path: Path) -> Generator[FileIO]:
         if not stat.S_ISREG(status.st_mode) or (
             _has_owners() and (writable or status.st_uid not in {_me(), 0})
         ):
-            raise PermissionError(f"{path} may be somebody else's")
+            raise PermissionError(f"{path} may belong to another user")
         yield file
 
 

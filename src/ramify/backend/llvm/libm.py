@@ -39,4 +39,4 @@ def address(name: str, libraries: list[ctypes.CDLL]) -> int | None:
         except AttributeError:
             continue
         return ctypes.cast(function, ctypes.c_void_p).value
-    raise OSError(f"no C library of this process has the function {name!r}")
+    raise OSError(f"no C library in this process provides the function {name!r}")

@@ -62,9 +62,9 @@ class Processor:
         """Raise an error if this processor cannot run the target's code."""
         if self.missing:
             raise CompileError(
-                f"RAMIFY_TARGET is {self.cpu!r}, and this processor lacks "
-                f"{', '.join(self.missing)}: its code can be read "
-                "(Function.assembly), not run. Possible here: "
+                f"RAMIFY_TARGET is {self.cpu!r}, but this processor lacks "
+                f"{', '.join(self.missing)}. The code can be inspected "
+                "(Function.assembly) but not run. Possible here: "
                 f"{', '.join(n for n in names() if not named(n).missing)}"
             )
 

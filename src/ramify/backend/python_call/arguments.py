@@ -136,8 +136,9 @@ def _inputs(names: tuple[str, ...]) -> str:
 
 OTHER_ARRAYS = {
     "jax": "a JAX tracer, which has no numbers yet; call compiled functions outside "
-    "of jax.jit, jax.vmap and jax.grad, or through jax.pure_callback",
-    "torch": "a PyTorch tensor that NumPy cannot read: one that requires gradients or "
+    "jax.jit, jax.vmap and jax.grad, or through jax.pure_callback",
+    "torch": "a PyTorch tensor that NumPy cannot read, because it requires gradients "
+    "or "
     "is not in CPU memory; pass tensor.detach().cpu()",
 }
 """Arrays that cannot be read, by library; all others are taken as they are."""
@@ -255,7 +256,8 @@ def common_batch(signature: Signature, batches: Sequence[int | None]) -> int | N
             if batch is not None
         )
         raise ShapeError(
-            f"batches differ: {given}; kernel {signature.name!r} needs equal ones or 1."
+            f"batch sizes differ: {given}; kernel {signature.name!r} needs equal sizes "
+            "or 1."
         )
     return (sizes - {1} or sizes or {None}).pop()
 

@@ -302,7 +302,7 @@ class Calls:
         if size > MOST_BYTES:
             raise CompileError(
                 f"{self.signature.name!r} needs a workspace of {size:,} bytes for "
-                f"{kernel.lanes} states; at most {MOST_BYTES:,} are possible"
+                f"{kernel.lanes} states; the limit is {MOST_BYTES:,}"
             )
         offsets = [k * slot for k in kernel.outputs]
         places = (ctypes.c_int32 * len(offsets))(*offsets)

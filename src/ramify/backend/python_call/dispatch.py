@@ -70,7 +70,7 @@ def _caller(
         given += [options.pop(k) for k in state[len(given) :] if k in options]
         if len(given) < len(state) or any(isinstance(x, str) for x in given):
             raise ShapeError(
-                f"{name}: arrays {', '.join(state)} come first, options after them; "
+                f"{name}: pass the arrays {', '.join(state)} first, then options; "
                 f"{len(values)} arguments were given"
             )
         try:

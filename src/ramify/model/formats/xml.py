@@ -151,13 +151,13 @@ class _Builder:
             and self.root is not None
         ):
             return (
-                f"{at}: something follows the end of <{self.root.tag}>; expected "
-                "nothing but comments there"
+                f"{at}: content after the end of <{self.root.tag}>; only comments may "
+                "follow it"
             )
         where_open = ""
         if self.open:
             last = self.open[-1]
-            where_open = f", inside <{last.tag}> of line {last.line}"
+            where_open = f", inside <{last.tag}> on line {last.line}"
         return f"{at}: not well-formed XML: {said}{where_open}"
 
 

@@ -375,7 +375,9 @@ def test_site_frames_name_their_bodies() -> None:
         mjcf(f'<site name="w"/><body name="a"><joint/>{LINK}<site name="a"/></body>')
     )
     assert [(f.name, f.body) for f in robot.frames] == [("w", None), ("a_site", "a")]
-    assert robot.warnings == ("site 'a' has the name of a body; its frame is 'a_site'",)
+    assert robot.warnings == (
+        "site 'a' has the same name as a body; its frame is 'a_site'",
+    )
 
 
 def test_a_chain_of_hundreds_of_bodies_loads() -> None:

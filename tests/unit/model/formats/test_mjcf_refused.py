@@ -108,12 +108,13 @@ REFUSED = {
     "negative armature": (joint('armature="-1"'), "armature=-1; expected at least 0"),
     "joint on the world": (
         mjcf("<joint/>"),
-        "worldbody joint: on the world, which cannot move; expected a body",
+        "worldbody joint: in the world body, which cannot move; expected it in "
+        "another body",
     ),
-    "inertial on the world": (mjcf("<inertial/>"), "on the world; expected it in a b"),
+    "inertial on the world": (mjcf("<inertial/>"), "in the world body; expected it in"),
     "free joint below": (
         mjcf(f'<body>{LINK}<body name="b"><freejoint/></body></body>'),
-        "body 'b': a free joint; expected a child of the world",
+        "body 'b': a free joint is possible only in a child of the world",
     ),
     "seven freedoms": (
         mjcf('<body name="b"><freejoint/><joint/></body>'),
@@ -125,11 +126,11 @@ REFUSED = {
     ),
     "moving mocap": (
         mjcf('<body name="b" mocap="true"><joint/></body>'),
-        "body 'b': joints on a mocap body; expected none",
+        "body 'b': a mocap body cannot have joints",
     ),
     "mocap below": (
         mjcf('<body><body name="b" mocap="true"/></body>'),
-        "body 'b': mocap='true'; expected a child of the world",
+        "body 'b': mocap='true' is possible only in a child of the world",
     ),
     "zero quaternion": (
         mjcf('<body name="b" quat="0 0 0 0"/>'),
@@ -181,12 +182,12 @@ REFUSED = {
     "broken group": (geom('size=".1" group="1.5"'), "group=1.5; expected a whole num"),
     "inertia from a mesh": (
         geom('name="shin" type="mesh" mesh="m"'),
-        "m.xml:3: body 'a': takes its inertia from the mesh geom 'shin' (line 3), and "
+        "m.xml:3: body 'a': takes its inertia from mesh geom 'shin' (line 3), but "
         "meshes are never read; add an <inertial> to the body",
     ),
     "inertia from a fitted mesh": (
         geom('type="box" mesh="m"'),
-        "body 'a': takes its inertia from the mesh geom 'm'",
+        "body 'a': takes its inertia from mesh geom 'm'",
     ),
     "inertia from a mesh by decree": (
         mjcf(
@@ -194,14 +195,14 @@ REFUSED = {
             <geom type="mesh" mesh="m"/></body>""",
             before='<compiler inertiafromgeom="true"/>',
         ),
-        "body 'a': takes its inertia from the mesh geom 'm'",
+        "body 'a': takes its inertia from mesh geom 'm'",
     ),
     "total mass with a mesh": (
         mjcf(
             f'<body name="s"><geom type="mesh" mesh="m"/></body>{BODY}',
             before='<compiler settotalmass="1"/>',
         ),
-        "body 's': its mesh has a mass that settotalmass needs",
+        "body 's': settotalmass needs the mass of its mesh",
     ),
     "total mass of nothing": (
         mjcf("<body/>", before='<compiler settotalmass="1"/>'),
@@ -249,7 +250,7 @@ REFUSED = {
     "replicate bomb": (many_replicates(6), "replicate makes over 50000 elements"),
     "include in a text": (
         mjcf(before='<include file="b.xml"/>'),
-        "m.xml:2: include: file='b.xml' cannot be found from a text; expected a path",
+        "m.xml:2: include: file='b.xml' cannot be found, because the model was given",
     ),
     "equality of an unknown body": (
         equality('<connect body1="b" anchor="0 0 0"/>'),
@@ -312,7 +313,8 @@ WARNED = {
     ),
     "massless leaf": (
         mjcf('<body name="a"><joint/><body name="b"><joint/></body></body>'),
-        "bodies 'a', 'b' move, and neither they nor what they carry has mass",
+        "bodies 'a', 'b' can move, but neither they nor the bodies they carry have "
+        "mass",
     ),
     "inertial without mass": (
         mjcf('<body name="a"><inertial pos="0 0 0" diaginertia="1 1 1"/></body>'),
@@ -332,8 +334,8 @@ WARNED = {
     ),
     "range of a ball": (
         joint('type="ball" range="0 90"'),
-        "m.xml:3: joint 'j': the range of a ball joint bounds its angle of turn "
-        "(1.5708 rad), not its coordinates; it is not kept",
+        "m.xml:3: joint 'j': the range of a ball joint limits its rotation angle "
+        "(1.5708 rad), not its coordinates; it is ignored",
     ),
     "polynomial damping": (
         joint('damping="1 2"'),
@@ -364,7 +366,7 @@ WARNED = {
     ),
     "mocap": (
         mjcf(f'<body name="a" mocap="true">{LINK}</body>'),
-        "m.xml:3: body 'a': a mocap body; it is fixed where the file puts it",
+        "m.xml:3: body 'a': a mocap body; it stays where the file places it",
     ),
     "body plugin": (
         mjcf(f'<body name="a"><joint/>{LINK}<plugin plugin="p"/></body>'),
@@ -372,7 +374,8 @@ WARNED = {
     ),
     "aligned free joint": (
         mjcf(f'<body name="a"><freejoint name="f" align="true"/>{LINK}</body>'),
-        "m.xml:3: freejoint 'f': align is ignored; the body keeps its own frame, where "
+        "m.xml:3: freejoint 'f': align is ignored; the body keeps its own frame, "
+        "although "
         "MuJoCo may move it to the center of mass",
     ),
     "fluid": (
@@ -401,7 +404,7 @@ WARNED = {
     ),
     "inactive equality": (
         equality('<joint name="e" joint1="j" active="false"/>'),
-        "m.xml:3: joint 'e': joint 'e' is inactive and left out",
+        "m.xml:3: joint 'e': joint 'e' is inactive and ignored",
     ),
     "tendon equality": (
         equality('<tendon name="e" tendon1="t"/>'),
@@ -432,7 +435,7 @@ INCLUDES = {
     "itself": ({"main.xml": "main.xml"}, "file='main.xml' is included already"),
     "a cycle": (
         {"main.xml": "a.xml", "a.xml": "b.xml", "b.xml": "a.xml"},
-        "b.xml:1: include: file='a.xml' is included already; expected it once",
+        "b.xml:1: include: file='a.xml' is already included; expected it once",
     ),
     "a file outside": (
         {"main.xml": "../../secret.xml"},

@@ -242,7 +242,7 @@ def test_every_further_link_takes_the_parser_the_same_number_of_calls() -> None:
         ),
         (
             links("a b") + joint("j", "a", "b", '<mimic joint="x"/>', "fixed"),
-            "r.urdf:2: joint 'j': mimic: ignored, the joint is fixed",
+            "r.urdf:2: joint 'j': mimic: ignored, because the joint is fixed",
         ),
         (
             links("a b") + joint("j", "a", "b", LIMIT + '<mimic joint="x"/>'),
@@ -270,8 +270,8 @@ def test_every_further_link_takes_the_parser_the_same_number_of_calls() -> None:
         (
             '<link name="a"><inertial><mass value="1"/>'
             '<inertia ixx="1" iyy="4" izz="2"/></inertial></link>',
-            "r.urdf:2: link 'a': the inertia breaks the triangle inequality (the sum "
-            "of two is at least the third): eigenvalues 1, 2, 4 kg m²",
+            "r.urdf:2: link 'a': the inertia violates the triangle inequality (the sum "
+            "of two must be at least the third): eigenvalues 1, 2, 4 kg m²",
         ),
     ],
 )

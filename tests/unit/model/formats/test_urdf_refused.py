@@ -30,13 +30,13 @@ BAD_GRAPHS = [
     ("", "r.urdf:1: robot 'r': a robot without links; expected at least one <link>"),
     (
         links("a a"),
-        "r.urdf:2: link 'a': a second link of this name, the first is in line",
+        "r.urdf:2: link 'a': duplicate link name, first used on line",
     ),
     (
         links("a b c") + joint("j", "a", "b") + joint("j", "b", "c"),
-        "joint 'j': a second joint of this name, the first is in line 2; names must",
+        "joint 'j': duplicate joint name, first used on line 2; names must",
     ),
-    (2 * links("a" * 257), "aaa... (257 characters)': a second link of this name, th"),
+    (2 * links("a" * 257), "aaa... (257 characters)': duplicate link name, first"),
     ("<link/>", "r.urdf:2: link: no attribute 'name'; it is required"),
     (
         links("base_link b") + joint("j", "base_lnk", "b"),
@@ -223,7 +223,7 @@ BAD_LOOPS = [
     ),
     (LOOP.format("distance"), "loop 'l': no attribute 'length'; it is required"),
     (LOOP.format('distance" length="0'), "loop 'l': length is 0; expected more than 0"),
-    (LOOP.format('weld" length="1'), "loop 'l': only a distance has a length"),
+    (LOOP.format('weld" length="1'), "loop 'l': only a 'distance' loop has a length"),
     (
         LOOP.format("weld").replace('"c"', '"world"').replace('"a"', '"world"'),
         "loop 'l': joins link 'world' to itself",
@@ -280,7 +280,7 @@ def test_couplings_are_of_joints_with_one_coordinate() -> None:
         ),
         (
             robot(links("a")) + "junk",
-            "r.urdf:3:9: something follows the end of <robot>",
+            "r.urdf:3:9: content after the end of <robot>",
         ),
         (
             robot('<link name="a" name="b"/>'),

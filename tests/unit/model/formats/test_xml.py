@@ -240,7 +240,7 @@ def test_document_with_too_many_elements_is_refused(
             "<robot>",
             r"r\.urdf:1:8: not well-formed XML: no element found, inside <robot>",
         ),
-        ("<robot>\n<a></b>", r"r\.urdf:2:6: .*mismatched tag, inside <a> of line 2"),
+        ("<robot>\n<a></b>", r"r\.urdf:2:6: .*mismatched tag, inside <a> on line 2"),
         (
             '<robot a="1" a="2"/>',
             r"r\.urdf:1:14: not well-formed XML: duplicate attribute",
@@ -248,10 +248,10 @@ def test_document_with_too_many_elements_is_refused(
         ("<robot a=1/>", r"not well-formed \(invalid token\)"),
         (
             "<robot/>\njunk",
-            r"r\.urdf:2:1: something follows the end of <robot>; expected",
+            r"r\.urdf:2:1: content after the end of <robot>; only",
         ),
-        ("<robot/><robot/>", "something follows the end of <robot>"),
-        ("<robot>&b;</robot>", "undefined entity, inside <robot> of line 1"),
+        ("<robot/><robot/>", "content after the end of <robot>"),
+        ("<robot>&b;</robot>", "undefined entity, inside <robot> on line 1"),
         ("<robot>\0</robot>", "invalid token"),
         ("<robot a='\ud800'/>", r"not Unicode text \(surrogates not allowed\)"),
         ("<!-- no end", r"r\.urdf:1:1: not well-formed XML: unclosed token"),

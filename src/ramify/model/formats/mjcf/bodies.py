@@ -153,7 +153,9 @@ class Worldbody:
                 self._joint(element, scope)
             case "inertial":
                 if body.is_world:
-                    raise fault(element, "on the world; expected it in a body")
+                    raise fault(
+                        element, "in the world body; expected it in another body"
+                    )
                 if body.inertial is not None:
                     raise fault(element, "a second inertial in this body; expected one")
                 body.inertial = element, scope.T_body_frame
@@ -184,9 +186,11 @@ class Worldbody:
         )
         if flag(element, "mocap"):
             if not scope.body.is_world:
-                raise fault(element, "mocap='true'; expected a child of the world")
+                raise fault(
+                    element, "mocap='true' is possible only in a child of the world"
+                )
             self._warnings.append(
-                f"{where(element)}: a mocap body; it is fixed where the file puts it"
+                f"{where(element)}: a mocap body; it stays where the file places it"
             )
         self.bodies.append(body)
         name = self._defaults.class_name(element, "childclass", scope.class_name)
@@ -236,7 +240,10 @@ class Worldbody:
 
     def _joint(self, element: Element, scope: Scope) -> None:
         if scope.body.is_world:
-            raise fault(element, "on the world, which cannot move; expected a body")
+            raise fault(
+                element,
+                "in the world body, which cannot move; expected it in another body",
+            )
         if scope.copied is scope.body:
             raise fault(element, "directly in a replicate; expected a body around it")
         name = self._unique("joint", element, scope)
@@ -259,7 +266,7 @@ class Worldbody:
         ):
             self._warnings.append(
                 f"{where(element)}: align is ignored; the body keeps its own frame, "
-                "where MuJoCo may move it to the center of mass"
+                "although MuJoCo may move it to the center of mass"
             )
 
     def _unique(self, kind: str, element: Element, scope: Scope) -> str:
@@ -295,7 +302,9 @@ class Worldbody:
         types = [joint.type for joint in body.joints]
         assert body.parent is not None
         if "floating" in types and not body.parent.is_world:
-            raise fault(body.element, "a free joint; expected a child of the world")
+            raise fault(
+                body.element, "a free joint is possible only in a child of the world"
+            )
         if sum(FREEDOMS[type] for type in types) > 6:
             raise fault(body.element, "more than 6 degrees of freedom in one body")
         if "spherical" in types:
@@ -303,7 +312,7 @@ class Worldbody:
             if any(type != "prismatic" for type in after):
                 raise fault(body.element, "a rotation follows a ball joint in one body")
         if types and flag(body.element, "mocap"):
-            raise fault(body.element, "joints on a mocap body; expected none")
+            raise fault(body.element, "a mocap body cannot have joints")
 
 
 def _elements(parent: Element) -> Iterator[Element]:

@@ -52,7 +52,7 @@ class EqualityReader:
             return None
         if not flag(merged, "active", default=True):
             self._warnings.append(
-                f"{where(element)}: {element.tag} {name!r} is inactive and left out"
+                f"{where(element)}: {element.tag} {name!r} is inactive and ignored"
             )
             return None
         match element.tag:

@@ -81,11 +81,12 @@ def _included(
     if allowed is None or here is None:
         raise fault(
             element,
-            f"file={name!r} cannot be found from a text; expected a path to the model",
+            f"file={name!r} cannot be found, because the model was given as text; "
+            "pass a path instead",
         )
     path = _found(element, name, allowed, here)
     if path in allowed.seen:
-        raise fault(element, f"file={name!r} is included already; expected it once")
+        raise fault(element, f"file={name!r} is already included; expected it once")
     allowed.seen.add(path)
     try:
         text, _ = read_source(path)

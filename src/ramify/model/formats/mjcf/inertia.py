@@ -81,9 +81,9 @@ def takes_mesh(geoms: list[Placed], settings: Settings) -> bool:
 def _no_meshes(geom: Element) -> str:
     name = geom.get("name") or geom.get("mesh") or geom.get("hfield") or ""
     return (
-        f"takes its inertia from the mesh geom {name!r} (line {geom.line}), and meshes "
-        "are never read; add an <inertial> to the body (MuJoCo writes it with "
-        "compiler saveinertial='true')"
+        f"takes its inertia from mesh geom {name!r} (line {geom.line}), but meshes are "
+        "never read; add an <inertial> to the body (MuJoCo writes it with compiler "
+        "saveinertial='true')"
     )
 
 

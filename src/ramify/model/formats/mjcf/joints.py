@@ -96,8 +96,8 @@ def _limits(
             lower, upper = radians(lower, settings), radians(upper, settings)
     if kind == "spherical" and has_range:
         warnings.append(
-            f"{where(element)}: the range of a ball joint bounds its angle of turn "
-            f"({upper:g} rad), not its coordinates; it is not kept"
+            f"{where(element)}: the range of a ball joint limits its rotation angle "
+            f"({upper:g} rad), not its coordinates; it is ignored"
         )
     if FREEDOMS[kind] > 1:
         return None

@@ -67,7 +67,7 @@ def warn_of_unknown_attributes(element: Element, warnings: list[str]) -> None:
     for name in element.attrib:
         if name not in known and ":" not in name:
             close = close_matches(name, known)
-            hint = f"; meant {close[0]!r}?" if close else ""
+            hint = f"; did you mean {close[0]!r}?" if close else ""
             warnings.append(
                 f"{where(element)}: unknown attribute {name!r} is ignored{hint}"
             )

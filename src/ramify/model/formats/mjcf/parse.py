@@ -183,7 +183,7 @@ class _Model:
                 if settings.total_mass > 0:
                     raise fault(
                         body.element,
-                        "its mesh has a mass that settotalmass needs, and meshes are "
+                        "settotalmass needs the mass of its mesh, but meshes are "
                         "never read; add an <inertial>",
                     )
                 return None  # what stands still needs no inertia
@@ -221,8 +221,8 @@ class _Model:
                 light.append(body.name)
         if light:
             self.warnings.append(
-                f"bodies {listed(light[::-1])} move, and neither they nor what they "
-                "carry has mass"
+                f"bodies {listed(light[::-1])} can move, but neither they nor the "
+                "bodies they carry have mass"
             )
 
     # ---------------------------------------------------------------- the rest
@@ -240,7 +240,8 @@ class _Model:
                     name += "_site"
                 taken.add(name)
                 self.warnings.append(
-                    f"site {site.name!r} has the name of a body; its frame is {name!r}"
+                    f"site {site.name!r} has the same name as a body; its frame is "
+                    f"{name!r}"
                 )
             body = None if site.body.is_world else site.body.name
             frames.append(FrameDescription(name, body, site.placement))

@@ -21,8 +21,8 @@ def by_name(robot: ET.Element, tag: str) -> dict[str, ET.Element]:
             line = getattr(found[name], "line", "?")
             raise fault(
                 element,
-                f"a second {tag} of this name, the first is in line {line}; names "
-                "must differ",
+                f"duplicate {tag} name, first used on line {line}; names must be "
+                "unique",
             )
         found[name] = element
     return found

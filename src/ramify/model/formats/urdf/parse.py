@@ -198,7 +198,10 @@ def _warn_unphysical(link: ET.Element, I: Array, warnings: list[str]) -> None:
     if low < -tolerance:
         what = "is not positive semidefinite"
     elif low + middle < high - tolerance:
-        what = "breaks the triangle inequality (the sum of two is at least the third)"
+        what = (
+            "violates the triangle inequality (the sum of two must be at least the "
+            "third)"
+        )
     else:
         return
     shown = ", ".join(f"{x if abs(x) > 1e-12 * size else 0:.4g}" for x in values)
@@ -278,7 +281,7 @@ def _mimic(joint: ET.Element, type_: str, warnings: list[str]) -> Mimic | None:
     if element is None:
         return None
     if type_ == "fixed":
-        warnings.append(f"{where(element)}: ignored, the joint is fixed")
+        warnings.append(f"{where(element)}: ignored, because the joint is fixed")
         return None
     if type_ not in _ONE_COORDINATE:
         raise fault(
