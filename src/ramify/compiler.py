@@ -56,17 +56,17 @@ def compile(
 ) -> Function:
     """Compile one quantity of a robot, or several into one kernel.
 
-    Several share what they have in common, and come back as a named tuple. Inputs are
-    those that they need of q, qd, qdd and tau, in this order, then others.
+    Several quantities share common computations and are returned as a named tuple.
+    Inputs are those they need of q, qd, qdd and tau, in this order, then others.
 
     Args:
         quantities: such as ``ramify.forward_dynamics`` or ``ramify.jacobian("hand")``.
-        robot: what to compile them for.
+        robot: the robot to compile them for.
         dtype: "float64" or "float32".
-        lanes: states per vector, for batches; what the processor holds by default.
-        threads: how many threads share a large batch.
+        lanes: states per vector, for batches; chosen for the processor by default.
+        threads: number of threads that share a large batch.
         layout: where the batch axis is: "batch_first" or "batch_last".
-        parameters: what becomes an input instead of a constant: "gravity",
+        parameters: constants that become inputs: "gravity",
             "inertia:<body>", "placement:<body>".
     """
     options = CallOptions.checked(dtype, lanes, threads, layout)
@@ -98,21 +98,21 @@ def kernel(
 ) -> Function:
     """Compile a Python function of scalars and arrays to native code.
 
-    Methods of robots, compiled functions and other kernels that fn calls become part
-    of the kernel, and share what they have in common.
+    Methods of robots, compiled functions and other kernels that fn calls become part of
+    the kernel and share common computations.
 
     Args:
         fn: called once with symbols: NumPy arrays of them, or a scalar for shape ().
-            It returns a symbol or an array of them; a dict, a named tuple or a tuple
-            of these are several outputs.
+            It returns a symbol or an array of them, or a dict, named tuple or tuple of
+            these for several outputs.
         inputs: the shape of each input by the name of fn's parameter, or in their
-            order. Parameters with defaults may be left out, and then are constants.
+            order. Parameters with defaults may be omitted; they become constants.
         dtype: "float64" or "float32".
-        lanes: states per vector, for batches; what the processor holds by default.
-        threads: how many threads share a large batch.
+        lanes: states per vector, for batches; chosen for the processor by default.
+        threads: number of threads that share a large batch.
         layout: where the batch axis is: "batch_first" or "batch_last".
-        name: what the function is called in messages; fn's own name by default.
-        defaults: what scalar inputs are unless given, by name; fn's own by default.
+        name: name of the function in messages; fn's own name by default.
+        defaults: default values of scalar inputs, by name; fn's own by default.
 
     >>> import numpy as np, ramify
     >>> norm = ramify.kernel(lambda x: ramify.math.sqrt(x @ x), {"x": 3}, name="norm")
@@ -138,7 +138,7 @@ def count(
     *,
     parameters: Sequence[str] = (),
 ) -> Ops:
-    """Return the operations that compiling the same would give, without compiling."""
+    """Return the operation count of the compiled function, without compiling it."""
     return count_operations(simplify(program_of(quantities, robot, parameters)))
 
 

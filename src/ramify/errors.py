@@ -1,17 +1,17 @@
-"""The errors a user can meet.
+"""The errors that Ramify raises.
 
     ramify.Error
-    ├── ModelError        a robot description that cannot be a robot
+    ├── ModelError        an invalid robot description
     │   └── UnsupportedJoint
-    ├── UnknownName       no joint, body or frame of that name in a model
+    ├── UnknownName       no joint, body or frame with that name in a model
     ├── ArgumentError     a value that an argument cannot have (also a ValueError)
     ├── ShapeError        an array of the wrong shape or type
     ├── FrameError        spatial quantities in different frames, combined
     ├── TraceError        a Python function that cannot be traced
     └── CompileError      a program that cannot become native code
 
-A message says what was given, what was expected and what is possible.
-``ModelWarning`` is not an error: the robot loads, and the message says what to check.
+Messages state what was given, what was expected and what is possible. ``ModelWarning``
+is not an error: the robot loads, and the message says what to check.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ _LONG_WORD: Final = re.compile(rf"[^\s'\"]{{{LONGEST_WORD + 1},}}")
 
 
 class Error(Exception):
-    """The root of all errors that Ramify raises."""
+    """The base class of all errors that Ramify raises."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(shortened(message))
 
 
 class ModelError(Error):
-    """A robot description that cannot be a robot."""
+    """An invalid robot description."""
 
 
 class UnsupportedJoint(ModelError):  # noqa: N818  what is wrong, in a word
-    """A joint type that Ramify does not know."""
+    """A joint type that Ramify does not support."""
 
 
 class UnknownName(Error):  # noqa: N818  what is wrong, in a word
-    """No joint, body or frame of that name in a model."""
+    """No joint, body or frame with that name in a model."""
 
 
 class ArgumentError(Error, ValueError):
-    """A value that an argument cannot have; the message lists what it can be."""
+    """An invalid argument value; the message lists the valid ones."""
 
 
 class ShapeError(Error):
@@ -72,7 +72,7 @@ class ShapeError(Error):
 
 
 class FrameError(Error):
-    """Spatial quantities combined that are expressed in different frames."""
+    """Spatial quantities in different frames were combined."""
 
 
 class TraceError(Error):
@@ -80,7 +80,7 @@ class TraceError(Error):
 
 
 class CompileError(Error):
-    """A program that cannot become native code."""
+    """A program that cannot be compiled to native code."""
 
 
 class ModelWarning(UserWarning):

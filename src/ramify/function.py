@@ -82,7 +82,7 @@ class CallOptions:
 
 @vectorcalled
 class Function(Vectorcall):
-    """A program as native code, called with NumPy arrays.
+    """A program compiled to native code, called with NumPy arrays.
 
     Call it with one array per input, by position or by name: each of its own shape
     (one state), or with a batch axis in front (at the end with
@@ -159,7 +159,7 @@ class Function(Vectorcall):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        """The algorithms that were chosen by counting, and what others cost."""
+        """The algorithms chosen by operation count, and the costs of the others."""
         return self._compilation.choices
 
     @property
@@ -169,7 +169,7 @@ class Function(Vectorcall):
 
     @property
     def ir(self) -> str:
-        """The LLVM IR of the batch kernel, all cuts."""
+        """The LLVM IR of the batch kernel, all parts."""
         from ramify.backend.llvm.build import ir_text  # noqa: PLC0415  loads LLVM
 
         c = self._compilation
@@ -177,7 +177,7 @@ class Function(Vectorcall):
 
     @property
     def assembly(self) -> str:
-        """The machine code of the batch kernel as text, all cuts."""
+        """The machine code of the batch kernel as text, all parts."""
         from ramify.backend.llvm.build import assembly_text  # noqa: PLC0415  loads LLVM
 
         c = self._compilation
@@ -185,18 +185,18 @@ class Function(Vectorcall):
 
     @property
     def compile_seconds(self) -> float:
-        """Seconds spent on tracing and on native code so far (`prepare` does it)."""
+        """Seconds spent so far on tracing and native code (done by `prepare`)."""
         return self._compilation.seconds
 
     @property
     def cached(self) -> bool:
-        """Whether there is native code, and all of it came from the disk cache."""
+        """Whether native code exists and all of it came from the disk cache."""
         from_cache = self._compilation.from_cache
         return bool(from_cache) and all(from_cache)
 
     @property
     def lanes(self) -> int:
-        """How many states one vector register of the batch kernel holds."""
+        """The number of states in one vector register of the batch kernel."""
         return self._compilation.target("batch").lanes
 
     def prepare(self, *, single: bool = True, batch: bool = True) -> Function:

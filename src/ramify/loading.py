@@ -34,12 +34,12 @@ def load(
 
     Args:
         source: a path, or XML text.
-        root: "floating", "planar" or "fixed" puts the root body on such a joint; None
-            leaves what the file says.
-        conventions: how q, q̇ and 6-vectors are laid out: "pinocchio", "mujoco",
+        root: "floating", "planar" or "fixed" attaches the root body by such a joint;
+            None keeps the file's root.
+        conventions: layout of q, q̇ and 6-vectors: "pinocchio", "mujoco",
             "featherstone" or a `Conventions` value.
         joint_order: order of the joints in q. "auto": a URDF with Pinocchio's
-            conventions has Pinocchio's order, everything else has the file's. "file":
+            conventions has Pinocchio's order; everything else has the file's. "file":
             depth first, siblings as in the file, as in MuJoCo. "alphabetical": depth
             first, siblings sorted by joint name, as in Pinocchio. Or a list of all
             joint names.

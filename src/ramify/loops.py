@@ -1,9 +1,9 @@
-"""Closed loops: what the methods of a robot with loops return.
+"""Closed loops: the types that methods of a robot with loops return.
 
-    Loop               one loop of a robot: what it joins, and its rows (robot.loops)
+    Loop               one loop of a robot: what it connects, and its rows (robot.loops)
     Mobility           degrees of freedom and redundant rows (robot.mobility)
-    InverseDynamics    forces behind a motion (robot.constrained_inverse_dynamics)
-    ROWS               the types of cut joints, and what each holds
+    InverseDynamics    forces that produce a motion (constrained_inverse_dynamics)
+    ROWS               the types of cut joints, and what each constrains
 
 Methods of a robot: ``add_loop`` and ``loops``; ``assemble``, ``project`` and
 ``check_state`` for states in which the loops are closed; ``mobility``;

@@ -5,7 +5,7 @@
     minimum, maximum, clip, where
     dot, cross, norm (of vectors)
 
-They are for the body of a `ramify.kernel`; on numbers they are NumPy's.
+Use them in the body of a `ramify.kernel`; on numbers they are NumPy's.
 """
 
 from ramify.symbolic.functions import (

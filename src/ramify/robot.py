@@ -76,7 +76,7 @@ class Robot:
         joint_order: str | Sequence[str] = "auto",
         mimic: str = "reduce",
     ) -> Robot:
-        """Return the robot of a description; see `ramify.load` for the options."""
+        """Return a robot from a description; see `ramify.load` for the options."""
         chosen = conventions_named(conventions)
         order = resolved_order(joint_order, description, chosen)
         model = build_model(editing.with_root(description, root), order, mimic)
@@ -156,12 +156,12 @@ class Robot:
 
     @property
     def mass(self) -> float:
-        """The mass of all bodies that move [kg]."""
+        """The total mass of all moving bodies [kg]."""
         return float(sum(b.inertia.m for b in self.tree.bodies))
 
     @property
     def gravity(self) -> tuple[float, float, float]:
-        """The acceleration of free fall [m/s²]."""
+        """The gravitational acceleration [m/s²]."""
         return self.tree.gravity
 
     @property
@@ -170,7 +170,7 @@ class Robot:
         return self.model.warnings
 
     def joint(self, name: str) -> PublicJoint:
-        """Return a joint by name: its place in q and q̇, and what the file says of it.
+        """Return a joint by name: its place in q and q̇, and its data from the file.
 
         >>> import ramify
         >>> robot = ramify.robots.humanoid30()
@@ -184,7 +184,7 @@ class Robot:
         return self.model.joint(name)
 
     def frame(self, name: str) -> NamedFrame:
-        """Return a frame by name: its body, its pose there, the joint that moves it.
+        """Return a frame by name: its body, its pose in it, the joint that moves it.
 
         Raises:
             UnknownName: the robot has no such frame.
@@ -193,35 +193,35 @@ class Robot:
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
-        """The motors of the file: MJCF's actuators, URDF's transmissions; data only."""
+        """The motors in the file: MJCF actuators or URDF transmissions; data only."""
         return self.description.actuators
 
     @once
     def limits(self) -> JointLimits:
-        """The limits of every coordinate; infinite where there is none."""
+        """The limits of every coordinate; infinite if there is none."""
         return limits.joint_limits(self.model)
 
     @property
     def keyframes(self) -> dict[str, Array]:
-        """The configurations that the file names; "qpos0" is how an MJCF stands."""
+        """The named configurations in the file; an MJCF's initial one is "qpos0"."""
         return limits.keyframes(self.model, self.description, self.conventions)
 
     @once
     def placed_model(self) -> Model:
-        """The model with body frames where transforms are cheapest."""
+        """The model with body frames placed where transforms are cheapest."""
         from ramify.quantities.frame_choice import with_cheapest_frames
 
         return with_cheapest_frames(self.model, self.conventions)
 
     @once
     def fingerprint(self) -> str | None:
-        """A digest of everything that decides what compiled code does."""
+        """A digest of everything that affects the compiled code."""
         return fingerprint(self.model, self.conventions)
 
     # ------------------------------------------------------------ configurations
 
     def neutral(self) -> Array:
-        """Return the configuration in which every body stands at its placement."""
+        """Return the configuration in which every body is at its placement."""
         return limits.neutral(self.model, self.conventions)
 
     def random_configuration(
@@ -229,12 +229,12 @@ class Robot:
     ) -> Array:
         """Return a random configuration within limits, or a batch of them.
 
-        Where there is no limit an angle is within π, a distance within 1 m of neutral;
+        Without a limit, an angle is within π and a distance within 1 m of neutral;
         orientations are uniform.
 
         Args:
-            rng: a generator, or the seed of one.
-            batch: how many; None returns one, of shape (nq,).
+            rng: a generator, or a seed.
+            batch: the number of configurations; None returns one, of shape (nq,).
         """
         try:
             generator = np.random.default_rng(rng)
@@ -262,10 +262,11 @@ class Robot:
         *,
         out: Array | None = None,
     ) -> Array:
-        """Return the configuration reached from q with q̇, constant for a time dt [s].
+        """Return the configuration reached from q with constant q̇ after a time dt [s].
 
         Orientations and poses follow the exponential map, as in Pinocchio; with
-        ``floating_velocity="world_linear"`` positions go straight, as in MuJoCo.
+        ``floating_velocity="world_linear"`` positions move in straight lines, as in
+        MuJoCo.
         """
         ...
 
@@ -273,7 +274,7 @@ class Robot:
     def difference(
         self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None
     ) -> Array:
-        """Return the q̇ that leads from q0 to q1 in one second, the shortest way.
+        """Return the q̇ that leads from q0 to q1 in one second, by the shortest path.
 
         ``robot.integrate(q0, robot.difference(q0, q1))`` is q1.
         """
@@ -294,7 +295,7 @@ class Robot:
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
     ) -> Array:
-        """Return q in the conventions ``to``, or q given in ``from_`` in this robot's.
+        """Convert q to the conventions ``to``, or from ``from_`` to this robot's.
 
         >>> import ramify
         >>> robot = ramify.robots.humanoid30()
@@ -312,7 +313,7 @@ class Robot:
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
     ) -> Array:
-        """Return q̇ in other conventions; q and q̇ are in those converted from."""
+        """Convert q̇ to other conventions; q and q̇ are given in the original ones."""
         ...
 
     @direct(configuration_functions.convert("qdd", "q", "qd", "qdd"))
@@ -325,7 +326,7 @@ class Robot:
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
     ) -> Array:
-        """Return q̈ in other conventions; all three are in those converted from."""
+        """Convert q̈ to other conventions; all three are given in the original ones."""
         ...
 
     @direct(configuration_functions.convert("tau", "q", "tau"))
@@ -337,11 +338,11 @@ class Robot:
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
     ) -> Array:
-        """Return τ in other conventions; q and τ are in those converted from."""
+        """Convert τ to other conventions; q and τ are given in the original ones."""
         ...
 
     def with_conventions(self, conventions: str | Conventions) -> Robot:
-        """Return this robot with other conventions; its joints stay in their order."""
+        """Return this robot with other conventions; the joint order stays the same."""
         chosen = conventions_named(conventions)
         return Robot(self.model, chosen, self.joint_order, self.mimic)
 
@@ -356,7 +357,7 @@ class Robot:
         return self._edited(editing.with_root(self.description, root))
 
     def lock(self, joints: Mapping[str, ArrayLike]) -> Robot:
-        """Return this robot with joints fixed, each at a value of its coordinates.
+        """Return this robot with joints locked, each at a given value.
 
         ``robot.lock({"wrist": 0.5})``; joints that follow a locked one are locked too.
         """
@@ -413,17 +414,18 @@ class Robot:
         placement: Placement = ORIGIN,
         prefix: str = "",
     ) -> Robot:
-        """Return this robot with another on one of its frames, as one.
+        """Return this robot with another robot attached to one of its frames.
 
         Args:
-            other: what hangs on this robot. Its root keeps its joint, if it has one:
+            other: the robot to attach. Its root keeps its joint, if it has one;
                 ``other.with_root("fixed")`` welds it.
             frame: a body or frame of this robot, or "world".
-            placement: where the other's world stands in that frame: a position, a
+            placement: pose of the other robot's world in that frame: a position, a
                 `Pose` or its (4, 4) matrix.
-            prefix: put before every name of the other.
+            prefix: prefix for every name of the other robot.
 
-        Joints are in this robot's order; in file order the other's keep their own.
+        Joints are in this robot's order; in file order the other robot's keep their
+        own.
         """
         if isinstance(other, Robot):
             part = editing.reordered(other.description, other.body_names)
@@ -443,7 +445,7 @@ class Robot:
         )
 
     def add_frame(self, name: str, body: str, placement: Placement = ORIGIN) -> Robot:
-        """Return this robot with a further frame, fixed to a body (or frame).
+        """Return this robot with an additional frame, fixed to a body (or frame).
 
         ``placement`` is a position, a `Pose` or its (4, 4) matrix.
         """
@@ -475,15 +477,14 @@ class Robot:
 
             τ = M(q) q̈ + C(q, q̇) q̇ + g(q) − Σ Jᵀ f
 
-        Loops are left out: τ moves the robot without any force in its loops. For the
-        forces of motors that share the load with loops, use
-        `constrained_inverse_dynamics`.
+        Loops are ignored: τ moves the robot without any force in its loops. For motors
+        that share the load with loops, use `constrained_inverse_dynamics`.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
-            external: wrenches that act on frames, such as
+            external: wrenches acting on frames, such as
                 ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
                 in the order of the robot's conventions [N, N m].
             expressed_in: the axes of the wrenches: "local" (the frame's own, at its
@@ -522,14 +523,14 @@ class Robot:
             algorithm: "auto" (the cheapest for this robot), "aba" or "ltdl"; with
                 loops "joint_formulation", "loopwise", "constrained_aba" or
                 "proximal".
-            external: wrenches that act on frames, such as
+            external: wrenches acting on frames, such as
                 ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
                 in the order of the robot's conventions [N, N m].
             expressed_in: the axes of the wrenches: "local" (the frame's own, at its
                 origin), "world" (at the world's origin) or "local_world_aligned"
                 (the world's axes, at the frame's origin).
-            damping: of loop constraints, in [0, 1); None damps only redundant ones, by
-                what rounding needs.
+            damping: damping of loop constraints, in [0, 1); None damps only redundant
+                ones, just enough for rounding errors.
             out: where to write the result.
 
         Returns:
@@ -549,20 +550,20 @@ class Robot:
         expressed_in: str = "local",
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return the derivatives of the joint forces τ by q, q̇ and q̈.
+        """Return the derivatives of the joint forces τ with respect to q, q̇ and q̈.
 
             ∂τ/∂q,    ∂τ/∂q̇,    ∂τ/∂q̈ = M        of τ = M q̈ + C q̇ + g
 
-        A step of q is taken in the tangent space: column k is what τ does while q̇ is
-        the k-th unit vector. Entries of joints on different branches are zero.
+        Changes of q are in the tangent space: column k is the rate of τ while q̇ is the
+        k-th unit vector. Entries of joints on different branches are zero.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
             algorithm: "auto" (the cheapest for this robot), "idsva" (a recursion along
-                the tree), "forward" or "reverse" (of the program of inverse dynamics).
-            external: wrenches that act on frames, such as
+                the tree), "forward" or "reverse" (modes of automatic differentiation).
+            external: wrenches acting on frames, such as
                 ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
                 in the order of the robot's conventions [N, N m].
             expressed_in: the axes of the wrenches: "local" (the frame's own, at its
@@ -587,11 +588,11 @@ class Robot:
         expressed_in: str = "local",
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return the derivatives of the joint accelerations q̈ by q, q̇ and τ.
+        """Return the derivatives of the joint accelerations q̈ w.r.t. q, q̇ and τ.
 
             ∂q̈/∂q = −M⁻¹ ∂τ/∂q,    ∂q̈/∂q̇ = −M⁻¹ ∂τ/∂q̇,    ∂q̈/∂τ = M⁻¹
 
-        A step of q is taken in the tangent space: column k is what q̈ does while q̇ is
+        Changes of q are in the tangent space: column k is the rate of q̈ while q̇ is
         the k-th unit vector. Robots with loops are not supported yet.
 
         Args:
@@ -599,8 +600,8 @@ class Robot:
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tau: (nv,) or (batch, nv), joint forces [N m, N].
             algorithm: "auto" (the cheapest for this robot), "idsva" (a recursion along
-                the tree), "forward" or "reverse" (of the program of inverse dynamics).
-            external: wrenches that act on frames, such as
+                the tree), "forward" or "reverse" (modes of automatic differentiation).
+            external: wrenches acting on frames, such as
                 ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
                 in the order of the robot's conventions [N, N m].
             expressed_in: the axes of the wrenches: "local" (the frame's own, at its
@@ -624,7 +625,7 @@ class Robot:
         integrator: str = "semi_implicit_euler",
         out: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Array]:
-        """Return A and B of one time step of the dynamics.
+        """Return the matrices A and B of one linearized time step.
 
             δx⁺ = A δx + B δτ        x = (q, q̇)
 
@@ -640,7 +641,7 @@ class Robot:
             out: where to write the results.
 
         Returns:
-            A: (2 nv, 2 nv) or (batch, 2 nv, 2 nv). B: (2 nv, nv) or with batch.
+            A: (2 nv, 2 nv) or (batch, 2 nv, 2 nv). B: (2 nv, nv) or (batch, 2 nv, nv).
         """
         ...
 
@@ -653,7 +654,7 @@ class Robot:
         *,
         out: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Array]:
-        """Return the derivatives of ``robot.integrate`` by q and q̇.
+        """Return the derivatives of ``robot.integrate`` with respect to q and q̇.
 
             ∂q₁/∂q,    ∂q₁/∂q̇        of q₁ = q ⊕ q̇ dt
 
@@ -678,7 +679,7 @@ class Robot:
         *,
         out: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Array]:
-        """Return the derivatives of ``robot.difference`` by both configurations.
+        """Return the derivatives of ``robot.difference`` w.r.t. both configurations.
 
             ∂v/∂q₀,    ∂v/∂q₁        of v = q₁ ⊖ q₀
 
@@ -730,7 +731,7 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
-            external: wrenches that act on frames, such as
+            external: wrenches acting on frames, such as
                 ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
                 in the order of the robot's conventions [N, N m].
             expressed_in: the axes of the wrenches: "local" (the frame's own, at its
@@ -805,7 +806,7 @@ class Robot:
     def mass_matrix_csr(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the nonzero entries of the mass matrix, in MuJoCo's order.
 
-        They stand in compressed rows: `mass_matrix_layout` says where.
+        They are in compressed rows; `mass_matrix_layout` has the indices.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
@@ -862,9 +863,9 @@ class Robot:
 
             dq/dt = Q(q) q̇
 
-        It is q̇ itself where every joint has one coordinate. A quaternion changes by
-        ½ q ⊗ (ω, 0); its length drifts with the error of the solver and does not
-        matter: every method normalizes it.
+        It equals q̇ if every joint has one coordinate. A quaternion changes by ½ q ⊗
+        (ω, 0); its length drifts with the solver's error, which does no harm: every
+        method normalizes it.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
@@ -948,7 +949,7 @@ class Robot:
     def kinetic_energy(
         self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
     ) -> Array:
-        """Return the kinetic energy, that of rotors included.
+        """Return the kinetic energy, including that of the rotors.
 
             T = ½ q̇ᵀ M(q) q̇
 
@@ -964,7 +965,7 @@ class Robot:
 
     @computed
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return the potential energy, zero with all mass at the world's origin.
+        """Return the potential energy, zero if all mass is at the world's origin.
 
             V = −Σ mᵢ cᵢ · g
 
@@ -1038,18 +1039,18 @@ class Robot:
 
             a = J q̈ + J̇ q̇    (kind="spatial")
 
-        An accelerometer at the frame measures the linear part less gravity: with the
-        defaults, and R the frame's axes in the world, a − Rᵀ g.
+        An accelerometer at the frame measures the linear part minus gravity: with the
+        defaults, a − Rᵀ g, where R is the frame's rotation in the world.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
             frame: name of a frame; see `frame_names`.
-            kind: "classical" (the linear part is the acceleration of a point: that at
-                the frame's origin, or, in "world", the body's point at the world's
+            kind: "classical" (the linear part is the acceleration of the point at the
+                frame's origin or, in "world", of the body's point at the world's
                 origin) or "spatial" (the rate of the spatial velocity, as in
-                Featherstone's book; its linear part lacks ω × v).
+                Featherstone's book; its linear part does not include ω × v).
             expressed_in: "local" (the frame's own axes, at its origin), "world" (world
                 axes, at the world's origin) or "local_world_aligned" (world axes, at
                 the frame's origin).
@@ -1135,8 +1136,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
-            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks:
-                `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
+            algorithm: how to compute Λ⁻¹: "auto" (the cheapest for this robot and these
+                tasks: `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
                 "chang_khatib", "efpa", "pv", "pvr" or "mixed".
             out: where to write the result.
 
@@ -1162,10 +1163,10 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
-            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks:
-                `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
+            algorithm: how to compute Λ⁻¹: "auto" (the cheapest for this robot and these
+                tasks: `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
                 "chang_khatib", "efpa", "pv", "pvr" or "mixed".
-            damping: added to the diagonal of Λ⁻¹; 0 refuses tasks with more rows than
+            damping: added to the diagonal of Λ⁻¹; 0 rejects tasks with more rows than
                 can move independently.
             out: where to write the result.
 
@@ -1191,10 +1192,10 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
-            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks:
-                `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
+            algorithm: how to compute Λ⁻¹: "auto" (the cheapest for this robot and these
+                tasks: `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
                 "chang_khatib", "efpa", "pv", "pvr" or "mixed".
-            damping: added to the diagonal of Λ⁻¹; 0 refuses tasks with more rows than
+            damping: added to the diagonal of Λ⁻¹; 0 rejects tasks with more rows than
                 can move independently.
             out: where to write the result.
 
@@ -1222,10 +1223,10 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
-            algorithm: of Λ⁻¹: "auto" (the cheapest for this robot and these tasks:
-                `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
+            algorithm: how to compute Λ⁻¹: "auto" (the cheapest for this robot and these
+                tasks: `ramify.tasks.explain_operational` shows why), "sfa", "rjk",
                 "chang_khatib", "efpa", "pv", "pvr" or "mixed".
-            damping: added to the diagonal of Λ⁻¹; 0 refuses tasks with more rows than
+            damping: added to the diagonal of Λ⁻¹; 0 rejects tasks with more rows than
                 can move independently.
             out: where to write the result.
 
@@ -1238,7 +1239,7 @@ class Robot:
     def task_jacobian(
         self, q: ArrayLike, tasks: Tasks, *, out: Array | None = None
     ) -> Array:
-        """Return the Jacobian of some tasks: the rows of all.
+        """Return the stacked Jacobian of some tasks.
 
             ẋ = J q̇
 
@@ -1270,7 +1271,7 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tasks: a frame, a `Task`, or several.
-            algorithm: of forward dynamics; see `forward_dynamics`.
+            algorithm: see `forward_dynamics`.
             out: where to write the result.
 
         Returns:
@@ -1298,7 +1299,7 @@ class Robot:
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tau: (nv,) or (batch, nv), joint forces [N m, N].
             tasks: a frame, a `Task`, or several.
-            algorithm: of forward dynamics; see `forward_dynamics`.
+            algorithm: see `forward_dynamics`.
             out: where to write the result.
 
         Returns:
@@ -1328,7 +1329,7 @@ class Robot:
 
     @computed
     def constraint_residual(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return how far the loops are open: zero where all are closed.
+        """Return how far the loops are open: zero if all are closed.
 
             Φ(q)
 
@@ -1387,13 +1388,13 @@ class Robot:
         damping: float | None = None,
         out: Array | None = None,
     ) -> Array:
-        """Return the multipliers of the loops: what each does to the robot.
+        """Return the multipliers of the loops: the forces they exert.
 
             M q̈ + h = τ + Jᵀ λ
 
-        Where rows are redundant, λ is not unique: what it does, Jᵀ λ, is, and of all λ
-        that do it the one with the least Σ λ² is given. A row that nothing can move
-        along (out of the plane of a planar loop) has λ = 0.
+        If rows are redundant, Jᵀ λ is unique but λ is not; the λ with the smallest Σ λ²
+        is returned. A row along which nothing can move (out of the plane of a planar
+        loop) has λ = 0.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
@@ -1401,14 +1402,14 @@ class Robot:
             tau: (nv,) or (batch, nv), joint forces [N m, N].
             algorithm: "auto" (the cheapest for this robot), "joint_formulation",
                 "loopwise", "constrained_aba" or "proximal".
-            external: wrenches that act on frames, such as
+            external: wrenches acting on frames, such as
                 ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
                 in the order of the robot's conventions [N, N m].
             expressed_in: the axes of the wrenches: "local" (the frame's own, at its
                 origin), "world" (at the world's origin) or "local_world_aligned"
                 (the world's axes, at the frame's origin).
-            damping: of loop constraints, in [0, 1); None damps only redundant ones, by
-                what rounding needs.
+            damping: damping of loop constraints, in [0, 1); None damps only redundant
+                ones, just enough for rounding errors.
             out: where to write the result.
 
         Returns:
@@ -1437,20 +1438,20 @@ class Robot:
         coefficients: Sequence[float] | None = None,
         check: bool = True,
     ) -> Robot:
-        """Return this robot with one more loop: body b held to body a by a cut joint.
+        """Return this robot with one more loop: a cut joint connects body b to body a.
 
         Args:
-            body_a: a body; "world" or None is what does not move.
+            body_a: a body; "world" or None is the world.
             body_b: the other body.
-            joint: what holds them, along z of the frame on a: "weld", "revolute",
+            joint: the cut joint, along z of the frame on a: "weld", "revolute",
                 "prismatic", "universal", "cylindrical", "spherical", "planar",
                 "point_on_line", "point_on_plane", "distance" (a rod), or "coupling".
             placement_a: the cut's frame in body a; a's own by default.
-            placement_b: the cut's frame in body b; by default where it meets the one
-                in a with all joints at neutral.
+            placement_b: the cut's frame in body b; by default it meets the one in a
+                with all joints at neutral.
             name: name of the loop.
             length: length of the rod ("distance") [m]; as at neutral by default.
-            joints: the dependent joint and the one that it follows ("coupling").
+            joints: the dependent joint and the joint it follows ("coupling").
             coefficients: y = Σ c_k x^k ("coupling"); y = x by default, (0, 2) a gear.
             check: whether to check that all loops can be closed together.
 
@@ -1483,18 +1484,18 @@ class Robot:
     ) -> Array:
         """Return a configuration near a guess in which all loops are closed.
 
-        Damped Gauss-Newton steps within the joint limits; where they lead nowhere,
-        again from other starts.
+        Takes damped Gauss-Newton steps within the joint limits; if they do not
+        converge, tries other starts.
 
         Args:
             q_guess: (nq,) where to start [rad, m]; neutral by default.
-            fixed: joints that stay: values by name, or names (as in the guess).
-            tolerance: of |Φ| [m, rad]; what the digits of the file allow by default.
-            rng: source of other starts, or a seed.
+            fixed: joints held fixed: values by name, or names (at the guess's values).
+            tolerance: on |Φ| [m, rad]; by default what the file's precision allows.
+            rng: generator for other starts, or a seed.
 
         Raises:
             ModelError: no start led to a closed configuration.
-            UnknownName: the robot has no joint of that name.
+            UnknownName: the robot has no joint with that name.
         """
         from ramify.mechanism.assembly import assemble
 
@@ -1507,15 +1508,15 @@ class Robot:
         *,
         tolerance: float | None = None,
     ) -> Any:
-        """Return q with its loops closed, or (q, q̇) with q̇ keeping them closed.
+        """Return q with all loops closed, or (q, q̇) with q̇ keeping them closed.
 
-        The least change, measured by the mass matrix: no momentum is added along
+        The change is the smallest in the mass-matrix norm: no momentum is added along
         motions that the loops allow.
 
         Args:
-            q: (nq,) almost closed [rad, m].
+            q: (nq,) nearly closed [rad, m].
             qd: (nv,) [rad/s, m/s].
-            tolerance: of |Φ| [m, rad]; what the digits of the file allow by default.
+            tolerance: on |Φ| [m, rad]; by default what the file's precision allows.
         """
         from ramify.mechanism.projection import project
 
@@ -1527,17 +1528,17 @@ class Robot:
         qd: ArrayLike | None = None,
         tolerance: float = 1e-6,
     ) -> None:
-        """Raise ModelError where a state cannot be meant, by joint, value and index.
+        """Raise ModelError if a state is invalid; name the joint, value and index.
 
-        Named are: NaN and infinity; quaternions far from unit length (zeros, or other
-        entries of q in their place; an exchanged order, xyzw for wxyz, has the same
-        length and cannot be seen); angles more than a turn beyond their limits, as
-        degrees for radians are; loops that are open at q, or that q̇ opens.
+        Checks for NaN and infinity; quaternions far from unit length (a swapped order,
+        xyzw for wxyz, cannot be detected); angles more than a full turn beyond their
+        limits, such as degrees given as radians; and loops that are open at q or that
+        q̇ opens.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
-            tolerance: of |Φ| and |J q̇|; more where the file's digits need it.
+            tolerance: on |Φ| and |J q̇|; larger if the file's precision requires it.
         """
         from ramify.mechanism.state_checks import check_state
 
@@ -1547,10 +1548,10 @@ class Robot:
         """Return how a robot with loops can move: degrees of freedom, redundant rows.
 
         Args:
-            q: (nq,) where its loops are closed; by default found by closing them.
+            q: (nq,) with loops closed; found by closing them by default.
 
         Raises:
-            ModelError: loops are open at q; or, without q, they cannot be closed.
+            ModelError: loops are open at q or, without q, cannot be closed.
         """
         from ramify.mechanism.mobility import mobility
 
@@ -1563,17 +1564,17 @@ class Robot:
         qdd: ArrayLike,
         actuated: Iterable[str] | None = None,
     ) -> InverseDynamics:
-        """Return the forces of the actuated joints, and of the loops, behind a motion.
+        """Return the actuated joint forces and the loop forces that produce a motion.
 
         Args:
-            q: (nq,) where its loops are closed [rad, m].
+            q: (nq,) with loops closed [rad, m].
             qd: (nv,) with J q̇ = 0 [rad/s, m/s].
             qdd: (nv,) with J q̈ + γ = 0 [rad/s², m/s²].
-            actuated: joints with motors; all but floating ones by default.
+            actuated: joints with motors; all except floating ones by default.
 
         Raises:
             ModelError: the state or the acceleration opens loops, or the actuated
-                joints cannot cause it.
+                joints cannot produce it.
         """
         from ramify.mechanism.mobility import constrained_inverse_dynamics
 
@@ -1596,19 +1597,19 @@ class Robot:
         """Simulate a robot with loops from a state in which they are closed.
 
         Args:
-            q: (nq,) where its loops are closed [rad, m].
+            q: (nq,) with loops closed [rad, m].
             qd: (nv,) with J q̇ = 0 [rad/s, m/s]; at rest by default.
-            torque: (nv,), or a function of (t, q, qd); none by default.
+            torque: (nv,), or a function of (t, q, qd); zero by default.
             duration: [s].
-            step: of "rk4" [s]; the longest of "adaptive".
+            step: time step of "rk4", maximum step of "adaptive" [s].
             stabilize: "none", "baumgarte", "project" or "partition".
             method: "rk4" (fixed steps) or "adaptive" (scipy's DOP853).
-            tolerance: of |Φ|; a `ModelWarning` tells if a run exceeds it. By default
-                1e-6, or what the digits of the file allow.
-            rate: α of "baumgarte" [1/s].
-            damping: of the constraints, as in `forward_dynamics`: with "rk4" and
-                "project", about 1e-8 carries a mechanism through configurations in
-                which it is singular.
+            tolerance: on |Φ|; a `ModelWarning` is issued if a run exceeds it. By
+                default 1e-6, or what the file's precision allows.
+            rate: α for "baumgarte" [1/s].
+            damping: damping of the constraints, as in `forward_dynamics`; with "rk4"
+                and "project", about 1e-8 carries a mechanism through singular
+                configurations.
         """
         from ramify.simulation.simulate import simulate
 

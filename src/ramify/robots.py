@@ -1,4 +1,4 @@
-"""Built-in robots: those of the founding papers, and trees of any shape.
+"""Built-in robots: those in the founding papers, and trees of any shape.
 
     humanoid30, chain30        Featherstone 2005: 30 degrees of freedom
     featherstone_tree1         the same, Fig. 1: seven bodies

@@ -1,9 +1,9 @@
-"""Tasks of operational space: which rows of a frame's velocity to control.
+"""Operational-space tasks: which rows of a frame's velocity to control.
 
-    Task                  a frame, its rows, and the axes that they are expressed in
-    Tasks                 what methods take as tasks: a frame, a Task, or several
-    explain_operational   what each algorithm of Λ⁻¹ costs for a robot and some tasks
-    OperationalCounts     the table that it returns
+    Task                  a frame, its rows, and the axes they are expressed in
+    Tasks                 type of task arguments: a frame, a Task, or several
+    explain_operational   costs of the algorithms for Λ⁻¹, for a robot and some tasks
+    OperationalCounts     the table it returns
 
 Methods of a robot that take tasks: ``task_jacobian``, ``task_bias``,
 ``task_acceleration``, ``operational_inertia``, ``operational_inertia_inverse``,

@@ -56,5 +56,9 @@ def test_shape_errors_say_what_is_not_in_q() -> None:
     )
     with pytest.raises(ShapeError, match=message):
         robot.gravity_forces(pin.neutral(model))
-    with pytest.raises(ShapeError, match=r"qd has shape .* mimic others .* one\.$"):
+    with pytest.raises(
+        ShapeError,
+        match=r"qd has shape .* mimic others .* adds "
+        r"them\.$",
+    ):
         robot.kinetic_energy(robot.neutral(), np.zeros(model.nv))

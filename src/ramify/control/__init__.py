@@ -1,6 +1,6 @@
 """Controllers: torques that make a robot perform tasks.
 
-OperationalSpace   tasks in levels, and a posture that disturbs none of them
+OperationalSpace   tasks in priority levels, and a posture that disturbs none
 """
 
 from ramify.control.operational_space import OperationalSpace

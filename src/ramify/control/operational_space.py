@@ -31,26 +31,26 @@ Levels = Tasks | Sequence[Tasks]
 
 @final
 class OperationalSpace:
-    """A controller that accelerates tasks as told, and the rest as the posture wants.
+    """A controller that accelerates tasks as commanded, and the rest by the posture.
 
-    Call it with q, q̇, the accelerations of all tasks, in their order, and that of the
+    Call it with q, q̇, the accelerations of all tasks, in order, and that of the
     posture; it returns the torques τ, for one state or a batch. Task accelerations are
-    the rates of the tasks' velocities: for a path in the world, let the tasks be
+    the rates of the tasks' velocities: to follow a path in the world, use
     ``expressed_in="local_world_aligned"``. Gravity is compensated.
 
     Args:
-        robot: what is controlled.
+        robot: the robot to control.
         tasks: a frame, a `Task`, several, or levels of them: a list of lists, the most
             important first. Neither a level nor the posture disturbs a level above.
-        posture: whether there is an input for the acceleration q̈ of the posture, nv
-            entries; without it the posture does not accelerate by itself.
-        actuated: the names of the joints that are driven, or a matrix B (nv, n) with
-            τ = B u, and then u is returned; all joints by default.
-        damping: μ of levels that can nowhere be met in full, which are then met as well
-            as (A + μ)⁻¹ can; and the least pivot of the others, which bounds torques
-            near singular configurations and changes nothing elsewhere. 0 refuses the
-            former, and the latter have no finite torques where they are singular.
-        algorithm: of Λ⁻¹; see `operational_inertia_inverse`.
+        posture: whether to take the acceleration q̈ of the posture, nv entries, as an
+            input; zero otherwise.
+        actuated: names of the actuated joints, or a matrix B (nv, n) with τ = B u, in
+            which case u is returned; all joints by default.
+        damping: μ. Levels that can never be met in full are met as well as (A + μ)⁻¹
+            allows; in other levels μ is the smallest pivot, which bounds torques near
+            singular configurations and changes nothing elsewhere. With 0, the former
+            raise an error, and the latter have no finite torques at singularities.
+        algorithm: see `operational_inertia_inverse`.
         options: of `ramify.compile`: dtype, lanes, threads, layout, parameters.
     """
 
@@ -104,7 +104,7 @@ class OperationalSpace:
 
     @property
     def slices(self) -> tuple[slice, ...]:
-        """Where the rows of each task are among the accelerations."""
+        """The rows of each task in the vector of accelerations."""
         ends_at = np.cumsum([row_count([t]) for t in self.tasks]).tolist()
         return tuple(
             slice(end - row_count([t]), end)

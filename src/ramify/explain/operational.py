@@ -40,7 +40,7 @@ class AlgorithmCount:
 @final
 @dataclass(frozen=True, slots=True)
 class OperationalCounts:
-    """The counts of all algorithms for one robot and some tasks; print it."""
+    """The operation counts of all algorithms for one robot and some tasks; print it."""
 
     robot: str
     tasks: tuple[Task, ...]
@@ -48,7 +48,7 @@ class OperationalCounts:
 
     @property
     def chosen(self) -> str:
-        """The algorithm that ``algorithm="auto"`` takes: the one of least cost."""
+        """The algorithm that ``algorithm="auto"`` uses: the cheapest."""
         return next(row.algorithm for row in self.rows if row.chosen)
 
     def __getitem__(self, algorithm: str) -> AlgorithmCount:
@@ -70,9 +70,9 @@ class OperationalCounts:
 
 
 def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:
-    """Return what each algorithm of Λ⁻¹ costs for a robot and some tasks.
+    """Return the cost of each algorithm for Λ⁻¹, for a robot and some tasks.
 
-    Mimic joints leave only "sfa": the table then has one row.
+    With mimic joints only "sfa" is available, and the table has one row.
     """
     if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(

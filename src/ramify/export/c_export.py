@@ -108,21 +108,21 @@ def export_c(
     """Write one quantity of a robot, or several in one function, as C99.
 
     The folder gets ``<name>.c`` and ``<name>.h``, which need only ``math.h``, an
-    example and a CMakeLists.txt. It is made if it is not there; it may hold an earlier
-    export of that name, and nothing else.
+    example and a CMakeLists.txt. It is created if necessary; it may contain only an
+    earlier export of that name.
 
     Args:
         quantities: such as ``ramify.forward_dynamics``, or a list.
-        robot: what to write them for.
-        folder: where to.
+        robot: the robot to write them for.
+        folder: where to write them.
         name: of the function and the files; robot and quantity by default.
         dtype: "float64" (double) or "float32" (float).
-        parameters: what becomes an argument instead of a constant; see `compile`.
+        parameters: constants that become arguments; see `compile`.
         batch: also write the function for batches.
 
     Raises:
-        CompileError: the folder cannot be written or holds other files. Nothing has
-            been written then.
+        CompileError: the folder cannot be written or contains other files. Nothing is
+            written in this case.
     """
     kind = CallOptions.checked(dtype, None, 1, "batch_first").dtype
     chosen = as_list(quantities)
@@ -222,13 +222,13 @@ def check_c(
     """Compile exported C and compare it with the compiled kernel on random states.
 
     Args:
-        exported: what `export_c` returned; its files are compiled as they are now.
-        states: how many.
-        seed: of the random states.
+        exported: the result of `export_c`; its files are compiled as they are now.
+        states: the number of random states.
+        seed: seed of the random states.
         compiler: the C compiler; the first of $CC, cc, gcc and clang by default.
 
     Raises:
-        CompileError: there is no C compiler, or it refused the files.
+        CompileError: there is no C compiler, or it rejected the files.
     """
     cc = found_compiler(compiler)
     robot, rng = exported.robot, np.random.default_rng(seed)

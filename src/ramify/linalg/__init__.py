@@ -1,9 +1,9 @@
 """Sparse factors of symmetric matrices along a tree, without fill-in.
 
     ltdl, ltl          factor a matrix: M = Lᵀ D L, or M = Lᵀ L
-    Factor             what they return: solve, products with L, log-determinant
+    Factor             their result: solve, products with L, log-determinant
     TreeMatrix         a matrix by its nonzero entries along a tree
-    D1, D2             what a tree costs: nonzeros of M, products of a factorization
+    D1, D2             costs of a tree: nonzeros of M, products of a factorization
     sparsity_pattern   where a matrix along a tree can be nonzero
 
 A tree is an array of parents, −1 at the root, such as ``robot.tree.dof_parents``.

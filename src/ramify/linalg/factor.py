@@ -58,15 +58,15 @@ def ltdl(
 
     Args:
         H: (n, n) or (batch, n, n), symmetric positive definite; or a `TreeMatrix`.
-        parents: of each row, −1 for none, ``parents[i] < i``. A robot's mass matrix
-            has ``robot.tree.dof_parents``. A `TreeMatrix` brings its own.
+        parents: parent of each row, −1 for none, ``parents[i] < i``. For a robot's mass
+            matrix, ``robot.tree.dof_parents``. A `TreeMatrix` has its own.
         overwrite: write L and D into H, in the lower triangle and on the diagonal. A
             `TreeMatrix` may become the factor's own memory.
-        check: look at all of H first. Without, only the lower triangle's entries along
-            the tree count, and the others are taken for what they should be.
+        check: check all of H first. Otherwise only the lower triangle's entries along
+            the tree are read, and the others are assumed to be valid.
 
     Raises:
-        ShapeError: H or parents are not what they should be.
+        ShapeError: H or parents have a wrong shape or type.
         ModelError: H is not symmetric, finite and zero between branches; or it is not
             positive definite.
 
@@ -98,8 +98,8 @@ def ltl(
 class TreeMatrix:
     """A symmetric matrix, or a batch of them, as compressed rows along a tree.
 
-    ``values`` (nnz,) or (batch, nnz) has row after row the entries of the ancestors,
-    in ascending order, and then the diagonal: MuJoCo's layout (`layout`).
+    ``values`` (nnz,) or (batch, nnz) holds, row by row, the entries of the ancestors in
+    ascending order, then the diagonal: MuJoCo's layout (`layout`).
     """
 
     parents: tuple[int, ...]
@@ -120,7 +120,7 @@ class TreeMatrix:
     def from_dense(
         H: npt.ArrayLike, parents: Parents, *, check: bool = True
     ) -> TreeMatrix:
-        """Return the entries along the tree of (n, n) or (batch, n, n)."""
+        """Return the entries along the tree of a matrix (n, n) or (batch, n, n)."""
         pattern = pattern_from(parents)
         dense = square(H, pattern)
         entries, _ = start(H, dense, pattern, check=check, factors=False)
@@ -206,10 +206,10 @@ class TreeMatrix:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Factor:
-    """A factorization H = Lᵀ D L or H = Lᵀ L along a tree; made by `ltdl` and `ltl`.
+    """A factorization H = Lᵀ D L or H = Lᵀ L along a tree, from `ltdl` or `ltl`.
 
-    Vectors are (n,), or (n, k) for k of them; of a batch (batch, n) or (batch, n, k).
-    ``out`` is where a result goes, a float64 array of its shape; it may be the input.
+    Vectors are (n,), or (n, k) for k of them; for a batch, (batch, n) or (batch, n, k).
+    ``out`` is a float64 array for the result, of its shape; it may be the input.
     """
 
     kind: Kind
@@ -245,7 +245,7 @@ class Factor:
         return self._sweep("x", x, out, "solve_LT", self._diagonal)
 
     def logdet(self) -> Any:
-        """Return log det H: a number, or one for each matrix of a batch."""
+        """Return log det H: a number, or one per matrix of a batch."""
         pivots = self.rows()[..., self.pattern.diagonal]
         total = np.log(pivots).sum(axis=-1) * (1.0 if self.kind == "ltdl" else 2.0)
         return total if self.batch is not None else float(total)
@@ -266,7 +266,7 @@ class Factor:
         return pivots if self.kind == "ltdl" else np.ones_like(pivots)
 
     def csr(self) -> tuple[Array, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Return L as compressed rows: data, indices, indptr, as SciPy takes them.
+        """Return L as compressed rows in SciPy's form: data, indices, indptr.
 
         A batch has data (batch, nnz).
         """

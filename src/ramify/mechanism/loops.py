@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """One loop of a robot: what it joins, and its rows of the constraints."""
+    """One loop of a robot: what it connects, and its constraint rows."""
 
     name: str
     type: str

@@ -96,7 +96,7 @@ def partition_of(J: Array) -> Partition:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Mobility:
-    """What the loops leave of a robot's freedom, at one closed configuration."""
+    """The degrees of freedom left by the loops, at one closed configuration."""
 
     mobility: int
     """degrees of freedom that are left: nv − rank"""
@@ -119,7 +119,7 @@ def mobility(robot: Robot, q: npt.ArrayLike | None = None) -> Mobility:
     """Return how a robot with loops can move at q, or where its loops were closed.
 
     Raises:
-        ModelError: loops are open at q; or, without q, they cannot be closed.
+        ModelError: loops are open at q or, without q, cannot be closed.
     """
     k = kernels(robot)
     if q is None:
@@ -155,7 +155,7 @@ def _velocity_names(robot: Robot) -> list[str]:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class InverseDynamics:
-    """The forces behind a motion of a mechanism."""
+    """The forces that produce a motion of a mechanism."""
 
     tau: Array
     """(nv,) forces of the joints, zero where they are not actuated; of all that cause
@@ -172,7 +172,7 @@ class InverseDynamics:
 
     @property
     def is_unique(self) -> bool:
-        """Whether no other τ causes the same motion."""
+        """Whether no other τ produces the same motion."""
         return self.overactuation == 0
 
 

@@ -27,10 +27,10 @@ ORIGIN = (0.0, 0.0, 0.0)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Inertia:
-    """The mass distribution of a body, made from shapes of uniform density.
+    """The mass distribution of a body, built from shapes of uniform density.
 
-    Every shape stands with its center at the body's origin, or ``at`` a position or
-    pose; a cylinder and a capsule stand along z. Inertias add up to that of the whole.
+    Each shape has its center at the body's origin, or ``at`` a position or pose; the
+    axis of a cylinder or capsule is z. Inertias can be added.
     """
 
     mass: float
@@ -48,7 +48,7 @@ class Inertia:
 
     @staticmethod
     def from_box(mass: float, size: Vector, at: Placement = ORIGIN) -> Inertia:
-        """Return the inertia of a box with these three edges [m]."""
+        """Return the inertia of a box with three edge lengths [m]."""
         a, b, c = checked_vector("Inertia.from_box: size", size, at_least=0.0)
         squares = (b * b + c * c, c * c + a * a, a * a + b * b)
         return _solid("from_box", mass, (s / 12 for s in squares), at)
@@ -61,7 +61,7 @@ class Inertia:
 
     @staticmethod
     def from_ellipsoid(mass: float, radii: Vector, at: Placement = ORIGIN) -> Inertia:
-        """Return the inertia of a solid ellipsoid with these three half axes [m]."""
+        """Return the inertia of a solid ellipsoid with three semi-axes [m]."""
         a, b, c = checked_vector("Inertia.from_ellipsoid: radii", radii, at_least=0.0)
         squares = (b * b + c * c, c * c + a * a, a * a + b * b)
         return _solid("from_ellipsoid", mass, (s / 5 for s in squares), at)

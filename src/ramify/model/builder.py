@@ -74,7 +74,7 @@ X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 class Body:
     """A rigid body: its name, its inertia, and the named frames fixed to it.
 
-    Without an inertia it has no mass: a mere frame, or a link between two joints.
+    Without an inertia it has no mass: it is just a frame, or a link between two joints.
     """
 
     name: str
@@ -124,7 +124,7 @@ class JointOptions(TypedDict, total=False):
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Joint:
-    """How a body moves against its parent; axes are in body coordinates."""
+    """How a body moves relative to its parent; axes are in body coordinates."""
 
     type: str
     """a joint type of the description, or "fixed" """
@@ -133,26 +133,26 @@ class Joint:
 
     @staticmethod
     def revolute(axis: Vector = Z, **options: Unpack[JointOptions]) -> Joint:
-        """Return a joint that turns about its axis."""
+        """Return a joint that rotates about its axis."""
         return _joint("revolute", options, axis=axis)
 
     @staticmethod
     def prismatic(axis: Vector = Z, **options: Unpack[JointOptions]) -> Joint:
-        """Return a joint that shifts along its axis."""
+        """Return a joint that slides along its axis."""
         return _joint("prismatic", options, axis=axis)
 
     @staticmethod
     def helical(
         pitch: float, axis: Vector = Z, **options: Unpack[JointOptions]
     ) -> Joint:
-        """Return a screw: it turns about its axis and advances by ``pitch`` [m/rad]."""
+        """Return a screw: it rotates about its axis, advancing by ``pitch`` [m/rad]."""
         joint = _joint("helical", options, axis=axis)
         pitch = checked_number("Joint.helical: pitch", pitch)
         return Joint("helical", replace(joint.details, pitch=pitch))
 
     @staticmethod
     def cylindrical(axis: Vector = Z, **options: Unpack[JointOptions]) -> Joint:
-        """Return a joint that turns about its axis and shifts along it."""
+        """Return a joint that rotates about its axis and slides along it."""
         return _joint("cylindrical", options, axis=axis)
 
     @staticmethod
@@ -161,7 +161,7 @@ class Joint:
         axis2: Vector = Y,
         **options: Unpack[JointOptions],
     ) -> Joint:
-        """Return a joint that turns about ``axis``, then about ``axis2``."""
+        """Return a joint that rotates about ``axis``, then about ``axis2``."""
         joint = _joint("universal", options, axis=axis)
         second = _direction("Joint.universal: axis2", axis2)
         if np.linalg.norm(np.cross(joint.details.axis, second)) < 1e-6:
@@ -172,7 +172,7 @@ class Joint:
 
     @staticmethod
     def planar(normal: Vector = Z, **options: Unpack[JointOptions]) -> Joint:
-        """Return a joint that shifts in a plane and turns about its normal."""
+        """Return a joint that slides in a plane and rotates about its normal."""
         return _joint("planar", options, normal=normal)
 
     @staticmethod
@@ -187,7 +187,7 @@ class Joint:
 
     @staticmethod
     def fixed(name: str = "") -> Joint:
-        """Return the joint of a body that does not move against its parent."""
+        """Return the joint of a body that does not move relative to its parent."""
         return _joint("fixed", {"name": name} if name else {})
 
     def __repr__(self) -> str:
@@ -197,7 +197,7 @@ class Joint:
 
 @final
 class RobotBuilder:
-    """Collects bodies, parents first, and gives their Description."""
+    """Collects bodies, parents first, and returns their Description."""
 
     def __init__(self, name: str, gravity: Vector = (0.0, 0.0, -9.81)) -> None:
         self.name: str = checked_name("a robot", name)
@@ -281,7 +281,7 @@ class RobotBuilder:
         joints: Sequence[str] | None = None,
         coefficients: Sequence[float] | None = None,
     ) -> None:
-        """Close a loop: hold body b to body a by a cut joint, or couple two joints.
+        """Close a loop: connect body b to body a by a cut joint, or couple two joints.
 
         Args:
             name: the name of the constraint.

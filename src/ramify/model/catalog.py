@@ -85,7 +85,7 @@ def chain_with_side_branches(
 
 
 def binary_tree(n: int, geometry: str = "general", seed: int = 0) -> Description:
-    """Return the balanced binary tree of n = 2ᵐ − 1 bodies (Fig. 4b)."""
+    """Return a balanced binary tree of n = 2ᵐ − 1 bodies (Fig. 4b)."""
     if (_at_least(1, "n", n) + 1) & n:
         m = n.bit_length()
         raise ModelError(
@@ -100,8 +100,8 @@ def binary_tree(n: int, geometry: str = "general", seed: int = 0) -> Description
 def square_grid(n: int, geometry: str = "general", seed: int = 0) -> Description:
     """Return a spanning tree of a grid of n = m² bodies, root in a corner (Fig. 4c).
 
-    One edge of the grid carries a row of bodies on each of its own: every path to
-    the root is a shortest one.
+    Each body on one edge of the grid carries a row of bodies: every path to the root is
+    a shortest path.
     """
     m = math.isqrt(_at_least(1, "n", n))
     if m * m != n:
@@ -213,8 +213,8 @@ def humanoid30(geometry: str = "general", seed: int = 0) -> Description:
     """Return the humanoid of Featherstone (2005, Fig. 6): 30 degrees of freedom.
 
     A floating torso and four limbs of six revolute joints each; 60 kg. In general
-    geometry the torso's frame stands at the first joint of the left leg, z along its
-    axis, so that the transform from the torso to this leg is a pure rotation.
+    geometry the torso's frame is at the first joint of the left leg, z along its axis,
+    so that the transform from the torso to this leg is a pure rotation.
     """
     builder = RobotBuilder("humanoid30")
     torso = Inertia.from_box(28.8, (0.2, 0.3, 0.6), at=(0, 0, 0.3))
@@ -230,8 +230,8 @@ def chain30(geometry: str = "general", seed: int = 0) -> Description:
     """Return the chain equivalent to the humanoid (Featherstone 2005, §6).
 
     A floating base and 24 revolute joints in a row: 30 degrees of freedom. In general
-    geometry the base's frame stands at the first of them, z along its axis, so that
-    the transform from the base to the first link is a pure rotation.
+    geometry the base's frame is at the first joint, z along its axis, so that the
+    transform from the base to the first link is a pure rotation.
     """
     builder = RobotBuilder("chain30")
     base = Inertia.from_box(5.0, (0.2, 0.2, 0.2))
@@ -259,18 +259,18 @@ def asimo(
 ) -> Description:
     """Return ASIMO Next-Generation (Wensing, Featherstone & Orin 2012, Fig. 4).
 
-    A floating upper torso with a head (3 joints), arms (7) that end in hands with two
+    A floating upper torso with a head (3 joints), arms (7) ending in hands with two
     parallel fingers (1), and a hip (1) with legs (6): 35 bodies, 40 degrees of freedom.
 
     Args:
         geometry: "general" or "plain".
-        seed: of the general geometry.
-        arms: how many; the paper also has 4.
-        legs: how many; the paper also has 4.
-        arm_joints: of each arm, with the hand's and without the fingers'.
-        leg_joints: of each leg, with the foot's.
-        fingers: on each hand; 4 with 3 joints each make the 12-joint hand.
-        finger_joints: of each finger.
+        seed: seed of the general geometry.
+        arms: number of arms; the paper also has 4.
+        legs: number of legs; the paper also has 4.
+        arm_joints: joints per arm, including the hand's but not the fingers'.
+        leg_joints: joints per leg, including the foot's.
+        fingers: fingers per hand; 4 with 3 joints each make the 12-joint hand.
+        finger_joints: joints per finger.
         base: "floating", or the foot that stands on the ground: "left_foot" ...
     """
     for word, n in {"arms": arms, "legs": legs, "fingers": fingers}.items():
@@ -349,9 +349,9 @@ def hmmwv(geometry: str = "general", seed: int = 0) -> Description:
 
     A floating chassis; at each corner an upper control arm (revolute) that carries a
     wheel spindle (spherical) and a lower control arm (revolute); a rack (prismatic).
-    27 degrees of freedom in the tree. Each spindle is held to its lower arm by a
-    spherical cut and by a rod, to the rack in front and to the chassis behind: 16
-    constraints, closed with all joints at zero. Bodies stand in the paper's order.
+    27 degrees of freedom in the tree. A spherical cut connects each spindle to its
+    lower arm, and a rod connects it to the rack (front) or the chassis (rear): 16
+    constraints, closed with all joints at zero. Bodies are in the paper's order.
     """
     builder = RobotBuilder("hmmwv")
     chassis = Inertia.from_box(1900.0, (4.4, 1.6, 0.8), at=(0, 0, 0.4))
@@ -407,11 +407,11 @@ def random_tree(
     """Return a random tree of n bodies; the mass matrix is positive definite.
 
     Args:
-        n: how many bodies, those on fixed joints included.
-        rng: where the numbers come from, or a seed.
+        n: number of bodies, including those on fixed joints.
+        rng: a generator, or a seed.
         joints: the joint types to choose from; each occurs before one occurs again.
-        roots: how many bodies hang on the world.
-        massless: the share of bodies without mass, of those that may be: a body on a
+        roots: number of bodies attached to the world.
+        massless: fraction of eligible bodies without mass. Eligible is a body on a
             one-coordinate joint whose first child has mass and such a joint too.
         geometry: "general", or "plain" with axes along x, y, z.
     """

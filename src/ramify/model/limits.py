@@ -22,7 +22,7 @@ WIDEST = 1e3
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class JointLimits:
-    """The limits of every coordinate; infinite where there is none."""
+    """The limits of every coordinate; infinite if there is none."""
 
     lower: Array
     """(nq,) [rad, m]; −inf for the entries of quaternions"""
@@ -75,7 +75,7 @@ def size_hints(model: Model) -> tuple[tuple[str, str], ...]:
 
 
 def neutral(model: Model, conventions: Conventions) -> Array:
-    """Return the configuration in which every body stands at its placement."""
+    """Return the configuration in which every body is at its placement."""
     q = np.zeros(model.nq)
     for body in model.tree.bodies:
         joint = body.joint

@@ -71,7 +71,7 @@ class Pose:
 
     @staticmethod
     def of(rows: Matrix, origin: Sequence[float] = ORIGIN) -> Pose:
-        """Return the pose of Python's floats, which need no arrays."""
+        """Return a pose from Python floats, without arrays."""
         return object.__new__(Pose)._set(rows, origin)
 
     @staticmethod
@@ -86,7 +86,7 @@ class Pose:
 
     @staticmethod
     def from_rpy(rpy: Vector, position: Vector = ORIGIN) -> Pose:
-        """Return the pose of URDF's roll, pitch, yaw: R = Rz(y) Ry(p) Rx(r)."""
+        """Return a pose from URDF's roll, pitch, yaw: R = Rz(y) Ry(p) Rx(r)."""
         (cr, sr), (cp, sp), (cy, sy) = (direction(float(a)) for a in rpy)
         R = (
             (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
@@ -99,7 +99,7 @@ class Pose:
     def from_quaternion(
         quaternion: Vector, position: Vector = ORIGIN, *, order: Order
     ) -> Pose:
-        """Return the pose of a quaternion, normalized here.
+        """Return a pose from a quaternion, which is normalized.
 
         Args:
             quaternion: (4,) of any length except zero.
@@ -124,7 +124,7 @@ class Pose:
 
     @staticmethod
     def from_q(q: Vector, *, order: Order) -> Pose:
-        """Return the pose that q of a floating joint means.
+        """Return a pose from the q of a floating joint.
 
         ``Pose.from_q(q[:7], order=robot.conventions.quaternion)``
 
@@ -142,14 +142,14 @@ class Pose:
 
     @staticmethod
     def from_rotation_vector(rotation: Vector, position: Vector = ORIGIN) -> Pose:
-        """Return the pose turned about a vector by its length [rad]."""
+        """Return a pose rotated about a vector by its length [rad]."""
         x, y, z = (float(e) for e in rotation)
         angle = norm((x, y, z))
         return Pose.from_axis_angle(rotation if angle else (0, 0, 1), angle, position)
 
     @staticmethod
     def from_axis_angle(axis: Vector, angle: float, position: Vector = ORIGIN) -> Pose:
-        """Return the pose turned by ``angle`` [rad] about ``axis``."""
+        """Return a pose rotated by ``angle`` [rad] about ``axis``."""
         x, y, z = (float(e) for e in axis)
         length = norm((x, y, z))
         x, y, z = x / length, y / length, z / length
@@ -177,11 +177,11 @@ class Pose:
         return Pose.of(R, [0.0 - x for x in times(R, self.origin)])
 
     def apply(self, point: Vector) -> Array:
-        """Return a point of the inner frame in coordinates of the outer."""
+        """Return a point of the inner frame in coordinates of the outer frame."""
         return np.array(moved(self.rows, [float(x) for x in point], self.origin))
 
     def quaternion(self, *, order: Order) -> Array:
-        """Return the quaternion of the rotation, (4,), its w not negative.
+        """Return the quaternion of the rotation, (4,), with w ≥ 0.
 
         Args:
             order: "xyzw" (Pinocchio, ROS, SciPy) or "wxyz" (MuJoCo).
@@ -190,7 +190,7 @@ class Pose:
         return np.array([x, y, z, w] if _checked(order) == "xyzw" else [w, x, y, z])
 
     def q(self, *, order: Order) -> Array:
-        """Return this pose as q of a floating joint, (7,): position and quaternion.
+        """Return this pose as the q of a floating joint, (7,): position and quaternion.
 
         Args:
             order: of the quaternion; that of a robot is

@@ -195,9 +195,9 @@ def derivative(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> A
     Args:
         f: a quantity such as ``ramify.inverse_dynamics``, a list of them, or a
             function of symbols such as `kernel` takes.
-        wrt: the inputs to differentiate by, such as "q" or ("q", "qd").
-        space: what a step of a quantity's q is taken in: "tangent", one column per
-            entry of qd, or "coordinates", one per entry of q.
+        wrt: the inputs to differentiate with respect to, such as "q" or ("q", "qd").
+        space: how q of a quantity varies: "tangent", one column per entry of qd, or
+            "coordinates", one per entry of q.
 
     Returns:
         A quantity for `compile`; for a function, a function of the same inputs for
@@ -218,10 +218,10 @@ def derivative(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> A
 
 
 def jvp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
-    """Return f with the change of its outputs along a change of its inputs.
+    """Return f with the change of its outputs caused by a change of its inputs.
 
-    Each input of ``wrt`` gets a further input ``<input>_tangent``, each output a
-    further output ``<output>_tangent``. See `derivative` for the arguments.
+    Each input of ``wrt`` gets an additional input ``<input>_tangent``, each output an
+    additional output ``<output>_tangent``. See `derivative` for the arguments.
     """
     if _is_function(f):
         return _of_function(f, wrt, _function_jvp)
@@ -231,7 +231,7 @@ def jvp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
 def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     """Return f with the gradient of a weighted sum of its outputs.
 
-    Each output gets a further input ``<output>_cotangent``, its weights, and each
+    Each output gets an additional input ``<output>_cotangent``, its weights, and each
     input of ``wrt`` a further output ``<input>_cotangent``, the gradient. See
     `derivative` for the arguments.
     """
@@ -241,7 +241,7 @@ def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
 
 
 def hessian(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
-    """Return the second derivatives of outputs that are one number each.
+    """Return the second derivatives of scalar outputs.
 
     Outputs are called d2<output>_d<input>_d<input>: row i, column j is how derivative
     i changes along direction j. In the tangent space of a rotation, steps in two

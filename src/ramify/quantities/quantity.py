@@ -126,7 +126,7 @@ class Declaration:
 @final
 @dataclass(frozen=True)
 class Quantity:
-    """Something that can be computed of a robot's state; call it to give options."""
+    """Something that can be computed from a robot's state; call it to set options."""
 
     declaration: Declaration
     given: tuple[tuple[str, Any], ...] = ()
@@ -163,14 +163,14 @@ class Quantity:
 
     @property
     def name(self) -> str:
-        """Its name, and that of its frame: what its output is called."""
+        """The name of its output: its own name, and that of its frame."""
         frame = dict(self.given).get("frame")
         word = self.declaration.name
         return word if frame is None else re.sub(r"\W", "_", f"{word}_{frame}")
 
     @property
     def options(self) -> dict[str, Any]:
-        """All its options; ArgumentError where one that is needed was not given."""
+        """All its options; ArgumentError if a required one was not given."""
         values = {**self.declaration.defaults, **dict(self.given)}
         missing = [n for n, value in values.items() if value is REQUIRED]
         if missing:
@@ -181,7 +181,7 @@ class Quantity:
         return values
 
     def algorithms(self, model: Model, conventions: Conventions) -> tuple[str, ...]:
-        """Return what ``algorithm="auto"`` has to choose from for this robot."""
+        """Return the candidates for ``algorithm="auto"`` with this robot."""
         of = self.declaration
         if of.possible is None:
             return of.algorithms
@@ -201,7 +201,7 @@ class Quantity:
         return shapes
 
     def identity(self) -> tuple[Any, ...] | None:
-        """Return what tells it from others, as plain data; None for users' own."""
+        """Return a key that identifies it, as plain data; None for user functions."""
         if not self.declaration.trace.__module__.startswith("ramify."):
             return None
         options: list[Any] = []

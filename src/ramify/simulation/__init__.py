@@ -1,7 +1,7 @@
 """Integrate the motion of a robot over time: `Robot.simulate` returns a Simulation.
 
 Simulation   times, states and loop errors of a run
-Torque       what drives it: a function of (t, q, qd)
+Torque       its input torques: a function of (t, q, qd)
 """
 
 from ramify.simulation.simulate import Simulation, Torque

@@ -50,7 +50,7 @@ Torque = Callable[[float, Array, Array], npt.ArrayLike]
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Simulation:
-    """The states of a run."""
+    """The states of a simulation."""
 
     times: Array
     """(steps + 1,) [s]"""

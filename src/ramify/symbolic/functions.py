@@ -152,7 +152,7 @@ def maximum(a: Any, b: Any) -> Any:
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:
-    """Return x, not below ``low`` and not above ``high``."""
+    """Return x limited to the range from ``low`` to ``high``."""
     return minimum(maximum(x, low), high)
 
 
@@ -181,7 +181,7 @@ def dot(a: Any, b: Any) -> Any:
 
 
 def cross(a: Any, b: Any) -> Any:
-    """Return a × b of vectors of three, along the last axis."""
+    """Return a × b of 3-vectors, along the last axis."""
     x, y = np.asarray(a), np.asarray(b)
     if x.shape[-1:] != (3,) or y.shape[-1:] != (3,):
         raise ShapeError(
@@ -192,6 +192,6 @@ def cross(a: Any, b: Any) -> Any:
 
 
 def norm(x: Any) -> Any:
-    """Return the length √(x · x) of a vector, or of each along the last axis."""
+    """Return the length √(x · x) of a vector, along the last axis."""
     array = np.asarray(x)
     return sqrt((array * array).sum(axis=-1))

@@ -119,17 +119,17 @@ STATES: list[Case] = [
     (
         lambda: ball().project(np.zeros(5)),
         ModelError,
-        "q has a quaternion of zero length at joint 'socket'; expected one",
+        "q has a quaternion of zero length at joint 'socket'; expected a nonzero",
     ),
     (
         lambda: ball().assemble(np.zeros(5)),
         ModelError,
-        "q_guess has a quaternion of zero length at joint 'socket'; expected one",
+        "q_guess has a quaternion of zero length at joint 'socket'; expected a nonzero",
     ),
     (
         lambda: ball().assemble(fixed={"socket": np.zeros(4)}),
         ModelError,
-        "fixed has a quaternion of zero length at joint 'socket'; expected one",
+        "fixed has a quaternion of zero length at joint 'socket'; expected a nonzero",
     ),
 ]
 ASSEMBLY: list[Case] = [

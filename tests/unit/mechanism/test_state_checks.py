@@ -54,7 +54,7 @@ def test_states_that_can_be_meant_pass(rng: np.random.Generator) -> None:
             "pinocchio",
             {"_7": 90.0},
             None,
-            "q[7] of joint 'elbow' is 90 rad, more than a turn beyond its limits "
+            "q[7] of joint 'elbow' is 90 rad, more than a full turn beyond its limits "
             "(-1.57 to 1.57); is it in degrees?",
         ),
         (

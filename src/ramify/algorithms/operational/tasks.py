@@ -49,7 +49,7 @@ POSSIBLE = "'pose', 'position', 'orientation', 'x', 'y', 'z', 'rx', 'ry', 'rz'"
 @final
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Rows of a frame's velocity: what a controller wants to move.
+    """Rows of a frame's velocity that a controller controls.
 
     Args:
         frame: its name; any frame of the robot.
@@ -107,14 +107,14 @@ class Task:
         )
 
     def names(self, order: str) -> tuple[str, ...]:
-        """Return the rows one by one; ``order`` of Conventions says what a pose is."""
+        """Return the name of each row; ``order`` is that of Conventions."""
         given = (self.rows,) if isinstance(self.rows, str) else self.rows
         halves = (LINEAR, ANGULAR) if order == "linear_first" else (ANGULAR, LINEAR)
         words = {**WORDS, "pose": (*halves[0], *halves[1])}
         return tuple(name for word in given for name in words.get(word, (word,)))
 
     def indices(self, order: str) -> tuple[int, ...]:
-        """Return which of the six rows, angular first, as everywhere inside."""
+        """Return the indices of its rows among six, angular first."""
         six = (*ANGULAR, *LINEAR)
         return tuple(six.index(name) for name in self.names(order))
 

@@ -48,7 +48,7 @@ def many_replicates(depth: int) -> str:
 REFUSED = {
     "another root": ("<robot/>", "m.xml:1: robot: the root is <robot>; expected <muj"),
     "empty": ("", "m.xml: empty; expected URDF or MJCF"),
-    "trailing junk": (mjcf() + "junk", "something follows|not well-formed"),
+    "trailing junk": (mjcf() + "junk", "content after|not well-formed"),
     "unclosed": ("<mujoco><worldbody>", "not well-formed XML: no element found"),
     "entities": (
         '<!DOCTYPE m [<!ENTITY a "b">]>' + mjcf(),
@@ -352,7 +352,7 @@ WARNED = {
     ),
     "unknown attribute": (
         joint('axsi="1 0 0"'),
-        "m.xml:3: joint 'j': unknown attribute 'axsi' is ignored; meant 'axis'?",
+        "m.xml:3: joint 'j': unknown attribute 'axsi' is ignored; did you mean 'axis'?",
     ),
     "unknown attribute of a class": (
         mjcf(before='<default><geom density_="1"/></default>'),
@@ -432,7 +432,7 @@ def test_inactive_equality_is_no_loop() -> None:
 # ------------------------------------------------------------ includes
 
 INCLUDES = {
-    "itself": ({"main.xml": "main.xml"}, "file='main.xml' is included already"),
+    "itself": ({"main.xml": "main.xml"}, "file='main.xml' is already included"),
     "a cycle": (
         {"main.xml": "a.xml", "a.xml": "b.xml", "b.xml": "a.xml"},
         "b.xml:1: include: file='a.xml' is already included; expected it once",

@@ -245,7 +245,7 @@ BAD_LOOPS = [
         '<loop name="l" type="coupling" joint="j2" coefficients="x"/>',
         "loop 'l': coefficients: cannot read 'x'; expected a finite number",
     ),
-    (LOOP.format("weld") * 2, "loop 'l': a second loop of this name"),
+    (LOOP.format("weld") * 2, "loop 'l': duplicate loop name"),
 ]
 
 
