@@ -158,7 +158,7 @@ def test_code_that_cannot_run_here_can_be_read(monkeypatch: pytest.MonkeyPatch) 
     f = ramify.kernel(lambda x: x @ x, {"x": 3})
     assert f.lanes == 8
     assert "zmm" in f.assembly
-    message = "RAMIFY_TARGET is 'x86-64-v4', and this processor lacks avx512bw, "
+    message = "RAMIFY_TARGET is 'x86-64-v4', but this processor lacks avx512bw, "
     for x in (np.zeros(3), np.zeros((9, 3))):
         with pytest.raises(CompileError, match=message) as caught:
             f(x)

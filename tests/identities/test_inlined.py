@@ -260,7 +260,7 @@ def test_symbols_are_refused_where_they_cannot_be() -> None:
     def written(q: Any) -> Any:
         return robot.mass_matrix(q, out=np.empty((n, n)))
 
-    with pytest.raises(TraceError, match=r"was called with symbols and out=; leave"):
+    with pytest.raises(TraceError, match=r"was called with symbols and out=; omit"):
         trace(written, {"q": n})
 
     def compared(q: Any) -> Any:

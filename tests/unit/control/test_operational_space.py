@@ -277,7 +277,7 @@ def test_levels_without_freedom_are_refused_with_rank_and_names() -> None:
     with pytest.raises(
         ModelError,
         match=r"tasks 'body2' \(position\) \(level 2\) have 3 rows, but only 0 can "
-        r"move independently of the levels above; ask",
+        r"move independently of the levels above; request",
     ):
         OperationalSpace(
             robot, [[Task("body3", "position")], [Task("body2", "position")]]

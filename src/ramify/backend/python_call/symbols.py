@@ -27,7 +27,7 @@ def call_inline(
     if out is not None:
         raise TraceError(
             f"{users_line()}: {signature.name}() was called with symbols and out=; "
-            "omit out=; the symbols are returned"
+            "omit out=, as the symbols are returned"
         )
     names, ports = signature.input_names, zip(signature.inputs, arrays, strict=True)
     batches = [batch_of(signature, name, core, a.shape) for (name, core), a in ports]
