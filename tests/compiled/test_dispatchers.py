@@ -240,7 +240,7 @@ def test_methods_that_hand_out_a_function_keep_signature_and_docstring(
     listed = list(inspect.signature(robot.integrate).parameters)
     assert listed == ["q", "qd", "dt", "out"]
     assert list(inspect.signature(robot.convert_q).parameters) == ["q", "to", "from_"]
-    assert "constant for a time dt" in (robot.integrate.__doc__ or "")
+    assert "after a time dt" in (robot.integrate.__doc__ or "")
     assert "shortest way" in (Robot.difference.__doc__ or "")
 
 

@@ -122,7 +122,7 @@ def test_inverse_dynamics_moves_a_mechanism_without_force_in_its_loops() -> None
     assert_close(robot.loop_forces(q, qd, tau), np.zeros(len(robot.loops[0].rows)))
     with_motors = robot.constrained_inverse_dynamics(q, qd, qdd, ["crank_joint"])
     assert_close(with_motors.tau, np.array([1.0, 0.0, 0.0]))
-    assert "Loops are left out" in (Robot.inverse_dynamics.__doc__ or "")
+    assert "Loops are ignored" in (Robot.inverse_dynamics.__doc__ or "")
 
 
 @pytest.mark.parametrize(

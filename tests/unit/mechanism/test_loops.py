@@ -269,7 +269,8 @@ def test_algorithms_of_trees_are_refused_on_loops(algorithm: str) -> None:
 @pytest.mark.parametrize("damping", [0.0, 1e-6])
 def test_damping_of_loops_is_refused_on_trees(damping: float) -> None:
     message = (
-        f"damping is {damping:g}, but robot 'four_bar' has no loops; damping applies to "
+        f"damping is {damping:g}, but robot 'four_bar' has no loops; damping applies "
+        f"to "
         "loop constraints only: leave it out"
     )
     with pytest.raises(ArgumentError, match=message):
