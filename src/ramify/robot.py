@@ -1634,6 +1634,16 @@ class Robot:
 
         return mass_matrix_layout(self.model)
 
+    @property
+    def derivatives_layout(self) -> Layout:
+        """The constant index arrays of ``inverse_dynamics_derivatives(packed=True)``.
+
+        Row i has ``rownnz[i]`` entries from ``rowadr[i]`` on, in columns ``colind``.
+        """
+        from ramify.algorithms.matrix_layout import derivatives_layout
+
+        return derivatives_layout(self.model)
+
 
 def _followed(
     order: Sequence[str], description: Description, is_reduced: bool

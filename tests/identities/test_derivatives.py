@@ -427,3 +427,21 @@ def test_gradients_of_forward_dynamics_are_products_with_its_derivatives(
     for x in wrt:
         (J,) = steps(robot, ramify.forward_dynamics, inputs, x).values()
         assert_close(found[f"{x}_cotangent"], weights @ J)
+
+
+@pytest.mark.parametrize("name", ["coupled", "mujoco"])
+def test_packed_derivatives_leave_out_nothing_but_zeros(
+    name: str, rng: np.random.Generator
+) -> None:
+    robot = robot_of(name)
+    both = [
+        ramify.inverse_dynamics_derivatives(algorithm="idsva"),
+        ramify.inverse_dynamics_derivatives(algorithm="idsva", packed=True),
+    ]
+    inputs = values(robot, ramify.inverse_dynamics, rng)
+    dense, packed = (evaluate(program_of(x, robot), inputs) for x in both)
+    layout = robot.derivatives_layout
+    for n, entries in packed.items():
+        full = np.zeros((robot.nv, robot.nv))
+        full[layout.rowind, layout.colind] = entries
+        np.testing.assert_array_equal(full, dense[n])

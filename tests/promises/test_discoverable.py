@@ -65,7 +65,7 @@ def test_a_quantity_says_what_goes_in_and_what_comes_out(name: str) -> None:
 
 
 LEFT_OUT = {
-    "packed",  # returns one array instead of two
+    "packed",  # returns other arrays
 }
 
 

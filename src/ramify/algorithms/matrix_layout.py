@@ -82,6 +82,21 @@ def mass_matrix_layout(model: Model) -> Layout:
     return Layout(rownnz, rowadr, colind)
 
 
+def derivatives_layout(model: Model) -> Layout:
+    """Return the layout of ``inverse_dynamics_derivatives(packed=True)``.
+
+    It has both triangles of the layout of the mass matrix.
+    """
+    rows: list[set[int]] = [set() for _ in range(model.nv)]
+    for i, j in mass_matrix_layout(model).pairs():
+        rows[i].add(j)
+        rows[j].add(i)
+    rownnz = np.array([len(row) for row in rows], dtype=np.int32)
+    rowadr = (np.cumsum(rownnz) - rownnz).astype(np.int32)
+    columns = [j for row in rows for j in sorted(row)]
+    return Layout(rownnz, rowadr, np.array(columns, dtype=np.int32))
+
+
 def sparsity_tree(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the entries of q̇, parents first, and the tree that M is sparse along.
 

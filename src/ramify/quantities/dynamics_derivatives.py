@@ -15,6 +15,7 @@ from ramify.algorithms.coriolis import force_seen
 from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.idsva import CommonFrame
 from ramify.algorithms.ltdl import solve, solve_L, solve_LT
+from ramify.algorithms.matrix_layout import derivatives_layout
 from ramify.algorithms.minv import minv_ltdl
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
@@ -44,6 +45,9 @@ External = tuple[tuple[str, ...], str]
 NO_FORCES: External = ((), "local")
 UNROLLED = 8
 """degrees of freedom up to which all solves are straight-line code"""
+ROLLED_INVERSE = 40
+"""degrees of freedom from which M⁻¹ is part of the loop: straight-line code has a third
+of its operations, and takes longer to compile than all the rest"""
 COUNTED = 12
 """degrees of freedom up to which derivatives of programs can be the cheapest: their
 cost grows by that of inverse dynamics with each column, and idsva's by its entries"""
@@ -70,6 +74,7 @@ def inverse_dynamics_derivatives(
     algorithm: str = "auto",
     external: tuple[str, ...] = (),
     expressed_in: str = "local",
+    packed: bool = False,
 ) -> dict[str, Any]:
     """∂τ/∂q, ∂τ/∂q̇ and M."""
     nv = context.model.nv
@@ -81,7 +86,11 @@ def inverse_dynamics_derivatives(
         given = (external, expressed_in)
         rows = _by_program(context, directions, given, algorithm)
     names = ("dtau_dq", "dtau_dqd", "M")
-    return {n: matrix(rows, k * nv, nv) for k, n in enumerate(names)}
+    dense = {n: matrix(rows, k * nv, nv) for k, n in enumerate(names)}
+    if not packed:
+        return dense
+    pairs = derivatives_layout(context.model).pairs()
+    return {n: array([A[i, j] for i, j in pairs]) for n, A in dense.items()}
 
 
 @quantity(
@@ -134,16 +143,16 @@ def acceleration_rows(
     order = solver.order
     columns = [[-rows[v].get(c, ZERO) for c in range(2 * n)] for v in order]
     found: list[Row] = [{} for _ in range(n)]
-    if context.rolls and n > UNROLLED and not has_loop():
+    rolls = context.rolls and n > UNROLLED and not has_loop()
+    if rolls and n > ROLLED_INVERSE:
         for k, v in enumerate(order):
             columns[k] += [ONE if v == c else ZERO for c in range(n)]
-        solved = _rolled(solver, columns)
     else:
-        solved = _unrolled(solver, columns)
         inverse = minv_ltdl(solver.L, solver.D, solver.parents)
         for (i, j), value in inverse.items():
             found[order[i]][2 * n + order[j]] = value
             found[order[j]][2 * n + order[i]] = value
+    solved = (_rolled if rolls else _unrolled)(solver, columns)
     for v, row in zip(order, solved, strict=True):
         found[v].update(enumerate(row))
     return qdd, found
