@@ -187,19 +187,26 @@ def _unrolled(solver: MassSolver, columns: list[list[Expr]]) -> list[list[Expr]]
 
 
 def _rolled(solver: MassSolver, columns: list[list[Expr]]) -> list[list[Expr]]:
-    """Return the same by a loop over the columns."""
-    L, parents = solver.L, solver.parents
-    places, n = list(L), len(parents)
+    """Return the same by a loop over the columns.
 
-    def one(shared: Sequence[Expr], b: Sequence[Expr]) -> Any:
+    Most entries of a column are zero at first, and after D⁻¹ L⁻ᵀ still: that part is
+    straight-line code, and L⁻¹, which leaves no zeros, is the loop.
+    """
+    L, D, parents = solver.L, solver.D, solver.parents
+    places, n = list(L), len(parents)
+    halfway = [
+        solve_LT(L, dict(enumerate(b)), parents) for b in zip(*columns, strict=True)
+    ]
+    inverse = [ONE / D[k] for k in range(n)]
+
+    def one(shared: Sequence[Expr], y: Sequence[Expr]) -> Any:
         factor = dict(zip(places, shared, strict=False))
-        inverse = dict(enumerate(shared[len(places) :]))
-        y = solve_LT(factor, dict(enumerate(b)), parents)
-        x = solve_L(factor, {k: y[k] * inverse[k] for k in y}, parents)
+        scaled = {k: y[k] * shared[len(places) + k] for k in range(n)}
+        x = solve_L(factor, scaled, parents)
         return array([x[k] for k in range(n)])
 
-    inverse = [ONE / solver.D[k] for k in range(n)]
-    return map_columns(one, [*L.values(), *inverse], columns)
+    rows = [[y[k] for y in halfway] for k in range(n)]
+    return map_columns(one, [*L.values(), *inverse], rows)
 
 
 def _by_program(

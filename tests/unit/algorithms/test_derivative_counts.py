@@ -1,0 +1,126 @@
+"""What derivatives cost: pinned, at or below the best figures of the design.
+
+Costs are `Ops.cost` of the lowered program, what the machine pays. Figures of others
+are of ∂/∂q and ∂/∂q̇ alone: M and M⁻¹ are left out there.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import pytest
+
+import ramify
+from ramify.compiler import program_of
+from ramify.quantities.quantity import Quantity
+from ramify.robot import Robot
+from ramify.simplify.passes import lower, simplify
+from ramify.symbolic.column_loop import unrolled
+from ramify.symbolic.count import count
+from ramify.symbolic.program import Program, live
+from support.paths import SHARED_ROBOTS
+from support.real_robots import example_urdfs
+
+MADE = {
+    "humanoid30 plain": functools.partial(ramify.robots.humanoid30, "plain"),
+    "humanoid30 general": functools.partial(ramify.robots.humanoid30, "general"),
+    "chain30 plain": functools.partial(ramify.robots.chain30, "plain"),
+}
+FILES = {
+    "iiwa14": "iiwa14/iiwa14.xml",
+    "g1_with_hands": "g1_with_hands/g1_with_hands.xml",
+}
+TALOS = "talos_data/talos_full_v2.urdf"
+
+
+@functools.cache
+def robot_of(name: str) -> Robot:
+    if name in MADE:
+        return MADE[name]()
+    if name == "talos":
+        paths = example_urdfs()
+        if TALOS not in paths:
+            pytest.skip("needs example-robot-data")
+        return ramify.load(paths[TALOS], root="floating", mimic="independent")
+    if not (SHARED_ROBOTS / FILES[name]).exists():
+        pytest.skip(f"no {FILES[name]} in {SHARED_ROBOTS}")
+    return ramify.load(SHARED_ROBOTS / FILES[name])
+
+
+def cost(program: Program) -> int:
+    return count(lower(simplify(program))).cost
+
+
+def first_two(program: Program) -> Program:
+    """Return the program without its third output, M or M⁻¹."""
+    program = unrolled(program)
+    kept = sum(v.size for v in program.outputs[:2])
+    results = program.results[:kept]
+    order = live(program.order, results)
+    return replace(program, outputs=program.outputs[:2], results=results, order=order)
+
+
+def traced(robot: Robot, quantity: Quantity) -> Program:
+    return program_of(quantity, robot)
+
+
+DESIGN = {
+    "iiwa14": (2123, 3226),
+    "humanoid30 plain": (12341, 35448),
+    "humanoid30 general": (15865, 41754),
+    "g1_with_hands": (31891, 120622),
+}
+"""the best figures so far: of inverse dynamics, of forward dynamics"""
+FAST = ("iiwa14",)
+BY_NAME = [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in DESIGN]
+
+
+@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.parametrize("name", BY_NAME)
+def test_derivatives_cost_no_more_than_the_best_figures(name: str) -> None:
+    robot = robot_of(name)
+    inverse = traced(robot, ramify.inverse_dynamics_derivatives)
+    forward = traced(robot, ramify.forward_dynamics_derivatives)
+    found = cost(first_two(inverse)), cost(first_two(forward))
+    assert found[0] <= DESIGN[name][0]
+    assert found[1] <= DESIGN[name][1]
+
+
+GRADIENT = 2.2
+"""of forward dynamics: what it may cost with its gradient"""
+
+
+@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.parametrize(
+    "name", ["iiwa14", pytest.param("humanoid30 plain", marks=pytest.mark.slow)]
+)
+def test_a_gradient_costs_little_more_than_forward_dynamics(name: str) -> None:
+    robot = robot_of(name)
+    gradient = ramify.vjp(ramify.forward_dynamics, ("q", "qd", "tau"))
+    with_gradient = cost(traced(robot, gradient))
+    assert with_gradient <= GRADIENT * cost(traced(robot, ramify.forward_dynamics))
+
+
+PINNED = {
+    "iiwa14": (0, 0, 0),
+    "humanoid30 plain": (0, 0, 0),
+    "humanoid30 general": (0, 0, 0),
+    "chain30 plain": (0, 0, 0),
+    "g1_with_hands": (0, 0, 0),
+    "talos": (0, 0, 0),
+}
+"""whole, as compiled: dID with M, dFD with M⁻¹, forward dynamics with its gradient"""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.parametrize("name", PINNED)
+def test_costs_of_derivatives_are_pinned(name: str) -> None:
+    robot = robot_of(name)
+    wanted = (
+        ramify.inverse_dynamics_derivatives,
+        ramify.forward_dynamics_derivatives,
+        ramify.vjp(ramify.forward_dynamics, ("q", "qd", "tau")),
+    )
+    assert tuple(cost(traced(robot, x)) for x in wanted) == PINNED[name]
