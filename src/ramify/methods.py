@@ -51,6 +51,7 @@ class Computed:
     def _made(self, robot: Robot) -> Function | Dispatcher:
         from ramify.backend.python_call.dispatch import Dispatcher
         from ramify.compiler import compile, deferred
+        from ramify.quantities.external import wrenches
         from ramify.quantities.quantity import INPUTS, REQUIRED
         from ramify.quantities.registry import QUANTITIES
 
@@ -66,7 +67,8 @@ class Computed:
         if not needed:
             shown = inspect.signature(self.method).parameters
             options = frozenset(n for n in quantity.declaration.defaults if n in shown)
-            otherwise = (options, partial(_call_with, function, options, {}))
+            call = partial(_call_with, function, wrenches, options, {})
+            otherwise = (options, call)
             return documented(deferred(quantity, robot, otherwise), self.method)
         state = tuple(n for n in INPUTS if n in quantity.declaration.inputs)
         return documented(Dispatcher(quantity.name, state, function), self.method)
@@ -74,6 +76,7 @@ class Computed:
 
 def _call_with(
     function: Callable[..., Function],
+    wrenches: Callable[[object], tuple[tuple[str, ...], Any]],
     options: Collection[str],
     known: dict[Any, Function],
     *values: Any,
@@ -83,8 +86,6 @@ def _call_with(
 
     What was found is kept by the options as they were given, as checking takes long.
     """
-    from ramify.quantities.external import wrenches
-
     given = {n: named.pop(n) for n in options if n in named}
     external = given.pop("external", None)
     if external is not None:

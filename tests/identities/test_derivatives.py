@@ -269,6 +269,17 @@ def test_functions_are_differentiated_for_kernels() -> None:
 # ------------------------------------------------------------ what is refused
 
 
+def test_a_function_that_returns_a_tuple_has_several_derivatives() -> None:
+    def step(x: Any, v: Any, dt: Any = 0.5) -> Any:
+        return x + dt * v, v @ v
+
+    shapes = {"x": 2, "v": 2}
+    x, v = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    move, energy = ramify.kernel(ramify.derivative(step, "v"), shapes)(x, v)
+    assert_close(move, 0.5 * np.eye(2))
+    assert_close(energy, 2.0 * v)
+
+
 def test_wrt_must_be_an_input() -> None:
     robot = ramify.robots.chain(2)
     with pytest.raises(

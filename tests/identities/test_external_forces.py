@@ -10,6 +10,7 @@ import pytest
 
 import ramify
 from ramify.errors import ArgumentError, ShapeError, UnknownName
+from ramify.quantities.external import wrenches as wrenches_of
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.trace import trace
@@ -54,6 +55,15 @@ def test_wrenches_are_given_by_frame_for_one_state_or_a_batch() -> None:
     still = np.zeros(robot.nv)
     bias = robot.bias_forces(q[0], qd[0], external=external)
     assert_close(bias, robot.inverse_dynamics(q[0], qd[0], still, external=external))
+
+
+def test_the_order_of_frames_does_not_compile_again() -> None:
+    first, last = arm().body_names[0], arm().body_names[-1]
+    one, other = np.arange(6.0), np.ones(6)
+    frames, wrenches = wrenches_of({last: one, first: other})
+    again, same = wrenches_of({first: other, last: one})
+    assert frames == again == tuple(sorted((first, last)))
+    np.testing.assert_array_equal(wrenches, same)
 
 
 def test_no_wrenches_are_none() -> None:
@@ -157,13 +167,18 @@ def test_inverse_dynamics_moves_a_mechanism_without_force_in_its_loops() -> None
         (
             {"body2": np.ones((2, 6)), "body1": np.ones((3, 6))},
             ShapeError,
-            r"batch sizes in external differ: body2 2, body1 3; expected equal sizes "
+            r"batch sizes in external differ: body1 3, body2 2; expected equal sizes "
             r"or 1",
         ),
         (
             {"body2": np.ones((2, 6))},
             ShapeError,
             r"batch sizes differ: q 4, qd 4, qdd 4, external 2",
+        ),
+        (
+            {"body2": [[1.0, 2.0], [3.0]]},
+            ShapeError,
+            r"external\['body2'\] is not an array: setting an array element",
         ),
         (
             {"body2": ["a"] * 6},

@@ -59,7 +59,7 @@ def asked(name: str) -> tuple[Robot, Quantity, dict[str, Any]]:
 
 def content(program: Program) -> tuple[Any, ...]:
     """Return the operations of a program, without names and regions."""
-    *_, codes, args, values, slots, _, results, _ = program.flat()
+    *_, codes, args, values, slots, _, results, _, _ = program.flat()
     return codes, args, values, slots, results
 
 
@@ -268,6 +268,24 @@ def test_symbols_are_refused_where_they_cannot_be() -> None:
 
     with pytest.raises(TraceError, match=r"a comparison is not a number"):
         trace(compared, {"q": n})
+
+
+def test_a_loop_over_columns_is_written_out() -> None:
+    robot = Robot.from_description(random_tree(12, 3, joints=("revolute",)))
+    n = robot.nv
+    derivatives = ramify.compile(ramify.forward_dynamics_derivatives, robot)
+    assert derivatives.program.loop is not None
+
+    def fn(q: Any, qd: Any, tau: Any) -> Any:
+        along_q, along_qd, _ = robot.forward_dynamics_derivatives(q, qd, tau)
+        return along_q + 2.0 * along_qd
+
+    program = trace(fn, {"q": n, "qd": n, "tau": n})
+    rng = np.random.default_rng(3)
+    state = {name: rng.normal(size=n) for name in ("q", "qd", "tau")}
+    by_loop = evaluate(derivatives.program, state)
+    expected = by_loop["dqdd_dq"] + 2.0 * by_loop["dqdd_dqd"]
+    assert_close(evaluate(program, state)["result"], expected)
 
 
 def test_a_scalar_output_is_a_symbol() -> None:

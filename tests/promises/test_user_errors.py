@@ -86,6 +86,16 @@ def test_an_unknown_option_lists_the_options() -> None:
         robot.convert_q(Q, into="mujoco")
 
 
+def test_an_unknown_keyword_of_a_method_lists_the_options() -> None:
+    robot: Any = ROBOT
+    with pytest.raises(
+        TypeError,
+        match=r"has no argument 'algo'; it takes 3 arguments \(q, qd, tau\) and "
+        r"algorithm=, damping=, expressed_in=, external=, out=\.$",
+    ):
+        robot.forward_dynamics(Q, Q, Q, algo="aba")
+
+
 def test_arrays_come_before_options() -> None:
     method: Any = ROBOT.pose
     with pytest.raises(

@@ -99,3 +99,17 @@ def test_inputs_that_do_not_fit_the_function_are_named(
 def test_functions_without_a_signature_take_inputs_in_order() -> None:
     f = ramify.kernel(lambda *x: x[0] - x[1], {"a": (), "b": ()}, name="minus")
     assert f(3.0, 1.0) == 2.0
+
+
+def minus(a: Any, b: Any, /) -> Any:
+    return a - b
+
+
+def test_inputs_by_place_have_the_order_of_the_parameters() -> None:
+    assert ramify.kernel(minus, {"a": (), "b": ()})(3.0, 1.0) == 2.0
+    assert ramify.kernel(minus, {"x": (), "y": ()})(3.0, 1.0) == 2.0
+    message = r"^inputs are given by place, and 'b' is in another place of minus\(a, b"
+    with pytest.raises(ArgumentError, match=message):
+        ramify.kernel(minus, {"b": (), "a": ()})
+    with pytest.raises(ArgumentError, match=message):
+        ramify.kernel(ramify.derivative(minus, "a"), {"b": (), "a": ()})

@@ -37,6 +37,14 @@ def check_state(
     """Raise ModelError where a state cannot be meant; see `Robot.check_state`."""
     states = _rows("q", q, robot.nq)
     rates = None if qd is None else _rows("qd", qd, robot.nv)
+    if rates is not None:
+        if 1 not in (len(states), len(rates)) and len(states) != len(rates):
+            raise ShapeError(
+                f"batch sizes differ: q {len(states)}, qd {len(rates)}; expected equal "
+                "sizes or 1"
+            )
+        n = max(len(states), len(rates)) if len(states) and len(rates) else 0
+        states, rates = (np.broadcast_to(x, (n, x.shape[1])) for x in (states, rates))
     is_batch = max(np.ndim(q), np.ndim(qd) if qd is not None else 0) > 1
     found = [*_not_finite(robot, "q", states)]
     if rates is not None:
@@ -60,10 +68,11 @@ def _rows(what: str, value: npt.ArrayLike, n: int) -> Array:
     try:
         x = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        x = np.zeros((0, 0, 0))
+        raise ShapeError(
+            f"{what} is not an array of numbers; expected ({n},) or (batch, {n})"
+        ) from None
     if x.ndim not in (1, 2) or x.shape[-1] != n:
-        given = f"has shape {x.shape}" if x.ndim < 3 else "is not an array of numbers"
-        raise ShapeError(f"{what} {given}; expected ({n},) or (batch, {n})")
+        raise ShapeError(f"{what} has shape {x.shape}; expected ({n},) or (batch, {n})")
     return np.atleast_2d(x)
 
 
@@ -118,9 +127,7 @@ def _far_beyond_limits(robot: Robot, q: Array) -> Iterator[Fault]:
 def _open_loops(
     robot: Robot, q: Array, qd: Array | None, tolerance: float
 ) -> Iterator[Fault]:
-    rates = (
-        [None] * len(q) if qd is None else [*np.broadcast_to(qd, (len(q), qd.shape[1]))]
-    )
+    rates = [None] * len(q) if qd is None else [*qd]
     for state, (x, v) in enumerate(zip(q, rates, strict=True)):
         try:
             check_closed(robot, x, v, tolerance)

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from inspect import Parameter
 from math import prod
 from typing import Any, cast
 
@@ -41,6 +42,7 @@ from ramify.symbolic.jacobians import (
     with_cotangents,
     with_tangents,
 )
+from ramify.symbolic.trace import named_outputs
 
 # ------------------------------------------------------------ of quantities
 
@@ -277,29 +279,32 @@ def _of_function(
     f: Callable[..., Any], wrt: object, derive: Callable[..., Arrays]
 ) -> Callable[..., Any]:
     """Return a function of symbols that calls f and differentiates what it returns."""
-    names = _parameters(f)
+    own = _parameters(f)
+    names = tuple(p.name for p in own)
     chosen = checked_wrt(wrt, names)
 
     @functools.wraps(f)
     def differentiated(*arguments: Any) -> Any:
         inputs = dict(zip(names, arguments, strict=False))
         returned = f(*inputs.values())
-        values: Arrays = {"result": returned}
-        if isinstance(returned, Mapping):
-            values = {str(n): x for n, x in cast("Mapping[Any, Any]", returned).items()}
+        values: Arrays = {str(n): x for n, x in named_outputs(returned).items()}
         widths = {n: shape_of(inputs[n]) for n in chosen}
         places = [e for n in chosen for e in flat(inputs[n])]
         along = {e: {k: ONE} for k, e in enumerate(places)}
         return derive(values, widths, along, arguments[len(names) :])
 
-    del differentiated.__wrapped__  # its parameters are not those of f
+    # Those of f come first, in its order; what follows depends on what f returns.
+    by_place = [p.replace(kind=Parameter.POSITIONAL_ONLY) for p in own]
+    further = Parameter("further", Parameter.VAR_POSITIONAL)
+    differentiated.__dict__["__signature__"] = inspect.Signature([*by_place, further])
+    del differentiated.__wrapped__
     return differentiated
 
 
-def _parameters(f: Callable[..., Any]) -> tuple[str, ...]:
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+def _parameters(f: Callable[..., Any]) -> list[Parameter]:
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(f).parameters.values()
-    return tuple(p.name for p in parameters if p.kind in kinds)
+    return [p for p in parameters if p.kind in kinds]
 
 
 def _function_derivative(

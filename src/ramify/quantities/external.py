@@ -67,7 +67,8 @@ def wrenches(external: object) -> tuple[tuple[str, ...], Any]:
             raise ArgumentError(
                 f"external has {name!r}; expected the name of a frame for each wrench"
             )
-    arrays = {name: np.asarray(wrench) for name, wrench in given.items()}
+    # One function for all orders of the same frames: compiling takes long.
+    arrays = {name: _wrench(name, given[name]) for name in sorted(given)}
     for name, array in arrays.items():
         if array.ndim not in (1, 2) or array.shape[-1] != 6:
             raise ShapeError(
@@ -76,11 +77,18 @@ def wrenches(external: object) -> tuple[tuple[str, ...], Any]:
             )
     sizes = {n: len(a) for n, a in arrays.items() if a.ndim == 2}
     if not sizes:
-        return tuple(given), np.array(list(arrays.values()))
+        return tuple(arrays), np.array(list(arrays.values()))
     if len(set(sizes.values()) - {1}) > 1:
         listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise ShapeError(
             f"batch sizes in external differ: {listed}; expected equal sizes or 1"
         )
     together = np.broadcast_arrays(*arrays.values())
-    return tuple(given), np.stack(together, axis=-2)
+    return tuple(arrays), np.stack(together, axis=-2)
+
+
+def _wrench(name: str, value: object) -> Any:
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise ShapeError(f"external[{name!r}] is not an array: {error}") from error

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ramify.symbolic.column_loop import unrolled
 from ramify.symbolic.expr import BUILD, Expr, const, label, lift, region
 from ramify.symbolic.program import Program
 
@@ -21,6 +22,7 @@ def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
         program: preferably as traced; it is simplified with what it becomes part of.
         inputs: arrays of symbols and numbers by name, in the shapes of the program.
     """
+    program = unrolled(program)  # what it becomes part of may go on with the columns
     given = {name: _entries(array) for name, array in inputs.items()}
     value: dict[Expr, Expr] = {}
     current = -1

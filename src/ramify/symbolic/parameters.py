@@ -10,6 +10,7 @@ from typing import Any
 
 from ramify.errors import ArgumentError
 
+ANY = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -37,22 +38,27 @@ def matched(fn: Callable[..., Any], inputs: Iterable[str]) -> Callable[..., Any]
     )
     places = [n for n, p in parameters.items() if p.kind in BY_PLACE]
     filled = set(names) if by_name else set(places[: len(names)])
+    own = [n for n, p in parameters.items() if p.kind not in ANY]
     misplaced = [
-        n for k, n in enumerate(names) if n in parameters and places[k : k + 1] != [n]
+        n for k, n in enumerate(names) if n in own and places[k : k + 1] != [n]
     ]
     listed, given = f"{_name(fn)}({', '.join(parameters)})", ", ".join(names) or "none"
-    if not by_name and not takes_any and (len(names) > len(places) or misplaced):
-        unknown = [n for n in names if n not in parameters]
+    unknown = [n for n in names if n not in parameters]
+    too_many = len(names) > len(places) and not takes_any
+    if not by_name and unknown and (too_many or (misplaced and not takes_any)):
         raise ArgumentError(
             f"inputs has {unknown[0]!r}, which is not a parameter of {listed}; "
             f"given: {given}"
         )
+    if not by_name and misplaced:
+        raise ArgumentError(
+            f"inputs are given by place, and {misplaced[0]!r} is in another place of "
+            f"{listed}; given: {given}"
+        )
     missing = [
         n
         for n, p in parameters.items()
-        if n not in filled
-        and p.default is Parameter.empty
-        and p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        if n not in filled and p.default is Parameter.empty and p.kind not in ANY
     ]
     if missing:
         raise ArgumentError(

@@ -35,7 +35,7 @@ def trace(
     variables = tuple(Variable(n, _shape(n, s)) for n, s in inputs.items())
     with expr.fresh_table(dtype) as table:
         returned = fn(*(_symbols(v) for v in variables))
-        named = _named(returned)
+        named = named_outputs(returned)
         if not named:
             raise TraceError(f"{_name_of(fn)} returned no outputs")
         outputs: list[Variable] = []
@@ -71,7 +71,7 @@ def trace(
     )
 
 
-def _named(returned: Any) -> Mapping[Any, Any]:
+def named_outputs(returned: Any) -> Mapping[Any, Any]:
     """Return the outputs by name."""
     if isinstance(returned, Mapping):
         return cast("Mapping[Any, Any]", returned)

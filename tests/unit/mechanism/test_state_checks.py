@@ -104,13 +104,27 @@ def test_faults_come_in_the_order_of_states_and_are_counted() -> None:
     ("q", "message"),
     [
         (np.zeros(9), r"q has shape \(9,\); expected \(10,\) or \(batch, 10\)"),
-        (np.zeros((2, 2, 10)), "q is not an array of numbers; expected"),
+        (np.zeros((2, 2, 10)), r"q has shape \(2, 2, 10\); expected"),
         ("abc", "q is not an array of numbers; expected"),
     ],
 )
 def test_wrong_shapes_are_named(q: Any, message: str) -> None:
     with pytest.raises(ShapeError, match=message):
         flyer().check_state(q)
+
+
+def test_batches_of_unequal_length_are_named() -> None:
+    for robot in (flyer(), four_bar()):
+        q, qd = robot.neutral(), np.zeros(robot.nv)
+        with pytest.raises(ShapeError, match=r"^batch sizes differ: q 2, qd 3; exp"):
+            robot.check_state(np.array([q] * 2), np.array([qd] * 3))
+
+
+def test_one_configuration_may_have_many_velocities() -> None:
+    robot = four_bar()
+    rates = np.array([[0.0, 0, 0], [1.0, 0, 0]])
+    with pytest.raises(ModelError, match=r"state 1: loop 'pin' does not stay closed"):
+        robot.check_state(robot.assemble(), rates)
 
 
 def test_open_loops_of_a_batch_are_named_by_state() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
@@ -92,14 +92,17 @@ class Strided(NamedTuple):
 
 
 def bind(
-    signature: Signature, values: Sequence[object], names: tuple[str, ...] | None
+    signature: Signature,
+    values: Sequence[object],
+    names: tuple[str, ...] | None,
+    options: Iterable[str] = (),
 ) -> tuple[object, ...]:
-    """Return the inputs in order, and ``out`` or None."""
+    """Return the inputs in order, and ``out`` or None; messages name the options."""
     known = signature.input_names
     count = len(values) - len(names or ())
     if count > len(known):
         raise TypeError(
-            f"{signature.name} takes {_inputs(known)} and out=; {count} were given."
+            f"{signature.name} takes {_taken(known, options)}; {count} were given."
         )
     bound = dict(zip(known, values[:count]))  # noqa: B905 (fewer values than names is for below)
     out: object = None
@@ -109,7 +112,7 @@ def bind(
         elif name not in known:
             raise TypeError(
                 f"{signature.name} has no argument {name!r}; "
-                f"it takes {_inputs(known)} and out=."
+                f"it takes {_taken(known, options)}."
             )
         elif name in bound:
             raise TypeError(
@@ -123,13 +126,14 @@ def bind(
         listed = ", ".join(map(repr, missing))
         raise TypeError(
             f"{signature.name} is missing argument {listed}; "
-            f"it takes {_inputs(known)} and out=."
+            f"it takes {_taken(known, options)}."
         )
     return (*(bound[name] for name in known), out)
 
 
-def _inputs(names: tuple[str, ...]) -> str:
-    return f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
+def _taken(names: tuple[str, ...], options: Iterable[str]) -> str:
+    inputs = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
+    return f"{inputs} and {', '.join(f'{name}=' for name in (*sorted(options), 'out'))}"
 
 
 # Inputs: any real numbers to an array of the kernel's dtype.

@@ -337,11 +337,12 @@ class Calls:
         With keywords for another function, return its result; that is never a tuple,
         only of a subclass.
         """
-        if names and self._otherwise and not self._otherwise[0].isdisjoint(names):
+        options, function = self._otherwise or (frozenset[str](), None)
+        if names and function and not options.isdisjoint(names):
             count = len(values) - len(names)
             named = dict(zip(names, values[count:], strict=True))
-            return self._otherwise[1](*values[:count], **named)
-        return arguments.bind(self.signature, values, names)
+            return function(*values[:count], **named)
+        return arguments.bind(self.signature, values, names, options)
 
     def convert(self, index: int, value: object) -> Array:
         """Return an input as an array that the driver can read, or one of symbols."""
