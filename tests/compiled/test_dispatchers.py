@@ -241,7 +241,7 @@ def test_methods_that_hand_out_a_function_keep_signature_and_docstring(
     assert listed == ["q", "qd", "dt", "out"]
     assert list(inspect.signature(robot.convert_q).parameters) == ["q", "to", "from_"]
     assert "after a time dt" in (robot.integrate.__doc__ or "")
-    assert "shortest way" in (Robot.difference.__doc__ or "")
+    assert "shortest path" in (Robot.difference.__doc__ or "")
 
 
 def test_a_method_of_the_class_does_what_the_robots_does(
