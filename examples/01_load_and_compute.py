@@ -1,7 +1,7 @@
-"""Load a robot, compute its dynamics, one state and a batch.
+"""Load a robot and compute its dynamics, for one state and a batch.
 
-Prints the robot's tree, the joint forces that hold it still, the error of forward after
-inverse dynamics, and how many states a second a batch makes.
+Prints the robot's tree, the joint forces that hold it still, the error of forward
+dynamics after inverse dynamics, and the states per second of a batch.
 """
 
 import time
@@ -32,11 +32,11 @@ PENDULUM = """
 
 def main() -> None:
     """Run the example."""
-    robot = ramify.load(PENDULUM)  # a path to a URDF or MJCF file works as well
+    robot = ramify.load(PENDULUM)  # a path to a URDF or MJCF file works too
     print(robot)
 
     q, qd = np.array([0.3, -0.2]), np.zeros(2)
-    print("forces to hold it:", robot.gravity_forces(q).round(3), "N m")
+    print("holding torques:", robot.gravity_forces(q).round(3), "N m")
 
     qdd = np.array([1.0, -2.0])
     tau = robot.inverse_dynamics(q, qd, qdd)
@@ -49,7 +49,7 @@ def main() -> None:
     out = robot.forward_dynamics(q, qd, tau)
     start = time.perf_counter()
     robot.forward_dynamics(q, qd, tau, out=out)
-    print(f"{n / (time.perf_counter() - start) / 1e6:.0f} million states a second")
+    print(f"{n / (time.perf_counter() - start) / 1e6:.0f} million states per second")
 
 
 if __name__ == "__main__":

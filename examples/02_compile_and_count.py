@@ -1,7 +1,7 @@
-"""Compile several quantities into one kernel, and look at what was made.
+"""Compile several quantities into one kernel and inspect the result.
 
-Prints the operations of each quantity alone, of all together (what they share is
-computed once), what `algorithm="auto"` chose, and the first lines of the program.
+Prints the operations of each quantity alone and of all together (shared parts are
+computed once), the algorithm that "auto" chose, and the first lines of the program.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def main() -> None:
         total += ops.total
         print(f"{quantity.name:20} {ops.total:6,}")
     fused = ramify.compile(wanted, robot)
-    print(f"{'one after another':20} {total:6,}")
+    print(f"{'separately':20} {total:6,}")
     print(f"{'in one kernel':20} {fused.ops.total:6,}")
 
     q, qd = robot.random_configuration(rng=0), np.zeros(robot.nv)
@@ -30,7 +30,7 @@ def main() -> None:
 
     for algorithm in ("aba", "ltdl"):
         ops = ramify.count(ramify.forward_dynamics(algorithm=algorithm), robot)
-        print(f"forward dynamics by {algorithm:5} {ops.cost:6,} multiplications' worth")
+        print(f"forward dynamics by {algorithm:5} costs {ops.cost:6,} multiplications")
 
     lines = str(fused.program).splitlines()
     print(*lines[:5], f"... {len(fused.program.order):,} nodes", sep="\n")

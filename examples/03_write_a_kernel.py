@@ -1,7 +1,7 @@
-"""Write a kernel of your own: any function of scalars and arrays compiles.
+"""Write a custom kernel: any function of scalars and arrays compiles.
 
-Prints its operation count, that NumPy and native code agree, and how much faster a
-batch of it runs than the same formula in NumPy.
+Prints its operation count, the difference between NumPy and native code, and how much
+faster a batch runs than the same formula in NumPy.
 """
 
 import time

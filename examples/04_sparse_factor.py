@@ -1,7 +1,7 @@
 """Factor a mass matrix along its tree: M = LᵀDL without fill-in, for any size.
 
-Prints the nonzeros of M, the operations of the sparse and of the full factorization,
-the error of a solve, and the determinant's logarithm beside NumPy's.
+Prints the nonzeros of M, the operations of the sparse and the full factorization, the
+error of a solve, and the log-determinant, compared with NumPy's.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def main() -> None:
     print(f"residual of a solve: {np.abs(M @ x - b).max():.1e}")
     print(f"log det M: {factor.logdet():.6f}, NumPy {np.linalg.slogdet(M)[1]:.6f}")
 
-    # A swarm of 2,000 arms of three joints: nothing is compiled for it.
+    # A swarm of 2,000 arms with three joints each: nothing is compiled for it.
     arms = 2000
     parents = [-1 if k % 3 == 0 else k - 1 for k in range(3 * arms)]
     block = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.7], [0.5, 0.7, 2.0]])

@@ -1,8 +1,8 @@
 """Two hands put a box on the floor (Chang & Khatib 2000). Prints the servo rate.
 
 Half of the box's mass is on each hand, and the controller knows it. The arms are light
-and reach down first; legs and hip follow when the elbows come near to straight, after
-0.9 s, which the torques show. ``pictures/operational_space.py`` draws it all.
+and reach down first; legs and hip follow when the elbows are almost straight, after 0.9
+s, as the torques show. ``pictures/operational_space.py`` plots it.
 """
 
 import time
@@ -15,7 +15,7 @@ from ramify.control import OperationalSpace
 STEP, TIME, AHEAD, MASS, BOX = 0.001, 3.0, 0.15, 4.0, (0.3, 0.4, 0.3)
 HANDS = ("left_hand", "right_hand")
 BENT = {"shank": 0.7, "thigh": -1.6, "pelvis": 1.2, "shoulder_pitch": -0.3}
-BENT |= {"forearm": -1.4}  # already crouching, so that legs and hip follow smoothly
+BENT |= {"forearm": -1.4}  # already crouching, so legs and hip follow smoothly
 
 half, robot = ramify.RobotBuilder("half"), ramify.robots.chang_khatib24("plain")
 half.add(ramify.Body("half", ramify.Inertia.from_point(MASS / 2)))
@@ -27,7 +27,7 @@ velocities = [ramify.velocity(hand, ALIGNED) for hand in HANDS]
 sense = ramify.compile([*map(ramify.pose, HANDS), *velocities], robot)
 
 q, qd, log, busy = robot.neutral(), np.zeros(robot.nv), [], 0.0
-stiff = np.where(np.arange(robot.nv) < 8, 16.0, 400.0)  # base, legs and trunk give way
+stiff = np.where(np.arange(robot.nv) < 8, 16.0, 400.0)  # base, legs and trunk are soft
 for k, name in enumerate(robot.joint_names):
     part, _, of_arm = name.removesuffix("_joint").partition("_")
     q[k] = BENT.get(of_arm or part, 0.0)
@@ -35,7 +35,7 @@ home, start = q, sense(q, qd)[:2]
 way = np.array([AHEAD, 0.0, BOX[2] / 2 - start[0][2, 3], 0.0, 0.0, 0.0])
 for k in range(int((TIME + 0.5) / STEP)):
     begin = time.perf_counter()
-    s = min(k * STEP / TIME, 1.0)  # a path of least jerk
+    s = min(k * STEP / TIME, 1.0)  # a minimum-jerk path
     x, v = s**3 * (10 - 15 * s + 6 * s * s), 30 * (s - s * s) ** 2 / TIME
     a = 60 * s * (1 - s) * (1 - 2 * s) / TIME**2
     state, error, wanted = sense(q, qd), [], []
@@ -52,6 +52,6 @@ for k in range(int((TIME + 0.5) / STEP)):
 states, posture, torques, errors = map(np.array, zip(*log, strict=True))
 above = 1e3 * (sense(q, qd)[0][2, 3] - BOX[2] / 2)
 
-print(f"{len(log) / busy:,.0f} servo cycles a second on one core; 300 in the paper")
-print(f"hands off their paths by at most {errors.max():.3f} mm")
-print(f"the box of {MASS:g} kg ends {above:+.3f} mm above the floor")
+print(f"{len(log) / busy:,.0f} servo cycles per second on one core; 300 in the paper")
+print(f"hands deviate from their paths by at most {errors.max():.3f} mm")
+print(f"the {MASS:g} kg box ends {above:+.3f} mm above the floor")

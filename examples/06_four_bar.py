@@ -1,7 +1,7 @@
-"""Close a four-bar: assemble it, find what it can do, drive it and swing it.
+"""Close a four-bar linkage: assemble it, find its mobility, drive it and simulate it.
 
-Prints its mobility, a closed configuration, the force in its pin, the torque behind a
-motion, and how well energy and loop are kept over ten seconds.
+Prints its mobility, a closed configuration, the force in its pin, the torque that
+produces a motion, and the energy drift and loop error over ten seconds.
 """
 
 import numpy as np
@@ -41,10 +41,10 @@ def main() -> None:
     q, qd = robot.project(q, [2.0, 0.0, 0.0])
     tau = np.array([0.1, 0.0, 0.0])
     force = robot.loop_forces(q, qd, tau)
-    print("the coupler pushes the rocker by", force[:2].round(4), "N along its axes")
+    print("the coupler pushes the rocker with", force[:2].round(4), "N along its axes")
     qdd = robot.forward_dynamics(q, qd, tau)
     found = robot.constrained_inverse_dynamics(q, qd, qdd, ["crank"])
-    print("torque behind that motion:", found.tau.round(9), found.is_unique)
+    print("torque that produces this motion:", found.tau.round(9), found.is_unique)
     run = robot.simulate(q, qd, duration=10.0)
     drift = np.ptp(run.energy) / np.abs(run.energy).max()
     print(

@@ -1,7 +1,7 @@
 """Turn a body's inertia into an input: one kernel for every payload.
 
-Prints the forces that hold an arm with payloads of 0 to 2 kg, from one compiled
-function, beside those of a robot built anew for each payload.
+Prints the torques that hold an arm with payloads of 0 to 2 kg, from one compiled
+function and from a new robot for each payload.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ JOINT = ramify.Joint.revolute
 
 
 def arm(payload: float) -> ramify.Robot:
-    """Return an arm of two links with a payload on its hand."""
+    """Return a two-link arm with a payload on its hand."""
     link = ramify.Inertia.from_capsule(2.0, radius=0.04, length=0.4, at=(0, 0, 0.2))
     builder = ramify.RobotBuilder("arm")
     builder.add(ramify.Body("upper", link), joint=JOINT((0, 1, 0), name="shoulder"))

@@ -1,6 +1,7 @@
-"""Write a robot's dynamics as C that you can keep, check it and run it.
+"""Export a robot's dynamics as C, check it and run it.
 
-Prints what was written, a step of it, and how far the C is from the compiled kernel.
+Prints the files written, one step of the code, and the error relative to the compiled
+kernel.
 """
 
 import shutil

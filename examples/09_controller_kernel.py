@@ -1,7 +1,7 @@
-"""Compile a controller, the dynamics and the integrator to one kernel.
+"""Compile a controller, the dynamics and the integrator into one kernel.
 
-Prints the operations of the whole step beside those of its parts, that it does what
-the parts do one by one, and the time of a step of each of 1,000 robots.
+Prints the operations of the whole step and of its parts, the difference from running
+the parts one by one, and the time per step for 1,000 robots.
 """
 
 import time
@@ -40,7 +40,7 @@ def main() -> None:
     for _ in range(20):
         kernel(q, qd, out=(q_1, qd_1))
     seconds = time.perf_counter() - start
-    print(f"{seconds / 20 / len(q) * 1e6:.2f} us for one step of one robot")
+    print(f"{seconds / 20 / len(q) * 1e6:.2f} us per step and robot")
 
 
 if __name__ == "__main__":
