@@ -222,7 +222,7 @@ class Compilation:
         return self.traced_for(self.options.dtype)
 
     def traced_for(self, dtype: str) -> Program:
-        """Return the program for a dtype, which is what the cache said that it is."""
+        """Return the program for a dtype; it must match the cache."""
         return made_once(self._programs, dtype, lambda: self._traced(dtype))
 
     def _traced(self, dtype: str) -> Program:
@@ -249,7 +249,7 @@ class Compilation:
 
     @property
     def interface(self) -> Interface:
-        """What is known of the program before it is traced."""
+        """What is known about the program before it is traced."""
         from ramify.backend.llvm.build import Interface  # noqa: PLC0415  when needed
 
         inputs = tuple(math.prod(shape) for _, shape in self.inputs)
@@ -257,7 +257,7 @@ class Compilation:
         return Interface(self.digest, inputs, outputs)
 
     def target(self, kind: Kind) -> Target:
-        """Return what code is made for: one state at a time, or batches."""
+        """Return the target of the code: one state at a time, or batches."""
         from ramify.backend.llvm.target import target  # noqa: PLC0415  when needed
 
         lanes = 1 if kind == "single" else None
@@ -329,7 +329,7 @@ def _remembered(
 
 
 def _variables(stored: Any) -> Variables:
-    """Return names and shapes as the cache has them, or say that they are none."""
+    """Return names and shapes from the cache; raise TypeError if they are invalid."""
     found = tuple((str(name), tuple(shape)) for name, shape in stored)
     if not all(type(n) is int and n >= 0 for _, shape in found for n in shape):
         raise TypeError("not a shape")
@@ -337,7 +337,7 @@ def _variables(stored: Any) -> Variables:
 
 
 def as_list(quantities: object) -> list[Quantity]:
-    """Return the quantities as a list, or say what is not one."""
+    """Return the quantities as a list; raise an error for anything else."""
     if isinstance(quantities, Quantity):
         return [quantities]
     if isinstance(quantities, Iterable) and not isinstance(quantities, str):
@@ -355,10 +355,10 @@ def as_list(quantities: object) -> list[Quantity]:
 def _key(
     wanted: Sequence[Quantity], robot: Robot, parameters: Sequence[str], dtype: str
 ) -> str | None:
-    """Return what a traced program depends on, or None where that is not known."""
+    """Return what a traced program depends on, or None if that is unknown."""
     asked = [x.identity() for x in wanted]
     if None in asked:
-        return None  # a user's own function may change without notice
+        return None  # a user function may change at any time
     model = robot.fingerprint
     return model and fingerprint(
         "program", source_digest(), model, asked, list(parameters), dtype

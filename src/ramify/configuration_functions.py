@@ -1,6 +1,7 @@
 """Compiled functions of configurations: steps between them, and other conventions.
 
-Each function here makes what a method of Robot calls; see `methods.direct`.
+Each function here returns the function that a method of Robot calls; see
+`methods.direct`.
 """
 
 from __future__ import annotations

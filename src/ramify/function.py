@@ -1,4 +1,4 @@
-"""What the user calls: a compiled program, NumPy in, NumPy out."""
+"""The compiled function that users call: NumPy in, NumPy out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Variables = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 Progress = Callable[[int, int], None]
-"""Told (parts done, parts in all) while code is generated."""
+"""Called with (parts done, total parts) while code is generated."""
 
 
 @final
@@ -54,15 +54,15 @@ class CallOptions:
     threads: int = 1
     layout: Layout = "batch_first"
     defaults: tuple[tuple[str, float], ...] = ()
-    """what scalar inputs are unless given, by name"""
+    """default values of scalar inputs, by name"""
     hints: tuple[tuple[str, str], ...] = ()
-    """why an input may have another shape than the caller thinks, by name"""
+    """why an input may have a different shape than expected, by name"""
 
     @staticmethod
     def checked(
         dtype: npt.DTypeLike, lanes: int | None, threads: object, layout: str
     ) -> CallOptions:
-        """Return the options; an ArgumentError says what is possible."""
+        """Return the options; an ArgumentError lists the valid values."""
         try:
             name = str(np.dtype(dtype))
         except TypeError:
@@ -84,11 +84,11 @@ class CallOptions:
 class Function(Vectorcall):
     """A program compiled to native code, called with NumPy arrays.
 
-    Call it with one array per input, by position or by name: each of its own shape
-    (one state), or with a batch axis in front (at the end with
-    ``layout="batch_last"``). ``out=`` takes the array, or the tuple of arrays, that
-    results are written to. Code is generated at the first call of one state and at
-    the first call of a batch, or by `prepare`; then it is kept on disk.
+    Call it with one array per input, by position or by name, for one state or with a
+    batch axis in front (at the end with ``layout="batch_last"``). ``out=`` takes the
+    array, or the tuple of arrays, to write results to. Code is generated at the first
+    call of one state and at the first call of a batch, or by `prepare`; then it is kept
+    on disk.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Function(Vectorcall):
         compilation: Compilation | Callable[[], Compilation],
         otherwise: Otherwise | None = None,
     ) -> None:
-        """Prepare the calls; a function that returns the compilation is called late."""
+        """Prepare the calls; a function that returns the compilation runs lazily."""
         self._otherwise = otherwise
         if not callable(compilation):
             self._compile = lambda: compilation
@@ -232,7 +232,7 @@ def _kernel(compilation: Compilation, kind: Kind) -> Any:
 
 @contextmanager
 def compile_progress_hidden() -> Generator[None]:
-    """Print no progress of code generation meanwhile: a progress bar is on screen."""
+    """Suppress progress output of code generation while a progress bar is on screen."""
     before, _ProgressLine.is_hidden = _ProgressLine.is_hidden, True
     try:
         yield

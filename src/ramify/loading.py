@@ -75,7 +75,7 @@ def load(
 
 @contextmanager
 def _garbage_kept() -> Generator[None]:
-    """Collect no garbage meanwhile: a large file is all live, and is walked for it."""
+    """Pause garbage collection: scanning a large file's live objects is slow."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

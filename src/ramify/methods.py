@@ -1,9 +1,9 @@
 """Methods of Robot that run compiled code: signatures and docstrings are in robot.py.
 
-``@computed`` puts the quantity of the same name behind a method that is written out in
-full. A type checker sees the method; at run time ``robot.mass_matrix`` is the compiled
-function itself, made at first use and kept; ``robot.jacobian`` finds the function of
-the frame that it is called with. A quantity takes its docstring from there.
+``@computed`` implements a method, which has a full signature, by the quantity of the
+same name. A type checker sees the method; at run time ``robot.mass_matrix`` is the
+compiled function itself, made at first use and kept; ``robot.jacobian`` finds the
+function of the frame that it is called with. A quantity takes its docstring from there.
 ``@direct`` does the same for methods that are not quantities.
 """
 
@@ -28,7 +28,7 @@ M = TypeVar("M")
 
 
 def computed(method: F) -> F:
-    """Put the quantity that a method is named after behind it."""
+    """Implement a method by the quantity of the same name."""
     return cast(F, Computed(method))
 
 
@@ -60,7 +60,7 @@ class Computed:
         functions: dict[Any, Function] = {}
 
         def function(*rest: Any, **options: Any) -> Function:
-            """Return the compiled function, to be called with the state alone."""
+            """Return the compiled function, to be called with only the state."""
             one = quantity(*rest, **options)
             return made_once(functions, one.given, lambda: compile(one, robot))
 
@@ -84,7 +84,7 @@ def _call_with(
 ) -> Any:
     """Call the function of the options that are among the arguments.
 
-    What was found is kept by the options as they were given, as checking takes long.
+    Results are cached by the options as given, because checking is slow.
     """
     given = {n: named.pop(n) for n in options if n in named}
     external = given.pop("external", None)
@@ -95,7 +95,7 @@ def _call_with(
     key = tuple(given.items())
     try:
         found = known[key]
-    except (KeyError, TypeError):  # a list, say, cannot be part of a key
+    except (KeyError, TypeError):  # for example, a list cannot be part of a key
         found = function(**given)
         known[key] = found
     return found(*values, **named)
@@ -124,16 +124,16 @@ class Direct:
 
 
 def direct(make: Callable[[Robot], Any]) -> Callable[[F], F]:
-    """Return a decorator for a method whose body is what ``make(robot)`` returns.
+    """Return a decorator for a method implemented by ``make(robot)``.
 
-    That is a compiled callable, made at first use, and a call costs no more than its
-    own. The method is there for its signature and its docstring.
+    That is a compiled callable, made at first use, and called without overhead. The
+    method provides only its signature and docstring.
     """
     return lambda method: cast(F, Direct(method, make))
 
 
 def called_on_robots(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what ``Robot.method`` is: a function of a robot and the arguments."""
+    """Return the value of ``Robot.method``: a function of a robot and the arguments."""
 
     @functools.wraps(method)
     def unbound(robot: Robot, *arguments: Any, **named: Any) -> Any:

@@ -108,7 +108,7 @@ def test_wrong_choices_say_what_is_wrong() -> None:
     for _ in range(2):
         with pytest.raises(
             ShapeError,
-            match=r"motion: arrays x, w come first, .*; 1 arg",
+            match=r"motion: pass the arrays x, w first, .*; 1 arg",
         ):
             made.call(x)
         with pytest.raises(

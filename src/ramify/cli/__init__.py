@@ -32,7 +32,7 @@ COMMANDS = {
 
 
 def _load(name: str) -> click.Command:
-    """Import a sub-command; only what is asked for is imported."""
+    """Import a subcommand; only the requested one is imported."""
     match name:
         case "demo":
             from ramify.cli.demo_ import command
@@ -98,7 +98,7 @@ def _run(given: Sequence[str]) -> int:
 
 
 def _explained(error: Exception) -> int:
-    """Say on one line what is wrong; return the exit code."""
+    """Print the error on one line; return the exit code."""
     if isinstance(error, click.ClickException):
         text = error.format_message()
         if isinstance(error, click.UsageError) and error.ctx is not None:

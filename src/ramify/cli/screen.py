@@ -36,7 +36,7 @@ class Screen(Console):
 
 
 def console() -> Console:
-    """Return where results go; COLUMNS sets the width of what is not a terminal."""
+    """Return the output stream; COLUMNS sets the width if it is not a terminal."""
     return Screen(file=sys.stdout, highlight=False)
 
 

@@ -147,11 +147,11 @@ def levels_of(tasks: Levels) -> tuple[tuple[Task, ...], ...]:
     return tuple(tasks_of(level) for level in given)
 
 
-# ------------------------------------------------------------ what is driven
+# ------------------------------------------------------------ actuated joints
 
 
 def actuation(model: Model, actuated: Sequence[str] | Array | None) -> Array | None:
-    """Return B of τ = B u, or None where every degree of freedom is driven."""
+    """Return B of τ = B u, or None if every degree of freedom is actuated."""
     if actuated is None:
         return None
     if isinstance(actuated, str) or not isinstance(actuated, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -187,14 +187,14 @@ def _is_matrix(actuated: Any) -> bool:
 
 
 def passive_directions(matrix: Array | None) -> Directions:
-    """Return the directions of q̇ along which nothing is driven, one by one."""
+    """Return the directions of q̇ that are not actuated, one by one."""
     if matrix is None:
         return ()
     is_choice = set(np.unique(matrix).tolist()) <= {0.0, 1.0}
     if is_choice and (matrix.sum(axis=0) == 1).all():
         return _rows(np.eye(len(matrix))[matrix.sum(axis=1) == 0])
-    # The columns of 1 − B B⁺, first come first: they depend on B alone, where a basis
-    # by LAPACK depends on the processor.
+    # The columns of 1 − B B⁺, in order: they depend only on B, while a basis from
+    # LAPACK depends on the processor.
     left = np.eye(len(matrix)) - matrix @ np.linalg.pinv(matrix)
     found: list[Array] = []
     for _ in range(len(matrix) - matrix.shape[1]):
@@ -206,7 +206,7 @@ def passive_directions(matrix: Array | None) -> Directions:
 
 
 def _rounded(matrix: Array) -> Directions:
-    """Return rows of twelve digits: those that follow differ by processor."""
+    """Return rows rounded to twelve digits: further digits differ by processor."""
     return _rows(np.round(matrix, 12) + 0.0)
 
 
@@ -226,7 +226,7 @@ def free_levels(
     """Return whether each level can move independently of those above."""
     tasks = tuple(t for level in levels for t in level)
     sizes = np.cumsum([row_count(level) for level in levels]).tolist()
-    # The rank is that of any algorithm; this one takes all robots.
+    # Every algorithm gives the same rank; this one supports all robots.
     program = driven_inverse(
         robot.placed_model, robot.conventions, tasks, passive, "sfa"
     )

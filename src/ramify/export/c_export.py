@@ -43,13 +43,13 @@ TAKEN = frozenset(
         "wchar wctype example cmakelists con nul aux prn",
     )
 )
-"""Names of files that C, Windows or an export itself has."""
+"""File names reserved by C, Windows or the export itself."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ExportedC:
-    """What was written, and what it was made of."""
+    """The files written and the program they were generated from."""
 
     folder: Path
     header: Path
@@ -60,7 +60,7 @@ class ExportedC:
     """the C function; ``<function>_batch`` is the one for batches"""
     ops: Ops
     stack_bytes: int
-    """what one call takes of the stack at most"""
+    """maximum stack size of one call"""
     batch_stack_bytes: int | None
     dtype: str
     quantities: tuple[Quantity, ...]
@@ -77,7 +77,7 @@ class ExportedC:
 @final
 @dataclass(frozen=True, slots=True)
 class CheckedC:
-    """How far exported C is from the compiled kernel, and which compiler made it.
+    """The error of exported C relative to the compiled kernel, and the compiler used.
 
     Errors are relative to the largest entry of an output over all states.
     """
@@ -160,7 +160,7 @@ def _default_name(quantities: Sequence[Quantity], robot: Robot) -> str:
 
 
 def _file_name(name: str) -> str:
-    """Return an identifier that no other file has for a name."""
+    """Return an identifier for a name that does not collide with other files."""
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"export_c: name is {name!r}; expected a string")
     clean = identifier(name)
@@ -171,7 +171,7 @@ def _file_name(name: str) -> str:
 
 
 def _write(folder: Path, made: Files) -> None:
-    """Write all files, or none: what stands in the way is found before."""
+    """Write all files or none: obstacles are found first."""
     try:
         _check_folder(folder, set(made.texts))
         folder.mkdir(parents=True, exist_ok=True)
@@ -289,7 +289,7 @@ def shared_library(
 def random_inputs(
     program: Program, robot: Robot, rng: np.random.Generator, states: int
 ) -> list[Any]:
-    """Return random values of all inputs, one row per state."""
+    """Return random values for all inputs, one row per state."""
     inputs: list[Any] = []
     for v in program.inputs:
         if v.name == "q":

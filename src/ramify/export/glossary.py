@@ -44,7 +44,7 @@ LETTERS = {
     "F_f": "force that moves all beyond the joint at 1 rad/s^2",
     "L": "factor of M = L' D L",
 }
-"""What the labels of the algorithms begin with, and what they mean."""
+"""Prefixes of the algorithms' labels, and their meaning."""
 
 STEPS = {
     "transform": "Rotation from the parent of {} to it.",
@@ -57,7 +57,7 @@ STEPS = {
     "composite inertia": "Inertia of {} and all beyond it, and its rows of M.",
     "factor": "Eliminate row {} of the matrix.",
 }
-"""What the regions of the algorithms begin with, and what they do."""
+"""Prefixes of the algorithms' regions, and what they compute."""
 
 UNITS = {
     "revolute": "rad",
@@ -73,7 +73,7 @@ UNITS = {
 
 
 def about(program: Program, robot: Robot, parameters: Sequence[str]) -> About:
-    """Return what the files of an export say of a robot."""
+    """Return the description of a robot in exported files."""
     x, y, z = robot.gravity
     c = robot.conventions
     facts = [
@@ -105,7 +105,7 @@ def about(program: Program, robot: Robot, parameters: Sequence[str]) -> About:
 
 
 def _arrays(program: Program) -> dict[str, str]:
-    """Return what inputs and outputs are, as far as it is known."""
+    """Return descriptions of known inputs and outputs."""
     words = {**INPUT_WORDS, "gravity": "acceleration of free fall [m/s^2]"}
     for output in program.outputs:
         for name, quantity in QUANTITIES.items():

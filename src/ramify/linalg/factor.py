@@ -136,7 +136,7 @@ class TreeMatrix:
     ) -> TreeMatrix:
         """Return the matrix of compressed rows in any order (SciPy's three arrays).
 
-        They hold the lower triangle, or both; what they miss is zero.
+        They hold the lower triangle, or both; missing entries are zero.
         """
         pattern = pattern_from(parents)
         layout = pattern.layout
@@ -297,7 +297,7 @@ class Factor:
         sweep: str,
         *diagonals: Diagonal,
     ) -> Array:
-        """Return what a sweep makes of the caller's vectors."""
+        """Apply a sweep to the caller's vectors and return the result."""
         x, n = numbers(name, given), self.pattern.n
         lead = () if self.batch is None else (self.batch,)
         if x.shape[: len(lead) + 1] != (*lead, n) or x.ndim > len(lead) + 2:
@@ -324,7 +324,7 @@ class Factor:
     def _swept(
         self, x: Array, out: Array, sweep: str, diagonals: Sequence[Diagonal]
     ) -> None:
-        """Write what a sweep makes of x (batch, n, k) to ``out``, which may be x."""
+        """Apply a sweep to x (batch, n, k), into ``out``, which may be x."""
         tiles, nnz, lanes = self.entries.shape
         batch, n, k = x.shape
         form, columns, side = "row", k, 1

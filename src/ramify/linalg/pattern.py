@@ -29,7 +29,7 @@ TILE_ENTRIES = 8192
 tile of eight would leave the second-level cache (half a megabyte), and rows that long
 fill vectors by themselves."""
 LEAST_BATCH = 3
-"""What a batch must have to be worth lanes."""
+"""Minimum batch size for which lanes pay off."""
 
 
 @final
@@ -37,7 +37,7 @@ class Pattern:
     """A tree, and where the entries of matrices along it are stored.
 
     Rows are stored in depth-first order; compressed rows (`layout`) are in the order
-    of their numbers. For most numberings the two are one.
+    of their numbers. For most numberings the two are the same.
     """
 
     def __init__(self, parents: tuple[int, ...]) -> None:
@@ -95,11 +95,11 @@ MOST_KNOWN = 64
 
 
 def pattern_from(parents: Parents) -> Pattern:
-    """Return the pattern of a tree, kept for the next call."""
+    """Return the pattern of a tree, cached for the next call."""
     if isinstance(parents, (tuple, list)):
         try:
             found = _known.get(tuple(parents))
-        except TypeError:  # not hashable, so no integers
+        except TypeError:  # not hashable, so not integers
             found = None
         if found is not None:
             return found
@@ -139,7 +139,7 @@ def numbers(name: str, given: npt.ArrayLike) -> Array:
 
 
 def rounding(given: npt.ArrayLike) -> float:
-    """Return what counts as rounding, relative to the diagonal, for numbers as given.
+    """Return the rounding tolerance, relative to the diagonal, for the given dtype.
 
     It is 4e-11 for float64 and integers, 2e-5 for float32.
     """
@@ -160,7 +160,7 @@ def square(given: npt.ArrayLike, pattern: Pattern) -> Array:
 
 
 def lanes_for(pattern: Pattern, batch: int | None) -> int:
-    """Return how many matrices stand side by side."""
+    """Return how many matrices are processed side by side."""
     worth = batch is not None and batch >= LEAST_BATCH and pattern.nnz <= TILE_ENTRIES
     return vector_width() if worth else 1
 
@@ -229,7 +229,7 @@ def unpack(entries: Array, pattern: Pattern) -> Array:
 
 
 def repack(values: Array, pattern: Pattern, lanes: int) -> Array:
-    """Return compressed rows (matrices, nnz) as entries; a view where it can be one."""
+    """Return compressed rows (matrices, nnz) as entries; a view if possible."""
     batch = len(values)
     if batch % lanes:
         values = np.concatenate(
@@ -244,9 +244,9 @@ def repack(values: Array, pattern: Pattern, lanes: int) -> Array:
 
 
 def examine(H: Array, pattern: Pattern, tolerance: float, batched: bool) -> None:
-    """Raise a ModelError that names what is wrong with (batch, n, n), if it is.
+    """Raise a ModelError if (batch, n, n) is invalid.
 
-    What is within rounding of what it should be passes.
+    Rounding errors are tolerated.
     """
     layout = pattern.layout
     size = np.sqrt(np.abs(np.diagonal(H, axis1=1, axis2=2)))
@@ -289,7 +289,7 @@ def between_branches(entry: str, i: int, j: int, value: float) -> ModelError:
 
 
 def not_symmetric(entry: str, value: float, mirror: str, other: float) -> ModelError:
-    """Return the error for two entries that should be one."""
+    """Return the error for two entries that should be equal."""
     return ModelError(
         f"{entry} is {value:.6g} and {mirror} is {other:.6g}; expected a symmetric "
         "matrix, both triangles filled (check=False reads only the lower one)"

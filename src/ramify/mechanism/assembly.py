@@ -68,7 +68,7 @@ def assemble(
     start = normalized(robot, "fixed", start)
     generator = np.random.default_rng(rng)
     start = _limited(robot, start, free)
-    is_exact = tolerance is not None  # otherwise the digits of the file may decide
+    is_exact = tolerance is not None  # otherwise the file's precision may decide
     limit = tolerance or CLOSED
     best, where = math.inf, start
     for k in range(TRIES):
@@ -132,7 +132,7 @@ def _closed(
 def _step(
     robot: Robot, q: Array, J: Array, phi: Array, free: Mask, damping: float
 ) -> Array:
-    """Return q after one damped step; joints that it drives at a limit stay there."""
+    """Return q after one damped step; joints driven against a limit stay there."""
     free, moved = np.array(free), q
     for _ in range(robot.nv):
         moved = robot.integrate(
@@ -157,7 +157,7 @@ def _within(robot: Robot, q: Array, k: int) -> bool:
 
 
 def _limited(robot: Robot, q: Array, free: Mask) -> Array:
-    """Return q with the joints that are free within their limits."""
+    """Return q with its free joints clamped to their limits."""
     out = np.array(q)
     for j in robot.model.joints:
         if free[j.v_index : j.v_index + j.nv].all():

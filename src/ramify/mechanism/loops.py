@@ -1,8 +1,8 @@
 """The closed loops of a robot; add one to a robot.
 
-See `assembly` for configurations in which loops are closed, `projection` for states
-that are almost admissible, `mobility` for how loops can move and what drives them,
-`simulation` for how they do.
+See `assembly` for closed configurations, `projection` for states that are nearly
+consistent, `mobility` for degrees of freedom and actuation, and `simulation` for
+motion.
 """
 
 # ruff: noqa: N806  the book's letters: J, N, T_a
@@ -49,12 +49,13 @@ class Loop:
     """a body, or "world"; "" for a coupling"""
     body_b: str
     joints: tuple[str, ...]
-    """what a coupling couples"""
+    """joints of a coupling"""
     rows: range
     """its rows of Φ and J"""
     holds: tuple[str, ...]
-    """what each row holds: positions "px", "py", "pz" and turns "rx", "ry", "rz" along
-    the axes of the cut's frame on a, an angle "u", a distance "d", a coupling "c" """
+    """what each row constrains: positions "px", "py", "pz" and rotations "rx", "ry",
+    "rz" along the axes of the cut's frame on a, an angle "u", a distance "d", a
+    coupling "c" """
 
 
 def loops_of(robot: Robot) -> tuple[Loop, ...]:
@@ -129,11 +130,11 @@ def add_loop(
 
 
 def check_loops(robot: Robot, before: Robot | None = None) -> None:
-    """Raise ModelError if no closed configuration is found; warn of redundant rows.
+    """Raise ModelError if no closed configuration is found; warn about redundant rows.
 
     Args:
         robot: the robot.
-        before: the robot without its last loop, where only that one is new.
+        before: the robot without its last loop, if only that one is new.
     """
     rank = rank_of(robot.placed_model, robot.conventions)
     last = loops_of(robot)[-1]

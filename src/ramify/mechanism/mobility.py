@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ramify.robot import Robot
 
 SMALL = 1e-9
-"""of a pivot over the largest entry: below it, what is left is rounding"""
+"""smallest pivot relative to the largest entry; anything below is rounding"""
 
 
 @final
@@ -49,11 +49,11 @@ class Partition:
     """The velocities of a mechanism at one configuration, dependent and independent."""
 
     independent: tuple[int, ...]
-    """entries of q̇ that can be chosen"""
+    """independent entries of q̇"""
     dependent: tuple[int, ...]
-    """entries of q̇ that follow"""
+    """dependent entries of q̇"""
     redundant: tuple[int, ...]
-    """rows of J that follow from the others"""
+    """rows of J that depend on the others"""
     N: Array
     """(nv, mobility): q̇ of each independent velocity"""
 
@@ -99,13 +99,13 @@ class Mobility:
     """The degrees of freedom left by the loops, at one closed configuration."""
 
     mobility: int
-    """degrees of freedom that are left: nv − rank"""
+    """remaining degrees of freedom: nv − rank"""
     rows: int
     rank: int
     redundant_rows: tuple[str, ...]
-    """rows that follow from others, as "loop.row" """
+    """rows that depend on others, as "loop.row" """
     independent: tuple[str, ...]
-    """velocities that can be chosen, as "joint" or "joint[k]" """
+    """independent velocities, as "joint" or "joint[k]" """
     partition: Partition
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class Mobility:
 
 
 def mobility(robot: Robot, q: npt.ArrayLike | None = None) -> Mobility:
-    """Return how a robot with loops can move at q, or where its loops were closed.
+    """Return the mobility of a robot with loops at q, or at a closed configuration.
 
     Raises:
         ModelError: loops are open at q or, without q, cannot be closed.
@@ -158,17 +158,16 @@ class InverseDynamics:
     """The forces that produce a motion of a mechanism."""
 
     tau: Array
-    """(nv,) forces of the joints, zero where they are not actuated; of all that cause
-    the motion, the least"""
+    """(nv,) the smallest joint forces that produce the motion; zero if not actuated"""
     loop_forces: Array
     """(rows,) the multipliers, with M q̈ + h = τ + Jᵀ λ"""
     mobility: int
     underactuation: int
     """degrees of freedom that no actuated joint drives"""
     overactuation: int
-    """actuated joints more than needed: τ is not unique where this is not zero"""
+    """surplus actuated joints: τ is not unique unless this is zero"""
     residual: float
-    """the largest force that is missing along a free motion: zero where τ does it"""
+    """the largest missing force along a free motion; zero if τ produces the motion"""
 
     @property
     def is_unique(self) -> bool:
@@ -183,7 +182,7 @@ def constrained_inverse_dynamics(
     qdd: npt.ArrayLike,
     actuated: Iterable[str] | None = None,
 ) -> InverseDynamics:
-    """Return the forces behind a motion; see `Robot.constrained_inverse_dynamics`."""
+    """Return the forces of a motion; see `Robot.constrained_inverse_dynamics`."""
     q, qd = vector("q", q, robot.nq), vector("qd", qd, robot.nv)
     qdd = vector("qdd", qdd, robot.nv)
     check_closed(robot, q, qd)
@@ -233,6 +232,6 @@ def _driven(robot: Robot, actuated: Iterable[str] | None) -> list[int]:
 
 
 def _least(A: Array, b: Array) -> tuple[Array, int]:
-    """Return the least x that brings A x nearest to b, and the rank of A."""
+    """Return the minimum-norm least-squares solution of A x = b, and the rank of A."""
     x, _, rank, _ = np.linalg.lstsq(A, b, rcond=1e-9)
     return x.astype(float), int(rank)

@@ -1,6 +1,6 @@
 """Projection: correct a state that is almost consistent with the loops.
 
-`project` changes it least, measured by M; `follow` leaves its independent part alone.
+`project` changes it least in the norm of M; `follow` keeps its independent part.
 """
 
 # ruff: noqa: N806  the book's letters: J
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from ramify.robot import Robot
 
 ROUNDED = 1e-15
-"""|Φ| [m, rad] that is rounding. Where J nearly loses rank, q is off by much more than
-what stays open, and the next step of a simulation magnifies that."""
+"""|Φ| [m, rad] at rounding level. Where J nearly loses rank, the error of q is much
+larger than the remaining gap, and the next step of a simulation magnifies it."""
 
 
 def project(
@@ -81,7 +81,7 @@ def project(
 def follow(
     robot: Robot, q: Array, qd: Array, partition: Partition
 ) -> tuple[Array, Array]:
-    """Return the state to which the independent part of q and q̇ leads."""
+    """Return the state determined by the independent part of q and q̇."""
     free, led = list(partition.independent), list(partition.dependent)
     v = np.array(qd)
 

@@ -1,4 +1,4 @@
-"""States that cannot be meant: what is wrong with q and q̇, by joint and index.
+"""Invalid states: what is wrong with q and q̇, by joint and index.
 
 A length shows a quaternion of zeros, or one of which other entries of q are a part; it
 cannot show one whose entries are in the wrong order.
@@ -25,7 +25,7 @@ UNIT = 0.1
 """how far from 1 the length of a quaternion may be: kernels normalize it"""
 TURN = 2 * math.pi
 MOST = 5
-"""faults that a message lists"""
+"""number of problems listed in a message"""
 
 Fault = tuple[int, str]
 """the state, and what is wrong with it"""
@@ -34,7 +34,7 @@ Fault = tuple[int, str]
 def check_state(
     robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike | None, tolerance: float
 ) -> None:
-    """Raise ModelError where a state cannot be meant; see `Robot.check_state`."""
+    """Raise ModelError if a state is invalid; see `Robot.check_state`."""
     states = _rows("q", q, robot.nq)
     rates = None if qd is None else _rows("qd", qd, robot.nv)
     if rates is not None:
@@ -106,14 +106,14 @@ def _bad_quaternions(robot: Robot, q: Array) -> Iterator[Fault]:
 
 
 def _far_beyond_limits(robot: Robot, q: Array) -> Iterator[Fault]:
-    """Yield the angles that are more than a turn beyond their limits."""
+    """Yield the angles more than a full turn beyond their limits."""
     for j in robot.model.joints:
         if j.type not in ("revolute", "helical"):
             continue
         k = j.q_index
         low, high = float(robot.limits.lower[k]), float(robot.limits.upper[k])
         if not high - low <= WIDEST:
-            continue  # a wider range is how files say that there is none
+            continue  # files use a wider range for "no limit"
         x = q[:, k]
         beyond = (x < low - TURN) | (x > high + TURN)
         for state in np.flatnonzero(beyond).tolist():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ramify.robot import Robot
 
 ADMISSIBLE = 1e-6
-"""|Φ| and |J q̇| up to which a given state is taken as admissible"""
+"""|Φ| and |J q̇| up to which a given state is accepted as consistent"""
 
 
 @final
@@ -62,7 +62,7 @@ class Kernels:
 
     @once
     def correction(self) -> Function:
-        """(q, x) -> the least v with J v = −x."""
+        """(q, x) -> the minimum-norm v with J v = −x."""
         return self.compile(closed_loops.constraint_correction)
 
     @once
@@ -110,12 +110,12 @@ def check_closed(
 
 
 def rank(robot: Robot) -> Rank:
-    """Return which rows of a robot's loops count, and how well they close."""
+    """Return which rows of a robot's loops are independent, and how well they close."""
     return rank_of(robot.placed_model, robot.conventions)
 
 
 def rounding_filter(robot: Robot, J: Array) -> Array:
-    """Return F of `Rank.filter`; the rank is looked for only where it may matter."""
+    """Return F of `Rank.filter`; the rank is computed only if it may matter."""
     values = np.linalg.svd(J, compute_uv=False)
     values = values / max(float(values.max(initial=0.0)), 1e-300)
     if ((values > ROUNDING) & (values < PRECISION)).any():
@@ -130,14 +130,14 @@ def constraints(robot: Robot, q: Array) -> Iterate:
 
 
 def effective_constraints(robot: Robot, q: Array) -> Iterate:
-    """Return what counts of Φ and J at q."""
+    """Return Φ and J at q without rounding errors of the file."""
     phi, J, _ = kernels(robot).position(q)
     F = rounding_filter(robot, J)
     return Iterate(q, F @ phi, F @ J)
 
 
 def refuse(robot: Robot, x: Array, tolerance: float, what: str, cure: str) -> None:
-    """Raise ModelError if a row is above a tolerance, with its loop's name."""
+    """Raise ModelError, naming the loop, if a row exceeds a tolerance."""
     r = int(np.argmax(np.abs(x)))
     if not abs(x[r]) <= tolerance:
         name, row = row_names(robot.model)[r].rsplit(".", 1)
@@ -148,7 +148,7 @@ def refuse(robot: Robot, x: Array, tolerance: float, what: str, cure: str) -> No
 
 
 def normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
-    """Return a configuration as a user gave it, its quaternions of length one."""
+    """Return a user's configuration with unit quaternions."""
     x = vector(what, q, robot.nq)
     joints = [j for j in robot.model.joints if j.nq > j.nv]
     for j in joints:
@@ -162,7 +162,7 @@ def normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
 
 
 def vector(what: str, value: npt.ArrayLike, n: int) -> Array:
-    """Return what a user gave as n numbers."""
+    """Return a user's value as n numbers."""
     try:
         x: Array = np.ravel(np.array(value, dtype=float))
     except (TypeError, ValueError):

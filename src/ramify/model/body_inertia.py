@@ -1,4 +1,4 @@
-"""The inertia of a body built in Python: given, or that of a solid."""
+"""The inertia of a body built in Python: given, or computed from a solid."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Inertia:
     ) -> Inertia:
         """Return the inertia of a solid capsule along z.
 
-        ``length`` [m] is that of its cylinder; the two half balls come on top.
+        ``length`` [m] is that of its cylinder, without the two hemispheres.
         """
         r = checked_number("Inertia.from_capsule: radius", radius, at_least=0.0)
         l = checked_number("Inertia.from_capsule: length", length, at_least=0.0)
@@ -90,7 +90,7 @@ class Inertia:
             return _solid("from_capsule", mass, (l * l / 12, l * l / 12, 0.0), at)
         ball = 4 * r / (4 * r + 3 * l)  # its share of the volume
         tube = 1 - ball
-        # The half balls: a ball's 2/5 r², its halves moved apart by l.
+        # The hemispheres: a ball's 2/5 r², its halves moved apart by l.
         across = ball * (2 / 5 * r * r + 3 / 8 * r * l + l * l / 4)
         across += tube * (r * r / 4 + l * l / 12)
         along = ball * 2 / 5 * r * r + tube * r * r / 2
@@ -124,7 +124,7 @@ class Inertia:
         return Inertia(mass, com, matrix)
 
     def inertial(self) -> Inertial:
-        """Return this inertia as a Description holds it."""
+        """Return this inertia in the form used by a Description."""
         return Inertial(self.mass, self.com, self.matrix)
 
 
@@ -141,9 +141,10 @@ def _placed(mass: float, com: Array, matrix: Array, T: Pose) -> Inertia:
 
 
 def _physical(what: str, inertia: object) -> Array:
-    """Return a rotational inertia that some mass distribution has.
+    """Return a physically valid rotational inertia.
 
-    Numbers are often rounded: a millionth of the largest eigenvalue is no fault.
+    Numbers are often rounded: an error of a millionth of the largest eigenvalue is
+    accepted.
     """
     given = checked_array(what, inertia, (3, 3))
     if np.abs(given - np.transpose(given)).max() > 1e-9 * np.abs(given).max():

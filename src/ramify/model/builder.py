@@ -63,7 +63,7 @@ _COORDINATES = {
     **{"revolute": 1, "prismatic": 1, "helical": 1},
     **{"cylindrical": 2, "universal": 2, "planar": 3},
 }
-"""how many coordinates of a joint can have limits"""
+"""number of coordinates of a joint that can have limits"""
 
 ORIGIN = (0.0, 0.0, 0.0)
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -100,7 +100,7 @@ class Body:
 
 
 class JointOptions(TypedDict, total=False):
-    """What every joint takes by keyword, beside its geometry.
+    """Keyword options of every joint, besides its geometry.
 
     ``name``: by default the body's, and "_joint". ``limits``: (lower, upper), or one
     such pair for each coordinate. ``velocity``, ``effort``: the largest allowed.
@@ -129,7 +129,7 @@ class Joint:
     type: str
     """a joint type of the description, or "fixed" """
     details: JointDescription
-    """all but the name, which is empty until the joint gets one"""
+    """everything except the name, which is empty until assigned"""
 
     @staticmethod
     def revolute(axis: Vector = Z, **options: Unpack[JointOptions]) -> Joint:
@@ -218,10 +218,10 @@ class RobotBuilder:
 
         Args:
             body: the body.
-            parent: a body that was added before, or its name, or "world".
-            joint: what moves it; several act in their order from the parent outwards;
-                none, or ``Joint.fixed()``, fixes it.
-            placement: where its frame stands in the parent's, with all joints at zero.
+            parent: a body added before, its name, or "world".
+            joint: its joint, or several, in order from the parent outward; none, or
+                ``Joint.fixed()``, fixes it.
+            placement: pose of its frame in the parent's, with all joints at zero.
         """
         what = f"body {checked_instance('body', body, Body).name!r}"
         for name in (body.name, *body.frames):
@@ -347,7 +347,7 @@ class RobotBuilder:
             )
 
     def _known(self, body: Body | str | None, whose: str = "") -> str | None:
-        """Return the name of a body that was added; None for the world."""
+        """Return the name of an added body; None for the world."""
         name = body.name if isinstance(body, Body) else cast(object, body)
         if not isinstance(name, str):
             raise ModelError(
@@ -362,7 +362,7 @@ class RobotBuilder:
 
 
 def neutral_poses(bodies: Iterable[BodyDescription]) -> dict[str | None, Pose]:
-    """Return where each body stands with all joints at zero; None is the world."""
+    """Return the pose of each body with all joints at zero; None is the world."""
     T_world: dict[str | None, Pose] = {None: Pose.identity()}
     for body in bodies:
         T_world[body.name] = T_world[body.parent] @ body.placement
@@ -373,7 +373,7 @@ def neutral_poses(bodies: Iterable[BodyDescription]) -> dict[str | None, Pose]:
 
 
 def _joint(type_: str, options: Mapping[str, Any], **axis: Vector) -> Joint:
-    """Return a joint of checked parts."""
+    """Return a joint from checked parts."""
     owner = f"Joint.{type_}"
     for option in options:
         if option not in JointOptions.__annotations__:

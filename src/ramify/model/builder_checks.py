@@ -1,4 +1,4 @@
-"""Checks of the values that a user gives to a builder."""
+"""Checks for values that users pass to a builder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ramify.model.constants import Array
 from ramify.model.pose import Pose, Vector
 
 WORLD = "world"
-"""the name of what does not move"""
+"""the name of the world"""
 
 Placement = Pose | Vector
 """a pose, or the position of a frame with parallel axes"""
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def checked_name(what: str, name: object) -> str:
-    """Return the name of something new."""
+    """Return a valid new name."""
     if not isinstance(name, str) or not name:
         raise ModelError(f"{what} is called {shown(name)}; expected a name")
     if name == WORLD:
@@ -76,7 +76,7 @@ def checked_array(
 
 
 def checked_vector(what: str, value: object, at_least: float = -math.inf) -> Array:
-    """Return a value as three numbers that nobody changes."""
+    """Return a value as three read-only numbers."""
     array = checked_array(what, value, (3,))
     if array.min() < at_least:
         raise ModelError(f"{what} is {shown(value)}; expected {at_least:g} or more")

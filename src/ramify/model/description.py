@@ -1,8 +1,8 @@
 """A robot as its file describes it, before anything is merged or renumbered.
 
-What every loader and the builder produce and what the Tree is made from. Bodies
-stand in file order, parents before children; a body has no joints (fixed to its
-parent), one, or several (MJCF), which act in their order from the parent outwards:
+Produced by every loader and the builder; the Tree is built from it. Bodies are in
+file order, parents before children; a body has no joints (fixed to its parent), one, or
+several (MJCF), which act in their order from the parent outwards:
 
     T_parent_body = placement · Π_j  T(position_j) J_j(q_j − reference_j) T(−position_j)
 
@@ -45,7 +45,7 @@ class Inertial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
-    """The range of each coordinate of a joint; infinite where the file gives none."""
+    """The range of each coordinate of a joint; infinite if the file gives none."""
 
     lower: tuple[float, ...]
     upper: tuple[float, ...]
@@ -78,7 +78,7 @@ class JointDescription:
     position: Array = field(default_factory=lambda: np.zeros(3))
     """(3,) the joint's anchor in body coordinates"""
     reference: float = 0.0
-    """the coordinate at which the body stands at its placement (MJCF ``ref``)"""
+    """the coordinate at which the body is at its placement (MJCF ``ref``)"""
     axis2: Array | None = None
     pitch: float = 0.0
     """helical: advance per radian [m/rad]"""
@@ -96,7 +96,7 @@ class JointDescription:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BodyDescription:
-    """One body (URDF link, MJCF body) and how it hangs on its parent."""
+    """One body (URDF link, MJCF body) and how it is attached to its parent."""
 
     name: str
     parent: str | None
@@ -106,7 +106,7 @@ class BodyDescription:
     joints: tuple[JointDescription, ...] = ()
     inertial: Inertial | None = None
     fixed_joint: str | None = None
-    """the name of the fixed joint in the file, where it has one (URDF)"""
+    """the name of the fixed joint in the file, if it has one (URDF)"""
     gravity_compensation: float = 0.0
 
 
@@ -143,13 +143,13 @@ class LoopDescription:
 
 @dataclass(frozen=True, slots=True)
 class Actuator:
-    """A motor as the file describes it: data, which acts in no equation."""
+    """A motor as the file describes it: data only, not part of the equations."""
 
     name: str
     type: str
     """"motor", "position", "velocity", ... (MJCF); "transmission" (URDF)"""
     joint: str | None
-    """the joint that it drives; None where it drives a tendon, a site or a body"""
+    """the joint it drives; None if it drives a tendon, a site or a body"""
     gear: tuple[float, ...] = (1.0,)
     """joint force per unit of its control (MJCF); reduction of a transmission (URDF)"""
     control_range: tuple[float, float] = (-math.inf, math.inf)
@@ -172,4 +172,4 @@ class Description:
     """"urdf", "mjcf" or "python" """
     actuators: tuple[Actuator, ...] = ()
     warnings: tuple[str, ...] = ()
-    """what is odd about the file, each naming its element"""
+    """warnings about the file, each naming its element"""

@@ -1,7 +1,7 @@
 """Edit robots: lock joints, attach parts, change the root, add frames.
 
-Each function takes a description and returns another; names that are not there, or
-there twice, are errors.
+Each function takes a description and returns another; unknown or duplicate names are
+errors.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def with_root(description: Description, root: str | None) -> Description:
 
 
 def _standing(description: Description, top: BodyDescription) -> Pose:
-    """Return where a root body stands in the configuration of its file."""
+    """Return the pose of a root body in the configuration of its file."""
     q = description.keyframes.get("qpos0")
     if [j.type for j in top.joints] != ["floating"] or q is None:
         return top.placement
@@ -108,7 +108,7 @@ def _free_name(description: Description, name: str) -> str:
 
 
 def without_followers(description: Description, gone: set[str]) -> Description:
-    """Return the description with no mimic joint that follows what is gone."""
+    """Return the description without mimic joints whose leader is gone."""
     bodies = tuple(
         replace(
             b,
@@ -376,7 +376,7 @@ def _joint_names(description: Description) -> set[str]:
 def with_frame(
     description: Description, name: str, on: str, placement: Pose
 ) -> Description:
-    """Return the description with a further frame, fixed to a body or a frame."""
+    """Return the description with an additional frame, fixed to a body or a frame."""
     if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ModelError(f"a frame is called {name!r}; expected a name")
     if name in _frame_names(description) | {WORLD}:
@@ -403,7 +403,7 @@ def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:
 
 
 def pose_of(what: str, value: object) -> Pose:
-    """Return what a user gave as a placement."""
+    """Return a user's placement as a pose."""
     matrix = np.eye(4)
     try:
         if isinstance(value, Pose):

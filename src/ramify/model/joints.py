@@ -119,7 +119,7 @@ class TreeJoint:
         return tuple(Motion(w, v, frame) for w, v in halves)
 
     def neutral(self) -> Array:
-        """Return the coordinates at which the body stands at its placement."""
+        """Return the coordinates at which the body is at its placement."""
         match self.kind:
             case "spherical":
                 return np.array([0.0, 0.0, 0.0, 1.0])

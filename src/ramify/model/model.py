@@ -55,7 +55,7 @@ class PublicJoint:
     limits: Limits | None
     """lower, upper, velocity and effort; None where the file gives none"""
     parent: str
-    """the body that it hangs on, or "world" """
+    """its parent body, or "world" """
     child: str
     """the body that it moves"""
     damping: float = 0.0

@@ -30,7 +30,7 @@ SIZES = {"gravity": 3, "inertia": 10, "placement": 7}
 
 
 def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each parameter; an error says what is possible."""
+    """Return the shape of each parameter; an error lists the valid ones."""
     if isinstance(names, str):
         raise ArgumentError(
             f"parameters is {names!r}; expected a list of names, such as [{names!r}]"

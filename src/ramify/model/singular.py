@@ -1,4 +1,4 @@
-"""Where the mass matrix is singular in every configuration.
+"""Mass matrices that are singular in every configuration.
 
 Joints may move nothing that has mass (`massless`), or several may move together without
 moving any inertia: two hinges on one axis, four slides. Where each body resists every

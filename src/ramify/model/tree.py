@@ -113,7 +113,7 @@ def nonzeros(inertia: BodyInertia) -> int:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeBody:
-    """A moving body, its joint, and where it hangs on its parent."""
+    """A moving body, its joint, and its placement on its parent."""
 
     name: str
     parent: int
@@ -177,7 +177,7 @@ class Tree:
 
     @cached_property
     def roots(self) -> tuple[int, ...]:
-        """The bodies that hang on the world."""
+        """The bodies attached to the world."""
         return tuple(i for i, p in self if p == ROOT)
 
     def ancestors(self, i: int) -> Iterator[int]:
@@ -202,7 +202,7 @@ class Tree:
         return depths(self.parents)
 
     def common_ancestor(self, i: int, j: int) -> int:
-        """Return the nearest body that both hang on (i itself counts), or ROOT."""
+        """Return the nearest common ancestor (i itself counts), or ROOT."""
         above = {ROOT, *self.support(i)}
         while j not in above:
             j = self.parents[j]
@@ -260,7 +260,7 @@ def depths(parents: Sequence[int]) -> tuple[int, ...]:
 
 
 def D0(parents: Sequence[int]) -> int:
-    """Return the number of nodes that do not hang on the world."""
+    """Return the number of nodes not attached to the world."""
     return sum(p != ROOT for p in parents)
 
 

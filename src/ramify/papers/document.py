@@ -58,7 +58,7 @@ def compared(printed: object, ours: object) -> str:
 
 
 def word(printed: float, ours: float) -> str:
-    """Return how our figure stands to the printed one, in a plain word."""
+    """Return how our number compares with the printed one, in a word."""
     if printed == ours:
         return "the same"
     share = ours / printed - 1
@@ -85,7 +85,7 @@ def _markdown_table(table: Table) -> str:
 
 
 def page(sections: Sequence[Section], title: str, images: str) -> str:
-    """Return the document as one HTML page beside a folder of plots."""
+    """Return the document as one HTML page, next to a folder of plots."""
     parts = [f"<header><h1>{html.escape(title)}</h1></header>"]
     for s in sections:
         inner = [f"<h2>{_text(s.title)}</h2>"]

@@ -40,7 +40,7 @@ def humanoid_parents() -> tuple[int, ...]:
 
 
 def table1() -> Section:
-    """Return the counts of programs and of native loops beside the formulas."""
+    """Return the counts of programs and of native loops, with the formulas."""
     shapes = {"Tree 1": Shape(TREE1_EXPANDED), "humanoid": Shape(humanoid_parents())}
     tables: list[Table] = []
     for name, s in shapes.items():

@@ -131,7 +131,7 @@ def sections() -> list[Section]:
 
 
 def _printed(counts: Mapping[str, OperationalCounts]) -> list[tuple[str, ...]]:
-    """Return what the text prints, beside ours."""
+    """Return the numbers in the text, and ours."""
     base, more = (robot_of(robots.asimo(**CASES[n].change)) for n in (BASE, MORE))
     found = [
         ("ASIMO, n = 40: zeros of H", "56%", f"{_zeros(base):.2%}", "the same"),

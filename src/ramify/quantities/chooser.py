@@ -26,7 +26,7 @@ from ramify.symbolic.program import Program
 NEAR = 1.1
 """candidates within this factor of the least, as traced, are simplified and compared"""
 NEAR_IN_PART = 1.05
-"""the same where a quantity is a part of another: its share of the cost is smaller"""
+"""the same if a quantity is part of another: its share of the cost is smaller"""
 
 
 @final
@@ -105,7 +105,7 @@ def cheapest(
 
 @lru_cache(maxsize=256)
 def algorithm_of(quantity: Quantity, model: Model, conventions: Conventions) -> str:
-    """Return the algorithm of a quantity that is a part of another."""
+    """Return the algorithm of a quantity that is part of another."""
     names = quantity.algorithms(model, conventions)
     if len(names) == 1:
         return names[0]

@@ -49,7 +49,7 @@ from ramify.symbolic.expr import Expr, const
 ALGORITHMS = ("joint_formulation", "loopwise", "constrained_aba")
 """what algorithm="auto" chooses from, by counting"""
 BY_NAME_ONLY = ("proximal",)
-"""what can be asked for beside them"""
+"""other valid values"""
 
 
 @quantity("q", returns="how far loops are open [m, rad]")

@@ -86,9 +86,9 @@ class Mechanism:
         )
 
     def closed(self, q: Array, cutoff: float = 0.0) -> Place:
-        """Return where some Gauss-Newton steps towards closed loops lead from q.
+        """Return q after some Gauss-Newton steps toward closed loops.
 
-        Singular values below ``cutoff`` (over the largest) are taken as zero.
+        Singular values below ``cutoff`` (relative to the largest) are treated as zero.
         """
         over = self.sizes if cutoff else np.ones(len(self.sizes))
 

@@ -65,7 +65,7 @@ class Rank:
     residual: float
     """|Φ| of the best configuration met"""
     dropped: tuple[int, ...]
-    """rows that follow from the others wherever the robot is, and are left out of the
+    """rows that depend on the others in every configuration, and are removed from the
     dynamics: a planar loop has some, a loop given twice"""
     null: Array
     """(rows, dropped): combinations of rows that are zero wherever the robot is"""

@@ -234,7 +234,7 @@ def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     """Return f with the gradient of a weighted sum of its outputs.
 
     Each output gets an additional input ``<output>_cotangent``, its weights, and each
-    input of ``wrt`` a further output ``<input>_cotangent``, the gradient. See
+    input of ``wrt`` an additional output ``<input>_cotangent``, the gradient. See
     `derivative` for the arguments.
     """
     if _is_function(f):
@@ -342,7 +342,7 @@ def _function_vjp(
 
 
 def _further(expected: Shapes, given: Sequence[Any]) -> list[Expr]:
-    """Return the entries of further inputs, or say which are expected."""
+    """Return the entries of additional inputs; an error says which are expected."""
     shapes = [shape_of(x) for x in given]
     if shapes != list(expected.values()):
         wanted = ", ".join(f"{n}: {shape}" for n, shape in expected.items())

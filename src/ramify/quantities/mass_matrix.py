@@ -73,7 +73,7 @@ def check_factor(model: Model, instead: str) -> None:
 def check_tree_algorithm(
     name: str, algorithm: str, model: Model, factored: tuple[str, ...] = ()
 ) -> None:
-    """Raise ArgumentError for what a robot without loops does not allow.
+    """Raise ArgumentError for options that a robot without loops does not allow.
 
     ``factored`` names algorithms that factor M, besides "ltdl".
     """

@@ -133,7 +133,7 @@ def task_acceleration(
 def _inertia(
     context: Context, tasks: tuple[Task, ...], algorithm: str, damping: float
 ) -> Matrix:
-    """Return Λ as symbols; refuse tasks that are not independent, unless damped."""
+    """Return Λ as symbols; reject tasks that are not independent, unless damped."""
     if damping == 0.0:
         check_rank(context.model, context.conventions, tasks, algorithm)
     G = inverse_matrix(context, tasks, algorithm)

@@ -2,10 +2,10 @@
 
     τ = M q̈ₚ + C + G + Jᵀ F,     Λ⁻¹ F = ẍ − (J q̈ₚ + J̇ q̇)
 
-q̈ₚ is the acceleration that the posture wants; F is what the tasks need in addition, so
-the posture acts in their null space. M⁻¹ is not formed, and M only where something is
-not driven: the right side comes from the kinematics, Λ⁻¹ from the cheapest algorithm,
-and τ from one recursive Newton-Euler sweep with the forces −F on the ends.
+q̈ₚ is the acceleration of the posture; F is the additional force that the tasks need,
+so the posture acts in their null space. M⁻¹ is not formed, and M only where something
+is not driven: the right side comes from the kinematics, Λ⁻¹ from the cheapest
+algorithm, and τ from one recursive Newton-Euler sweep with the forces −F on the ends.
 
 Levels come one after the other: a level gets what those above leave free, J̃ of its
 rows. With A = J̃ M⁻¹ J̃ᵀ,
@@ -64,7 +64,7 @@ def driven_inverse(
     passive: Directions,
     algorithm: str,
 ) -> Program:
-    """Return the program of Λ⁻¹ as far as what is driven can move the tasks."""
+    """Return the program of Λ⁻¹ as far as actuated joints can move the tasks."""
 
     def traced(q: Any) -> Any:
         context = Context(model, conventions, {"q": q})
@@ -85,7 +85,7 @@ def _shapes(
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Driven:
-    """Λ⁻¹ of what is driven, and the way back to the passive directions."""
+    """Λ⁻¹ of actuated joints, and the way back to the passive directions."""
 
     G: Any
     Z: Any

@@ -1,7 +1,7 @@
 """Simulate a mechanism: keep its loops closed, and record its energy.
 
 q is integrated as a vector, with q̇'s image dq/dt = Q(q) q̇ (quaternions are scaled to
-length one after every step). What is done about the drift of Φ and Φ̇:
+length one after every step). How the drift of Φ and Φ̇ is handled:
 
     "none"        nothing: q̈ alone keeps them zero, up to the errors of the integrator
     "baumgarte"   Φ̈ = −2 α Φ̇ − α² Φ in place of Φ̈ = 0
@@ -136,7 +136,7 @@ def simulate(
 
 @final
 class _Motion:
-    """dy/dt of y = (q, q̇), and what keeps y admissible."""
+    """dy/dt of y = (q, q̇), and the correction that keeps y consistent."""
 
     def __init__(
         self, robot: Robot, torque: Any, stabilize: str, dynamics: Function
@@ -155,13 +155,13 @@ class _Motion:
         return np.concatenate([self.rates(q, qd), self.dynamics(q, qd, tau)])
 
     def begin(self, y: Array) -> None:
-        """Choose the independent velocities anew."""
+        """Choose new independent velocities."""
         if self.stabilize == "partition":
             J = effective_constraints(self.robot, y[: self.nq]).J
             self.partition = partition_of(J)
 
     def end(self, y: Array) -> Array:
-        """Return an admissible state for what the integrator arrived at."""
+        """Return a consistent state close to the integrator's result."""
         q, qd = self.robot.normalize(y[: self.nq]), y[self.nq :]
         if self.stabilize == "project":
             q, qd = project(self.robot, q, qd)
@@ -169,7 +169,7 @@ class _Motion:
         return self.followed(y) if self.stabilize == "partition" else y
 
     def followed(self, y: Array) -> Array:
-        """Return the state that its independent part leads to."""
+        """Return the state determined by its independent part."""
         assert self.partition is not None
         q, qd = y[: self.nq], y[self.nq :]
         return np.concatenate(follow(self.robot, q, qd, self.partition))

@@ -11,7 +11,7 @@ LOGIC = frozenset({"and", "or", "not"})
 
 
 def check(program: Program) -> Program:
-    """Return the program; an AssertionError says what is wrong with it."""
+    """Return the program; raise AssertionError if it is invalid."""
     sizes = {v.name: v.size for v in program.inputs}
     assert len(sizes) == len(program.inputs), "two inputs have one name"
     if program.loop is not None:

@@ -141,7 +141,7 @@ def _union(rows: Iterable[Mapping[int, Expr]]) -> Iterable[int]:
 def jvp(program: Program, wrt: Sequence[str]) -> Program:
     """Return the program with the change of its outputs for a change of inputs.
 
-    It has further inputs ``<name>_tangent`` for each name in ``wrt``, and further
+    It has additional inputs ``<name>_tangent`` for each name in ``wrt``, and additional
     outputs ``<name>_tangent`` for each output.
     """
     program = unrolled(program)
@@ -161,8 +161,8 @@ def jvp(program: Program, wrt: Sequence[str]) -> Program:
 def vjp(program: Program, wrt: Sequence[str]) -> Program:
     """Return the program with the derivatives of a weighted sum of its outputs.
 
-    It has further inputs ``<name>_cotangent`` for each output, the weights, and
-    further outputs ``<name>_cotangent`` for each name in ``wrt``.
+    It has additional inputs ``<name>_cotangent`` for each output, the weights, and
+    additional outputs ``<name>_cotangent`` for each name in ``wrt``.
     """
     program = unrolled(program)
     chosen = _inputs(program, wrt)
@@ -235,7 +235,7 @@ def _extended(
     outputs: list[Variable],
     traced: Callable[[], list[Expr]],
 ) -> Program:
-    """Return a program with further inputs and outputs, built on its own nodes."""
+    """Return a program with additional inputs and outputs, built on its own nodes."""
     with expr.fresh_table() as table:
         table.regions = list(program.regions)
         for e in program.order:

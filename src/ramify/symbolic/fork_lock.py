@@ -19,7 +19,7 @@ from weakref import WeakSet
 
 @final
 class Lock:
-    """A reentrant lock that a forked child never finds taken by a thread it lacks."""
+    """A reentrant lock that a forked child never finds held by a parent's thread."""
 
     __slots__ = ("__weakref__", "_abandoned", "_lock")
 

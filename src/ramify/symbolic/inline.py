@@ -15,7 +15,7 @@ from ramify.symbolic.program import Program
 def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Do the operations of a program in the current trace; return its outputs by name.
 
-    They are built anew, as if their function had been called: what the trace already
+    They are built again, as if their function had been called: what the trace already
     has is shared, and numbers among the inputs fold.
 
     Args:

@@ -37,7 +37,7 @@ class Signature:
         layout: where a batch has its extra axis.
         threads: how many a large batch may use.
         defaults: what inputs of shape () are unless given, by name.
-        hints: why an input may have another shape than the caller thinks, by name.
+        hints: why an input may have a different shape than expected, by name.
     """
 
     name: str
@@ -145,7 +145,7 @@ OTHER_ARRAYS = {
     "or "
     "is not in CPU memory; pass tensor.detach().cpu()",
 }
-"""Arrays that cannot be read, by library; all others are taken as they are."""
+"""Arrays that cannot be read, by library; all others are accepted."""
 
 
 def to_arrays(signature: Signature, values: Sequence[object]) -> list[Array]:

@@ -83,7 +83,7 @@ def _caller(
             try:
                 key = (tuple(map(sys.intern, named)) or None, *rest, *options.values())
                 chosen[key] = function
-            except TypeError:  # a list, say, cannot be part of a key
+            except TypeError:  # for example, a list cannot be part of a key
                 pass
         out = named.get("out")
         return function(*given) if out is None else function(*given, out=out)

@@ -83,7 +83,7 @@ def _checked_path(source: str | os.PathLike[str]) -> Path:
 
 
 def _neighbors(path: Path) -> str:
-    """Return the files beside a missing one that may have been meant."""
+    """Return files next to a missing one with similar names."""
     folder = path.parent
     if not folder.is_dir():
         return f", and no directory {short(str(folder))}"

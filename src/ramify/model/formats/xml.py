@@ -1,9 +1,9 @@
 """Robot files as XML, parsed safely; every element knows its line.
 
 Files come from strangers and from old exporters. Entities, external references and
-bottomless nesting are refused; a comment before the declaration, ``version="0.0"``
-or a namespace prefix that nobody declared is not. Character data is not kept: both
-URDF and MJCF say everything in attributes.
+excessive nesting are rejected; a comment before the declaration, ``version="0.0"`` or a
+namespace prefix that nobody declared is not. Character data is not kept: both URDF and
+MJCF say everything in attributes.
 """
 
 from __future__ import annotations

@@ -356,8 +356,8 @@ WARNED = {
     ),
     "unknown attribute of a class": (
         mjcf(before='<default><geom density_="1"/></default>'),
-        "m.xml:2: default geom: unknown attribute 'density_' is ignored; meant "
-        "'density'?",
+        "m.xml:2: default geom: unknown attribute 'density_' is ignored; did "
+        "you mean 'density'?",
     ),
     "gravity compensation": (
         mjcf(f'<body name="a" gravcomp="1"><joint/>{LINK}</body>'),

@@ -51,11 +51,11 @@ class MjcfBody:
     geoms: list[Placed] = field(default_factory=list[Placed])
     gravity_compensation: float = 0.0
     is_moving: bool = False
-    """whether a joint stands between this body and the world; known after the walk"""
+    """whether a joint is between this body and the world; known after the walk"""
 
     @property
     def T_world(self) -> Pose:
-        """Where it stands at the reference configuration."""
+        """Its pose at the reference configuration."""
         T, body = self.placement, self.parent
         while body is not None:
             T, body = body.placement @ T, body.parent

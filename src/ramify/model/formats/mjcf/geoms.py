@@ -55,7 +55,7 @@ def needs_file(geom: Element) -> bool:
 
 
 def solid_of(geom: Element, settings: Settings) -> Solid:
-    """Return what a primitive geom weighs, in the frame that it stands in."""
+    """Return the mass and inertia of a primitive geom, in its own parent frame."""
     kind = geom_type(geom)
     size, placement = _size_and_pose(geom, kind, settings)
     is_shell = flag(geom, "shellinertia")

@@ -11,7 +11,7 @@ from ramify.model.warning_groups import listed
 
 
 def ignored_options(options: Element) -> list[str]:
-    """Return warnings about the fluid that the model stands in."""
+    """Return warnings about the fluid around the model."""
     given = [
         name
         for name, count in (("density", 1), ("viscosity", 1), ("wind", 3))

@@ -1,6 +1,6 @@
 """MJCF's <include>: an element replaced by the contents of another file.
 
-Files are looked up beside the main model, then beside the including file, as MuJoCo
+Files are looked up next to the main model, then next to the including file, as MuJoCo
 does; each at most once, and none outside the directory that the caller allows.
 """
 
@@ -30,7 +30,7 @@ class Allowed:
     def around(
         folder: Path, label: str, limit: str | os.PathLike[str] | None
     ) -> Allowed:
-        """Return what a model in a folder may include, by default all beside it."""
+        """Return what a model in a folder may include."""
         here = folder.resolve()
         if limit is None:
             return Allowed(here, here.parent, {here / Path(label).name})

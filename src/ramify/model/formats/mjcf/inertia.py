@@ -25,7 +25,7 @@ from ramify.model.formats.xml import Element, fault, number, numbers, where, wor
 from ramify.model.pose import Pose
 
 Placed = tuple[Element, Pose]
-"""an element with its defaults filled in, and the frame that it stands in"""
+"""an element with its defaults filled in, and its parent frame"""
 
 
 def read_inertial(placed: Placed, settings: Settings, warnings: list[str]) -> Inertial:
@@ -102,7 +102,7 @@ def _together(parts: list[Solid]) -> Inertial:
 def bounded(
     inertial: Inertial | None, body: Element, settings: Settings, warnings: list[str]
 ) -> Inertial | None:
-    """Apply boundmass, boundinertia and balanceinertia; warn of what is unphysical."""
+    """Apply boundmass, boundinertia, balanceinertia; warn about unphysical values."""
     if inertial is None:
         if settings.least_mass <= 0 and settings.least_inertia <= 0:
             return None

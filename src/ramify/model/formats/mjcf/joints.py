@@ -33,7 +33,7 @@ def read_joint(
     settings: Settings,
     warnings: list[str],
 ) -> JointDescription:
-    """Return a <joint>, its defaults filled in, that stands in a frame of its body."""
+    """Return a <joint>, with its defaults filled in, given in a frame of its body."""
     kind = TYPES[choice(element, "type", *TYPES, default="hinge")]
     axis, anchor = IDENTITY[2], ORIGIN
     if kind != "floating":

@@ -1,6 +1,7 @@
 """Known attributes of the MJCF elements that are read, to detect typos.
 
-MuJoCo refuses an unknown attribute; here it is a warning, as newer versions add some.
+MuJoCo rejects an unknown attribute; here it is a warning, because newer versions add
+some.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class _Model:
                 BodyDescription(
                     body.name,
                     None if body.parent.is_world else body.parent.name,
-                    # qpos of a free joint is where the body stands in the world.
+                    # qpos of a free joint is the body's pose in the world.
                     Pose.identity() if is_free else body.placement,
                     tuple(body.joints),
                     inertial,
@@ -186,7 +186,7 @@ class _Model:
                         "settotalmass needs the mass of its mesh, but meshes are "
                         "never read; add an <inertial>",
                     )
-                return None  # what stands still needs no inertia
+                return None  # fixed bodies need no inertia
             written = gather(body.element, body.geoms, settings) or written
         inertial = bounded(written, body.element, settings, self.warnings)
         if body in fused and inertial is not None and inertial.mass < TINY:
