@@ -113,7 +113,7 @@ def test_wrong_choices_say_what_is_wrong() -> None:
             made.call(x)
         with pytest.raises(
             ShapeError,
-            match=r"motion: arrays x, w come first, .*; 2 arg",
+            match=r"motion: pass the arrays x, w first, .*; 2 arg",
         ):
             made.call("hand", x)
         with pytest.raises(TypeError, match="missing a required argument: 'frame'"):
