@@ -146,7 +146,7 @@ def __getattr__(name: str) -> typing.Any:
         case "Body" | "Inertia" | "Joint" | "RobotBuilder":
             from ramify.model import builder as found
         case _ if name not in __all__:
-            message = f"module 'ramify' has no attribute {name!r}"
+            message = f"module 'ramify' has no attribute {name!r}{_moved(name)}"
             raise AttributeError(message, name=name, obj=sys.modules[__name__])
         case _:
             from ramify.quantities.registry import QUANTITIES
@@ -155,6 +155,16 @@ def __getattr__(name: str) -> typing.Any:
     found = getattr(found, name, found)
     globals()[name] = found
     return found
+
+
+def _moved(name: str) -> str:
+    """Return where a name is that is in a namespace, for a message."""
+    if name.startswith("_"):
+        return ""
+    from ramify import linalg, loops, math, simulation, tasks
+
+    homes = [m for m in (math, linalg, loops, simulation, tasks) if name in m.__all__]
+    return f"; use {homes[0].__name__}.{name}" if homes else ""
 
 
 def __dir__() -> list[str]:

@@ -159,6 +159,7 @@ def choose_for(
     dtype: str = "float64",
 ) -> Chosen:
     """Return the program of some quantities of a robot, and how it was chosen."""
+    check_robot(robot)
     rounding = dtype if robot.model.loops else "float64"  # all else is the same
     return choose(wanted, robot.placed_model, robot.conventions, parameters, rounding)
 
@@ -287,6 +288,7 @@ def compilation_of(
     options: CallOptions,
 ) -> Compilation:
     """Return the compilation of some quantities, and how long that took in it."""
+    check_robot(robot)
     start = time.perf_counter()
     options = replace(options, hints=size_hints(robot.model))
     found = _remembered(wanted, robot, parameters, options)
@@ -350,6 +352,14 @@ def as_list(quantities: object) -> list[Quantity]:
         f"{quantities!r} cannot be compiled; expected a quantity such as "
         "ramify.inverse_dynamics, or a list of them"
     )
+
+
+def check_robot(robot: object) -> None:
+    """Raise ArgumentError for what is not a robot."""
+    if not hasattr(robot, "placed_model"):  # Robot itself is imported after this
+        raise ArgumentError(
+            f"robot is {robot!r}; expected a Robot, such as ramify.load returns"
+        )
 
 
 def _key(

@@ -306,6 +306,13 @@ def test_what_is_differentiated_must_be_a_quantity_or_a_function() -> None:
         ramify.derivative("mass", "q")
 
 
+def test_wrt_is_a_name_or_names() -> None:
+    robot = ramify.robots.chain(2)
+    wrong: Any = 5
+    with pytest.raises(ArgumentError, match="wrt names 5, which is not an input"):
+        ramify.compile(ramify.derivative(ramify.center_of_mass, wrong), robot)
+
+
 def test_a_space_is_one_of_two() -> None:
     with pytest.raises(
         ArgumentError, match="space is 'raw'; possible: 'tangent', 'coordinates'"

@@ -55,6 +55,13 @@ QUANTITIES = [
 ]
 
 
+@pytest.mark.parametrize("name", ["math.sqrt", "linalg.ltdl", "loops.Mobility"])
+def test_a_name_that_moved_says_where_it_is(name: str) -> None:
+    short = name.partition(".")[2]
+    with pytest.raises(AttributeError, match=f"'{short}'; use ramify.{name}$"):
+        getattr(ramify, short)
+
+
 def test_there_are_few_names_besides_quantities_and_errors() -> None:
     assert len(set(ramify.__all__) - {*QUANTITIES, *ERRORS}) <= 30
 

@@ -21,6 +21,13 @@ def test_what_is_no_quantity_is_refused(use: Any, wanted: Any) -> None:
         use(wanted, ramify.robots.chain30())
 
 
+@pytest.mark.parametrize("use", [ramify.compile, ramify.count])
+def test_what_is_no_robot_is_refused(use: Any) -> None:
+    message = r"^robot is 'arm.urdf'; expected a Robot, such as ramify.load returns$"
+    with pytest.raises(ArgumentError, match=message):
+        use(ramify.mass_matrix, "arm.urdf")
+
+
 def test_quantities_may_come_from_any_iterable() -> None:
     robot = ramify.robots.chain30()
     several = (q for q in (ramify.mass_matrix, ramify.bias_forces))

@@ -49,6 +49,10 @@ class Pose:
 
     def __init__(self, R: npt.ArrayLike, p: npt.ArrayLike) -> None:
         R, p = np.asarray(R, dtype=float), np.asarray(p, dtype=float)
+        if R.shape != (3, 3) or p.shape != (3,):
+            raise ShapeError(
+                f"R has shape {R.shape} and p {p.shape}; expected (3, 3) and (3,)"
+            )
         self._set(R.tolist(), p.tolist())
 
     def _set(self, rows: Matrix, origin: Sequence[float]) -> Pose:
@@ -82,18 +86,18 @@ class Pose:
     @staticmethod
     def at(position: Vector) -> Pose:
         """Return a translated frame with parallel axes."""
-        return Pose.of(IDENTITY, [float(x) for x in position])
+        return Pose.of(IDENTITY, _three("position", position))
 
     @staticmethod
     def from_rpy(rpy: Vector, position: Vector = ORIGIN) -> Pose:
         """Return a pose from URDF's roll, pitch, yaw: R = Rz(y) Ry(p) Rx(r)."""
-        (cr, sr), (cp, sp), (cy, sy) = (direction(float(a)) for a in rpy)
+        (cr, sr), (cp, sp), (cy, sy) = map(direction, _three("roll, pitch, yaw", rpy))
         R = (
             (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
             (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
             (-sp, cp * sr, cp * cr),
         )
-        return Pose.of(R, [float(x) for x in position])
+        return Pose.of(R, _three("position", position))
 
     @staticmethod
     def from_quaternion(
@@ -120,7 +124,7 @@ class Pose:
             (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
             (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
         )
-        return Pose.of(R, [float(x) for x in position])
+        return Pose.of(R, _three("position", position))
 
     @staticmethod
     def from_q(q: Vector, *, order: Order) -> Pose:
@@ -143,15 +147,17 @@ class Pose:
     @staticmethod
     def from_rotation_vector(rotation: Vector, position: Vector = ORIGIN) -> Pose:
         """Return a pose rotated about a vector by its length [rad]."""
-        x, y, z = (float(e) for e in rotation)
-        angle = norm((x, y, z))
-        return Pose.from_axis_angle(rotation if angle else (0, 0, 1), angle, position)
+        axis = _three("rotation vector", rotation)
+        angle = norm(axis)
+        return Pose.from_axis_angle(axis if angle else (0, 0, 1), angle, position)
 
     @staticmethod
     def from_axis_angle(axis: Vector, angle: float, position: Vector = ORIGIN) -> Pose:
         """Return a pose rotated by ``angle`` [rad] about ``axis``."""
-        x, y, z = (float(e) for e in axis)
+        x, y, z = _three("axis", axis)
         length = norm((x, y, z))
+        if not length:
+            raise ShapeError("the axis is zero; expected a direction")
         x, y, z = x / length, y / length, z / length
         c, s = direction(float(angle))
         v = 1 - c
@@ -160,7 +166,7 @@ class Pose:
             (v * x * y + s * z, c + v * y * y, v * y * z - s * x),
             (v * x * z - s * y, v * y * z + s * x, c + v * z * z),
         )
-        return Pose.of(R, [float(x) for x in position])
+        return Pose.of(R, _three("position", position))
 
     def __matmul__(self, other: Pose) -> Pose:
         if self.is_identity():
@@ -209,6 +215,16 @@ class Pose:
     def is_identity(self) -> bool:
         """Return whether this is exactly the identity."""
         return self.rows == IDENTITY and self.origin == ORIGIN
+
+
+def _three(what: str, values: Vector) -> list[float]:
+    try:
+        found = [float(x) for x in values]
+    except (TypeError, ValueError):
+        found = []
+    if len(found) != 3:
+        raise ShapeError(f"{what}: {values!r} given; expected 3 numbers")
+    return found
 
 
 def _checked(order: str) -> str:

@@ -264,7 +264,9 @@ def _of_quantities(kind: Quantity, f: Any, wrt: object, space: str) -> Quantity:
             f"{f!r} cannot be differentiated; expected a quantity such as "
             "ramify.inverse_dynamics, a list of them, or a function"
         )
-    names: tuple[str, ...] = (wrt,) if isinstance(wrt, str) else tuple(cast(Any, wrt))
+    names: tuple[Any, ...] = (wrt,)
+    if isinstance(wrt, Iterable) and not isinstance(wrt, str):
+        names = tuple(cast(Iterable[Any], wrt))
     return kind(of=of, wrt=names, space=space)
 
 

@@ -88,6 +88,31 @@ def test_no_quaternion_order_is_silent(name: str) -> None:
             ShapeError,
             r"q has shape \(4,\); a floating joint has 7 entries: position and quat",
         ),
+        (
+            lambda: Pose(np.eye(2), np.zeros(3)),
+            ShapeError,
+            r"R has shape \(2, 2\) and p \(3,\); expected \(3, 3\) and \(3,\)",
+        ),
+        (
+            lambda: Pose.at((1.0, 2.0)),
+            ShapeError,
+            r"position: \(1.0, 2.0\) given; expected 3 numbers",
+        ),
+        (
+            lambda: Pose.from_rotation_vector((0.0,)),
+            ShapeError,
+            r"rotation vector: \(0.0,\) given; expected 3 numbers",
+        ),
+        (
+            lambda: Pose.from_rpy("abc"),  # type: ignore[arg-type]
+            ShapeError,
+            "roll, pitch, yaw: 'abc' given; expected 3 numbers",
+        ),
+        (
+            lambda: Pose.from_axis_angle((0, 0, 0), 1.0),
+            ShapeError,
+            "the axis is zero; expected a direction",
+        ),
     ],
 )
 def test_wrong_orders_and_sizes_are_named(wrong: Any, error: Any, message: str) -> None:
