@@ -1,1 +1,1 @@
-"""The algorithms, one file each, reading like its paper."""
+"""The algorithms, one file each, written like its paper."""

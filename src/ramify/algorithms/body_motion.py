@@ -71,7 +71,7 @@ class Velocities:
 
 
 def velocities(tree: Tree, q: JointVector, qd: JointVector) -> Velocities:
-    """Return what the algorithms need of the velocities, root to tips."""
+    """Return the velocity terms that the algorithms need, root to tips."""
     X, S = transforms(tree, q), joint_columns(tree)
     w = {ROOT: ZERO3}
     BB = {ROOT: ZERO33}

@@ -41,7 +41,7 @@ _NOTHING = RigidInertia.zero()
 @final
 @dataclass(eq=False)
 class Points:
-    """What C needs of the points beyond each body, and of the joints."""
+    """The terms that C needs, of the points beyond each body and of the joints."""
 
     tree: Tree
     X: dict[int, Transform]
@@ -69,7 +69,7 @@ def points(
     m = Points(tree, transforms(tree, q))
     w = {ROOT: ZERO3}
 
-    # Root to tips: velocities, and what each body is alone.
+    # Root to tips: velocities, and the terms of each body alone.
     for i, p in outward(tree, "velocity", w=w):
         columns, X = tree.bodies[i].columns(), m.X[i]
         vJ = joint_motion(columns, qd[i])
@@ -82,7 +82,7 @@ def points(
         m.P[i] = w[i].cross(m.Ic[i].h)
         m.K[i] = Mat(map(w[i].cross, second_moments(m.Ic[i]).T)).T
 
-    # Tips to root: all beyond i as part of its parent.
+    # Tips to root: add everything beyond i to its parent.
     for i, p in inward(tree, "points"):
         X = m.X[i]
         I, P, r = X.back(m.Ic[i]), X.rotate_back(m.P[i]), position(X)

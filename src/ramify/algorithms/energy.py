@@ -17,7 +17,7 @@ from ramify.symbolic.expr import Expr
 
 
 def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
-    """Return T, the rotors' included: T = ½ q̇ᵀ M q̇.
+    """Return T, including the rotors: T = ½ q̇ᵀ M q̇.
 
     Regrouping leaves it alone: masses on the axis of a joint move alike on either side.
     """
@@ -41,7 +41,7 @@ def twice_energy(inertia: RigidInertia, v: Motion) -> Expr:
 
 
 def potential_energy(tree: Tree, q: JointVector, gravity: Vec) -> Expr:
-    """Return V, zero where all mass is at the world's origin."""
+    """Return V, zero if all mass is at the world's origin."""
     m = mass(tree)
     if m is ZERO:
         return ZERO

@@ -43,7 +43,7 @@ from ramify.symbolic.expr import Expr
 @final
 @dataclass(slots=True, eq=False)
 class Points:
-    """What the derivatives need of the points of some bodies, forces aside."""
+    """The terms that the derivatives need of some bodies, except forces."""
 
     m: Expr
     h: Vec
@@ -70,7 +70,7 @@ class Points:
         )
 
     def force(self, v: Motion, a: Motion) -> Force:
-        """Return the force that a body needs which moves with v and a."""
+        """Return the force on a body that moves with v and a."""
         n = _inertia(self.K, v.w) + (_inertia(self.J, a.w) + self.h.cross(a.v))
         return Force(n, v.w.cross(self.f) + (a.v * self.m + a.w.cross(self.h)))
 
@@ -111,7 +111,7 @@ class Derivatives:
 
 @final
 class CommonFrame:
-    """A tree in motion, each body in coordinates of the root body that it hangs on."""
+    """A moving tree, each body in coordinates of its root body."""
 
     def __init__(self, tree: Tree, q: JointVector, qd: JointVector) -> None:
         self.tree, self.qd = tree, qd
@@ -145,7 +145,7 @@ class CommonFrame:
             self._add_masses(i)
 
     def root(self, i: int) -> str:
-        """Return the tag of the frame that body i is in."""
+        """Return the tag of the frame of body i."""
         return self.tree.name(self.tree.support(i)[0])
 
     def _add_masses(self, i: int) -> None:
@@ -199,7 +199,7 @@ class CommonFrame:
         gravity: Vec,
         external: Mapping[int, Force] | None = None,
     ) -> Derivatives:
-        """Return τ and its derivatives by q and q̇, at an acceleration."""
+        """Return τ and its derivatives with respect to q and q̇, at an acceleration."""
         a, F, tau = self.forces(qdd, gravity, external)
         d = Derivatives(tau, {}, {})
         sdd: dict[int, Motion] = {}

@@ -64,7 +64,7 @@ def onward(R: Mat, r: Vec, step: Step) -> tuple[Mat, Vec]:
 
 
 def origin(r: dict[int, Vec], bodies: Iterable[int]) -> Vec:
-    """Return where the last of some bodies is, from the parent of the first."""
+    """Return the pose of the last of some bodies relative to the first's parent."""
     p = ZERO3
     for i in bodies:
         p = p + r[i]

@@ -24,7 +24,7 @@ A factor has Σ d² of them along a tree with depths d: a chain of 142 joints re
 
 
 def operations(parents: Sequence[int]) -> int:
-    """Return how many divisions, products and differences `ltdl` makes."""
+    """Return the number of divisions, products and differences in `ltdl`."""
     return D1(parents) + 2 * D2(parents)
 
 

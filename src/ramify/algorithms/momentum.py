@@ -153,5 +153,5 @@ def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
 
 
 def _reference(tree: Tree) -> int:
-    """Return the body that all others hang on, or the world."""
+    """Return the common root body of all others, or the world."""
     return tree.roots[0] if len(tree.roots) == 1 else ROOT

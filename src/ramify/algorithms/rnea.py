@@ -31,7 +31,7 @@ def rnea(
     gravity: Vec,
     external: Mapping[int, Force] | None = None,
 ) -> JointVector:
-    """Return the joint forces that produce ``qdd``, those on rotors not included.
+    """Return the joint forces that produce ``qdd``, without those on rotors.
 
     `Coordinates.force` adds them: armature acts on q̈ as the caller has it.
     """

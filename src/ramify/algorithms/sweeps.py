@@ -26,7 +26,7 @@ Value = Expr | Vec | Mat | Motion | Force | RigidInertia | ArticulatedInertia
 def outward(
     tree: Tree, title: str, **found: Mapping[int, Value]
 ) -> Iterator[tuple[int, int]]:
-    """Yield (body, parent), parents first; label what is found at a body after it."""
+    """Yield (body, parent), parents first; then label the values found at the body."""
     for i, p in tree:
         name = tree.bodies[i].name
         region(f"{title} {name}")

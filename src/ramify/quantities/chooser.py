@@ -1,4 +1,4 @@
-"""The one chooser: ``algorithm="auto"`` is decided by counting programs.
+"""Resolve ``algorithm="auto"`` by counting the operations of each program.
 
 Every candidate is traced. Those within a tenth of the cheapest are simplified, as they
 will be when they are compiled, and the one with the least `Ops.cost` wins; the others
@@ -24,7 +24,7 @@ from ramify.symbolic.count import count
 from ramify.symbolic.program import Program
 
 NEAR = 1.1
-"""candidates within this factor of the least, as traced, are simplified and compared"""
+"""candidates within this factor of the cheapest as traced are simplified, compared"""
 NEAR_IN_PART = 1.05
 """the same if a quantity is part of another: its share of the cost is smaller"""
 
@@ -32,7 +32,7 @@ NEAR_IN_PART = 1.05
 @final
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An algorithm chosen by counting, and what each would cost.
+    """An algorithm chosen by operation count, and the cost of each candidate.
 
     Costs are `Ops.cost`, in units of one multiplication: simplified for those that were
     near the least, as traced for the others.
@@ -46,7 +46,7 @@ class Choice:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """A program whose algorithms are all decided."""
+    """A program whose algorithms have all been chosen."""
 
     program: Program
     quantities: tuple[Quantity, ...]

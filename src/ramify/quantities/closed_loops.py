@@ -47,7 +47,7 @@ from ramify.spatial.vectors import Force
 from ramify.symbolic.expr import Expr, const
 
 ALGORITHMS = ("joint_formulation", "loopwise", "constrained_aba")
-"""what algorithm="auto" chooses from, by counting"""
+"""candidates for algorithm="auto", chosen by operation count"""
 BY_NAME_ONLY = ("proximal",)
 """other valid values"""
 
@@ -108,7 +108,7 @@ def system_of(context: Context, with_velocities: bool = True) -> System:
 def solver_of(
     system: System, algorithm: str, damping: float, scales: Sequence[float]
 ) -> Solver:
-    """Return what solves a system, factored, with proximal passes if it is damped."""
+    """Return a solver for a factored system, with proximal passes if it is damped."""
     mu = [damping * scales[r] for r in system.kept] if damping else []
     if algorithm == "loopwise":
         E = eliminate(system.M, system.J, len(system.order), mu)
@@ -202,7 +202,7 @@ def _articulated(
 
 
 def _least(kept: Sequence[int], rank: Rank, found: Sequence[Expr]) -> list[Expr]:
-    """Return multipliers of all rows, the least while the rows kept are independent."""
+    """Return multipliers of all rows, the smallest if the kept rows are independent."""
     full = zeros(rank.rows)
     for r, e in zip(kept, found, strict=True):
         full[r] = e
@@ -257,7 +257,7 @@ def possible(
     damping: float | None = None,
     **_: Any,
 ) -> tuple[str, ...]:
-    """Return what ``algorithm="auto"`` chooses from for a robot with loops."""
+    """Return the candidates for ``algorithm="auto"`` for a robot with loops."""
     if not model.loops:
         return ()
     mu = settled(model, conventions, "joint_formulation", damping)[1]
@@ -310,7 +310,7 @@ def _rows_shape(model: Model, **_: Any) -> Shapes:
 
 @quantity("q", further_inputs=_rows_shape)
 def constraint_correction(context: Context) -> Any:
-    """The least v, measured by M, with J v = −x, for x (rows,)."""
+    """The smallest v in the norm of M with J v = −x, for x (rows,)."""
     model, conventions = context.model, context.conventions
     _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
     system = system_of(context, with_velocities=False)
@@ -324,7 +324,7 @@ def constraint_correction(context: Context) -> Any:
 
 @quantity("q")
 def constraint_senses(context: Context) -> Any:
-    """What must be positive beside Φ = 0: axes of cuts that are not opposite."""
+    """Values that must be positive besides Φ = 0: cut axes must not be opposite."""
     found = senses(context.tree, needed_cuts(context), context.q)
     return array([*found, const(1.0)])
 

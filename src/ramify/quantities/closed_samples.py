@@ -29,7 +29,7 @@ from ramify.symbolic.program import Program
 from ramify.symbolic.trace import trace
 
 PRECISION = 2e-3
-"""the coarsest file: four digits. Of singular values, and of |Φ| over a loop's size."""
+"""for the coarsest file, four digits: singular values, and |Φ| over a loop's size"""
 STARTS = 4
 
 
@@ -123,7 +123,7 @@ def closed_places(
             place = mechanism.closed(begin, PRECISION)
             if place.gap >= PRECISION:  # perhaps near a singular configuration
                 place = mechanism.closed(begin)
-        else:  # further along the same motion, where only rounding is in the way
+        else:  # further along the same motion if only rounding interferes
             J = places[-1].J
             push = push - np.linalg.pinv(J, rcond=PRECISION) @ (J @ push)
             begin = mechanism.moved(places[-1].q, push)

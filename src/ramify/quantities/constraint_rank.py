@@ -68,7 +68,7 @@ class Rank:
     """rows that depend on the others in every configuration, and are removed from the
     dynamics: a planar loop has some, a loop given twice"""
     null: Array
-    """(rows, dropped): combinations of rows that are zero wherever the robot is"""
+    """(rows, dropped): combinations of rows that are zero in every configuration"""
     spare: tuple[int, ...]
     """of the rows that are left, those that follow from the others of them where the
     loops are closed: a crank too many"""

@@ -164,7 +164,7 @@ def take_joint(
 def with_loops(
     closed: Sequence[Eliminated], Ia: ArticulatedInertia, pa: Force
 ) -> tuple[ArticulatedInertia, Force]:
-    """Return what a body is with the loops that are closed in it."""
+    """Return the inertia of a body with the loops closed in it."""
     for row in closed:
         Gd = row.G / row.C
         Ia = Ia.minus_outer(row.G, Force.zero() - Gd)

@@ -119,7 +119,7 @@ Leg = tuple[tuple[Step, ...], int | None, int]
 
 
 def _legs(tree: Tree, cut: CutJoint, q: JointVector) -> Iterator[Leg]:
-    """Yield the way from A up to the common ancestor, and from there down to B."""
+    """Yield the path from A up to the common ancestor, then down to B."""
     meet = tree.common_ancestor(cut.a, cut.b)
     steps, i = backwards(fixed_steps(cut.T_a)), cut.a
     while i != meet:
@@ -169,7 +169,7 @@ def covector(kind: str, path: Path, length: float) -> tuple[Expr, Force, Expr]:
 
 
 def _turned(sign: float, e: Vec, r: Vec, V: Motion) -> tuple[Expr, Force, Expr]:
-    """Return the row that holds an axis r of B square to an axis e of A."""
+    """Return the row that keeps an axis r of B perpendicular to an axis e of A."""
     e = e * sign
     rd = V.w.cross(r)
     return e.dot(r), Force(r.cross(e), ZERO3), e.dot(V.w.cross(rd))

@@ -1,6 +1,6 @@
 """Operation counts of the joint formulation, step by step.
 
-All nonzeros of M and J are taken as unknown numbers: the counts are those of the
+All nonzeros of M and J are treated as unknown numbers: the counts are those of the
 paper's tables, and depend on the topology alone. What a compiled robot costs is less.
 """
 

@@ -56,7 +56,7 @@ def cuts_of(model: Model) -> tuple[CutJoint, ...]:
 
 
 def row_names(model: Model) -> tuple[str, ...]:
-    """Return a name for every row: that of its loop, and what it holds."""
+    """Return a name for every row: its loop, and what it constrains."""
     return tuple(f"{cut.name}.{row}" for cut in cuts_of(model) for row in cut.rows)
 
 

@@ -2,9 +2,9 @@
 
     J v = −Φ(q),   q ← q ⊕ v
 
-Whoever closes loops walks like this: evaluate Φ and J, correct, move, keep what is
-found or stop. What differs is given: how q is corrected (within limits, with which
-joints, measured by what), and which places are kept.
+All code that closes loops iterates like this: evaluate Φ and J, correct, move, keep
+what is found or stop. What differs is given: how q is corrected (within limits, with
+which joints, measured by what), and which places are kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ramify.model.pose import Array
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Iterate:
-    """A configuration on the way, with what its loops leave open."""
+    """An intermediate configuration, with its remaining loop errors."""
 
     q: Array
     phi: Array
@@ -55,7 +55,7 @@ def closed(
     tolerance: float,
     steps: int,
 ) -> Iterate:
-    """Return where steps lead from q: to |Φ| below a tolerance, or as far as they go.
+    """Iterate from q until |Φ| is below a tolerance or no step helps.
 
     Args:
         q: where to start.
@@ -89,10 +89,10 @@ def correction(
     cutoff: float | None = None,
     longest: float = math.inf,
 ) -> Array:
-    """Return the least v of least |J v + Φ|² + |damping v|².
+    """Return the minimum-norm v that minimizes |J v + Φ|² + |damping v|².
 
     It is shortened where an entry is above ``longest``. Singular values below
-    ``cutoff`` (over the largest; by default, rounding) are taken as zero.
+    ``cutoff`` (relative to the largest; by default, rounding) are treated as zero.
     """
     rhs = -phi
     if damping:

@@ -64,7 +64,7 @@ def least(
     multipliers: Sequence[Expr],
     damping: float,
 ) -> list[Expr]:
-    """Return, of all multipliers with the same Jᵀ λ, those with the least Σ λ².
+    """Return the multipliers with the same Jᵀ λ and the smallest Σ λ².
 
     With B the rows that are independent, each spare row d is a sum of them, and what
     that says does nothing is taken out of λ:

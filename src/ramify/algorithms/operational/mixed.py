@@ -38,7 +38,7 @@ def mixed(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
 
 
 def trunks(tree: Tree, ends: Sequence[End]) -> frozenset[int]:
-    """Return, of each tree with ends, the last body that all of them hang on."""
+    """Return, for each tree with ends, the last common ancestor of its ends."""
     tips: dict[int, int] = {}
     for end in ends:
         if end.body != ROOT:
@@ -48,7 +48,7 @@ def trunks(tree: Tree, ends: Sequence[End]) -> frozenset[int]:
 
 
 def junctions(tree: Tree, ends: Sequence[End]) -> frozenset[int]:
-    """Return the bodies at which it pays to go on with six rows."""
+    """Return the bodies at which continuing with six rows is cheaper."""
     candidates = meetings(tree, ends)
     best: frozenset[int] = frozenset()
     for start in (frozenset[int](), frozenset(candidates)):
@@ -82,7 +82,7 @@ def meetings(tree: Tree, ends: Sequence[End]) -> list[int]:
 @final
 @dataclass(slots=True, eq=False)
 class CarriedRows:
-    """How many rows go on together, and whose they are."""
+    """How many rows continue together, and whose they are."""
 
     rows: int
     ends: list[int]

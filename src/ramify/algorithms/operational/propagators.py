@@ -47,7 +47,7 @@ class Propagator:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Propagators:
-    """The joints of a tree whose bodies follow forces as they will."""
+    """The joints of a tree whose bodies move freely under forces."""
 
     X: dict[int, Transform]
     columns: dict[int, tuple[Propagator, ...]]

@@ -196,7 +196,7 @@ def _cross(
 
 
 def _ends_of(carrier: Carrier) -> list[tuple[End, tuple[Force, ...] | None]]:
-    """Return the ends behind a carrier, with their rows in terms of its own."""
+    """Return the ends behind a carrier, with their rows in terms of the carrier's."""
     if carrier.end is not None:
         return [(carrier.end, None)]
     found: list[tuple[End, tuple[Force, ...] | None]] = []

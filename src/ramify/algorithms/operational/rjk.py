@@ -77,7 +77,7 @@ def inverse_inertias(
 
 
 class Ways:
-    """Accelerations on their way outwards, each step of each way taken once."""
+    """Accelerations propagated outward, each step of each path computed once."""
 
     def __init__(self, tree: Tree, A: Propagators) -> None:
         self.tree = tree

@@ -8,7 +8,7 @@ from ramify.spatial.vector3 import ZERO
 from ramify.symbolic.expr import Expr
 
 Symmetric = dict[tuple[int, int], Expr]
-"""Entries (r, c) of a symmetric matrix, c ≤ r; those that are not there are zero."""
+"""Entries (r, c) of a symmetric matrix, c ≤ r; missing ones are zero."""
 
 
 def is_zero(x: Expr) -> bool:

@@ -94,7 +94,7 @@ class Task:
             raise ArgumentError(f"task {self.frame!r}: no rows; omit the task")
 
     def _words(self) -> tuple[str, ...]:
-        """Return rows that are not one word as a tuple of words."""
+        """Return rows as a tuple of words."""
         given: object = self.rows
         if isinstance(given, list | tuple):
             words = cast("Sequence[object]", given)

@@ -51,7 +51,7 @@ RESERVED: Final = frozenset(
 
 
 def identifier(name: str) -> str:
-    """Return a name that C and C++ take, as near to the given one as it goes."""
+    """Return a valid C and C++ name, as close to the given one as possible."""
     shortened = name if len(name) <= 4 * LONGEST else name[:LONGEST] + name[-LONGEST:]
     plain = unicodedata.normalize("NFKD", shortened)
     plain = "".join(c for c in plain if not unicodedata.combining(c))
@@ -69,14 +69,14 @@ def identifier(name: str) -> str:
 
 @final
 class Names:
-    """Names in use in one scope; a name asked for twice gets a number."""
+    """Names in use in one scope; a name requested twice gets a number."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
         self._next: dict[str, int] = {}
 
     def unique(self, name: str) -> str:
-        """Return an identifier for ``name`` that nobody in this scope has."""
+        """Return an identifier for ``name`` that is unused in this scope."""
         wanted = identifier(name)
         found = wanted
         while found in self._taken:

@@ -40,7 +40,7 @@ class NativeKernel:
 @final
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """What is known of a program before it is traced: its digest and its sizes."""
+    """What is known about a program before it is traced: its digest and its sizes."""
 
     digest: str
     inputs: tuple[int, ...]
@@ -55,7 +55,7 @@ def build(
     target: Target,
     progress: Callable[[int, int], None],
 ) -> tuple[NativeKernel, bool]:
-    """Return native code of a program, and whether it came from the cache.
+    """Return the native code of a program, and whether it came from the cache.
 
     Args:
         interface: of the traced program; with it the cache is asked before any work.
@@ -87,7 +87,7 @@ def build(
 
 
 def key_of(interface: Interface, target: Target) -> str:
-    """Return where the cache has the code of a program."""
+    """Return the cache key of a program's code."""
     parts = (repr(interface), source_digest(), llvm_version(), repr(target))
     return cache.key("kernel", *parts)
 

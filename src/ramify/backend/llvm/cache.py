@@ -61,7 +61,7 @@ MISHAPS: Final = (OSError, MemoryError, ValueError)
 
 @dataclass(slots=True)
 class Account:
-    """What this process knows of a folder's size, in bytes."""
+    """What this process knows about a folder's size, in bytes."""
 
     scanned: int
     written: int = 0
@@ -107,7 +107,7 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, data: bytes) -> None:
-    """Keep a value under a key, if that is possible."""
+    """Store a value under a key, if possible."""
     folder, bound = directory(), _bound()
     if folder is None or not KEY.fullmatch(key):
         return
@@ -160,7 +160,7 @@ def _default_directory() -> Path:
 
 
 def _bound() -> int:
-    """Return the most bytes that the cache may hold."""
+    """Return the maximum size of the cache in bytes."""
     try:
         return int(float(os.environ.get("RAMIFY_CACHE_SIZE_MB", SIZE_MB)) * 2**20)
     except (ValueError, OverflowError):  # not a number, nan, inf
@@ -216,7 +216,7 @@ def _trusted(path: Path) -> Generator[FileIO]:
 
 
 def _secret(folder: Path) -> bytes | None:
-    """Return the secret that seals the values of a folder, if there is one."""
+    """Return the secret key that signs the values of a folder, if there is one."""
     try:
         with _trusted(_secret_path(folder)) as file:
             secret = file.read(SECRET_BYTES + 1)
@@ -226,12 +226,12 @@ def _secret(folder: Path) -> bytes | None:
 
 
 def _new_secret(folder: Path) -> bytes:
-    """Make a secret where there is none, or none that can be trusted."""
+    """Create a secret key if there is none that can be trusted."""
     path = _secret_path(folder)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     secret = secrets.token_bytes(SECRET_BYTES)
     _write(path.parent, path.name, secret)
-    # Of processes that do this at once the last one decides.
+    # If several processes do this at once, the last one wins.
     return _secret(folder) or secret
 
 
@@ -260,12 +260,12 @@ def _nearest(folder: Path) -> tuple[Path, int]:
 
 
 def _may_try(folder: Path, place: Path, owner: int) -> bool:
-    """Tell whether a write is right: root could write anywhere, and should not."""
+    """Return whether to write: root could write anywhere, but should not."""
     return owner in {_me(), 0} or (place != folder and _me() != 0)
 
 
 def _warn(folder: Path, place: Path, owner: int) -> None:
-    """Say once why nothing is kept, and what to do."""
+    """Warn once that nothing is cached, and say what to do."""
     if folder in _warned:
         return
     _warned.add(folder)
@@ -295,7 +295,7 @@ def _name(user: int) -> str:
 
 
 def _write(folder: Path, name: str, *parts: bytes) -> None:
-    """Write a file aside and put it in place at once."""
+    """Write a temporary file and move it into place atomically."""
     aside = folder / f".{secrets.token_hex(8)}.ramify-tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     for flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):

@@ -24,7 +24,7 @@ SMALLEST, LARGEST = 400, 1000
 REACH = 24
 """Operations after which a value that is not used has left the registers."""
 WORTH = 0.975
-"""What another order must leave of the way to memory to be taken."""
+"""Fraction of memory accesses that another order must reach to be used."""
 
 
 @dataclass(slots=True)
@@ -67,20 +67,20 @@ class Schedule:
 
     @property
     def functions(self) -> tuple[Cut | Loop, ...]:
-        """All that becomes a function, in the order of calls."""
+        """Everything that becomes a function, in call order."""
         return self.cuts if self.loop is None else (*self.cuts, self.loop)
 
     @property
     def traffic(self) -> int:
-        """How many values the cuts read from the workspace, and write to it."""
+        """The number of values that cuts read from and write to the workspace."""
         return sum(len(cut.loads) + len(cut.stores) for cut in self.cuts)
 
 
 def schedule(program: Program) -> Schedule:
     """Return the cuts of a program with all loads and stores.
 
-    Of three orders the one that seems to go to memory least: that of the trace, steps
-    when they are needed, and all depth first.
+    Three orders are tried, and the one with the fewest memory accesses is used: that of
+    the trace, each step when it is needed, and depth first.
     """
     operations = [e for e in program.order if e.args]
     best = _plan(operations, program)

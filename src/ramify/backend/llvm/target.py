@@ -50,7 +50,7 @@ class Processor:
 
     @property
     def missing(self) -> list[str]:
-        """What the target has and this processor has not."""
+        """Features of the target that this processor lacks."""
         features = [f[1:] for f in self.features.split(",") if f.startswith("+")]
         return [f for f in features if not host_features().get(f)]
 
@@ -71,7 +71,7 @@ class Processor:
 
 @functools.cache
 def host_features() -> dict[str, bool]:
-    """Return what this processor has, by LLVM's names."""
+    """Return this processor's features, by LLVM's names."""
     return dict(llvm.get_host_cpu_features())
 
 
@@ -112,7 +112,7 @@ def default_lanes(dtype: str) -> int:
 
 
 def names() -> list[str]:
-    """Return what RAMIFY_TARGET can be on this kind of processor."""
+    """Return the valid values of RAMIFY_TARGET on this kind of processor."""
     return [HOST, *(LEVELS if host().triple.startswith("x86_64") else ())]
 
 
@@ -140,7 +140,7 @@ def _vector_bytes(features: Container[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What code is made for: a processor, a number of lanes, a type."""
+    """The target of generated code: a processor, a number of lanes, a type."""
 
     processor: Processor
     lanes: int

@@ -177,7 +177,7 @@ class Code:
 
     @contextmanager
     def loop(self, count: Value, step: Value | int = 1) -> Generator[Value]:
-        """Repeat what is written inside for 0, step, 2·step ... below count."""
+        """Repeat the code emitted inside for 0, step, 2·step ... below count."""
         before = self.b.block
         body = self.function.append_basic_block("loop")
         after = self.function.append_basic_block("after")
@@ -193,7 +193,7 @@ class Code:
 
     @contextmanager
     def fold(self, count: Value, initial: Value | int) -> Generator[FoldStep]:
-        """Repeat what is written inside, handing a word from turn to turn."""
+        """Repeat the code emitted inside, passing a word between iterations."""
         first = const(initial) if isinstance(initial, int) else initial
         before = self.b.block
         turn = FoldStep()
@@ -209,7 +209,7 @@ class Code:
 
     @contextmanager
     def when(self, condition: Value, likely: bool | None = None) -> Generator[None]:
-        """Do what is written inside if the condition holds."""
+        """Run the code emitted inside if the condition holds."""
         with self.b.if_then(condition, likely=likely):
             yield
 
@@ -270,7 +270,7 @@ def load(
 def _load(
     code: bytes, functions: Sequence[str], target: Processor
 ) -> LoadedCode | None:
-    """Return code from the cache, or None if it is not what it should be."""
+    """Return code from the cache, or None if it is invalid."""
     try:
         return LoadedCode([(code, functions)], target)
     except CompileError:
@@ -280,7 +280,7 @@ def _load(
 def _key(
     emit: Callable[[], Module], sources: Sequence[str], options: str, target: Processor
 ) -> str:
-    """Return what the object code is made from, as a digest.
+    """Return a digest of the sources of the object code.
 
     That is the source of its emitter: writing the IR takes longer than loading code.
     """

@@ -31,7 +31,7 @@ class Signature:
     """How a kernel is called.
 
     Attributes:
-        name: what messages call it.
+        name: its name in messages.
         inputs: names and core shapes, in order.
         outputs: the same of the results.
         layout: where a batch has its extra axis.
@@ -203,7 +203,7 @@ REAL = (int, float, np.integer, np.floating)
 
 
 def _holds_integers(value: object, array: Array) -> bool:
-    """Say whether NumPy takes numbers for objects, as some int is beyond 64 bits."""
+    """Return whether NumPy made objects of numbers, because an int exceeds 64 bits."""
     return (
         array.dtype == object
         and not isinstance(value, np.ndarray)
@@ -405,7 +405,7 @@ def address(array: Array) -> int:
 
 
 def overlaps(left: Array, right: Array) -> bool:
-    """Say whether two arrays share memory, or may."""
+    """Return whether two arrays share memory, or may."""
     if not np.may_share_memory(left, right):
         return False
     try:
@@ -415,7 +415,7 @@ def overlaps(left: Array, right: Array) -> bool:
 
 
 def overlaps_itself(array: Array) -> bool:
-    """Say whether two elements of an array share memory."""
+    """Return whether two elements of an array share memory."""
     item, size = array.itemsize, array.size
     axes = sorted(
         (abs(stride), n) for stride, n in zip(array.strides, array.shape, strict=True)
@@ -436,7 +436,7 @@ def overlaps_itself(array: Array) -> bool:
 
 
 def is_same(left: Strided, right: Strided) -> bool:
-    """Say whether two arrays are the same elements in the same order."""
+    """Return whether two arrays are the same elements in the same order."""
     return (
         address(left.array) == address(right.array)
         and left.array.shape == right.array.shape
@@ -445,7 +445,7 @@ def is_same(left: Strided, right: Strided) -> bool:
 
 
 def is_simple(strided: Strided, size: int, batch: int) -> bool:
-    """Say whether no two elements share memory, as far as strides can tell."""
+    """Return whether no two elements share memory, as far as strides show."""
     item = strided.array.itemsize
     step, stride = abs(strided.step), abs(strided.stride)
     steps, strides = size <= 1 or step >= item, batch <= 1 or stride >= item

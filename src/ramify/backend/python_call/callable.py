@@ -223,7 +223,7 @@ class Calls:
     def __del__(
         self, kept: tuple[int, ...] = KEPT, release: Callable[[int], None] = RELEASE
     ) -> None:
-        """Let go of the results that emitted code keeps, even as Python shuts down."""
+        """Release the results that emitted code keeps, even as Python shuts down."""
         block: Words | None = self.__dict__.get("block")
         for result in (block[word] for word in kept) if block is not None else ():
             if result:
@@ -431,7 +431,7 @@ class Calls:
         self._split_from(loaded)
 
     def _split_from(self, loaded: RunnableKernel) -> None:
-        """Send batches here that take longer than a slice or are worth threads."""
+        """Handle batches that take longer than a slice or are worth threads."""
         if loaded is self._loaded.get("batch"):
             worth = 2 * chunk_of(loaded.kernel) if self.signature.threads > 1 else NEVER
             self.block[Call.SPLIT_FROM] = min(worth, loaded.pace.states + 1)

@@ -34,9 +34,9 @@ class Dispatcher(Vectorcall):
         """Prepare the calls.
 
         Args:
-            name: what messages call it.
+            name: its name in messages.
             state: the names of the arguments that come first, and choose nothing.
-            choose: a function of the further arguments.
+            choose: a function of the other arguments.
             doc: the docstring.
         """
         self._name = name

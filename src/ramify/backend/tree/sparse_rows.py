@@ -135,7 +135,7 @@ class NumberCode(Code):
 
     @contextmanager
     def folds(self, count: Value, step: int, *initial: Value) -> Generator[FoldSteps]:
-        """Repeat what is written inside, handing values from turn to turn."""
+        """Repeat the code emitted inside, passing values between iterations."""
         before = self.b.block
         turns = FoldSteps()
         with self.loop(count, step) as turns.index:
