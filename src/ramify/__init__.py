@@ -75,6 +75,7 @@ if typing.TYPE_CHECKING:
         pose,
         velocity,
     )
+    from ramify.quantities.identification import energy_regressor, regressor
     from ramify.quantities.mass_matrix import (
         coriolis_matrix,
         mass_matrix,
@@ -213,6 +214,7 @@ __all__ = [
     "derivative",
     "difference_derivatives",
     "dynamically_consistent_inverse",
+    "energy_regressor",
     "errors",
     "export_c",
     "forward_dynamics",
@@ -243,6 +245,7 @@ __all__ = [
     "operational_inertia_inverse",
     "pose",
     "potential_energy",
+    "regressor",
     "robots",
     "simulation",
     "task_acceleration",

@@ -94,10 +94,11 @@ def _call_with(
             given["external"], named["external"] = frames, array
     key = tuple(given.items())
     try:
-        found = known[key]
-    except (KeyError, TypeError):  # for example, a list cannot be part of a key
-        found = function(**given)
-        known[key] = found
+        found = known.get(key)
+    except TypeError:  # for example, a list cannot be part of a key
+        return function(**given)(*values, **named)
+    if found is None:
+        found = known[key] = function(**given)
     return found(*values, **named)
 
 

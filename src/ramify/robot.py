@@ -33,6 +33,7 @@ from ramify.symbolic.once import once
 if TYPE_CHECKING:
     from ramify.algorithms.matrix_layout import Layout
     from ramify.algorithms.operational.tasks import Tasks
+    from ramify.mechanism.base_parameters import BaseParameters
     from ramify.mechanism.loops import Loop
     from ramify.mechanism.mobility import InverseDynamics, Mobility
     from ramify.simulation.simulate import Simulation, Torque
@@ -977,6 +978,144 @@ class Robot:
             V: () or (batch,) [J].
         """
         ...
+
+    # ------------------------------------------------------------ identification
+
+    @computed
+    def regressor(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        bodies: Sequence[str] | None = None,
+        joint_terms: Sequence[str] = (),
+        out: Array | None = None,
+    ) -> Array:
+        """Return the matrix that multiplies the inertial parameters in τ.
+
+            τ = Y(q, q̇, q̈) π
+
+        π is `inertial_parameters`: for each body m, m c (3), then Ixx Ixy Iyy Ixz Iyz
+        Izz about the origin of its frame, in its axes; the order of ``parameters=``
+        and of Pinocchio's computeJointTorqueRegressor. Loops are left out, as in
+        `inverse_dynamics`.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
+            bodies: names of bodies, fixed ones (a payload, say) included; by default
+                all that have a joint, from the root to the tips.
+            joint_terms: further columns, one for each entry of q̇ and term: "armature"
+                (q̈), "damping" (q̇), "friction" (sign of q̇; 0 at rest). τ has then
+                the force that overcomes them.
+            out: where to write the result.
+
+        Returns:
+            Y: (nv, columns) or (batch, nv, columns); 10 columns for each body, then nv
+            for each term.
+        """
+        ...
+
+    @computed
+    def energy_regressor(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        bodies: Sequence[str] | None = None,
+        joint_terms: Sequence[str] = (),
+        out: tuple[Array, Array] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the vectors that multiply the inertial parameters in the energies.
+
+            T = kinetic · π,    V = potential · π
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            bodies: names of bodies; by default all that have a joint, as in
+                `regressor`.
+            joint_terms: ("armature",) adds a column for each entry of q̇.
+            out: where to write the results.
+
+        Returns:
+            kinetic, potential: each (columns,) or (batch, columns).
+        """
+        ...
+
+    def inertial_parameters(
+        self, bodies: Sequence[str] | None = None, joint_terms: Sequence[str] = ()
+    ) -> Array:
+        """Return the parameters π of the robot, in the order of `regressor`.
+
+        A body has its own inertia and that of all bodies fixed to it, except those
+        that are listed too. A joint term has the values of the file; those of mimic
+        joints are part of their leader's.
+
+        >>> import numpy as np, ramify
+        >>> robot = ramify.robots.chain(2)
+        >>> q, qd, qdd = np.random.default_rng(0).normal(size=(3, 2))
+        >>> tau = robot.regressor(q, qd, qdd) @ robot.inertial_parameters()
+        >>> np.allclose(tau, robot.inverse_dynamics(q, qd, qdd))
+        True
+
+        Args:
+            bodies: names of bodies; by default all that have a joint.
+            joint_terms: of "armature", "damping" and "friction".
+
+        Returns:
+            π: (columns,) [kg, kg m, kg m²; then kg m², N m s, N m, or kg, N s/m, N].
+
+        Raises:
+            UnknownName: the robot has no such body.
+        """
+        from ramify.model.inertial_parameters import inertial_parameters
+        from ramify.quantities.identification import checked_bodies, checked_terms
+
+        return inertial_parameters(
+            self.model, checked_bodies(bodies), checked_terms(joint_terms)
+        )
+
+    def base_parameters(
+        self,
+        bodies: Sequence[str] | None = None,
+        joint_terms: Sequence[str] = (),
+        *,
+        method: str = "auto",
+    ) -> BaseParameters:
+        """Return the combinations of inertial parameters that motion can tell apart.
+
+        Most parameters act on τ only in sums with others, and some not at all. With
+        b = `robot.base_parameters()`, the base parameters are β = b.matrix π, and
+
+            τ = Y π = Y[:, b.columns] β
+
+        where Y[:, b.columns] has full column rank over all states.
+
+        >>> import ramify
+        >>> b = ramify.robots.chain(2).base_parameters()
+        >>> b.rank, b.matrix.shape, len(b.columns)
+        (10, (10, 20), 10)
+
+        Args:
+            bodies: names of bodies; by default all that have a joint.
+            joint_terms: of "armature", "damping" and "friction".
+            method: "rules" (what may move across each joint, exact, without compiling
+                anything), "samples" (the rank of Y over random states), or "auto":
+                rules, and samples for robots with mimic joints and for joint terms,
+                which rules do not cover.
+
+        Raises:
+            UnknownName: the robot has no such body.
+        """
+        from ramify.mechanism.base_parameters import base_parameters
+        from ramify.quantities.identification import checked_bodies, checked_terms
+
+        return base_parameters(
+            self, checked_bodies(bodies), checked_terms(joint_terms), method
+        )
 
     # ------------------------------------------------------------ frames and tasks
 

@@ -29,6 +29,12 @@ from ramify.spatial.vector3 import Vec, mat
 SIZES = {"gravity": 3, "inertia": 10, "placement": 7}
 
 
+def is_parameter(name: str) -> bool:
+    """Say whether a name can only be that of a parameter."""
+    kind, _, body = name.partition(":")
+    return kind in SIZES and (kind == "gravity") == (body == "")
+
+
 def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int, ...]]:
     """Return the shape of each parameter; an error lists the valid ones."""
     if isinstance(names, str):
@@ -38,7 +44,7 @@ def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int,
     shapes: dict[str, tuple[int, ...]] = {}
     for name in names:
         kind, _, body = name.partition(":")
-        if kind not in SIZES or (kind == "gravity") != (body == ""):
+        if not is_parameter(name):
             raise ArgumentError(
                 f"unknown parameter {name!r}; possible: 'gravity', 'inertia:<body>', "
                 "'placement:<body>'"

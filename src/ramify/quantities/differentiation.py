@@ -22,6 +22,7 @@ from typing import Any, cast
 from ramify.errors import ArgumentError
 from ramify.model.conventions import NAMED, Conventions
 from ramify.model.model import Model
+from ramify.model.parameters import is_parameter, parameter_shapes
 from ramify.quantities.context import Context, array
 from ramify.quantities.directions import SPACES, directions_shape, seeds
 from ramify.quantities.dynamics import factored, forward_dynamics, inverse_dynamics
@@ -37,6 +38,7 @@ from ramify.symbolic.jacobians import (
     flat,
     free_name,
     hessians,
+    identifier,
     jacobians,
     shape_of,
     with_cotangents,
@@ -48,8 +50,11 @@ from ramify.symbolic.trace import named_outputs
 
 
 def _shapes(model: Model, of: Sequence[Quantity], wrt: object, **_: Any) -> Shapes:
-    """Return the inputs of some quantities, and check ``wrt``."""
+    """Return the inputs of some quantities and the parameters in ``wrt``, checked."""
     shapes = input_shapes(of, model)
+    names = cast("Iterable[str]", wrt)
+    parameters = [n for n in names if n not in shapes and is_parameter(n)]
+    shapes.update(parameter_shapes(parameters, model))
     checked_wrt(wrt, shapes)
     return shapes
 
@@ -59,7 +64,7 @@ def _tangent_inputs(
 ) -> Shapes:
     shapes = _shapes(model, of, wrt)
     further = {
-        free_name(f"{n}_tangent", shapes): directions_shape(
+        free_name(f"{identifier(n)}_tangent", shapes): directions_shape(
             n, shapes[n], model.nv, space
         )
         for n in wrt
@@ -198,12 +203,15 @@ def derivative(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> A
         f: a quantity such as ``ramify.inverse_dynamics``, a list of them, or a
             function of symbols such as `kernel` takes.
         wrt: the inputs to differentiate with respect to, such as "q" or ("q", "qd").
+            For quantities also parameters, as `compile` takes them: "gravity",
+            "inertia:<body>" or "placement:<body>" become inputs, after all others.
         space: how q of a quantity varies: "tangent", one column per entry of qd, or
             "coordinates", one per entry of q.
 
     Returns:
         A quantity for `compile`; for a function, a function of the same inputs for
-        `kernel`. Outputs are called d<output>_d<input>.
+        `kernel`. Outputs are called d<output>_d<input>, such as
+        dinverse_dynamics_dinertia_hand.
 
     >>> import numpy as np, ramify
     >>> robot = ramify.robots.chain(3)

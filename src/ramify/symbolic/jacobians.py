@@ -7,6 +7,7 @@ another, as seeds of `derivatives`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
@@ -36,7 +37,7 @@ def jacobians(values: Arrays, widths: Shapes, along: Seeds, algorithm: str) -> A
         for x, shape in widths.items():
             width = prod(shape)
             block = matrix(rows[first : first + size], start, width)
-            out[f"d{y}_d{x}"] = block.reshape((*shape_of(value), *shape))
+            out[f"d{y}_d{identifier(x)}"] = block.reshape((*shape_of(value), *shape))
             start += width
         first += size
     return out
@@ -74,7 +75,7 @@ def with_cotangents(
     for x, shape in widths.items():
         width = prod(shape)
         found = matrix([row], start, width).reshape(shape)
-        out[free_name(f"{x}_cotangent", out)] = found
+        out[free_name(f"{identifier(x)}_cotangent", out)] = found
         start += width
     return out
 
@@ -97,7 +98,8 @@ def hessians(values: Arrays, widths: Shapes, along: Seeds) -> Arrays:
             for z, columns_of in list(widths.items())[i:]:
                 height, n = prod(rows_of), prod(columns_of)
                 block = matrix(rows[first : first + height], start, n)
-                out[f"d2{y}_d{x}_d{z}"] = block.reshape((*rows_of, *columns_of))
+                name = f"d2{y}_d{identifier(x)}_d{identifier(z)}"
+                out[name] = block.reshape((*rows_of, *columns_of))
                 start += n
             first += prod(rows_of)
     return out
@@ -116,6 +118,11 @@ def flat(value: Any) -> list[Expr]:
 def shape_of(value: Any) -> tuple[int, ...]:
     """Return the shape of an array of symbols, () of a symbol."""
     return np.asarray(value, dtype=object).shape
+
+
+def identifier(name: str) -> str:
+    """Return a name as part of another: 'inertia:hand' is inertia_hand."""
+    return re.sub(r"\W", "_", name)
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:
