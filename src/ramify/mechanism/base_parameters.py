@@ -81,7 +81,7 @@ def base_parameters(
     else:
         basis = _sampled(robot, bodies, joint_terms, len(names))
     columns = _independent(basis, len(frames))
-    matrix = np.linalg.solve(basis[:, columns], basis)
+    matrix: Array = np.linalg.solve(basis[:, columns], basis).astype(np.float64)
     matrix[np.abs(matrix) < RANK] = 0.0
     matrix[:, columns] = np.eye(len(columns))
     return BaseParameters(names, tuple(columns), matrix)
@@ -99,7 +99,7 @@ def _sampled(
     step, qd, qdd = rng.normal(size=(3, states, robot.nv))
     q = robot.integrate(robot.neutral(), step)  # limits could hide what may move
     found = robot.regressor(q, qd, qdd, bodies=bodies, joint_terms=joint_terms)
-    rows = found.reshape(-1, columns)
+    rows = np.concatenate(list(found))
     sizes = np.linalg.norm(rows, axis=0)
     scale = np.where(sizes > RANK * sizes.max(initial=0.0), sizes, np.inf)
     _, values, basis = np.linalg.svd(rows / scale, full_matrices=False)
@@ -113,7 +113,7 @@ def _independent(basis: Array, bodies: int) -> list[int]:
 
     Of the columns of a body those come first that depend least on the others.
     """
-    left: Array = basis.copy()
+    left = basis
     found: list[int] = []
     ends = [*range(10, 10 * bodies + 1, 10), basis.shape[1]]
     for start, end in zip([0, *ends], ends, strict=False):

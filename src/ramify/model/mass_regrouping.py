@@ -5,6 +5,8 @@ to either side (Featherstone's notes; the base parameters of identification):
 
     revolute    masses on the axis: m, h_z, and J of a rod along z, I = diag(J, J, 0)
     prismatic   I, which does not depend on where its body is
+    helical     J of a rod along z
+    planar      J of a rod along z
     spherical   a point mass at the center
 
 It is moved where that leaves no more nonzero parameters than there were. Afterwards
@@ -44,12 +46,14 @@ def regroup(tree: Tree) -> Tree:
 
 def movable(kind: str, inertia: BodyInertia) -> BodyInertia | None:
     """Return the part of an inertia that its parent may carry instead."""
+    J = inertia.upper[3]
+    rod = (J, 0.0, 0.0, J, 0.0, 0.0)
     if kind == "revolute":
-        J = inertia.upper[3]
-        I = (J, 0.0, 0.0, J, 0.0, 0.0)
-        return BodyInertia(inertia.m, (0.0, 0.0, inertia.h[2]), I)
+        return BodyInertia(inertia.m, (0.0, 0.0, inertia.h[2]), rod)
     if kind == "prismatic":
         return BodyInertia(0.0, ORIGIN, inertia.upper)
+    if kind in ("helical", "planar"):
+        return BodyInertia(0.0, ORIGIN, rod)
     if kind == "spherical":
         return BodyInertia(inertia.m, ORIGIN, (0.0,) * 6)
     return None
