@@ -25,9 +25,10 @@ from ramify.algorithms.loops.loopwise import eliminate, loopwise
 from ramify.algorithms.loops.proximal import (
     DAMPING,
     Solver,
-    least,
+    idle,
     proximal,
     without,
+    without_idle,
 )
 from ramify.algorithms.ltdl import DofVector
 from ramify.algorithms.operational.tasks import Task
@@ -121,6 +122,19 @@ def solver_of(
     return lambda Q, gamma: proximal(solve, system.J, Q, gamma)
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """q̈ and λ of an augmented system, and what solved it."""
+
+    system: System
+    solve: Solver
+    damping: float
+    qdd: list[Expr]
+    found: list[Expr]
+    """λ of the rows that are kept"""
+
+
 def constrained(
     context: Context,
     algorithm: str = "auto",
@@ -140,6 +154,22 @@ def constrained(
     )
     if chosen == "constrained_aba":
         return _articulated(context, rank, forces, rate)
+    solution = solved(context, chosen, mu, rank, forces, rate)
+    multipliers = spread(solution.system.kept, rank, solution.found)
+    if rank.spare:
+        multipliers = without_idle(idle_rows(solution, rank), multipliers)
+    return solution.qdd, multipliers
+
+
+def solved(
+    context: Context,
+    algorithm: str,
+    damping: float,
+    rank: Rank,
+    forces: dict[int, Force] | None = None,
+    rate: float = 0.0,
+) -> Solution:
+    """Return q̈ and λ by a factor of the augmented matrix, and the factor."""
     system = system_of(context)
     still = zeros(context.model.nv)
     moved = context.coordinates.acceleration(still, context.qd)
@@ -147,21 +177,24 @@ def constrained(
     tau = rnea(tree, context.q, context.qd, moved, context.gravity, forces)
     bias = context.coordinates.force(tau, still)
     Q = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(system.order)}
-    solve = solver_of(system, chosen, mu, rank.scales)
+    solve = solver_of(system, algorithm, damping, rank.scales)
     gamma = system.gamma
     if rate:
         qd = {k: context.inputs["qd"][v] for k, v in enumerate(system.order)}
         terms = zip(gamma, system.J, system.residual, strict=True)
         gamma = [_steadied(g, row, qd, phi, rate) for g, row, phi in terms]
     x, found = solve(Q, gamma)
-    multipliers = _least(system.kept, rank, found)
-    if rank.spare:
-        J = dict(zip(system.kept, system.J, strict=True))
-        multipliers = least(J, rank.spare, rank.null, multipliers, mu)
     qdd = zeros(context.model.nv)
     for k, v in enumerate(system.order):
         qdd[v] = x[k]
-    return qdd, multipliers
+    return Solution(system, solve, damping, qdd, found)
+
+
+def idle_rows(solution: Solution, rank: Rank) -> list[list[Expr]]:
+    """Return the combinations of rows that do nothing where the loops are closed."""
+    system = solution.system
+    J = dict(zip(system.kept, system.J, strict=True))
+    return idle(J, rank.spare, rank.null, solution.damping)
 
 
 def _steadied(
@@ -198,10 +231,10 @@ def _articulated(
         forces,
     )
     public = coordinates.public_acceleration(qdd, context.qd)
-    return public, _least(kept, rank, found)
+    return public, spread(kept, rank, found)
 
 
-def _least(kept: Sequence[int], rank: Rank, found: Sequence[Expr]) -> list[Expr]:
+def spread(kept: Sequence[int], rank: Rank, found: Sequence[Expr]) -> list[Expr]:
     """Return multipliers of all rows, the smallest if the kept rows are independent."""
     full = zeros(rank.rows)
     for r, e in zip(kept, found, strict=True):

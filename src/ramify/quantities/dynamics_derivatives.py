@@ -17,7 +17,6 @@ from ramify.algorithms.idsva import CommonFrame
 from ramify.algorithms.ltdl import solve, solve_L, solve_LT
 from ramify.algorithms.matrix_layout import derivatives_layout
 from ramify.algorithms.minv import minv_ltdl
-from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
 from ramify.model.model import Model
 from ramify.model.singular import check_dynamics
@@ -25,6 +24,8 @@ from ramify.quantities import dynamics
 from ramify.quantities.context import Context, array, zeros
 from ramify.quantities.directions import seeds
 from ramify.quantities.external import external_forces, external_shape
+from ramify.quantities.loop_derivatives import LoopDerivatives, loop_derivatives
+from ramify.quantities.loop_rows import needed_cuts
 from ramify.quantities.mass_matrix import (
     LOOPS_INSTEAD,
     MassSolver,
@@ -35,7 +36,7 @@ from ramify.quantities.quantity import quantity
 from ramify.spatial.vector3 import ONE, ZERO, Vec
 from ramify.spatial.vectors import Force
 from ramify.symbolic.column_loop import map_columns
-from ramify.symbolic.derivatives import Row, forward, reverse
+from ramify.symbolic.derivatives import Row, forward, held, reverse
 from ramify.symbolic.expr import Expr, has_loop
 from ramify.symbolic.jacobians import matrix
 
@@ -100,7 +101,7 @@ def inverse_dynamics_derivatives(
     algorithms=("forward", "reverse", "idsva"),
     possible=algorithms,
     further_inputs=external_shape,
-    returns="derivatives of the accelerations, and M^-1",
+    returns="derivatives of the accelerations",
 )
 def forward_dynamics_derivatives(
     context: Context,
@@ -108,11 +109,38 @@ def forward_dynamics_derivatives(
     external: tuple[str, ...] = (),
     expressed_in: str = "local",
 ) -> dict[str, Any]:
-    """∂q̈/∂q, ∂q̈/∂q̇ and M⁻¹."""
+    """∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ."""
     given = (external, expressed_in)
     _, rows = acceleration_rows(context, algorithm, given)
-    names, n = ("dqdd_dq", "dqdd_dqd", "M_inverse"), context.model.nv
-    return {name: matrix(rows, k * n, n) for k, name in enumerate(names)}
+    return _blocks(rows, "dqdd", context.model.nv)
+
+
+@quantity(
+    "q",
+    "qd",
+    "tau",
+    algorithms=("forward", "reverse", "idsva"),
+    possible=algorithms,
+    further_inputs=external_shape,
+    returns="derivatives of the multipliers of the loops",
+)
+def loop_forces_derivatives(
+    context: Context,
+    algorithm: str = "auto",
+    external: tuple[str, ...] = (),
+    expressed_in: str = "local",
+) -> dict[str, Any]:
+    """∂λ/∂q, ∂λ/∂q̇ and ∂λ/∂τ."""
+    check_dynamics(context.model)
+    needed_cuts(context)
+    found = _with_loops(context, algorithm, (external, expressed_in))
+    return _blocks(found.multipliers, "dlambda", context.model.nv)
+
+
+def _blocks(rows: Sequence[Row], name: str, n: int) -> dict[str, Any]:
+    """Return derivatives along q, q̇ and τ, one after another, by name."""
+    inputs = enumerate(("q", "qd", "tau"))
+    return {f"{name}_d{x}": matrix(rows, k * n, n) for k, x in inputs}
 
 
 def acceleration_rows(
@@ -120,12 +148,10 @@ def acceleration_rows(
 ) -> tuple[list[Expr], list[Row]]:
     """Return q̈ and its derivatives along q, q̇ and τ, one after another."""
     model = context.model
-    if model.loops:
-        raise ArgumentError(
-            f"forward_dynamics_derivatives: robot {model.name!r} has loops; use "
-            "ramify.derivative(ramify.forward_dynamics, wrt=...)"
-        )
     check_dynamics(model)
+    if model.loops:
+        constrained = _with_loops(context, algorithm, given)
+        return constrained.qdd, constrained.accelerations
     check_factor(model, LOOPS_INSTEAD)
     n, frame = model.nv, None
     if algorithm == "idsva":
@@ -135,7 +161,7 @@ def acceleration_rows(
         qdd, solver = dynamics.factored(context, *given)
     there = context.with_inputs(qdd=qdd)
     # q̈ is held: what it does is asked for.
-    directions = {**seeds(context, STATE[:2]), **{e: {} for e in qdd}}
+    directions = {**seeds(context, STATE[:2]), **held(qdd)}
     if frame is not None:
         rows = _by_tree(there, frame, directions, given)
     else:
@@ -156,6 +182,18 @@ def acceleration_rows(
     for v, row in zip(order, solved, strict=True):
         found[v].update(enumerate(row))
     return qdd, found
+
+
+def _with_loops(
+    context: Context, algorithm: str, given: External
+) -> LoopDerivatives:
+    def torque_rows(there: Context, directions: Mapping[Expr, Row]) -> list[Row]:
+        if algorithm != "idsva":
+            return _by_program(there, directions, given, algorithm)
+        frame = CommonFrame(there.dynamics_tree, there.q, there.qd)
+        return _by_tree(there, frame, directions, given)
+
+    return loop_derivatives(context, external_forces(context, *given), torque_rows)
 
 
 def _factored(

@@ -115,6 +115,14 @@ def reverse(
     return found
 
 
+def held(nodes: Iterable[Expr]) -> dict[Expr, Row]:
+    """Return seeds of nodes that do not change, whatever they are made of.
+
+    Products and sums take the sign off a negated node, so what is negated is held.
+    """
+    return {(e.args[0] if e.op == "neg" else e): {} for e in nodes}
+
+
 def _between(results: Sequence[Expr], seeds: Seeds) -> list[Expr]:
     """Return what results need and is not a seed, arguments first."""
     needed = set(results)

@@ -10,8 +10,8 @@ in one is the next one's to mend:
     r = J q̈ⁿ + γ,    (q̈, λ)ⁿ⁺¹ = (q̈, λ)ⁿ + solution for Q = 0, γ = r
 
 μ is scaled, row by row, by what J M⁻¹ Jᵀ has on its diagonal. Of all multipliers that
-cause the same forces, those found are the least in the norm that μ scales; `least`
-makes them the least as they are.
+cause the same forces, those found are the least in the norm that μ scales; what
+`without_idle` leaves of them are the least as they are.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ramify.algorithms.loops.joint_formulation import (
+    Triangle,
     cholesky,
     cholesky_solve,
     dot,
@@ -57,47 +58,77 @@ def proximal(
     return qdd, multipliers
 
 
-def least(
-    J: Mapping[int, DofVector],
-    spare: Sequence[int],
-    null: Array,
-    multipliers: Sequence[Expr],
-    damping: float,
-) -> list[Expr]:
-    """Return the multipliers with the same Jᵀ λ and the smallest Σ λ².
+def idle(
+    J: Mapping[int, DofVector], spare: Sequence[int], null: Array, damping: float
+) -> list[list[Expr]]:
+    """Return multipliers of all rows that do nothing, one list for each spare row.
 
-    With B the rows that are independent, each spare row d is a sum of them, and what
-    that says does nothing is taken out of λ:
+    With B the rows that are independent, each spare row d is a sum of them:
 
-        J_B J_Bᵀ c = J_B J_dᵀ      n_d = e_d − c      λ − N (Nᵀ N)⁻¹ Nᵀ λ
+        J_B J_Bᵀ c = J_B J_dᵀ      n_d = e_d − c
 
     Args:
         J: rows by their numbers, those that are always redundant left out.
         spare: which of them depend on the others where the loops are closed.
         null: (rows, k) orthonormal, what does nothing wherever the robot is.
-        multipliers: of all rows; nothing of ``null`` is in them.
         damping: as for the dynamics; B may be singular somewhere.
     """
     basis = [r for r in J if r not in spare]
     rows = [J[r] for r in basis]
-    A = gram(rows, rows)
-    C, E = cholesky([[*a[:-1], a[-1] * (1.0 + damping)] for a in A])
+    factor = _gram_factor(rows, damping)
     N: list[list[Expr]] = []
     for d in spare:
         c, left = [ZERO] * len(basis), dict(J[d])
         for _ in range(PASSES):  # what is left of J_d without c
-            more = cholesky_solve(C, E, [dot(row, left) for row in rows])
+            more = cholesky_solve(*factor, [dot(row, left) for row in rows])
             c = [x + m for x, m in zip(c, more, strict=True)]
-            for row, m in zip(rows, more, strict=True):
-                for k, x in row.items():
-                    left[k] = left.get(k, ZERO) - m * x
-        n = [ZERO] * len(multipliers)
+            _add_rows(left, rows, [-m for m in more])
+        n = [ZERO] * len(null)
         n[d] = const(1.0)
         for r, x in zip(basis, c, strict=True):
             n[r] = -x
         N.append(without(null, n))
-    idle = _combined(N, multipliers)
-    return [x - i for x, i in zip(multipliers, idle, strict=True)]
+    return N
+
+
+def without_idle(N: Sequence[Sequence[Expr]], x: Sequence[Expr]) -> list[Expr]:
+    """Return x − N (Nᵀ N)⁻¹ Nᵀ x: of all λ with the same Jᵀ λ, that of least Σ λ².
+
+    Nothing of ``null`` may be in x.
+    """
+    columns = [dict(enumerate(n)) for n in N]
+    b = [dot(n, dict(enumerate(x))) for n in columns]
+    y = cholesky_solve(*cholesky(gram(columns, columns)), b)
+    out = list(x)
+    for n, k in zip(N, y, strict=True):
+        out = [o - e * k for o, e in zip(out, n, strict=True)]
+    return out
+
+
+def preimage(rows: Sequence[DofVector], x: Sequence[Expr], damping: float) -> DofVector:
+    """Return the y in the span of independent rows with J y = x."""
+    factor = _gram_factor(rows, damping)
+    y: DofVector = {}
+    for _ in range(PASSES):
+        left = [e - dot(row, y) for row, e in zip(rows, x, strict=True)]
+        _add_rows(y, rows, cholesky_solve(*factor, left))
+    return y
+
+
+def _gram_factor(
+    rows: Sequence[DofVector], damping: float
+) -> tuple[Triangle, list[Expr]]:
+    """Return C and E of J Jᵀ = C E Cᵀ, damped."""
+    A = gram(rows, rows)
+    return cholesky([[*a[:-1], a[-1] * (1.0 + damping)] for a in A])
+
+
+def _add_rows(
+    to: DofVector, rows: Sequence[DofVector], weights: Sequence[Expr]
+) -> None:
+    for row, m in zip(rows, weights, strict=True):
+        for k, x in row.items():
+            to[k] = to.get(k, ZERO) + m * x
 
 
 def without(null: Array, x: Sequence[Expr]) -> list[Expr]:
@@ -108,15 +139,4 @@ def without(null: Array, x: Sequence[Expr]) -> list[Expr]:
         for k, e in zip(n, x, strict=True):
             along = along + e * k
         out = [e - along * k for e, k in zip(out, n, strict=True)]
-    return out
-
-
-def _combined(N: Sequence[Sequence[Expr]], x: Sequence[Expr]) -> list[Expr]:
-    """Return N (Nᵀ N)⁻¹ Nᵀ x."""
-    columns = [dict(enumerate(n)) for n in N]
-    b = [dot(n, dict(enumerate(x))) for n in columns]
-    y = cholesky_solve(*cholesky(gram(columns, columns)), b)
-    out = [ZERO] * len(x)
-    for n, k in zip(N, y, strict=True):
-        out = [o + e * k for o, e in zip(out, n, strict=True)]
     return out

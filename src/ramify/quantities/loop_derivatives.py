@@ -1,0 +1,138 @@
+"""Derivatives of dynamics with loops, from the conditions that q̈ and λ meet.
+
+    ID(q, q̇, q̈) = τ + Jᵀ λ        J q̈ + γ = 0
+
+Along a direction δ of q, q̇ or τ, with q̈ and λ held on the right:
+
+    [ M  Jᵀ ] [ δq̈ ]   [ δτ − δID + δJᵀ λ ]
+    [ J  −μ ] [−δλ ] = [ −δJ q̈ − δγ       ]
+
+That is the matrix of the dynamics: its factor solves for every column. Where rows are
+redundant, the least λ = J y is in the span of J, and so its change is told by
+
+    N δλ = N δJ y        N J = 0
+
+Along directions that open the loops such rows contradict each other; what is found
+there is what the damping of the dynamics makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+from ramify.algorithms.loops.joint_formulation import dot
+from ramify.algorithms.loops.proximal import preimage, without_idle
+from ramify.algorithms.ltdl import DofVector
+from ramify.quantities.closed_loops import (
+    Solution,
+    idle_rows,
+    settled,
+    solved,
+    spread,
+)
+from ramify.quantities.constraint_rank import Rank
+from ramify.quantities.context import Context, zeros
+from ramify.quantities.directions import seeds
+from ramify.quantities.loop_rows import rows_of
+from ramify.spatial.vector3 import ONE, ZERO
+from ramify.spatial.vectors import Force
+from ramify.symbolic.derivatives import Row, forward, held
+from ramify.symbolic.expr import Expr, region
+
+TorqueRows: TypeAlias = Callable[[Context, Mapping[Expr, Row]], list[Row]]
+"""(context with q̈, directions) -> the derivatives of inverse dynamics"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopDerivatives:
+    """q̈, and the derivatives of q̈ and λ along q, q̇ and τ, one after another."""
+
+    qdd: list[Expr]
+    accelerations: list[Row]
+    multipliers: list[Row]
+
+
+def loop_derivatives(
+    context: Context, forces: dict[int, Force] | None, torque_rows: TorqueRows
+) -> LoopDerivatives:
+    """Return the derivatives of the dynamics of a robot with loops."""
+    model, n = context.model, context.model.nv
+    _, damping, rank = settled(
+        model, context.conventions, "loopwise", None, context.dtype
+    )
+    solution = solved(context, "loopwise", damping, rank, forces)
+    kept = _held(context, solution, rank)
+    # q̈, λ and y are held: what they do is asked for.
+    fixed = [*solution.qdd, *kept.multipliers, *kept.y.values()]
+    directions = {**seeds(context, ("q", "qd")), **held(fixed)}
+    torques = torque_rows(context.with_inputs(qdd=solution.qdd), directions)
+    system = solution.system
+    qdd = {k: solution.qdd[v] for k, v in enumerate(system.order)}
+    pairs = zip(system.J, system.gamma, strict=True)
+    opening = forward([dot(row, qdd) + g for row, g in pairs], directions)
+    pushes = forward(kept.forces(n), directions)
+    turning = forward([dot(row, kept.y) for row in kept.J], directions)
+
+    accelerations: list[Row] = [{} for _ in range(n)]
+    multipliers: list[Row] = [{} for _ in range(rank.rows)]
+    for c in range(3 * n):
+        region(f"column {c}")
+        if c < 2 * n:
+            Q = {
+                k: pushes[k].get(c, ZERO) - torques[v].get(c, ZERO)
+                for k, v in enumerate(system.order)
+            }
+        else:
+            Q = {k: ONE for k, v in enumerate(system.order) if v == c - 2 * n}
+        x, found = solution.solve(Q, [row.get(c, ZERO) for row in opening])
+        for k, v in enumerate(system.order):
+            accelerations[v][c] = x[k]
+        change = spread(system.kept, rank, found)
+        if rank.spare:
+            told = [row.get(c, ZERO) for row in turning]
+            free = without_idle(
+                kept.N, [a - b for a, b in zip(change, told, strict=True)]
+            )
+            change = [a + b for a, b in zip(free, told, strict=True)]
+        for r, e in enumerate(change):
+            multipliers[r][c] = e
+    return LoopDerivatives(solution.qdd, accelerations, multipliers)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Held:
+    """Multipliers with their rows; where some are redundant, what the least are of."""
+
+    J: Sequence[DofVector]
+    multipliers: list[Expr]
+    N: list[list[Expr]]
+    y: DofVector
+
+    def forces(self, n: int) -> list[Expr]:
+        """Return Jᵀ λ, parents first."""
+        out = zeros(n)
+        for row, x in zip(self.J, self.multipliers, strict=True):
+            for k, e in row.items():
+                out[k] = out[k] + e * x
+        return out
+
+
+def _held(context: Context, solution: Solution, rank: Rank) -> _Held:
+    system = solution.system
+    if not rank.spare:
+        return _Held(system.J, solution.found, [], {})
+    J = [
+        {k: row[v] for k, v in enumerate(system.order)}
+        for row in rows_of(context, with_velocities=False).J
+    ]
+    N = idle_rows(solution, rank)
+    multipliers = without_idle(N, spread(system.kept, rank, solution.found))
+    basis = [r for r in system.kept if r not in rank.spare]
+    x = [multipliers[r] for r in basis]
+    return _Held(
+        J, multipliers, N, preimage([J[r] for r in basis], x, solution.damping)
+    )
