@@ -22,7 +22,8 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from ramify.backend.c99.files import MARK, Files, files
+from ramify.backend.c99.casadi import casadi_source
+from ramify.backend.c99.files import MARK, Files, files, first_line
 from ramify.backend.c99.names import identifier
 from ramify.compiler import as_list, compile, program_of
 from ramify.errors import ArgumentError, CompileError
@@ -34,6 +35,7 @@ from ramify.simplify.passes import share_reciprocals, simplify
 from ramify.symbolic.column_loop import unrolled
 from ramify.symbolic.count import Ops, count
 from ramify.symbolic.program import Program
+from ramify.symbolic.sparse_jacobian import SparseJacobian, sparse_jacobian
 
 TAKEN = frozenset(
     re.findall(
@@ -56,6 +58,8 @@ class ExportedC:
     source: Path
     example: Path
     cmake: Path
+    casadi: Path | None
+    """the functions for CasADi, if they were asked for"""
     function: str
     """the C function; ``<function>_batch`` is the one for batches"""
     ops: Ops
@@ -104,6 +108,7 @@ def export_c(
     parameters: Sequence[str] = (),
     *,
     batch: bool = True,
+    casadi: bool = False,
 ) -> ExportedC:
     """Write one quantity of a robot, or several in one function, as C99.
 
@@ -119,25 +124,35 @@ def export_c(
         dtype: "float64" (double) or "float32" (float).
         parameters: constants that become arguments; see `compile`.
         batch: also write the function for batches.
+        casadi: also write ``<name>_jacobian.c``, the derivatives by all inputs, and
+            ``<name>_casadi.c``, with which ``casadi.external("<name>_casadi", ...)``
+            loads both. Derivatives by q are by its entries.
 
     Raises:
+        ArgumentError: CasADi cannot have these outputs, or this dtype.
         CompileError: the folder cannot be written or contains other files. Nothing is
             written in this case.
     """
     kind = CallOptions.checked(dtype, None, 1, "batch_first").dtype
     chosen = as_list(quantities)
     parameters = tuple(parameters)
-    program = prepared(unrolled(program_of(chosen, robot, parameters, kind)))
+    traced = unrolled(program_of(chosen, robot, parameters, kind))
+    program = prepared(traced)
     clean = _file_name(name if name is not None else _default_name(chosen, robot))
     made = files(program, clean, kind, about(program, robot, parameters), batch)
+    if casadi:
+        _check_casadi(program, kind)
+        jacobian = sparse_jacobian(traced)
+        made.texts.update(_casadi_texts(program, jacobian, clean, robot, parameters))
     at = Path(folder)
-    _write(at, made)
+    _write(at, made, clean)
     return ExportedC(
         folder=at,
         header=at / f"{clean}.h",
         source=at / f"{clean}.c",
         example=at / "example.c",
         cmake=at / "CMakeLists.txt",
+        casadi=at / f"{clean}_casadi.c" if casadi else None,
         function=made.function,
         ops=count(program),
         stack_bytes=made.stack,
@@ -167,13 +182,48 @@ def _file_name(name: str) -> str:
     return f"{clean}_robot" if clean.lower().rstrip("_") in TAKEN else clean
 
 
+def _check_casadi(program: Program, dtype: str) -> None:
+    if dtype != "float64":
+        raise ArgumentError(
+            f"export_c: casadi=True with dtype={dtype!r}; CasADi's numbers are "
+            "float64: leave dtype out"
+        )
+    for v in (*program.inputs, *program.outputs):
+        if len(v.shape) > 2:
+            raise ArgumentError(
+                f"export_c: casadi=True, but {v.name!r} has shape {v.shape}; CasADi's "
+                "arrays have at most two axes"
+            )
+
+
+def _casadi_texts(
+    program: Program,
+    jacobian: SparseJacobian,
+    name: str,
+    robot: Robot,
+    parameters: Sequence[str],
+) -> dict[str, str]:
+    """Return the files that CasADi needs beside those of the function."""
+    derived = f"{name}_jacobian"
+    derivatives = prepared(jacobian.program)
+    words = about(derivatives, robot, parameters)
+    texts = files(derivatives, derived, "float64", words, batch=False).texts
+    source = casadi_source(
+        name, first_line(words), program.inputs, program.outputs, jacobian.patterns
+    )
+    kept = {n: texts[n] for n in (f"{derived}.h", f"{derived}.c")}
+    return {**kept, f"{name}_casadi.c": source}
+
+
 # ---------------------------------------------------------------- files
 
 
-def _write(folder: Path, made: Files) -> None:
+def _write(folder: Path, made: Files, function: str) -> None:
     """Write all files or none: obstacles are found first."""
+    optional = ("_jacobian.h", "_jacobian.c", "_casadi.c")
+    known = {f"{function}{end}" for end in optional} | set(made.texts)
     try:
-        _check_folder(folder, set(made.texts))
+        _check_folder(folder, known)
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError("it is read-only")
@@ -183,6 +233,8 @@ def _write(folder: Path, made: Files) -> None:
                 file.write(text)
             Path(temporary).chmod(0o644)
             os.replace(temporary, folder / name)
+        for name in known - set(made.texts):  # of an earlier export
+            (folder / name).unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         raise CompileError(
             f"export_c: the folder {str(folder)!r} cannot be written: {error}"

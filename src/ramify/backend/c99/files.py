@@ -133,7 +133,7 @@ def files(program: Program, name: str, dtype: str, about: About, batch: bool) ->
         f"{name}.h": _header(export),
         f"{name}.c": _source(export),
         "example.c": _example(export),
-        "CMakeLists.txt": cmake(name, _first_line(about)),
+        "CMakeLists.txt": cmake(name, first_line(about)),
     }
     lanes = LANES[dtype]
     return Files(texts, name, export.stack(1), export.stack(lanes) if batch else None)
@@ -147,7 +147,8 @@ def _doubled(names: Names, program: Program) -> Names:
     return names
 
 
-def _first_line(about: About) -> str:
+def first_line(about: About) -> str:
+    """Return what the first comment of a file says: MARK, and what it is."""
     return f"{MARK} {comment(version())}: {comment(about.title)}"
 
 
@@ -170,7 +171,7 @@ def _prototype(x: _Export, batch: bool, is_definition: bool = False) -> str:
 def _header(x: _Export) -> str:
     ops, size = count(x.program), BYTES[x.dtype]
     lines = [
-        f"/* {_first_line(x.about)}",
+        f"/* {first_line(x.about)}",
         " *",
         *(f" * {comment(f, 92)}".rstrip() for f in x.about.facts),
         " *",
@@ -230,7 +231,7 @@ def _source(x: _Export) -> str:
     first, last = c99.constant_results(x.plan, style)
     has_fields = bool(x.plan.fields)
     lines = [
-        f"/* {_first_line(x.about)}",
+        f"/* {first_line(x.about)}",
         " *",
         *_letters(x),
         " */",
@@ -260,7 +261,8 @@ def _source(x: _Export) -> str:
         lines += far_sum(x.dtype)
     lines += [*angles, *VECTORS_OFF, *functions]
     used = {e.value[0] for e in x.program.order if e.op == "input"}
-    unused = [v for v in x.program.inputs if v.name not in used]
+    unused = [x.inputs[v.name] for v in x.program.inputs if v.name not in used]
+    unused += [x.outputs[v.name] for v in x.program.outputs if not v.size]
     start = ["    struct work w;"] if has_fields else []
     start += ["    int j;"] if first else []
     blank = [""] if start else []
@@ -269,7 +271,7 @@ def _source(x: _Export) -> str:
         "{",
         *start,
         *blank,
-        *(f"    (void){x.inputs[v.name]};" for v in unused),
+        *(f"    (void){name};" for name in unused),
         *first,
         *calls,
         *last,
@@ -377,4 +379,4 @@ def _example(x: _Export) -> str:
         for v in x.program.inputs
     }
     results = {x.outputs[v.name]: v.size for v in x.program.outputs}
-    return example(x.name, x.dtype, _first_line(x.about), given, results)
+    return example(x.name, x.dtype, first_line(x.about), given, results)
