@@ -67,6 +67,7 @@ if typing.TYPE_CHECKING:
     from ramify.quantities.dynamics_derivatives import (
         forward_dynamics_derivatives,
         inverse_dynamics_derivatives,
+        loop_forces_derivatives,
     )
     from ramify.quantities.frames import (
         acceleration,
@@ -233,6 +234,7 @@ __all__ = [
     "linearize",
     "load",
     "loop_forces",
+    "loop_forces_derivatives",
     "loops",
     "mass_matrix",
     "mass_matrix_csr",

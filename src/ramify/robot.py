@@ -594,7 +594,11 @@ class Robot:
             ∂q̈/∂q = −M⁻¹ ∂τ/∂q,    ∂q̈/∂q̇ = −M⁻¹ ∂τ/∂q̇,    ∂q̈/∂τ = M⁻¹
 
         Changes of q are in the tangent space: column k is the rate of q̈ while q̇ is
-        the k-th unit vector. Robots with loops are not supported yet.
+        the k-th unit vector.
+
+        With loops, q̈ and λ obey M q̈ + h = τ + Jᵀ λ and J q̈ + γ = 0, and so do their
+        derivatives, along every direction; where rows are redundant, along directions
+        that keep the loops closed. ∂q̈/∂τ is M⁻¹ without what the loops hold back.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
@@ -611,7 +615,7 @@ class Robot:
             out: where to write the results.
 
         Returns:
-            dqdd_dq, dqdd_dqd, M_inverse: each (nv, nv) or (batch, nv, nv).
+            dqdd_dq, dqdd_dqd, dqdd_dtau: each (nv, nv) or (batch, nv, nv).
         """
         ...
 
@@ -1553,6 +1557,44 @@ class Robot:
 
         Returns:
             λ: (rows,) or (batch, rows) [N, N m], in the order of `loops`.
+        """
+        ...
+
+    @computed
+    def loop_forces_derivatives(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        algorithm: str = "auto",
+        external: Mapping[str, ArrayLike] | None = None,
+        expressed_in: str = "local",
+        out: tuple[Array, Array, Array] | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return the derivatives of the multipliers λ of the loops by q, q̇ and τ.
+
+        They come with those of q̈: see `forward_dynamics_derivatives`. Where rows are
+        redundant, they are those of the least λ, along directions that keep the loops
+        closed.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            tau: (nv,) or (batch, nv), joint forces [N m, N].
+            algorithm: "auto" (the cheapest for this robot), "idsva" (a recursion along
+                the tree), "forward" or "reverse" (of the program of inverse dynamics).
+            external: wrenches that act on frames, such as
+                ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
+                in the order of the robot's conventions [N, N m].
+            expressed_in: the axes of the wrenches: "local" (the frame's own, at its
+                origin), "world" (at the world's origin) or "local_world_aligned"
+                (the world's axes, at the frame's origin).
+            out: where to write the results.
+
+        Returns:
+            dlambda_dq, dlambda_dqd, dlambda_dtau: each (rows, nv) or
+            (batch, rows, nv), rows in the order of `loops`.
         """
         ...
 

@@ -184,9 +184,7 @@ def acceleration_rows(
     return qdd, found
 
 
-def _with_loops(
-    context: Context, algorithm: str, given: External
-) -> LoopDerivatives:
+def _with_loops(context: Context, algorithm: str, given: External) -> LoopDerivatives:
     def torque_rows(there: Context, directions: Mapping[Expr, Row]) -> list[Row]:
         if algorithm != "idsva":
             return _by_program(there, directions, given, algorithm)

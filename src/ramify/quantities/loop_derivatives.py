@@ -12,8 +12,8 @@ redundant, the least λ = J y is in the span of J, and so its change is told by
 
     N δλ = N δJ y        N J = 0
 
-Along directions that open the loops such rows contradict each other; what is found
-there is what the damping of the dynamics makes of it.
+Along directions that open the loops such rows contradict each other: then N takes the
+contradiction out of the right side.
 """
 
 from __future__ import annotations
@@ -64,17 +64,15 @@ def loop_derivatives(
         model, context.conventions, "loopwise", None, context.dtype
     )
     solution = solved(context, "loopwise", damping, rank, forces)
-    kept = _held(context, solution, rank)
+    system, rows = solution.system, _rows(context, solution, rank)
     # q̈, λ and y are held: what they do is asked for.
-    fixed = [*solution.qdd, *kept.multipliers, *kept.y.values()]
+    fixed = [*solution.qdd, *rows.multipliers, *rows.y.values()]
     directions = {**seeds(context, ("q", "qd")), **held(fixed)}
     torques = torque_rows(context.with_inputs(qdd=solution.qdd), directions)
-    system = solution.system
     qdd = {k: solution.qdd[v] for k, v in enumerate(system.order)}
-    pairs = zip(system.J, system.gamma, strict=True)
-    opening = forward([dot(row, qdd) + g for row, g in pairs], directions)
-    pushes = forward(kept.forces(n), directions)
-    turning = forward([dot(row, kept.y) for row in kept.J], directions)
+    opening = forward(rows.accelerations(qdd), directions)
+    pushes = forward(rows.forces(n), directions)
+    turning = forward([dot(row, rows.y) for row in rows.J], directions)
 
     accelerations: list[Row] = [{} for _ in range(n)]
     multipliers: list[Row] = [{} for _ in range(rank.rows)]
@@ -87,16 +85,19 @@ def loop_derivatives(
             }
         else:
             Q = {k: ONE for k, v in enumerate(system.order) if v == c - 2 * n}
-        x, found = solution.solve(Q, [row.get(c, ZERO) for row in opening])
-        for k, v in enumerate(system.order):
-            accelerations[v][c] = x[k]
+        gamma = [row.get(c, ZERO) for row in opening]
+        if rank.spare:
+            consistent = without_idle(rows.idle, gamma)
+            gamma = [consistent[r] for r in system.kept]
+        x, found = solution.solve(Q, gamma)
         change = spread(system.kept, rank, found)
         if rank.spare:
             told = [row.get(c, ZERO) for row in turning]
-            free = without_idle(
-                kept.N, [a - b for a, b in zip(change, told, strict=True)]
-            )
+            free = [a - b for a, b in zip(change, told, strict=True)]
+            free = without_idle(rows.idle, free)
             change = [a + b for a, b in zip(free, told, strict=True)]
+        for k, v in enumerate(system.order):
+            accelerations[v][c] = x[k]
         for r, e in enumerate(change):
             multipliers[r][c] = e
     return LoopDerivatives(solution.qdd, accelerations, multipliers)
@@ -104,13 +105,19 @@ def loop_derivatives(
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class _Held:
-    """Multipliers with their rows; where some are redundant, what the least are of."""
+class _Rows:
+    """Rows of the loops with their λ: those kept, or all if some are redundant."""
 
     J: Sequence[DofVector]
+    gamma: Sequence[Expr]
     multipliers: list[Expr]
-    N: list[list[Expr]]
+    idle: list[list[Expr]]
+    """N, by rows"""
     y: DofVector
+
+    def accelerations(self, qdd: DofVector) -> list[Expr]:
+        """Return J q̈ + γ."""
+        return [dot(J, qdd) + g for J, g in zip(self.J, self.gamma, strict=True)]
 
     def forces(self, n: int) -> list[Expr]:
         """Return Jᵀ λ, parents first."""
@@ -121,18 +128,15 @@ class _Held:
         return out
 
 
-def _held(context: Context, solution: Solution, rank: Rank) -> _Held:
+def _rows(context: Context, solution: Solution, rank: Rank) -> _Rows:
     system = solution.system
     if not rank.spare:
-        return _Held(system.J, solution.found, [], {})
-    J = [
-        {k: row[v] for k, v in enumerate(system.order)}
-        for row in rows_of(context, with_velocities=False).J
-    ]
-    N = idle_rows(solution, rank)
-    multipliers = without_idle(N, spread(system.kept, rank, solution.found))
+        return _Rows(system.J, system.gamma, solution.found, [], {})
+    every = rows_of(context)
+    J = [{k: row[v] for k, v in enumerate(system.order)} for row in every.J]
+    idle = idle_rows(solution, rank)
+    multipliers = without_idle(idle, spread(system.kept, rank, solution.found))
     basis = [r for r in system.kept if r not in rank.spare]
     x = [multipliers[r] for r in basis]
-    return _Held(
-        J, multipliers, N, preimage([J[r] for r in basis], x, solution.damping)
-    )
+    y = preimage([J[r] for r in basis], x, solution.damping)
+    return _Rows(J, every.bias, multipliers, idle, y)

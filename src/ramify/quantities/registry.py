@@ -59,6 +59,7 @@ QUANTITIES: dict[str, Quantity] = {
         closed_loops.constraint_jacobian,
         closed_loops.constraint_bias,
         closed_loops.loop_forces,
+        dynamics_derivatives.loop_forces_derivatives,
         closed_loops.constrained_operational_inertia_inverse,
     )
 }
