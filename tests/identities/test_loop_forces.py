@@ -134,7 +134,7 @@ def welded(q: Any) -> Robot:
 
 
 def test_a_planar_cut_that_nothing_can_open_carries_nothing() -> None:
-    with pytest.warns(ModelWarning, match="of its 3 rows 0 are independent"):
+    with pytest.warns(ModelWarning, match="only 0 of its 3 rows are independent"):
         robot = add_loop(
             four_bar(),
             "coupler",

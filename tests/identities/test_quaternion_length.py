@@ -10,6 +10,7 @@ import pytest
 
 from ramify.algorithms.operational.tasks import Task
 from ramify.compiler import count
+from ramify.errors import ModelError
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.model.catalog import random_tree
 from ramify.model.conventions import Conventions
@@ -148,7 +149,8 @@ def test_a_mechanism_moves_the_same_from_a_long_quaternion() -> None:
     long = np.array([0.0, 0.0, 0.0, 3.0, 0.0])
     q, qd = robot.project(q, qd)
     same(robot.project(long, qd)[0], q)
-    robot.check_state(long, qd)
+    with pytest.raises(ModelError, match="'ball_joint' has length 3; expected a unit"):
+        robot.check_state(long, qd)  # which says what a kernel takes without a word
     expected = robot.simulate(q, qd, duration=0.01)
     found = robot.simulate(long, qd, duration=0.01)
     same(found.q, expected.q)

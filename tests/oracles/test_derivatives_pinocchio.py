@@ -119,7 +119,9 @@ def test_derivatives_of_frames_and_of_the_center_are_pinocchios(
     found = list(values(robot, by_state, **state).values())
     close(found[0], dv_dq)
     close(found[1], da_da)
-    by_all = ramify.derivative(ramify.acceleration(frame), ("q", "qd", "qdd"))
+    by_all = ramify.derivative(
+        ramify.acceleration(frame, kind="spatial"), ("q", "qd", "qdd")
+    )
     found = list(values(robot, by_all, **state, qdd=qdd).values())
     for mine, theirs in zip(found, (da_dq, da_dv, da_da), strict=True):
         close(mine, theirs)

@@ -52,8 +52,9 @@ from ramify.symbolic.trace import named_outputs
 def _shapes(model: Model, of: Sequence[Quantity], wrt: object, **_: Any) -> Shapes:
     """Return the inputs of some quantities and the parameters in ``wrt``, checked."""
     shapes = input_shapes(of, model)
-    names = cast("Iterable[str]", wrt)
-    parameters = [n for n in names if n not in shapes and is_parameter(n)]
+    names = cast("Iterable[object]", wrt)
+    further = [n for n in names if isinstance(n, str) and n not in shapes]
+    parameters = [n for n in further if is_parameter(n)]
     shapes.update(parameter_shapes(parameters, model))
     checked_wrt(wrt, shapes)
     return shapes

@@ -259,7 +259,7 @@ def test_native_code_takes_one_state_or_a_batch() -> None:
     )
     without = OperationalSpace(robot, Task("body3", "position"), posture=False)
     np.testing.assert_allclose(without(q[1], qd[1], wanted[1]), still)
-    with pytest.raises(ShapeError, match="posture given to a controller made without"):
+    with pytest.raises(ShapeError, match="was created without a posture"):
         without(q[1], qd[1], wanted[1], posture[1])
     assert repr(controller).startswith(
         "OperationalSpace of chain: 'body3' (position); "
