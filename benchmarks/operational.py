@@ -230,7 +230,7 @@ def keep(run: Callable[[Any], Any], states: Any, out: Any) -> None:
 
 def controller(seconds: float) -> dict[str, float]:
     """Return the servo rate of the paper's robot: torques of both hands and posture."""
-    robot = as_robot(ramify.robots.chang_khatib24("plain"))
+    robot = ramify.robots.chang_khatib24("plain")
     control = OperationalSpace(robot, ["left_hand", "right_hand"])
     rng = np.random.default_rng(0)
     q, qd, posture = rng.normal(size=(3, robot.nv))
