@@ -105,7 +105,7 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
 
 
 def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownName:
-    """Return the error for a name that is not there, with close matches."""
+    """Return the error for an unknown name, with close matches."""
     names = list(known)
     close = close_matches(name, names)
     hint = " Close: " + ", ".join(map(repr, close)) + "." if close else ""

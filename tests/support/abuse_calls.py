@@ -25,7 +25,7 @@ class Raiser:
 
 
 class Subclass(np.ndarray):
-    pass
+    """An array that is not exactly NumPy's own type."""
 
 
 class Resizer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ramify.explain.operational import OperationalCounts
-from ramify.papers.featherstone import robot_of as as_robot
+from ramify.papers.document import robot_of as as_robot
 from ramify.papers.wensing import BASE, CASES, HANDS_FEET, Case, counted
 from ramify.quantities.operational_inertia import ALGORITHMS
 from support.paths import GOLDENS

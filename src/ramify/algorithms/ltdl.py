@@ -19,7 +19,7 @@ DofVector = dict[int, Expr]
 MOST_OPERATIONS = 1_000_000
 """of a factor that becomes straight-line code: some 200 us each to compile, so minutes.
 
-A factor has Σ d² of them along a tree with depths d: a chain of 142 joints reaches it.
+A factor has Σ d² of them along a tree with depths d: a chain of 144 joints exceeds it.
 """
 
 

@@ -12,7 +12,7 @@ to either side (Featherstone's notes; the base parameters of identification):
 It is moved where that leaves no more nonzero parameters than there were. Afterwards
 most masses and several moments are zero. What moved moves alike on both sides, so the
 equation of motion, kinetic energy and momentum stay; the center of mass and the
-potential energy are not those of the robot any more.
+potential energy change.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     y = f(x)        jvp: ẏ = (∂f/∂x) ẋ        vjp: x̄ = (∂f/∂x)ᵀ ȳ
 
 Nodes are differentiated one by one in their order, so the work is linear in the
-operations, and what is shared stays shared. A derivative that is zero is not there: the
-sparsity of a Jacobian comes out by itself. Derivatives use the same operations, so a
+operations, and shared nodes stay shared. Zero derivatives are never created, so a
+Jacobian is as sparse as its program. Derivatives use the same operations, so a
 derivative can be differentiated again.
 
 Where an operation has no derivative, it has that of one side:

@@ -15,8 +15,8 @@ roots) and λ with the sign of a force that acts on the robot:
     3.5  y = z + T λ
     4    L q̈ = D⁻¹ y
 
-Vectors and rows are dicts over the degrees of freedom of the tree: what is not there
-is zero.
+Vectors and rows are dicts over the degrees of freedom of the tree; missing entries are
+zero.
 """
 
 from __future__ import annotations

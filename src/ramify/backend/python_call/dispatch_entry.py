@@ -2,9 +2,9 @@
 
     choose(self, args, nargs, names) -> result
 
-``f(q, "hand", out=J)`` takes the state first. What else is given, with its names, is
-the key of a dict; the function that it holds is called with the state and ``out``. A
-key that is not there yet, or that cannot be one, is for Python.
+``f(q, "hand", out=J)`` takes the state first. The other arguments, with their names,
+are the key of a dict of functions; the one found is called with the state and ``out``.
+Python handles a key that is new or not hashable.
 """
 
 from __future__ import annotations

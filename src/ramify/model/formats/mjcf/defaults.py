@@ -51,7 +51,7 @@ def whole(element: Element, attribute: str, default: int | None = None) -> int:
 
 
 def unknown(element: Element, kind: str, name: str, known: Iterable[str]) -> ModelError:
-    """Return the error about a reference to something that is not there."""
+    """Return the error for a reference to an undefined name."""
     names = list(known)
     close = close_matches(name, names)
     hint = " or ".join(map(repr, close)) or f"one of {len(names)} known"
