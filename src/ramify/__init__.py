@@ -49,65 +49,52 @@ if typing.TYPE_CHECKING:
     from ramify.export.c_export import check_c, export_c
     from ramify.function import Function
     from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-    from ramify.quantities.closed_loops import (
+    from ramify.quantities.differentiation import derivative, hessian, jvp, vjp
+    from ramify.quantities.public import (
+        acceleration,
+        bias_forces,
+        center_of_mass,
+        center_of_mass_jacobian,
+        centroidal_momentum,
+        centroidal_momentum_matrix,
+        configuration_rate,
         constrained_operational_inertia_inverse,
         constraint_bias,
         constraint_jacobian,
         constraint_residual,
-        loop_forces,
-    )
-    from ramify.quantities.configuration import configuration_rate
-    from ramify.quantities.differentiation import derivative, hessian, jvp, vjp
-    from ramify.quantities.dynamics import (
-        bias_forces,
+        coriolis_matrix,
+        difference_derivatives,
+        dynamically_consistent_inverse,
+        energy_regressor,
         forward_dynamics,
-        gravity_forces,
-        inverse_dynamics,
-    )
-    from ramify.quantities.dynamics_derivatives import (
         forward_dynamics_derivatives,
+        gravity_forces,
+        integrate_derivatives,
+        inverse_dynamics,
         inverse_dynamics_derivatives,
-        loop_forces_derivatives,
-    )
-    from ramify.quantities.frames import (
-        acceleration,
         jacobian,
         jacobian_dot_times_qd,
-        pose,
-        velocity,
-    )
-    from ramify.quantities.identification import energy_regressor, regressor
-    from ramify.quantities.mass_matrix import (
-        coriolis_matrix,
+        kinetic_energy,
+        linearize,
+        loop_forces,
+        loop_forces_derivatives,
         mass_matrix,
         mass_matrix_csr,
         mass_matrix_factor,
         mass_matrix_inverse,
         mass_matrix_solve,
-    )
-    from ramify.quantities.momentum_energy import (
-        center_of_mass,
-        center_of_mass_jacobian,
-        centroidal_momentum,
-        centroidal_momentum_matrix,
-        kinetic_energy,
-        potential_energy,
-    )
-    from ramify.quantities.operational import (
-        dynamically_consistent_inverse,
         null_space_projector,
         operational_inertia,
         operational_inertia_inverse,
+        pose,
+        potential_energy,
+        regressor,
         task_acceleration,
         task_bias,
         task_jacobian,
+        velocity,
     )
     from ramify.quantities.quantity import Quantity
-    from ramify.quantities.steps import (
-        difference_derivatives,
-        integrate_derivatives,
-        linearize,
-    )
 
     __version__: str
 
@@ -151,9 +138,7 @@ def __getattr__(name: str) -> typing.Any:
             message = f"module 'ramify' has no attribute {name!r}{_moved(name)}"
             raise AttributeError(message, name=name, obj=sys.modules[__name__])
         case _:
-            from ramify.quantities.registry import QUANTITIES
-
-            return globals().setdefault(name, QUANTITIES[name])
+            from ramify.quantities import public as found
     found = getattr(found, name, found)
     globals()[name] = found
     return found

@@ -574,6 +574,8 @@ class Robot:
 
         Returns:
             dtau_dq, dtau_dqd, M: each (nv, nv) or (batch, nv, nv).
+            ``ramify.inverse_dynamics_derivatives(packed=True)`` compiles to arrays of
+            the nonzero entries, in the order of `derivatives_layout`.
         """
         ...
 

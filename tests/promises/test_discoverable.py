@@ -12,6 +12,7 @@ import subprocess
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from ramify.errors import ModelError
 from ramify.model.catalog import chain
 from ramify.quantities.registry import QUANTITIES
 from ramify.robot import Robot
+from support.language_server import LanguageServer
 
 ROBOT = Robot.from_description(chain(2))
 
@@ -106,21 +108,65 @@ def test_an_example_in_a_docstring_runs(name: str) -> None:
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test).failed == 0
 
 
-@pytest.mark.slow
-def test_type_checkers_know_almost_every_type(tmp_path: Path) -> None:
+def pyright(folder: Path, *arguments: str) -> Any:
+    """Return pyright's report, made outside of the repository and its settings."""
     pytest.importorskip("pyright", reason="pyright is absent")
     search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    options = ["--ignoreexternal", "--verifytypes", "ramify", "--outputjson"]
     done = subprocess.run(
-        [sys.executable, "-m", "pyright", *options],
-        cwd=tmp_path,  # in the repository its own settings would be in force
+        [sys.executable, "-m", "pyright", *arguments, "--outputjson"],
+        cwd=folder,
         env={**os.environ, "PATH": search},
         capture_output=True,
         text=True,
         check=False,
     )
-    found = json.loads(done.stdout)["typeCompleteness"]
-    assert found["completenessScore"] >= 0.98
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_type_checkers_know_almost_every_type(tmp_path: Path) -> None:
+    found = pyright(tmp_path, "--ignoreexternal", "--verifytypes", "ramify")
+    assert found["typeCompleteness"]["completenessScore"] >= 0.98
+
+
+@pytest.mark.slow
+def test_type_checkers_know_the_options_of_quantities(tmp_path: Path) -> None:
+    lines = {
+        'ramify.compile([ramify.pose("hand"), ramify.mass_matrix], robot)': "",
+        'ramify.count(ramify.operational_inertia(["hand"], damping=0.1), robot)': "",
+        'ramify.inverse_dynamics(external=["hand"])(expressed_in="world")': "",
+        "ramify.jacobian()": 'Argument missing for parameter "frame"',
+        'ramify.forward_dynamics(frame="hand")': 'No parameter named "frame"',
+        "ramify.forward_dynamics(algorithm=3)": "is not assignable",
+    }
+    script = ["import ramify", "robot = ramify.robots.humanoid30()", *lines]
+    (tmp_path / "script.py").write_text("\n".join(script), encoding="utf-8")
+    found = pyright(tmp_path, "script.py")["generalDiagnostics"]
+    said = {d["range"]["start"]["line"]: d["message"] for d in found}
+    for place, wanted in enumerate(lines.values(), start=2):
+        assert wanted in said.pop(place, "")
+    assert not said
+
+
+@pytest.mark.slow
+def test_an_editor_shows_the_options_and_docstrings_of_quantities(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("pyright", reason="pyright is absent")
+    text = "import ramify\n" + "".join(f"ramify.{n}\n" for n in QUANTITIES)
+    with LanguageServer(tmp_path, text) as server:
+        shown = {
+            name: server.hover(line, character=len("ramify."))
+            for line, name in enumerate(QUANTITIES, start=1)
+        }
+    for name, hover in shown.items():
+        signature, document = hover.split("\n\n", 1)
+        for option in QUANTITIES[name].declaration.defaults:
+            assert f"{option}: " in signature
+        whole = inspect.getdoc(getattr(Robot, name)) or ""
+        assert document.startswith(whole.partition("\n")[0])
+        for array in QUANTITIES[name].declaration.inputs:
+            assert f" {array}: (n" in document
 
 
 def test_looking_at_a_robot_never_fails_and_compiles_nothing() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import ramify
 from ramify.explain.reference import page
+from ramify.explain.stub import stub
 from ramify.quantities.registry import QUANTITIES
 from support.pages import REPOSITORY
 
@@ -20,12 +21,20 @@ def test_the_reference_page_is_up_to_date(update_golden: bool) -> None:
     assert path.read_text(encoding="utf-8") == page()
 
 
+def test_the_stub_of_the_quantities_is_up_to_date(update_golden: bool) -> None:
+    path = REPOSITORY / "src" / "ramify" / "quantities" / "public.pyi"
+    if update_golden:
+        path.write_text(stub(), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == stub()
+
+
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_a_method_and_its_quantity_say_the_same(name: str) -> None:
     quantity, method = getattr(ramify, name), getattr(ramify.Robot, name)
     assert quantity is QUANTITIES[name]
     assert quantity.__doc__.startswith(inspect.getdoc(method))
-    assert "This quantity takes options only: call robot." in quantity.__doc__
+    one_line = " ".join(quantity.__doc__.split())
+    assert "This quantity takes options only: call robot." in one_line
     given = list(inspect.signature(method).parameters)[1:]
     assert given[: len(quantity.declaration.inputs)] == [*quantity.declaration.inputs]
     assert quantity.declaration.returns.isascii()

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import fill
 from typing import Any, cast, final
 
 import numpy as np
@@ -84,13 +85,13 @@ class Declaration:
         of_method = DOCUMENTATION.get(self.name)
         if of_method is None:
             return inspect.getdoc(self.trace)
-        text = f"{of_method}\n\nThis quantity takes options only: {self.usage}."
+        text = f"This quantity takes options only: {self.usage}."
         if "external" in self.defaults:
             text += (
-                "\n``external`` is then a list of frames, whose wrenches are an input "
-                "(frames, 6)."
+                " Its ``external`` is a list of frames; their wrenches, (frames, 6), "
+                "are an input."
             )
-        return text
+        return f"{of_method}\n\n{fill(text, 84, break_on_hyphens=False)}"
 
     @cached_property
     def usage(self) -> str:
@@ -123,7 +124,6 @@ class Declaration:
         return value if check is None else check(value)
 
 
-@final
 @dataclass(frozen=True)
 class Quantity:
     """Something that can be computed from a robot's state; call it to set options."""
