@@ -29,8 +29,9 @@ def load(
 ) -> Robot:
     """Load a robot from a URDF or MJCF file, or from the text of one.
 
-    Meshes are never read. Problems that do not prevent loading are reported as
-    `ModelWarning`s, which name them.
+    Meshes need not exist, except where an MJCF body takes its inertia from one.
+    Problems that do not prevent loading are reported as `ModelWarning`s, which name
+    them.
 
     Args:
         source: a path, or XML text.
@@ -47,8 +48,8 @@ def load(
             "independent".
         strict: turn warnings into a `ModelError`.
         gravity: (3,) [m/s²]; the file's (MJCF) or (0, 0, −9.81) by default.
-        include_directory: MJCF: files outside of it cannot be included; by default
-            the parent of the file's own directory.
+        include_directory: MJCF: includes and meshes outside of it are refused; by
+            default the parent of the file's own directory.
 
     Raises:
         ModelError: the file cannot be read or cannot be a robot.

@@ -183,7 +183,8 @@ REFUSED = {
     "inertia from a mesh": (
         geom('name="shin" type="mesh" mesh="m"'),
         "m.xml:3: body 'a': takes its inertia from mesh geom 'shin' (line 3), but "
-        "meshes are never read; add an <inertial> to the body",
+        "m.xml:3: geom 'shin': no mesh 'm' in the model; expected one of 0 known; add "
+        "an <inertial> to the body",
     ),
     "inertia from a fitted mesh": (
         geom('type="box" mesh="m"'),
@@ -202,7 +203,7 @@ REFUSED = {
             f'<body name="s"><geom type="mesh" mesh="m"/></body>{BODY}',
             before='<compiler settotalmass="1"/>',
         ),
-        "body 's': settotalmass needs the mass of its mesh",
+        "body 's': takes its inertia from mesh geom 'm'",
     ),
     "total mass of nothing": (
         mjcf("<body/>", before='<compiler settotalmass="1"/>'),

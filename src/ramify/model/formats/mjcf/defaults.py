@@ -82,6 +82,12 @@ class Settings:
     """the mass to scale the model to; not positive: as it is"""
     align_free: bool
     fuse_static: bool
+    mesh_folder: str
+    """where mesh files are, seen from the model's"""
+    strip_paths: bool
+    """whether only the last part of a mesh file's name counts"""
+    fit_boxes: bool
+    """whether a primitive is fitted to the bounding box of a mesh"""
 
     @staticmethod
     def of(sections: list[Element], root: Element) -> Settings:
@@ -114,6 +120,9 @@ class Settings:
             total_mass=number(c, "settotalmass", -1.0, largest=LARGEST),
             align_free=flag(c, "alignfree"),
             fuse_static=flag(c, "fusestatic"),
+            mesh_folder=c.get("meshdir", c.get("assetdir", "")),
+            strip_paths=flag(c, "strippath"),
+            fit_boxes=flag(c, "fitaabb"),
         )
 
 

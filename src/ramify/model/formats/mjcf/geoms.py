@@ -57,9 +57,22 @@ def needs_file(geom: Element) -> bool:
 def solid_of(geom: Element, settings: Settings) -> Solid:
     """Return the mass and inertia of a primitive geom, in its own parent frame."""
     kind = geom_type(geom)
-    size, placement = _size_and_pose(geom, kind, settings)
+    return sized_solid(geom, kind, *_size_and_pose(geom, kind, settings))
+
+
+def sized_solid(
+    geom: Element, kind: str, size: tuple[float, ...], placement: Pose
+) -> Solid:
+    """Return the mass and inertia of a primitive of that size at that place."""
     is_shell = flag(geom, "shellinertia")
-    extent = (_area if is_shell else _volume)(kind, size)
+    mass = mass_of(geom, (_area if is_shell else _volume)(kind, size))
+    x, y, z = (mass * s for s in (_shell if is_shell else _solid)(kind, size))
+    inertia = turned((x, 0.0, 0.0, y, 0.0, z), placement.rows)
+    return mass, placement.origin, inertia
+
+
+def mass_of(geom: Element, extent: float) -> float:
+    """Return the mass of a geom of that volume (or area, of a shell)."""
     if "mass" in geom.attrib:
         mass = number(geom, "mass", largest=LARGEST)
         if extent <= TINY:
@@ -68,9 +81,7 @@ def solid_of(geom: Element, settings: Settings) -> Solid:
         mass = number(geom, "density", 1000.0, largest=LARGEST) * extent
     if mass < 0:
         raise fault(geom, "a negative mass or density; expected a positive one")
-    x, y, z = (mass * s for s in (_shell if is_shell else _solid)(kind, size))
-    inertia = turned((x, 0.0, 0.0, y, 0.0, z), placement.rows)
-    return mass, placement.origin, inertia
+    return mass
 
 
 def _size_and_pose(

@@ -84,7 +84,7 @@ def _included(
             f"file={name!r} cannot be found, because the model was given as text; "
             "pass a path instead",
         )
-    path = _found(element, name, allowed, here)
+    path = found(element, name, allowed, here)
     if path in allowed.seen:
         raise fault(element, f"file={name!r} is already included; expected it once")
     allowed.seen.add(path)
@@ -96,9 +96,16 @@ def _included(
     return path, included
 
 
-def _found(element: Element, name: str, allowed: Allowed, here: Path) -> Path:
+def found(
+    element: Element, name: str, allowed: Allowed, here: Path | None = None
+) -> Path:
+    """Return the path of a file that an element names, next to the model or ``here``.
+
+    Raises:
+        ModelError: there is no such file, or it is outside of what is allowed.
+    """
     leads_outside = False
-    for start in (allowed.folder, here):
+    for start in (allowed.folder, here or allowed.folder):
         try:
             path = (start / name).resolve()
             exists = path.is_file()

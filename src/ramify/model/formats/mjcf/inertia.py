@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ramify.errors import ModelError
 from ramify.model.constants import (
     ORIGIN,
     Symmetric,
@@ -20,6 +21,7 @@ from ramify.model.constants import (
 from ramify.model.description import Inertial
 from ramify.model.formats.mjcf.defaults import LARGEST, ORIENTATIONS, TINY, Settings
 from ramify.model.formats.mjcf.geoms import Solid, is_counted, needs_file, solid_of
+from ramify.model.formats.mjcf.meshes import MeshAssets
 from ramify.model.formats.mjcf.orientation import position, rotation
 from ramify.model.formats.xml import Element, fault, number, numbers, where, word
 from ramify.model.pose import Pose
@@ -54,19 +56,22 @@ def _written_inertia(element: Element, settings: Settings) -> Symmetric:
     return xx, xy, xz, yy, yz, zz
 
 
-def gather(body: Element, geoms: list[Placed], settings: Settings) -> Inertial | None:
+def gather(
+    body: Element, geoms: list[Placed], settings: Settings, meshes: MeshAssets
+) -> Inertial | None:
     """Return the inertia of the geoms together, None if none has mass.
 
     Raises:
-        ModelError: one of them is a mesh.
+        ModelError: one of them is a mesh that cannot be read.
     """
     parts: list[Solid] = []
     for geom, T_body_frame in geoms:
         if not is_counted(geom, settings):
             continue
         if needs_file(geom):
-            raise fault(body, _no_meshes(geom))
-        mass, com, inertia = solid_of(geom, settings)
+            mass, com, inertia = _mesh_solid(body, geom, meshes)
+        else:
+            mass, com, inertia = solid_of(geom, settings)
         if mass > TINY:
             com = moved(T_body_frame.rows, com, T_body_frame.origin)
             parts.append((mass, com, turned(inertia, T_body_frame.rows)))
@@ -78,13 +83,17 @@ def takes_mesh(geoms: list[Placed], settings: Settings) -> bool:
     return any(is_counted(g, settings) and needs_file(g) for g, _ in geoms)
 
 
-def _no_meshes(geom: Element) -> str:
+def _mesh_solid(body: Element, geom: Element, meshes: MeshAssets) -> Solid:
     name = geom.get("name") or geom.get("mesh") or geom.get("hfield") or ""
-    return (
-        f"takes its inertia from mesh geom {name!r} (line {geom.line}), but meshes are "
-        "never read; add an <inertial> to the body (MuJoCo writes it with compiler "
-        "saveinertial='true')"
-    )
+    try:
+        return meshes.solid(geom)
+    except ModelError as e:
+        raise fault(
+            body,
+            f"takes its inertia from mesh geom {name!r} (line {geom.line}), but {e}; "
+            "add an <inertial> to the body (`ramify write-inertials` does it where "
+            "the meshes are)",
+        ) from None
 
 
 def _together(parts: list[Solid]) -> Inertial:

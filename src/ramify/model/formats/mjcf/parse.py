@@ -2,8 +2,9 @@
 
     text --include--> one document --defaults--> bodies, joints, sites --> Description
 
-Meshes, materials, contacts and sensors are never looked at. What would change the
-motion and is not supported raises; what is left out is named in ``warnings``.
+Materials, contacts and sensors are never looked at; a mesh only where the inertia of a
+body needs it. What would change the motion and is not supported raises; what is left
+out is named in ``warnings``.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ from ramify.model.formats.mjcf.known_attributes import (
     drop_blank_numbers,
     warn_of_unknown_attributes,
 )
+from ramify.model.formats.mjcf.meshes import MeshAssets
 from ramify.model.formats.xml import Element, fault, numbers, parse_xml, where
 from ramify.model.pose import Array, Pose
 
@@ -81,19 +83,30 @@ def parse_mjcf(
         ModelError: the text is no MJCF, or needs what Ramify does not have; the
             message begins with file and line.
     """
+    document = read_document(text, label, folder, include_directory)
+    return MjcfModel(*document).description()
+
+
+def read_document(
+    text: str,
+    label: str,
+    folder: Path | None,
+    include_directory: str | os.PathLike[str] | None,
+) -> tuple[Element, Allowed | None]:
+    """Return the root of a document, includes expanded, and where its files may be."""
     root = parse_xml(text, label)
     if root.tag != "mujoco":
         raise fault(root, f"the root is <{root.tag}>; expected <mujoco>")
     allowed = folder and Allowed.around(folder, label, include_directory)
     expand_includes(root, allowed)
     drop_blank_numbers(root)
-    return _Model(root).description()
+    return root, allowed
 
 
-class _Model:
+class MjcfModel:
     """The sections of one document, and the description made from them."""
 
-    def __init__(self, root: Element) -> None:
+    def __init__(self, root: Element, allowed: Allowed | None) -> None:
         self.root = root
         self.sections: dict[str, list[Element]] = {tag: [] for tag in _SECTIONS}
         for section in root:
@@ -110,6 +123,9 @@ class _Model:
                 warn_of_unknown_attributes(element, self.warnings)
         self.settings = Settings.of(self.sections["compiler"], root)
         self.defaults = Defaults(self.sections["default"])
+        self.meshes = MeshAssets(
+            self.sections["asset"], self.defaults, self.settings, allowed
+        )
         self.world = Worldbody(
             self.sections["worldbody"],
             root,
@@ -179,15 +195,10 @@ class _Model:
             written = read_inertial(body.inertial, settings, self.warnings)
         rule = settings.inertia_from_geom
         if rule == "true" or (rule == "auto" and written is None):
-            if not body.is_moving and takes_mesh(body.geoms, settings):
-                if settings.total_mass > 0:
-                    raise fault(
-                        body.element,
-                        "settotalmass needs the mass of its mesh, but meshes are "
-                        "never read; add an <inertial>",
-                    )
-                return None  # fixed bodies need no inertia
-            written = gather(body.element, body.geoms, settings) or written
+            is_needed = body.is_moving or settings.total_mass > 0
+            if not is_needed and takes_mesh(body.geoms, settings):
+                return None
+            written = gather(body.element, body.geoms, settings, self.meshes) or written
         inertial = bounded(written, body.element, settings, self.warnings)
         if body in fused and inertial is not None and inertial.mass < TINY:
             return None

@@ -1,0 +1,1 @@
+"""Triangle meshes: their files, convex hulls and inertias."""

@@ -1,0 +1,140 @@
+"""The inertia of mesh geoms is MuJoCo's, for every rule, shape, scale and fit."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ramify.cli import main
+from ramify.errors import ModelError
+from ramify.loading import load
+from ramify.model.meshes.mesh_files import TriangleMesh
+from ramify.model.meshes.mesh_inertia import RULES
+from support.meshes import angle_iron, box, pebble, write_obj, write_stl
+from support.mujoco_agreement import assert_inertias_agree
+
+mujoco: Any = pytest.importorskip("mujoco", reason="MuJoCo, the oracle, is absent")
+
+PLACED = 'pos=".1 .2 .3" euler="10 20 30"'
+MODEL = """<mujoco><compiler meshdir="meshes" {compiler}/>
+<default><mesh inertia="{rule}"/></default>
+<asset><mesh file="{file}" {asset}/></asset><worldbody>
+<body pos="1 2 3"><joint axis="1 2 3"/><joint type="slide"/>
+<geom type="{type}" mesh="{stem}" {placed} {geom}/><geom size=".1" pos="1 0 0"/>
+</body></worldbody></mujoco>"""
+ASSETS = {
+    "plain": "",
+    "scaled": 'scale="2 .5 1"',
+    "mirrored": 'scale="-1 1 1"',
+    "moved": 'refpos=".1 .2 .3" refquat="1 2 3 4" scale="1 2 3"',
+}
+GEOMS = ("", 'mass="2"', 'density="300"')
+
+
+def shapes() -> dict[str, TriangleMesh]:
+    """Return meshes that are convex, concave, open and thin."""
+    iron = angle_iron()
+    return {
+        "pebble.stl": pebble(np.random.default_rng(3)),
+        "iron.obj": iron,
+        "open.stl": TriangleMesh(iron.vertices, iron.faces[:-2]),
+        "thin.obj": box(0.5, 0.3, 1e-4),
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model")
+    (path / "meshes").mkdir()
+    for name, mesh in shapes().items():
+        write = write_stl if name.endswith(".stl") else write_obj
+        write(path / "meshes" / name, mesh)
+    return path
+
+
+def model_file(folder: Path, file: str, **given: str) -> Path:
+    settings = {"compiler": "", "asset": "", "geom": "", "type": "mesh"} | given
+    stem = Path(file).stem
+    path = folder / f"{abs(hash((file, *sorted(given.items()))))}.xml"
+    text = MODEL.format(file=file, stem=stem, placed=PLACED, **settings)
+    path.write_text(text)
+    return path
+
+
+def assert_same(path: Path) -> None:
+    """Check that both load it with the same inertia, or both refuse it."""
+    try:
+        theirs = mujoco.MjModel.from_xml_path(str(path))
+    except ValueError:
+        with pytest.raises(ModelError, match="takes its inertia from mesh geom"):
+            load(path)
+        return
+    assert_inertias_agree(load(path).description, theirs)
+
+
+@pytest.mark.parametrize("asset", ASSETS)
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("file", shapes())
+def test_a_mesh_weighs_what_mujoco_says(
+    file: str, rule: str, asset: str, folder: Path
+) -> None:
+    for geom in GEOMS:
+        given = {"rule": rule, "asset": ASSETS[asset], "geom": geom}
+        assert_same(model_file(folder, file, **given))
+
+
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "ellipsoid", "box"])
+@pytest.mark.parametrize("file", ["pebble.stl", "iron.obj"])
+def test_a_fitted_primitive_weighs_what_mujoco_says(
+    file: str, kind: str, folder: Path
+) -> None:
+    fits = ("", 'fitaabb="true"')
+    for compiler, geom in itertools.product(fits, ("", 'fitscale="1.5" mass="3"')):
+        given = {"type": kind, "compiler": compiler, "geom": geom}
+        assert_same(model_file(folder, file, rule="convex", **given))
+
+
+def test_vertices_in_the_model_make_a_hull(tmp_path: Path) -> None:
+    path = tmp_path / "m.xml"
+    path.write_text(
+        """<mujoco><asset><mesh name="t" vertex="0 0 0 1 0 0 0 2 0 0 0 3"/></asset>
+        <worldbody><body><joint/><geom type="mesh" mesh="t"/></body></worldbody>
+        </mujoco>"""
+    )
+    assert sum(load(path).masses.values()) == pytest.approx(1000)
+    assert_same(path)
+
+
+def test_a_missing_or_foreign_file_is_named(folder: Path) -> None:
+    path = model_file(folder, "absent.stl", rule="convex")
+    message = (
+        r":4: worldbody body: takes its inertia from mesh geom 'absent' \(line 5\), "
+        r"but .*:3: asset mesh: file='meshes/absent.stl': no such file next to the "
+        r"model; add an "
+        r"<inertial> to the body \(`ramify write-inertials` does it where the meshes"
+    )
+    with pytest.raises(ModelError, match=message):
+        load(path)
+    path = model_file(folder, "../../../../x.stl", rule="convex")
+    with pytest.raises(ModelError, match="leads outside"):
+        load(path)
+    with pytest.raises(ModelError, match="because the model was given as text"):
+        load(model_file(folder, "iron.obj", rule="convex").read_text())
+
+
+def test_written_inertials_replace_the_meshes(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, written = model_file(folder, "iron.obj", rule="exact"), tmp_path / "w.xml"
+    with pytest.raises(SystemExit):
+        main(["write-inertials", str(given), "-o", str(written)])
+    assert "wrote the inertia of 1 body" in " ".join(capsys.readouterr().out.split())
+    ours, theirs = (load(p).description.bodies[0].inertial for p in (written, given))
+    assert ours is not None
+    assert theirs is not None
+    assert ours.mass == theirs.mass
+    np.testing.assert_array_equal(ours.inertia, theirs.inertia)
