@@ -35,6 +35,18 @@ def rnea(
 
     `Coordinates.force` adds them: armature acts on q̈ as the caller has it.
     """
+    return newton_euler(tree, q, qd, qdd, gravity, external)[0]
+
+
+def newton_euler(
+    tree: Tree,
+    q: JointVector,
+    qd: JointVector,
+    qdd: JointVector,
+    gravity: Vec,
+    external: Mapping[int, Force] | None = None,
+) -> tuple[JointVector, dict[int, Force]]:
+    """Return τ of `rnea`, and f: what the parent of each body exerts on it."""
     m = velocities(tree, q, qd)
     X, S, w, c, r = m.X, m.S, m.w, m.c, m.r
     tau: JointVector = {}
@@ -60,4 +72,4 @@ def rnea(
         tau[i] = tuple(s.dot(f[i]) for s in S[i])
         f[p] = f[p] + X[i].back(f[i])
 
-    return tau
+    return tau, f

@@ -106,7 +106,11 @@ def about(program: Program, robot: Robot, parameters: Sequence[str]) -> About:
 
 def _arrays(program: Program) -> dict[str, str]:
     """Return descriptions of known inputs and outputs."""
-    words = {**INPUT_WORDS, "gravity": "acceleration of free fall [m/s^2]"}
+    words = {
+        **INPUT_WORDS,
+        "gravity": "acceleration of free fall [m/s^2]",
+        "loop_forces": QUANTITIES["loop_forces"].declaration.returns,
+    }
     for output in program.outputs:
         for name, quantity in QUANTITIES.items():
             if output.name == name or output.name.startswith(f"{name}_"):

@@ -136,6 +136,50 @@ def gravity_forces() -> Quantity:
     """
 
 @quantity
+def joint_wrenches(
+    external: Sequence[str] = (),
+    expressed_in: str = "local",
+) -> Quantity:
+    """Return the wrench across every joint: what the parent exerts on the child.
+
+        w = I a + v ×* I v + Σ w of the children − f        (a: gravity included)
+
+    It holds the whole load of the joint: the reaction of its bearings and, along
+    its axis, τ − armature · q̈. A mimic joint has a row too; along its axis is what
+    the transmission passes on to it.
+
+    With loops, pass their multipliers: without them, the load that the loops carry
+    is unknown.
+
+        qdd, loop_forces = robot.forward_dynamics(...), robot.loop_forces(...)
+
+    Args:
+        q: (nq,) or (batch, nq), configuration [rad, m].
+        qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+        qdd: (nv,) or (batch, nv), acceleration [rad/s², m/s²].
+        loop_forces: (rows,) or (batch, rows), multipliers of the loops, as
+            `loop_forces` and `constrained_inverse_dynamics` return them; only for
+            a robot with loops.
+        external: wrenches acting on frames, such as
+            ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
+            in the order of the robot's conventions [N, N m].
+        expressed_in: the axes of all wrenches, given and returned: "local" (the
+            frame's own, at its origin; the frame of a joint has the axes of its
+            child body), "world" (at the world's origin) or "local_world_aligned"
+            (the world's axes, at the frame's origin).
+        out: where to write the result.
+
+    Returns:
+        w: (bodies, 6) or (batch, bodies, 6), force and moment in the order of the
+        robot's conventions [N, N m]; row i belongs to ``robot.tree.bodies[i]``, and
+        ``robot.joint("knee").bodies[-1]`` is the row of a joint.
+
+    This quantity takes options only: call robot.joint_wrenches(q, qd, qdd), or the
+    function that ramify.compile(ramify.joint_wrenches, robot) returns. Its ``external``
+    is a list of frames; their wrenches, (frames, 6), are an input.
+    """
+
+@quantity
 def inverse_dynamics_derivatives(
     algorithm: str = "auto",
     external: Sequence[str] = (),
@@ -986,6 +1030,46 @@ def loop_forces(
     This quantity takes options only: call robot.loop_forces(q, qd, tau), or the
     function that ramify.compile(ramify.loop_forces, robot) returns. Its ``external`` is
     a list of frames; their wrenches, (frames, 6), are an input.
+    """
+
+@quantity
+def loop_wrenches(
+    algorithm: str = "auto",
+    external: Sequence[str] = (),
+    expressed_in: str = "local",
+    damping: float | None = None,
+) -> Quantity:
+    """Return what each loop exerts on its body a and on its body b.
+
+    These are the multipliers as wrenches: through the Jacobians of the two bodies
+    they give Jᵀ λ. See `loop_forces` for redundant rows. A coupling acts in its
+    joints and has no bodies: its wrenches are zero.
+
+    Args:
+        q: (nq,) or (batch, nq), configuration [rad, m].
+        qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+        tau: (nv,) or (batch, nv), joint forces [N m, N].
+        algorithm: "auto" (the cheapest for this robot), "joint_formulation",
+            "loopwise", "constrained_aba" or "proximal".
+        external: wrenches acting on frames, such as
+            ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
+            in the order of the robot's conventions [N, N m].
+        expressed_in: the axes of all wrenches, given and returned: "local" (the
+            frame's own, at its origin; here the cut's frame on each body), "world"
+            (at the world's origin) or "local_world_aligned" (the world's axes, at
+            the frame's origin).
+        damping: damping of loop constraints, in [0, 1); None damps only redundant
+            ones, just enough for rounding errors.
+        out: where to write the result.
+
+    Returns:
+        w: (loops, 2, 6) or (batch, loops, 2, 6), force and moment in the order of
+        the robot's conventions [N, N m]: on body a, on body b, in the order of
+        `loops`.
+
+    This quantity takes options only: call robot.loop_wrenches(q, qd, tau), or the
+    function that ramify.compile(ramify.loop_wrenches, robot) returns. Its ``external``
+    is a list of frames; their wrenches, (frames, 6), are an input.
     """
 
 @quantity

@@ -12,6 +12,7 @@ from ramify.quantities import (
     mass_matrix,
     momentum_energy,
     operational,
+    reactions,
     steps,
 )
 from ramify.quantities.quantity import Quantity
@@ -23,6 +24,7 @@ QUANTITIES: dict[str, Quantity] = {
         dynamics.forward_dynamics,
         dynamics.bias_forces,
         dynamics.gravity_forces,
+        reactions.joint_wrenches,
         dynamics_derivatives.inverse_dynamics_derivatives,
         dynamics_derivatives.forward_dynamics_derivatives,
         steps.linearize,
@@ -59,6 +61,7 @@ QUANTITIES: dict[str, Quantity] = {
         closed_loops.constraint_jacobian,
         closed_loops.constraint_bias,
         closed_loops.loop_forces,
+        reactions.loop_wrenches,
         dynamics_derivatives.loop_forces_derivatives,
         closed_loops.constrained_operational_inertia_inverse,
     )
