@@ -42,6 +42,34 @@ def ldl(A: Sequence[Sequence[Expr]], least: float = 0.0) -> tuple[Matrix, list[E
     return L, D
 
 
+def damped_ldl(
+    A: Sequence[Sequence[Expr]], damping: float
+) -> tuple[Matrix, list[Expr]]:
+    """Return L and D of A + δ, with no eigenvalue below the damping μ.
+
+    δ = max(μ − 1 / tr A⁻¹, 0): the fraction is between a part in n of the smallest
+    eigenvalue of A and all of it, so where every eigenvalue is above n μ, δ is 0.
+    """
+    smallest = ONE / inverse_trace(*ldl(A, 1e-3 * damping))
+    more = maximum(damping - smallest, ZERO)
+    n = range(len(A))
+    shifted = [[A[i][j] + more if i == j else A[i][j] for j in n] for i in n]
+    return ldl(shifted, 0.5 * damping)  # against rounding: no pivot is below μ
+
+
+def inverse_trace(L: Matrix, D: Sequence[Expr]) -> Expr:
+    """Return the trace of A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹."""
+    n, total = len(D), ZERO
+    for j in range(n):
+        column = [ZERO] * n
+        column[j] = ONE
+        for i in range(j, n):
+            for k in range(j, i):
+                column[i] = column[i] - L[i][k] * column[k]
+            total = total + column[i] * column[i] / D[i]
+    return total
+
+
 def solve_column(L: Matrix, D: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
     """Return x of L D Lᵀ x = b."""
     x, n = list(b), len(D)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -18,10 +19,10 @@ from ramify.errors import ArgumentError, ModelError, ShapeError
 from ramify.function import Function
 from ramify.model.model import Model
 from ramify.model.pose import Array
-from ramify.quantities.operational_inertia import ranks, row_count
+from ramify.quantities.operational_inertia import SINGULAR, row_count
 from ramify.quantities.operational_torques import (
     Directions,
-    driven_inverse,
+    DrivenInverse,
     operational_torques,
 )
 from ramify.robot import Robot
@@ -36,7 +37,8 @@ class OperationalSpace:
     Call it with q, q̇, the accelerations of all tasks, in order, and that of the
     posture; it returns the torques τ, for one state or a batch. Task accelerations are
     the rates of the tasks' velocities: to follow a path in the world, use
-    ``expressed_in="local_world_aligned"``. Gravity is compensated.
+    ``expressed_in="local_world_aligned"``. Gravity is compensated. Closed loops stay
+    closed: the inertia is that of the closed robot. Give it states that close them.
 
     Args:
         robot: the robot to control.
@@ -46,11 +48,13 @@ class OperationalSpace:
             input; zero otherwise.
         actuated: names of the actuated joints, or a matrix B (nv, n) with τ = B u, in
             which case u is returned; all joints by default.
-        damping: μ. Levels that can never be met in full are met as well as (A + μ)⁻¹
-            allows; in other levels μ is the smallest pivot, which bounds torques near
-            singular configurations and changes nothing elsewhere. With 0, the former
-            raise an error, and the latter have no finite torques at singularities.
-        algorithm: see `operational_inertia_inverse`.
+        damping: μ, a bound: task forces stay below the missing accelerations over μ,
+            in every configuration. It changes nothing except near singularities, and
+            in levels that can never be met in full; these are met as well as
+            (A + μ)⁻¹ allows, A the level's Λ⁻¹. With 0, such levels raise an error,
+            and there are no finite torques at singularities. `diagnostics` tells
+            which level is singular.
+        algorithm: see `operational_inertia_inverse`; omit it for robots with loops.
         options: of `ramify.compile`: dtype, lanes, threads, layout, parameters.
     """
 
@@ -69,23 +73,29 @@ class OperationalSpace:
             raise ArgumentError(
                 f"robot is {robot!r}; expected a Robot, as load() returns"
             )
-        if robot.loops:
-            raise ModelError(
-                f"robot {robot.name!r} has closed loops, which the controller does not "
-                "support; control the robot without them, or compile "
-                "constrained_operational_inertia_inverse"
-            )
         self.robot = robot
         self.levels: tuple[tuple[Task, ...], ...] = levels_of(tasks)
         if not isinstance(posture, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"posture is {posture!r}; possible: True, False")
         damping = operational_torques.declaration.checked("damping", damping) or 0.0
         operational_torques.declaration.checked("algorithm", algorithm)
+        if robot.loops and algorithm != "auto":
+            raise ArgumentError(
+                f"algorithm {algorithm!r} cannot be used, because robot "
+                f"{robot.name!r} has closed loops; omit it"
+            )
         matrix = actuation(robot.model, actuated)
         passive = passive_directions(matrix)
+        self.damping: float = damping
+        self.inverse: DrivenInverse = DrivenInverse(
+            robot.placed_model, robot.conventions, self.tasks, passive
+        )
+        self.free: tuple[bool, ...] = free_levels(
+            robot, self.levels, self.inverse, damping
+        )
         quantity = operational_torques(
             levels=self.levels,
-            free=free_levels(robot, self.levels, passive, damping),
+            free=self.free,
             damping=damping,
             passive=passive,
             effort=_rounded(np.linalg.pinv(matrix).astype(float))
@@ -132,9 +142,82 @@ class OperationalSpace:
             posture = np.zeros_like(np.asarray(qd, dtype=float))
         return self.function(q, qd, accelerations, posture, out=out, **parameters)
 
+    def diagnostics(self, q: npt.ArrayLike) -> tuple[LevelDiagnostics, ...]:
+        """Return how far each level is from a singularity, in one configuration.
+
+        >>> import ramify
+        >>> robot = ramify.robots.chain(3)
+        >>> tip = ramify.Task("body2", "orientation")
+        >>> control = ramify.control.OperationalSpace(robot, tip, damping=1e-2)
+        >>> [level.is_singular for level in control.diagnostics([0.1, 0.5, 0.2])]
+        [False]
+        """
+        inverse = self.inverse(np.asarray(q, dtype=float))
+        sizes = np.cumsum([row_count(level) for level in self.levels]).tolist()
+        return tuple(
+            LevelDiagnostics.of(inverse, first, stop, level, is_free, self.damping)
+            for first, stop, level, is_free in zip(
+                [0, *sizes], sizes, self.levels, self.free, strict=False
+            )
+        )
+
     def __repr__(self) -> str:
         shown = " > ".join(", ".join(map(str, level)) for level in self.levels)
         return f"OperationalSpace of {self.robot.name}: {shown}; {self.function.ops}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LevelDiagnostics:
+    """How far one level of a controller is from a singularity."""
+
+    tasks: tuple[Task, ...]
+    smallest: float
+    """smallest eigenvalue of the level's Λ⁻¹, after the levels above have theirs:
+    what the hardest direction accelerates per unit of force"""
+    largest: float
+    """largest eigenvalue"""
+    direction: tuple[float, ...]
+    """unit vector of the hardest direction, over the rows of the level"""
+    is_redundant: bool
+    """the level can never be met in full, in no configuration"""
+    is_singular: bool
+    """the hardest direction is damped here; or without damping, cannot move"""
+
+    @staticmethod
+    def of(
+        inverse: Array,
+        first: int,
+        stop: int,
+        tasks: tuple[Task, ...],
+        is_free: bool,
+        damping: float,
+    ) -> LevelDiagnostics:
+        """Return the diagnostics of the rows from ``first`` to ``stop`` of Λ⁻¹."""
+        above, own = slice(0, first), slice(first, stop)
+        first_levels = inverse[above, above]
+        taken = np.linalg.pinv(first_levels, rcond=SINGULAR, hermitian=True)
+        left = inverse[own, own] - inverse[own, above] @ taken @ inverse[above, own]
+        values, vectors = np.linalg.eigh(left)
+        smallest, largest = float(values[0]), float(values[-1])
+        inverses = 1.0 / np.maximum(values, 1e-300)
+        is_damped = damping > 0.0 and 1.0 / float(inverses.sum()) < damping
+        return LevelDiagnostics(
+            tasks,
+            smallest,
+            largest,
+            tuple(map(float, vectors[:, 0])),
+            not is_free,
+            is_damped or smallest <= SINGULAR * largest,
+        )
+
+    def __str__(self) -> str:
+        names = ", ".join(map(str, self.tasks))
+        word = "redundant" if self.is_redundant else "singular"
+        state = word if self.is_singular or self.is_redundant else "regular"
+        return (
+            f"{names}: {state}, eigenvalues {self.smallest:.2g} to {self.largest:.2g}"
+        )
 
 
 def levels_of(tasks: Levels) -> tuple[tuple[Task, ...], ...]:
@@ -220,20 +303,15 @@ def _rows(matrix: Array) -> Directions:
 def free_levels(
     robot: Robot,
     levels: Sequence[tuple[Task, ...]],
-    passive: Directions,
+    inverse: DrivenInverse,
     damping: float,
 ) -> tuple[bool, ...]:
     """Return whether each level can move independently of those above."""
-    tasks = tuple(t for level in levels for t in level)
     sizes = np.cumsum([row_count(level) for level in levels]).tolist()
-    # Every algorithm gives the same rank; this one supports all robots.
-    program = driven_inverse(
-        robot.placed_model, robot.conventions, tasks, passive, "sfa"
-    )
     found: list[bool] = []
     above, rank = 0, 0
     for k, (level, n, now) in enumerate(
-        zip(levels, sizes, ranks(robot.placed_model, program, sizes), strict=True)
+        zip(levels, sizes, inverse.ranks(sizes), strict=True)
     ):
         found.append(now - rank == n - above)
         if not found[-1] and damping == 0.0:

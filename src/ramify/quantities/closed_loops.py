@@ -124,6 +124,73 @@ def solver_of(
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class ClosedMotion:
+    """Motions of a robot that keep its loops closed.
+
+    Φ = M⁻¹ − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁻¹ J M⁻¹ takes forces to accelerations.
+    """
+
+    system: System
+    solve: Solver
+    """Q, γ → q̈ = Φ Q − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁻¹ γ, and λ"""
+    rank: Rank
+
+    @staticmethod
+    def of(context: Context, with_velocities: bool = True) -> ClosedMotion:
+        """Return the closed motions of a robot in one state."""
+        model, conventions = context.model, context.conventions
+        _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
+        system = system_of(context, with_velocities)
+        return ClosedMotion(
+            system, solver_of(system, "loopwise", mu, rank.scales), rank
+        )
+
+    def rows(self, J: Sequence[Sequence[Expr]]) -> list[DofVector]:
+        """Return rows over q̇ as rows over the degrees of freedom, parents first."""
+        order = self.system.order
+        return [
+            {k: row[v] for k, v in enumerate(order) if not _is_zero(row[v])}
+            for row in J
+        ]
+
+    def public_rows(self) -> list[list[Expr]]:
+        """Return the rows of the loops over q̇ in the caller's order."""
+        out = [zeros(len(self.system.order)) for _ in self.system.J]
+        for line, row in zip(out, self.system.J, strict=True):
+            for k, x in row.items():
+                line[self.system.order[k]] = x
+        return out
+
+    def inverse_inertia(self, J: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
+        """Return J Φ Jᵀ of the rows of some tasks."""
+        rows = self.rows(J)
+        still = zeros(len(self.system.J))
+        columns = [self.solve(row, still)[0] for row in rows]
+        half = [[dot(row, x) for x in columns[: r + 1]] for r, row in enumerate(rows)]
+        n = range(len(rows))
+        return [[half[max(r, c)][min(r, c)] for c in n] for r in n]
+
+    def least_motion(self, x: Sequence[Expr]) -> list[Expr]:
+        """Return the smallest v in the norm of M with J v = −x."""
+        found, _ = self.solve({}, list(x))
+        v = zeros(len(self.system.order))
+        for k, place in enumerate(self.system.order):
+            v[place] = found[k]
+        return v
+
+    def acceleration(self, qdd: Sequence[Expr]) -> list[Expr]:
+        """Return q̈ with the least change that keeps the loops closed."""
+        (given,) = self.rows([qdd])
+        open_by = [
+            g + dot(row, given)
+            for g, row in zip(self.system.gamma, self.system.J, strict=True)
+        ]
+        change = self.least_motion(open_by)
+        return [a + b for a, b in zip(qdd, change, strict=True)]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class Solution:
     """q̈ and λ of an augmented system, and what solved it."""
 
@@ -344,15 +411,9 @@ def _rows_shape(model: Model, **_: Any) -> Shapes:
 @quantity("q", further_inputs=_rows_shape)
 def constraint_correction(context: Context) -> Any:
     """The smallest v in the norm of M with J v = −x, for x (rows,)."""
-    model, conventions = context.model, context.conventions
-    _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
-    system = system_of(context, with_velocities=False)
-    solve = solver_of(system, "loopwise", mu, rank.scales)
-    x, _ = solve({}, [context.inputs["x"][r] for r in system.kept])
-    v = zeros(context.model.nv)
-    for k, place in enumerate(system.order):
-        v[place] = x[k]
-    return array(v)
+    closed = ClosedMotion.of(context, with_velocities=False)
+    x = context.inputs["x"]
+    return array(closed.least_motion([x[r] for r in closed.system.kept]))
 
 
 @quantity("q")
@@ -367,19 +428,8 @@ def constrained_operational_inertia_inverse(
     context: Context, tasks: tuple[Task, ...]
 ) -> Any:
     """Λ⁻¹ of tasks while all loops stay closed."""
-    model, conventions = context.model, context.conventions
-    _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
-    system = system_of(context, with_velocities=False)
-    solve = solver_of(system, "loopwise", mu, rank.scales)
-    still = zeros(len(system.J))
-    J = [
-        {k: row[v] for k, v in enumerate(system.order) if not _is_zero(row[v])}
-        for row in jacobian_rows(context, tasks)
-    ]
-    columns = [solve(row, still)[0] for row in J]
-    half = [[dot(row, x) for x in columns[: r + 1]] for r, row in enumerate(J)]
-    n = range(len(J))
-    return array([[half[max(r, c)][min(r, c)] for c in n] for r in n])
+    closed = ClosedMotion.of(context, with_velocities=False)
+    return array(closed.inverse_inertia(jacobian_rows(context, tasks)))
 
 
 def _is_zero(e: Expr) -> bool:

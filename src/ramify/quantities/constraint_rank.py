@@ -62,6 +62,8 @@ class Rank:
     """the diagonal of J M⁻¹ Jᵀ there, which damping is measured by"""
     q: Array | None
     """a closed configuration; None if none was found"""
+    samples: Array
+    """(n, nq) the closed configurations met; the best one if none is closed"""
     residual: float
     """|Φ| of the best configuration met"""
     dropped: tuple[int, ...]
@@ -144,6 +146,7 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
         min(ranks) if places else 0,
         tuple(map(float, scales)),
         place.q if places else None,
+        np.array([p.q for p in places or [best]]),
         place.residual,
         dropped,
         null,

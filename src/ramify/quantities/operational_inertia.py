@@ -27,6 +27,7 @@ from ramify.errors import ArgumentError, ModelError
 from ramify.model.conventions import Conventions
 from ramify.model.limits import joint_limits, random_configurations
 from ramify.model.model import Model
+from ramify.model.pose import Array
 from ramify.model.singular import check_dynamics
 from ramify.quantities.context import Context, array
 from ramify.quantities.frames import JACOBIANS, acceleration, jacobian
@@ -161,10 +162,13 @@ def accelerations(context: Context, tasks: Sequence[Task]) -> list[Expr]:
 # ------------------------------------------------------------ rank
 
 
-def ranks(model: Model, program: Program, sizes: Sequence[int]) -> list[int]:
+def ranks(
+    model: Model, program: Program, sizes: Sequence[int], q: Array | None = None
+) -> list[int]:
     """Return the rank of leading blocks of a program's Λ⁻¹, where it is largest."""
-    rng = np.random.default_rng(0)
-    q = random_configurations(model, joint_limits(model), rng, STATES)
+    if q is None:
+        rng = np.random.default_rng(0)
+        q = random_configurations(model, joint_limits(model), rng, STATES)
     (G,) = evaluate(program, {"q": q}).values()
     scale = np.sqrt(np.abs(np.einsum("bii->bi", G)))
     scale[scale < 1e-12 * scale.max(initial=1e-300)] = np.inf

@@ -12,15 +12,21 @@ rows. With A = J̃ M⁻¹ J̃ᵀ,
 
     f = A⁻¹ (ẍ − J q̈)       q̈ ← q̈ + M⁻¹ J̃ᵀ f       J̃ᵢ ← J̃ᵢ − (J̃ᵢ M⁻¹ J̃ᵀ) A⁻¹ J̃
 
-Levels that are independent are solved together. Where damping μ is asked for, the
-pivots of A = L D Lᵀ are not let below it: that changes nothing but near a singular
-configuration. A level that is redundant everywhere is met as well as it can be, by
-f = (A + μ)⁻¹ (ẍ − J q̈); what it leaves to the levels below and to the posture still
-comes from L D Lᵀ, for they are not to disturb it.
+Levels that are independent are solved together if there is no damping. With damping
+μ > 0, f = (A + δ)⁻¹ (ẍ − J q̈), and no eigenvalue of A + δ is below μ, so |f| is at most
+|ẍ − J q̈| / μ. δ is 0 except near a singular configuration (`damped_ldl`), and μ in a
+level that is redundant everywhere. What a level leaves to the levels below and to the
+posture comes from A = L D Lᵀ with no pivot below μ, so that they do not disturb it.
 
 Where not every degree of freedom is driven, Zᵀ τ = 0 for the passive directions Z:
 
     Λ⁻¹ → Λ⁻¹ − J Z (Zᵀ M Z)⁻¹ (J Z)ᵀ        τ → τ − M Z (Zᵀ M Z)⁻¹ Zᵀ τ
+
+With closed loops, Jc q̈ + γ = 0, Λ⁻¹ is that of the closed robot (`ClosedMotion`), and
+q̈ₚ changes as little as it can (in the norm of M) until it keeps them closed. Passive
+directions then move by y, with multipliers λ that pass torques on through the loops:
+
+    Zᵀ τ + Zᵀ M Z y + Kᵀ λ = 0,   K y = 0,   K = Jc Z        τ → τ + M Z y + Jcᵀ λ
 """
 
 from __future__ import annotations
@@ -31,11 +37,14 @@ from typing import Any, final
 
 import numpy as np
 
-from ramify.algorithms.dense_ldl import Matrix, ldl, solve_column
+from ramify.algorithms.dense_ldl import Matrix, damped_ldl, ldl, solve_column
 from ramify.algorithms.operational.tasks import Task, ends
 from ramify.algorithms.rnea import rnea
 from ramify.model.conventions import Conventions
 from ramify.model.model import Model
+from ramify.model.pose import Array
+from ramify.quantities.closed_loops import ClosedMotion
+from ramify.quantities.constraint_rank import rank_of
 from ramify.quantities.context import Context, array
 from ramify.quantities.mass_matrix import mass_matrix
 from ramify.quantities.operational_inertia import (
@@ -44,12 +53,14 @@ from ramify.quantities.operational_inertia import (
     inverse_matrix,
     jacobian_rows,
     possible,
+    ranks,
     row_count,
 )
 from ramify.quantities.quantity import Shapes, quantity
 from ramify.spatial.vector3 import ZERO
 from ramify.spatial.vectors import Force
 from ramify.symbolic.expr import Expr
+from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program
 from ramify.symbolic.trace import trace
 
@@ -57,21 +68,43 @@ Directions = tuple[tuple[float, ...], ...]
 """Vectors of numbers, one after the other."""
 
 
-def driven_inverse(
-    model: Model,
-    conventions: Conventions,
-    tasks: tuple[Task, ...],
-    passive: Directions,
-    algorithm: str,
-) -> Program:
-    """Return the program of Λ⁻¹ as far as actuated joints can move the tasks."""
+@final
+class DrivenInverse:
+    """Λ⁻¹ as far as actuated joints can move the tasks, evaluated."""
 
-    def traced(q: Any) -> Any:
-        context = Context(model, conventions, {"q": q})
-        G = inverse_matrix(context, tasks, algorithm)
-        return array(_driven(context, tasks, passive, G).G)
+    def __init__(
+        self,
+        model: Model,
+        conventions: Conventions,
+        tasks: tuple[Task, ...],
+        passive: Directions,
+    ) -> None:
+        def traced(q: Any) -> Any:
+            context = Context(model, conventions, {"q": q})
+            closed = ClosedMotion.of(context, False) if model.loops else None
+            # Every algorithm gives the same matrix; this one supports all robots.
+            return array(_driven(context, tasks, passive, "sfa", closed).G)
 
-    return trace(traced, {"q": model.nq})
+        self.model = model
+        self.program: Program = trace(traced, {"q": model.nq})
+        self.samples: Array | None = None
+        if model.loops:
+            self.samples = rank_of(model, conventions).samples
+
+    def __call__(self, q: Array) -> Array:
+        """Return Λ⁻¹ at q."""
+        return evaluate(self.program, {"q": q})["result"]
+
+    def ranks(self, sizes: Sequence[int]) -> list[int]:
+        """Return the rank of leading blocks, where it is largest."""
+        return ranks(self.model, self.program, sizes, self.samples)
+
+
+def possible_trees(
+    model: Model, conventions: Conventions, **options: object
+) -> tuple[str, ...]:
+    """Return the algorithms of Λ⁻¹; with loops there is one, for all of them."""
+    return () if model.loops else possible(model, conventions, **options)
 
 
 def _shapes(
@@ -80,6 +113,10 @@ def _shapes(
     rows = sum(row_count(level) for level in levels)
     inputs: Shapes = {"accelerations": (rows,)}
     return {**inputs, "posture": (model.nv,)} if posture else inputs
+
+
+DEPENDENT = 1e-12
+"""of Jc M⁻¹ Jcᵀ: keeps rows of the loops apart that passive joints move alike"""
 
 
 @final
@@ -91,26 +128,55 @@ class _Driven:
     Z: Any
     JZ: Any
     factor: tuple[Matrix, list[Expr]]
+    K: Any
+    """rows of the loops that passive directions move; none without loops"""
+    loops: tuple[Matrix, list[Expr]]
+    """factor of K (Zᵀ M Z)⁻¹ Kᵀ"""
 
-    def follow(self, forces: Any) -> Any:
-        """Return how passive directions accelerate to be free of some forces."""
-        return _times(self.Z.T, solve_column(*self.factor, list(-forces)))
+    def follow(self, forces: Any) -> tuple[Any, Any]:
+        """Return how passive directions move to be free of some forces, and λ."""
+        y = array(solve_column(*self.factor, list(-forces)))
+        if not len(self.K):
+            return y, self.K
+        lam = array(solve_column(*self.loops, list(self.K @ y)))
+        return y - _times_inverse(self.factor, self.K.T @ lam), lam
 
 
 def _driven(
-    context: Context, tasks: Sequence[Task], passive: Directions, inverse: Matrix
+    context: Context,
+    tasks: tuple[Task, ...],
+    passive: Directions,
+    algorithm: str,
+    closed: ClosedMotion | None,
 ) -> _Driven:
-    G: Any = array(inverse)
+    if closed is None:
+        G: Any = array(inverse_matrix(context, tasks, algorithm))
+    else:
+        G = array(closed.inverse_inertia(jacobian_rows(context, tasks)))
+    none = array([])
     if not passive:
-        return _Driven(G, None, None, ([], []))
+        return _Driven(G, None, None, ([], []), none, ([], []))
     Z: Any = array(passive)
     JZ: Any = array(jacobian_rows(context, tasks)) @ Z.T
     factor = ldl(Z @ mass_matrix.of(context) @ Z.T)
+    K: Any = none
+    loops: tuple[Matrix, list[Expr]] = ([], [])
+    if closed is not None:
+        K = array(closed.public_rows()) @ Z.T
+        A: Any = array([_times_inverse(factor, row) for row in K]) @ K.T
+        for k, r in enumerate(closed.system.kept):
+            A[k, k] = A[k, k] + DEPENDENT * closed.rank.scales[r]
+        loops = ldl(A)
+    driven = _Driven(G, Z, JZ, factor, K, loops)
     for r in range(len(G)):
-        x = solve_column(*factor, list(JZ[r]))
+        y, _ = driven.follow(-JZ[r])
         for c in range(r + 1):
-            G[r, c] = G[c, r] = G[r, c] - _times(JZ[c], x)
-    return _Driven(G, Z, JZ, factor)
+            G[r, c] = G[c, r] = G[r, c] - _times(JZ[c], y)
+    return driven
+
+
+def _times_inverse(factor: tuple[Matrix, list[Expr]], b: Any) -> Any:
+    return array(solve_column(*factor, list(b)))
 
 
 def _times(A: Any, x: Sequence[Expr]) -> Any:
@@ -121,7 +187,7 @@ def _times(A: Any, x: Sequence[Expr]) -> Any:
     "q",
     "qd",
     algorithms=ALGORITHMS,
-    possible=possible,
+    possible=possible_trees,
     further_inputs=_shapes,
     name="torques",
 )
@@ -148,26 +214,35 @@ def operational_torques(
         algorithm: of Λ⁻¹.
     """
     tasks = tuple(t for level in levels for t in level)
-    d = _driven(context, tasks, passive, inverse_matrix(context, tasks, algorithm))
+    closed = ClosedMotion.of(context) if context.model.loops else None
+    d = _driven(context, tasks, passive, algorithm, closed)
 
-    def moved(qdd: Any) -> tuple[Any, Any]:
-        """Return q̈ with what passive directions do, and what tasks do then."""
+    def moved(qdd: Any) -> tuple[Any, Any, Any]:
+        """Return q̈ as it can be, λ of the loops, and what the tasks do then."""
+        if closed is not None:
+            qdd = array(closed.acceleration(list(qdd)))
+        lam = d.K[:0]
         if passive:
-            qdd = qdd + d.follow(d.Z @ _newton_euler(context, qdd, tasks, None))
-        return qdd, array(accelerations(context.with_inputs(qdd=list(qdd)), tasks))
+            y, lam = d.follow(d.Z @ _newton_euler(context, qdd, tasks, None))
+            qdd = qdd + _times(d.Z.T, y)
+        moved_tasks = accelerations(context.with_inputs(qdd=list(qdd)), tasks)
+        return qdd, lam, array(moved_tasks)
 
     still = array([ZERO] * context.model.nv)
-    qdd, given = moved(context.inputs["posture"] if posture else still)
+    qdd, lam, given = moved(context.inputs["posture"] if posture else still)
     wanted: Any = context.inputs["accelerations"]
     if posture and not all(free):
-        _, bias = moved(still)
+        *_, bias = moved(still)
         lacks = [(wanted - bias, damping), (bias - given, 0.0)]
     else:
         lacks = [(wanted - given, damping)]
-    F = _forces(d.G, lacks, _blocks(levels, free), damping)
+    F = _forces(d.G, lacks, _blocks(levels, free, damping), damping)
     if passive:
-        qdd = qdd + d.follow(d.JZ.T @ F)
+        y, further = d.follow(d.JZ.T @ F)
+        qdd, lam = qdd + _times(d.Z.T, y), lam + further
     tau = _newton_euler(context, qdd, tasks, F)
+    if closed is not None and len(lam):
+        tau = tau + array(closed.public_rows()).T @ lam
     for z in passive:
         if np.count_nonzero(z) == 1:
             tau[int(np.argmax(np.abs(z)))] = ZERO
@@ -192,14 +267,14 @@ def _newton_euler(
 
 
 def _blocks(
-    levels: Sequence[Sequence[Task]], free: Sequence[bool]
+    levels: Sequence[Sequence[Task]], free: Sequence[bool], damping: float
 ) -> list[tuple[range, bool]]:
     """Return the rows that are solved together, and whether these are free."""
     blocks: list[tuple[range, bool]] = []
     first = 0
     for level, is_free in zip(levels, free, strict=True):
         rows = range(first, first + row_count(level))
-        if blocks and is_free and blocks[-1][1]:
+        if blocks and is_free and blocks[-1][1] and damping == 0.0:
             rows = range(blocks.pop()[0].start, rows.stop)
         blocks.append((rows, is_free))
         first = rows.stop
@@ -230,8 +305,11 @@ def _forces(
         exact = ldl(A, least)
         after: list[tuple[Any, float]] = []
         for lack, damping in lacks:
-            is_exact = is_free or damping == 0.0
-            factor = exact if is_exact else ldl(A + damping * np.eye(len(own)))
+            factor = exact
+            if damping and is_free:
+                factor = damped_ldl(A, damping)
+            elif damping:
+                factor = ldl(A + damping * np.eye(len(own)), 0.5 * damping)
             f = _times(T[own].T, solve_column(*factor, list(lack[own])))
             total = total + f
             after.append((lack - G @ f if rest else lack, damping))

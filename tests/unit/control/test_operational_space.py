@@ -20,7 +20,6 @@ from ramify.quantities.operational import task_acceleration
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 from support.asimo import as_robot
-from support.planar import four_bar
 from support.states import case
 
 COUPLING = 1e-9
@@ -207,11 +206,6 @@ def test_parameters_are_given_by_name() -> None:
     tau = control(q, qd, np.ones(1), gravity=[0, 0, -9.81])
     plain = OperationalSpace(robot, Task("body3", "x"))
     np.testing.assert_allclose(tau, plain(q, qd, np.ones(1)))
-
-
-def test_robots_with_loops_are_refused() -> None:
-    with pytest.raises(ModelError, match="has closed loops, which the controller does"):
-        OperationalSpace(four_bar(), Task("coupler", "x"))
 
 
 def test_a_floating_base_is_not_pushed() -> None:
