@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,12 +20,23 @@ from support.processes import run_script
 HERE = Path(__file__).resolve().parent
 
 
-def test_the_call_tests_pass_where_all_calls_are_plain() -> None:
+@pytest.mark.parametrize(
+    "files",
+    [
+        ("test_native_calls_numbers.py", "test_native_calls_wrong.py"),
+        pytest.param(
+            ("test_native_calls.py", "test_native_calls_shared.py"),
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=lambda files: files[-1],
+)
+def test_the_call_tests_pass_where_all_calls_are_plain(files: Sequence[str]) -> None:
     # The tests that take a call_path run plain already, and so do calls with anything.
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p"]
         + ["no:cacheprovider", "-k", "not streamed and not plain and not crash"]
-        + [str(path) for path in sorted(HERE.glob("test_native_calls*.py"))],
+        + [str(HERE / name) for name in files],
         env={**os.environ, "RAMIFY_PLAIN_CALLS": "1"},
         cwd=HERE.parents[1],
         capture_output=True,

@@ -18,6 +18,7 @@ from ramify.quantities import closed_loops
 from ramify.quantities.constraint_rank import rank_of
 from ramify.robot import Robot
 from support.loops import as_robot, dense, value
+from support.parameters import some
 from support.planar import (
     Planar,
     four_bar,
@@ -82,7 +83,7 @@ def made(name: str) -> Robot:
 
 
 @pytest.mark.parametrize("algorithm", ["joint_formulation", "loopwise", "auto"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, slow=["a car"]))
 def test_multipliers_are_the_least_with_their_effect(
     name: str, algorithm: str, rng: np.random.Generator
 ) -> None:

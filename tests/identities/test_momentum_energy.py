@@ -154,7 +154,11 @@ def test_mass_matrix_times_its_inverse_is_one(
     np.testing.assert_allclose(M @ inverse, np.eye(robot.nv), atol=1e-15 * condition)
 
 
-@pytest.mark.parametrize("quantity", [mass_matrix_inverse, coriolis_matrix], ids=str)
+@pytest.mark.parametrize(
+    "quantity",
+    [mass_matrix_inverse, pytest.param(coriolis_matrix, marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_the_cheaper_algorithm_is_taken(robot: Robot, quantity: Quantity) -> None:
     (chosen,) = choose_for([quantity], robot).quantities
     costs = {
@@ -180,7 +184,7 @@ def test_an_unknown_algorithm_is_named_with_those_there_are(quantity: Quantity) 
         centroidal_momentum_matrix,
         kinetic_energy,
         potential_energy,
-        coriolis_matrix,
+        pytest.param(coriolis_matrix, marks=pytest.mark.slow),
     ],
     ids=str,
 )

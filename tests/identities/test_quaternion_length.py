@@ -28,6 +28,7 @@ from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.trace import trace
 from support.close import assert_close
+from support.parameters import some
 from support.states import quaternions, state, value
 
 SAME = 1e-12
@@ -81,7 +82,7 @@ def quantities(robot: Robot) -> list[Quantity]:
     ]
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", some([0, 2], slow=[2]))
 @pytest.mark.parametrize("conventions", CONVENTIONS)
 def test_no_quantity_depends_on_the_length_of_quaternions(
     conventions: str, seed: int, rng: np.random.Generator

@@ -13,6 +13,7 @@ from ramify.errors import Error, ModelError
 from ramify.loading import load
 from ramify.robot import Robot
 from support.close import assert_close
+from support.parameters import some
 from support.paths import SHARED_ROBOTS
 from support.real_robots import example_urdfs, wheel_mjcfs
 from support.references import MJCFS, MOCAP, URDFS, needs_shared_robots, path_of
@@ -156,9 +157,11 @@ def test_planar_joint_moves_in_its_xy_plane(axis: str) -> None:
 
 
 EXAMPLES, MODELS = example_urdfs(), wheel_mjcfs()
+FIRST = {name.split("/")[0]: name for name in reversed(EXAMPLES)}
+"""a robot of each folder; its variants run with --slow"""
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", some(EXAMPLES, slow={*EXAMPLES} - {*FIRST.values()}))
 def test_urdf_of_a_wheel_loads_as_pinocchio_loads_it(name: str) -> None:
     path = EXAMPLES[name]
     try:
@@ -191,7 +194,7 @@ def test_urdf_of_a_wheel_loads_as_pinocchio_loads_it(name: str) -> None:
         assert_close(ours["com of all"][k], data.com[0], "center of mass")
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", some(MODELS, slow={*MODELS} - {*[*MODELS][::3]}))
 def test_mjcf_of_a_wheel_loads_as_mujoco_loads_it(name: str) -> None:
     agreement: Any = pytest.importorskip("support.mujoco_agreement")
     mujoco, path = agreement.mujoco, MODELS[name]

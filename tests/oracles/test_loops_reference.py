@@ -20,6 +20,7 @@ from ramify.quantities.frames import pose
 from ramify.robot import Robot
 from support.close import assert_close
 from support.loops import as_robot, value
+from support.parameters import some
 from support.paths import SHARED_ROBOTS
 from support.real_robots import example_urdfs
 
@@ -66,7 +67,7 @@ def assert_exact(name: str, algorithm: str, armature: bool, tolerance: float) ->
     close(force, known[f"constraint_force{end}"], tolerance=tolerance)
 
 
-@pytest.mark.parametrize("armature", [False, True])
+@pytest.mark.parametrize("armature", some([False, True], slow=[False]))
 @pytest.mark.parametrize(
     "algorithm",
     ["auto", "joint_formulation", "loopwise", "constrained_aba", "proximal"],

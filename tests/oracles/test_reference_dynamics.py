@@ -30,6 +30,7 @@ from ramify.quantities.dynamics import (
 from ramify.quantities.mass_matrix import mass_matrix
 from ramify.robot import Robot
 from support.close import assert_close
+from support.parameters import some
 from support.paths import SHARED_ROBOTS
 from support.references import MJCFS, TOLERANCE, URDFS, loaded, path_of
 from support.states import value, with_joints
@@ -37,6 +38,11 @@ from support.states import value, with_joints
 pytestmark = pytest.mark.oracle
 
 OTHER = {"pinocchio": "mujoco", "mujoco": "pinocchio"}
+LONG = (
+    *("cassie", "g1_with_hands", "humanoid", "minitaur", "pr2", "robot_soccer_kit"),
+    *("shadow_hand", "tiago"),
+)
+"""robots that take long to compile"""
 MIMICS = ("baxter", "panda", "pr2")
 close = functools.partial(assert_close, tolerance=TOLERANCE, least=0.0)
 
@@ -71,6 +77,7 @@ def assert_native(robot: Robot, reference: Mapping[str, Array]) -> None:
         close(ours, reference[name], str(quantity))
 
 
+@pytest.mark.parametrize("name", some([*URDFS, *MJCFS], slow=LONG), indirect=True)
 def test_dynamics_is_the_reference_natively(name: str) -> None:
     robot, reference = loaded(name)
     assert_native(free(robot), reference)

@@ -347,6 +347,7 @@ def test_papers_say_where_figures_differ(run: Run) -> None:
     assert all(row[-1] == "the same" for row in rows[0]["rows"])
 
 
+@pytest.mark.slow
 def test_papers_become_a_page_with_plots(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is absent")
     page = tmp_path / "papers.html"

@@ -36,6 +36,7 @@ def test_an_example_runs(path: Path, tmp_path: Path) -> None:
     assert run(path, tmp_path).strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PICTURES, ids=lambda p: p.stem)
 def test_a_picture_of_an_example_is_drawn(path: Path, tmp_path: Path) -> None:
     run(path, tmp_path, "picture.png")

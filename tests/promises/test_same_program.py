@@ -69,7 +69,7 @@ def assert_same(names: tuple[str, ...], variables: dict[str, str]) -> None:
         assert there[robot] == found, robot
 
 
-@pytest.mark.parametrize("name", ["Haswell", "Prescott", "no vector unit"])
+@pytest.mark.parametrize("name", ["Prescott", "no vector unit"])
 def test_a_robot_gives_the_same_program_on_other_processors(name: str) -> None:
     if name not in environments():
         pytest.skip("NumPy uses no vector unit that can be disabled here")

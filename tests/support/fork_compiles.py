@@ -17,7 +17,7 @@ import numpy as np
 import ramify
 from ramify.function import Function
 
-CHILDREN, HANG_SECONDS = 6, 120.0
+CHILDREN, HANG_SECONDS = 3, 120.0
 ROBOT = ramify.robots.chain(5)
 STATE = [np.linspace(0.1, 0.9, 5) * k for k in (1, 2, 3)]
 

@@ -45,7 +45,12 @@ def test_a_large_factor_is_refused_with_its_count(
 
 
 @pytest.mark.parametrize(
-    "quantity", [ramify.forward_dynamics, ramify.mass_matrix_inverse], ids=str
+    "quantity",
+    [
+        ramify.forward_dynamics,
+        pytest.param(ramify.mass_matrix_inverse, marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_the_choice_for_a_large_tree_does_not_trace_a_factor(
     quantity: ramify.Quantity,

@@ -92,6 +92,7 @@ def test_no_other_choice_of_dh_nodes_is_cheaper(seed: int) -> None:
     assert cost.fixed_base_cost.mul - cost.saving.mul == cost.cost.mul
 
 
+@pytest.mark.slow
 def test_figure_7_is_met_by_the_papers_own_crba() -> None:
     counts = featherstone_humanoid.our_counts()
     by_crba = counts[featherstone_humanoid.BY_CRBA]

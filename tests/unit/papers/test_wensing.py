@@ -28,6 +28,9 @@ LARGE = (
     MORE,
     "hands, feet, head",
     "3 more joints per leg",
+    "3 more joints per arm",
+    "forefingers, thumbs, feet",
+    "12-joint hands",
 )
 """cases that take longer than all others"""
 

@@ -24,6 +24,7 @@ from ramify.quantities.operational_inertia import possible
 from ramify.quantities.quantity import Quantity, quantity
 from ramify.robot import Robot
 from ramify.symbolic.count import Ops
+from support.parameters import some
 from support.paths import SHARED_ROBOTS
 from support.references import path_of
 
@@ -103,7 +104,7 @@ def test_auto_is_the_cheapest_of_shared_robots(name: str, expressed_in: str) -> 
     assert_cheapest(operational_inertia_inverse, shared(name), tasks)
 
 
-@pytest.mark.parametrize("name", CATALOG)
+@pytest.mark.parametrize("name", some(CATALOG, slow=["two hands", "plain hands"]))
 def test_auto_is_the_cheapest_of_the_papers_robots(name: str) -> None:
     make, frames = CATALOG[name]
     assert_cheapest(operational_inertia_inverse, make(), frames)
@@ -125,7 +126,9 @@ def test_auto_is_the_cheapest_of_random_trees(seed: int) -> None:
     [
         ("chain", dynamically_consistent_inverse),
         ("chain", null_space_projector),
-        ("plain hands", dynamically_consistent_inverse),
+        pytest.param(
+            "plain hands", dynamically_consistent_inverse, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_auto_counts_the_factor_of_M_where_it_is_needed(name: str, make: Make) -> None:

@@ -33,7 +33,7 @@ PASSES = (*SIMPLIFICATIONS, *LOWERING, simplify, everything)
 
 
 @pytest.mark.parametrize("simplification", PASSES, ids=lambda p: p.__name__)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(recipe=recipes(), seed=st.integers(0, 1000))
 def test_a_pass_keeps_values_and_never_raises_the_cost(
     simplification: Pass, recipe: Recipe, seed: int
