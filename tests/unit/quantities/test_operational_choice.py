@@ -44,6 +44,7 @@ CATALOG = {
         ("left_hand", "right_hand"),
     ),
 }
+POINTS = [Task("left_hand", "position"), Task("right_hand", "position")]
 Make = Callable[..., Quantity]
 
 
@@ -137,7 +138,7 @@ def test_auto_counts_the_factor_of_M_where_it_is_needed(name: str, make: Make) -
     assert_cheapest(make, robot, tasks)
 
 
-@pytest.mark.parametrize("geometry", ["plain", "general"])
+@pytest.mark.parametrize("geometry", some(["plain", "general"], slow=["general"]))
 def test_the_consistent_inverse_of_both_hands_is_by_the_factor(geometry: str) -> None:
     robot = robots.chang_khatib24(geometry)
     hands = ["left_hand", "right_hand"]
@@ -150,9 +151,9 @@ def test_the_consistent_inverse_of_both_hands_is_by_the_factor(geometry: str) ->
         assert more.costs["sfa"] - alone.costs["sfa"] < 0.9 * added
 
 
-@pytest.mark.parametrize("is_last", [False, True])
+@pytest.mark.parametrize("is_last", some([False, True], slow=[True]))
 def test_quantities_of_one_kernel_have_one_algorithm(is_last: bool) -> None:
-    robot, hands = robots.chang_khatib24("plain"), ["left_hand", "right_hand"]
+    robot, hands = robots.chang_khatib24("plain"), POINTS
     together = [operational_inertia(hands), dynamically_consistent_inverse(hands)]
     named = [
         operational_inertia(hands, "sfa"),
@@ -168,15 +169,15 @@ def test_quantities_of_one_kernel_have_one_algorithm(is_last: bool) -> None:
 
 def test_tasks_that_no_other_quantity_solves_for_are_chosen_alone() -> None:
     robot = robots.chang_khatib24("plain")
-    left = operational_inertia(["left_hand"])
-    right = dynamically_consistent_inverse(["right_hand"])
+    left = operational_inertia(POINTS[:1])
+    right = dynamically_consistent_inverse(POINTS[1:])
     (choice,) = choose_for([left], robot).choices
-    named = operational_inertia(["left_hand"], choice.algorithm)
+    named = operational_inertia(POINTS[:1], choice.algorithm)
     assert count([left, right], robot) == count([named, right], robot)
 
 
 def test_a_users_quantity_may_be_built_on_the_consistent_inverse() -> None:
-    robot, hands = robots.chang_khatib24("plain"), ["left_hand", "right_hand"]
+    robot, hands = robots.chang_khatib24("plain"), POINTS
 
     def doubled(context: Context) -> object:
         return 2.0 * dynamically_consistent_inverse(hands).of(context)

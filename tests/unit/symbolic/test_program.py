@@ -19,7 +19,7 @@ from ramify.symbolic.program import Program, Variable, from_flat, live, reachabl
 from ramify.symbolic.trace import trace
 from support.programs import random_program, recipes, values_for
 
-DEEP = 200_000
+DEEP = 40_000
 
 
 def deep_chain(x: Expr) -> Expr:
