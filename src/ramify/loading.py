@@ -27,7 +27,7 @@ def load(
     gravity: Sequence[float] | None = None,
     include_directory: str | os.PathLike[str] | None = None,
 ) -> Robot:
-    """Load a robot from a URDF or MJCF file, or from the text of one.
+    """Load a robot from a URDF, MJCF or SDF file, or from the text of one.
 
     Meshes need not exist, except where an MJCF body takes its inertia from one.
     Problems that do not prevent loading are reported as `ModelWarning`s, which name
@@ -47,7 +47,7 @@ def load(
         mimic: "reduce" (a mimic joint follows its leader and is not in q) or
             "independent".
         strict: turn warnings into a `ModelError`.
-        gravity: (3,) [m/s²]; the file's (MJCF) or (0, 0, −9.81) by default.
+        gravity: (3,) [m/s²]; the file's (MJCF, SDF) or (0, 0, −9.81) by default.
         include_directory: MJCF: includes and meshes outside of it are refused; by
             default the parent of the file's own directory.
 

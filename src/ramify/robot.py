@@ -204,7 +204,7 @@ class Robot:
 
     @property
     def keyframes(self) -> dict[str, Array]:
-        """The named configurations in the file; an MJCF's initial one is "qpos0"."""
+        """The named configurations in the file; its initial one is "qpos0"."""
         return limits.keyframes(self.model, self.description, self.conventions)
 
     @once

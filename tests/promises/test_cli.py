@@ -100,7 +100,9 @@ def test_a_missing_file_is_said_in_a_line(
 @pytest.mark.parametrize("command", ON_A_ROBOT)
 def test_a_directory_is_said_in_a_line(command: str, run: Run, pendulum: str) -> None:
     text = one_line(run(command, str(Path(pendulum).parent)))
-    assert "a directory; expected a URDF or MJCF file; in it: pendulum.urdf" in text
+    assert (
+        "a directory; expected a URDF, MJCF or SDF file; in it: pendulum.urdf" in text
+    )
 
 
 @pytest.mark.parametrize("command", ON_A_ROBOT)

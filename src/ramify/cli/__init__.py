@@ -63,8 +63,9 @@ def _load(name: str) -> click.Command:
     commands_by_name=COMMANDS,
     load=_load,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-    epilog="ROBOT is a URDF or MJCF file, or a built-in robot such as humanoid30.  "
-    "Exit codes: 0 success, 1 failed check, 2 invalid input, 3 internal error.",
+    epilog="ROBOT is a URDF, MJCF or SDF file, or a built-in robot such as "
+    "humanoid30.  Exit codes: 0 success, 1 failed check, 2 invalid input, 3 internal "
+    "error.",
 )
 @click.option(
     "--debug", is_flag=True, expose_value=False, help="Show tracebacks of errors."

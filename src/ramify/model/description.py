@@ -169,7 +169,7 @@ class Description:
     """configurations by name, in the file's own coordinates (MJCF qpos)"""
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     format: str = "python"
-    """"urdf", "mjcf" or "python" """
+    """"urdf", "mjcf", "sdf" or "python" """
     actuators: tuple[Actuator, ...] = ()
     warnings: tuple[str, ...] = ()
     """warnings about the file, each naming its element"""

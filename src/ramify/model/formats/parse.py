@@ -30,10 +30,14 @@ def parse(
 
         folder = path.parent if path is not None else None
         return parse_mjcf(text, label, folder, include_directory)
+    if tag == "sdf":
+        from ramify.model.formats.sdf.parse import parse_sdf  # noqa: PLC0415  the same
+
+        return parse_sdf(text, label)
     parse_xml(text, label)  # if it is not XML, this says so
     raise ModelError(
-        f"{label}: the first element is <{tag}>; expected <robot> (URDF) or <mujoco> "
-        "(MJCF)"
+        f"{label}: the first element is <{tag}>; expected <robot> (URDF), <mujoco> "
+        "(MJCF) or <sdf> (SDF)"
     )
 
 

@@ -25,7 +25,7 @@ _DECLARED: Final = re.compile(
     rb"<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']"
 )
 _PLAIN_CODECS: Final = ("ascii", "iso8859", "cp125", "koi8", "gb", "big5", "euc_")
-_SUFFIXES: Final = (".urdf", ".xml", ".mjcf")
+_SUFFIXES: Final = (".urdf", ".xml", ".mjcf", ".sdf")
 
 
 def read_source(source: str | os.PathLike[str]) -> tuple[str, Path | None]:
@@ -58,7 +58,7 @@ def read_source(source: str | os.PathLike[str]) -> tuple[str, Path | None]:
         raise ModelError(too_large(str(path)))
     text = _decoded(data, path)
     if not text.strip():
-        raise ModelError(f"{path}: the file is empty; expected URDF or MJCF")
+        raise ModelError(f"{path}: the file is empty; expected URDF, MJCF or SDF")
     return text, path
 
 
@@ -76,9 +76,13 @@ def _checked_path(source: str | os.PathLike[str]) -> Path:
     if is_folder:
         files = [name for name in _names_in(path) if name.endswith(_SUFFIXES)]
         hint = f"; in it: {', '.join(files[:8])}" if files else ""
-        raise ModelError(f"{shown}: a directory; expected a URDF or MJCF file{hint}")
+        raise ModelError(
+            f"{shown}: a directory; expected a URDF, MJCF or SDF file{hint}"
+        )
     if exists:
-        raise ModelError(f"{shown}: not a regular file; expected a URDF or MJCF file")
+        raise ModelError(
+            f"{shown}: not a regular file; expected a URDF, MJCF or SDF file"
+        )
     raise ModelError(f"{shown}: no such file{_neighbors(path)}")
 
 
@@ -145,6 +149,6 @@ def short(text: str) -> str:
 def too_large(label: str) -> str:
     """Return the message about a file or text over the limit."""
     return (
-        f"{label}: larger than {LARGEST_FILE // 2**20} MB; expected a URDF or MJCF "
-        "file (meshes are not needed)"
+        f"{label}: larger than {LARGEST_FILE // 2**20} MB; expected a URDF, MJCF "
+        "or SDF file (meshes are not needed)"
     )

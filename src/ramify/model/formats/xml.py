@@ -2,8 +2,8 @@
 
 Files come from strangers and from old exporters. Entities, external references and
 excessive nesting are rejected; a comment before the declaration, ``version="0.0"`` or a
-namespace prefix that nobody declared is not. Character data is not kept: both URDF and
-MJCF say everything in attributes.
+namespace prefix that nobody declared is not. URDF and MJCF say everything in
+attributes, so that character data is kept on request only (SDF).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ramify.errors import ModelError
 from ramify.model.formats.read import LARGEST_FILE, read_source, short, too_large
 
 __all__ = [
+    "CONTENT",
     "Element",
     "fault",
     "number",
@@ -33,6 +34,8 @@ __all__ = [
 
 WITH_TEXT: Final = frozenset(("mechanicalReduction",))
 """the elements whose text is kept; everything else is in attributes"""
+CONTENT: Final = ""
+"""in place of an attribute's name: the text of the element itself"""
 DEEPEST: Final = 1000
 MOST_ELEMENTS: Final = 1_000_000
 
@@ -56,12 +59,13 @@ class Element(ET.Element):
 # ------------------------------------------------------------ from text to elements
 
 
-def parse_xml(text: str, label: str) -> Element:
+def parse_xml(text: str, label: str, *, keep_text: bool = False) -> Element:
     """Return the root element of an XML text.
 
     Args:
         text: the whole document
         label: what errors call it, usually the file's name
+        keep_text: keep the text of every element
 
     Raises:
         ModelError: not well-formed XML, or XML with entities, references to other
@@ -70,19 +74,20 @@ def parse_xml(text: str, label: str) -> Element:
     if len(text) > LARGEST_FILE:
         raise ModelError(too_large(label))
     if not text.strip("\ufeff \t\r\n"):
-        raise ModelError(f"{label}: empty; expected URDF or MJCF")
+        raise ModelError(f"{label}: empty; expected URDF, MJCF or SDF")
     try:
         data = _without_declaration(text.removeprefix("\ufeff")).encode()
     except UnicodeEncodeError as e:
         raise ModelError(f"{label}: not Unicode text ({e.reason})") from None
-    return _Builder(label).parse(data)
+    return _Builder(label, keep_text).parse(data)
 
 
 class _Builder:
     """The handlers that turn expat's events into elements."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, keep_text: bool) -> None:
         self.label = label
+        self.keep_text = keep_text
         self.root: Element | None = None
         self.open: list[Element] = []
         self.count = 0
@@ -90,6 +95,8 @@ class _Builder:
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
         parser.StartDoctypeDeclHandler = self.doctype
+        if keep_text:
+            parser.CharacterDataHandler = self.text
 
     def parse(self, data: bytes) -> Element:
         try:
@@ -123,7 +130,7 @@ class _Builder:
 
     def end(self, tag: str) -> None:
         self.open.pop()
-        if tag in WITH_TEXT:
+        if tag in WITH_TEXT and not self.keep_text:
             self.parser.CharacterDataHandler = None
 
     def text(self, data: str) -> None:
@@ -213,14 +220,21 @@ def fault(element: ET.Element, message: str) -> ModelError:
 
 
 def word(element: ET.Element, attribute: str) -> str:
-    """Return a required attribute, without blanks around it."""
-    text = element.get(attribute, "").strip()
+    """Return a required attribute, or the element's text, without blanks around it."""
+    text = (_given(element, attribute) or "").strip()
+    if not text and attribute == CONTENT:
+        raise fault(element, "an empty element; a value is required")
     if not text:
         had = "an empty" if attribute in element.attrib else "no"
         raise fault(element, f"{had} attribute {attribute!r}; it is required")
     if "$" in text and _SHORTHAND.search(text):
-        raise fault(element, f"{attribute}: cannot read {short(text)!r}; {_XACRO}")
+        at = f"{attribute}: " if attribute else ""
+        raise fault(element, f"{at}cannot read {short(text)!r}; {_XACRO}")
     return text
+
+
+def _given(element: ET.Element, attribute: str) -> str | None:
+    return element.get(attribute) if attribute else element.text
 
 
 def number(
@@ -234,14 +248,14 @@ def number(
 
     Args:
         element: where it stands
-        attribute: its name
+        attribute: its name, or CONTENT
         default: the value where the attribute is absent; None: it is required
         largest: the largest magnitude allowed
 
     Raises:
         ModelError: absent, no number, more than one, NaN or infinite.
     """
-    text = element.get(attribute)
+    text = _given(element, attribute)
     if text is None and default is not None:
         return default
     if text and text.isascii() and "_" not in text:
@@ -274,7 +288,7 @@ def numbers(
     Raises:
         ModelError: absent, no numbers, not as many as asked, NaN or infinite.
     """
-    text = element.get(attribute)
+    text = _given(element, attribute)
     if text is None and default is not None:
         return tuple(default)
     values = _plain(text, largest)
@@ -289,9 +303,10 @@ def numbers(
         expected = f"{count[0]} to {count[-1]} numbers"
     else:
         expected = f"{count} number{'s' if count > 1 else ''}"
+    at = f"{attribute}=" if attribute else ""
     raise fault(
         element,
-        f"{attribute}={short((text or '').strip())!r} has {len(values)} numbers; "
+        f"{at}{short((text or '').strip())!r} has {len(values)} numbers; "
         f"expected {expected}",
     )
 
@@ -321,14 +336,16 @@ def _finite(element: ET.Element, attribute: str, text: str, largest: float) -> f
     if math.isfinite(value) and "_" not in text and text.isascii():
         if abs(value) <= largest:
             return value
+        at = f"{attribute}=" if attribute else ""
         raise fault(
             element,
-            f"{attribute}={short(text)!r} is beyond {largest:g}; expected a number "
-            "that a robot can have",
+            f"{at}{short(text)!r} is beyond {largest:g}; expected a number that a "
+            "robot can have",
         )
-    whole = element.get(attribute, text).strip()
+    whole = (_given(element, attribute) or text).strip()
     inside = "" if text == whole else f" in {short(whole)!r}"
+    at = f"{attribute}: " if attribute else ""
     raise fault(
         element,
-        f"{attribute}: cannot read {short(text)!r}{inside}; expected a finite number",
+        f"{at}cannot read {short(text)!r}{inside}; expected a finite number",
     )

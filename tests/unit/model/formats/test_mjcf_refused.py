@@ -47,7 +47,7 @@ def many_replicates(depth: int) -> str:
 
 REFUSED = {
     "another root": ("<robot/>", "m.xml:1: robot: the root is <robot>; expected <muj"),
-    "empty": ("", "m.xml: empty; expected URDF or MJCF"),
+    "empty": ("", "m.xml: empty; expected URDF, MJCF or SDF"),
     "trailing junk": (mjcf() + "junk", "content after|not well-formed"),
     "unclosed": ("<mujoco><worldbody>", "not well-formed XML: no element found"),
     "entities": (

@@ -118,7 +118,7 @@ def test_missing_files_are_told_with_close_names(tmp_path: Path) -> None:
 def test_directories_are_refused_with_what_is_in_them(tmp_path: Path) -> None:
     (tmp_path / "panda.urdf").write_text("<robot/>")
     with pytest.raises(
-        ModelError, match="a directory; expected a URDF or MJCF file; in"
+        ModelError, match="a directory; expected a URDF, MJCF or SDF file; in"
     ):
         read_source(tmp_path)
 
@@ -151,7 +151,7 @@ def test_long_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_empty_texts_are_refused(text: str) -> None:
     with pytest.raises(ModelError, match="an empty text: expected a path, or XML text"):
         read_source(text)
-    with pytest.raises(ModelError, match="text: empty; expected URDF or MJCF"):
+    with pytest.raises(ModelError, match="text: empty; expected URDF, MJCF or SDF"):
         parse_xml(text, "text")
 
 

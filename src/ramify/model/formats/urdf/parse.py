@@ -34,7 +34,6 @@ from ramify.errors import UnsupportedJoint, unknown_name
 from ramify.model.constants import (
     IDENTITY,
     Array,
-    eigen,
     full,
     is_surely_physical,
     norm,
@@ -49,6 +48,7 @@ from ramify.model.description import (
     LoopDescription,
     Mimic,
 )
+from ramify.model.formats.unphysical import warn_unphysical
 from ramify.model.formats.urdf.graph import (
     Elements,
     by_name,
@@ -181,31 +181,8 @@ def _inertial(link: ET.Element, warnings: list[str]) -> Inertial | None:
     )
     I = (ixx, ixy, ixz, iyy, iyz, izz)
     if not is_surely_physical(I):
-        _warn_unphysical(link, full(I), warnings)
+        warn_unphysical(link, full(I), warnings)
     return Inertial(mass, pose.p, full(turned(I, pose.rows)))
-
-
-def _warn_unphysical(link: ET.Element, I: Array, warnings: list[str]) -> None:
-    """Warn of an inertia that no mass distribution has.
-
-    Files are rounded: a millionth of the largest eigenvalue is not a fault, nor is
-    1e-15 kg m², which is less than that of a grain of sand.
-    """
-    values = eigen(I)[0]
-    low, middle, high = values
-    size = max(-low, high)
-    tolerance = 1e-6 * size + 1e-15
-    if low < -tolerance:
-        what = "is not positive semidefinite"
-    elif low + middle < high - tolerance:
-        what = (
-            "violates the triangle inequality (the sum of two must be at least the "
-            "third)"
-        )
-    else:
-        return
-    shown = ", ".join(f"{x if abs(x) > 1e-12 * size else 0:.4g}" for x in values)
-    warnings.append(f"{where(link)}: the inertia {what}: eigenvalues {shown} kg m²")
 
 
 def _joint(joint: ET.Element, warnings: list[str]) -> JointDescription | None:
