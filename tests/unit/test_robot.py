@@ -260,7 +260,7 @@ def test_gravity_of_the_file_or_the_caller() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("<sdf/>", "the first element is <sdf>; expected <robot> .URDF. or <mujoco>"),
+        ("<world/>", "the first element is <world>; expected <robot> .URDF., <mujoco>"),
         ("<robot", "text:1:1: not well-formed XML: unclosed token"),
         ("<!-- a", "text:1:1: not well-formed"),
         ("<!-- <mujoco/> --><?x?>\n<robot", "text:2:1: not well-formed"),
