@@ -11,6 +11,7 @@ Where to look:
     load, robots, RobotBuilder   get a Robot: from a file, from papers, from Python
     Robot                        its methods compute; help(ramify.Robot) lists them
     compile, kernel, count       several quantities, or your own function, as one kernel
+    scan                         a kernel run step by step, in native code
     export_c, check_c            the same as C99
     control, tasks               operational space
     loops, simulation            closed loops, and motion over time
@@ -97,6 +98,7 @@ if typing.TYPE_CHECKING:
         velocity,
     )
     from ramify.quantities.quantity import Quantity
+    from ramify.time_loop import scan
 
     __version__: str
 
@@ -124,6 +126,8 @@ def __getattr__(name: str) -> typing.Any:
             import ramify.tasks as found
         case "compile" | "count" | "kernel":
             from ramify import compiler as found
+        case "scan":
+            from ramify import time_loop as found
         case "Function":
             from ramify import function as found
         case "Quantity":
@@ -238,6 +242,7 @@ __all__ = [
     "potential_energy",
     "regressor",
     "robots",
+    "scan",
     "simulation",
     "task_acceleration",
     "task_bias",

@@ -120,22 +120,11 @@ class Function(Vectorcall):
 
     def _attach(self) -> bool:
         compilation = self._compilation
-        options = compilation.options
-        signature = Signature(
-            compilation.name,
-            compilation.inputs,
-            compilation.outputs,
-            options.dtype,
-            options.layout,
-            options.threads,
-            options.defaults,
-            options.hints,
-        )
         attach(
             self,
             make_callable(
-                signature,
-                partial(_kernel, compilation),
+                signature_of(self),
+                partial(native_kernel, self._compilation),
                 libm_table(),
                 compilation.traced_for,
                 self._otherwise,
@@ -202,9 +191,9 @@ class Function(Vectorcall):
     def prepare(self, *, single: bool = True, batch: bool = True) -> Function:
         """Generate the code for one state and for batches now; return self."""
         if single:
-            _kernel(self._compilation, "single")
+            native_kernel(self._compilation, "single")
         if batch:
-            _kernel(self._compilation, "batch")
+            native_kernel(self._compilation, "batch")
         return self
 
     def __repr__(self) -> str:
@@ -226,32 +215,65 @@ class Function(Vectorcall):
         return Function, (self._compilation,)
 
 
-def _kernel(compilation: Compilation, kind: Kind) -> Any:
-    return compilation.kernel(kind, _ProgressLine(compilation.name))
+def compilation_of(function: Function) -> Compilation:
+    """Return what a function is compiled from."""
+    return function._compilation  # pyright: ignore[reportPrivateUsage]
+
+
+def signature_of(function: Function) -> Signature:
+    """Return how a function is called."""
+    compilation = compilation_of(function)
+    options = compilation.options
+    return Signature(
+        compilation.name,
+        compilation.inputs,
+        compilation.outputs,
+        options.dtype,
+        options.layout,
+        options.threads,
+        options.defaults,
+        options.hints,
+    )
+
+
+def native_kernel(compilation: Compilation, kind: Kind) -> Any:
+    """Return native code, with a line on the terminal if generating it takes long."""
+    line = ProgressLine(f"compiling {compilation.name}", "parts")
+    return compilation.kernel(kind, line)
 
 
 @contextmanager
 def compile_progress_hidden() -> Generator[None]:
     """Suppress progress output of code generation while a progress bar is on screen."""
-    before, _ProgressLine.is_hidden = _ProgressLine.is_hidden, True
+    before, ProgressLine.is_hidden = ProgressLine.is_hidden, True
     try:
         yield
     finally:
-        _ProgressLine.is_hidden = before
+        ProgressLine.is_hidden = before
 
 
-class _ProgressLine:
-    """One line on a terminal when code generation takes longer than a second."""
+class ProgressLine:
+    """One line on a terminal when something takes longer than a second."""
 
     is_hidden = False
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, what: str, units: str) -> None:
+        self.what = what
+        self.units = units
         self.start = time.perf_counter()
+        self.shown: tuple[int, int] | None = None
 
     def __call__(self, done: int, total: int, /) -> None:
+        """Show how much is done."""
         late = time.perf_counter() - self.start > 1.0
         if late and not self.is_hidden and sys.stderr.isatty():
             end = "\n" if done == total else ""
-            text = f"\rramify: compiling {self.name}, {done} of {total} parts"
+            text = f"\rramify: {self.what}, {done} of {total} {self.units}"
             print(text, end=end, file=sys.stderr, flush=True)
+
+    def percent(self, done: int, total: int, /) -> None:
+        """Show the part that is done in percent, each figure once."""
+        now = 100 * done // total, 100
+        if now != self.shown and time.perf_counter() - self.start > 1.0:
+            self.shown = now
+            self(*now)

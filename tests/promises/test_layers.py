@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "linalg": {"symbolic", "model", "algorithms", "backend"},
     "function": {"symbolic", "backend", "view"},
     "compiler": {"symbolic", "model", "simplify", "quantities", "backend", "function"},
+    "time_loop": {"backend", "function"},
     "methods": {"symbolic", "quantities", "backend", "function", "compiler"},
     "configuration_functions": {
         "symbolic", "model", "backend", "function", "compiler",

@@ -139,7 +139,7 @@ def test_compile_progress_keeps_quiet_under_a_progress_bar(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "stderr", Terminal())
-    line = function._ProgressLine("forward_dynamics of arm")
+    line = function.ProgressLine("compiling forward_dynamics of arm", "parts")
     line.start -= 10.0
     line(1, 7)
     assert "compiling forward_dynamics of arm, 1 of 7 parts" in sys.stderr.getvalue()
@@ -152,5 +152,5 @@ def test_compile_progress_keeps_quiet_under_a_progress_bar(
 
 def test_the_bar_of_a_command_hides_compile_progress() -> None:
     with screen.progress(2):
-        assert function._ProgressLine.is_hidden
-    assert not function._ProgressLine.is_hidden
+        assert function.ProgressLine.is_hidden
+    assert not function.ProgressLine.is_hidden

@@ -23,28 +23,29 @@ import numpy as np
 
 from ramify.backend.python_call import arguments
 from ramify.backend.python_call.arguments import Array, Signature, Strided, address
+from ramify.backend.python_call.runnable import (
+    Pace,
+    chunk_of,
+    kernel_block,
+    ports_of,
+)
 from ramify.backend.python_call.vectorcall import Anchor
 from ramify.backend.runtime import threads as workers
 from ramify.backend.runtime.memory_layout import (
     BUFFER_WORDS,
     HAS_KNOWN_OBJECTS,
-    LINE,
     MAX_PORTS,
-    MOST_BYTES,
     NEVER,
     WORD,
     Call,
-    Kernel,
     Words,
     api_table,
     new_array,
     new_tuple,
     number_dtypes,
     number_types,
-    python_function,
     words,
 )
-from ramify.errors import CompileError
 from ramify.symbolic.expr import current_dtype
 from ramify.symbolic.fork_lock import Lock
 
@@ -57,44 +58,11 @@ Otherwise = tuple[frozenset[str], Callable[..., object]]
 """Keywords, and the function that takes them."""
 
 METH_FASTCALL_KEYWORDS = 0x80 | 0x02
-CHUNK_WORK = 100_000
-"""Slots times states that are worth a thread: some 50 us, what waking one costs."""
-TILES, NEAR = 8, 4 * 1024 * 1024
-"""Tiles that a cut runs on before the next, and bytes of their workspaces at most.
-
-Twice as many bytes where results are streamed.
-"""
-SLICE = 0.004
-"""Seconds of native code after which Python may handle a signal, such as Ctrl-C."""
-FAR, PIECE = 16 * 1024 * 1024, 5 * 1024
-"""Bytes of a call's results that are streamed, and of a tile's that follow a cut.
-
-FAR is what a last cache hardly keeps beside all else. Some 3 kB wait in the processor
-to be written while a cut computes; smaller pieces cost more than they hide, and tiles
-with fewer results are not streamed.
-"""
-
 Run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
 KEPT = (int(Call.KEPT), int(Call.KEPT_BEFORE))
 RELEASE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("Py_DecRef", ctypes.pythonapi))
-
-
-class Pace:
-    """How many states of a kernel take about a SLICE, learned from what was run."""
-
-    def __init__(self, kernel: NativeKernel) -> None:
-        self._least = kernel.lanes * TILES
-        self.states: int = max(self._least, chunk_of(kernel))
-
-    def learn(self, states: int, seconds: float) -> None:
-        """Note how long some states took."""
-        fit = int(states * SLICE / max(seconds, 1e-9)) // self._least * self._least
-        if seconds > 2 * SLICE:
-            self.states = max(self._least, min(self.states, fit))
-        else:
-            self.states = max(self.states, min(8 * states, fit))
 
 
 @dataclass(frozen=True)
@@ -192,21 +160,7 @@ class Calls:
         shapes = [shape for _, shape in (*signature.inputs, *signature.outputs)]
         self._shapes = [words(shape) for shape in shapes]
         self._sizes = [math.prod(shape) for shape in shapes]
-        places = _buffer_places(signature)
-        self._ports = words(
-            [
-                word
-                for shape, block, place in zip(
-                    shapes, self._shapes, places, strict=True
-                )
-                for word in (
-                    math.prod(shape),
-                    len(shape),
-                    ctypes.addressof(block),
-                    place,
-                )
-            ]
-        )
+        self._ports = ports_of(shapes, self._shapes, _buffer_places(signature))
         self._names = [sys.intern(name) for name in signature.input_names]
         self._name_words = words([id(name) for name in self._names])
         self._cores = [core for _, core in signature.outputs]
@@ -295,36 +249,10 @@ class Calls:
         from ramify.backend.runtime.driver import driver  # noqa: PLC0415 (llvmlite only where it is used)
 
         kernel = self._kernel_for(kind)
-        cuts = words(kernel.cuts)
         run = driver(self.signature.dtype, kernel.lanes)
-        slot = kernel.lanes * np.dtype(self.signature.dtype).itemsize
-        size = -(-kernel.slots * slot // LINE) * LINE
-        if size > MOST_BYTES:
-            raise CompileError(
-                f"{self.signature.name!r} needs a workspace of {size:,} bytes for "
-                f"{kernel.lanes} states; the limit is {MOST_BYTES:,}"
-            )
-        offsets = [k * slot for k in kernel.outputs]
-        places = (ctypes.c_int32 * len(offsets))(*offsets)
-        block = words([0] * len(Kernel))
-        block[Kernel.RUN] = run
-        block[Kernel.CUTS] = ctypes.addressof(cuts)
-        block[Kernel.N_CUTS] = len(kernel.cuts)
-        block[Kernel.N_INPUTS] = len(self.signature.inputs)
-        block[Kernel.N_OUTPUTS] = len(self.signature.outputs)
-        block[Kernel.PORTS] = ctypes.addressof(self._ports)
-        block[Kernel.BYTES] = size
-        block[Kernel.TILES] = max(1, min(TILES, NEAR // max(size, 1)))
-        block[Kernel.PLACES] = ctypes.addressof(places)
-        block[Kernel.ELEMENTS] = len(offsets)
-        block[Kernel.PART] = max(
-            PIECE // slot, -(-len(offsets) // max(len(kernel.cuts), 1))
+        block, keepalive = kernel_block(
+            self.signature, kernel, run, self._ports, self._libm
         )
-        block[Kernel.FAR] = FAR if len(offsets) * slot >= PIECE else NEVER
-        block[Kernel.LIBM] = ctypes.addressof(self._libm)
-        block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
-        block[Kernel.FREE] = python_function("PyMem_RawFree")
-        keepalive = (cuts, places, self._ports, self._libm)
         loaded = RunnableKernel(kernel, Run(run), block, Pace(kernel), keepalive)
         self.block[Call.SINGLE if kind == "single" else Call.BATCH] = ctypes.addressof(
             block
@@ -482,8 +410,3 @@ def _buffer_places(signature: Signature) -> list[int]:
         places.append(end if fits else -1)
         end += size if fits else 0
     return places + [-1] * len(signature.outputs)
-
-
-def chunk_of(kernel: NativeKernel) -> int:
-    """Return the smallest number of states that is worth a thread."""
-    return max(kernel.lanes, CHUNK_WORK // max(kernel.slots, 1))

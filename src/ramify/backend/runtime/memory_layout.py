@@ -4,6 +4,7 @@
     Kernel  one compiled program and the driver that runs it
     Port    one input or output: its core shape
     View    one array of one call: where its elements are
+    TimeLoop  some steps of a scan
 
 An address, a Python object and a number are one word each, so a block is a plain array
 of int64 here and an offset from an address in the emitted code. ARRAY are the fields of
@@ -50,6 +51,7 @@ class View(IntEnum):
     DATA = 0
     STEP = 1  # bytes from element to element
     STRIDE = 2  # bytes from state to state; 0 repeats one state
+    PACE = 3  # of a scan: bytes from step to step; 0 for what has no time axis
 
 
 class Port(IntEnum):
@@ -79,6 +81,17 @@ class Kernel(IntEnum):
     LIBM = 12
     MALLOC = 13
     FREE = 14
+
+
+class TimeLoop(IntEnum):
+    """Some steps of a scan."""
+
+    STEPS = 0
+    WAIT = 1  # steps before the first one that is recorded
+    EVERY = 2  # steps from one that is recorded to the next
+    N_RECORDS = 3  # outputs that are recorded; those behind are of the last step
+    MOVES = 4  # address of N_MOVES pairs of offsets: what the next step starts with
+    N_MOVES = 5
 
 
 class Call(IntEnum):

@@ -24,18 +24,21 @@ def tiles_of(code: Code, tile: Tile, states: Value) -> Value:
 
 
 class Groups:
-    """A function(kernel, views, batch, workspaces, most) that runs group by group.
+    """A function(kernel, views, batch, ..., workspaces, most), run group by group.
 
     Args:
         module: where the function belongs.
         tile: the kind of tiles.
         name: of the function.
         sets: of workspaces for ``most`` tiles, which the groups take in turns.
+        arguments: of the function, all in all.
     """
 
-    def __init__(self, module: Module, tile: Tile, name: str, sets: int) -> None:
-        code = module.function(name, 5, local=True)
-        kernel, _, batch, workspaces, most = code.arguments
+    def __init__(
+        self, module: Module, tile: Tile, name: str, sets: int, arguments: int = 5
+    ) -> None:
+        code = module.function(name, arguments, local=True)
+        kernel, _, batch, *_, workspaces, most = code.arguments
         self.code: Code = code
         self.workspaces: Value = workspaces
         self.most: Value = most
