@@ -135,7 +135,8 @@ class Scan:
         batch = arguments.common_batch(self._signature, batches)
         if out is None:
             result: Any = self._allocated(batch)
-            outputs = list[Array](result if isinstance(result, tuple) else (result,))
+            is_one = len(self._results.outputs) == 1
+            outputs: list[Array] = [result] if is_one else list(result)
         else:
             result, outputs = out, arguments.read_out(self._results, out, batch)
         if batch != 0:
