@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
@@ -33,10 +35,13 @@ from ramify.symbolic.once import once
 if TYPE_CHECKING:
     from ramify.algorithms.matrix_layout import Layout
     from ramify.algorithms.operational.tasks import Tasks
+    from ramify.function import Function
     from ramify.mechanism.base_parameters import BaseParameters
     from ramify.mechanism.loops import Loop
     from ramify.mechanism.mobility import InverseDynamics, Mobility
+    from ramify.model.shapes import Shape
     from ramify.simulation.simulate import Simulation, Torque
+    from ramify.view.scene import Scene
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -198,6 +203,19 @@ class Robot:
         return self.description.actuators
 
     @once
+    def shapes(self) -> tuple[Shape, ...]:
+        """The visual and collision shapes of the file, read when first asked for.
+
+        Shapes that cannot be read are left out and named in a `ModelWarning`.
+        """
+        from ramify.model.formats.shapes import read_shapes, warn_of_shapes
+
+        sources = self.description.shape_sources
+        shapes, problems = read_shapes(sources, self.body_names)
+        warn_of_shapes(problems)
+        return tuple(shapes)
+
+    @once
     def limits(self) -> JointLimits:
         """The limits of every coordinate; infinite if there is none."""
         return limits.joint_limits(self.model)
@@ -218,6 +236,70 @@ class Robot:
     def fingerprint(self) -> str | None:
         """A digest of everything that affects the compiled code."""
         return fingerprint(self.model, self.conventions)
+
+    # ------------------------------------------------------------ what it looks like
+
+    def draw(
+        self,
+        q: ArrayLike | None = None,
+        *,
+        layers: Sequence[str] = ("visual", "bars"),
+        axes: Any = None,
+        view: tuple[float, float] = (20.0, -55.0),
+        mesh_directories: Sequence[str | os.PathLike[str]] = (),
+    ) -> Any:
+        """Draw the robot with matplotlib; return the 3-D axes.
+
+        Args:
+            q: (nq,), or (k, nq) to draw several configurations, earlier ones paler;
+                None: the neutral one.
+            layers: "visual" and "collision" are the shapes of the file. "bars" between
+                the joints replace missing visual shapes. "axes" are the joints' axes,
+                "masses" spheres, "inertias" ellipsoids with each body's inertia.
+            axes: 3-D axes to draw into; None makes a new figure.
+            view: elevation and azimuth of the eye [degree].
+            mesh_directories: where else to look for meshes and ROS packages. Missing
+                meshes are named in a `ModelWarning`.
+        """
+        from ramify.view.picture import draw_scene
+        from ramify.view.scene import LAYERS
+
+        for name in layers:
+            if name not in LAYERS:
+                raise ArgumentError(
+                    f"layers has {name!r}; possible: {', '.join(map(repr, LAYERS))}"
+                )
+        given = self.neutral() if q is None else np.asarray(q, dtype=float)
+        if given.ndim not in (1, 2) or given.shape[-1] != self.nq:
+            raise ShapeError(
+                f"q has shape {given.shape}; expected ({self.nq},) or (k, {self.nq})"
+            )
+        poses = [self._body_poses(x) for x in np.atleast_2d(given)]
+        scene = self._scene(mesh_directories)
+        return draw_scene(scene, poses, layers, axes, view)
+
+    def _scene(self, mesh_directories: Sequence[str | os.PathLike[str]]) -> Scene:
+        """Return all there is to see; missing meshes are warned of."""
+        from ramify.model.formats.shapes import warn_of_shapes
+        from ramify.view.scene import scene_of
+
+        directories = [Path(d).expanduser() for d in mesh_directories]
+        scene = scene_of(self.description, self.shapes, directories)
+        warn_of_shapes(scene.problems)
+        return scene
+
+    def _body_poses(self, q: Array) -> dict[str, Array]:
+        """Return (4, 4) poses in the world by body."""
+        names = self.body_names
+        found: Any = self._all_poses(q)
+        return dict(zip(names, found if len(names) > 1 else (found,), strict=True))
+
+    @once
+    def _all_poses(self) -> Function:
+        from ramify.compiler import compile
+        from ramify.quantities.public import pose
+
+        return compile([pose(name) for name in self.body_names], self)
 
     # ------------------------------------------------------------ configurations
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ramify.model.pose import Array, Pose
+from ramify.model.shapes import ShapeSource
 
 JOINT_TYPES = (
     "revolute",
@@ -173,3 +174,5 @@ class Description:
     actuators: tuple[Actuator, ...] = ()
     warnings: tuple[str, ...] = ()
     """warnings about the file, each naming its element"""
+    shape_sources: tuple[ShapeSource, ...] = field(default=(), compare=False)
+    """where its shapes are read from; no part of what it is"""

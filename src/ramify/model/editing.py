@@ -275,6 +275,10 @@ def attached(
         keyframes=keyframes,
         actuators=(*description.actuators, *part.actuators),
         warnings=(*description.warnings, *part.warnings),
+        shape_sources=(
+            *description.shape_sources,
+            *(s.attached(body, placement, prefix) for s in other.shape_sources),
+        ),
     )
 
 

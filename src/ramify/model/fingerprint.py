@@ -14,7 +14,8 @@ def fingerprint(*values: object) -> str | None:
     """Return a digest of some values, or None if one is not plain data.
 
     Plain are None, numbers, strings, arrays; dataclasses, tuples, lists and dicts of
-    plain values. Equal values have equal digests, in every process.
+    plain values. Equal values have equal digests, in every process; a field that does
+    not take part in comparisons is left out.
     """
     h = hashlib.sha256()
     stack: list[Any] = [values]
@@ -48,4 +49,4 @@ def fingerprint(*values: object) -> str | None:
 
 @cache
 def _fields(kind: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind))
+    return tuple(f.name for f in fields(kind) if f.compare)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from typing import Final
 
 from ramify.errors import ModelError
@@ -11,6 +12,7 @@ from ramify.model.description import Description
 from ramify.model.formats.read import read_source
 from ramify.model.formats.urdf.parse import parse_urdf
 from ramify.model.formats.xml import parse_xml
+from ramify.model.shapes import ShapeSource
 
 _TAG: Final = re.compile(r"<([A-Za-z_][\w.:-]*)")
 
@@ -23,13 +25,15 @@ def parse(
     text, path = read_source(source)
     label = path.name if path is not None else "text"
     tag = _root_tag(text) or parse_xml(text, label).tag
+    shapes = (ShapeSource.of(text, path, include_directory),)
     if tag == "robot":
-        return parse_urdf(text, label)
+        return replace(parse_urdf(text, label), shape_sources=shapes)
     if tag == "mujoco":
         from ramify.model.formats.mjcf.parse import parse_mjcf  # noqa: PLC0415  a URDF needs none of it
 
         folder = path.parent if path is not None else None
-        return parse_mjcf(text, label, folder, include_directory)
+        found = parse_mjcf(text, label, folder, include_directory)
+        return replace(found, shape_sources=shapes)
     if tag == "sdf":
         from ramify.model.formats.sdf.parse import parse_sdf  # noqa: PLC0415  the same
 

@@ -144,9 +144,8 @@ class Worldbody:
         body = scope.body
         match element.tag:
             case "geom":
-                if not body.is_world:
-                    geom = self._defaults.apply(element, scope.class_name)
-                    body.geoms.append((geom, scope.T_body_frame))
+                geom = self._defaults.apply(element, scope.class_name)
+                body.geoms.append((geom, scope.T_body_frame))
             case "site":
                 self._site(element, scope)
             case "joint" | "freejoint":

@@ -45,8 +45,12 @@ def is_counted(geom: Element, settings: Settings) -> bool:
 
 def geom_type(geom: Element) -> str:
     """Return the type of a geom; "mesh" also for a primitive fitted to a mesh."""
-    kind = choice(geom, "type", *SIZES, *_MASSLESS, *_FROM_FILES, default="sphere")
-    return "mesh" if "mesh" in geom.attrib else kind
+    return "mesh" if "mesh" in geom.attrib else geom_kind(geom)
+
+
+def geom_kind(geom: Element) -> str:
+    """Return the type of a geom as it is drawn."""
+    return choice(geom, "type", *SIZES, *_MASSLESS, *_FROM_FILES, default="sphere")
 
 
 def needs_file(geom: Element) -> bool:
@@ -57,7 +61,7 @@ def needs_file(geom: Element) -> bool:
 def solid_of(geom: Element, settings: Settings) -> Solid:
     """Return the mass and inertia of a primitive geom, in its own parent frame."""
     kind = geom_type(geom)
-    return sized_solid(geom, kind, *_size_and_pose(geom, kind, settings))
+    return sized_solid(geom, kind, *size_and_pose(geom, kind, settings))
 
 
 def sized_solid(
@@ -84,9 +88,10 @@ def mass_of(geom: Element, extent: float) -> float:
     return mass
 
 
-def _size_and_pose(
+def size_and_pose(
     geom: Element, kind: str, settings: Settings
 ) -> tuple[tuple[float, ...], Pose]:
+    """Return the sizes of a primitive, halves as in MJCF, and its pose."""
     size = list(numbers(geom, "size", range(1, 4), (0.0,), largest=LARGEST))
     if "fromto" in geom.attrib:
         if kind == "sphere":

@@ -14,7 +14,6 @@ from ramify.errors import ModelError
 from ramify.model.constants import (
     IDENTITY,
     ORIGIN,
-    Rows,
     cross,
     eigen,
     full,
@@ -30,7 +29,7 @@ from ramify.model.formats.mjcf.defaults import (
     like,
     unknown,
 )
-from ramify.model.formats.mjcf.geoms import Solid, mass_of, sized_solid
+from ramify.model.formats.mjcf.geoms import Solid, geom_kind, mass_of, sized_solid
 from ramify.model.formats.mjcf.include import Allowed, found
 from ramify.model.formats.mjcf.orientation import pose, rotation
 from ramify.model.formats.xml import Element, fault, number, numbers, where
@@ -76,9 +75,9 @@ class MeshAssets:
             *("mesh", "sphere", "capsule", "cylinder", "ellipsoid", "box"),
             default="sphere",
         )
-        mesh, inertia = self._read(geom)
         placement = pose(geom, self._settings)
         if kind == "mesh":
+            _, inertia = self._read(geom)
             if flag(geom, "shellinertia"):
                 raise fault(
                     geom, "shellinertia; expected inertia='shell' of the <mesh>"
@@ -88,15 +87,33 @@ class MeshAssets:
             center = moved(placement.rows, inertia.center, placement.origin)
             own = tuple(share * x for x in turned(inertia.inertia, placement.rows))
             return mass, center, own
-        size, T_mesh_fit = self._fitted(geom, kind, mesh, inertia)
+        size, T_mesh_fit = self.fitted(geom)
         return sized_solid(geom, kind, size, placement @ T_mesh_fit)
 
-    def _read(self, geom: Element) -> tuple[TriangleMesh, MeshInertia]:
+    def element(self, geom: Element) -> Element:
+        """Return the <mesh> that a geom names."""
         name = geom.get("mesh", "")
         if name not in self._elements:
             raise unknown(geom, "mesh", name, self._elements)
+        return self._elements[name]
+
+    def file(self, element: Element) -> str:
+        """Return the file of a <mesh>, as seen from the model's folder."""
+        file = element.get("file", "")
+        name = _file_name(file) if self._settings.strip_paths else file
+        return str(Path(self._settings.mesh_folder) / name)
+
+    def reference(self, element: Element) -> Pose:
+        """Return refpos and refquat of a <mesh>."""
+        p = numbers(element, "refpos", 3, ORIGIN, largest=LARGEST)
+        if "refquat" not in element.attrib:
+            return Pose.of(IDENTITY, p)
+        turn = like(element, {"quat": element.attrib["refquat"]})
+        return Pose.of(rotation(turn, self._settings), p)
+
+    def _read(self, geom: Element) -> tuple[TriangleMesh, MeshInertia]:
+        name, element = geom.get("mesh", ""), self.element(geom)
         if name not in self._known:
-            element = self._elements[name]
             mesh = self._mesh(element)
             rule = choice(element, "inertia", *RULES, default="legacy")
             try:
@@ -115,10 +132,10 @@ class MeshAssets:
                     "to the body",
                 )
         mesh = self._triangles(element)
-        refpos = numbers(element, "refpos", 3, ORIGIN, largest=LARGEST)
+        reference = self.reference(element)
         scale = numbers(element, "scale", 3, (1.0, 1.0, 1.0), largest=LARGEST)
-        x = mesh.vertices - np.array(refpos)
-        R = _reference_rotation(element, self._settings)
+        x = mesh.vertices - np.array(reference.origin)
+        R = reference.rows
         # The coordinates in the reference frame: Rᵀx, written out to keep its order.
         x = np.stack(
             [
@@ -141,10 +158,7 @@ class MeshAssets:
                     f"file={file!r} cannot be found, because the model was given as "
                     "text; pass a path instead",
                 )
-            name = _file_name(file) if self._settings.strip_paths else file
-            path = found(
-                element, str(Path(self._settings.mesh_folder) / name), self._allowed
-            )
+            path = found(element, self.file(element), self._allowed)
             try:
                 mesh = read_mesh(path)
             except ModelError as e:
@@ -166,13 +180,13 @@ class MeshAssets:
             return mesh
         return TriangleMesh(mesh.vertices, convex_hull(mesh.vertices, where(element)))
 
-    def _fitted(
-        self, geom: Element, kind: str, mesh: TriangleMesh, inertia: MeshInertia
-    ) -> tuple[tuple[float, ...], Pose]:
+    def fitted(self, geom: Element) -> tuple[tuple[float, ...], Pose]:
         """Return the sizes and the placement of a primitive as large as the mesh.
 
         Its axes are the principal axes of the mesh, the longest along z.
         """
+        kind = geom_kind(geom)
+        mesh, inertia = self._read(geom)
         moments, vectors = eigen(full(inertia.inertia))
         a, b, c = moments[2], moments[1], moments[0]
         z, y = vectors[:, 0].tolist(), vectors[:, 1].tolist()
@@ -202,12 +216,6 @@ class MeshAssets:
         scale = number(geom, "fitscale", 1.0, largest=LARGEST)
         size = tuple(scale * s for s in sizes.get(kind, tuple(half)))
         return size, Pose.of(R, center)
-
-
-def _reference_rotation(element: Element, settings: Settings) -> Rows:
-    if "refquat" not in element.attrib:
-        return IDENTITY
-    return rotation(like(element, {"quat": element.attrib["refquat"]}), settings)
 
 
 def _bounds(

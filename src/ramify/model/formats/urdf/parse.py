@@ -17,7 +17,7 @@ the file is what does not move. A coupling is between joints, y = Σ c_k x^k; wi
     <loop name="gear" type="coupling" joint="y" follows="x" coefficients="0 2"/>
 
 A transmission is kept as data. What does not move mass (visual, collision, gazebo ...)
-is not read, so meshes need not exist.
+is not read here, so meshes need not exist; shapes.py reads it when somebody looks.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _body(
     return BodyDescription(
         link,
         parent,
-        _origin(_part(joint, "origin", warnings)),
+        read_origin(_part(joint, "origin", warnings)),
         joints=() if moving is None else (moving,),
         inertial=inertial,
         fixed_joint=word(joint, "name") if moving is None else None,
@@ -170,7 +170,7 @@ def _inertial(link: ET.Element, warnings: list[str]) -> Inertial | None:
     mass = number(mass_element, "value", largest=LARGEST)
     if mass < 0:
         raise fault(mass_element, f"a negative mass, {mass:g} kg; expected 0 or more")
-    pose = _origin(_part(inertial, "origin", warnings))
+    pose = read_origin(_part(inertial, "origin", warnings))
     matrix = _part(inertial, "inertia", warnings)
     if matrix is None:
         warnings.append(f"{where(inertial)}: no <inertia>; treated as a point mass")
@@ -322,8 +322,8 @@ def _loop(
         name,
         type_,
         (names[0], names[1]),
-        _origin(a),
-        _origin(b),
+        read_origin(a),
+        read_origin(b),
         length,
     )
 
@@ -346,7 +346,8 @@ def _coupling(
 # ------------------------------------------------------------ small parts
 
 
-def _origin(element: ET.Element | None) -> Pose:
+def read_origin(element: ET.Element | None) -> Pose:
+    """Return the pose that an <origin> gives."""
     if element is None:
         return Pose.identity()
     xyz = numbers(element, "xyz", 3, (0.0, 0.0, 0.0), largest=LARGEST)

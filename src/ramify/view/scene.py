@@ -1,0 +1,173 @@
+"""What there is to see of a robot: colored triangles, each fixed to a body.
+
+Layers: "visual" and "collision" are the model's own shapes. A robot without visual
+shapes is drawn as "bars" between its joints. "axes" are the joints' axes, "masses" are
+spheres of a uniform density, "inertias" ellipsoids of uniform density with the body's
+own inertia, around its center of mass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+import numpy as np
+
+from ramify.errors import ModelError
+from ramify.model.constants import eigen
+from ramify.model.description import BodyDescription, Description
+from ramify.model.meshes.mesh_files import TriangleMesh
+from ramify.model.pose import Array, Pose
+from ramify.model.shapes import Color, Shape
+from ramify.view.triangles import ball, bar, moved_mesh, scaled, triangles_of
+
+LAYERS: Final = ("visual", "collision", "bars", "axes", "masses", "inertias")
+GRAY: Final[Color] = (0.62, 0.66, 0.72, 1.0)
+_COLORS: Final[dict[str, Color]] = {
+    "collision": (0.85, 0.45, 0.35, 0.5),
+    "bars": (0.36, 0.52, 0.72, 1.0),
+    "axes": (0.86, 0.42, 0.24, 1.0),
+    "masses": (0.30, 0.30, 0.34, 1.0),
+    "inertias": (0.42, 0.62, 0.42, 0.45),
+}
+_DENSITY: Final = 1000.0
+"""of the spheres that show masses [kg/m³]"""
+_THICKNESS: Final = 0.012
+"""radius of a bar, as a share of the robot's size"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Triangles of one color, in the frame of a body."""
+
+    body: str
+    """a body of the robot, or "world" """
+    layer: str
+    mesh: TriangleMesh
+    color: Color
+    name: str = ""
+    is_ground: bool = False
+    """a plane, usually larger than the robot"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """All parts of a robot, and what could not be drawn."""
+
+    parts: tuple[Part, ...]
+    size: float
+    """about the length of the robot [m]"""
+    problems: tuple[str, ...]
+
+    def layer(self, *names: str) -> list[Part]:
+        """Return the parts of some layers."""
+        return [part for part in self.parts if part.layer in names]
+
+
+def scene_of(
+    description: Description,
+    shapes: Sequence[Shape],
+    mesh_directories: Sequence[Path] = (),
+) -> Scene:
+    """Return what there is to see of a robot."""
+    size = _size(description)
+    parts: list[Part] = []
+    problems: list[str] = []
+    for shape in shapes:
+        try:
+            mesh = triangles_of(shape, mesh_directories)
+        except ModelError as e:
+            problems.append(str(e))
+            continue
+        color = shape.color or _COLORS.get(shape.role, GRAY)
+        name = shape.name or shape.kind
+        is_ground = shape.kind == "plane"
+        parts.append(Part(shape.body, shape.role, mesh, color, name, is_ground))
+    drawn = {part.body for part in parts if part.layer == "visual"}
+    if drawn <= {"world"}:
+        parts += _bars(description, _THICKNESS * size)
+    parts += _axes(description, _THICKNESS * size)
+    parts += _masses(description)
+    return Scene(tuple(parts), size, tuple(dict.fromkeys(problems)))
+
+
+# ------------------------------------------------------------ made from the dynamics
+
+
+def _anchor(body: BodyDescription) -> Array:
+    """Return where a body's first joint is, in the body's frame."""
+    return body.joints[0].position if body.joints else np.zeros(3)
+
+
+def _size(description: Description) -> float:
+    """Return the extent of the origins and centers of mass, as the file places them."""
+    poses: dict[str | None, Pose] = {None: Pose.identity()}
+    points: list[Array] = []
+    for body in description.bodies:
+        T = poses[body.name] = poses[body.parent] @ body.placement
+        points.append(T.p)
+        if body.inertial is not None:
+            points.append(T.apply(body.inertial.com))
+    extent = float(np.ptp(np.array(points), axis=0).max()) if points else 0.0
+    return extent or 1.0
+
+
+def _bars(description: Description, radius: float) -> list[Part]:
+    """Return bars from each body's joint to the joints that it carries."""
+    children: dict[str | None, list[BodyDescription]] = {}
+    for body in description.bodies:
+        children.setdefault(body.parent, []).append(body)
+    parts: list[Part] = []
+    for body in description.bodies:
+        start = _anchor(body)
+        ends = [c.placement.apply(_anchor(c)) for c in children.get(body.name, [])]
+        if body.inertial is not None and not ends:
+            ends = [start + 2 * (body.inertial.com - start)]
+        for end in ends:
+            if np.linalg.norm(end - start) > radius / 2:
+                mesh = bar(start, end, radius)
+                parts.append(Part(body.name, "bars", mesh, _COLORS["bars"], body.name))
+    return parts
+
+
+def _axes(description: Description, radius: float) -> list[Part]:
+    parts: list[Part] = []
+    for body in description.bodies:
+        for joint in body.joints:
+            if joint.type in ("spherical", "floating"):
+                continue
+            axes = [joint.axis] if joint.axis2 is None else [joint.axis, joint.axis2]
+            for axis in axes:
+                reach = 4 * radius * axis / float(np.linalg.norm(axis))
+                mesh = bar(joint.position - reach, joint.position + reach, radius / 2)
+                color = _COLORS["axes"]
+                parts.append(Part(body.name, "axes", mesh, color, joint.name))
+    return parts
+
+
+def _masses(description: Description) -> list[Part]:
+    """Return spheres for masses, ellipsoids for inertias."""
+    parts: list[Part] = []
+    for body in description.bodies:
+        own = body.inertial
+        if own is None or own.mass <= 0:
+            continue
+        r = (3 * own.mass / (4 * math.pi * _DENSITY)) ** (1 / 3)
+        at = Pose(np.eye(3), own.com)
+        sphere = moved_mesh(scaled(ball(), (r, r, r)), at)
+        parts.append(Part(body.name, "masses", sphere, _COLORS["masses"], body.name))
+        moments, axes = eigen(own.inertia)
+        a, b, c = moments
+        squares = [2.5 * s / own.mass for s in (b + c - a, a + c - b, a + b - c)]
+        radii = [math.sqrt(max(s, 0.0)) for s in squares]
+        if np.linalg.det(axes) < 0:
+            axes = axes * np.array([1.0, 1.0, -1.0])
+        ellipsoid = moved_mesh(scaled(ball(), radii), Pose(axes, own.com))
+        color = _COLORS["inertias"]
+        parts.append(Part(body.name, "inertias", ellipsoid, color, body.name))
+    return parts

@@ -1,0 +1,182 @@
+"""Triangles of the shapes that are drawn: primitives, and meshes from their files."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ramify.errors import ModelError
+from ramify.model.constants import norm
+from ramify.model.meshes.convex_hull import convex_hull
+from ramify.model.meshes.mesh_files import (
+    MOST_FACES,
+    READABLE,
+    TriangleMesh,
+    checked_mesh,
+    read_mesh,
+)
+from ramify.model.meshes.mesh_search import find_mesh
+from ramify.model.pose import Array, Pose
+from ramify.model.shapes import MeshShape, Shape
+
+_AROUND: Final = 24
+"""corners of a circle"""
+_ENDLESS: Final = 4.0
+"""how much of an endless plane is drawn [m]"""
+
+
+def triangles_of(shape: Shape, directories: Sequence[Path] = ()) -> TriangleMesh:
+    """Return the triangles of a shape in its body's frame.
+
+    Raises:
+        ModelError: its mesh is not found or cannot be read.
+    """
+    mesh = _own_triangles(shape, directories)
+    return moved_mesh(mesh, shape.placement)
+
+
+def _own_triangles(shape: Shape, directories: Sequence[Path]) -> TriangleMesh:
+    match shape.kind, shape.size:
+        case "box", (x, y, z):
+            return box(x, y, z)
+        case "sphere", (r,):
+            return scaled(ball(), (r, r, r))
+        case "ellipsoid", (x, y, z):
+            return scaled(ball(), (x, y, z))
+        case "cylinder", (r, length):
+            return lathe(
+                [(0, -length / 2), (r, -length / 2), (r, length / 2), (0, length / 2)]
+            )
+        case "capsule", (r, length):
+            return capsule(r, length)
+        case "plane", (x, y):
+            return box(x or _ENDLESS, y or _ENDLESS, 0.0)
+        case _:
+            assert shape.mesh is not None
+            return _mesh(shape.mesh, directories)
+
+
+def moved_mesh(mesh: TriangleMesh, T: Pose) -> TriangleMesh:
+    """Return a mesh in the frame that its own has the pose ``T`` in."""
+    return TriangleMesh(mesh.vertices @ np.transpose(T.R) + T.p, mesh.faces)
+
+
+def scaled(mesh: TriangleMesh, scale: Sequence[float]) -> TriangleMesh:
+    """Return a mesh scaled along its axes; mirrored, its outside stays outside."""
+    faces = mesh.faces
+    if scale[0] * scale[1] * scale[2] < 0:
+        faces = faces[:, [0, 2, 1]]
+    return TriangleMesh(mesh.vertices * np.array(scale), faces)
+
+
+def thinned(mesh: TriangleMesh, cell: float) -> TriangleMesh:
+    """Return a coarser mesh: vertices in one cell of a grid become one."""
+    keys = np.floor(mesh.vertices / cell).astype(np.int64)
+    _, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    faces = np.reshape(places, -1)[mesh.faces]
+    a, b, c = (faces[:, k] for k in range(3))
+    return TriangleMesh(mesh.vertices[first], faces[(a != b) & (b != c) & (c != a)])
+
+
+# ------------------------------------------------------------ primitives
+
+
+def box(x: float, y: float, z: float) -> TriangleMesh:
+    """Return a box with those edges around the origin."""
+    signs = np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
+    sides = (
+        (0, 1, 3, 2),
+        (4, 6, 7, 5),
+        (0, 4, 5, 1),
+        (2, 3, 7, 6),
+        (0, 2, 6, 4),
+        (1, 5, 7, 3),
+    )
+    faces = [f for a, b, c, d in sides for f in ((a, b, c), (a, c, d))]
+    return TriangleMesh(signs * np.array([x, y, z]) / 2, np.array(faces))
+
+
+def lathe(profile: Sequence[tuple[float, float]]) -> TriangleMesh:
+    """Return a profile (radius, height), from below to above, turned about z."""
+    angles = 2 * np.pi * np.arange(_AROUND) / _AROUND
+    circle = np.stack([np.cos(angles), np.sin(angles), np.zeros(_AROUND)], axis=1)
+    rings = [r * circle + np.array([0.0, 0.0, h]) for r, h in profile]
+    faces: list[tuple[int, int, int]] = []
+    for k in range(len(profile) - 1):
+        for i in range(_AROUND):
+            a, b = k * _AROUND + i, k * _AROUND + (i + 1) % _AROUND
+            faces += [(a, b, b + _AROUND), (a, b + _AROUND, a + _AROUND)]
+    return TriangleMesh(np.concatenate(rings), np.array(faces))
+
+
+def ball() -> TriangleMesh:
+    """Return the unit sphere."""
+    half = _AROUND // 2
+    angles = np.pi * (np.arange(half + 1) / half - 0.5)
+    return lathe([(float(np.cos(a)), float(np.sin(a))) for a in angles])
+
+
+def capsule(radius: float, length: float) -> TriangleMesh:
+    """Return a cylinder along z with half a sphere on each end."""
+    quarter = _AROUND // 4
+    angles = 0.5 * np.pi * np.arange(quarter + 1) / quarter
+    cap = [(radius * float(np.cos(a)), radius * float(np.sin(a))) for a in angles]
+    above = [(r, length / 2 + h) for r, h in cap]
+    below = [(r, -length / 2 - h) for r, h in reversed(cap)]
+    return lathe([*below, *above])
+
+
+def bar(start: Array, end: Array, radius: float) -> TriangleMesh:
+    """Return a cylinder between two points."""
+    along = [float(b - a) for a, b in zip(start, end, strict=True)]
+    length = norm(along)
+    profile = [(0.0, 0.0), (radius, 0.0), (radius, length), (0.0, length)]
+    z = np.array(along) / length if length else np.array([0.0, 0.0, 1.0])
+    x = np.cross(z, np.eye(3)[int(np.abs(z).argmin())])
+    x /= np.linalg.norm(x)
+    R = np.stack([x, np.cross(z, x), z], axis=1)
+    return moved_mesh(lathe(profile), Pose(R, start))
+
+
+# ------------------------------------------------------------ meshes
+
+
+def _mesh(mesh: MeshShape, directories: Sequence[Path]) -> TriangleMesh:
+    if mesh.vertices is not None:
+        faces = mesh.faces
+        if faces is None:
+            faces = convex_hull(mesh.vertices, "mesh")
+        found = checked_mesh(mesh.vertices, faces, "mesh")
+    else:
+        found = read_any_mesh(find_mesh(mesh, directories))
+    return scaled(moved_mesh(found, mesh.reference.inverse()), mesh.scale)
+
+
+def read_any_mesh(path: Path) -> TriangleMesh:
+    """Return the triangles of a mesh file, by trimesh where it is not STL or OBJ.
+
+    Raises:
+        ModelError: the file is not a mesh, or needs trimesh, which is not installed.
+    """
+    if path.suffix.lower() in READABLE:
+        return read_mesh(path)
+    try:
+        trimesh: Any = importlib.import_module("trimesh")
+    except ImportError:
+        raise ModelError(
+            f"{path.name}: {path.suffix} meshes need trimesh: pip install "
+            "'ramify[view]'"
+        ) from None
+    try:
+        loaded: Any = trimesh.load(path, force="mesh", process=False)
+        vertices = np.asarray(loaded.vertices, dtype=float)
+        faces = np.asarray(loaded.faces, dtype=np.int64)
+    except Exception as e:  # a reader of foreign files raises what it likes
+        raise ModelError(f"{path.name}: cannot be read ({e})") from None
+    if len(faces) > MOST_FACES:
+        raise ModelError(f"{path.name}: {len(faces):,} faces; at most {MOST_FACES:,}")
+    return checked_mesh(vertices, faces, path.name)

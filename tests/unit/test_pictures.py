@@ -1,0 +1,136 @@
+"""Pictures of robots: triangles, scenes and matplotlib's axes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ramify import robots
+from ramify.errors import ArgumentError, Error, ModelWarning, ShapeError
+from ramify.loading import load
+from ramify.model.meshes.mesh_inertia import mesh_inertia
+from ramify.model.pose import Pose
+from ramify.model.shapes import MeshShape, Shape
+from ramify.robot import Robot
+from ramify.view.scene import LAYERS, scene_of
+from ramify.view.triangles import read_any_mesh, thinned, triangles_of
+from support.meshes import box
+
+T = Pose.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
+PI = np.pi
+VOLUMES = {
+    ("box", (1.0, 2.0, 3.0)): 6.0,
+    ("sphere", (0.5,)): 4 / 3 * PI * 0.5**3,
+    ("ellipsoid", (1.0, 2.0, 3.0)): 8 * PI,
+    ("cylinder", (0.5, 2.0)): PI * 0.5**2 * 2,
+    ("capsule", (0.5, 2.0)): PI * 0.5**2 * (2 + 4 / 3 * 0.5),
+}
+
+
+@pytest.mark.parametrize(("kind", "size"), VOLUMES)
+def test_a_shape_is_closed_and_as_large_as_it_says(
+    kind: str, size: tuple[float, ...]
+) -> None:
+    mesh = triangles_of(Shape(kind, "a", T, size))
+    found = mesh_inertia(mesh, "legacy", kind)
+    exact = mesh_inertia(mesh, "convex", kind)
+    # Polygons are inside the circles that they stand for.
+    assert 0.96 * VOLUMES[kind, size] <= exact.extent <= VOLUMES[kind, size] * 1.0001
+    assert found.extent == pytest.approx(exact.extent, rel=1e-9)
+    np.testing.assert_allclose(exact.center, T.p, atol=1e-9)
+
+
+def test_a_mesh_is_placed_scaled_and_mirrored() -> None:
+    corners = box(1, 1, 1).vertices
+    mesh = MeshShape(
+        scale=(2.0, -1.0, 3.0), reference=Pose.at((1.0, 0.0, 0.0)), vertices=corners
+    )
+    drawn = triangles_of(Shape("mesh", "a", Pose.at((5.0, 0.0, 0.0)), mesh=mesh))
+    found = mesh_inertia(drawn, "exact", "m")
+    assert found.extent == pytest.approx(8 * 6)
+    np.testing.assert_allclose(found.center, [5 - 2, 0, 0], atol=1e-12)
+
+
+def test_a_coarser_mesh_keeps_its_extent() -> None:
+    ball = triangles_of(Shape("sphere", "a", Pose.identity(), (1.0,)))
+    coarse = thinned(ball, 0.3)
+    assert 20 < len(coarse.faces) < len(ball.faces) / 2
+    assert np.abs(np.ptp(coarse.vertices, axis=0) - 2).max() < 0.35
+
+
+def test_other_meshes_are_read_by_trimesh(tmp_path: Path) -> None:
+    trimesh: Any = pytest.importorskip("trimesh", reason="trimesh is absent")
+    cube = box(1, 2, 3)
+    trimesh.Trimesh(cube.vertices, cube.faces).export(tmp_path / "m.ply")
+    read = read_any_mesh(tmp_path / "m.ply")
+    assert mesh_inertia(read, "exact", "m").extent == pytest.approx(48)
+    (tmp_path / "bad.ply").write_bytes(b"ply\nnothing")
+    with pytest.raises(Error, match=r"bad\.ply: cannot be read"):
+        read_any_mesh(tmp_path / "bad.ply")
+
+
+@pytest.fixture(scope="module")
+def humanoid() -> Robot:
+    return robots.humanoid30()
+
+
+def test_a_robot_without_shapes_has_bars_between_its_joints(humanoid: Robot) -> None:
+    scene = scene_of(humanoid.description, humanoid.shapes)
+    assert {part.layer for part in scene.parts} == set(LAYERS) - {"visual", "collision"}
+    assert not scene.problems
+    by_name = {b.name: b for b in humanoid.description.bodies}
+    bars = scene.layer("bars")
+    moving = [b for b in by_name.values() if b.joints]
+    assert len({part.body for part in bars}) > 0.6 * len(moving)
+
+
+def test_an_ellipsoid_has_the_inertia_of_its_body(humanoid: Robot) -> None:
+    scene = scene_of(humanoid.description, ())
+    by_name = {b.name: b for b in humanoid.description.bodies}
+    for part in scene.layer("inertias")[:5]:
+        own = by_name[part.body].inertial
+        assert own is not None
+        found = mesh_inertia(part.mesh, "convex", part.body)
+        I = np.array(found.inertia)[[0, 3, 5]] * own.mass / found.extent
+        np.testing.assert_allclose(I, np.diag(own.inertia), rtol=0.03)
+        np.testing.assert_allclose(found.center, own.com, atol=1e-9)
+
+
+def test_a_drawing_is_where_the_poses_are() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is absent")
+    text = """<mujoco><worldbody><geom type="plane" size="0 0 1"/>
+    <body pos="0 0 1"><joint type="slide" axis="1 0 0"/>
+    <geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>"""
+    robot = load(text)
+    axes = robot.draw([3.0], view=(10, 20))
+    low, high = axes.get_xlim()
+    assert (low + high) / 2 == pytest.approx(3)
+    assert high - low == pytest.approx(0.2, rel=0.2)
+    strobe = robot.draw([[0.0], [1.0]])
+    low, high = strobe.get_xlim()
+    assert (low + high) / 2 == pytest.approx(0.5)
+    with pytest.raises(ShapeError, match=r"q has shape \(2,\); expected \(1,\) or"):
+        robot.draw([1.0, 2.0])
+    with pytest.raises(ArgumentError, match="layers has 'skin'; possible: 'visual'"):
+        robot.draw(layers=["skin"])
+    with pytest.raises(Error, match="axes must be 3-D"):
+        robot.draw(axes=object())
+
+
+def test_missing_meshes_are_named_once_and_bars_take_their_place() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is absent")
+    text = """<robot name="r"><link name="a"><visual><geometry>
+    <mesh filename="package://p/m.stl"/></geometry></visual></link>
+    <link name="b"><inertial><origin xyz="0 0 1"/><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><mesh filename="package://p/m.stl"/></geometry></visual></link>
+    <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+    </robot>"""
+    message = "not drawn: mesh 'package://p/m.stl' not found; add its directory"
+    with pytest.warns(ModelWarning, match=message) as seen:
+        axes = load(text).draw()
+    assert len(seen) == 1
+    assert axes.get_zlim()[1] > 1
