@@ -36,8 +36,7 @@ def draw_scene(
         axes: 3-D axes to draw into; None makes a new figure.
         view: elevation and azimuth of the eye [degree].
     """
-    pyplot = _library("matplotlib.pyplot")
-    art3d = _library("mpl_toolkits.mplot3d.art3d")
+    pyplot, art3d = _matplotlib()
     if axes is None:
         figure = pyplot.figure(figsize=(6.4, 6.4), layout="tight")
         axes = figure.add_subplot(projection="3d")
@@ -70,9 +69,13 @@ def draw_scene(
     return axes
 
 
-def _library(name: str) -> Any:
+def _matplotlib() -> tuple[Any, Any]:
+    """Return pyplot and the 3-D artists."""
     try:
-        return importlib.import_module(name)
+        return (
+            importlib.import_module("matplotlib.pyplot"),
+            importlib.import_module("mpl_toolkits.mplot3d.art3d"),
+        )
     except ImportError:
         raise Error("pictures need matplotlib: pip install 'ramify[plot]'") from None
 
