@@ -115,7 +115,7 @@ def minus(a: Any, b: Any, /) -> Any:
 def test_inputs_by_place_have_the_order_of_the_parameters() -> None:
     assert ramify.kernel(minus, {"a": (), "b": ()})(3.0, 1.0) == 2.0
     assert ramify.kernel(minus, {"x": (), "y": ()})(3.0, 1.0) == 2.0
-    message = r"^inputs are given by place, and 'b' is in another place of minus\(a, b"
+    message = r"^inputs are matched by position, but 'b' is elsewhere in minus\(a, b"
     with pytest.raises(ArgumentError, match=message):
         ramify.kernel(minus, {"b": (), "a": ()})
     with pytest.raises(ArgumentError, match=message):

@@ -66,7 +66,7 @@ def newton_euler(
         if external and i in external:
             f[i] = f[i] - external[i]
 
-    # Tips to root: the joint takes its share, the parent carries the rest.
+    # Tips to root: joint forces; each force is added to that on the parent.
     for i, p in inward(tree, "forces"):
         label_value("", tree.bodies[i].joint.name, f[i])
         tau[i] = tuple(s.dot(f[i]) for s in S[i])

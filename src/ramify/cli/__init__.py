@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = [a for a in given if a != "--debug"]
     try:
         code = _run(given)
-    except Exception as error:  # the last place to say what happened
+    except Exception as error:  # the last chance to report it
         if is_debug:
             traceback.print_exc()
         code = _explained(error)

@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Time calls and batches on one core, against Pinocchio and MuJoCo.
 
-    One state a call, from Python, outputs allocated beforehand; a batch in one call,
-    where the others have a loop in Python. All in one run, results compared first.
+    One state per call from Python, outputs allocated beforehand; a batch in one call,
+    where the others need a loop in Python. All in one run; results are compared first.
     """
     duration = 0.05 if quick else 0.5
     source = RobotFile(robot, **{**options, "mimic": "independent"})

@@ -16,7 +16,7 @@ def command(action: str, as_json: bool) -> None:
     """Show or clear the compiled code on disk.
 
     RAMIFY_CACHE_DIR moves the folder ("off": no cache), RAMIFY_CACHE_SIZE_MB bounds it
-    (512 by default); beyond, the oldest go first.
+    (512 by default); when it is full, the oldest are removed first.
     """
     folder = cache.directory()
     files = list(folder.glob("*.ramify")) if folder is not None else []

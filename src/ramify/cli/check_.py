@@ -28,7 +28,7 @@ from ramify.robot import Robot
 TOLERANCE = 1e-9
 """of the largest entry; what 1e7 roundings could add up to at worst"""
 OF_INVERSE = ("forward_dynamics", "mass_matrix_inverse")
-"""quantities that a badly conditioned mass matrix makes uncertain by themselves"""
+"""quantities that an ill-conditioned mass matrix makes inaccurate"""
 SINGULAR = 1e15
 """the condition of a mass matrix that has no inverse in double precision"""
 
@@ -109,7 +109,7 @@ def leaves(robot: Robot, most: int) -> list[str]:
 
 
 def own_rows(errors: Sequence[Difference]) -> list[CheckedQuantity]:
-    """Return the rows of what Ramify says against itself."""
+    """Return the rows of Ramify's self-checks."""
     return [CheckedQuantity(e.what, "itself", e.error, e.tolerance) for e in errors]
 
 

@@ -83,7 +83,7 @@ def _times(robot: Robot) -> list[Timing]:
 
 
 def _crba_rows(crba: CrbaCost) -> list[tuple[str, str, str]]:
-    """Return the numbers of CRBA's cost analysis that tell of branches."""
+    """Return the numbers of CRBA's cost analysis that depend on branches."""
     rows: list[tuple[str, str, str]] = []
     for kind, words in CRBA_NODES.items():
         ours, chain = (

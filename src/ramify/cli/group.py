@@ -40,7 +40,7 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the sub-command that was asked for, or say which was meant."""
+        """Return the sub-command that was asked for, or suggest the closest name."""
         name = args[0]
         if not name.startswith("-") and name not in self.commands_by_name:
             known = list(self.commands_by_name)

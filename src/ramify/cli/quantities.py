@@ -10,7 +10,7 @@ from ramify.quantities.registry import QUANTITIES
 
 
 def needs(quantity: Quantity) -> str:
-    """Return what must stand behind the name: "", "frame" or "tasks"."""
+    """Return what must follow the name: "", "frame" or "tasks"."""
     defaults = quantity.declaration.defaults
     return next((n for n, value in defaults.items() if value is REQUIRED), "")
 

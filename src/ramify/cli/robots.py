@@ -34,7 +34,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def built_in(name: str) -> Description:
-    """Return the description of a robot that Ramify brings along."""
+    """Return the description of a built-in robot."""
     made = BUILT_IN[name]()
     return made.description if isinstance(made, Robot) else made
 
@@ -51,7 +51,7 @@ class RobotFile:
 
     @property
     def path(self) -> Path | None:
-        """The file, or None of a built-in robot."""
+        """The file; None for a built-in robot."""
         path = Path(self.name).expanduser()
         return None if self.name in BUILT_IN and not path.exists() else path
 
@@ -61,7 +61,7 @@ class RobotFile:
         return self.path is not None and "<robot" not in read_source(self.path)[0]
 
     def load(self, **changes: Any) -> Robot:
-        """Load the robot; its warnings are in it, and not shown."""
+        """Load the robot without showing its warnings, which it keeps."""
         options: dict[str, Any] = {
             "root": self.root,
             "joint_order": self.joint_order,
@@ -89,7 +89,7 @@ class RobotFile:
         return opened(robot)
 
     def _advised(self, error: ModelError) -> ModelError:
-        """Return the error, with a built-in robot that may have been meant."""
+        """Return the error, with the built-in robot that the user may have meant."""
         close = difflib.get_close_matches(self.name, BUILT_IN, n=1)
         if close and "no such file" in str(error):
             return ModelError(f"{error}; did you mean the built-in {close[0]!r}?")

@@ -29,14 +29,14 @@ class Screen(Console):
     """A console whose reader may go away: ``ramify ... | head``."""
 
     def on_broken_pipe(self) -> None:
-        """Stop without a word."""
+        """Stop silently."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(0)
 
 
 def console() -> Console:
-    """Return the output stream; COLUMNS sets the width if it is not a terminal."""
+    """Return the output stream; COLUMNS sets its width if it is not a terminal."""
     return Screen(file=sys.stdout, highlight=False)
 
 
@@ -132,7 +132,7 @@ def wrapped(text: str, indent: str = "  ") -> str:
 
 @contextmanager
 def progress(total: int) -> Generator[Callable[[str], None]]:
-    """Show a bar on standard error, and give what to call before each step."""
+    """Show a progress bar on standard error; yield what to call before each step."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     err = Console(stderr=True)
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)

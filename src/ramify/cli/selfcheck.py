@@ -22,7 +22,7 @@ SMALLEST = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far two ways to the same numbers are apart, by the largest of them."""
+    """The difference of two ways to compute the same, relative to the largest entry."""
 
     what: str
     error: float
@@ -44,7 +44,7 @@ def relative(a: Array, b: Array) -> float:
 
 
 def _algorithms(robot: Robot) -> list[str]:
-    """Return the ways to forward dynamics; none where the mass matrix is singular."""
+    """Return the algorithms of forward dynamics; none if M is singular."""
     try:
         choose_for([forward_dynamics], robot)
     except ModelError:
@@ -63,7 +63,7 @@ def loop_error(robot: Robot, batch: int, rng: np.random.Generator) -> Difference
 
 
 def errors_of(robot: Robot, batch: int, rng: np.random.Generator) -> list[Difference]:
-    """Return the differences between our own ways to the same numbers."""
+    """Return the differences between Ramify's own ways to compute the same."""
     s = state_of(robot, batch, rng)
     tau = robot.inverse_dynamics(s.q, s.qd, s.qdd)
     mass, bias = robot.mass_matrix(s.q), robot.bias_forces(s.q, s.qd)

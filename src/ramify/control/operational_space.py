@@ -71,7 +71,7 @@ class OperationalSpace:
     ) -> None:
         if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(
-                f"robot is {robot!r}; expected a Robot, as load() returns"
+                f"robot is {robot!r}; expected a Robot, as returned by ramify.load"
             )
         self.robot = robot
         self.levels: tuple[tuple[Task, ...], ...] = levels_of(tasks)

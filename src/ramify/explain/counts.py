@@ -62,7 +62,7 @@ def counts_of(robot: Robot, progress: Callable[[str], None]) -> Iterator[Counts]
     line = chain_of(robot.model)
     for name, quantity in ALGORITHMS.items():
         if "ABA" in name and robot.model.mimics:
-            continue  # couplings tie branches together: no articulated bodies
+            continue  # mimic joints couple branches: no articulated-body algorithm
         progress(name)
         try:
             stages = tuple(stages_of(quantity, robot))

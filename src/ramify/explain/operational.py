@@ -20,7 +20,7 @@ from ramify.symbolic.program import Program
 @final
 @dataclass(frozen=True, slots=True)
 class AlgorithmCount:
-    """What one algorithm of Λ⁻¹ takes; operations as papers count them.
+    """The cost of one algorithm for Λ⁻¹; operations as papers count them.
 
     That is before simplification, with divisions by one number shared.
     """
@@ -32,8 +32,8 @@ class AlgorithmCount:
     total: int
     """all operations, sines and cosines included"""
     cost: int
-    """`ramify.count(...).cost`, in units of one multiplication, of those that are near
-    the least; of others the same before simplification, which takes little off"""
+    """`ramify.count(...).cost`, in units of one multiplication; simplified only for
+    candidates close to the cheapest"""
     chosen: bool
 
 

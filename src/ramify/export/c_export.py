@@ -129,7 +129,7 @@ def export_c(
             loads both. Derivatives by q are by its entries.
 
     Raises:
-        ArgumentError: CasADi cannot have these outputs, or this dtype.
+        ArgumentError: CasADi does not support these outputs or this dtype.
         CompileError: the folder cannot be written or contains other files. Nothing is
             written in this case.
     """
@@ -165,7 +165,7 @@ def export_c(
 
 
 def prepared(program: Program) -> Program:
-    """Return a traced program in the form that is written: compilers fuse products."""
+    """Return a traced program in the form to be written; C compilers fuse products."""
     return share_reciprocals(simplify(program))
 
 

@@ -2,8 +2,8 @@
 
 A symmetric positive definite matrix whose entry (i, j) is zero unless one of i and j
 is an ancestor of the other factors without fill-in, at D1 + 2 D2 operations
-(Featherstone 2005). The work is done by the loops of `backend.treeloops`, which know no
-tree in particular: a new tree needs no compiling. Code unrolled for one tree, as
+(Featherstone 2005). The loops of `backend.tree.factor_loops` do the work for any tree:
+a new tree needs no compiling. Code unrolled for one tree, as
 `ramify.compile` makes it for robots, is 1.6 times as fast in batches at D2 = 1,000 and
 1.1 times at 4,500: less than checking and packing a dense matrix costs, for 0.2 s and
 0.7 s of compiling. So there is no switch to it here, at any D2.

@@ -26,7 +26,7 @@ Parents = Sequence[int] | npt.NDArray[np.integer[Any]]
 FLOAT64 = np.dtype(np.float64)
 TILE_ENTRIES = 8192
 """Matrices with more entries than this are factored one by one, not lane by lane: a
-tile of eight would leave the second-level cache (half a megabyte), and rows that long
+tile of eight would exceed the second-level cache (half a megabyte), and rows that long
 fill vectors by themselves."""
 LEAST_BATCH = 3
 """Minimum batch size for which lanes pay off."""

@@ -7,7 +7,7 @@ rows without a pivot are redundant:
     J_d q̇_d + J_i q̇_i = 0        q̇ = N q̇_i,  N = [−J_d⁻¹ J_i; 1]
 
 Inverse dynamics: of all τ and λ with Sᵀ τ + Jᵀ λ = M q̈ + h, S the actuated joints,
-Nᵀ Sᵀ τ = Nᵀ (M q̈ + h) is what τ must do.
+τ must satisfy Nᵀ Sᵀ τ = Nᵀ (M q̈ + h).
 """
 
 # ruff: noqa: N803, N806  the book's letters: J, N, T_a

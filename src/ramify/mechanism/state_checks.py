@@ -1,7 +1,7 @@
 """Invalid states: what is wrong with q and q̇, by joint and index.
 
-A length shows a quaternion of zeros, or one of which other entries of q are a part; it
-cannot show one whose entries are in the wrong order.
+The length of a quaternion reveals zeros, or entries of q that are shifted; it cannot
+reveal entries in the wrong order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fused multiply-adds: which products are fused into which sums.
 
 A machine does a·b + c in one step, as fast as a·b alone. So a product costs nothing if
-every sum that needs it takes it in; a sum takes one product in.
+every sum that needs it absorbs it; a sum can absorb one product.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ SUMS = ("add", "sub")
 SIGNS = {"fma": (1, 1), "fms": (1, -1), "fnma": (-1, 1)}
 """the signs of a·b and of c"""
 CYCLES = {"add": 3, "sub": 3, "div": 13, "sqrt": 20, "sin": 50, "cos": 50}
-"""what an operation takes until its result is there; others take PRODUCT"""
+"""latency of operations [cycles]; the others take PRODUCT"""
 PRODUCT = 4
 LATE = 12
-"""cycles that a term may come later than the products that are added to it"""
+"""how much later than its products a term may be ready [cycles]"""
 
 
 def products_of_sums(program: Program) -> dict[Expr, Expr]:
-    """Return sums with the product that each takes in.
+    """Return sums with the product that each absorbs.
 
-    A product with few sums goes first: it stands in the way of the fewest others.
+    A product with few sums goes first: it blocks the fewest others.
     """
     sums: dict[Expr, list[Expr]] = {}
     for e in program.order:
@@ -52,7 +52,7 @@ def take_in(e: Expr, args: tuple[Expr, ...], product: Expr | None) -> Expr | Non
 
 
 def cycles(program: Program) -> dict[Expr, int]:
-    """Return when each value is there, if nothing waits for anything else."""
+    """Return when each value is ready if operations wait only for their arguments."""
     ready: dict[Expr, int] = {}
     for e in program.order:
         latest = max([ready[a] for a in e.args], default=0)
@@ -63,9 +63,9 @@ def cycles(program: Program) -> dict[Expr, int]:
 def chain(
     e: Expr, args: tuple[Expr, ...], uses: dict[Expr, int], ready: dict[Expr, int]
 ) -> Expr | None:
-    """x + (a·b + c·d) → a·b + (c·d + x), and its signs: one operation less.
+    """x + (a·b + c·d) → a·b + (c·d + x), and its signs: one operation fewer.
 
-    Where only this sum needs the terms, and x does not come so late that the others
+    Only if no other node needs the terms, and x is not ready so late that the others
     would wait for it.
     """
     for k in (0, 1):

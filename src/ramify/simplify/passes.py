@@ -1,7 +1,7 @@
 """The optimizer: a flat list of named passes, Program to Program, in order.
 
 A pass keeps the values (up to rounding) and never raises the cost of a program
-(`Ops.cost`: a division counts as what it takes on the machine).
+(`Ops.cost`: a division counts by its time on the machine).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def lower(program: Program) -> Program:
 
 
 def _through(passes: tuple[Pass, ...], program: Program) -> Program:
-    """Return what passes make of a program, and of its loop."""
+    """Return a program, and its loop, after some passes."""
     for one in passes:
         program = one(program)
     loop = program.loop

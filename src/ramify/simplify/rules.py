@@ -1,6 +1,6 @@
 """Local rules: each looks at one node and its arguments.
 
-A rule returns the replacement of a node, or None where it has nothing to say. It
+A rule returns the replacement of a node, or None if it does not apply. It
 takes the old node, the new arguments, and how often each old node was used: work
 may move into a node only from arguments that nobody else uses.
 
@@ -60,7 +60,7 @@ def _turned(op: str, x: Expr, c: float) -> Expr | None:
 
 
 def collect_constants(e: Expr, args: Args, _: Uses) -> Expr | None:
-    """Let constants meet.
+    """Combine constants.
 
     c·(d·x) → (cd)·x;  (x + c) + d → x + (c + d);  c·x + d·x → (c + d)·x;
     x/c → x·(1/c), all where no constant comes near the ends of the number range.
@@ -136,7 +136,7 @@ def factor_common(e: Expr, args: Args, uses: Uses) -> Expr | None:
 
 
 def place_signs(e: Expr, args: Args, uses: Uses) -> Expr | None:
-    """Let what is negated take the sign, where only the sign needs it.
+    """Move a sign into its operand, if nothing else uses the operand.
 
     −(x − y) → y − x;  −(c·x) → (−c)·x;  −(c + x) → −c − x;  −(c/x) → (−c)/x
     """
@@ -144,7 +144,7 @@ def place_signs(e: Expr, args: Args, uses: Uses) -> Expr | None:
         return None
     x = args[0]
     if x.op == "sub":
-        # Built without the look for its mirror, which is the node to be replaced.
+        # Built without looking up its negative, which is the node being replaced.
         return expr.node("sub", (x.args[1], x.args[0]))
     if x.op == "mul" and x.args[0].op == "const":
         return mul(const(-x.args[0].value), x.args[1])

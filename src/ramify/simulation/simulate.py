@@ -5,7 +5,7 @@ length one after every step). How the drift of Φ and Φ̇ is handled:
 
     "none"        nothing: q̈ alone keeps them zero, up to the errors of the integrator
     "baumgarte"   Φ̈ = −2 α Φ̇ − α² Φ in place of Φ̈ = 0
-    "project"     after every step, the nearest admissible state (measured by M)
+    "project"     after every step, the nearest consistent state (in the norm of M)
     "partition"   only independent velocities are integrated; the others follow
 """
 

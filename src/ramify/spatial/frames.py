@@ -1,7 +1,7 @@
 """Frame tags: in which body's coordinates a spatial quantity is expressed.
 
 A tag is the name of a body, or None for what has no frame of its own: zero, or a
-quantity that was made of components. None agrees with every frame; two names must be
+quantity made from components. None agrees with every frame; two names must be
 equal. Tags are checked while a function is traced, and leave nothing in the program.
 """
 

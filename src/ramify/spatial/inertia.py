@@ -58,7 +58,7 @@ class RigidInertia:
 @final
 @dataclass(slots=True, eq=False)  # not frozen: as in `vectors`
 class ArticulatedInertia:
-    """The inertia that a body shows when those beyond it move as they will."""
+    """The inertia of a body whose descendants are free to move."""
 
     I: Mat
     H: Mat

@@ -9,8 +9,8 @@ transform; see Featherstone 2005, §5:
     vector through a screw     10m + 6a
 
 In a `Transform` from frame p to frame i, ``X @ m`` takes motions from p to i,
-``X.back(f)`` takes forces and inertias from i to p; what is in another frame is refused
-(`frames`).
+``X.back(f)`` takes forces and inertias from i to p; an operand in another frame is an
+error (`frames`).
 """
 
 from __future__ import annotations

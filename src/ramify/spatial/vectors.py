@@ -2,7 +2,7 @@
 
 They are duals: ``f.dot(m)`` is power; adding one to the other is a TypeError. Each
 carries the frame it is expressed in (`frames`). They are not frozen dataclasses, which
-take three times as long to make: a trace makes thousands.
+take three times as long to create: a trace creates thousands.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Motion:
 
     @staticmethod
     def zero() -> Motion:
-        """Return rest."""
+        """Return zero motion."""
         return Motion(ZERO3, ZERO3)
 
     def __add__(self, other: Motion) -> Motion:
@@ -73,7 +73,7 @@ class Motion:
 @final
 @dataclass(slots=True, eq=False)
 class Force:
-    """A wrench or momentum: couple n about the frame's origin, and linear f."""
+    """A wrench or momentum: moment n about the frame's origin, and linear f."""
 
     n: Vec
     f: Vec
@@ -81,7 +81,7 @@ class Force:
 
     @staticmethod
     def zero() -> Force:
-        """Return no force."""
+        """Return zero force."""
         return Force(ZERO3, ZERO3)
 
     def __add__(self, other: Force) -> Force:
@@ -110,5 +110,5 @@ class Force:
         return self.n.dot(m.w) + self.f.dot(m.v)
 
     def parts(self) -> tuple[Expr, ...]:
-        """Return the six components, couple first."""
+        """Return the six components, moment first."""
         return (*self.n, *self.f)

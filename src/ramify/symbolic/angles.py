@@ -1,7 +1,7 @@
 """Sums of an angle and a constant whose sine stays accurate for large angles.
 
-Joints are measured from other places than their files say: sin(q + c) is everywhere.
-Beyond FAR the sum would round away digits that q has, so the terms are kept apart::
+Frame placement moves the zero of joint angles, so sin(q + c) is common. For angles
+beyond FAR the sum would round away digits of q, so the terms are kept apart::
 
     sin(x + y) = sin x cos y + cos x sin y
     cos(x + y) = cos x cos y − sin x sin y
@@ -14,7 +14,7 @@ from typing import Final
 from ramify.symbolic.expr import Expr
 
 FAR: Final = 1e5
-"""From here on terms are kept apart; up to it a sum of doubles rounds by 1e-11."""
+"""From here on terms are kept apart; below it, a sum of doubles rounds by 1e-11."""
 
 
 def terms_of(angle: Expr) -> tuple[Expr, Expr] | None:

@@ -13,12 +13,12 @@ LOGIC = frozenset({"and", "or", "not"})
 def check(program: Program) -> Program:
     """Return the program; raise AssertionError if it is invalid."""
     sizes = {v.name: v.size for v in program.inputs}
-    assert len(sizes) == len(program.inputs), "two inputs have one name"
+    assert len(sizes) == len(program.inputs), "two inputs have the same name"
     if program.loop is not None:
         check(program.loop.body)
         sizes[COLUMNS] = program.outputs[-1].size
     outputs = {v.name for v in program.outputs}
-    assert len(outputs) == len(program.outputs), "two outputs have one name"
+    assert len(outputs) == len(program.outputs), "two outputs have the same name"
     total = sum(v.size for v in program.outputs)
     assert total == len(program.results), "results do not fill the outputs"
     seen: set[Expr] = set()
@@ -34,8 +34,8 @@ def check(program: Program) -> Program:
 def _check_node(e: Expr, sizes: dict[str, int], regions: int, seen: set[Expr]) -> None:
     assert e.op in ARITY, f"{e.op!r} is not an operation"
     assert len(e.args) == ARITY[e.op], f"{e!r} has {len(e.args)} arguments"
-    assert e not in seen, f"{e!r} stands twice in the order"
-    assert 0 <= e.region < regions, f"{e!r} is in no region"
+    assert e not in seen, f"{e!r} appears twice in the order"
+    assert 0 <= e.region < regions, f"{e!r} has no region"
     assert isinstance(e, Condition) == (e.op in CONDITIONS), f"{e!r} has a wrong kind"
     for k, a in enumerate(e.args):
         assert a in seen, f"{e!r} comes before its argument {a!r}"
@@ -47,4 +47,4 @@ def _check_node(e: Expr, sizes: dict[str, int], regions: int, seen: set[Expr]) -
         name, index = e.value
         assert 0 <= index < sizes.get(name, 0), f"{name}[{index}] is not an input"
     if e.op == "pow":
-        assert e.args[1].op == "const", f"{e!r} has an exponent that varies"
+        assert e.args[1].op == "const", f"{e!r} has an exponent that is not constant"

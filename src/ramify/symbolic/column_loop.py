@@ -3,8 +3,8 @@
 Solving M X = B for a hundred columns as straight-line code would be a hundred copies of
 one solve. `map_columns` traces it once. The program then has two more outputs, hidden
 from callers: ``shared``, what all columns need, and ``columns``, the matrix (by rows,
-filled up with zeros to a multiple of 8 columns). What the loop makes of it takes its
-place, and stands in the program as entries of an input called COLUMNS.
+padded with zeros to a multiple of 8 columns). The result of the loop replaces it, and
+appears in the program as entries of an input called COLUMNS.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ FIELD = {
 FUSED = ("fma", "fms", "fnma")
 
 DIVISION_COST = 6
-"""What a division or a root costs in multiplications, on the vector units of today
+"""What a division or a root costs in multiplications, on current vector units
 (4 to 8 cycles a vector on Zen 3 and Ice Lake, where a product takes half a cycle)."""
 FUNCTION_COST = 20
 """What a sine and cosine together, or another function, cost in multiplications."""

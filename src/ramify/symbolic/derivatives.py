@@ -32,7 +32,7 @@ from ramify.symbolic.program import Program, Variable, live
 Row: TypeAlias = dict[int, Expr]
 """Entries that are not zero, by direction (forward) or by output (reverse)."""
 Seeds: TypeAlias = Mapping[Expr, Mapping[int, Expr]]
-"""How chosen nodes change in each direction. What they are made of does not count."""
+"""How chosen nodes change in each direction, regardless of their arguments."""
 
 Changes: TypeAlias = tuple[Expr, ...]
 TangentRule: TypeAlias = Callable[[Expr, Changes], Expr]
@@ -136,7 +136,7 @@ def _between(results: Sequence[Expr], seeds: Seeds) -> list[Expr]:
 
 
 def _union(rows: Iterable[Mapping[int, Expr]]) -> Iterable[int]:
-    """Return the directions of some rows, in an order that is always the same."""
+    """Return the directions of some rows, in a deterministic order."""
     found: dict[int, None] = {}
     for row in rows:
         found.update(dict.fromkeys(row))

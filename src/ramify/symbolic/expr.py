@@ -137,7 +137,7 @@ class Expr:
     def __ne__(self, other: object) -> Condition:  # type: ignore[override]
         return ~compare("eq", self, lift(other))
 
-    # What a symbol cannot do, said with the line at fault.
+    # What a symbol cannot do: the error names the user's line.
     def __bool__(self) -> bool:
         raise TraceError(
             f"{users_line()}: a symbol has no truth value while a function is "
@@ -291,7 +291,7 @@ def fresh_table(dtype: str = "float64") -> Generator[_Trace]:
 
     ``dtype`` is what the program will run in.
 
-    The collector is held meanwhile: millions of nodes, and no cycles, are made.
+    Garbage collection is off meanwhile: a trace makes millions of nodes and no cycles.
 
     The nodes in it are in an order of evaluation, and depend on nothing that was
     traced before: the same function gives the same program in every process.

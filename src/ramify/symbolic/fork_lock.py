@@ -1,7 +1,7 @@
 """Fork safety: a child process can compile while its parent does.
 
 A forked child has one thread. A lock that another thread of the parent held stays
-taken in the child for ever. `Lock` is free in the child, unless the forking thread
+taken in the child forever. `Lock` is free in the child, unless the forking thread
 itself holds it. Locks inside of LLVM cannot be renewed: a fork waits for `Native` work.
 """
 
@@ -28,7 +28,7 @@ class Lock:
 
         Args:
             abandoned: called in a child whose parent had another thread in the locked
-                region: puts right what that thread will not.
+                region: repairs what that thread left unfinished.
         """
         self._lock = threading.RLock()
         self._abandoned = abandoned
@@ -61,7 +61,7 @@ class Native:
     """Native work of any number of threads, ``with`` it, that a fork waits for."""
 
     MOST_SECONDS = 10.0
-    """A fork in a signal handler could wait for its own thread: not for ever."""
+    """A fork in a signal handler could wait for its own thread: the wait is bounded."""
 
     def __init__(self, also: Any = None) -> None:
         """Make a place for work.

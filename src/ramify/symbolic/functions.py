@@ -109,7 +109,7 @@ def tanh(x: Any) -> Any:
 def _tanh(x: Any) -> Expr:
     """Return (1 − e) / (1 + e) with e = exp(−2 |x|), or near 0 a continued fraction.
 
-    x / (1 + x²/(3 + x²/(5 + x²/(7 + x²/(9 + x²/11))))) is right to the last digit for
+    x / (1 + x²/(3 + x²/(5 + x²/(7 + x²/(9 + x²/11))))) is exact to the last digit for
     |x| ≤ 1/4, where 1 − e would lose digits.
     """
     x = lift(x)

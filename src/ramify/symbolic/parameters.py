@@ -25,7 +25,7 @@ def parameters_of(fn: Callable[..., Any]) -> dict[str, Parameter] | None:
 def matched(fn: Callable[..., Any], inputs: Iterable[str]) -> Callable[..., Any]:
     """Return fn as a function of the inputs in order; ArgumentError if it is not one.
 
-    Inputs that all have names of parameters are given by name, others by place.
+    Inputs that all have names of parameters are passed by name, others by position.
     """
     names, parameters = list(inputs), parameters_of(fn)
     if parameters is None:
@@ -52,7 +52,7 @@ def matched(fn: Callable[..., Any], inputs: Iterable[str]) -> Callable[..., Any]
         )
     if not by_name and misplaced:
         raise ArgumentError(
-            f"inputs are given by place, and {misplaced[0]!r} is in another place of "
+            f"inputs are matched by position, but {misplaced[0]!r} is elsewhere in "
             f"{listed}; given: {given}"
         )
     missing = [
@@ -75,7 +75,7 @@ def default_values(
     inputs: Mapping[str, Any],
     given: Mapping[str, float],
 ) -> dict[str, float]:
-    """Return what scalar inputs are unless given: as said, or as fn has it."""
+    """Return default values of scalar inputs: those given, or fn's own."""
     for name, value in given.items():
         if name not in inputs or inputs[name] != ():
             scalars = ", ".join(n for n, s in inputs.items() if s == ()) or "none"

@@ -31,7 +31,7 @@ class Variable:
 
 
 COLUMNS = "columns'"
-"""The name of entries that a program's loop makes; no user's input is called so."""
+"""The name of entries that a program's loop computes; no user's input has it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class ColumnLoop:
     """inputs ``shared`` and ``column``, and a column of the same length as output"""
     count: int
     stride: int
-    """columns with those that fill up"""
+    """number of columns, padding included"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +133,7 @@ class Program:
         )
 
     def digest(self) -> str:
-        """Return a hash of everything that decides what the program computes."""
+        """Return a hash of everything that affects what the program computes."""
         h = hashlib.sha256()
         for part in self.flat():
             h.update(part if isinstance(part, bytes) else repr(part).encode())

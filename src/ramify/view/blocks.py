@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 DEEPEST = 24
-"""Beyond it lists are not indented further."""
+"""Deepest indentation of lists; deeper levels are not indented further."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from ramify.model.pose import Array
 from ramify.view.blocks import Item, table, tree
 
 OPEN = 40
-"""Trees of more bodies are folded."""
+"""Trees with more bodies than this are folded."""
 CURVES = 8
-"""Coordinates beyond are left out of the plot, and counted."""
+"""Coordinates in a plot; the number of the others is shown."""
 POINTS = 240
 COLORS = (
     "#4b8fc4", "#e0963a", "#4ba06f", "#c86a97", "#8f78cc", "#a8953f", "#3aa9b8",
