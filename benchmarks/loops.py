@@ -128,7 +128,7 @@ def delta() -> str:
 
 
 def mechanisms() -> dict[str, Robot]:
-    found: dict[str, Any] = {"hmmwv": robots.hmmwv()}
+    found: dict[str, Any] = {"hmmwv": robots.hmmwv("general")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = SHARED / "cassie" / "cassie.xml"
@@ -345,7 +345,7 @@ def _in_order(model: Any, robot: Robot, x: Any, k: int) -> Any:
 
 def factors(batch: int, seconds: float) -> dict[str, dict[str, float]]:
     """Return what step 1 takes as block Cholesky, and by the scalar factorizations."""
-    robot = ramify.robots.hmmwv()
+    robot = ramify.robots.hmmwv("general")
     tree = robot.tree
     parents = tree.dof_parents
     pairs = [(k, i) for k in range(robot.nv) for i in (k, *ancestors(parents, k))]

@@ -8,7 +8,8 @@
     chain, binary_tree, square_grid, chain_with_side_branches, random_tree
 
 Each function takes ``geometry="general"`` (random, seeded) or ``"plain"`` and returns a
-`Robot`; `ramify.model.catalog` has them as descriptions.
+`Robot`; `ramify.model.catalog` has them as descriptions. "general" is the default; the
+vehicle is "plain".
 
 >>> from ramify import robots
 >>> robots.humanoid30("plain").nv

@@ -78,7 +78,7 @@ CASES: dict[
     "four-bar, 2 of 5 rows": (four_bar, turning),
     "parallelogram, 3 of 10 rows": (parallelogram, swinging),
     "six cranks, 6 of 25 rows": (lambda: parallelogram(6), swinging),
-    "car, 16 of 16 rows": (lambda: as_robot(robots.hmmwv()), near),
+    "car, 16 of 16 rows": (lambda: as_robot(robots.hmmwv("general")), near),
     "cassie, 10 of 12 rows": (lambda: shared("cassie/cassie.xml"), near),
     "gripper, 5 of 7 rows": (lambda: shared("robotiq_2f85_v4/2f85.xml"), near),
 }

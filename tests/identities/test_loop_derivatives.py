@@ -72,7 +72,7 @@ SMALL: dict[str, Made] = {
 LARGE: dict[str, Made] = {
     "three cranks too many": (lambda: parallelogram(5), cranks),
     "gripper": (lambda: shared("robotiq_2f85_v4/2f85.xml"), closed),
-    "car": (lambda: as_robot(robots.hmmwv()), closed),
+    "car": (lambda: as_robot(robots.hmmwv("general")), closed),
     "cassie": (lambda: shared("cassie/cassie.xml"), closed),
     "toddlerbot": (lambda: shared("toddlerbot_2xc/toddlerbot_2xc.xml"), closed),
 }

@@ -72,8 +72,12 @@ CASES: dict[
         state_of_cranks,
         1,
     ),
-    "a car": (lambda: as_robot(robots.hmmwv()), at_rest, 0),
-    "a car with a loop twice": (lambda: doubled(as_robot(robots.hmmwv())), at_rest, 0),
+    "a car": (lambda: as_robot(robots.hmmwv("general")), at_rest, 0),
+    "a car with a loop twice": (
+        lambda: doubled(as_robot(robots.hmmwv("general"))),
+        at_rest,
+        0,
+    ),
 }
 
 

@@ -185,7 +185,7 @@ def check(robot: Robot, q: Any, qd: Any, tau: Any, algorithm: str) -> None:
 def test_a_loop_given_twice_changes_nothing(
     algorithm: str, rng: np.random.Generator
 ) -> None:
-    robot = as_robot(robots.hmmwv())
+    robot = as_robot(robots.hmmwv("general"))
     q, (_, qd, tau) = robot.neutral(), state(robot, rng)
     expected, *_ = dense(robot, q, qd, tau)
     once = robot.description.loops
@@ -208,7 +208,7 @@ def _fields(loop: LoopDescription) -> tuple[Any, ...]:
 
 
 def test_a_batch_agrees_with_its_states_compiled(rng: np.random.Generator) -> None:
-    robot = as_robot(robots.hmmwv())
+    robot = as_robot(robots.hmmwv("general"))
     q = robot.integrate(
         np.tile(robot.neutral(), (9, 1)), rng.normal(size=(9, 27)), 0.05
     )

@@ -167,7 +167,7 @@ def _end(pin: Any, model: Any, robot: Robot, name: str, q: Any) -> Any:
 
 
 def test_hmmwv_is_the_vehicle_of_the_paper() -> None:
-    robot = as_robot(robots.hmmwv())
+    robot = as_robot(robots.hmmwv("general"))
     rank = rank_of(robot.placed_model, robot.conventions)
     assert len(robot.tree) == 14
     assert robot.nv == 27

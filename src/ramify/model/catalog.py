@@ -6,7 +6,7 @@ numbers and axes along x, y, z, so that many are). In general geometry the frame
 floating base stands on the axis of its first child's joint, z along it, where the
 child's own frame is cheapest: the frame of a free body is free to choose, and
 Featherstone (2005, §5) chooses it so, because the transform from the base to this child
-is then a pure rotation.
+is then a pure rotation. The vehicle is plain by default, and in a module of its own.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ramify.errors import ModelError, unknown_name
+from ramify.model import vehicle
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.model.constants import Array
 from ramify.model.description import (
@@ -343,54 +344,7 @@ def chang_khatib24(geometry: str = "general", seed: int = 0) -> Description:
 
 # ------------------------------------------------------------ a vehicle with loops
 
-
-def hmmwv(geometry: str = "general", seed: int = 0) -> Description:
-    """Return the vehicle of Negrut, Serban & Potra (1997, Fig. 3): 14 bodies, 8 loops.
-
-    A floating chassis; at each corner an upper control arm (revolute) that carries a
-    wheel spindle (spherical) and a lower control arm (revolute); a rack (prismatic).
-    27 degrees of freedom in the tree. A spherical cut connects each spindle to its
-    lower arm, and a rod connects it to the rack (front) or the chassis (rear): 16
-    constraints, closed with all joints at zero. Bodies are in the paper's order.
-    """
-    builder = RobotBuilder("hmmwv")
-    chassis = Inertia.from_box(1900.0, (4.4, 1.6, 0.8), at=(0, 0, 0.4))
-    builder.add(Body("chassis", chassis), joint=Joint.floating(name="base"))
-    corners = [
-        (f"{side}_{end}_", x, y)
-        for end, x in (("front", 1.65), ("rear", -1.65))
-        for side, y in (("right", -1.0), ("left", 1.0))
-    ]
-    for corner, x, y in corners:
-        arm = Inertia.from_box(12.0, (0.3, 0.35, 0.05), at=(0, 0.175 * y, 0))
-        body = Body(f"{corner}upper_arm", arm)
-        joint = Joint.revolute(X, name=f"{corner}upper")
-        builder.add(body, "chassis", joint, (x, 0.5 * y, 0.2))
-        wheel = Pose.from_axis_angle(X, math.pi / 2, (0, 0.1 * y, -0.15))
-        spindle = Inertia.from_cylinder(70.0, radius=0.45, length=0.3, at=wheel)
-        body = Body(f"{corner}spindle", spindle)
-        ball = Joint.spherical(name=f"{corner}ball")
-        builder.add(body, f"{corner}upper_arm", ball, (0, 0.35 * y, 0))
-    rack = Inertia.from_cylinder(
-        5.0, radius=0.02, length=0.8, at=Pose.from_axis_angle(X, math.pi / 2)
-    )
-    rail = Joint.prismatic(Y, name="rack_joint")
-    builder.add(Body("rack", rack), "chassis", rail, (1.45, 0, 0))
-    for corner, x, y in corners:
-        arm = Inertia.from_box(20.0, (0.4, 0.4, 0.06), at=(0, 0.2 * y, 0))
-        joint = Joint.revolute(X, name=f"{corner}lower")
-        body = Body(f"{corner}lower_arm", arm)
-        builder.add(body, "chassis", joint, (x, 0.45 * y, -0.1))
-    for corner, _, y in corners:
-        a, b = f"{corner}lower_arm", f"{corner}spindle"
-        builder.close(f"{corner}cut", "spherical", a, b, at=(0, 0.4 * y, 0))
-    for corner, x, y in corners:
-        a, start = ("rack", 0.0) if x > 0 else ("chassis", x - 0.2)
-        at, end = (start, 0.4 * y, 0), (-0.2, 0, -0.2)
-        b = f"{corner}spindle"
-        builder.close(f"{corner}rod", "distance", a, b, at=at, at_b=end)
-    return with_geometry(builder.description(), geometry, seed)
-
+hmmwv = vehicle.hmmwv
 
 # ------------------------------------------------------------ random trees
 

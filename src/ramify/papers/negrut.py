@@ -58,7 +58,7 @@ NAME = "Negrut, Serban & Potra 1997"
 
 def sections() -> list[Section]:
     """Return the sections of this paper."""
-    robot = robot_of(robots.hmmwv())
+    robot = robot_of(robots.hmmwv("general"))
     parents, columns = robot.tree.dof_parents, columns_of(robot)
     counts = joint_formulation_counts(parents, columns)
     loopwise = loopwise_counts(parents, columns)

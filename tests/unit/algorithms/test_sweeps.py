@@ -77,6 +77,6 @@ def test_every_algorithm_of_the_articulated_sweep_has_its_labels(
 
 def test_constrained_aba_has_the_labels_of_the_articulated_sweep() -> None:
     quantity = ramify.forward_dynamics(algorithm="constrained_aba")
-    labels = program_of(quantity, ramify.robots.hmmwv()).labels.values()
+    labels = program_of(quantity, ramify.robots.hmmwv("general")).labels.values()
     for letter in ("IA_I", "pA_n", "U_n", "Ud_f", "u"):
         assert any(name.startswith(f"{letter}_") for name in labels), letter

@@ -98,7 +98,7 @@ def test_a_weld_is_not_assembled_the_wrong_way_round() -> None:
 
 
 def test_projection_is_the_nearest_admissible_state(rng: np.random.Generator) -> None:
-    robot = as_robot(robots.hmmwv())
+    robot = as_robot(robots.hmmwv("general"))
     q = robot.integrate(robot.neutral(), rng.normal(size=27), 0.02)
     qd = rng.normal(size=27)
     closed, moving = project(robot, q, qd)

@@ -215,7 +215,7 @@ def test_bodies_fixed_to_each_other_are_refused() -> None:
 
 
 def test_a_redundant_loop_warns_with_its_rank() -> None:
-    hmmwv = as_robot(robots.hmmwv())
+    hmmwv = as_robot(robots.hmmwv("general"))
     first = hmmwv.description.loops[0]
     message = (
         r"loop 'again' is redundant: only 0 of its 3 rows are independent of the "

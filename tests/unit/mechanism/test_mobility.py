@@ -21,7 +21,7 @@ from support.planar import Planar, four_bar
 
 
 def test_mobility_counts_what_is_left() -> None:
-    found = mobility(as_robot(robots.hmmwv()))
+    found = mobility(as_robot(robots.hmmwv("general")))
     assert (found.mobility, found.rank, found.rows) == (11, 16, 16)
     assert found.redundant_rows == ()
     found = mobility(four_bar())
@@ -59,7 +59,7 @@ def test_actuation_is_reported() -> None:
 
 
 def test_all_torques_of_an_overactuated_robot_cause_the_motion() -> None:
-    robot = as_robot(robots.hmmwv())
+    robot = as_robot(robots.hmmwv("general"))
     q, qd = project(robot, robot.neutral(), np.full(27, 0.1))
     rng = np.random.default_rng(0)
     tau = np.concatenate([np.zeros(6), rng.normal(size=21)])
@@ -71,7 +71,7 @@ def test_all_torques_of_an_overactuated_robot_cause_the_motion() -> None:
 
 
 def test_constrained_operational_inertia_is_that_of_dense_algebra() -> None:
-    robot = as_robot(robots.hmmwv())
+    robot = as_robot(robots.hmmwv("general"))
     q = robot.neutral()
     tasks = [
         Task("left_rear_spindle", expressed_in="local"),

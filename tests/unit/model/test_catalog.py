@@ -291,7 +291,7 @@ def test_hmmwv_measures_what_the_paper_prints(geometry: str) -> None:
     rows = {"spherical": 3, "distance": 1}
     assert len(model.loops) == 8
     assert sum(rows[loop.type] for loop in model.loops) == 16
-    from_one = [p + 1 for p in described_parents(description)]
+    from_one = [p + 1 for p in model.tree.parents]
     assert from_one == [0, 1, 2, 1, 4, 1, 6, 1, 8, 1, 1, 1, 1, 1]
 
 
@@ -307,7 +307,7 @@ def test_hmmwvs_loops_are_closed_where_it_stands(geometry: str) -> None:
 
 
 def test_hmmwvs_rods_hold_the_front_to_the_rack_and_the_rear_to_the_chassis() -> None:
-    ends = {loop.name: loop.body_a for loop in robots.hmmwv().loops}
+    ends = {loop.name: loop.body_a for loop in robots.hmmwv("general").loops}
     assert ends["left_front_rod"] == ends["right_front_rod"] == "rack"
     assert ends["left_rear_rod"] == ends["right_rear_rod"] == "chassis"
     assert ends["left_rear_cut"] == "left_rear_lower_arm"
