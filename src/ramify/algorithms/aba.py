@@ -2,8 +2,8 @@
 
     q̈ = M(q)⁻¹ (τ − C(q, q̇) − g(q))       in O(n), without forming M
 
-Accelerations are (ẇ, classical a): see `motion` for X, S, BB and c, and `articulated`
-for U, D and Ud of each column.
+Accelerations are (ẇ, classical a): see `body_motion` for X, S, BB and c, and
+`articulated` for U, D and Ud of each column.
 
     IA[i]  articulated-body inertia       pA[i]  articulated-body bias force
     u      (τ − Sᵀ pA) / D                a[i]   acceleration, gravity included

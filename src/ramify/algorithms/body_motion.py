@@ -1,6 +1,6 @@
 """Body motion without linear velocities.
 
-Accelerations of origins are classical here (as an accelerometer there would feel them,
+Accelerations of origins are classical here (as an accelerometer there measures them,
 gravity included): then the force on a body depends on its angular motion and on the
 acceleration of its origin alone, and no algorithm needs linear velocities
 (Balafoutis, Patel and Misra 1988). With B = ẇ× + w× w×, the acceleration of a point at
@@ -92,7 +92,7 @@ def velocities(tree: Tree, q: JointVector, qd: JointVector) -> Velocities:
 def wrench(inertia: RigidInertia, B: Mat, a: Vec) -> Force:
     """Return the force on a body with B = ẇ× + w× w×, its origin accelerating by a.
 
-    With the second moments J = ½ tr(I) 1 − I, the couple is that of B J − (B J)ᵀ.
+    With the second moments J = ½ tr(I) 1 − I, the moment is that of B J − (B J)ᵀ.
     """
     I, h = inertia.I, inertia.h
     half = (I[0][0] + I[1][1] + I[2][2]) * 0.5

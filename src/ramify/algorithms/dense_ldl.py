@@ -13,7 +13,7 @@ from ramify.symbolic.functions import maximum, where
 
 Matrix = list[list[Expr]]
 ROUNDING = 1e-13
-"""of a row's own entry: a smaller pivot has no digit right"""
+"""of a row's own entry: a smaller pivot has no correct digit"""
 
 
 def ldl(A: Sequence[Sequence[Expr]], least: float = 0.0) -> tuple[Matrix, list[Expr]]:

@@ -85,7 +85,7 @@ class Points:
         return Force(_inertia(self.K, w), w.cross(self.f), s.frame)
 
     def drag_transposed(self, s: Motion) -> Vec:
-        """Return the couple of Bᵀ s, which has no force."""
+        """Return the moment of Bᵀ s, which has no force."""
         return _inertia(self.K.T, s.w + s.w) + self.f.cross(s.v + s.v)
 
 

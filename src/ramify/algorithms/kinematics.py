@@ -123,7 +123,7 @@ def classical_acceleration(
 ) -> Motion:
     """Return (ẇ, classical a) of a frame, in its own coordinates.
 
-    As in `motion`, no linear velocities: a point at r accelerates by a + B r, with
+    As in `body_motion`, no linear velocities: a point at r accelerates by a + B r, with
     B = ẇ× + w× w×.
     """
     w, wd, a, B = ZERO3, ZERO3, ZERO3, ZERO33

@@ -95,7 +95,7 @@ def solve_L(L: TreeEntries, x: DofVector, parents: Sequence[int]) -> DofVector:
     """Return L⁻¹ x."""
     y = dict(x)
     for k in range(len(parents)):
-        # The root first: its entry has been known for longest, the parent's is new.
+        # The root first: its entry has been known the longest; the parent's is new.
         for i in reversed(tuple(ancestors(parents, k))):
             y[k] = y[k] - L[k, i] * y[i]
         if (k, k) in L:

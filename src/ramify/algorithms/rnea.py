@@ -3,7 +3,7 @@
     τ = M(q) q̈ + C(q, q̇) + g(q)
 
 Quantities with index i are in body-i coordinates; p = λ(i) is the parent. See
-`motion` for X, S, w, BB and c.
+`body_motion` for X, S, w, BB and c.
 
     wd[i]  angular acceleration           B[i]  ẇ× + w× w×
     a[i]   classical acceleration of the origin, gravity included

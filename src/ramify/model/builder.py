@@ -10,7 +10,7 @@
     >>> [joint.name for body in arm.description().bodies for joint in body.joints]
     ['shoulder', 'hand_joint']
 
-Every mistake is an error where it is made, with what was given and what is possible.
+A mistake raises an error at once, with what was given and what is possible.
 """
 
 from __future__ import annotations

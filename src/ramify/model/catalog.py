@@ -3,8 +3,8 @@
 Each takes ``geometry="general"`` (random placements, axes and physical inertias from
 ``seed``, so that no operation is saved by a special value) or ``"plain"`` (round
 numbers and axes along x, y, z, so that many are). In general geometry the frame of a
-floating base stands on the axis of its first child's joint, z along it, where the
-child's own frame is cheapest: the frame of a free body is free to choose, and
+floating base lies on the axis of its first child's joint, z along it, where the
+child's own frame is cheapest: the frame of a free body can be chosen freely, and
 Featherstone (2005, §5) chooses it so, because the transform from the base to this child
 is then a pure rotation. The vehicle is plain by default, and in a module of its own.
 """

@@ -9,7 +9,7 @@
 
 The angle of a planar joint, and of a continuous one that no other joint follows, is a
 point of the circle: its difference is in [−π, π]. Functions of an angle near zero are
-series there, and what stands in the other branch is kept finite.
+series there, and the other branch is kept finite.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def normalized(model: Model, conventions: Conventions, q: Sequence[Expr]) -> lis
 def assembled(
     model: Model, conventions: Conventions, part: Callable[[int, TreeJoint], Entries]
 ) -> list[Expr]:
-    """Return q of the coordinates of each joint in the tree's terms."""
+    """Return q, given the tree's coordinates of each joint."""
     out = [ZERO] * model.nq
     for i, body in enumerate(model.tree.bodies):
         joint = body.joint
@@ -214,7 +214,7 @@ def _difference(
 
 
 def _along_screw(w: Vec, v: Vec) -> Vec:
-    """Return V(w) v, the way of a point that moves with a constant twist for 1 s.
+    """Return V(w) v, the path of a point that moves with a constant twist for 1 s.
 
     V = 1 + (1 − cos θ)/θ² w× + (θ − sin θ)/θ³ w× w×
     """

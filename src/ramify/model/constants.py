@@ -201,7 +201,7 @@ def eigen(A: Array) -> tuple[list[float], Array]:
 def _rotate(
     rows: list[list[float]], columns: list[list[float]], i: int, j: int
 ) -> None:
-    """Make entry (i, j) of a symmetric matrix zero by a turn in the plane of i, j."""
+    """Make entry (i, j) of a symmetric matrix zero by rotating the plane of i, j."""
     ratio = (rows[j][j] - rows[i][i]) / (2.0 * rows[i][j])
     t = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
     c = 1.0 / math.sqrt(t * t + 1.0)

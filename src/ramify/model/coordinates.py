@@ -24,7 +24,7 @@ JointVector = dict[int, Entries]
 
 @final
 class Coordinates:
-    """One configuration, in the tree's terms, and the map of velocities to them."""
+    """One configuration in the tree's coordinates, and the map P of velocities."""
 
     def __init__(
         self, model: Model, conventions: Conventions, q: Sequence[Expr]
@@ -74,7 +74,7 @@ class Coordinates:
         return self._apply(qd)
 
     def acceleration(self, qdd: Sequence[Expr], qd: JointVector) -> JointVector:
-        """Return P q̈ + Ṗ q̇, for q̇ in the tree's terms."""
+        """Return P q̈ + Ṗ q̇, for q̇ in the tree's coordinates."""
         a = self._apply(qdd)
         for i in self._world_linear():
             w, v = Vec(qd[i][:3]), Vec(qd[i][3:])
@@ -93,7 +93,7 @@ class Coordinates:
         return [i for i, b in enumerate(self.tree.bodies) if b.joint.kind == "floating"]
 
     def force(self, tau: JointVector, qdd: Sequence[Expr]) -> list[Expr]:
-        """Return Pᵀ τ + A q̈, for τ in the tree's terms and q̈ in the caller's."""
+        """Return Pᵀ τ + A q̈, for τ in the tree's coordinates and q̈ in the caller's."""
         total = self.row([e for i, _ in self.tree for e in tau[i]])
         for k, a in self._armature().items():
             total[k] = total[k] + lift(qdd[k]) * a
@@ -139,7 +139,7 @@ class Coordinates:
         return out
 
     def tree_force(self, tau: Sequence[Expr], qd: JointVector) -> JointVector:
-        """Return P τ + P A Pᵀ Ṗ q̇, for q̇ in the tree's terms.
+        """Return P τ + P A Pᵀ Ṗ q̇, for q̇ in the tree's coordinates.
 
         It is what accelerates a tree whose armature acts on q̈_tree, where P is
         orthogonal (no mimic joints).

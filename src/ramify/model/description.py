@@ -124,7 +124,7 @@ class FrameDescription:
 class LoopDescription:
     """A constraint that closes a loop: a cut joint between two bodies, or a coupling.
 
-    ``type`` is one of `model.loops.ROWS`; "spherical" is MJCF's connect, "coupling"
+    ``type`` is one of `loop_types.ROWS`; "spherical" is MJCF's connect, "coupling"
     its joint. Placements are the cut's frames in each body.
     """
 

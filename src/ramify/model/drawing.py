@@ -22,10 +22,10 @@ class _Row:
     mass: str
     joints: str
     below: str
-    """drawn in front of what stands below it"""
+    """drawn before the lines below it"""
 
     def lines(self, wide: int, heavy: int, width: int | None) -> Iterator[str]:
-        """Yield the line, or more of them where the width asks for it."""
+        """Yield the line, or several if it is wider than the screen."""
         line = f"{self.tree:<{wide}}  {self.mass:>{heavy}}  {self.joints}".rstrip()
         if width is None or len(line) <= width:
             yield line

@@ -137,7 +137,7 @@ def _cheapest_move(tree: Tree, i: int, placement: Pose, costs: _Costs) -> Pose:
 
 
 def _moves(tree: Tree, i: int, placement: Pose) -> list[Pose]:
-    """Return the moves to choose from: stay, suit oneself, suit one of the children."""
+    """Return the possible moves: stay, suit the body itself, or one of its children."""
     own = screws(placement)
     hx, hy, _ = tree.bodies[i].inertia.h
     moves = [Pose.identity()]

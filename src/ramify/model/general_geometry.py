@@ -163,7 +163,7 @@ def _random_loop(
 def standing_on(name: str, description: Description) -> Description:
     """Return the robot with the body of that name fixed to the world.
 
-    The joints on the way to the former root turn round, and keep their coordinates:
+    The joints on the way to the former root are reversed and keep their coordinates:
     T_parent_child = P J(q) gives T_child_parent = P⁻¹ · P J(−q) P⁻¹, a joint whose
     axis and position are those of J seen from the parent, the axis reversed.
     """

@@ -1,6 +1,6 @@
 """The joints of a Tree: how each moves its body, over symbols.
 
-A Tree knows six kinds; loaders make the others of them (a universal joint is two
+A Tree has six kinds; loaders build the others from them (a universal joint is two
 revolute ones with a massless body between, a cylindrical one a revolute and a
 prismatic one). Each acts along z of its frame:
 

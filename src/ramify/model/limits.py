@@ -16,7 +16,7 @@ from ramify.model.model import Model
 from ramify.model.pose import Array
 
 WIDEST = 1e3
-"""A wider range is how files say that there is none."""
+"""Files use a wider range to mean that there is no limit."""
 
 
 @final

@@ -90,7 +90,7 @@ def cut_joint(
     Args:
         what: what errors call it.
         name: of the loop.
-        type_: one of ROWS, but no coupling.
+        type_: one of ROWS, except a coupling.
         ends: the bodies.
         cut_a: the cut's frame in body a.
         cut_b: that in body b; None: where it meets the one in a at neutral.

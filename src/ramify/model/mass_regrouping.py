@@ -1,7 +1,7 @@
 """Move inertia across joints, leaves to root, without changing the equation of motion.
 
-What looks the same from both sides of a joint, wherever the joint stands, may belong
-to either side (Featherstone's notes; the base parameters of identification):
+Inertia that is the same seen from both sides of a joint, at every joint position, may
+belong to either side (Featherstone's notes; the base parameters of identification):
 
     revolute    masses on the axis: m, h_z, and J of a rod along z, I = diag(J, J, 0)
     prismatic   I, which does not depend on where its body is
@@ -24,7 +24,7 @@ from ramify.model.tree import ROOT, BodyInertia, Tree, nonzeros
 
 
 def regroup(tree: Tree) -> Tree:
-    """Return the tree with what can be moved moved towards the root."""
+    """Return the tree with inertia moved toward the root where possible."""
     inertias = [b.inertia for b in tree.bodies]
     for i, p in reversed(tree):
         body = tree.bodies[i]

@@ -2,8 +2,8 @@
 
 Joints may move nothing that has mass (`massless`), or several may move together without
 moving any inertia: two hinges on one axis, four slides. Where each body resists every
-motion, or its joint has armature, there are none, and no more is asked. Of other
-robots, the articulated inertia of every joint is computed in numbers, somewhere:
+motion, or its joint has armature, there are none, and the check ends. For other robots,
+the articulated inertia of every joint is evaluated at one configuration:
 
     D = Sᵀ IA S,   q̇ of what hangs on it: −D⁻¹ Uᵀ v
 

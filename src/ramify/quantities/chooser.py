@@ -5,7 +5,7 @@ will be when they are compiled, and the one with the least `Ops.cost` wins; the 
 are too far behind to catch up. The winner's program is the one that is compiled.
 
 Quantities that share a choice (operational space of the same tasks) are counted
-together; what else stands in a kernel is chosen one by one.
+together; other quantities in a kernel are chosen one by one.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@
 Rows of Φ stand in the order of `robot.loops`; `row_names` says what each holds. A
 multiplier is what the loop does to the robot, with the sign of τ: for a cut between
 frame A on body a and frame B on body b, λ of a position row is the force [N] on b, and
-that of a turn the moment [Nm] on b about B's origin, along the axes of A; on a acts the
-opposite. λ of "u" is the moment on b along z of A × x of B. λ of a distance is positive
-where the rod pushes; λ of a coupling is a force on its first joint.
+that of a turn the moment [Nm] on b about B's origin, along the axes of A; the opposite
+acts on a. λ of "u" is the moment on b along z of A × x of B. λ of a distance is
+positive where the rod pushes; λ of a coupling is a force on its first joint.
 """
 
 from __future__ import annotations

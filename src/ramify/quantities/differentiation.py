@@ -3,10 +3,10 @@
     derivative(f, wrt)    dy/dx, one array for each output y and input x of ``wrt``
     jvp(f, wrt)           y and ẏ = (dy/dx) ẋ, for ẋ as further inputs
     vjp(f, wrt)           y and x̄ = (dy/dx)ᵀ ȳ, for ȳ as further inputs
-    hessian(f, wrt)       d²y/dx², of a y that is one number
+    hessian(f, wrt)       d²y/dx², of a scalar y
 
-Of quantities they make a quantity, which `compile` takes; of a function a function, for
-`kernel`. Along q a step is taken in the tangent space (`directions`).
+Applied to quantities they return a quantity, for `compile`; applied to a function, a
+function for `kernel`. Along q a step is taken in the tangent space (`directions`).
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def acceleration_rows(
     else:
         qdd, solver = dynamics.factored(context, *given)
     there = context.with_inputs(qdd=qdd)
-    # q̈ is held: what it does is asked for.
+    # q̈ is held constant here: its derivatives are solved for.
     directions = {**seeds(context, STATE[:2]), **held(qdd)}
     if frame is not None:
         rows = _by_tree(there, frame, directions, given)

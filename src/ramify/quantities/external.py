@@ -1,7 +1,7 @@
 """External forces: wrenches on named frames, by a dict of numbers or as an input.
 
-A wrench is force and moment, in the order of the robot's conventions. What the
-environment does to the robot is positive:
+A wrench is force and moment, in the order of the robot's conventions. Forces
+that the environment exerts on the robot are positive:
 
     τ = M q̈ + h − Σ Jᵀ f
 """

@@ -1,7 +1,7 @@
 """Which body frames the programs of a robot use: those of its file, or cheaper ones.
 
 Frames that take steps out of transforms save operations, unless that puts numbers into
-inertias that were zero, or parts the sine that mimic joints share. So the dynamics is
+inertias that were zero, or splits a sine that mimic joints share. So the dynamics is
 counted with both, and the frames of the file stay if it got costlier.
 """
 
@@ -40,7 +40,7 @@ def with_cheapest_frames(model: Model, conventions: Conventions) -> Model:
 
 
 def _counted(model: Model) -> list[Quantity]:
-    """Return what stands for all quantities: what does most with every transform.
+    """Return quantities that stand for all: those that use every transform most.
 
     The articulated-body algorithm takes velocities out and forces and inertias back;
     where it does not apply, two others share that work.

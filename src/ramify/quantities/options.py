@@ -22,7 +22,7 @@ def one_of(name: str, value: object, possible: Collection[str]) -> str:
 
 
 def frame(value: object) -> str:
-    """Return the name of a frame; whether the robot has it shows when it is traced."""
+    """Return the name of a frame; tracing checks whether the robot has it."""
     if isinstance(value, str):
         return value
     raise ArgumentError(

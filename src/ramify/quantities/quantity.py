@@ -52,7 +52,7 @@ REQUIRED = inspect.Parameter.empty
 @final
 @dataclass(frozen=True, eq=False)
 class Declaration:
-    """What is said once about a quantity; see the decorator `quantity`."""
+    """The declaration of a quantity; see the decorator `quantity`."""
 
     name: str
     inputs: tuple[str, ...]
@@ -106,7 +106,7 @@ class Declaration:
 
     @cached_property
     def all_algorithms(self) -> tuple[str, ...]:
-        """Everything that ``algorithm=`` can be on some robot."""
+        """Every value of ``algorithm=`` that some robot allows."""
         return ("auto", *self.algorithms, *self.by_name_only)
 
     def checked(self, option: str, value: object) -> Any:
@@ -235,12 +235,12 @@ class Quantity:
 
 
 def _is_data(value: object) -> bool:
-    """Say whether a value is an array or a robot, which no option is."""
+    """Return whether a value is an array or a robot, which are not options."""
     return isinstance(value, np.ndarray) or type(value).__name__ == "Robot"
 
 
 EXAMPLES = {"frame": '"hand"', "tasks": '["hand"]'}
-"""How an option that is needed is given, for messages."""
+"""Examples of required options, for messages."""
 
 
 def quantity(
@@ -260,7 +260,7 @@ def quantity(
         algorithms: what ``algorithm="auto"`` chooses from, by counting.
         possible: (model, conventions, **options) -> those of ``algorithms`` that a
             robot allows, if not all.
-        by_name_only: further algorithms, never chosen by themselves.
+        by_name_only: additional algorithms, used only when named.
         further_inputs: (model, **options) -> shapes of inputs beyond INPUTS.
         shares_choice: whether one choice serves all such quantities of the same tasks
             in a kernel.

@@ -52,12 +52,12 @@ class InverseInertia:
         return InverseInertia(_minus(_minus(dual, s, rest), t, s))
 
     def columns(self) -> list[Motion]:
-        """Return the accelerations for the six unit forces, couples first."""
+        """Return the accelerations for the six unit forces, moments first."""
         return [self @ f for f in unit_forces()]
 
 
 def unit_forces() -> tuple[Force, ...]:
-    """Return the six unit forces, couples first."""
+    """Return the six unit forces, moments first."""
     couples = (Force(e, ZERO3) for e in IDENTITY)
     return (*couples, *(Force(ZERO3, e) for e in IDENTITY))
 

@@ -3,7 +3,7 @@
 `pv` never replaces the rows that meet in a body by six, `pvr` always does. Neither is
 best: under a floating base, whose six columns close the sweep, twenty-four rows go
 through one joint more cheaply than through a 6 × 6 matrix; before a long chain they do
-not. Here each junction decides: what both choices cost is known before any symbol is
+not. Here each junction decides: the cost of both is estimated before tracing
 (operations of general geometry, see `Costs`), and choices are changed one by one as
 long as the sum falls. Where all ends hang on a trunk that is reduced, even the six rows
 need not go down it: Ω of its tip comes from the root, as in `rjk`, which is cheaper.

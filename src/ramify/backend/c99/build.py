@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from ramify.backend.c99.names import number, wrapped
 
-# With all steps in one function compilers take long, and values leave registers.
+# With all steps in one function, compilers take long and spill registers.
 APART_MACRO = (
-    "/* A function that compilers keep apart: all in one would be long and slow. */",
+    "/* Not inlined: one large function would compile slowly and spill registers. */",
     "#if defined(__GNUC__)",
     "#define APART static __attribute__((noinline))",
     "#elif defined(_MSC_VER)",
@@ -21,7 +21,7 @@ APART_MACRO = (
 # For a vector of two fields gcc 12 writes loads of all that lies between them, and
 # takes most of them out again: its time would grow with the size of the struct.
 VECTORS_OFF = (
-    "/* gcc finds few vectors in the steps for one state, and takes long to look. */",
+    "/* gcc finds little to vectorize in steps for one state, and takes long. */",
     "#if defined(__GNUC__) && !defined(__clang__)",
     "#pragma GCC push_options",
     '#pragma GCC optimize("no-tree-slp-vectorize")',
@@ -39,7 +39,7 @@ VECTORS_ON = (
 def copies(t: str) -> list[str]:
     """Return the functions between the caller's rows of n states and lanes."""
     return [
-        "/* LANES states of an array; where there are fewer, the last again. */",
+        "/* LANES states of an array; if there are fewer, the last one repeats. */",
         f"static void load(int rows, int n, int count, const {t} *from, values *to)",
         "{",
         "    int i, j;",
@@ -126,7 +126,7 @@ add_library({name} STATIC {name}.c {name}.h)
 target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
 set_target_properties({name} PROPERTIES C_STANDARD 99)
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-  # Fused products, and vectors where roots and choices are. -march=native helps more.
+  # Fuse products; vectorize roots and selects. -march=native helps more.
   target_compile_options({name} PRIVATE
     -ffp-contract=fast -fno-math-errno -fno-trapping-math)
 endif()

@@ -26,7 +26,7 @@ HEAD = """\
 #define EXPORTED
 #endif
 
-/* An argument as the function takes it, row by row; w is for what must be copied. */
+/* An argument row by row, as the function needs it; w holds a copy if necessary. */
 static const double *taken(const double *from, int rows, int columns, double *w)
 {
     int i, j;
@@ -39,13 +39,13 @@ static const double *taken(const double *from, int rows, int columns, double *w)
     return w;
 }
 
-/* Where a result is written: at once, or in w. */
+/* Where a result is written: to its place, or to w. */
 static double *place(double *to, int rows, int columns, double *w)
 {
     return to && (rows == 1 || columns == 1) ? to : w;
 }
 
-/* Take a matrix out of w, column by column. */
+/* Copy a matrix from w, column by column. */
 static void give(const double *w, int rows, int columns, double *to)
 {
     int i, j;

@@ -169,7 +169,7 @@ class StepWriter:
         return wrapped(f"{symbol}({', '.join(given)});", 4)
 
     def _all_sines(self, step: Step, body: _Body) -> None:
-        """Say the sines and cosines of a step: one call, so that it is a vector."""
+        """Write the sines and cosines of a step as one call, so that it is a vector."""
         angles, t = step.angles, self.style.type
         n = len(angles)
         texts = ", ".join(self._text(angle, body)[0] for angle in angles)
@@ -187,7 +187,7 @@ class StepWriter:
         self._sine_results(step, body)
 
     def _sine_results(self, step: Step, body: _Body) -> None:
-        """Say the results that are sines or cosines themselves."""
+        """Write the results that are sines or cosines themselves."""
         for e in (e for pair in step.angles.values() for e in pair):
             for name, k in self.plan.results.get(e, ()):
                 body.outputs.add(name)

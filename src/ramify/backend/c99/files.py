@@ -248,7 +248,10 @@ def _source(x: _Export) -> str:
         *APART_MACRO,
     ]
     if has_fields:
-        lines += ["/* What steps make and later steps need. */", "struct work {"]
+        lines += [
+            "/* Values that one step computes and later steps need. */",
+            "struct work {",
+        ]
         for step in x.plan.steps:
             if step.fields:
                 lines.append(f"    /* {comment(step.name)} */")

@@ -1,7 +1,7 @@
 """Names, comments and numbers in C; text from robot files is data, never code.
 
-An identifier is made of ASCII letters, digits and single underscores, is no word of C,
-C++ or their libraries, and is at most LONGEST characters long. A comment holds
+An identifier is made of ASCII letters, digits and single underscores, is not a word of
+C, C++ or their libraries, and is at most LONGEST characters long. A comment holds
 printable ASCII only, and nothing that could end it.
 """
 
@@ -62,7 +62,7 @@ def identifier(name: str) -> str:
         clean = "unnamed"
     if clean[0].isdigit():
         clean = f"n{clean}"
-    # Capitals with underscores are macros of somebody: E_..., M_PI, SIG_...
+    # Capitals with underscores may be macros: E_..., M_PI, SIG_...
     is_macro = re.fullmatch(r"(M|[A-Z]{2,})_[A-Z0-9_]+", clean) is not None
     return f"{clean}_" if is_macro or clean in RESERVED else clean
 

@@ -1,4 +1,4 @@
-"""Sines and cosines as C that compilers vectorize: see `vectormath` for the method.
+"""Sines and cosines as C that compilers vectorize: see `vector_math` for the method.
 
 The C library's take 10 ns or more each, and are not vectorized: for a small robot that
 is most of the time of a call.

@@ -45,7 +45,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A run of steps that compilers may join, and none else."""
+    """A run of steps that compilers may join; they join no others."""
 
     symbol: str | None
     """the function, or None where the function for one state calls the steps"""

@@ -177,7 +177,7 @@ def _unpack(
     for k, size in enumerate(sizes):
         objects.append(data[start : start + size])
         start += size
-        # Asked here, for LLVM would report a missing symbol on the user's screen.
+        # Checked here because LLVM would print a missing symbol on the user's screen.
         if _symbol(k, seal).encode() not in objects[k]:
             raise ValueError("object code belongs to another program")
     return slots, outputs, objects, seal

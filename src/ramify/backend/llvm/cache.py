@@ -5,19 +5,19 @@ A file is trusted only if all of it is right::
     magic 8, format u32, key length u32, payload length u64, seal 32 | key | payload
 
 The seal is an HMAC-SHA256 of all the rest, keyed with a secret that Ramify makes at the
-first store: a checksum that somebody else recomputed is seen. On POSIX the secret lies
+first store: a file that somebody else resealed is detected. On POSIX the secret lies
 in the cache's folder, and every file must be one that nobody but the user or root can
-write. Windows has no owner that is as easily checked; there the secret lies in the
-user's profile, wherever the cache is.
+write. On Windows owners are not as easy to check; there the secret lies in the user's
+profile, wherever the cache is.
 
-Whatever is wrong with a file, the folder or the disk, ``load`` gives None and ``store``
-stores nothing: code is compiled again, and a cache is never an error. A folder that
-cannot be used because it belongs to somebody else is worth one warning. Files are
-written aside and renamed, so a reader sees a whole value or none, and a writer that
-dies leaves one file that a later writer sweeps up.
+Whatever is wrong with a file, the folder or the disk, ``load`` returns None and
+``store`` stores nothing: code is compiled again, and a cache is never an error. A
+folder that cannot be used because it belongs to somebody else causes one warning. Files
+are written under another name and renamed, so a reader sees a whole value or none, and
+a writer that dies leaves one file that a later writer removes.
 
 ``RAMIFY_CACHE_DIR`` moves the folder ("" or "off": no cache), ``RAMIFY_CACHE_SIZE_MB``
-bounds it. A hit renews a file's time; at the bound the oldest go first. Each process
+bounds it. A hit renews a file's time; at the bound the oldest are removed. Each process
 scans the folder at its first store and then once per 1/64 of the bound that it writes,
 so n processes at once may exceed the bound by n/64 for a while.
 """
@@ -154,7 +154,7 @@ def _default_directory() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "ramify"
     xdg = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification has relative paths ignored.
+    # The XDG specification says to ignore relative paths.
     base = Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache"
     return base / "ramify"
 

@@ -26,10 +26,10 @@ COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
 ALIGNED = "alignstack(64)"
 """No spilled register lies across two cache lines: that takes up to a third longer."""
 BLOCK = 128
-"""Operations after which a value of the workspace is read anew.
+"""Operations after which a value of the workspace is read again.
 
 LLVM keeps what it has read: in a register while one is free, then in a copy on the
-stack. A use in another block reads it where it is, for nothing.
+stack. A use in another block reads it where it is, at no cost.
 """
 LIBM = frozenset({"tan", "asin", "acos", "atan2", "log", "pow"})
 

@@ -95,7 +95,7 @@ def chosen() -> Processor:
 def runnable() -> Processor:
     """Return the chosen target, or this processor where it cannot run that one's code.
 
-    The way from Python to a kernel must run even if the kernel cannot.
+    The call path from Python to a kernel must run even if the kernel cannot.
     """
     return host() if chosen().missing else chosen()
 

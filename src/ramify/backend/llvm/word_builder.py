@@ -74,7 +74,7 @@ class Module:
 
 
 class FoldStep:
-    """One turn of a fold: set ``next``; ``result`` is there when it is over."""
+    """One iteration of a fold: set ``next``; ``result`` is valid at the end."""
 
     index: Value
     value: Value
@@ -104,7 +104,7 @@ class Code:
         return self.add(block, self.mul(index, WORD))
 
     def load_at(self, address: Value, offset: int) -> Value:
-        """Return the word that lies some bytes behind an address."""
+        """Return the word at an address plus an offset in bytes."""
         return self.load_as(I64, self.add(address, offset), WORD)
 
     def load_int(self, address: Value) -> Value:

@@ -1,9 +1,9 @@
 """Read NumPy arrays in emitted code: which are accepted, and where elements are.
 
-Taken is a numpy.ndarray of the kernel's dtype, aligned, its core of the right shape
-and evenly strided, with or without a batch axis; as an input also Python's numbers (see
-pynumbers). The arrays' own struct is read (see words): a few loads, where
-PyObject_GetBuffer would allocate, and format a string.
+Accepted are aligned numpy.ndarrays of the kernel's dtype whose core has the right shape
+and even strides, with or without a batch axis; as inputs also Python's numbers (see
+`numbers`). The array's own struct is read (see `memory_layout`): a few loads, where
+PyObject_GetBuffer would allocate memory and format a string.
 """
 
 from __future__ import annotations

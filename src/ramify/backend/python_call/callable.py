@@ -1,11 +1,11 @@
 """From compiled cuts to a Python callable: NumPy in, NumPy out.
 
-    make_callable -> builtin --fast--> run            (pycall, driver: emitted code)
+    make_callable -> builtin --fast--> run            (entry, driver: emitted code)
                         └--slow--> Calls.slow -> run  (arguments: Python)
 
-The builtin's ``self`` is an Anchor, which holds the address of a Call (see words) and
-keeps alive everything that it leads to. The slow path does not know the builtin: where
-there can be none, it is the callable.
+The builtin's ``self`` is an Anchor, which holds the address of a Call (`memory_layout`)
+and keeps alive everything it refers to. The slow path does not need the builtin: where
+there is none, it is the callable.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def make_callable(
         kernel_for: makes the kernel for one state or for batches, at the first call.
         libm_table: a ctypes array of C functions, handed to the cuts.
         traced_for: the program for a dtype, where calls with symbols are possible.
-        otherwise: what is called instead if there are keywords that it takes.
+        otherwise: called instead if there are keywords that only it takes.
     """
     if "out" in signature.input_names:
         raise ValueError(

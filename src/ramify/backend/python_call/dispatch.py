@@ -1,7 +1,7 @@
 """A callable whose extra arguments select the compiled function to call.
 
 ``f(q, "hand", out=J)`` is ``choose("hand")(q, out=J)``. What was chosen is kept by the
-arguments as they were given, and emitted code looks there first (see pychoice).
+arguments as they were given, and emitted code looks there first (`dispatch_entry`).
 """
 
 from __future__ import annotations

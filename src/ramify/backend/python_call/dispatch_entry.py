@@ -47,7 +47,7 @@ def emit_choose(module: Module) -> None:
 
 
 def _find(code: Code, call: Value, key: Value) -> Value:
-    """Return what the dict holds for a key, borrowed, or 0; let go of the key."""
+    """Return what the dict holds for a key, borrowed, or 0; release the key."""
     table = code.load(call, Call.CHOSEN)
     found = api(code, call, "PyDict_GetItemWithError", table, key)
     api(code, call, "Py_DecRef", key)

@@ -7,10 +7,10 @@ instance of Vectorcall (vectorcallfunc); both hold the address of a Call.
 
     bind --> attempt --rejected--> CONVERT some --> attempt --rejected--> SLOW
 
-The fast path, ``attempt``, takes arrays and numbers as they are: see pyarrays for
-which. What else it meets, it rejects before it has changed anything. Then Python makes
-arrays of the inputs that were not read, or says what is wrong with them, and the fast
-path has another try; what it rejects again, such as overlapping arrays, Python does.
+The fast path, ``attempt``, takes arrays and numbers as they are: see `arrays`.
+Anything else it rejects before it has changed anything. Then Python converts the inputs
+that were not read to arrays, or raises an error, and the fast path tries again; what it
+rejects again, such as overlapping arrays, Python handles.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from ramify.backend.runtime.memory_layout import (
 
 
 def entry(name: str = "call") -> int:
-    """Return the address of ``call``, or of ``choose`` (see pychoice)."""
+    """Return the address of ``call``, or of ``choose`` (`dispatch_entry`)."""
     return _entries()[name]
 
 
@@ -132,7 +132,7 @@ def emit_hand_over(module: Module) -> None:
 def emit_attempt(module: Module) -> None:
     """attempt(call, inputs, given): the result, FAILED or REJECTED; given is out= or 0.
 
-    Reading the arguments calls nothing of the user's, so they cannot change meanwhile.
+    Reading the arguments runs no user code, so they cannot change meanwhile.
     """
     code = module.function("attempt", 3, local=True)
     call, inputs, given = code.arguments

@@ -1,8 +1,8 @@
 """Read Python's numbers in emitted code: a scalar, a list or a tuple of them.
 
-Taken is what is exactly of a type in NUMBER_TYPES, or an array () of a dtype in
-NUMBER_DTYPES, where a scalar is expected, and a list or a tuple of such numbers where a
-vector is. They are written to a buffer, as elements of the kernel's dtype.
+Accepted are values exactly of a type in NUMBER_TYPES, or arrays () of a dtype in
+NUMBER_DTYPES, for a scalar, and a list or a tuple of such numbers for a vector. They
+are written to a buffer, as elements of the kernel's dtype.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def call_python(
 
 
 def give_up_if_null(code: Code, call: Value, value: Value, owned: Value) -> None:
-    """Let go of an object and leave, if a value was not to be had."""
+    """Release an object and return, if a value is missing."""
     with code.when(code.compare(value, "==", 0), likely=False):
         api(code, call, "Py_DecRef", owned)
         code.leave(FAILED)

@@ -2,7 +2,7 @@
 
 An instance of a Python class is called through ``__call__``: a look-up, a tuple and a
 dict, 0.2 us. An instance of ``Vectorcall`` holds the address of the emitted function,
-and the interpreter jumps there. Where that cannot be, ``__call__`` does the same.
+and the interpreter jumps there. Where that is impossible, ``__call__`` does the same.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ it is no faster than fetching it: so each cut runs on a few tiles before the nex
 does. All tiles of such a group are packed before any is unpacked: an output may be an
 input, element by element. Results that are too many for a cache are streamed.
 
-Numbers too small to be normal are zero meanwhile: they would take a hundred times as
-long. What the thread had set is restored.
+Denormal numbers are treated as zero meanwhile: they would take a hundred times as long.
+The thread's own setting is restored.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ NUMBER_TYPES = (float, int, bool, *SCALAR_TYPES)
 NUMBER_DTYPES = tuple(np.dtype(kind) for kind in SCALAR_TYPES)
 """Numbers that emitted code takes: exactly of these types, arrays of exactly these.
 
-Converting them runs no code of the user's.
+Converting them runs no user code.
 """
 
 
@@ -121,7 +121,7 @@ class Call(IntEnum):
     NONE = 21
     EMPTY = 22  # numpy.empty
     AS_TYPE = 23  # numpy.ndarray.astype
-    BIND = 24  # (values, names) -> (*inputs, out), or the result, which is no tuple
+    BIND = 24  # (values, names) -> (*inputs, out), or the result, which is not a tuple
     CONVERT = 25  # (index of an input, value) -> array
     SLOW = 26  # (*inputs, out) -> result
     CHOSEN = 27  # of a Dispatcher: the dict of the functions that it has found so far
@@ -218,7 +218,7 @@ def new_array() -> int:
 
 def _array_api() -> int:
     """Return the address of the table that NumPy gives to extensions, or 0."""
-    core: object = getattr(np, "_core", None)  # NumPy 1 calls it otherwise
+    core: object = getattr(np, "_core", None)  # NumPy 1 has another name for it
     capsule: object = getattr(getattr(core, "multiarray", None), "_ARRAY_API", None)
     if type(capsule).__name__ != "PyCapsule":
         return 0

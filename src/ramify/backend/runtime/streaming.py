@@ -37,8 +37,8 @@ def can_stream(
 ) -> Value:
     """Return whether an array has no gaps and its states are aligned alike.
 
-    The states of a tile are written side by side. Those a multiple of 2 kB apart get in
-    each other's way: that takes twice as long.
+    The states of a tile are written side by side. States that are a multiple of 2 kB
+    apart conflict in the cache: that takes twice as long.
     """
     is_dense = code.b.and_(
         code.compare(step, "==", tile.itemsize),

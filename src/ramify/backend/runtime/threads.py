@@ -15,7 +15,7 @@ _lock = threading.Lock()
 
 
 def _forget() -> None:
-    """Begin anew in a forked child, which has none of its parent's threads."""
+    """Start over in a forked child, which has none of its parent's threads."""
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
 

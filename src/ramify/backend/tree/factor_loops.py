@@ -7,7 +7,7 @@ inner loop of the factorization runs along two contiguous rows with no index loo
 
     factor   M = Lᵀ D L or Lᵀ L in place: tips to root, in blocks of a chain's rows
     pack     dense to rows, looking for asymmetry on the way;  count: its nonzeros
-    start    all three;  sweeps, in `treesweeps`: products with L and its inverse
+    start    all three;  sweeps, in `sweeps`: products with L and its inverse
 
 A number may stand for one matrix or for a tile of as many as a vector holds, lane by
 lane. All of it is compiled once for a processor, in 0.3 s, and then loads from the

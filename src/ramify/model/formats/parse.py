@@ -46,7 +46,7 @@ def parse(
 
 
 def _root_tag(text: str) -> str:
-    """Return the name of the first element, or "" where it takes a parser to see it."""
+    """Return the name of the first element, or "" if only a parser can find it."""
     at = 0
     while True:
         at = text.find("<", at)

@@ -35,7 +35,7 @@ def read_source(source: str | os.PathLike[str]) -> tuple[str, Path | None]:
     any other string, and any path object, is the path of a file.
 
     Raises:
-        ModelError: the file is missing, no regular file, empty, too large, or in an
+        ModelError: the file is missing, not a regular file, empty, too large, or in an
             encoding that cannot be read.
     """
     if isinstance(source, str):

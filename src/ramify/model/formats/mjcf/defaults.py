@@ -91,7 +91,7 @@ class Settings:
 
     @staticmethod
     def of(sections: list[Element], root: Element) -> Settings:
-        """Return what all <compiler> sections say together, the last word winning."""
+        """Return the settings of all <compiler> sections; the last one wins."""
         merged: Attributes = {}
         for section in sections:
             merged.update(section.attrib)

@@ -55,7 +55,7 @@ def ignored_actuators(sections: list[Element], defaults: Defaults) -> list[str]:
 
 
 def _is_active(actuator: Element, defaults: Defaults) -> bool:
-    """Return whether an actuator acts by itself, or weighs on its joint."""
+    """Return whether an actuator is a servo, has dynamics, or changes its joint."""
     merged = defaults.apply(actuator).attrib
     if actuator.tag == "general":
         words = ("none", "none", "fixed")

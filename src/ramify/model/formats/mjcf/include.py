@@ -18,7 +18,7 @@ from ramify.model.formats.xml import Element, fault, parse_xml, word
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Where includes are looked up, and what they may not leave; all resolved."""
+    """Where includes are looked up, and the directory they must be in; all resolved."""
 
     folder: Path
     """of the main model"""

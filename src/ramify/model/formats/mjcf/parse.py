@@ -2,9 +2,9 @@
 
     text --include--> one document --defaults--> bodies, joints, sites --> Description
 
-Materials, contacts and sensors are never looked at; a mesh only where the inertia of a
-body needs it. What would change the motion and is not supported raises; what is left
-out is named in ``warnings``.
+Materials, contacts and sensors are ignored; a mesh is read only if the inertia of a
+body needs it. Unsupported elements that would change the motion raise an error; those
+that are left out are named in ``warnings``.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ def parse_mjcf(
         label: what errors call it, usually the file's name
         folder: the directory of the file, where includes are looked up; None: the
             text stands alone and can include nothing
-        include_directory: what includes may not leave; None: the parent of ``folder``
+        include_directory: contains all includes; None: the parent of ``folder``
 
     Raises:
-        ModelError: the text is no MJCF, or needs what Ramify does not have; the
+        ModelError: the text is not MJCF, or needs an unsupported feature; the
             message begins with file and line.
     """
     document = read_document(text, label, folder, include_directory)
@@ -209,7 +209,9 @@ class MjcfModel:
     ) -> list[Inertial | None]:
         """Return the inertias scaled to the mass that <compiler> asks for."""
         if all(body in uncounted for body in self.world.bodies[1:]):
-            return inertials  # all of it is the world, whose mass nobody asks for
+            return (
+                inertials  # everything is part of the world, whose mass does not matter
+            )
         bodies = zip(self.world.bodies[1:], inertials, strict=True)
         counted = [i for b, i in bodies if i is not None and b not in uncounted]
         mass = math.fsum(i.mass for i in counted)

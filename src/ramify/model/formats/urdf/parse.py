@@ -1,7 +1,7 @@
 """Parse URDF text into a Description.
 
-The format is ROS's (http://wiki.ros.org/urdf/XML), read as leniently as the files that
-people have need it, and with two additions: the joint type ``spherical`` (or ``ball``),
+The format is ROS's (http://wiki.ros.org/urdf/XML), read as leniently as real files
+require, with two additions: the joint type ``spherical`` (or ``ball``),
 and closed loops, which URDF cannot express, as children of ``<robot>``:
 
     <loop name="four_bar" type="revolute">
@@ -9,9 +9,9 @@ and closed loops, which URDF cannot express, as children of ``<robot>``:
       <body_b link="rocker"  xyz="0 0 0.2" rpy="0 0 0"/>
     </loop>
 
-The two frames meet as the type says, one of `model.loops.ROWS`, along z of the first;
+The two frames meet as the type says, one of `loop_types.ROWS`, along z of the first;
 "distance" keeps their origins ``length`` meters apart. A link "world" that is not in
-the file is what does not move. A coupling is between joints, y = Σ c_k x^k; without
+the file is the fixed world. A coupling is between joints, y = Σ c_k x^k; without
 ``follows``, y is held at c_0:
 
     <loop name="gear" type="coupling" joint="y" follows="x" coefficients="0 2"/>
