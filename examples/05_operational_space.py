@@ -1,8 +1,8 @@
 """Two hands put a box on the floor (Chang & Khatib 2000). Prints the servo rate.
 
-Half of the box's mass is on each hand, and the controller knows it. The arms are light
-and reach down first; legs and hip follow when the elbows are almost straight, after 0.9
-s, as the torques show. ``pictures/operational_space.py`` plots it.
+Half of the box's mass is on each hand, and the controller's model includes it. The arms
+are light and reach down first; legs and hip follow when the elbows are almost straight,
+after 0.9 s, as the torques show. ``pictures/operational_space.py`` plots it.
 """
 
 import time

@@ -1,8 +1,8 @@
 """Identify a payload and joint friction from noisy torques.
 
-Prints how many parameters of an arm motion can tell apart, the condition number of a
-poor and of a rich excitation, and what least squares find from each: the mass and the
-center of a payload, the damping and the friction of the joints, beside the truth.
+Prints how many parameters of an arm can be identified, the condition numbers of a poor
+and of a rich excitation, and the estimates from each next to the true values: the mass
+and center of a payload, and the damping and friction of the joints.
 """
 
 import numpy as np

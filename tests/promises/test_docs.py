@@ -106,6 +106,12 @@ def test_the_page_of_papers_is_up_to_date() -> None:
         )
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    menu = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r"\w+\.md$", menu, re.M))
+    assert listed == {p.name for p in (REPOSITORY / "docs").glob("*.md")}
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     if importlib.util.find_spec("material") is None:
