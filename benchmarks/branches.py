@@ -1,4 +1,4 @@
-"""What it gives that branches can be factored in any order: threads, lanes, nothing.
+"""Do threads or lanes speed up the factorization of independent branches?
 
     python benchmarks/branches.py [--quick] [--json]
 
@@ -12,10 +12,10 @@ Serban & Potra 1997, Corollary 3). Here one matrix along a tree is factored
 
 Rows of the trunk get something from every branch, so each thread and lane has its own
 copy of them, added at the end. The native loops run without the GIL. Times are the
-shortest of many runs, without laying the entries out. ``difference`` is over the
+shortest of many runs, without packing the entries. ``difference`` is over the
 largest entry: zero where there is no trunk, rounding where sums are in another order.
-Threads must give to the bit what the same halves give one after the other. ``control``
-says what two threads that share nothing gave just then: 2 if both cores were free.
+Threads must give bit for bit what the same halves give one after the other. ``control``
+is the speedup of two threads that share nothing, just then: 2 if both cores were free.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def laned(parents: Parents, entries: Array) -> tuple[Any, Array, Callable[[], Ar
 def best(
     ways: dict[str, tuple[Callable[[], None], Array]], seconds: float
 ) -> dict[str, float]:
-    """Return the shortest single run of each; they take turns, each laid out anew."""
+    """Return the shortest single run of each; they take turns, on fresh entries."""
     starts = {name: np.array(work) for name, (_, work) in ways.items()}
     shortest = dict.fromkeys(ways, float("inf"))
     end = time.perf_counter() + seconds * len(ways)

@@ -2,10 +2,10 @@
 
     python benchmarks/call_overhead.py [--quick] [--json]
 
-All figures are of one run and stand beside numpy.empty(50), the least that a function
-of NumPy costs. The promise: four arrays with ``out=`` at most 2.5 times that. What is
-given as a number, a list or an array of another dtype stands beside what is given as a
-float64 array; methods of frames stand beside the compiled function.
+All figures are from one run and are compared with numpy.empty(50), the least that a
+NumPy function costs. The promise: four arrays with ``out=`` at most 2.5 times that.
+Numbers, lists and arrays of other dtypes are compared with float64 arrays; methods of
+frames with the compiled function.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def cases() -> dict[str, Callable[[int], float]]:
 
 def measure(quick: bool) -> dict[str, float]:
     """Return the nanoseconds of one call, for each case; the cases take turns."""
-    # Many short turns: a neighbor on the machine spoils some of them, for all alike.
+    # Many short turns: other programs disturb some of them, for all cases alike.
     rounds, calls = (40, 300) if quick else (300, 500)
     timed = cases()
     best = dict.fromkeys(timed, float("inf"))

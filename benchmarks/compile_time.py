@@ -2,8 +2,8 @@
 
     python benchmarks/compile_time.py [--quick] [--json]
 
-Straight-line programs in steps of a few hundred operations, as a sweep over bodies
-makes them. The promises: time grows no faster than operations^1.15; a cached kernel of
+Straight-line programs in steps of a few hundred operations, like those of a sweep over
+bodies. The promises: time grows no faster than operations^1.15; a cached kernel of
 20,000 operations loads in at most 50 ms and at most 1/10 of its compile time.
 """
 

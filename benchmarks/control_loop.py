@@ -94,7 +94,7 @@ def measure(path: str, quick: bool) -> dict[str, Any]:
     for ours, theirs in zip(ends["ramify"], ends["pinocchio"], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
     loops["arithmetic"] = arithmetic_loop()
-    # Many short turns: a neighbor on the machine spoils some of them, for all alike.
+    # Many short turns: other programs disturb some of them, for all loops alike.
     rounds, steps = (200, 50) if quick else (2000, 50)
     best = dict.fromkeys(loops, np.inf)
     for _ in range(rounds):

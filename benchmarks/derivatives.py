@@ -1,14 +1,14 @@
-"""How fast derivatives are beside Pinocchio, for robots of 7 to 54 DoF.
+"""How fast derivatives are compared with Pinocchio, for robots of 7 to 54 DoF.
 
     python benchmarks/derivatives.py [--quick] [--json] [--robots panda,talos]
 
 One run on one core, the same random states for all. Results are compared before they
 are timed: 1e-9 of the largest entry. A call is one state from Python, outputs allocated
 beforehand; a batch is 1,024 states in one call, by state. Pinocchio's derivatives are
-called from Python: a batch is set against a loop over the same states, converted
+called from Python: a batch is compared with a loop over the same states, converted
 beforehand, that keeps every result. `filling` is the time that NumPy takes to fill the
-results with one number; the gradient is vjp of forward dynamics, beside Pinocchio's
-dense derivatives times a vector.
+results with one number. The gradient, the vjp of forward dynamics, is compared with
+Pinocchio's dense derivatives times a vector.
 
 The promises: dFD in one call at least 3 x; in a batch 20 x at 7 DoF, 8 x at 30, 5 x at
 50; dID along the tree at least 12 x at 50; the gradient 40 x.

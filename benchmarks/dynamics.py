@@ -1,4 +1,4 @@
-"""How fast dynamics are beside Pinocchio and MuJoCo, for robots of 7 to 54 DoF.
+"""How fast dynamics are compared with Pinocchio and MuJoCo, for 7 to 54 DoF.
 
     python benchmarks/dynamics.py [--quick] [--json] [--robots panda,talos] [--readme]
 
@@ -6,7 +6,7 @@ One run on one core, the same random states for all, the shorter of two measurem
 of each time. Results are compared before they are timed: 1e-9 of the largest entry. A
 call is one state from Python, outputs allocated beforehand, the best mean of a
 millisecond's loop; a batch is 4,096 states in one call, by state. Pinocchio has no
-batches from Python: a batch is set against a loop over the same states, converted
+batches from Python: a batch is compared with a loop over the same states, converted
 beforehand, that keeps every result in an array; and `filling` is the time that NumPy
 takes to fill the array of results with one number. MuJoCo's time includes copying the
 state into its MjData; contacts, constraints, actuators and sensors are off. --readme

@@ -1,4 +1,4 @@
-"""Exported C beside the compiled kernel and beside CasADi's generated C.
+"""Exported C compared with the compiled kernel and with CasADi's generated C.
 
     python benchmarks/export.py [--quick] [--json]
 
@@ -38,11 +38,11 @@ from ramify.robot import Robot
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "robots"
 KERNEL, CASADI, LINEAR = 1.3, 2.0, 1.5
 ROUNDS = 50
-"""Of all candidates in turn: what disturbs the machine for a second disturbs all."""
+"""All candidates in turn: what disturbs the machine for a second disturbs all."""
 FLAGS = ("-O3", "-march=native")
 QUANTITIES = (inverse_dynamics, forward_dynamics, mass_matrix)
 
-# Short runs, and the best of many: another process on the machine then does no harm.
+# Short runs, and the best of many: other processes then do little harm.
 HARNESS = """
 #include <string.h>
 #include <time.h>

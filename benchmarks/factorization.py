@@ -1,4 +1,4 @@
-"""Factoring along a tree beside dense Cholesky: chains, binary trees, swarms.
+"""Factoring along a tree compared with dense Cholesky: chains, binary trees, swarms.
 
     python benchmarks/factorization.py [--quick] [--json]
 

@@ -3,7 +3,7 @@
     python benchmarks/first_answer.py [--quick] [--json] [--robot talos]
 
 Each run is a new process: load the robot, trace and compile forward dynamics, compute
-one state. Importing Ramify and NumPy comes before the clock starts, and is shown apart.
+one state. Importing Ramify and NumPy comes before, and is shown separately.
 Cold is an empty cache; warm is the cache of the run before. Python's own bytecode is
 there in both, as it is where pip installed Ramify. The promises, for a humanoid of 50
 degrees of freedom: 1.5 s cold, 0.1 s warm.

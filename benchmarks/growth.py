@@ -2,8 +2,8 @@
 
     python benchmarks/growth.py [--quick] [--json] [--plot FOLDER]
 
-ABA, unrolled, of 10 to 1,000 bodies: seconds to trace and compile, microseconds by
-state in a batch. LTDL of the stand-alone factorization, beside its count D1 + 2 D2. The
+ABA, unrolled, of 10 to 1,000 bodies: seconds to trace and compile, microseconds per
+state in a batch. LTDL of the stand-alone factorization, with its count D1 + 2 D2. The
 promises: both times of ABA grow no faster than bodies^1.15; LTDL's as its count.
 """
 

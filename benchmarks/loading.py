@@ -1,4 +1,4 @@
-"""How long loading takes: file to Robot, beside Pinocchio in the same run.
+"""How long loading takes: file to Robot, compared with Pinocchio in the same run.
 
     python benchmarks/loading.py [--quick] [--json]
 

@@ -1,4 +1,4 @@
-"""Λ⁻¹ of several ends: counts, their growth, and speed beside Pinocchio.
+"""Λ⁻¹ of several ends: counts, their growth, and speed against Pinocchio.
 
     python benchmarks/operational.py [--quick] [--json] [--plot FOLDER] [--only speed]
 

@@ -23,12 +23,12 @@ Call = Callable[[State], Any]
 
 
 class NotCompared(Exception):  # noqa: N818  what is so, in words
-    """A library that has no such call, or none that can be set beside ours."""
+    """A library that has no such call, or none that is comparable with ours."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A library, how to make a call of it, and how near its results are to be."""
+    """A library, how to call it, and the required agreement of its results."""
 
     name: str
     make: Callable[[RobotFile, Robot, str], Call]
@@ -73,7 +73,7 @@ def drake(source: RobotFile, robot: Robot, name: str) -> Call:
         if name == "inverse_dynamics":
             found = plant.CalcInverseDynamics(context, s.qdd[inverse], forces)
             return (found - plant.CalcGravityGeneralizedForces(context))[order]
-        raise NotCompared("has no forward dynamics of a plain call")
+        raise NotCompared("has no single call for forward dynamics")
 
     return run
 

@@ -1,4 +1,4 @@
-"""How fast dynamics are beside every library that is installed, in one run.
+"""How fast dynamics are compared with every installed library, in one run.
 
     python benchmarks/peers.py [--quick] [--json] [--robots panda,talos]
 
@@ -8,7 +8,7 @@ where they are installed: pip install drake 'adam-robotics[casadi,jax]'.
 
 One core, the same random states, results compared before they are timed (1e-9 of the
 largest entry; 1e-6 of libraries that round differently). Median and spread over runs of
-a call from Python. Excluded: loading, compiling and jitting, which are shown apart.
+a call from Python. Excluded: loading, compiling and jitting (shown separately).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The algorithms of Featherstone's book over CasADi's SX, with 6x6 spatial matrices.
 
-For comparison: what a user of CasADi writes, and what its code generation makes of it.
+For comparison: what a CasADi user writes, and what its code generator makes of it.
 CasADi drops the structural zeros. Joints are revolute or prismatic along z.
 """
 

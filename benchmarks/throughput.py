@@ -1,9 +1,9 @@
-"""How near to the processor's peak a batch runs, with one thread and with two.
+"""How close to the processor's peak a batch runs, with one thread and with two.
 
     python benchmarks/throughput.py [--quick] [--json]
 
-The program multiplies a chain of 6x6 matrices: about 20,000 multiply-adds a state, over
-4,096 states. The peak is a loop of independent fused multiply-adds, measured in the
+The program multiplies a chain of 6x6 matrices: about 20,000 multiply-adds per state,
+for 4,096 states. The peak is a loop of independent fused multiply-adds, measured in the
 same run. The promises: at least 40% of the peak; two threads at least 1.7 times one;
 batch-first arrays at most 1.25 times the time of batch-last ones.
 """
