@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ramify.model.shapes import Shape
     from ramify.simulation.simulate import Simulation, Torque
     from ramify.view.scene import Scene
+    from ramify.view.viewer import Viewer
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -277,6 +278,47 @@ class Robot:
         poses = [self._body_poses(x) for x in np.atleast_2d(given)]
         scene = self._scene(mesh_directories)
         return draw_scene(scene, poses, layers, axes, view)
+
+    def show(
+        self,
+        q: ArrayLike | None = None,
+        *,
+        layers: Sequence[str] = ("visual", "bars"),
+        port: int = 8080,
+        mesh_directories: Sequence[str | os.PathLike[str]] = (),
+    ) -> Viewer:
+        """Show the robot in the browser, on this machine; return the `Viewer`.
+
+        The page has a slider for every joint with one coordinate, switches for the
+        layers, frames and names, and the tree of bodies. ``viewer.update(q)`` moves the
+        robot, ``viewer.play(times, q)`` plays a motion, ``viewer.save("robot.html")``
+        writes a page that needs no server, ``viewer.close()`` ends it.
+
+        Args:
+            q: (nq,), or (copies, nq) to show several robots side by side; None: the
+                neutral configuration.
+            layers: what is shown first; see `draw`.
+            port: the first port to try; the next free one is taken.
+            mesh_directories: where else to look for meshes and ROS packages. Missing
+                meshes are named in a `ModelWarning`.
+        """
+        from ramify.view.viewer import Viewer
+
+        given = self.neutral() if q is None else np.asarray(q, dtype=float)
+        if given.ndim not in (1, 2) or given.shape[-1] != self.nq:
+            raise ShapeError(
+                f"q has shape {given.shape}; expected ({self.nq},) or "
+                f"(copies, {self.nq})"
+            )
+        return Viewer(
+            self.model,
+            self._scene(mesh_directories),
+            self._body_poses,
+            given,
+            layers=layers,
+            port=port,
+            copies=len(given) if given.ndim == 2 else 1,
+        )
 
     def _scene(self, mesh_directories: Sequence[str | os.PathLike[str]]) -> Scene:
         """Return all there is to see; missing meshes are warned of."""

@@ -21,6 +21,7 @@ HOLDS_NOT, WRONG_INPUT, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
 COMMANDS = {
     "demo": "Compile a humanoid, check it and time it; no file needed.",
     "info": "Show a robot: tree, joints, masses, frames, warnings.",
+    "view": "Show a robot in the browser, with a slider for every joint.",
     "check": "Compare every quantity with Pinocchio and MuJoCo.",
     "bench": "Time calls and batches against Pinocchio and MuJoCo.",
     "explain": "Explain why it is this fast: sparsity, counts, choices.",
@@ -39,6 +40,8 @@ def _load(name: str) -> click.Command:
             from ramify.cli.demo_ import command
         case "info":
             from ramify.cli.info_ import command
+        case "view":
+            from ramify.cli.view_ import command
         case "check":
             from ramify.cli.check_ import command
         case "bench":
