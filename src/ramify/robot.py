@@ -772,7 +772,7 @@ class Robot:
 
         With loops, q̈ and λ obey M q̈ + h = τ + Jᵀ λ and J q̈ + γ = 0, and so do their
         derivatives, along every direction; where rows are redundant, along directions
-        that keep the loops closed. ∂q̈/∂τ is M⁻¹ without what the loops hold back.
+        that keep the loops closed. ∂q̈/∂τ is M⁻¹ minus what the loops constrain.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
@@ -1789,7 +1789,7 @@ class Robot:
         expressed_in: str = "local",
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return the derivatives of the multipliers λ of the loops by q, q̇ and τ.
+        """Return the derivatives of the multipliers λ of the loops w.r.t. q, q̇ and τ.
 
         They come with those of q̈: see `forward_dynamics_derivatives`. Where rows are
         redundant, they are those of the least λ, along directions that keep the loops

@@ -72,7 +72,7 @@ class Mechanism:
         return newton.Iterate(q, values["phi"], values["J"])
 
     def at(self, q: Array) -> Place:
-        """Return what is to be known of q."""
+        """Return the loop errors and J M⁻¹ Jᵀ at q."""
         values = evaluate(self.program, {"q": q})
         J: Array = values["J"]
         inverse = np.linalg.pinv(values["M"], hermitian=True)

@@ -73,7 +73,7 @@ class Rank:
     """(rows, dropped): combinations of rows that are zero in every configuration"""
     spare: tuple[int, ...]
     """of the rows that are left, those that follow from the others of them where the
-    loops are closed: a crank too many"""
+    loops are closed: an extra crank"""
     sizes: Array
     """(rows,) what each row is measured by: the size of its loop [m], 1 for turns"""
     tolerance: float

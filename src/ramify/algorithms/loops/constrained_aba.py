@@ -1,7 +1,7 @@
 """Dynamics with loops by articulated bodies, in O(n + rows), without M.
 
-What the acceleration of a row, Φ̈ = J q̈ + γ, is once everything beyond body i moves as
-it will, is linear in the acceleration of i and in the multipliers:
+If everything beyond body i moves freely, the acceleration of a row, Φ̈ = J q̈ + γ, is
+linear in the acceleration of i and in the multipliers:
 
     Φ̈ = G[r, i] · a[i] + Σ C[r, s] λ[s] + d[r]
 

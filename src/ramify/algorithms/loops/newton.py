@@ -60,7 +60,7 @@ def closed(
     Args:
         q: where to start.
         evaluate: returns Φ and J at a configuration.
-        moved: returns the configuration one correction further; None ends the walk.
+        moved: returns the configuration one correction further; None stops.
         judge: of a step from here to there; all are kept by default.
         tolerance: of |Φ| [m, rad].
         steps: how many at most.

@@ -4,8 +4,8 @@
 
 Each pass solves a system that is definite whatever the rank of J, and what is left of
 J q̈ + γ shrinks by μ / (μ + σ) from pass to pass, for every eigenvalue σ > 0 of
-J M⁻¹ Jᵀ. In the form of corrections all passes share one factorization, and rounding
-in one is the next one's to mend:
+J M⁻¹ Jᵀ. In the form of corrections all passes share one factorization, and each
+corrects the rounding of the one before:
 
     r = J q̈ⁿ + γ,    (q̈, λ)ⁿ⁺¹ = (q̈, λ)ⁿ + solution for Q = 0, γ = r
 
