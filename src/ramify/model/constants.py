@@ -108,10 +108,33 @@ def turned(I: Vector, R: Rows) -> Symmetric:
     """Return R I Rᵀ of a rotation R: zero where it is rounding."""
     if R == IDENTITY:
         return cleaned(I)
+    renamed = _renamed_axes(R)
+    if renamed:
+        return cleaned([sign * I[k] for k, sign in renamed])
     xx, xy, xz, yy, yz, zz = I
     half = (times(R, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
     x, y, z = transposed(list(half))
     return cleaned((*times(R, x), *times(R, y)[1:], times(R, z)[2]))
+
+
+@lru_cache(maxsize=256)
+def _renamed_axes(R: Rows) -> tuple[tuple[int, float], ...]:
+    """Return which entries of I are those of R I Rᵀ, and their signs.
+
+    There are some if R only renames axes, as it does in most frames of joints.
+    """
+    places = [[k for k in range(3) if row[k]] for row in R]
+    if any(len(row) != 1 or abs(R[i][row[0]]) != 1.0 for i, row in enumerate(places)):
+        return ()
+    axes = [(k, R[i][k]) for i, (k,) in enumerate(places)]
+    return tuple(
+        (_UPPER[min(a, b), max(a, b)], s * t)
+        for i, (a, s) in enumerate(axes)
+        for b, t in axes[i:]
+    )
+
+
+_UPPER = {(0, 0): 0, (0, 1): 1, (0, 2): 2, (1, 1): 3, (1, 2): 4, (2, 2): 5}
 
 
 def squares(r: Vector) -> Symmetric:
@@ -128,7 +151,7 @@ def cleaned(I: Vector, scale: float = 0.0) -> Symmetric:
         I: the matrix.
         scale: the largest number that it came from; its largest entry at least.
     """
-    least = ROUNDING * max(scale, *map(abs, I))
+    least = ROUNDING * max(scale, *I, -min(I))
     return tuple([0.0 if -least <= x <= least else x for x in I])
 
 
@@ -165,12 +188,23 @@ def clean_rotation(R: Matrix) -> Rows:
     """
     if R == IDENTITY:
         return IDENTITY
-    return tuple([tuple([_clean_entry(x) for x in row]) for row in R])
+    least = EXACT
+    return tuple(
+        [
+            tuple(
+                [
+                    (0.0 if -least < x < least else x)
+                    if -0.99 < x < 0.99
+                    else _clean_one(x)
+                    for x in row
+                ]
+            )
+            for row in R
+        ]
+    )
 
 
-def _clean_entry(x: float) -> float:
-    if -0.99 < x < 0.99:
-        return 0.0 if -EXACT < x < EXACT else x
+def _clean_one(x: float) -> float:
     return math.copysign(1.0, x) if abs(abs(x) - 1.0) < ROUNDING else x
 
 
@@ -179,7 +213,13 @@ def clean_position(p: Vector) -> Three:
 
     Files carry such entries (1e-17) from the rounding of the programs that wrote them.
     """
-    return tuple([0.0 if -EXACT < x < EXACT else x for x in p])
+    x, y, z = p
+    least = EXACT
+    return (
+        0.0 if -least < x < least else x,
+        0.0 if -least < y < least else y,
+        0.0 if -least < z < least else z,
+    )
 
 
 def eigen(A: Array) -> tuple[list[float], Array]:

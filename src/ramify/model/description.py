@@ -32,6 +32,11 @@ JOINT_TYPES = (
 """Joint types with freedom; a body without joints is fixed to its parent."""
 
 
+Z, ORIGIN = np.array([0.0, 0.0, 1.0]), np.zeros(3)
+for shared in (Z, ORIGIN):
+    shared.setflags(write=False)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Inertial:
     """The mass distribution of a body, in body coordinates."""
@@ -74,9 +79,9 @@ class JointDescription:
 
     name: str
     type: str
-    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    axis: Array = field(default_factory=lambda: Z)
     """(3,) unit vector in body coordinates"""
-    position: Array = field(default_factory=lambda: np.zeros(3))
+    position: Array = field(default_factory=lambda: ORIGIN)
     """(3,) the joint's anchor in body coordinates"""
     reference: float = 0.0
     """the coordinate at which the body is at its placement (MJCF ``ref``)"""

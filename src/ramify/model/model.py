@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -439,7 +440,11 @@ def _simple_joints(joint: JointDescription) -> list[tuple[str, Rows]]:
 
 def frame_with_z(axis: Array) -> Rows:
     """Return axes with z along ``axis``; exact where it is a coordinate axis."""
-    given: list[float] = axis.tolist()
+    return _frame_with_z(*axis.tolist())
+
+
+@lru_cache(maxsize=1024)  # most joints turn about one of a few axes
+def _frame_with_z(*given: float) -> Rows:
     length = norm(given)
     z = [e / length for e in given]
     # Of equal entries the first: within rounding, so that the last bit does not decide.

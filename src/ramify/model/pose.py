@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, final
 
 import numpy as np
@@ -53,12 +54,8 @@ class Pose:
             raise ShapeError(
                 f"R has shape {R.shape} and p {p.shape}; expected (3, 3) and (3,)"
             )
-        self._set(R.tolist(), p.tolist())
-
-    def _set(self, rows: Matrix, origin: Sequence[float]) -> Pose:
-        object.__setattr__(self, "rows", clean_rotation(rows))
-        object.__setattr__(self, "origin", clean_position(origin))
-        return self
+        _set_rows(self, clean_rotation(R.tolist()))
+        _set_origin(self, clean_position(p.tolist()))
 
     def __repr__(self) -> str:
         return f"Pose(R={self.R!r}, p={self.p!r})"
@@ -76,7 +73,7 @@ class Pose:
     @staticmethod
     def of(rows: Matrix, origin: Sequence[float] = ORIGIN) -> Pose:
         """Return a pose from Python floats, without arrays."""
-        return object.__new__(Pose)._set(rows, origin)
+        return _clean(clean_rotation(rows), clean_position(origin))
 
     @staticmethod
     def identity() -> Pose:
@@ -91,12 +88,7 @@ class Pose:
     @staticmethod
     def from_rpy(rpy: Vector, position: Vector = ORIGIN) -> Pose:
         """Return a pose from URDF's roll, pitch, yaw: R = Rz(y) Ry(p) Rx(r)."""
-        (cr, sr), (cp, sp), (cy, sy) = map(direction, _three("roll, pitch, yaw", rpy))
-        R = (
-            (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
-            (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
-            (-sp, cp * sr, cp * cr),
-        )
+        R = rotation_of_rpy(*_three("roll, pitch, yaw", rpy))
         return Pose.of(R, _three("position", position))
 
     @staticmethod
@@ -173,14 +165,23 @@ class Pose:
             return other
         if other.is_identity():
             return self
+        p = self.origin
+        if other.origin != ORIGIN:
+            p = moved(self.rows, other.origin, p)
+        if self.rows == IDENTITY:
+            return _clean(other.rows, clean_position(p))
+        if other.rows == IDENTITY:
+            return _clean(self.rows, clean_position(p))
         columns = transposed(other.rows)
         R = [[x * a + y * b + z * c for a, b, c in columns] for x, y, z in self.rows]
-        return Pose.of(R, moved(self.rows, other.origin, self.origin))
+        return _clean(clean_rotation(R), clean_position(p))
 
     def inverse(self) -> Pose:
         """Return the pose of the outer frame in this one."""
         R = transposed(self.rows)
-        return Pose.of(R, [0.0 - x for x in times(R, self.origin)])
+        if self.origin == ORIGIN:
+            return _clean(R, ORIGIN)
+        return _clean(R, clean_position([0.0 - x for x in times(R, self.origin)]))
 
     def apply(self, point: Vector) -> Array:
         """Return a point of the inner frame in coordinates of the outer frame."""
@@ -215,6 +216,29 @@ class Pose:
     def is_identity(self) -> bool:
         """Return whether this is exactly the identity."""
         return self.rows == IDENTITY and self.origin == ORIGIN
+
+
+_set_rows = Pose.rows.__set__  # type: ignore[attr-defined]
+_set_origin = Pose.origin.__set__  # type: ignore[attr-defined]
+
+
+def _clean(rows: Rows, origin: Three) -> Pose:
+    """Return a pose of numbers without noise."""
+    pose = object.__new__(Pose)
+    _set_rows(pose, rows)
+    _set_origin(pose, origin)
+    return pose
+
+
+@lru_cache(maxsize=1024)  # files have few different angles
+def rotation_of_rpy(roll: float, pitch: float, yaw: float) -> Rows:
+    """Return Rz(yaw) Ry(pitch) Rx(roll)."""
+    (cr, sr), (cp, sp), (cy, sy) = map(direction, (roll, pitch, yaw))
+    return (
+        (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+        (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+        (-sp, cp * sr, cp * cr),
+    )
 
 
 def _three(what: str, values: Vector) -> list[float]:

@@ -28,7 +28,10 @@ Attributes = dict[str, str]
 
 def choice(element: Element, attribute: str, *options: str, default: str) -> str:
     """Return an attribute that is one of a few words."""
-    text = element.get(attribute, default).strip()
+    text = element.get(attribute)
+    if text is None:
+        return default
+    text = text.strip()
     if text not in options:
         raise fault(
             element, f"{attribute}={text!r}; expected {', '.join(map(repr, options))}"

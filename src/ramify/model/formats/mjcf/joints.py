@@ -115,6 +115,8 @@ def _is_limited(
 ) -> bool:
     """Return whether a range is in force, by MuJoCo's rules."""
     name = f"{prefix}range"
+    if name not in element.attrib and f"{prefix}limited" not in element.attrib:
+        return False
     lower, upper = numbers(element, name, 2, (0.0, 0.0))
     word = choice(element, f"{prefix}limited", "true", "false", "auto", default="auto")
     if word == "false" or (word == "auto" and not lower and not upper):

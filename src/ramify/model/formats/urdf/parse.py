@@ -60,7 +60,7 @@ from ramify.model.formats.urdf.graph import (
 from ramify.model.formats.urdf.transmissions import read_transmissions
 from ramify.model.formats.xml import fault, number, numbers, parse_xml, where, word
 from ramify.model.loop_types import check_single, check_type, coupling, cut_joint
-from ramify.model.pose import Pose
+from ramify.model.pose import Pose, rotation_of_rpy
 
 TYPES: Final = {
     "revolute": "revolute",
@@ -175,10 +175,10 @@ def _inertial(link: ET.Element, warnings: list[str]) -> Inertial | None:
     if matrix is None:
         warnings.append(f"{where(inertial)}: no <inertia>; treated as a point mass")
         return Inertial(mass, pose.p, np.zeros((3, 3)))
-    ixx, iyy, izz = (number(matrix, a, largest=LARGEST) for a in ("ixx", "iyy", "izz"))
-    ixy, ixz, iyz = (
+    ixx, iyy, izz = [number(matrix, a, largest=LARGEST) for a in ("ixx", "iyy", "izz")]
+    ixy, ixz, iyz = [
         number(matrix, a, 0.0, largest=LARGEST) for a in ("ixy", "ixz", "iyz")
-    )
+    ]
     I = (ixx, ixy, ixz, iyy, iyz, izz)
     if not is_surely_physical(I):
         warn_unphysical(link, full(I), warnings)
@@ -352,7 +352,7 @@ def read_origin(element: ET.Element | None) -> Pose:
         return Pose.identity()
     xyz = numbers(element, "xyz", 3, (0.0, 0.0, 0.0), largest=LARGEST)
     rpy = numbers(element, "rpy", 3, (0.0, 0.0, 0.0), largest=LARGEST)
-    return Pose.from_rpy(rpy, xyz) if any(rpy) else Pose.of(IDENTITY, xyz)
+    return Pose.of(rotation_of_rpy(*rpy) if any(rpy) else IDENTITY, xyz)
 
 
 def _part(element: ET.Element, tag: str, warnings: list[str]) -> ET.Element | None:
