@@ -212,7 +212,8 @@ class Function(Vectorcall):
         return function_html(self.name, c.inputs, c.outputs, counts, native)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Function, (self._compilation,)
+        method_of = self.__dict__.get("method_of")
+        return (getattr, method_of) if method_of else (Function, (self._compilation,))
 
 
 def compilation_of(function: Function) -> Compilation:

@@ -69,9 +69,10 @@ class Computed:
             options = frozenset(n for n in quantity.declaration.defaults if n in shown)
             call = partial(_call_with, function, wrenches, options, {})
             otherwise = (options, call)
-            return documented(deferred(quantity, robot, otherwise), self.method)
+            return documented(deferred(quantity, robot, otherwise), self.method, robot)
         state = tuple(n for n in INPUTS if n in quantity.declaration.inputs)
-        return documented(Dispatcher(quantity.name, state, function), self.method)
+        made = Dispatcher(quantity.name, state, function)
+        return documented(made, self.method, robot)
 
 
 def _call_with(
@@ -120,7 +121,7 @@ class Direct:
         return made_once(
             robot.__dict__,
             self.method.__name__,
-            lambda: documented(self.make(robot), self.method),
+            lambda: documented(self.make(robot), self.method, robot),
         )
 
 
@@ -143,13 +144,17 @@ def called_on_robots(method: Callable[..., Any]) -> Callable[..., Any]:
     return unbound
 
 
-def documented(made: M, method: Callable[..., Any]) -> M:
-    """Return a compiled callable with the docstring and signature of a method."""
+def documented(made: M, method: Callable[..., Any], robot: Robot) -> M:
+    """Return a compiled callable with the docstring and signature of a method.
+
+    It is pickled as the method of its robot.
+    """
     signature = inspect.signature(method)
     parameters = list(signature.parameters.values())[1:]
     made.__dict__.update(
         __doc__=method.__doc__,
         __name__=method.__name__,
+        method_of=(robot, method.__name__),
         __signature__=signature.replace(parameters=parameters),
     )
     return made

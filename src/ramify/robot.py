@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
@@ -581,7 +581,8 @@ class Robot:
         """Return the robot of a changed description, with the same options."""
         order: str | Sequence[str] = self.joint_order
         if not isinstance(order, str):
-            order = _followed(order, description, self.mimic == "reduce")
+            bodies = {b.name for b in self.description.bodies}
+            order = _followed(order, bodies, description, self.mimic == "reduce")
         model = build_model(description, order, self.mimic)
         return Robot(model, self.conventions, order, self.mimic)
 
@@ -2044,9 +2045,16 @@ class Robot:
 
 
 def _followed(
-    order: Sequence[str], description: Description, is_reduced: bool
+    order: Sequence[str],
+    bodies: Collection[str],
+    description: Description,
+    is_reduced: bool,
 ) -> list[str]:
-    """Return an order of joints, less those that are gone, and with the new ones."""
+    """Return an order of joints, less those that are gone, and with the new ones.
+
+    A new joint between the world and a body that was there before is the root joint:
+    it comes first.
+    """
     joints = [
         j.name
         for b in description.bodies
@@ -2055,5 +2063,6 @@ def _followed(
     ]
     kept = [n for n in order if n in joints]
     new = [n for n in joints if n not in kept]
-    is_root = [n for n in new if n.startswith("root_joint")]
-    return [*is_root, *kept, *(n for n in new if n not in is_root)]
+    tops = [b for b in description.bodies if b.parent is None and b.name in bodies]
+    root = [j.name for b in tops for j in b.joints if j.name in new]
+    return [*root, *kept, *(n for n in new if n not in root)]

@@ -92,6 +92,38 @@ def test_robot_can_be_pickled_and_copied(rng: np.random.Generator) -> None:
         assert str(twin) == str(r)
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("forward_dynamics", {"algorithm": "ltdl"}),
+        ("jacobian", {"frame": "d", "expressed_in": "world"}),
+        ("integrate", {"dt": 0.5}),
+        ("convert_q", {"to": "mujoco"}),
+    ],
+)
+def test_a_method_is_pickled_with_its_options(
+    name: str, options: dict[str, Any], rng: np.random.Generator
+) -> None:
+    method = getattr(load(ARM), name)
+    twin = pickle.loads(pickle.dumps(method))
+    state = [n for n in ("q", "qd", "tau") if n in twin.__signature__.parameters]
+    given = {**dict(zip(state, rng.normal(size=(3, 2)), strict=False)), **options}
+    np.testing.assert_array_equal(twin(**given), method(**given))
+    assert twin.__doc__ == method.__doc__
+
+
+def test_only_the_joint_of_the_root_is_put_first() -> None:
+    r = load(ARM, joint_order=["z", "y"])
+    hand = load(
+        robot(
+            *(f'<link name="{name}">{MASS}</link>' for name in "ef"),
+            joint("root_joint_of_hand", "e", "f"),
+        )
+    )
+    more = r.attach(hand, "d").with_root("floating")
+    assert more.joint_names == ("root_joint", "z", "y", "root_joint_of_hand")
+
+
 def test_print_draws_the_tree() -> None:
     assert str(load(WALKER)).splitlines() == [
         "walker: 4 bodies, 6 joints, nq 15, nv 13, 192 kg moving, gravity (0, 0, -3) "

@@ -51,6 +51,9 @@ class Dispatcher(Vectorcall):
         """Return itself: to Python a routine, whose signature `help` shows."""
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, self.__dict__["method_of"]
+
     def __repr__(self) -> str:
         return f"{self._name}({', '.join((*self._state, '...'))})"
 
