@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -44,3 +46,19 @@ def test_a_method_and_its_quantity_say_the_same(name: str) -> None:
 def test_every_public_name_is_on_the_page() -> None:
     titles = set(re.findall(r"^##+ (?:ramify\.|errors\.)?(\w+)$", page(), re.M))
     assert set(ramify.__all__) - titles == {"__version__"}
+
+
+def test_a_quantity_has_the_name_that_the_registry_gives_it() -> None:
+    assert [q.name for q in QUANTITIES.values()] == list(QUANTITIES)
+
+
+def test_a_quantity_is_imported_without_the_others() -> None:
+    code = (
+        "import sys; from ramify.quantities.registry import QUANTITIES;"
+        "QUANTITIES['forward_dynamics']; 'regressor' in QUANTITIES;"
+        "print('ramify.quantities.identification' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"

@@ -290,7 +290,7 @@ def numbers(
     """
     text = _given(element, attribute)
     if text is None and default is not None:
-        return default if type(default) is tuple else tuple(default)
+        return tuple(default)
     values = _plain(text, largest)
     if not values:
         text = word(element, attribute)
