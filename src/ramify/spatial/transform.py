@@ -21,7 +21,7 @@ from typing import TypeVar, final
 
 from ramify.spatial.frames import Tag, check_source
 from ramify.spatial.inertia import ArticulatedInertia, RigidInertia, symmetric
-from ramify.spatial.vector3 import ONE, Mat, Vec
+from ramify.spatial.vector3 import ONE, Mat, Vec, mat
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr
 
@@ -140,9 +140,32 @@ class Rotate:
         return self.Et @ A @ self.E
 
     def symmetric_back(self, A: Mat) -> Mat:
-        """Return Eᵀ A E of a symmetric matrix."""
-        B, columns = self.Et @ A, self.Et
-        return symmetric(lambda r, c: B[r].dot(columns[c]))
+        """Return P A Pᵀ of a symmetric matrix, P = Eᵀ, in 28m + 29a (RBDA §A.4).
+
+        With a = A₃₃, A = S + a 1, and S₃₃ = 0. T = S + [w]×, w = (S₂₃, −S₁₃, 0), has
+        no third column, so P T Pᵀ has short rows; and P S Pᵀ = P T Pᵀ − [P w]×. The
+        trace stays as it is, which gives the last entry. Where E or A has zeros, plain
+        products are cheaper.
+        """
+        P, a = self.Et, A[2][2]
+        if any(e.op == "const" and e.value == 0.0 for row in (*P, *A) for e in row):
+            B = P @ A
+            return symmetric(lambda r, c: B[r].dot(P[c]))
+        xx, xy, yy = A[0][0] - a, A[0][1], A[1][1] - a
+        xz, yz = A[0][2] + A[0][2], A[1][2] + A[1][2]
+        Y = [
+            (p[0] * xx + p[1] * xy + p[2] * xz, p[0] * xy + p[1] * yy + p[2] * yz)
+            for p in P[:2]
+        ]
+        w = [A[1][2] * p[0] - A[0][2] * p[1] for p in P]
+
+        def short(i: int, j: int) -> Expr:
+            return Y[i][0] * P[j][0] + Y[i][1] * P[j][1]
+
+        first, second = short(0, 0) + a, short(1, 1) + a
+        last = (A[0][0] + A[1][1] + a) - first - second
+        side, up, far = short(0, 1) + w[2], short(0, 2) - w[1], short(1, 2) + w[0]
+        return mat((first, side, up), (side, second, far), (up, far, last))
 
 
 @final
