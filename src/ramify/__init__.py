@@ -16,7 +16,7 @@ Where to look:
     control, tasks               operational space
     loops, simulation            closed loops, and motion over time
     linalg                       sparse factors along a tree
-    math                         functions for the body of a kernel
+    math, spatial                functions and 6-vectors for the body of a kernel
     errors                       everything that is raised
 
 All other names are quantities, such as ``forward_dynamics``: what `compile`, `count`
@@ -44,7 +44,17 @@ from ramify.model.pose import Pose
 from ramify.robot import Robot
 
 if typing.TYPE_CHECKING:
-    from ramify import control, errors, linalg, loops, math, robots, simulation, tasks
+    from ramify import (
+        control,
+        errors,
+        linalg,
+        loops,
+        math,
+        robots,
+        simulation,
+        spatial,
+        tasks,
+    )
     from ramify.algorithms.operational.tasks import Task
     from ramify.compiler import compile, count, kernel
     from ramify.export.c_export import check_c, export_c
@@ -122,6 +132,8 @@ def __getattr__(name: str) -> typing.Any:
             import ramify.robots as found
         case "simulation":
             import ramify.simulation as found
+        case "spatial":
+            import ramify.spatial as found
         case "tasks":
             import ramify.tasks as found
         case "compile" | "count" | "kernel":
@@ -244,6 +256,7 @@ __all__ = [
     "robots",
     "scan",
     "simulation",
+    "spatial",
     "task_acceleration",
     "task_bias",
     "task_jacobian",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
@@ -26,10 +27,11 @@ from ramify.model.description import Actuator, Description
 from ramify.model.editing import Placement
 from ramify.model.fingerprint import fingerprint
 from ramify.model.limits import JointLimits
+from ramify.model.mass_regrouping import Regrouping, regrouping
 from ramify.model.model import Model, PublicJoint, build_model, resolved_order
 from ramify.model.named_frame import NamedFrame, named_frame
 from ramify.model.pose import Array
-from ramify.model.tree import Tree
+from ramify.model.tree import Tree, nonzeros
 from ramify.symbolic.once import once
 
 if TYPE_CHECKING:
@@ -576,6 +578,32 @@ class Robot:
         """
         pose = editing.pose_of(f"frame {name!r}: placement", placement)
         return self._edited(editing.with_frame(self.description, name, body, pose))
+
+    def regrouped(self) -> Regrouping[Robot]:
+        """Return a simpler robot with the same equation of motion, and what moved.
+
+        A point mass on the axis of a revolute joint is fixed in both of its bodies, so
+        it may belong to either (Featherstone). Moved from the tips to the root, most
+        masses become zero. Compiled dynamics does this by itself.
+
+        >>> import ramify
+        >>> found = ramify.robots.chain(3).regrouped()
+        >>> found.massless
+        ('body0', 'body1', 'body2')
+        """
+        model = self.placed_model
+        tree, moves = regrouping(model.tree)
+        changed = replace(model, tree=tree)
+        before, after = (
+            sum(nonzeros(b.inertia) for b in t.bodies) for t in (model.tree, tree)
+        )
+        return Regrouping(
+            Robot(changed, self.conventions, self.joint_order, self.mimic),
+            moves,
+            tuple(b.name for b in tree.bodies if b.inertia.m == 0.0),
+            len(tree),
+            (before, after),
+        )
 
     def _edited(self, description: Description) -> Robot:
         """Return the robot of a changed description, with the same options."""

@@ -17,6 +17,7 @@ from ramify.cli.screen import (
 )
 from ramify.papers import MEASURED, PAPERS, sections
 from ramify.papers.document import Section, markdown, page
+from ramify.papers.notes import robots_in, saved_by_regrouping
 from ramify.papers.plots import draw
 
 TITLE = "The founding papers, recomputed"
@@ -34,12 +35,18 @@ on unknown numbers, as each section says. They are the same on every processor. 
 @click.option("--markdown", "text", type=click.Path(), help="Write a Markdown page.")
 @click.option("--html", type=click.Path(), help="Write an HTML page.")
 @click.option("--images", type=click.Path(), help="Folder for the plots (PNG).")
+@click.option(
+    "--robots",
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder of robots (one folder each): what regrouping saves for them.",
+)
 @json_option
 def command(
     names: tuple[str, ...],
     text: str | None,
     html: str | None,
     images: str | None,
+    robots: str | None,
     as_json: bool,
 ) -> None:
     """Recompute the tables and figures of the founding papers.
@@ -49,6 +56,9 @@ def command(
     """
     with progress(len(names or PAPERS)) as step:
         found = sections(names, step)
+    if robots is not None:
+        loaded = robots_in(Path(robots))
+        found.append(saved_by_regrouping(loaded, f", {len(loaded)} robots of files"))
     folder = Path(images) if images else None
     if folder is None and (text or html):
         folder = Path(text or html or ".").parent / "images"

@@ -10,12 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from ramify.spatial.frames import Tag, common
-from ramify.spatial.vector3 import ZERO, ZERO3, ZERO33, Mat, Vec, mat
+from ramify.spatial.vector3 import (
+    ZERO,
+    ZERO3,
+    ZERO33,
+    Mat,
+    Vec,
+    checked,
+    mat,
+    matrix3,
+    skew,
+    values,
+    vector3,
+)
 from ramify.spatial.vectors import Force, Motion
-from ramify.symbolic.expr import Expr
+from ramify.symbolic.expr import Expr, ScalarLike, lift
 
 
 @final
@@ -27,6 +39,21 @@ class RigidInertia:
     h: Vec
     I: Mat
     frame: Tag = None
+
+    @staticmethod
+    def of(
+        mass: ScalarLike, center: Any, inertia: Any, frame: Tag = None
+    ) -> RigidInertia:
+        """Return the inertia of a mass [kg] with its center [m] and I about it [kg m²].
+
+        I is 3 x 3; its upper triangle is read.
+        """
+        m, c, A = lift(mass), vector3(center), matrix3(inertia)
+        about = c.dot(c)
+        I = symmetric(
+            lambda i, j: A[i][j] + m * ((about if i == j else ZERO) - c[i] * c[j])
+        )
+        return RigidInertia(m, c * m, I, frame)
 
     @staticmethod
     def zero() -> RigidInertia:
@@ -47,10 +74,17 @@ class RigidInertia:
         h = self.h
         return Force(self.I @ m.w + h.cross(m.v), m.v * self.m - h.cross(m.w), frame)
 
+    def parts(self) -> tuple[Expr, ...]:
+        """Return the ten numbers: m, h, and the upper triangle of I."""
+        return (self.m, *self.h, *upper(self.I))
+
+    def array(self) -> Any:
+        """Return the 6 x 6 matrix, of numbers if all are known."""
+        return self.articulated().array()
+
     def articulated(self) -> ArticulatedInertia:
         """Return the same inertia in the general form."""
-        h, m = self.h, self.m
-        H = mat((ZERO, -h[2], h[1]), (h[2], ZERO, -h[0]), (-h[1], h[0], ZERO))
+        H, m = skew(self.h), self.m
         M = mat((m, ZERO, ZERO), (ZERO, m, ZERO), (ZERO, ZERO, m))
         return ArticulatedInertia(self.I, H, M, self.frame)
 
@@ -64,6 +98,18 @@ class ArticulatedInertia:
     H: Mat
     M: Mat
     frame: Tag = None
+
+    @staticmethod
+    def of(matrix: Any, frame: Tag = None) -> ArticulatedInertia:
+        """Return the inertia of a symmetric 6 x 6 matrix [I H; Hᵀ M]."""
+        A = checked("matrix", matrix, (6, 6))
+        I, M = matrix3(A[:3, :3]), matrix3(A[3:, 3:])
+        return ArticulatedInertia(
+            symmetric(lambda i, j: I[i][j]),
+            matrix3(A[:3, 3:]),
+            symmetric(lambda i, j: M[i][j]),
+            frame,
+        )
 
     @staticmethod
     def zero() -> ArticulatedInertia:
@@ -83,6 +129,16 @@ class ArticulatedInertia:
         """Return the force for acceleration m."""
         frame = common("multiply", self.frame, m.frame)
         return Force(self.I @ m.w + self.H @ m.v, self.H.T @ m.w + self.M @ m.v, frame)
+
+    def parts(self) -> tuple[Expr, ...]:
+        """Return the 21 numbers: the upper triangles of I and M, and all of H."""
+        return (*upper(self.I), *upper(self.M), *(e for row in self.H for e in row))
+
+    def array(self) -> Any:
+        """Return the 6 x 6 matrix, of numbers if all are known."""
+        top = [[*a, *b] for a, b in zip(self.I, self.H, strict=True)]
+        bottom = [[*a, *b] for a, b in zip(self.H.T, self.M, strict=True)]
+        return values([*top, *bottom])
 
     def minus_outer(self, U: Force, u: Force) -> ArticulatedInertia:
         """Return self − U uᵀ, where u is U scaled (so the result is symmetric)."""
@@ -105,6 +161,11 @@ class ArticulatedInertia:
         k -= 3
         H = Mat(Vec(ZERO if j == k else e for j, e in enumerate(row)) for row in H)
         return ArticulatedInertia(I, H, _cleared(M, k), self.frame)
+
+
+def upper(A: Mat) -> tuple[Expr, ...]:
+    """Return the upper triangle of a symmetric matrix."""
+    return tuple(A[i][j] for i in range(3) for j in range(i, 3))
 
 
 def _cleared(A: Mat, k: int) -> Mat:

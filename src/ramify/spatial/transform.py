@@ -17,15 +17,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar, final
+from typing import Any, TypeVar, final
 
 from ramify.spatial.frames import Tag, check_source
 from ramify.spatial.inertia import ArticulatedInertia, RigidInertia, symmetric
-from ramify.spatial.vector3 import ONE, Mat, Vec, mat
+from ramify.spatial.vector3 import (
+    IDENTITY,
+    ONE,
+    ZERO,
+    ZERO3,
+    Mat,
+    Vec,
+    mat,
+    matrix3,
+    skew,
+    values,
+    vector3,
+)
 from ramify.spatial.vectors import Force, Motion
 from ramify.symbolic.expr import Expr
 
-Carried = TypeVar("Carried", Force, RigidInertia, ArticulatedInertia)
+Borne = TypeVar("Borne", Force, RigidInertia, ArticulatedInertia)
+Carried = TypeVar(
+    "Carried", Motion, Force, RigidInertia, ArticulatedInertia, "Transform"
+)
 
 
 @final
@@ -245,12 +260,73 @@ class Transform:
     source: Tag = None
     target: Tag = None
 
+    @staticmethod
+    def of(E: Any, r: Any, source: Tag = None, target: Tag = None) -> Transform:
+        """Return the transform to a frame at r whose axes are the rows of E.
+
+        Args:
+            E: (3, 3) rotation: coordinates in the source to those in the target.
+            r: (3,) origin of the target, in the source [m].
+            source: name of the frame that is left, checked if it is given.
+            target: name of the frame that is reached.
+        """
+        return _general(matrix3(E), vector3(r), source, target)
+
+    @property
+    def E(self) -> Mat:
+        """The rotation: coordinates in the first frame to those in the last."""
+        return Mat(self.rotate(e) for e in IDENTITY).T
+
+    @property
+    def r(self) -> Vec:
+        """The origin of the last frame, in the first."""
+        return self.point_back(ZERO3)
+
+    def parts(self) -> tuple[Expr, ...]:
+        """Return the twelve numbers: E by rows, and r."""
+        return (*(e for row in self.E for e in row), *self.r)
+
+    def array(self) -> Any:
+        """Return the 6 x 6 matrix for motions, of numbers if all are known."""
+        E = self.E
+        low = E @ skew(-self.r)
+        zeros = [[ZERO] * 3] * 3
+        top = [[*a, *b] for a, b in zip(E, zeros, strict=True)]
+        return values([*top, *([*a, *b] for a, b in zip(low, E, strict=True))])
+
+    def apply(self, x: Carried) -> Carried:
+        """Return a quantity, given in the first frame, in the last; as ``X @ x``.
+
+        By type: motions X m, forces X⁻ᵀ f, inertias X⁻ᵀ I X⁻¹; and of a transform to
+        the first frame, the one to the last.
+        """
+        return self @ x
+
+    def invapply(self, x: Carried) -> Carried:
+        """Return a quantity, given in the last frame, in the first.
+
+        By type: motions X⁻¹ m, forces Xᵀ f, inertias Xᵀ I X; and of a transform to the
+        last frame, the one to the first.
+        """
+        if isinstance(x, Motion):
+            return self.inverse(x)
+        if isinstance(x, Transform):
+            return self.inverted() @ x
+        return self.back(x)
+
     def then(self, *steps: Step) -> Transform:
         """Return this transform and further steps after it."""
         return Transform((*self.steps, *steps), self.source)
 
-    def __matmul__(self, m: Motion) -> Motion:
-        """Return a motion, given in the first frame, in the last."""
+    def __matmul__(self, m: Carried) -> Carried:
+        """Return a quantity, given in the first frame, in the last; see `apply`."""
+        if isinstance(m, Motion):
+            return self._motion(m)
+        if isinstance(m, Transform):
+            return self._after(m)
+        return self.inverted().back(m)
+
+    def _motion(self, m: Motion) -> Motion:
         check_source(self.source, m.frame)
         w, v = m.w, m.v
         for step in self.steps:
@@ -271,7 +347,13 @@ class Transform:
                 w, v = step.vector_back(w), step.vector_back(v)
         return Motion(w, v, self.source)
 
-    def back(self, x: Carried) -> Carried:
+    def _after(self, first: Transform) -> Transform:
+        """Return the transform that takes ``first`` and then this one."""
+        check_source(self.source, first.target)
+        E, r = self.E @ first.E, first.r + first.rotate_back(self.r)
+        return _general(E, r, first.source, self.target)
+
+    def back(self, x: Borne) -> Borne:
         """Return a force or inertia, given in the last frame, in the first."""
         check_source(self.target, x.frame)
         if isinstance(x, Force):
@@ -340,3 +422,8 @@ class Transform:
         """Return the transform from the last frame to the first."""
         steps = tuple(step.undone() for step in reversed(self.steps))
         return Transform(steps, self.target, self.source)
+
+
+def _general(E: Mat, r: Vec, source: Tag, target: Tag) -> Transform:
+    shifts = tuple(Shift(k, d) for k, d in enumerate(r))
+    return Transform((*shifts, Rotate(E)), source, target)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn, final, overload
 
+import numpy as np
+
+from ramify.errors import ShapeError
 from ramify.symbolic.expr import Expr, ScalarLike, const, lift
 
 
@@ -99,6 +102,44 @@ def vec(x: ScalarLike, y: ScalarLike, z: ScalarLike) -> Vec:
 def mat(x: Iterable[Expr], y: Iterable[Expr], z: Iterable[Expr]) -> Mat:
     """Return the matrix of three rows."""
     return Mat((Vec(x), Vec(y), Vec(z)))
+
+
+def checked(what: str, x: Any, shape: tuple[int, ...]) -> Any:
+    """Return numbers or symbols as an array of a shape, or raise ShapeError."""
+    found: Any = np.asarray(x)
+    if found.shape != shape:
+        raise ShapeError(f"{what} has shape {found.shape}; expected {shape}")
+    return found
+
+
+def matrix3(rows: Any) -> Mat:
+    """Return a 3 x 3 array of numbers or symbols as a matrix."""
+    return Mat(vec(*row) for row in checked("matrix", rows, (3, 3)))
+
+
+def vector3(x: Any) -> Vec:
+    """Return an array of three numbers or symbols as a vector."""
+    return vec(*checked("vector", x, (3,)))
+
+
+def halves(x: Any) -> tuple[Vec, Vec]:
+    """Return an array of six numbers or symbols as two vectors."""
+    six = checked("vector", x, (6,))
+    return vec(*six[:3]), vec(*six[3:])
+
+
+def values(entries: Any) -> Any:
+    """Return an array of symbols; of numbers if they are all known."""
+    found: Any = np.array(entries, dtype=object)
+    if all(e.op == "const" for e in found.flat):
+        known: Any = np.array([e.value for e in found.flat])
+        return known.reshape(found.shape)
+    return found
+
+
+def skew(r: Vec) -> Mat:
+    """Return r×, with (r×) b = r × b."""
+    return mat((ZERO, -r[2], r[1]), (r[2], ZERO, -r[0]), (-r[1], r[0], ZERO))
 
 
 def unit(axis: int) -> Vec:

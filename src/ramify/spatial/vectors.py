@@ -8,10 +8,10 @@ take three times as long to create: a trace creates thousands.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from ramify.spatial.frames import Tag, common
-from ramify.spatial.vector3 import ZERO3, Vec
+from ramify.spatial.vector3 import ZERO3, Vec, halves, values
 from ramify.symbolic.expr import Expr
 
 
@@ -23,6 +23,11 @@ class Motion:
     w: Vec
     v: Vec
     frame: Tag = None
+
+    @staticmethod
+    def of(x: Any, frame: Tag = None) -> Motion:
+        """Return [w; v] of six numbers or symbols, angular first."""
+        return Motion(*halves(x), frame)
 
     @staticmethod
     def zero() -> Motion:
@@ -69,6 +74,10 @@ class Motion:
         """Return the six components, angular first."""
         return (*self.w, *self.v)
 
+    def array(self) -> Any:
+        """Return the six components as an array, of numbers if all are known."""
+        return values(self.parts())
+
 
 @final
 @dataclass(slots=True, eq=False)
@@ -78,6 +87,11 @@ class Force:
     n: Vec
     f: Vec
     frame: Tag = None
+
+    @staticmethod
+    def of(x: Any, frame: Tag = None) -> Force:
+        """Return [n; f] of six numbers or symbols, angular first."""
+        return Force(*halves(x), frame)
 
     @staticmethod
     def zero() -> Force:
@@ -112,3 +126,7 @@ class Force:
     def parts(self) -> tuple[Expr, ...]:
         """Return the six components, moment first."""
         return (*self.n, *self.f)
+
+    def array(self) -> Any:
+        """Return the six components as an array, of numbers if all are known."""
+        return values(self.parts())
