@@ -15,6 +15,7 @@ Where to look:
     export_c, check_c            the same as C99
     control, tasks               operational space
     loops, simulation            closed loops, and motion over time
+    forces                       springs, dampers, contacts, actuators, tires
     linalg                       sparse factors along a tree
     math, spatial                functions and 6-vectors for the body of a kernel
     errors                       everything that is raised
@@ -47,6 +48,7 @@ if typing.TYPE_CHECKING:
     from ramify import (
         control,
         errors,
+        forces,
         linalg,
         loops,
         math,
@@ -63,6 +65,7 @@ if typing.TYPE_CHECKING:
     from ramify.quantities.differentiation import derivative, hessian, jvp, vjp
     from ramify.quantities.public import (
         acceleration,
+        applied_forces,
         bias_forces,
         center_of_mass,
         center_of_mass_jacobian,
@@ -76,6 +79,7 @@ if typing.TYPE_CHECKING:
         coriolis_matrix,
         difference_derivatives,
         dynamically_consistent_inverse,
+        elastic_energy,
         energy_regressor,
         forward_dynamics,
         forward_dynamics_derivatives,
@@ -122,6 +126,8 @@ def __getattr__(name: str) -> typing.Any:
             return version()
         case "control":
             import ramify.control as found
+        case "forces":
+            import ramify.forces as found
         case "linalg":
             import ramify.linalg as found
         case "loops":
@@ -166,9 +172,10 @@ def _moved(name: str) -> str:
     """Return where a name is that is in a namespace, for a message."""
     if name.startswith("_"):
         return ""
-    from ramify import linalg, loops, math, simulation, tasks
+    from ramify import forces, linalg, loops, math, simulation, tasks
 
-    homes = [m for m in (math, linalg, loops, simulation, tasks) if name in m.__all__]
+    spaces = (math, linalg, loops, forces, simulation, tasks)
+    homes = [m for m in spaces if name in m.__all__]
     return f"; use {homes[0].__name__}.{name}" if homes else ""
 
 
@@ -200,6 +207,7 @@ __all__ = [
     "UnsupportedJoint",
     "__version__",
     "acceleration",
+    "applied_forces",
     "bias_forces",
     "center_of_mass",
     "center_of_mass_jacobian",
@@ -218,9 +226,11 @@ __all__ = [
     "derivative",
     "difference_derivatives",
     "dynamically_consistent_inverse",
+    "elastic_energy",
     "energy_regressor",
     "errors",
     "export_c",
+    "forces",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "gravity_forces",

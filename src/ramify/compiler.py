@@ -67,7 +67,8 @@ def compile(
         threads: number of threads that share a large batch.
         layout: where the batch axis is: "batch_first" or "batch_last".
         parameters: constants that become inputs: "gravity",
-            "inertia:<body>", "placement:<body>".
+            "inertia:<body>", "placement:<body>", and numbers of force elements, such
+            as "stiffness:<force>".
     """
     options = CallOptions.checked(dtype, lanes, threads, layout)
     return Function(compilation_of(as_list(quantities), robot, parameters, options))

@@ -13,6 +13,8 @@ from typing import cast
 
 from ramify.errors import ArgumentError, ModelError, ModelWarning
 from ramify.model.conventions import Conventions
+from ramify.model.description import Description
+from ramify.model.forces.from_file import not_taken, taken
 from ramify.robot import Robot
 
 
@@ -25,6 +27,8 @@ def load(
     mimic: str = "reduce",
     strict: bool = False,
     gravity: Sequence[float] | None = None,
+    passive: bool | None = None,
+    actuators: bool | None = None,
     include_directory: str | os.PathLike[str] | None = None,
 ) -> Robot:
     """Load a robot from a URDF, MJCF or SDF file, or from the text of one.
@@ -48,6 +52,11 @@ def load(
             "independent".
         strict: turn warnings into a `ModelError`.
         gravity: (3,) [m/s²]; the file's (MJCF, SDF) or (0, 0, −9.81) by default.
+        passive: whether the file's passive forces act: stiffness, damping and friction
+            of joints, and of MJCF's fixed tendons, and gravity compensation. They
+            become force elements (`Robot.forces`). None warns of those that do not act.
+        actuators: whether MJCF's motors and servos act, by an input ``control``. None
+            warns of those that do not act.
         include_directory: MJCF: includes and meshes outside of it are refused; by
             default the parent of the file's own directory.
 
@@ -60,6 +69,7 @@ def load(
         description = parse(source, include_directory)
         if gravity is not None:
             description = replace(description, gravity=_checked_gravity(gravity))
+        description = _with_forces(description, passive, actuators)
         robot = Robot.from_description(
             description,
             root=root,
@@ -72,6 +82,22 @@ def load(
     for text in robot.warnings:
         warnings.warn(text, ModelWarning, stacklevel=2)
     return robot
+
+
+def _with_forces(
+    description: Description, passive: object, actuators: object
+) -> Description:
+    """Return the description with the forces of its file that are to act."""
+    for name, value in (("passive", passive), ("actuators", actuators)):
+        if value not in (True, False, None):
+            raise ArgumentError(f"{name} is {value!r}; possible: True, False, None")
+    options = cast("tuple[bool | None, bool | None]", (passive, actuators))
+    left = not_taken(description.offered, *options)
+    return replace(
+        description,
+        forces=taken(description.offered, *options),
+        warnings=(*description.warnings, *(f"{description.name}: {x}" for x in left)),
+    )
 
 
 @contextmanager

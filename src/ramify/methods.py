@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
@@ -64,15 +64,17 @@ class Computed:
             one = quantity(*rest, **options)
             return made_once(functions, one.given, lambda: compile(one, robot))
 
+        inputs = quantity.force_inputs(robot.model)
         if not needed:
             shown = inspect.signature(self.method).parameters
             options = frozenset(n for n in quantity.declaration.defaults if n in shown)
             call = partial(_call_with, function, wrenches, options, {})
             otherwise = (options, call)
-            return documented(deferred(quantity, robot, otherwise), self.method, robot)
+            made = deferred(quantity, robot, otherwise)
+            return documented(made, self.method, robot, inputs)
         state = tuple(n for n in INPUTS if n in quantity.declaration.inputs)
         made = Dispatcher(quantity.name, state, function)
-        return documented(made, self.method, robot)
+        return documented(made, self.method, robot, inputs)
 
 
 def _call_with(
@@ -144,15 +146,29 @@ def called_on_robots(method: Callable[..., Any]) -> Callable[..., Any]:
     return unbound
 
 
-def documented(made: M, method: Callable[..., Any], robot: Robot) -> M:
+def documented(
+    made: M,
+    method: Callable[..., Any],
+    robot: Robot,
+    inputs: Mapping[str, str] | None = None,
+) -> M:
     """Return a compiled callable with the docstring and signature of a method.
 
-    It is pickled as the method of its robot.
+    It is pickled as the method of its robot. ``inputs`` are those of the robot's force
+    elements, and what they are.
     """
     signature = inspect.signature(method)
     parameters = list(signature.parameters.values())[1:]
+    text = method.__doc__
+    if inputs:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        new = [inspect.Parameter(n, kind, annotation="ArrayLike") for n in inputs]
+        place = next((k for k, p in enumerate(parameters) if p.kind == kind), 0)
+        parameters[place:place] = new
+        listed = "\n".join(f"    {n}: {words}" for n, words in inputs.items())
+        text = f"{inspect.getdoc(method)}\n\nInputs of this robot's forces:\n{listed}"
     made.__dict__.update(
-        __doc__=method.__doc__,
+        __doc__=text,
         __name__=method.__name__,
         method_of=(robot, method.__name__),
         __signature__=signature.replace(parameters=parameters),

@@ -26,6 +26,7 @@ from ramify.model.conventions import conventions as conventions_named
 from ramify.model.description import Actuator, Description
 from ramify.model.editing import Placement
 from ramify.model.fingerprint import fingerprint
+from ramify.model.forces.element import ForceElement
 from ramify.model.limits import JointLimits
 from ramify.model.mass_regrouping import Regrouping, regrouping
 from ramify.model.model import Model, PublicJoint, build_model, resolved_order
@@ -88,8 +89,8 @@ class Robot:
         """Return a robot from a description; see `ramify.load` for the options."""
         chosen = conventions_named(conventions)
         order = resolved_order(joint_order, description, chosen)
-        model = build_model(editing.with_root(description, root), order, mimic)
-        return Robot(model, chosen, order, mimic)
+        rooted = editing.with_root(description, root)
+        return Robot(_built(rooted, chosen, order, mimic), chosen, order, mimic)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(
@@ -604,6 +605,45 @@ class Robot:
             len(tree),
             (before, after),
         )
+    # ------------------------------------------------------------ force elements
+
+    @property
+    def forces(self) -> tuple[ForceElement, ...]:
+        """The force elements, in the order in which they were added."""
+        return self.model.forces
+
+    def add_force(self, element: ForceElement, name: str | None = None) -> Robot:
+        """Return this robot with one more force element: see `ramify.forces`.
+
+        It acts in `forward_dynamics`, `inverse_dynamics`, their derivatives, exports
+        and everything else that is made of them.
+
+        >>> import ramify
+        >>> robot = ramify.robots.chain(2)
+        >>> damper = ramify.forces.JointDamper("joint0", damping=0.1)
+        >>> robot.add_force(damper, name="bearing").forces[0].name
+        'bearing'
+
+        Args:
+            element: such as ``ramify.forces.JointSpring("knee", stiffness=100.0)``.
+            name: name of the element; the element's own by default.
+
+        Raises:
+            UnknownName: the robot has no such joint, body or frame.
+            ArgumentError, ModelError: the element cannot act on this robot.
+        """
+        from ramify.quantities.added_forces import with_force
+
+        return self._edited(with_force(self.model, self.conventions, element, name))
+
+    def remove_force(self, name: str) -> Robot:
+        """Return this robot without one of its force elements.
+
+        Raises:
+            UnknownName: the robot has no such force.
+            ModelError: an actuator pulls on it.
+        """
+        return self._edited(editing.without_force(self.description, name))
 
     def _edited(self, description: Description) -> Robot:
         """Return the robot of a changed description, with the same options."""
@@ -611,7 +651,7 @@ class Robot:
         if not isinstance(order, str):
             bodies = {b.name for b in self.description.bodies}
             order = _followed(order, bodies, description, self.mimic == "reduce")
-        model = build_model(description, order, self.mimic)
+        model = _built(description, self.conventions, order, self.mimic)
         return Robot(model, self.conventions, order, self.mimic)
 
     # ------------------------------------------------------------ what it computes
@@ -629,7 +669,9 @@ class Robot:
     ) -> Array:
         """Return the joint forces τ that produce the accelerations q̈.
 
-            τ = M(q) q̈ + C(q, q̇) q̇ + g(q) − Σ Jᵀ f
+            τ = M(q) q̈ + C(q, q̇) q̇ + g(q) − τ_applied − Σ Jᵀ f
+
+        τ_applied is what the robot's force elements do (`applied_forces`).
 
         Loops are ignored: τ moves the robot without any force in its loops. For motors
         that share the load with loops, use `constrained_inverse_dynamics`.
@@ -666,7 +708,9 @@ class Robot:
     ) -> Array:
         """Return the joint accelerations q̈ that the joint forces τ cause.
 
-            q̈ = M(q)⁻¹ (τ + Σ Jᵀ f − C(q, q̇) q̇ − g(q))
+            q̈ = M(q)⁻¹ (τ + τ_applied + Σ Jᵀ f − C(q, q̇) q̇ − g(q))
+
+        τ_applied is what the robot's force elements do (`applied_forces`).
 
         Loops stay closed: M q̈ + h = τ + Jᵀ λ with J q̈ + γ = 0.
 
@@ -936,6 +980,8 @@ class Robot:
 
             h = C(q, q̇) q̇ + g(q) − Σ Jᵀ f
 
+        The robot's force elements are not part of it: see `applied_forces`.
+
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
@@ -964,6 +1010,30 @@ class Robot:
 
         Returns:
             g: (nv,) or (batch, nv) [N m, N].
+        """
+        ...
+
+    @computed
+    def applied_forces(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        forces: Sequence[str] | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the joint forces that the robot's force elements amount to.
+
+            M q̈ + h = τ + τ_applied
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+            forces: names of elements; all of them by default.
+            out: where to write the result.
+
+        Returns:
+            τ_applied: (nv,) or (batch, nv) [N m, N].
         """
         ...
 
@@ -1175,7 +1245,7 @@ class Robot:
     def potential_energy(self, q: ArrayLike, *, out: Array | None = None) -> Array:
         """Return the potential energy, zero if all mass is at the world's origin.
 
-            V = −Σ mᵢ cᵢ · g
+            V = −Σ mᵢ cᵢ · g + elastic_energy
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
@@ -1183,6 +1253,31 @@ class Robot:
 
         Returns:
             V: () or (batch,) [J].
+        """
+        ...
+
+    @computed
+    def elastic_energy(
+        self,
+        q: ArrayLike,
+        *,
+        forces: Sequence[str] | None = None,
+        out: Array | None = None,
+    ) -> Array:
+        """Return the energy stored in force elements.
+
+            τ = −∂E/∂q
+
+        of springs, tendons, limits, contacts (without their dissipation) and gravity
+        compensation. Dampers, friction, actuators and functions store none.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            forces: names of elements; all of them by default.
+            out: where to write the result.
+
+        Returns:
+            E: () or (batch,) [J].
         """
         ...
 
@@ -2070,6 +2165,21 @@ class Robot:
         from ramify.algorithms.matrix_layout import derivatives_layout
 
         return derivatives_layout(self.model)
+
+
+def _built(
+    description: Description,
+    conventions: Conventions,
+    order: str | Sequence[str],
+    mimic: str,
+) -> Model:
+    """Return the model of a description, damping ratios of servos resolved."""
+    model = build_model(description, order, mimic)
+    if not any(getattr(f, "damping_ratio", None) is not None for f in model.forces):
+        return model
+    from ramify.quantities.added_forces import with_damping
+
+    return build_model(with_damping(model, conventions), order, mimic)
 
 
 def _followed(

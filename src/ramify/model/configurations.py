@@ -204,7 +204,7 @@ def _difference(
             w = rotation_between(quaternion(q0[3:]), quaternion(q1[3:]))
             shift = vec(*q1[:3]) - vec(*q0[:3])
             if conventions.floating_velocity == "body":
-                shift = _against_screw(w, transposed_rotation(*q0[3:]) @ shift)
+                shift = against_screw(w, transposed_rotation(*q0[3:]) @ shift)
             if conventions.order == "linear_first":
                 return (*shift, *w)
             return (*w, *shift)
@@ -228,7 +228,7 @@ def _along_screw(w: Vec, v: Vec) -> Vec:
     return v + (wv * b + w.cross(wv) * a)
 
 
-def _against_screw(w: Vec, p: Vec) -> Vec:
+def against_screw(w: Vec, p: Vec) -> Vec:
     """Return V(w)⁻¹ p = p − ½ w × p + (1 − θ/2 cot θ/2)/θ² w × (w × p), θ ≤ π."""
     xx = w.dot(w)
     is_small = xx < SMALL

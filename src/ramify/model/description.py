@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ramify.model.forces.element import ForceElement
+from ramify.model.forces.from_file import FileForces
 from ramify.model.pose import Array, Pose
 from ramify.model.shapes import ShapeSource
 
@@ -98,6 +100,8 @@ class JointDescription:
     is_continuous: bool = False
     """a URDF continuous joint: an angle without limits"""
     mimic: Mimic | None = None
+    actuator_force_range: tuple[float, float] | None = None
+    """of the sum of all actuators on it (MJCF ``actuatorfrcrange``)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,6 +181,11 @@ class Description:
     format: str = "python"
     """"urdf", "mjcf", "sdf" or "python" """
     actuators: tuple[Actuator, ...] = ()
+    """as the file has them"""
+    forces: tuple[ForceElement, ...] = ()
+    """those that act"""
+    offered: FileForces = field(default_factory=FileForces)
+    """those that the file asks for"""
     warnings: tuple[str, ...] = ()
     """warnings about the file, each naming its element"""
     shape_sources: tuple[ShapeSource, ...] = field(default=(), compare=False)

@@ -22,6 +22,7 @@ from ramify.model.description import (
     JointDescription,
     LoopDescription,
 )
+from ramify.model.forces.editing import forces_without, with_prefix, without
 from ramify.model.model import frame_with_z
 from ramify.model.pose import Array, Pose, Vector
 
@@ -87,6 +88,7 @@ def with_root(description: Description, root: str | None) -> Description:
         bodies=bodies,
         keyframes=keyframes,
         actuators=tuple(a for a in description.actuators if a.joint not in gone),
+        forces=forces_without(description.forces, dict.fromkeys(gone)),
     )
     return without_followers(changed, gone)
 
@@ -152,6 +154,7 @@ def locked(description: Description, values: Mapping[str, Array]) -> Description
         keyframes=keyframes,
         loops=tuple(loops),
         actuators=tuple(a for a in description.actuators if a.joint not in values),
+        forces=forces_without(description.forces, values),
     )
 
 
@@ -274,6 +277,7 @@ def attached(
         loops=(*description.loops, *loops),
         keyframes=keyframes,
         actuators=(*description.actuators, *part.actuators),
+        forces=(*description.forces, *part.forces),
         warnings=(*description.warnings, *part.warnings),
         shape_sources=(
             *description.shape_sources,
@@ -349,6 +353,7 @@ def prefixed(description: Description, prefix: str) -> Description:
             replace(a, name=prefix + a.name, joint=named(a.joint))
             for a in description.actuators
         ),
+        forces=tuple(with_prefix(f, prefix) for f in description.forces),
     )
 
 
@@ -357,6 +362,7 @@ def _refuse_shared_names(a: Description, b: Description) -> None:
         "body or frame": (_frame_names(a), _frame_names(b)),
         "joint": (_joint_names(a), _joint_names(b)),
         "loop": ({x.name for x in a.loops}, {x.name for x in b.loops}),
+        "force": ({x.name for x in a.forces}, {x.name for x in b.forces}),
     }
     for kind, (first, second) in kinds.items():
         shared = sorted(first & second)
@@ -390,6 +396,12 @@ def with_frame(
     body, T = frame_of(description, on)
     frame = FrameDescription(name, body, T @ placement)
     return replace(description, frames=(*description.frames, frame))
+
+
+def without_force(description: Description, name: str) -> Description:
+    """Return the description without a force element."""
+    owner = f"robot {description.name!r}"
+    return replace(description, forces=without(description.forces, name, owner))
 
 
 def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:

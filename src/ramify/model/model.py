@@ -32,6 +32,7 @@ from ramify.model.description import (
     Limits,
     LoopDescription,
 )
+from ramify.model.forces.element import ForceElement, actuators
 from ramify.model.frame_placement import place_frames
 from ramify.model.joints import SIZES, TreeJoint
 from ramify.model.massless import warn_massless
@@ -107,6 +108,8 @@ class Model:
     nq: int
     nv: int
     loops: tuple[LoopDescription, ...] = ()
+    forces: tuple[ForceElement, ...] = ()
+    """force elements, in the order in which they were added"""
     keyframes: dict[str, Array] = field(default_factory=dict[str, Array])
     warnings: tuple[str, ...] = ()
     mimics: tuple[str, ...] = ()
@@ -305,6 +308,7 @@ class _Builder:
     ) -> Model:
         """Give every joint its place in q, and return the model."""
         leaders = self._leaders()
+        self._add_rotors(description.forces)
         free = [n for n in self.described if n not in leaders]
         order = free if isinstance(joint_order, str) else _checked(joint_order, free)
         joints, nq, nv = self._place(order)
@@ -332,11 +336,23 @@ class _Builder:
             nq=nq,
             nv=nv,
             loops=description.loops,
+            forces=description.forces,
             keyframes=description.keyframes,
             warnings=tuple(map(shortened, grouped(warnings))),
             mimics=tuple(leaders),
             description=description,
         )
+
+    def _add_rotors(self, forces: Sequence[ForceElement]) -> None:
+        """Add the armature of actuators to that of their joints."""
+        for element in actuators(forces):
+            if element.armature and isinstance(element.gear, float):
+                rotor = element.gear**2 * element.armature
+                joint = self.described[element.joint]
+                joint = replace(joint, armature=joint.armature + rotor)
+                self.described[element.joint] = joint
+                for k in self.moved[element.joint]:
+                    self.parts[k].joint = joint
 
     def _place(self, order: Sequence[str]) -> tuple[list[PublicJoint], int, int]:
         joints: list[PublicJoint] = []

@@ -5,17 +5,20 @@ inertia:<body>       (10,)  m, m·c (3), then Ixx Ixy Iyy Ixz Iyz Izz about the 
                             frame's origin, in its axes [kg, kg m, kg m²]
 placement:<body>     (7,)   position and unit quaternion of the body's frame in its
                             parent's, at the reference configuration
+<number>:<force>     () or (n,)  a number of a force element, such as "stiffness:spring"
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from ramify.errors import ArgumentError, CompileError, unknown_name
 from ramify.model.conventions import Conventions
 from ramify.model.description import BodyDescription
+from ramify.model.forces.element import KINDS
+from ramify.model.forces.fields import entries, parameters
 from ramify.model.joint_transform import fixed_steps
 from ramify.model.joints import transposed_rotation
 from ramify.model.mass_regrouping import regroup
@@ -29,10 +32,18 @@ from ramify.spatial.vector3 import Vec, mat
 SIZES = {"gravity": 3, "inertia": 10, "placement": 7}
 
 
+OF_FORCES = frozenset(
+    f.name for kind in KINDS for f in fields(kind) if "unit" in f.metadata
+)
+"""the numbers of force elements that can be inputs"""
+
+
 def is_parameter(name: str) -> bool:
     """Say whether a name can only be that of a parameter."""
-    kind, _, body = name.partition(":")
-    return kind in SIZES and (kind == "gravity") == (body == "")
+    kind, _, owner = name.partition(":")
+    if kind in OF_FORCES:
+        return owner != ""
+    return kind in SIZES and (kind == "gravity") == (owner == "")
 
 
 def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int, ...]]:
@@ -47,12 +58,31 @@ def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int,
         if not is_parameter(name):
             raise ArgumentError(
                 f"unknown parameter {name!r}; possible: 'gravity', 'inertia:<body>', "
-                "'placement:<body>'"
+                "'placement:<body>', and numbers of forces: 'stiffness:<force>', "
+                "'damping:<force>', 'friction:<force>', ..."
             )
+        if kind in OF_FORCES:
+            shapes[name] = _of_force(name, kind, body, model)
+            continue
         if body:
             _check(kind, _described(body, model), model)
         shapes[name] = (SIZES[kind],)
     return shapes
+
+
+def _of_force(name: str, kind: str, owner: str, model: Model) -> tuple[int, ...]:
+    """Return the shape of a number of a force element."""
+    known = {f.name: f for f in model.forces}
+    if owner not in known:
+        raise unknown_name("force", owner, f"robot {model.name!r}", known)
+    possible = parameters(known[owner])
+    if kind not in possible:
+        listed = ", ".join(map(repr, possible)) or "none"
+        raise ArgumentError(
+            f"parameter {name!r}: force {owner!r} has no {kind}; possible: {listed}"
+        )
+    value: object = getattr(known[owner], kind)
+    return (len(entries(value)),) if isinstance(value, tuple) else ()
 
 
 def _described(name: str, model: Model) -> BodyDescription:

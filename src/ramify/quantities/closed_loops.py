@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from ramify.algorithms.crba import TreeEntries
+from ramify.algorithms.forces.applied import Applied
 from ramify.algorithms.loops.constrained_aba import constrained_aba
 from ramify.algorithms.loops.constraints import constraint_rows, senses
 from ramify.algorithms.loops.cuts import cuts_of
@@ -37,14 +38,14 @@ from ramify.errors import ArgumentError, ModelError
 from ramify.model.conventions import Conventions
 from ramify.model.model import Model
 from ramify.model.singular import check_dynamics
+from ramify.quantities.applied import acting_forces
 from ramify.quantities.constraint_rank import Rank, rank_of
 from ramify.quantities.context import Context, array, zeros
-from ramify.quantities.external import external_forces, external_shape
+from ramify.quantities.external import external_shape
 from ramify.quantities.loop_rows import needed_cuts, rows_of
 from ramify.quantities.mass_matrix import sparse_mass_matrix
 from ramify.quantities.operational_inertia import jacobian_rows
 from ramify.quantities.quantity import Shapes, quantity
-from ramify.spatial.vectors import Force
 from ramify.symbolic.expr import Expr, const
 
 ALGORITHMS = ("joint_formulation", "loopwise", "constrained_aba")
@@ -206,10 +207,12 @@ def constrained(
     context: Context,
     algorithm: str = "auto",
     damping: float | None = None,
-    forces: dict[int, Force] | None = None,
+    applied: Applied | None = None,
     rate: float = 0.0,
 ) -> tuple[list[Expr], list[Expr]]:
     """Return q̈ and λ of a robot with loops, for its inputs q, qd and tau.
+
+    Without ``applied``, what acts are the robot's own force elements.
 
     With a ``rate`` [1/s], errors of position and velocity die out at it (Baumgarte's
     stabilization): Φ̈ = −2 rate Φ̇ − rate² Φ.
@@ -219,9 +222,11 @@ def constrained(
     chosen, mu, rank = settled(
         context.model, context.conventions, algorithm, damping, context.dtype
     )
+    if applied is None:
+        applied = acting_forces(context)
     if chosen == "constrained_aba":
-        return _articulated(context, rank, forces, rate)
-    solution = solved(context, chosen, mu, rank, forces, rate)
+        return _articulated(context, rank, applied, rate)
+    solution = solved(context, chosen, mu, rank, applied, rate)
     multipliers = spread(solution.system.kept, rank, solution.found)
     if rank.spare:
         multipliers = without_idle(idle_rows(solution, rank), multipliers)
@@ -233,7 +238,7 @@ def solved(
     algorithm: str,
     damping: float,
     rank: Rank,
-    forces: dict[int, Force] | None = None,
+    applied: Applied,
     rate: float = 0.0,
 ) -> Solution:
     """Return q̈ and λ by a factor of the augmented matrix, and the factor."""
@@ -241,8 +246,9 @@ def solved(
     still = zeros(context.model.nv)
     moved = context.coordinates.acceleration(still, context.qd)
     tree = context.dynamics_tree
-    tau = rnea(tree, context.q, context.qd, moved, context.gravity, forces)
-    bias = context.coordinates.force(tau, still)
+    gravity = context.gravity
+    tau = rnea(tree, context.q, context.qd, moved, gravity, applied.bodies)
+    bias = context.coordinates.force(applied.taken_from(tau), still)
     Q = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(system.order)}
     solve = solver_of(system, algorithm, damping, rank.scales)
     gamma = system.gamma
@@ -271,7 +277,7 @@ def _steadied(
 
 
 def _articulated(
-    context: Context, rank: Rank, forces: dict[int, Force] | None, rate: float
+    context: Context, rank: Rank, applied: Applied, rate: float
 ) -> tuple[list[Expr], list[Expr]]:
     """Return q̈ and λ by articulated bodies, for rows that are independent."""
     coordinates, tree = context.coordinates, context.dynamics_tree
@@ -287,6 +293,7 @@ def _articulated(
             replace(r, bias=_steadied(r.bias, r.J, qd, r.residual, rate)) for r in rows
         ]
     tau = coordinates.tree_force(context.inputs["tau"], context.qd)
+    tau = applied.added_to(tau)
     qdd, found = constrained_aba(
         tree,
         [cuts[r] for r in kept],
@@ -295,7 +302,7 @@ def _articulated(
         context.qd,
         tau,
         context.gravity,
-        forces,
+        applied.bodies,
     )
     public = coordinates.public_acceleration(qdd, context.qd)
     return public, spread(kept, rank, found)
@@ -371,6 +378,7 @@ def possible(
     algorithms=ALGORITHMS,
     possible=possible,
     by_name_only=BY_NAME_ONLY,
+    has_forces=True,
 )
 def stabilized_forward_dynamics(
     context: Context,
@@ -390,6 +398,7 @@ def stabilized_forward_dynamics(
     possible=possible,
     by_name_only=BY_NAME_ONLY,
     further_inputs=external_shape,
+    has_forces=True,
     returns="multipliers of the loops [N, N m]",
 )
 def loop_forces(
@@ -400,8 +409,8 @@ def loop_forces(
     damping: float | None = None,
 ) -> Any:
     """λ of M q̈ + h = τ + Jᵀ λ."""
-    forces = external_forces(context, external, expressed_in)
-    return array(constrained(context, algorithm, damping, forces)[1])
+    applied = acting_forces(context, external, expressed_in)
+    return array(constrained(context, algorithm, damping, applied)[1])
 
 
 def _rows_shape(model: Model, **_: Any) -> Shapes:

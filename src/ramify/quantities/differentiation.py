@@ -23,6 +23,7 @@ from ramify.errors import ArgumentError
 from ramify.model.conventions import NAMED, Conventions
 from ramify.model.model import Model
 from ramify.model.parameters import is_parameter, parameter_shapes
+from ramify.quantities.applied import acting_forces
 from ramify.quantities.context import Context, array
 from ramify.quantities.directions import SPACES, directions_shape, seeds
 from ramify.quantities.dynamics import factored, forward_dynamics, inverse_dynamics
@@ -156,7 +157,7 @@ def _adjoint(context: Context, of: Quantity, wrt: tuple[str, ...], space: str) -
     With μ = M⁻¹ λ they are μ for τ and −(∂ID/∂x)ᵀ μ for others, at q̈ held.
     """
     given = of.options["external"], of.options["expressed_in"]
-    qdd, solver = factored(context, *given)
+    qdd, solver = factored(context, acting_forces(context, *given))
     name = next(iter(_output_shapes((of,), context.model)))
     mu = solver.solved(context.inputs[f"{name}_cotangent"])
     there = context.with_inputs(qdd=qdd)

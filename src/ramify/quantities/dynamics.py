@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ramify.algorithms.aba import aba
+from ramify.algorithms.forces.applied import Applied
 from ramify.algorithms.rnea import rnea
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
 from ramify.model.model import Model
 from ramify.model.singular import check_dynamics
 from ramify.quantities import closed_loops
+from ramify.quantities.applied import acting_forces
 from ramify.quantities.context import Context, array, zeros
 from ramify.quantities.external import external_forces, external_shape
 from ramify.quantities.mass_matrix import (
@@ -27,21 +30,29 @@ from ramify.symbolic.expr import Expr
 
 
 @quantity(
-    "q", "qd", "qdd", further_inputs=external_shape, returns="joint forces [N m, N]"
+    "q",
+    "qd",
+    "qdd",
+    further_inputs=external_shape,
+    has_forces=True,
+    returns="joint forces [N m, N]",
 )
 def inverse_dynamics(
     context: Context, external: tuple[str, ...] = (), expressed_in: str = "local"
 ) -> Any:
-    """τ = M q̈ + C + g."""
-    tau = rnea(
-        context.dynamics_tree,
-        context.q,
-        context.qd,
-        context.qdd,
-        context.gravity,
-        external_forces(context, external, expressed_in),
-    )
-    return array(context.coordinates.force(tau, context.inputs["qdd"]))
+    """τ = M q̈ + C + g − τ_applied."""
+    applied = acting_forces(context, external, expressed_in)
+    return array(_newton_euler(context, context.inputs["qdd"], applied))
+
+
+def _newton_euler(
+    context: Context, qdd: Sequence[Expr], applied: Applied
+) -> list[Expr]:
+    """Return M q̈ + C + g less what is applied."""
+    moved = context.coordinates.acceleration(qdd, context.qd)
+    tree, gravity = context.dynamics_tree, context.gravity
+    tau = rnea(tree, context.q, context.qd, moved, gravity, applied.bodies)
+    return context.coordinates.force(applied.taken_from(tau), qdd)
 
 
 @quantity(
@@ -54,12 +65,8 @@ def bias_forces(
     context: Context, external: tuple[str, ...] = (), expressed_in: str = "local"
 ) -> Any:
     """C + g."""
-    still = zeros(context.model.nv)
-    qdd = context.coordinates.acceleration(still, context.qd)
-    forces = external_forces(context, external, expressed_in)
-    tree = context.dynamics_tree
-    tau = rnea(tree, context.q, context.qd, qdd, context.gravity, forces)
-    return array(context.coordinates.force(tau, still))
+    forces = Applied(bodies=external_forces(context, external, expressed_in) or {})
+    return array(_newton_euler(context, zeros(context.model.nv), forces))
 
 
 @quantity("q", returns="joint forces at rest [N m, N]")
@@ -86,6 +93,7 @@ def possible(model: Model, conventions: Conventions, **options: Any) -> tuple[st
     possible=possible,
     by_name_only=(*CRBA, *closed_loops.BY_NAME_ONLY),
     further_inputs=external_shape,
+    has_forces=True,
     returns="accelerations [rad/s^2, m/s^2]",
 )
 def forward_dynamics(
@@ -95,12 +103,12 @@ def forward_dynamics(
     expressed_in: str = "local",
     damping: float | None = None,
 ) -> Any:
-    """q̈ = M⁻¹ (τ − C − g), with all loops closed."""
+    """q̈ = M⁻¹ (τ + τ_applied − C − g), with all loops closed."""
     model = context.model
     check_dynamics(model)
-    forces = external_forces(context, external, expressed_in)
+    applied = acting_forces(context, external, expressed_in)
     if model.loops:
-        qdd, _ = closed_loops.constrained(context, algorithm, damping, forces)
+        qdd, _ = closed_loops.constrained(context, algorithm, damping, applied)
         return array(qdd)
     if damping is not None:
         raise ArgumentError(
@@ -110,23 +118,20 @@ def forward_dynamics(
     check_tree_algorithm("forward_dynamics", algorithm, model, tuple(CRBA))
     if algorithm == "aba":
         tau = context.coordinates.tree_force(context.inputs["tau"], context.qd)
-        tree = context.dynamics_tree
-        qdd = aba(tree, context.q, context.qd, tau, context.gravity, forces)
+        tau, tree = applied.added_to(tau), context.dynamics_tree
+        qdd = aba(tree, context.q, context.qd, tau, context.gravity, applied.bodies)
         return array(context.coordinates.public_acceleration(qdd, context.qd))
     by_aba = "use algorithm='aba'"
     check_factor(model, LOOPS_INSTEAD if model.mimics else by_aba)
     chosen = "auto" if algorithm == "ltdl" else algorithm
-    return array(factored(context, external, expressed_in, chosen)[0])
+    return array(factored(context, applied, chosen)[0])
 
 
 def factored(
-    context: Context,
-    external: tuple[str, ...],
-    expressed_in: str,
-    algorithm: str = "auto",
+    context: Context, applied: Applied, algorithm: str = "auto"
 ) -> tuple[list[Expr], MassSolver]:
     """Return q̈ by the factor of M, and the factor; ``algorithm`` is that of M."""
-    bias = bias_forces(external, expressed_in).of(context)
+    bias = _newton_euler(context, zeros(context.model.nv), applied)
     solver = MassSolver(*sparse_mass_matrix(context, algorithm))
     tau = context.inputs["tau"]
     return solver.solved([tau[v] - bias[v] for v in range(len(bias))]), solver

@@ -18,12 +18,15 @@ from ramify.algorithms.ltdl import solve, solve_L, solve_LT
 from ramify.algorithms.matrix_layout import derivatives_layout
 from ramify.algorithms.minv import minv_ltdl
 from ramify.model.conventions import Conventions
+from ramify.model.coordinates import JointVector
 from ramify.model.model import Model
 from ramify.model.singular import check_dynamics
+from ramify.model.tree import Tree
 from ramify.quantities import dynamics
+from ramify.quantities.applied import acting_forces
 from ramify.quantities.context import Context, array, zeros
 from ramify.quantities.directions import seeds
-from ramify.quantities.external import external_forces, external_shape
+from ramify.quantities.external import external_shape
 from ramify.quantities.loop_derivatives import LoopDerivatives, loop_derivatives
 from ramify.quantities.loop_rows import needed_cuts
 from ramify.quantities.mass_matrix import (
@@ -68,6 +71,7 @@ def algorithms(model: Model, _conventions: Conventions, **_: Any) -> tuple[str, 
     algorithms=("forward", "reverse", "idsva"),
     possible=algorithms,
     further_inputs=external_shape,
+    has_forces=True,
     returns="derivatives of the joint forces, and M",
 )
 def inverse_dynamics_derivatives(
@@ -101,6 +105,7 @@ def inverse_dynamics_derivatives(
     algorithms=("forward", "reverse", "idsva"),
     possible=algorithms,
     further_inputs=external_shape,
+    has_forces=True,
     returns="derivatives of the accelerations",
 )
 def forward_dynamics_derivatives(
@@ -122,6 +127,7 @@ def forward_dynamics_derivatives(
     algorithms=("forward", "reverse", "idsva"),
     possible=algorithms,
     further_inputs=external_shape,
+    has_forces=True,
     returns="derivatives of the multipliers of the loops",
 )
 def loop_forces_derivatives(
@@ -158,7 +164,7 @@ def acceleration_rows(
         frame = CommonFrame(context.dynamics_tree, context.q, context.qd)
         qdd, solver = _factored(context, frame, given)
     else:
-        qdd, solver = dynamics.factored(context, *given)
+        qdd, solver = dynamics.factored(context, acting_forces(context, *given))
     there = context.with_inputs(qdd=qdd)
     # q̈ is held constant here: its derivatives are solved for.
     directions = {**seeds(context, STATE[:2]), **held(qdd)}
@@ -191,7 +197,7 @@ def _with_loops(context: Context, algorithm: str, given: External) -> LoopDeriva
         frame = CommonFrame(there.dynamics_tree, there.q, there.qd)
         return _by_tree(there, frame, directions, given)
 
-    return loop_derivatives(context, external_forces(context, *given), torque_rows)
+    return loop_derivatives(context, acting_forces(context, *given), torque_rows)
 
 
 def _factored(
@@ -205,9 +211,10 @@ def _factored(
             M[k, k] = M[k, k] + body.joint.armature
     solver = MassSolver(*sparse_rows(context, M))
     still = coordinates.acceleration(zeros(context.model.nv), context.qd)
-    forces = external_forces(context, *given)
-    _, _, bias = frame.forces(still, context.gravity, forces)
-    row = coordinates.row([bias[k] for k in range(len(bias))])
+    applied = acting_forces(context, *given)
+    _, _, found = frame.forces(still, context.gravity, applied.bodies)
+    bias = applied.taken_from(_by_body(tree, found))
+    row = coordinates.row([x for i, _ in tree for x in bias[i]])
     tau = context.inputs["tau"]
     return solver.solved([tau[v] - x for v, x in enumerate(row)]), solver
 
@@ -266,9 +273,9 @@ def _by_tree(
 ) -> list[Row]:
     """Return the derivatives of τ = Pᵀ τ_tree + A q̈, those of τ_tree by `idsva`."""
     tree, coordinates = context.dynamics_tree, context.coordinates
-    forces = external_forces(context, *given)
+    applied = acting_forces(context, *given)
     qd, qdd = context.qd, context.qdd
-    d = frame.derivatives(qdd, context.gravity, forces)
+    d = frame.derivatives(qdd, context.gravity, applied.bodies)
     M = {**frame.M, **{(j, i): value for (i, j), value in frame.M.items()}}
     # The directions of q come first, and P says how the tree moves along them.
     moves: list[tuple[TreeEntries, Sequence[Mapping[int, Expr]]]] = [
@@ -283,11 +290,16 @@ def _by_tree(
             for c, p in columns[j].items():
                 x = value * p
                 row[c] = row[c] + x if c in row else x
-    for i, force in (forces or {}).items():
+    for i, force in applied.bodies.items():
         _add_force(rows, frame, i, forward([*force.n, *force.f], directions))
     known = {**directions, **{d.tau[k]: row for k, row in rows.items()}}
-    tau = {i: tuple(d.tau[k] for k in tree.dofs[i]) for i, _ in tree}
+    tau = applied.taken_from(_by_body(tree, d.tau))
     return forward(coordinates.force(tau, context.inputs["qdd"]), known)
+
+
+def _by_body(tree: Tree, tau: Mapping[int, Expr]) -> JointVector:
+    """Return a vector over degrees of freedom by body."""
+    return {i: tuple(tau[k] for k in tree.dofs[i]) for i, _ in tree}
 
 
 def _add_force(

@@ -38,17 +38,27 @@ def external_forces(
         return None
     forces: dict[int, Force] = {}
     for name, given in zip(frames, context.inputs["external"], strict=True):
-        frame = context.model.frame(name)
-        force = Force(*context.halves(given))
-        if expressed_in != "local":
-            X = kinematics.to_frame(context.tree, context.q, frame)
-            if expressed_in == "world":
-                force = X.inverted().back(force)
-            else:
-                force = Force(X.rotate(force.n), X.rotate(force.f))
-        force = Transform(fixed_steps(frame.placement)).back(Force(force.n, force.f))
-        forces[frame.body] = forces.get(frame.body, Force.zero()) + force
+        body, force = in_body(
+            context, name, Force(*context.halves(given)), expressed_in
+        )
+        forces[body] = forces.get(body, Force.zero()) + force
     return forces
+
+
+def in_body(
+    context: Context, name: str, force: Force, expressed_in: str
+) -> tuple[int, Force]:
+    """Return the body of a frame, and a wrench on the frame in its coordinates."""
+    frame = context.model.frame(name)
+    if expressed_in != "local":
+        X = kinematics.to_frame(context.tree, context.q, frame)
+        if expressed_in == "world":
+            force = X.inverted().back(force)
+        else:
+            force = Force(X.rotate(force.n), X.rotate(force.f))
+    return frame.body, Transform(fixed_steps(frame.placement)).back(
+        Force(force.n, force.f)
+    )
 
 
 def wrenches(external: object) -> tuple[tuple[str, ...], Any]:

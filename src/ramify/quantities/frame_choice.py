@@ -28,7 +28,10 @@ def with_cheapest_frames(model: Model, conventions: Conventions) -> Model:
     new = placed(model)
     if new is model:
         return model
-    trees = {"placed": replace(new, loops=()), "file": replace(model, loops=())}
+    trees = {
+        "placed": replace(new, loops=(), forces=()),
+        "file": replace(model, loops=(), forces=()),
+    }
     for quantity in _counted(model):
         programs = {
             name: trace_quantities([quantity], tree, conventions)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
+from ramify.algorithms.forces.applied import Applied
 from ramify.algorithms.loops.joint_formulation import dot
 from ramify.algorithms.loops.proximal import preimage, without_idle
 from ramify.algorithms.ltdl import DofVector
@@ -37,7 +38,6 @@ from ramify.quantities.context import Context, zeros
 from ramify.quantities.directions import seeds
 from ramify.quantities.loop_rows import rows_of
 from ramify.spatial.vector3 import ONE, ZERO
-from ramify.spatial.vectors import Force
 from ramify.symbolic.derivatives import Row, forward, held
 from ramify.symbolic.expr import Expr, region
 
@@ -56,14 +56,14 @@ class LoopDerivatives:
 
 
 def loop_derivatives(
-    context: Context, forces: dict[int, Force] | None, torque_rows: TorqueRows
+    context: Context, applied: Applied, torque_rows: TorqueRows
 ) -> LoopDerivatives:
     """Return the derivatives of the dynamics of a robot with loops."""
     model, n = context.model, context.model.nv
     _, damping, rank = settled(
         model, context.conventions, "loopwise", None, context.dtype
     )
-    solution = solved(context, "loopwise", damping, rank, forces)
+    solution = solved(context, "loopwise", damping, rank, applied)
     system, rows = solution.system, _rows(context, solution, rank)
     # q̈, λ and y are held: what they do is asked for.
     fixed = [*solution.qdd, *rows.multipliers, *rows.y.values()]

@@ -6,6 +6,7 @@ from typing import Any
 
 from ramify.algorithms import energy, momentum
 from ramify.algorithms.momentum import Momenta
+from ramify.quantities.applied import elastic_energy
 from ramify.quantities.context import Context, array
 from ramify.quantities.frames import public_rows, translations
 from ramify.quantities.quantity import quantity
@@ -49,8 +50,9 @@ def kinetic_energy(context: Context) -> Any:
 
 @quantity("q", returns="potential energy [J]")
 def potential_energy(context: Context) -> Any:
-    """−Σ m c · g."""
-    return energy.potential_energy(context.tree, context.q, context.gravity)
+    """−Σ m c · g, and the energy stored in force elements."""
+    V = energy.potential_energy(context.tree, context.q, context.gravity)
+    return V + elastic_energy.of(context) if context.model.forces else V
 
 
 def _momentum_rows(context: Context, found: Momenta) -> Any:

@@ -108,6 +108,7 @@ def _of_forward_dynamics(
         algorithms=of.algorithms,
         possible=possible_dynamics,
         by_name_only=of.by_name_only,
+        has_forces=True,
         returns=returns,
     )
 

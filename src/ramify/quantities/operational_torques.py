@@ -43,6 +43,7 @@ from ramify.algorithms.rnea import rnea
 from ramify.model.conventions import Conventions
 from ramify.model.model import Model
 from ramify.model.pose import Array
+from ramify.quantities.applied import acting_forces
 from ramify.quantities.closed_loops import ClosedMotion
 from ramify.quantities.constraint_rank import rank_of
 from ramify.quantities.context import Context, array
@@ -58,7 +59,6 @@ from ramify.quantities.operational_inertia import (
 )
 from ramify.quantities.quantity import Shapes, quantity
 from ramify.spatial.vector3 import ZERO
-from ramify.spatial.vectors import Force
 from ramify.symbolic.expr import Expr
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program
@@ -189,6 +189,7 @@ def _times(A: Any, x: Sequence[Expr]) -> Any:
     algorithms=ALGORITHMS,
     possible=possible_trees,
     further_inputs=_shapes,
+    has_forces=True,
     name="torques",
 )
 def operational_torques(
@@ -252,18 +253,17 @@ def operational_torques(
 def _newton_euler(
     context: Context, qdd: Any, tasks: Sequence[Task], F: Any | None
 ) -> Any:
-    """Return M q̈ + C + G + Jᵀ F."""
+    """Return M q̈ + C + G + Jᵀ F, less what force elements contribute."""
     tree, q = context.dynamics_tree, context.q
-    external: dict[int, Force] = {}
+    applied = acting_forces(context)
     if F is not None:
         order = context.conventions.order
         for end in ends(tree, q, context.model, tasks, order):
             for k, row in zip(end.span, end.rows, strict=True):
-                pushed = external.get(end.body, Force.zero())
-                external[end.body] = pushed - row * F[k]
+                applied.push(end.body, row * -F[k])
     moved = context.with_inputs(qdd=list(qdd)).qdd
-    tau = rnea(tree, q, context.qd, moved, context.gravity, external)
-    return array(context.coordinates.force(tau, list(qdd)))
+    tau = rnea(tree, q, context.qd, moved, context.gravity, applied.bodies)
+    return array(context.coordinates.force(applied.taken_from(tau), list(qdd)))
 
 
 def _blocks(

@@ -27,7 +27,9 @@ def inverse_dynamics(
 ) -> Quantity:
     """Return the joint forces τ that produce the accelerations q̈.
 
-        τ = M(q) q̈ + C(q, q̇) q̇ + g(q) − Σ Jᵀ f
+        τ = M(q) q̈ + C(q, q̇) q̇ + g(q) − τ_applied − Σ Jᵀ f
+
+    τ_applied is what the robot's force elements do (`applied_forces`).
 
     Loops are ignored: τ moves the robot without any force in its loops. For motors
     that share the load with loops, use `constrained_inverse_dynamics`.
@@ -61,7 +63,9 @@ def forward_dynamics(
 ) -> Quantity:
     """Return the joint accelerations q̈ that the joint forces τ cause.
 
-        q̈ = M(q)⁻¹ (τ + Σ Jᵀ f − C(q, q̇) q̇ − g(q))
+        q̈ = M(q)⁻¹ (τ + τ_applied + Σ Jᵀ f − C(q, q̇) q̇ − g(q))
+
+    τ_applied is what the robot's force elements do (`applied_forces`).
 
     Loops stay closed: M q̈ + h = τ + Jᵀ λ with J q̈ + γ = 0.
 
@@ -98,6 +102,8 @@ def bias_forces(
     """Return the joint forces at zero acceleration.
 
         h = C(q, q̇) q̇ + g(q) − Σ Jᵀ f
+
+    The robot's force elements are not part of it: see `applied_forces`.
 
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
@@ -177,6 +183,27 @@ def joint_wrenches(
     This quantity takes options only: call robot.joint_wrenches(q, qd, qdd), or the
     function that ramify.compile(ramify.joint_wrenches, robot) returns. Its ``external``
     is a list of frames; their wrenches, (frames, 6), are an input.
+    """
+
+@quantity
+def applied_forces(
+    forces: Sequence[str] | None = None,
+) -> Quantity:
+    """Return the joint forces that the robot's force elements amount to.
+
+        M q̈ + h = τ + τ_applied
+
+    Args:
+        q: (nq,) or (batch, nq), configuration [rad, m].
+        qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+        forces: names of elements; all of them by default.
+        out: where to write the result.
+
+    Returns:
+        τ_applied: (nv,) or (batch, nv) [N m, N].
+
+    This quantity takes options only: call robot.applied_forces(q, qd), or the function
+    that ramify.compile(ramify.applied_forces, robot) returns.
     """
 
 @quantity
@@ -692,7 +719,7 @@ def kinetic_energy() -> Quantity:
 def potential_energy() -> Quantity:
     """Return the potential energy, zero if all mass is at the world's origin.
 
-        V = −Σ mᵢ cᵢ · g
+        V = −Σ mᵢ cᵢ · g + elastic_energy
 
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
@@ -703,6 +730,29 @@ def potential_energy() -> Quantity:
 
     This quantity takes options only: call robot.potential_energy(q), or the function
     that ramify.compile(ramify.potential_energy, robot) returns.
+    """
+
+@quantity
+def elastic_energy(
+    forces: Sequence[str] | None = None,
+) -> Quantity:
+    """Return the energy stored in force elements.
+
+        τ = −∂E/∂q
+
+    of springs, tendons, limits, contacts (without their dissipation) and gravity
+    compensation. Dampers, friction, actuators and functions store none.
+
+    Args:
+        q: (nq,) or (batch, nq), configuration [rad, m].
+        forces: names of elements; all of them by default.
+        out: where to write the result.
+
+    Returns:
+        E: () or (batch,) [J].
+
+    This quantity takes options only: call robot.elastic_energy(q), or the function that
+    ramify.compile(ramify.elastic_energy, robot) returns.
     """
 
 @quantity

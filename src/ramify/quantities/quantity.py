@@ -23,6 +23,8 @@ import numpy as np
 
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
+from ramify.model.forces.element import INPUT_WORDS as FORCE_INPUT_WORDS
+from ramify.model.forces.element import force_inputs
 from ramify.model.model import Model
 from ramify.quantities.context import Context
 from ramify.quantities.documentation import DOCUMENTATION
@@ -64,6 +66,8 @@ class Declaration:
     """(Model, Conventions, **options) -> those that a robot allows"""
     by_name_only: tuple[str, ...]
     shares_choice: bool
+    has_forces: bool
+    """whether the robot's force elements act in it: their inputs are its inputs"""
     returns: str
     """what it is, with units, in a few words of ASCII"""
 
@@ -198,7 +202,19 @@ class Quantity:
         further = self.declaration.further_inputs
         if further is not None:
             shapes.update(further(model, **self.options))
+        if self.declaration.has_forces:
+            shapes.update(force_inputs(model.forces))
         return shapes
+
+    def force_inputs(self, model: Model) -> dict[str, str]:
+        """Return the inputs of a robot's force elements that it has, with words."""
+        if not self.declaration.has_forces:
+            return {}
+        found: dict[str, str] = {}
+        for name, shape in force_inputs(model.forces).items():
+            words = FORCE_INPUT_WORDS.get(name, "input of a force element")
+            found[name] = f"{shape} or with a batch axis, {words}."
+        return found
 
     def identity(self) -> tuple[Any, ...] | None:
         """Return a key that identifies it, as plain data; None for user functions."""
@@ -250,6 +266,7 @@ def quantity(
     by_name_only: tuple[str, ...] = (),
     further_inputs: Callable[..., Shapes] | None = None,
     shares_choice: bool = False,
+    has_forces: bool = False,
     name: str | None = None,
     returns: str = "",
 ) -> Callable[[Callable[..., Any]], Quantity]:
@@ -264,6 +281,7 @@ def quantity(
         further_inputs: (model, **options) -> shapes of inputs beyond INPUTS.
         shares_choice: whether one choice serves all such quantities of the same tasks
             in a kernel.
+        has_forces: whether the robot's force elements act in it.
         name: of the quantity; that of the function by default.
         returns: what it is, with units, in a few words of ASCII.
     """
@@ -279,6 +297,7 @@ def quantity(
                 possible,
                 by_name_only,
                 shares_choice,
+                has_forces,
                 returns,
             )
         )

@@ -23,6 +23,7 @@ from ramify.model.joint_frames import joint_frames
 from ramify.model.joint_transform import fixed_steps
 from ramify.model.model import Frame, Model
 from ramify.model.tree import ROOT
+from ramify.quantities.applied import acting_forces
 from ramify.quantities.closed_loops import (
     ALGORITHMS,
     BY_NAME_ONLY,
@@ -30,7 +31,7 @@ from ramify.quantities.closed_loops import (
     possible,
 )
 from ramify.quantities.context import Context, array, zeros
-from ramify.quantities.external import external_forces, external_shape
+from ramify.quantities.external import external_shape
 from ramify.quantities.loop_rows import needed_cuts
 from ramify.quantities.quantity import Shapes, quantity
 from ramify.spatial.transform import Transform
@@ -50,6 +51,7 @@ def _loop_forces_shape(model: Model, **options: Any) -> Shapes:
     "qd",
     "qdd",
     further_inputs=_loop_forces_shape,
+    has_forces=True,
     returns="wrenches across the joints, on the child [N, N m]",
 )
 def joint_wrenches(
@@ -57,7 +59,7 @@ def joint_wrenches(
 ) -> Any:
     """f across every joint of the tree."""
     tree, q = context.tree, context.q
-    forces = external_forces(context, external, expressed_in) or {}
+    forces = acting_forces(context, external, expressed_in).bodies
     if context.model.loops:
         cuts = cuts_of(context.model)
         multipliers = list(context.inputs["loop_forces"])
@@ -93,6 +95,7 @@ def _expressed(context: Context, f: dict[int, Force], expressed_in: str) -> list
     possible=possible,
     by_name_only=BY_NAME_ONLY,
     further_inputs=external_shape,
+    has_forces=True,
     returns="wrenches of the loops on their bodies a and b [N, N m]",
 )
 def loop_wrenches(
@@ -103,8 +106,8 @@ def loop_wrenches(
     damping: float | None = None,
 ) -> Any:
     """What each loop does to each of its bodies, of M q̈ + h = τ + Jᵀ λ."""
-    forces = external_forces(context, external, expressed_in)
-    _, multipliers = constrained(context, algorithm, damping, forces)
+    applied = acting_forces(context, external, expressed_in)
+    _, multipliers = constrained(context, algorithm, damping, applied)
     return wrenches_of_cuts(context, multipliers, expressed_in)
 
 

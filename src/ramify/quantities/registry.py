@@ -13,6 +13,7 @@ MODULES: Final = {
     "forward_dynamics": "dynamics",
     "bias_forces": "dynamics",
     "gravity_forces": "dynamics",
+    "applied_forces": "applied",
     "joint_wrenches": "reactions",
     "inverse_dynamics_derivatives": "dynamics_derivatives",
     "forward_dynamics_derivatives": "dynamics_derivatives",
@@ -37,6 +38,7 @@ MODULES: Final = {
     "centroidal_momentum_matrix": "momentum_energy",
     "kinetic_energy": "momentum_energy",
     "potential_energy": "momentum_energy",
+    "elastic_energy": "applied",
     "regressor": "identification",
     "energy_regressor": "identification",
     "operational_inertia": "operational",
@@ -82,6 +84,8 @@ def _module(name: str) -> ModuleType:
     match name:
         case "dynamics":
             from ramify.quantities import dynamics as module
+        case "applied":
+            from ramify.quantities import applied as module
         case "reactions":
             from ramify.quantities import reactions as module
         case "dynamics_derivatives":

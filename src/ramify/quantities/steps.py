@@ -62,7 +62,14 @@ def difference_derivatives(context: Context) -> dict[str, Any]:
     return {"dv_dq0": matrix(rows, 0, n), "dv_dq1": matrix(rows, n, n)}
 
 
-@quantity("q", "qd", "tau", further_inputs=_time_step, returns="A and B of a time step")
+@quantity(
+    "q",
+    "qd",
+    "tau",
+    further_inputs=_time_step,
+    has_forces=True,
+    returns="A and B of a time step",
+)
 def linearize(
     context: Context, integrator: str = "semi_implicit_euler"
 ) -> dict[str, Any]:

@@ -347,10 +347,6 @@ WARNED = {
         joint('springdamper="1 1"'),
         "m.xml:3: joint 'j': springdamper is ignored",
     ),
-    "spring": (
-        joint('stiffness="3"'),
-        "springs (stiffness) of joints 'j' are kept as data and exert no force",
-    ),
     "unknown attribute": (
         joint('axsi="1 0 0"'),
         "m.xml:3: joint 'j': unknown attribute 'axsi' is ignored; did you mean 'axis'?",
@@ -359,11 +355,6 @@ WARNED = {
         mjcf(before='<default><geom density_="1"/></default>'),
         "m.xml:2: default geom: unknown attribute 'density_' is ignored; did "
         "you mean 'density'?",
-    ),
-    "gravity compensation": (
-        mjcf(f'<body name="a" gravcomp="1"><joint/>{LINK}</body>'),
-        "gravity compensation (gravcomp) of bodies 'a' is kept as data and exerts no "
-        "force",
     ),
     "mocap": (
         mjcf(f'<body name="a" mocap="true">{LINK}</body>'),
@@ -382,22 +373,6 @@ WARNED = {
     "fluid": (
         mjcf(before='<option density="1.2" wind="1 0 0"/>'),
         "m.xml:2: option: the fluid (density, wind) is ignored",
-    ),
-    "tendon": (
-        mjcf(
-            after="""<tendon><fixed name="t" stiffness="1" armature="2">
-            <joint joint="j" coef="1"/></fixed></tendon>"""
-        ),
-        "m.xml:3: fixed 't': the tendon's stiffness, armature is ignored",
-    ),
-    "servo": (
-        mjcf(
-            after="""<actuator><motor joint="j"/><position name="p" joint="j"/>
-            <general joint="j" biastype="affine"/><motor name="q" armature="1"/>
-            </actuator>"""
-        ),
-        "actuators are not modeled beyond a joint force; the servos, dynamics, "
-        "armature and damping of 'p', 'general 2 (line 4)', 'q' are ignored",
     ),
     "flex": (
         mjcf(after='<deformable><flex name="f"/></deformable>'),

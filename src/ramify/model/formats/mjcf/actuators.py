@@ -20,7 +20,7 @@ from ramify.model.formats.xml import Element, number, numbers
 
 KINDS: Final = (
     *("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder"),
-    *("muscle", "adhesion", "dcmotor", "plugin"),
+    *("muscle", "adhesion", "dcmotor", "plugin", "pid", "orientation"),
 )
 """the elements; in a default class they all set the same attributes"""
 FREEDOMS: Final = {"spherical": 3, "floating": 6}
@@ -33,11 +33,8 @@ def read_actuators(
 ) -> tuple[Actuator, ...]:
     """Return the actuators in document order."""
     joints = {j.name: j for body in world.bodies for j in body.joints}
-    elements = [e for section in sections for e in section if e.tag in KINDS]
     found: list[Actuator] = []
-    for i, element in enumerate(elements):
-        assert isinstance(element, Element)
-        merged = _merged(element, defaults)
+    for i, (element, merged) in enumerate(actuator_elements(sections, defaults)):
         name = merged.get("joint") or merged.get("jointinparent")
         if name is not None and name not in joints:
             raise unknown(element, "joint", name, joints)
@@ -59,6 +56,18 @@ def read_actuators(
             )
         )
     return tuple(found)
+
+
+def actuator_elements(
+    sections: list[Element], defaults: Defaults
+) -> list[tuple[Element, Element]]:
+    """Return every actuator in document order, as written and with its defaults."""
+    elements = [e for section in sections for e in section if e.tag in KINDS]
+    found: list[tuple[Element, Element]] = []
+    for element in elements:
+        assert isinstance(element, Element)
+        found.append((element, _merged(element, defaults)))
+    return found
 
 
 def _merged(element: Element, defaults: Defaults) -> Element:

@@ -55,7 +55,19 @@ def read_joint(
         spring_reference=(
             _angle(element, "springref", kind, settings) if is_scalar else 0.0
         ),
+        actuator_force_range=_actuator_range(element, kind, settings, warnings),
     )
+
+
+def _actuator_range(
+    element: Element, kind: str, settings: Settings, warnings: list[str]
+) -> tuple[float, float] | None:
+    if FREEDOMS[kind] > 1 or not _is_limited(
+        element, "actuatorfrc", settings, warnings
+    ):
+        return None
+    low, high = numbers(element, "actuatorfrcrange", 2, (0.0, 0.0))
+    return low, high
 
 
 def _angle(element: Element, attribute: str, kind: str, settings: Settings) -> float:
@@ -102,8 +114,8 @@ def _limits(
     if FREEDOMS[kind] > 1:
         return None
     effort: tuple[float, ...] = ()
-    if _is_limited(element, "actuatorfrc", settings, warnings):
-        ends = numbers(element, "actuatorfrcrange", 2, (0.0, 0.0))
+    ends = _actuator_range(element, kind, settings, [])
+    if ends is not None:
         effort = (max(map(abs, ends)),)
     if not has_range and not effort:
         return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -20,11 +20,15 @@ import numpy as np
 
 from ramify.model.constants import norm, quaternion
 from ramify.model.description import (
+    Actuator,
     BodyDescription,
     Description,
     FrameDescription,
     Inertial,
 )
+from ramify.model.forces.element import ForceElement
+from ramify.model.forces.from_file import FileForces
+from ramify.model.formats.mjcf.actuator_forces import read_actuator_forces
 from ramify.model.formats.mjcf.actuators import read_actuators
 from ramify.model.formats.mjcf.bodies import MjcfBody, Worldbody
 from ramify.model.formats.mjcf.defaults import (
@@ -39,14 +43,7 @@ from ramify.model.formats.mjcf.defaults import (
 )
 from ramify.model.formats.mjcf.equality import EqualityReader
 from ramify.model.formats.mjcf.fusing import fused_bodies, part_of_world
-from ramify.model.formats.mjcf.ignored import (
-    ignored_actuators,
-    ignored_flexes,
-    ignored_options,
-    ignored_tendons,
-    kept_as_data,
-    listed,
-)
+from ramify.model.formats.mjcf.ignored import ignored_flexes, ignored_options
 from ramify.model.formats.mjcf.include import Allowed, expand_includes
 from ramify.model.formats.mjcf.inertia import bounded, gather, read_inertial, takes_mesh
 from ramify.model.formats.mjcf.known_attributes import (
@@ -54,8 +51,10 @@ from ramify.model.formats.mjcf.known_attributes import (
     warn_of_unknown_attributes,
 )
 from ramify.model.formats.mjcf.meshes import MeshAssets
+from ramify.model.formats.mjcf.passive_forces import read_passive, read_tendons
 from ramify.model.formats.xml import Element, fault, numbers, parse_xml, where
 from ramify.model.pose import Array, Pose
+from ramify.model.warning_groups import listed
 
 _SECTIONS: Final = (
     *("compiler", "option", "size", "statistic", "visual", "default", "extension"),
@@ -140,11 +139,11 @@ class MjcfModel:
             raise fault(self.root, "no body in the model; expected at least one")
         loops = EqualityReader(self.world, self.defaults, self.warnings)
         gravity = self.gravity()
-        self.warnings += ignored_tendons(self.sections["tendon"], self.defaults)
-        self.warnings += ignored_actuators(self.sections["actuator"], self.defaults)
         self.warnings += ignored_flexes(self.sections["deformable"])
-        self.warnings += kept_as_data(self.world)
         keyframes = self.keyframes()
+        actuators = read_actuators(
+            self.sections["actuator"], self.world, self.defaults, self.settings
+        )
         return Description(
             name=self.root.get("model") or Path(self.root.label).stem,
             bodies=self.bodies(),
@@ -153,11 +152,46 @@ class MjcfModel:
             keyframes=keyframes,
             gravity=gravity,
             format="mjcf",
-            actuators=read_actuators(
-                self.sections["actuator"], self.world, self.defaults, self.settings
-            ),
+            actuators=actuators,
+            offered=self.forces(actuators),
             warnings=tuple(self.warnings),
         )
+
+    def forces(self, actuators: Sequence[Actuator]) -> FileForces:
+        """Return the forces that the file asks for."""
+        has_springs, has_dampers, acts, clamps = map(
+            self.flag, ("spring", "damper", "actuation", "clampctrl")
+        )
+        passive = read_passive(self.world, has_springs, has_dampers)
+        tendons, unsupported = read_tendons(
+            self.sections["tendon"],
+            self.world,
+            self.defaults,
+            has_springs,
+            has_dampers,
+        )
+        driving: list[ForceElement] = []
+        if acts:
+            driving, others = read_actuator_forces(
+                self.sections["actuator"],
+                actuators,
+                {j.name: j for body in self.world.bodies for j in body.joints},
+                [t.name for t in tendons],
+                self.defaults,
+                clamps,
+            )
+            unsupported += others
+        return FileForces((*passive, *tendons), tuple(driving), tuple(unsupported))
+
+    def flag(self, name: str) -> bool:
+        """Return whether <option> leaves a part of the physics on."""
+        word = "enable"
+        for section in self.sections["option"]:
+            for child in section:
+                if child.tag == "flag":
+                    assert isinstance(child, Element)
+                    word = choice(child, name, "enable", "disable", default=word)
+        return word == "enable"
 
     # ---------------------------------------------------------------- bodies
 
@@ -263,20 +297,13 @@ class MjcfModel:
     def gravity(self) -> tuple[float, float, float]:
         """Return gravity, zero where the flag of <option> disables it."""
         merged: Attributes = {}
-        switch = "enable"
         for section in self.sections["option"]:
             merged.update(section.attrib)
-            for child in section:
-                assert isinstance(child, Element)
-                if child.tag == "flag":
-                    switch = choice(
-                        child, "gravity", "enable", "disable", default=switch
-                    )
         place = self.sections["option"][-1] if self.sections["option"] else self.root
         options = like(place, merged)
         self.warnings += ignored_options(options)
         x, y, z = numbers(options, "gravity", 3, (0, 0, -9.81), largest=LARGEST)
-        return (0.0, 0.0, 0.0) if switch == "disable" else (x, y, z)
+        return (x, y, z) if self.flag("gravity") else (0.0, 0.0, 0.0)
 
     def keyframes(self) -> dict[str, Array]:
         """Return qpos by the name of its key; qpos0 is how the file stands."""

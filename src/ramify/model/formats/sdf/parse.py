@@ -28,6 +28,7 @@ from ramify.model.description import (
     JointDescription,
     LoopDescription,
 )
+from ramify.model.forces.from_file import passive_of
 from ramify.model.formats.sdf.frames import (
     LARGEST,
     MODEL,
@@ -237,6 +238,7 @@ class _Reader:
             keyframes=self._initial(bodies),
             gravity=self.gravity,
             format="sdf",
+            offered=passive_of(j for b in bodies for j in b.joints),
             warnings=tuple(self.warnings),
         )
 

@@ -48,6 +48,7 @@ from ramify.model.description import (
     LoopDescription,
     Mimic,
 )
+from ramify.model.forces.from_file import passive_of
 from ramify.model.formats.unphysical import warn_unphysical
 from ramify.model.formats.urdf.graph import (
     Elements,
@@ -135,6 +136,7 @@ def parse_urdf(text: str, label: str) -> Description:
         loops=tuple(loops),
         format="urdf",
         actuators=read_transmissions(robot, moving),
+        offered=passive_of(moving.values()),
         warnings=tuple(warnings),
     )
 
