@@ -142,6 +142,27 @@ def gravity_forces() -> Quantity:
     """
 
 @quantity
+def applied_forces(
+    forces: Sequence[str] | None = None,
+) -> Quantity:
+    """Return the joint forces that the robot's force elements amount to.
+
+        M q̈ + h = τ + τ_applied
+
+    Args:
+        q: (nq,) or (batch, nq), configuration [rad, m].
+        qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
+        forces: names of elements; all of them by default.
+        out: where to write the result.
+
+    Returns:
+        τ_applied: (nv,) or (batch, nv) [N m, N].
+
+    This quantity takes options only: call robot.applied_forces(q, qd), or the function
+    that ramify.compile(ramify.applied_forces, robot) returns.
+    """
+
+@quantity
 def joint_wrenches(
     external: Sequence[str] = (),
     expressed_in: str = "local",
@@ -183,27 +204,6 @@ def joint_wrenches(
     This quantity takes options only: call robot.joint_wrenches(q, qd, qdd), or the
     function that ramify.compile(ramify.joint_wrenches, robot) returns. Its ``external``
     is a list of frames; their wrenches, (frames, 6), are an input.
-    """
-
-@quantity
-def applied_forces(
-    forces: Sequence[str] | None = None,
-) -> Quantity:
-    """Return the joint forces that the robot's force elements amount to.
-
-        M q̈ + h = τ + τ_applied
-
-    Args:
-        q: (nq,) or (batch, nq), configuration [rad, m].
-        qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
-        forces: names of elements; all of them by default.
-        out: where to write the result.
-
-    Returns:
-        τ_applied: (nv,) or (batch, nv) [N m, N].
-
-    This quantity takes options only: call robot.applied_forces(q, qd), or the function
-    that ramify.compile(ramify.applied_forces, robot) returns.
     """
 
 @quantity
