@@ -605,6 +605,7 @@ class Robot:
             len(tree),
             (before, after),
         )
+
     # ------------------------------------------------------------ force elements
 
     @property
