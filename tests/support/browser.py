@@ -79,6 +79,19 @@ class Page:
             time.sleep(0.2)
         raise AssertionError(f"{script} is not true after {seconds} s")
 
+    def replace_input(self, old: str, new: str) -> None:
+        """Type another text into the field that holds one."""
+        self.wait_for(
+            "(() => { const input = [...document.querySelectorAll('input')]"
+            f".find(i => i.type === 'text' && i.value === {old!r});"
+            "if (!input) return false;"
+            "input.focus(); input.select(); return true; })()"
+        )
+        self.call("Input.insertText", text=new)
+        for kind in ("keyDown", "keyUp"):
+            key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
+            self.call("Input.dispatchKeyEvent", type=kind, **key)
+
     def pause(self, milliseconds: int) -> None:
         """Let the page run for a while."""
         script = f"new Promise(r => setTimeout(r, {milliseconds}))"

@@ -134,13 +134,6 @@ SEEN: dict[str, Callable[[], Robot]] = {
     ),
     "panda": lambda: ramify.load(SHARED_ROBOTS / "panda/panda.urdf"),
 }
-TYPE = """(() => {{ const input = [...document.querySelectorAll('input')].find(
-  i => i.value === {old!r}); if (!input) return false;
-  const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
-  input.focus(); set.call(input, {new!r});
-  input.dispatchEvent(new Event('input', {{bubbles: true}}));
-  input.dispatchEvent(new Event('change', {{bubbles: true}}));
-  input.blur(); return true; }})()"""
 
 
 def colors(page: Page) -> int:
@@ -170,7 +163,7 @@ def test_a_slider_moves_its_link_and_a_motion_plays(arm: Robot) -> None:
     with arm.show([0.25, 0.0], port=9360) as viewer, chromium() as page:
         page.open(viewer.url)
         page.wait_for("document.body.innerText.includes('swing')")
-        page.wait_for(TYPE.format(old="0.25", new="1"))
+        page.replace_input("0.25", "1")
         for _ in range(100):
             if abs(viewer.q[0] - 1) < 1e-6:
                 break

@@ -84,6 +84,7 @@ class Viewer:
         self.q = np.array(q, dtype=float)
         """the configuration that is shown, or those of all copies"""
         self.update(q)
+        self._aim(self.q, scene.size * math.sqrt(copies))
 
     # ------------------------------------------------------------ use
 
@@ -182,9 +183,14 @@ class Viewer:
         s = scene.size
         self._server.scene.set_up_direction("+z")
         self._server.scene.add_grid("/grid", width=4 * s, height=4 * s, cell_size=s / 5)
+
+    def _aim(self, q: Array, reach: float) -> None:
+        """Point the eye at the robot."""
+        places = [T[:3, 3] for T in self._poses(np.atleast_2d(q)[0]).values()]
+        center = (np.min(places, axis=0) + np.max(places, axis=0)) / 2
         camera = self._server.initial_camera
-        camera.position = (1.0 * s, -1.2 * s, 0.9 * s)
-        camera.look_at = (0.0, 0.0, 0.35 * s)
+        camera.look_at = center
+        camera.position = center + reach * np.array([0.9, -1.1, 0.6])
 
     def _add_robot(
         self, k: int, offset: Array, scene: Scene, layers: Sequence[str]
