@@ -13,6 +13,7 @@ Where to look:
     compile, kernel, count       several quantities, or your own function, as one kernel
     scan                         a kernel run step by step, in native code
     export_c, check_c            the same as C99
+    export_library               the same as a shared library for C and C++
     control, tasks               operational space
     loops, simulation            closed loops, and motion over time
     forces                       springs, dampers, contacts, actuators, tires
@@ -39,7 +40,7 @@ from ramify.errors import (
     UnknownName,
     UnsupportedJoint,
 )
-from ramify.loading import load
+from ramify.loading import load, load_description
 from ramify.model.conventions import Conventions
 from ramify.model.pose import Pose
 from ramify.robot import Robot
@@ -60,6 +61,7 @@ if typing.TYPE_CHECKING:
     from ramify.algorithms.operational.tasks import Task
     from ramify.compiler import compile, count, kernel
     from ramify.export.c_export import check_c, export_c
+    from ramify.export.library_export import export_library
     from ramify.function import Function
     from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
     from ramify.quantities.differentiation import derivative, hessian, jvp, vjp
@@ -156,6 +158,8 @@ def __getattr__(name: str) -> typing.Any:
             from ramify.algorithms.operational import tasks as found
         case "check_c" | "export_c":
             from ramify.export import c_export as found
+        case "export_library":
+            from ramify.export import library_export as found
         case "Body" | "Inertia" | "Joint" | "RobotBuilder":
             from ramify.model import builder as found
         case _ if name not in __all__:
@@ -230,6 +234,7 @@ __all__ = [
     "energy_regressor",
     "errors",
     "export_c",
+    "export_library",
     "forces",
     "forward_dynamics",
     "forward_dynamics_derivatives",
@@ -247,6 +252,7 @@ __all__ = [
     "linalg",
     "linearize",
     "load",
+    "load_description",
     "loop_forces",
     "loop_forces_derivatives",
     "loop_wrenches",

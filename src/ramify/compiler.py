@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast, final
+from weakref import WeakValueDictionary
 
 import numpy.typing as npt
 
@@ -185,6 +186,7 @@ class Compilation:
         self.digest = digest
         self.choices = choices
         self.options = options
+        self.origin: Origin | None = None
         self.seconds: float = 0.0
         self.from_cache: list[bool] = []
         self._trace = traced
@@ -216,6 +218,8 @@ class Compilation:
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.origin is not None:  # smaller than the program
+            return _unpickled, (*self.origin, self.options)
         return Compilation.of, (self.traced, self.options, self.choices)
 
     @property
@@ -282,6 +286,28 @@ class Compilation:
             return self._kernels[target.lanes]
 
 
+Origin = tuple[list[Quantity], "Robot", tuple[str, ...]]
+"""what a compilation is of: quantities, a robot, and the names of its parameters"""
+_in_use: WeakValueDictionary[str, Compilation] = WeakValueDictionary()
+"""compilations that were unpickled and are still used, by what they are of"""
+
+
+def _unpickled(
+    wanted: list[Quantity],
+    robot: Robot,
+    parameters: Sequence[str],
+    options: CallOptions,
+) -> Compilation:
+    """Return a compilation, the same one each time: it compiles once in a process."""
+    of = _key(wanted, robot, parameters, options.dtype)
+    key = f"{of} {options}"
+    found = _in_use.get(key)
+    if found is None:
+        found = compilation_of(wanted, robot, parameters, options)
+        _in_use[key] = found
+    return found
+
+
 def compilation_of(
     wanted: list[Quantity],
     robot: Robot,
@@ -307,11 +333,12 @@ def _remembered(
     dtype = options.dtype if robot.model.loops else "float64"
     traced = partial(program_of, wanted, robot, parameters)
     key = _key(wanted, robot, parameters, dtype)
+    origin = (wanted, robot, tuple(parameters)) if key else None
     stored = cache.load(key) if key else None
     if stored is not None:
         try:
             name, inputs, outputs, digest, choices = json.loads(stored)
-            return Compilation(
+            found = Compilation(
                 str(name),
                 _variables(inputs),
                 _variables(outputs),
@@ -320,10 +347,13 @@ def _remembered(
                 traced,
                 options,
             )
+            found.origin = origin
+            return found
         except (ValueError, TypeError):
             pass  # made by something else: trace it anew
     chosen = choose_for(wanted, robot, parameters, dtype)
     made = Compilation.of(chosen.program, options, chosen.choices, traced)
+    made.origin = origin
     if key:
         choices = [(c.quantity, c.algorithm, c.costs) for c in made.choices]
         facts = [made.name, made.inputs, made.outputs, made.digest, choices]

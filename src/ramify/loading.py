@@ -6,16 +6,19 @@ import gc
 import math
 import os
 import warnings
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from ramify.errors import ArgumentError, ModelError, ModelWarning
 from ramify.model.conventions import Conventions
 from ramify.model.description import Description
 from ramify.model.forces.from_file import not_taken, taken
 from ramify.robot import Robot
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def load(
@@ -30,8 +33,12 @@ def load(
     passive: bool | None = None,
     actuators: bool | None = None,
     include_directory: str | os.PathLike[str] | None = None,
+    xacro_arguments: Mapping[str, object] | None = None,
 ) -> Robot:
     """Load a robot from a URDF, MJCF or SDF file, or from the text of one.
+
+    A file that ends in ``.xacro`` is expanded by the package xacro first, which
+    evaluates expressions of the file: load only files that you trust.
 
     Meshes need not exist, except where an MJCF body takes its inertia from one.
     Problems that do not prevent loading are reported as `ModelWarning`s, which name
@@ -59,6 +66,7 @@ def load(
             warns of those that do not act.
         include_directory: MJCF: includes and meshes outside of it are refused; by
             default the parent of the file's own directory.
+        xacro_arguments: values of the arguments of a ``.xacro`` file, by name.
 
     Raises:
         ModelError: the file cannot be read or cannot be a robot.
@@ -66,7 +74,7 @@ def load(
     from ramify.model.formats.parse import parse  # noqa: PLC0415  only for files
 
     with _garbage_kept():
-        description = parse(source, include_directory)
+        description = parse(source, include_directory, xacro_arguments)
         if gravity is not None:
             description = replace(description, gravity=_checked_gravity(gravity))
         description = _with_forces(description, passive, actuators)
@@ -98,6 +106,43 @@ def _with_forces(
         forces=taken(description.offered, *options),
         warnings=(*description.warnings, *(f"{description.name}: {x}" for x in left)),
     )
+
+
+class LoadOptions(TypedDict, total=False):
+    """Keyword options of `load`."""
+
+    root: str | None
+    conventions: str | Conventions
+    joint_order: str | Sequence[str]
+    mimic: str
+    strict: bool
+    gravity: Sequence[float] | None
+    passive: bool | None
+    actuators: bool | None
+    include_directory: str | os.PathLike[str] | None
+    xacro_arguments: Mapping[str, object] | None
+
+
+def load_description(name: str, **options: Unpack[LoadOptions]) -> Robot:
+    """Load a robot by its name in the package robot_descriptions.
+
+    The package downloads a description once and keeps it; without the network only
+    those kept can be loaded.
+
+    Args:
+        name: such as "panda_description" or "talos_description".
+        **options: as for `load`.
+
+    Raises:
+        ModelError: the package is not installed, or the download failed.
+        UnknownName: the package has no description of that name.
+    """
+    from ramify.model.formats.descriptions import find_description  # noqa: PLC0415  only here
+
+    path, xacro_arguments = find_description(name)
+    if xacro_arguments is not None:
+        options.setdefault("xacro_arguments", xacro_arguments)
+    return load(path, **options)
 
 
 @contextmanager

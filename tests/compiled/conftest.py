@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from ramify.backend.python_call import callable as native
-from ramify.backend.python_call import runnable
+from ramify.backend.runtime import kernel_sizes
 from ramify.backend.runtime import memory_layout as words
 
 
 @pytest.fixture
 def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every batch go past the caches, a few elements at a time."""
-    monkeypatch.setattr(runnable, "FAR", 1)
-    monkeypatch.setattr(runnable, "PIECE", 100)
+    monkeypatch.setattr(kernel_sizes, "FAR", 1)
+    monkeypatch.setattr(kernel_sizes, "PIECE", 100)
 
 
 @pytest.fixture(params=["emitted", "streamed", "plain"])

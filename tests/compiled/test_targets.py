@@ -193,7 +193,7 @@ def test_each_target_has_its_own_code_in_the_cache(
 @pytest.mark.parametrize(("dtype", "lanes"), [("float64", 8), ("float32", 16)])
 def test_squares_of_avx512_are_transposed_in_registers(dtype: str, lanes: int) -> None:
     wide = Processor(host().triple, "icelake-server", target.WHOLE[1:], 64)
-    text = jit.assembly(str(driver.emit(Tile(dtype, lanes)).llvm), wide)
+    text = jit.assembly(str(driver.emit(Tile(dtype, lanes), wide).llvm), wide)
     found = re.search(r"^stream:\n(.*?)^\.Lfunc_end", text, re.DOTALL | re.MULTILINE)
     assert found
     code = found.group(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +121,25 @@ def test_inputs_by_place_have_the_order_of_the_parameters() -> None:
         ramify.kernel(minus, {"b": (), "a": ()})
     with pytest.raises(ArgumentError, match=message):
         ramify.kernel(ramify.derivative(minus, "a"), {"b": (), "a": ()})
+
+
+def test_a_function_pickles_as_its_robot_and_options() -> None:
+    robot = ramify.robots.humanoid30()
+    f = ramify.compile(ramify.forward_dynamics, robot, dtype="float32")
+    sent = pickle.dumps(f)
+    assert len(sent) < len(pickle.dumps(robot)) + 1000
+    again, once_more = pickle.loads(sent), pickle.loads(sent)
+    assert again._compilation is once_more._compilation  # it compiles once
+    assert again._compilation.options == f._compilation.options
+    assert again._compilation.digest == f._compilation.digest
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [ramify.mass_matrix, ramify.jacobian("hand"), ramify.operational_inertia(["hand"])],
+    ids=str,
+)
+def test_a_quantity_survives_pickling(quantity: ramify.Quantity) -> None:
+    again = pickle.loads(pickle.dumps(quantity))
+    assert again == quantity
+    assert again.declaration is quantity.declaration

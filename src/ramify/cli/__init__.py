@@ -27,6 +27,7 @@ COMMANDS = {
     "explain": "Explain why it is this fast: sparsity, counts, choices.",
     "compile": "Compile quantities into the cache, with times and counts.",
     "export-c": "Export a quantity as C99 with no dependencies.",
+    "export-library": "Export compiled quantities as a shared library.",
     "write-inertials": "Write an MJCF model's inertias into it: no meshes needed.",
     "papers": "Recompute the tables and figures of the founding papers.",
     "cache": "Show or clear the compiled code on disk.",
@@ -52,6 +53,8 @@ def _load(name: str) -> click.Command:
             from ramify.cli.compile_ import command
         case "export-c":
             from ramify.cli.export_c_ import command
+        case "export-library":
+            from ramify.cli.export_library_ import command
         case "write-inertials":
             from ramify.cli.write_inertials_ import command
         case "papers":

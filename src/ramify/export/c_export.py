@@ -138,7 +138,9 @@ def export_c(
     parameters = tuple(parameters)
     traced = unrolled(program_of(chosen, robot, parameters, kind))
     program = prepared(traced)
-    clean = _file_name(name if name is not None else _default_name(chosen, robot))
+    clean = file_name(
+        name if name is not None else default_name(chosen, robot), "export_c"
+    )
     made = files(program, clean, kind, about(program, robot, parameters), batch)
     if casadi:
         _check_casadi(program, kind)
@@ -169,15 +171,16 @@ def prepared(program: Program) -> Program:
     return share_reciprocals(simplify(program))
 
 
-def _default_name(quantities: Sequence[Quantity], robot: Robot) -> str:
+def default_name(quantities: Sequence[Quantity], robot: Robot) -> str:
+    """Return the name of an export unless it is given: robot and quantities."""
     joined = "_".join(q.name for q in quantities)
     return f"{robot.name}_{joined if len(joined) <= 40 else 'kernel'}"
 
 
-def _file_name(name: str) -> str:
+def file_name(name: str, caller: str) -> str:
     """Return an identifier for a name that does not collide with other files."""
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"export_c: name is {name!r}; expected a string")
+        raise ArgumentError(f"{caller}: name is {name!r}; expected a string")
     clean = identifier(name)
     return f"{clean}_robot" if clean.lower().rstrip("_") in TAKEN else clean
 

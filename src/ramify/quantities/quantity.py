@@ -140,6 +140,14 @@ class Quantity:
         object.__setattr__(self, "__name__", self.declaration.name)
         object.__setattr__(self, "__signature__", self.declaration.signature)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from ramify.quantities.registry import QUANTITIES  # noqa: PLC0415  imports this
+
+        known = QUANTITIES.get(self.declaration.name)
+        if known is None or known.declaration is not self.declaration:
+            return Quantity, (self.declaration, self.given)
+        return _registered, (self.declaration.name, self.given)
+
     def __get__(self, owner: object, kind: type | None = None) -> Quantity:
         """Return itself: to Python a routine, whose signature `help` shows."""
         return self
@@ -248,6 +256,13 @@ class Quantity:
         return f"{self.declaration.name}({shown})" if shown else self.declaration.name
 
     __repr__ = __str__
+
+
+def _registered(name: str, given: tuple[tuple[str, Any], ...]) -> Quantity:
+    """Return a quantity by name, with options: how it is unpickled."""
+    from ramify.quantities.registry import QUANTITIES  # noqa: PLC0415  imports this
+
+    return Quantity(QUANTITIES[name].declaration, given)
 
 
 def _is_data(value: object) -> bool:

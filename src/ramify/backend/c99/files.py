@@ -190,7 +190,7 @@ def _header(x: _Export) -> str:
         "",
         "/* For one state. Arrays must not overlap.",
         " *",
-        *_arrays(x),
+        *array_lines(x.about, x.program, x.inputs, x.outputs),
         " */",
         *wrapped(_prototype(x, batch=False) + ";", 0),
     ]
@@ -207,19 +207,21 @@ def _header(x: _Export) -> str:
     return "\n".join(lines)
 
 
-def _arrays(x: _Export) -> list[str]:
+def array_lines(
+    about: About,
+    program: Program,
+    inputs: Mapping[str, str],
+    outputs: Mapping[str, str],
+) -> list[str]:
     """Return a line of comment for each input and output: what it is."""
     lines: list[str] = []
-    for names, variables in (
-        (x.inputs, x.program.inputs),
-        (x.outputs, x.program.outputs),
-    ):
+    for names, variables in ((inputs, program.inputs), (outputs, program.outputs)):
         for v in variables:
             shape = ""
             if len(v.shape) > 1:
                 shape = f"{' by '.join(map(str, v.shape))}, row by row; "
-            is_result = "result: " if names is x.outputs else ""
-            text = f"{is_result}{shape}{x.about.arrays.get(v.name, '')}".rstrip("; :")
+            is_result = "result: " if names is outputs else ""
+            text = f"{is_result}{shape}{about.arrays.get(v.name, '')}".rstrip("; :")
             lines.append(f" *   {f'{names[v.name]}[{v.size}]':<12} {comment(text)}")
     return [line.rstrip() for line in lines]
 

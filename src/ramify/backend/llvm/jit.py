@@ -39,7 +39,17 @@ def _initialize() -> None:
 _initialize()
 
 
+@functools.cache
+def _initialize_others() -> None:
+    """Let LLVM generate code for architectures other than this one."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
 def _target_machine(processor: Processor) -> Any:
+    here, there = llvm.get_process_triple(), processor.triple
+    if here.partition("-")[0] != there.partition("-")[0]:
+        _initialize_others()
     return llvm.Target.from_triple(processor.triple).create_target_machine(
         cpu=processor.cpu,
         features=processor.features,

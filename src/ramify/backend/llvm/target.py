@@ -122,13 +122,33 @@ def named(name: str) -> Processor:
     if name not in names():
         possible = ", ".join(names())
         raise CompileError(f"RAMIFY_TARGET is {name!r}; possible: {possible}")
-    if name == HOST:
-        return host()
+    return host() if name == HOST else _level(name, host().triple)
+
+
+def _level(name: str, triple: str) -> Processor:
     levels = list(LEVELS)[: list(LEVELS).index(name) + 1]
     has = [f for level in levels for f in LEVELS[level].split()]
     width = _vector_bytes(has)
     features = ",".join(f"+{f}" for f in has) + (WHOLE if width == 64 else "")
-    return Processor(host().triple, name, features, width)
+    return Processor(triple, name, features, width)
+
+
+CROSS = {"aarch64": "aarch64-unknown-linux-gnu", "x86_64": "x86_64-unknown-linux-gnu"}
+
+
+def library_names() -> list[str]:
+    """Return the targets that a library can be written for, here or for elsewhere."""
+    return [HOST, *LEVELS, "aarch64"]
+
+
+def library_target(name: str) -> Processor:
+    """Return the processor that a library is written for, by its name."""
+    if name == HOST:
+        return host()
+    if name == "aarch64":
+        return Processor(CROSS[name], "generic", "+neon", 16)
+    triple = host().triple if host().triple.startswith("x86_64") else CROSS["x86_64"]
+    return _level(name, triple)
 
 
 def _vector_bytes(features: Container[str]) -> int:

@@ -7,13 +7,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ramify.backend.python_call.arguments import Signature
+from ramify.backend.runtime.kernel_sizes import TILES, kernel_sizes
 from ramify.backend.runtime.memory_layout import (
-    LINE,
     MOST_BYTES,
-    NEVER,
     Kernel,
     Words,
     python_function,
@@ -26,20 +23,8 @@ if TYPE_CHECKING:
 
 CHUNK_WORK = 100_000
 """Slots times states that are worth a thread: some 50 us, what waking one costs."""
-TILES, NEAR = 8, 4 * 1024 * 1024
-"""Tiles that a cut runs on before the next, and bytes of their workspaces at most.
-
-Twice as many bytes where results are streamed.
-"""
 SLICE = 0.004
 """Seconds of native code after which Python may handle a signal, such as Ctrl-C."""
-FAR, PIECE = 16 * 1024 * 1024, 5 * 1024
-"""Bytes of a call's results that are streamed, and of a tile's that follow a cut.
-
-FAR is what a last cache hardly keeps beside all else. Some 3 kB wait in the processor
-to be written while a cut computes; smaller pieces cost more than they hide, and tiles
-with fewer results are not streamed.
-"""
 
 
 class Pace:
@@ -89,31 +74,30 @@ def kernel_block(
         libm: table of C functions.
         further_slots: of a workspace, behind those of the kernel.
     """
-    slot = kernel.lanes * np.dtype(signature.dtype).itemsize
-    size = -(-(kernel.slots + further_slots) * slot // LINE) * LINE
-    if size > MOST_BYTES:
+    sizes = kernel_sizes(
+        kernel.slots + further_slots,
+        kernel.outputs,
+        len(kernel.cuts),
+        kernel.lanes,
+        signature.dtype,
+    )
+    if sizes.bytes > MOST_BYTES:
         raise CompileError(
-            f"{signature.name!r} needs a workspace of {size:,} bytes for "
+            f"{signature.name!r} needs a workspace of {sizes.bytes:,} bytes for "
             f"{kernel.lanes} states; the limit is {MOST_BYTES:,}"
         )
     cuts = words(kernel.cuts)
-    offsets = [k * slot for k in kernel.outputs]
-    places = (ctypes.c_int32 * len(offsets))(*offsets)
+    places = (ctypes.c_int32 * len(sizes.places))(*sizes.places)
     block = words([0] * len(Kernel))
+    for field, value in sizes.fields.items():
+        block[field] = value
     block[Kernel.RUN] = run
     block[Kernel.CUTS] = ctypes.addressof(cuts)
     block[Kernel.N_CUTS] = len(kernel.cuts)
     block[Kernel.N_INPUTS] = len(signature.inputs)
     block[Kernel.N_OUTPUTS] = len(signature.outputs)
     block[Kernel.PORTS] = ctypes.addressof(ports)
-    block[Kernel.BYTES] = size
-    block[Kernel.TILES] = max(1, min(TILES, NEAR // max(size, 1)))
     block[Kernel.PLACES] = ctypes.addressof(places)
-    block[Kernel.ELEMENTS] = len(offsets)
-    block[Kernel.PART] = max(
-        PIECE // slot, -(-len(offsets) // max(len(kernel.cuts), 1))
-    )
-    block[Kernel.FAR] = FAR if len(offsets) * slot >= PIECE else NEVER
     block[Kernel.LIBM] = ctypes.addressof(libm)
     block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
     block[Kernel.FREE] = python_function("PyMem_RawFree")

@@ -39,14 +39,14 @@ def driver(dtype: str, lanes: int) -> int:
 
 
 @functools.cache
-def _driver(dtype: str, lanes: int, _target: Processor) -> int:
+def _driver(dtype: str, lanes: int, target: Processor) -> int:
     options = f"{dtype} {lanes}"
     sources = [__name__, *(m.__name__ for m in (denormals, groups, streaming, tiles))]
-    return load(lambda: emit(Tile(dtype, lanes)), ["run"], sources, options)[0]
+    return load(lambda: emit(Tile(dtype, lanes), target), ["run"], sources, options)[0]
 
 
-def emit(tile: Tile) -> Module:
-    """Write the driver for one kind of tile."""
+def emit(tile: Tile, target: Processor) -> Module:
+    """Write the driver for one kind of tile and one processor."""
     module = Module(f"driver_{tile.dtype}_{tile.lanes}")
     emit_movers(module, tile)
     emit_pack_tile(module, tile)
@@ -55,14 +55,14 @@ def emit(tile: Tile) -> Module:
     if tile.is_streamed:
         emit_stream_groups(module, tile)
     emit_run_all(module, tile)
-    emit_run(module)
+    emit_run(module, target)
     return module
 
 
-def emit_run(module: Module) -> None:
+def emit_run(module: Module, target: Processor) -> None:
     """run(kernel, views, batch): run_all, with denormal numbers taken as zero."""
     code = module.function("run", 3)
-    with denormals.flushed(code, runnable()):
+    with denormals.flushed(code, target):
         failed = code.call("run_all", *code.arguments)
     code.leave(failed)
 

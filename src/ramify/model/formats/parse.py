@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from ramify.errors import ModelError
+from ramify.errors import ArgumentError, ModelError
 from ramify.model.description import Description
 from ramify.model.formats.read import read_source
 from ramify.model.formats.urdf.parse import parse_urdf
+from ramify.model.formats.xacro import expanded, is_xacro
 from ramify.model.formats.xml import parse_xml
 from ramify.model.shapes import ShapeSource
 
@@ -20,10 +22,18 @@ _TAG: Final = re.compile(r"<([A-Za-z_][\w.:-]*)")
 def parse(
     source: str | os.PathLike[str],
     include_directory: str | os.PathLike[str] | None = None,
+    xacro_arguments: Mapping[str, object] | None = None,
 ) -> Description:
     """Return the description in a file or a text, by the name of its first element."""
     text, path = read_source(source)
     label = path.name if path is not None else "text"
+    if path is not None and is_xacro(path):
+        text = expanded(path, xacro_arguments or {})
+        label = f"{path.stem} (expanded)"
+    elif xacro_arguments is not None:
+        raise ArgumentError(
+            f"xacro_arguments is given, but {label!r} is not a .xacro file"
+        )
     tag = _root_tag(text) or parse_xml(text, label).tag
     shapes = (ShapeSource.of(text, path, include_directory),)
     if tag == "robot":

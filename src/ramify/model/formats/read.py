@@ -25,7 +25,7 @@ _DECLARED: Final = re.compile(
     rb"<\?xml[^>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']"
 )
 _PLAIN_CODECS: Final = ("ascii", "iso8859", "cp125", "koi8", "gb", "big5", "euc_")
-_SUFFIXES: Final = (".urdf", ".xml", ".mjcf", ".sdf")
+_SUFFIXES: Final = (".urdf", ".xml", ".mjcf", ".sdf", ".xacro")
 
 
 def read_source(source: str | os.PathLike[str]) -> tuple[str, Path | None]:

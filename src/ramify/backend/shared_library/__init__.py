@@ -1,0 +1,1 @@
+"""Native code as a shared library that C programs link."""

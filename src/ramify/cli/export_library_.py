@@ -1,0 +1,49 @@
+"""``ramify export-library``: export compiled quantities as a shared library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ramify.cli.quantities import named
+from ramify.cli.robots import RobotFile, robot_argument
+from ramify.cli.screen import paragraph, show_warnings, wrapped
+from ramify.export.library_export import export_library
+
+
+@click.command("export-library")
+@robot_argument
+@click.option(
+    "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
+    show_default=True, help="A quantity, or quantity:frame; repeatable.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", default=".", type=click.Path(file_okay=False),
+    help="Output folder.",
+)  # fmt: skip
+@click.option("--name", help="Name of the function and the files.")
+@click.option(
+    "--target", default="host", show_default=True,
+    help="Processor: host, x86-64[-v2, -v3, -v4] or aarch64.",
+)  # fmt: skip
+@click.option("--linker", help="Linker, such as cc, ld or zig (package ziglang).")
+def command(
+    robot: str,
+    names: tuple[str, ...],
+    output: str,
+    name: str | None,
+    target: str,
+    linker: str | None,
+    **options: str,
+) -> None:
+    """Export quantities as a shared library with a C header."""
+    wanted = [named(n) for n in names]
+    loaded = RobotFile(robot, **options).load()
+    show_warnings(loaded.warnings)
+    made = export_library(
+        wanted, loaded, Path(output), name, target=target, linker=linker
+    )
+    paragraph(wrapped(str(made)))
+    if target == "host":
+        paragraph(wrapped(str(made.check())))

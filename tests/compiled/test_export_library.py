@@ -1,0 +1,218 @@
+"""Compiled code as a shared library: equal to the Python call, from C too."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ramify
+from ramify import robots
+from ramify.backend.shared_library import link
+from ramify.errors import ArgumentError, CompileError
+from ramify.export.library_export import export_library
+from ramify.robot import Robot
+from support.pages import REPOSITORY
+
+LINKERS = ["cc", "ld"]
+CROSS = os.environ.get("RAMIFY_CROSS_LIBRARY")
+"""a folder with a library that another machine wrote for this one: see .ci/arm64"""
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="libraries are for Linux")
+native_linker = pytest.mark.skipif(
+    sys.platform != "linux" or CROSS is not None or shutil.which("cc") is None,
+    reason="no linker for this processor",
+)
+
+
+def arm() -> Robot:
+    return robots.chain(3, "plain")
+
+
+@native_linker
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_library_equals_the_python_call_to_the_bit(
+    linker: str, dtype: str, tmp_path: Path
+) -> None:
+    made = export_library(
+        [ramify.mass_matrix, ramify.inverse_dynamics],
+        arm(),
+        tmp_path,
+        name="arm",
+        dtype=dtype,
+        parameters=["gravity"],
+        linker=linker,
+    )
+    checked = made.check(states=21)
+    assert (checked.single, checked.batch) == (0, 0)
+    assert str(checked) == "21 random states: equal to the Python call, to the bit"
+    assert made.linker == linker
+
+
+@native_linker
+def test_only_its_own_functions_are_seen(tmp_path: Path) -> None:
+    made = export_library(ramify.gravity_forces, arm(), tmp_path, name="arm")
+    library = ctypes.CDLL(str(made.library))
+    for name in ("arm", "arm_batch"):
+        assert hasattr(library, name)
+    for name in ("run", "cut0_single", "kernel"):
+        assert not hasattr(library, name)
+
+
+@native_linker
+def test_no_states_are_no_work(tmp_path: Path) -> None:
+    made = export_library(ramify.gravity_forces, arm(), tmp_path, name="arm")
+    library = ctypes.CDLL(str(made.library))
+    assert library.arm_batch(ctypes.c_int64(0), None, None) == 0
+
+
+@native_linker
+def test_a_c_program_gets_the_same_numbers(tmp_path: Path) -> None:
+    robot = arm()
+    made = export_library(ramify.inverse_dynamics, robot, tmp_path, name="arm")
+    assert "int arm(const double q[3]" in made.header.read_text()
+    program = tmp_path / "main.c"
+    program.write_text(
+        '#include <stdio.h>\n#include "arm.h"\n'
+        "int main(void) {\n"
+        "  double q[3] = {0.1, 0.2, 0.3}, v[3] = {1, 2, 3}, a[3] = {4, 5, 6}, t[3];\n"
+        "  int failed = arm(q, v, a, t);\n"
+        '  printf("%a %a %a\\n", t[0], t[1], t[2]);\n  return failed;\n}\n'
+    )
+    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    where = [f"-L{tmp_path}", "-larm", f"-Wl,-rpath,{tmp_path}"]
+    command = ["cc", *flags, str(program), *where, "-o", str(tmp_path / "main")]
+    subprocess.run(command, check=True)
+    said = subprocess.run([str(tmp_path / "main")], check=True, capture_output=True)
+    found = [float.fromhex(x.decode()) for x in said.stdout.split()]
+    q, qd, qdd = np.array([0.1, 0.2, 0.3]), np.arange(1.0, 4), np.arange(4.0, 7)
+    assert found == list(robot.inverse_dynamics(q, qd, qdd))
+
+
+@pytest.mark.slow
+@native_linker
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no CMake")
+def test_the_cmake_example_builds_and_runs(tmp_path: Path) -> None:
+    robot = robots.humanoid30()
+    export_library(ramify.forward_dynamics, robot, tmp_path / "lib", name="robot")
+    source, build = REPOSITORY / "examples" / "cmake", tmp_path / "build"
+    configure = ["cmake", "-S", source, "-B", build, f"-Drobot_DIR={tmp_path / 'lib'}"]
+    for command in (configure, ["cmake", "--build", build]):
+        subprocess.run(list(map(str, command)), check=True, capture_output=True)
+    said = subprocess.run([build / "free_fall"], check=True, capture_output=True)
+    lines = said.stdout.decode().splitlines()
+    assert lines == ["one state: -9.810000 m/s^2", "the last of 1000: -9.810000 m/s^2"]
+
+
+@native_linker
+def test_the_command_line_writes_and_checks_a_library(tmp_path: Path) -> None:
+    from ramify.cli import main  # noqa: PLC0415  only here
+
+    with pytest.raises(SystemExit) as ended:
+        main(
+            [
+                *("export-library", "humanoid30", "-f", "center_of_mass"),
+                *("--name", "arm", "-o", str(tmp_path)),
+            ]
+        )
+    assert not ended.value.code
+    names = ["arm.h", "armConfig.cmake", "libarm.so"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == names
+
+
+# ---------------------------------------------------------------- other processors
+
+
+@pytest.mark.skipif(CROSS is None, reason="no library from another machine")
+def test_a_library_from_another_machine_equals_the_python_call() -> None:
+    """Under emulation: .ci/arm64 writes the library on the host."""
+    assert CROSS is not None
+    library = ctypes.CDLL(str(Path(CROSS) / "libarm.so"))
+    robot, n = arm(), 21
+    rng = np.random.default_rng(0)
+    q, qd, qdd = rng.normal(size=(3, n, 3))
+    batch, single = np.empty((2, n, 3))
+    given = [a.ctypes.data_as(ctypes.c_void_p) for a in (q, qd, qdd, batch)]
+    assert library.arm_batch(ctypes.c_int64(n), *given) == 0
+    for i in range(n):
+        rows = [a[i].ctypes.data_as(ctypes.c_void_p) for a in (q, qd, qdd, single)]
+        assert library.arm(*rows) == 0
+    assert np.array_equal(batch, robot.inverse_dynamics(q, qd, qdd))
+    assert np.array_equal(single, batch)
+
+
+@linux
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="cross from x86-64")
+def test_a_library_for_another_processor_is_refused_here_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fake(
+        _objects: object, _symbols: object, library: Path, _linker: object
+    ) -> None:
+        library.write_bytes(b"\x7fELF of another machine")
+
+    monkeypatch.setattr(link, "link", fake)
+    monkeypatch.setattr(link, "find_linker", lambda *_: "zig")
+    made = export_library(
+        ramify.gravity_forces, arm(), tmp_path, "arm", target="aarch64"
+    )
+    assert made.target == "aarch64"
+    with pytest.raises(CompileError, match=r"libarm.so \(for aarch64\) cannot be load"):
+        made.check()
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_an_unknown_target_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="target is 'arm'; possible: host, x86-64,"):
+        export_library(ramify.gravity_forces, arm(), tmp_path, target="arm")
+
+
+@linux
+def test_without_a_linker_the_message_names_those_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(link.shutil, "which", lambda _: None)
+    monkeypatch.delenv("CC", raising=False)
+    message = "no linker for .*looked for cc, gcc, clang, ld, zig. Install a C compiler"
+    with pytest.raises(CompileError, match=message):
+        export_library(ramify.gravity_forces, arm(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@native_linker
+def test_a_linker_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    linker = tmp_path / "mylink"
+    linker.write_text("#!/bin/sh\necho cannot do it >&2\nexit 1\n")
+    linker.chmod(0o755)
+    out = tmp_path / "out"
+    with pytest.raises(CompileError, match=r"mylink cannot link libarm.so:\ncannot do"):
+        export_library(
+            ramify.gravity_forces, arm(), out, name="arm", linker=str(linker)
+        )
+    assert list(out.iterdir()) == []
+
+
+@linux
+def test_files_of_somebody_else_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "arm.h").write_text("mine")
+    with pytest.raises(CompileError, match=r"arm.h' exists and is not from an earlier"):
+        export_library(ramify.gravity_forces, arm(), tmp_path, name="arm", linker="sh")
+    assert (tmp_path / "arm.h").read_text() == "mine"
+
+
+@linux
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CompileError, match=r"the folder '.*file' cannot be written: "):
+        export_library(ramify.gravity_forces, arm(), tmp_path / "file", linker="sh")
