@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, final
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ramify.mechanism.loops import Loop
     from ramify.mechanism.mobility import InverseDynamics, Mobility
     from ramify.model.shapes import Shape
+    from ramify.simulation.run import Run
     from ramify.simulation.simulate import Simulation, Torque
     from ramify.view.scene import Scene
     from ramify.view.viewer import Viewer
@@ -2102,6 +2103,95 @@ class Robot:
         from ramify.mechanism.mobility import constrained_inverse_dynamics
 
         return constrained_inverse_dynamics(self, q, qd, qdd, actuated)
+
+    def rollout(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        dt: float = 1e-3,
+        *,
+        steps: int | None = None,
+        integrator: str = "semi_implicit_euler",
+        policy: Callable[..., Any] | None = None,
+        inputs: Mapping[str, ArrayLike] | None = None,
+        record: Sequence[str] | Mapping[str, str | Callable[..., Any]] = (),
+        total: Mapping[str, Callable[..., Any]] | None = None,
+        every: int = 1,
+        until: Callable[..., Any] | None = None,
+        restart: bool = False,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        stabilize: str = "project",
+        rate: float = 20.0,
+        start: float = 0.0,
+        dtype: str = "float64",
+        threads: int = 1,
+    ) -> Run:
+        """Simulate one state or a batch with fixed time steps, in native code.
+
+        ``policy``, ``until`` and the functions in ``record`` and ``total`` are traced
+        once, as in `ramify.kernel`, and become part of the compiled step. Each takes
+        what it names of q, qd, tau, time, dt, the names in ``inputs`` and
+        ``parameters``, and, except the policy, qdd. A state that diverges becomes NaN
+        and leaves the others as they are; a RuntimeWarning names it.
+
+        Args:
+            q: (nq,) or (batch, nq), initial configuration [rad, m].
+            qd: (nv,) or (batch, nv), initial velocity [rad/s, m/s]; zero by default.
+            tau: joint forces [N m, N]: (nv,) for all steps, (steps, nv), (batch, steps,
+                nv), or (batch, 1, nv); zero by default.
+            dt: time step [s].
+            steps: number of steps; by default as many as tau has.
+            integrator: "semi_implicit_euler" or "rk4".
+            policy: function that returns tau (nv,), called at the start of each step.
+            inputs: further inputs of these functions by name: a number, (n,), (steps,
+                n) or (batch, steps, n).
+            record: what to record besides q and qd: "qdd", "tau", "energy", with loops
+                "residual" (the largest |Φ|), or functions by name, such as
+                ``{"hand": lambda q: robot.pose(q, "hand")}``.
+            total: functions by name, summed over all steps, such as costs.
+            every: record every so many steps; ``every=steps`` records the first and
+                the last state.
+            until: condition on the state after a step that ends the motion: the state
+                stays as it is from then on, and ``run.ended`` is the time.
+            restart: start from the initial state again instead of ending; then
+                ``run.ended`` counts how often that happened.
+            parameters: "gravity", "inertia:<body>" or "placement:<body>" by name, of
+                all states or of each one, such as ``{"gravity": (batch, 3)}``.
+            stabilize: how loops are kept closed: "project", "baumgarte" or "none".
+            rate: α for "baumgarte" [1/s].
+            start: time of the first state [s].
+            dtype: "float64" or "float32".
+            threads: number of threads that share a batch.
+
+        Returns:
+            A `Run` with ``times`` (rows,), ``q`` (batch, rows, nq), ``qd`` and what was
+            recorded, where rows is steps / every + 1.
+        """
+        from ramify.simulation.rollout import rollout
+
+        return rollout(
+            self,
+            q,
+            qd,
+            tau,
+            dt,
+            steps=steps,
+            integrator=integrator,
+            policy=policy,
+            inputs=inputs or {},
+            record=record,
+            total=total or {},
+            every=every,
+            until=until,
+            restart=restart,
+            parameters=parameters or {},
+            stabilize=stabilize,
+            rate=rate,
+            start=start,
+            dtype=dtype,
+            threads=threads,
+        )
 
     def simulate(
         self,

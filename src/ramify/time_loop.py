@@ -66,7 +66,7 @@ def scan(
     >>> run(1.0, 0.0, 0.1).z.round(4)
     array([1.    , 0.9019, 0.7057, 0.4114])
     """
-    return Scan(step, _checked(step, carry, length, per_step, record, every))
+    return Scan(step, plan_of(step, carry, length, per_step, record, every))
 
 
 @final
@@ -127,12 +127,18 @@ class Scan:
         return Scan, (self.step, self.plan)
 
     def __call__(self, *values: Any, out: Any = None, **named: Any) -> Any:
-        """Run all steps from the values of the inputs, by position or by name."""
+        """Run all steps from the values of the inputs, by position or by name.
+
+        ``out`` has the arrays to write to, or is a function of the batch (None for one
+        state) that returns them.
+        """
         given = (*values, *named.values())
         *bound, _ = arguments.bind(self._signature, given, tuple(named))
         arrays = [self._array(k, value) for k, value in enumerate(bound)]
         batches = [self._batch(k, array.shape) for k, array in enumerate(arrays)]
         batch = arguments.common_batch(self._signature, batches)
+        if callable(out):
+            out = out(batch)
         if out is None:
             result: Any = self._allocated(batch)
             is_one = len(self._results.outputs) == 1
@@ -233,15 +239,20 @@ class Scan:
                     array[...] = target.whole
 
 
-def _checked(
+def plan_of(
     step: object,
     carry: Sequence[str] | Mapping[str, str],
     length: object,
-    per_step: Sequence[str],
-    record: Sequence[str] | None,
-    every: object,
+    per_step: Sequence[str] = (),
+    record: Sequence[str] | None = None,
+    every: object = 1,
+    *,
+    from_first: bool = False,
 ) -> Plan:
-    """Return the plan of a scan; an error says what does not fit the step."""
+    """Return the plan of a scan; an error says what does not fit the step.
+
+    The first of ``every`` steps is recorded with ``from_first``, else the last.
+    """
     if not isinstance(step, Function):
         raise ArgumentError(
             f"step is {step!r}; expected a compiled function, such as ramify.kernel "
@@ -291,7 +302,7 @@ def _checked(
         tuple((names.index(n), results.index(source)) for n, source in pairs.items()),
         frozenset(names.index(n) for n in per_step),
         tuple(k for k, n in enumerate(results) if n in record),
-        Times(length, every, every - 1),
+        Times(length, every, 0 if from_first else every - 1),
     )
 
 

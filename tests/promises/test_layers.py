@@ -35,7 +35,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "symbolic", "model", "algorithms", "quantities", "function", "compiler",
     },
     "simulation": {
-        "model", "quantities", "function", "compiler", "mechanism", "view",
+        "symbolic", "model", "quantities", "function", "compiler", "time_loop",
+        "mechanism", "view",
     },
     "robot": {
         "symbolic", "model", "algorithms", "quantities", "backend", "function",

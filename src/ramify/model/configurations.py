@@ -56,6 +56,48 @@ def integrated(
     return assembled(model, conventions, moved)
 
 
+def tangent_rate(
+    model: Model, conventions: Conventions, u: Sequence[Expr], qd: Sequence[Expr]
+) -> list[Expr]:
+    """Return u̇ where q = q₀ ⊕ u moves with q̇, up to terms of fifth order in u.
+
+        u̇ = q̇ + ½ [u, q̇] + 1/12 [u, [u, q̇]]
+
+    It is q̇ where coordinates are added. With it, a method of Runge and Kutta keeps its
+    order on the manifold (Munthe-Kaas).
+    """
+    first = _bracket(model, conventions, u, qd)
+    second = _bracket(model, conventions, u, first)
+    return [
+        lift(v) + a * 0.5 + b * (1 / 12)
+        for v, a, b in zip(qd, first, second, strict=True)
+    ]
+
+
+def _bracket(
+    model: Model, conventions: Conventions, u: Sequence[Expr], v: Sequence[Expr]
+) -> list[Expr]:
+    """Return [u, v] of the Lie algebra of each joint's motions."""
+    out = [ZERO] * model.nv
+    for body in model.tree.bodies:
+        joint = body.joint
+        k = joint.v_index
+        if joint.kind == "spherical":
+            out[k : k + 3] = vec(*u[k : k + 3]).cross(vec(*v[k : k + 3]))
+        elif joint.kind == "planar":
+            (ux, uy, uw), (vx, vy, vw) = u[k : k + 3], v[k : k + 3]
+            out[k : k + 2] = (uy * vw - uw * vy, uw * vx - ux * vw)
+        elif joint.kind == "floating":
+            linear = linear_start(joint, conventions)
+            angular = 2 * k + 3 - linear
+            wu, wv = vec(*u[angular : angular + 3]), vec(*v[angular : angular + 3])
+            out[angular : angular + 3] = wu.cross(wv)
+            if conventions.floating_velocity == "body":
+                lu, lv = vec(*u[linear : linear + 3]), vec(*v[linear : linear + 3])
+                out[linear : linear + 3] = wu.cross(lv) + lu.cross(wv)
+    return out
+
+
 def differences(
     model: Model, conventions: Conventions, q0: Sequence[Expr], q1: Sequence[Expr]
 ) -> list[Expr]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ramify.errors import ArgumentError
-from ramify.model.configurations import differences, integrated
+from ramify.model.configurations import differences, integrated, tangent_rate
 from ramify.model.coordinate_rates import velocity_of
 from ramify.model.model import Model
 from ramify.quantities.chooser import algorithm_of
@@ -99,19 +99,20 @@ def _euler(context: Context, dt: Expr) -> Step:
 
 
 def _rk4(context: Context, dt: Expr) -> Step:
-    """The classical method of Runge and Kutta, q moved by the mean of velocities."""
+    """The classical method of Runge and Kutta, in the tangent space of q."""
     along = dict(seeds(context, ("q", "qd", "tau")))
     model, conventions = context.model, context.conventions
     q, qd = context.inputs["q"], context.inputs["qd"]
-    v: list[Sequence[Expr]] = [qd]
+    rates: list[Sequence[Expr]] = [qd]
     a = [_accelerated(context, along)]
     for h in (0.5 * dt, 0.5 * dt, dt):
         there = context.with_inputs(
-            q=integrated(model, conventions, q, v[-1], h), qd=_plus(qd, h, a[-1])
+            q=integrated(model, conventions, q, rates[-1], h), qd=_plus(qd, h, a[-1])
         )
-        v.append(there.inputs["qd"])
+        u, v = [h * x for x in rates[-1]], there.inputs["qd"]
+        rates.append(tangent_rate(model, conventions, u, v))
         a.append(_accelerated(there, along, context))
-    mean_v, mean_a = _mean(v), _mean(a)
+    mean_v, mean_a = _mean(rates), _mean(a)
     return (
         integrated(model, conventions, q, mean_v, dt),
         _plus(qd, dt, mean_a),

@@ -1,0 +1,309 @@
+"""One time step as a traced function: forces, dynamics, integrator, records.
+
+    semi_implicit_euler    q̇⁺ = q̇ + dt q̈(q, q̇, τ),  q⁺ = q ⊕ dt q̇⁺
+    rk4                    Runge and Kutta's method of order four, in the tangent space
+                           of q at the start of the step (Munthe-Kaas)
+
+τ is that of the start of the step, and held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from ramify.compiler import compile, kernel
+from ramify.errors import ArgumentError, TraceError
+from ramify.function import Function, compilation_of
+from ramify.model.configurations import tangent_rate
+from ramify.quantities.closed_loops import (
+    constraint_correction,
+    constraint_jacobian,
+    constraint_residual,
+    stabilized_forward_dynamics,
+)
+from ramify.quantities.dynamics import forward_dynamics
+from ramify.quantities.momentum_energy import kinetic_energy, potential_energy
+from ramify.quantities.quantity import Quantity
+from ramify.symbolic import functions as math
+from ramify.symbolic.parameters import parameters_of
+
+if TYPE_CHECKING:
+    from ramify.robot import Robot
+
+INTEGRATORS = ("semi_implicit_euler", "rk4")
+STABILIZE = ("none", "baumgarte", "project")
+NEWTON_STEPS = 2
+"""of a projection: the first leaves Φ at the square of what a step opens"""
+BUILT_IN = ("qdd", "tau", "energy", "residual")
+"""what can be recorded by name"""
+OWN_INPUTS = ("q", "qd", "tau", "dt", "time")
+
+Traced = Callable[..., Any]
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StepOptions:
+    """All that a compiled step depends on."""
+
+    integrator: str
+    stabilize: str
+    rate: float
+    policy: Traced | None
+    has_tau: bool
+    record: tuple[tuple[str, str | Traced], ...]
+    total: tuple[tuple[str, Traced], ...]
+    until: Traced | None
+    restart: bool
+    inputs: Shapes
+    """further inputs, of the policy and other traced functions"""
+    parameters: tuple[str, ...]
+    dtype: str
+    threads: int
+
+
+@final
+@dataclass(frozen=True)
+class Step:
+    """A step of a robot, to be compiled.
+
+    Inputs are those of ``shapes``; outputs the recorded values at the start of the
+    step, and the next values of ``carry``.
+    """
+
+    robot: Robot
+    options: StepOptions
+    _functions: dict[str, Function] = field(default_factory=dict[str, Function])
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The inputs of the step: names and shapes."""
+        o, nq, nv = self.options, self.robot.nq, self.robot.nv
+        shapes: dict[str, tuple[int, ...]] = {"q": (nq,), "qd": (nv,), "count": ()}
+        if o.has_tau:
+            shapes["tau"] = (nv,)
+        shapes |= {"dt": (), "start": (), **dict(o.inputs)}
+        known = compilation_of(self.dynamics).inputs
+        shapes |= {n: s for n, s in known if n in o.parameters}
+        if o.until is not None:
+            shapes["ended"] = ()
+        if o.restart:
+            shapes |= {"q_start": (nq,), "qd_start": (nv,)}
+        return shapes | {f"sum {name}": () for name, _ in o.total}
+
+    @property
+    def carry(self) -> dict[str, str]:
+        """Which output each carried input is in the next step."""
+        own = ["q", "qd", "count"]
+        own += [n for n in self.shapes if n == "ended" or n.startswith("sum ")]
+        return {name: f"next {name}" for name in own}
+
+    @property
+    def per_step(self) -> list[str]:
+        """Inputs that may have a value for each step."""
+        return [n for n in ("tau", *dict(self.options.inputs)) if n in self.shapes]
+
+    @property
+    def recorded(self) -> list[str]:
+        """Outputs that are recorded."""
+        return ["q", "qd", *dict(self.options.record)]
+
+    @cached_property
+    def dynamics(self) -> Function:
+        """The robot's forward dynamics, with loops that are stabilized."""
+        o = self.options
+        if self.robot.model.loops:
+            rate = o.rate if o.stabilize == "baumgarte" else 0.0
+            return self.function(stabilized_forward_dynamics(rate=rate))
+        return self.function(forward_dynamics)
+
+    def function(self, quantity: Quantity) -> Function:
+        """Return the compiled function of a quantity, with the parameters as inputs."""
+        name = repr(quantity)
+        if name not in self._functions:
+            made = compile(quantity, self.robot, parameters=self.options.parameters)
+            self._functions[name] = made
+        return self._functions[name]
+
+    def compiled(self) -> Function:
+        """Return the step as one kernel."""
+        o = self.options
+        return kernel(
+            self._traced,
+            self.shapes,
+            dtype=o.dtype,
+            threads=o.threads,
+            name=f"rollout of {self.robot.name}",
+        )
+
+    def _traced(self, *values: Any) -> dict[str, Any]:
+        """Return the outputs of the step as symbols."""
+        o = self.options
+        given = dict(zip(self.shapes, values, strict=True))
+        q, qd, dt = given["q"], given["qd"], given["dt"]
+        known = {**given, "time": given["start"] + given["count"] * dt}
+        if o.policy is not None:
+            tau = called("policy", o.policy, known)
+            known["tau"] = checked_shape("policy", tau, (self.robot.nv,))
+        else:
+            known.setdefault("tau", np.zeros(self.robot.nv))
+        known["qdd"] = self.evaluated(self.dynamics, known)
+        one_step = self._rk4 if o.integrator == "rk4" else self._euler
+        q1, qd1 = one_step(known)
+        if self.robot.model.loops and o.stabilize == "project":
+            q1, qd1 = self._projected(q1, qd1, known)
+        outputs: dict[str, Any] = {"q": q, "qd": qd}
+        for name, what in o.record:
+            outputs[name] = self._recorded(name, what, known)
+        after = {"q": q1, "qd": qd1, "count": given["count"] + 1.0}
+        for name, cost in o.total:
+            value = checked_shape(f"total {name!r}", called(name, cost, known), ())
+            after[f"sum {name}"] = given[f"sum {name}"] + value
+        if o.until is not None:
+            after = self._ended(given, {**known, **after}, after)
+        return outputs | {f"next {name}": value for name, value in after.items()}
+
+    def _recorded(self, name: str, what: str | Traced, known: dict[str, Any]) -> Any:
+        if callable(what):
+            return called(name, what, known)
+        if what == "energy":
+            parts = [self.function(x) for x in (kinetic_energy, potential_energy)]
+            return sum(self.evaluated(part, known) for part in parts)
+        if what == "residual":
+            phi = self.evaluated(self.function(constraint_residual), known)
+            return _largest(phi)
+        return known[what]
+
+    def _ended(
+        self, given: dict[str, Any], known: dict[str, Any], after: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return what comes next where the condition has ended states.
+
+        ``ended`` is the time of the end, infinite before, or how many ends there were.
+        """
+        o = self.options
+        assert o.until is not None
+        known["time"] = given["start"] + after["count"] * given["dt"]
+        is_over = checked_condition(called("until", o.until, known))
+        if o.restart:
+            after["q"] = math.where(is_over, given["q_start"], after["q"])
+            after["qd"] = math.where(is_over, given["qd_start"], after["qd"])
+            after["ended"] = given["ended"] + math.where(is_over, 1.0, 0.0)
+            return after
+        was_over = given["ended"] <= known["time"]
+        count = after.pop("count")
+        after = {n: math.where(was_over, given[n], value) for n, value in after.items()}
+        now = math.where(is_over, known["time"], given["ended"])
+        after["ended"] = math.where(was_over, given["ended"], now)
+        return {**after, "count": count}
+
+    def evaluated(self, function: Function, known: Mapping[str, Any]) -> Any:
+        """Return a function of what is known, as symbols."""
+        names = [name for name, _ in compilation_of(function).inputs]
+        missing = [name for name in names if name not in known]
+        if missing:
+            raise ArgumentError(
+                f"robot {self.robot.name!r} has forces that need {missing[0]!r}; pass "
+                f"inputs={{{missing[0]!r}: ...}}"
+            )
+        return function(*[known[name] for name in names])
+
+    def _euler(self, known: dict[str, Any]) -> tuple[Any, Any]:
+        q, qd, dt = known["q"], known["qd"], known["dt"]
+        qd1 = qd + dt * known["qdd"]
+        return self.robot.integrate(q, qd1, dt), qd1
+
+    def _rk4(self, known: dict[str, Any]) -> tuple[Any, Any]:
+        q, qd, dt = known["q"], known["qd"], known["dt"]
+        model, conventions = self.robot.model, self.robot.conventions
+        rates, a = [qd], [known["qdd"]]
+        for h in (0.5 * dt, 0.5 * dt, dt):
+            there: dict[str, Any] = {
+                **known,
+                "time": known["time"] + h,
+                "q": self.robot.integrate(q, rates[-1], h),
+                "qd": qd + h * a[-1],
+            }
+            rate = tangent_rate(model, conventions, h * rates[-1], there["qd"])
+            rates.append(np.array(rate))
+            a.append(self.evaluated(self.dynamics, there))
+        return self.robot.integrate(q, _mean(rates), dt), qd + dt * _mean(a)
+
+    def _projected(self, q: Any, qd: Any, known: dict[str, Any]) -> tuple[Any, Any]:
+        """Return the nearest state with closed loops, by Newton steps."""
+        residual = self.function(constraint_residual)
+        correction = self.function(constraint_correction)
+        jacobian = self.function(constraint_jacobian)
+        there = {**known, "q": q}
+        for _ in range(NEWTON_STEPS):
+            there["x"] = self.evaluated(residual, there)
+            step = self.evaluated(correction, there)
+            there["q"] = self.robot.integrate(there["q"], step, 1.0)
+        there["x"] = self.evaluated(jacobian, there) @ qd
+        return there["q"], qd + self.evaluated(correction, there)
+
+
+def _mean(x: Sequence[Any]) -> Any:
+    """Return (x₁ + 2 x₂ + 2 x₃ + x₄) / 6."""
+    return (x[0] + x[3] + 2.0 * (x[1] + x[2])) * (1 / 6)
+
+
+def _largest(x: Any) -> Any:
+    """Return the largest absolute value."""
+    largest: Any = 0.0
+    for entry in np.ravel(x):
+        largest = math.maximum(largest, math.absolute(entry))
+    return largest
+
+
+def called(what: str, function: Traced, known: Mapping[str, Any]) -> Any:
+    """Return a user's function of what it asks for, by name."""
+    names = wanted_names(what, function, known)
+    try:
+        return function(**{name: known[name] for name in names})
+    except (TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise TraceError(
+            f"{what} cannot be traced: {error}; it is called once with symbols: use "
+            "ramify.math in place of math and numpy functions"
+        ) from error
+
+
+def wanted_names(what: str, function: Traced, known: Mapping[str, Any]) -> list[str]:
+    """Return the parameters of a function that are known; others need defaults."""
+    parameters = parameters_of(function)
+    if parameters is None:
+        raise ArgumentError(f"{what} is {function!r}; its parameters are not known")
+    missing = [
+        n for n, p in parameters.items() if n not in known and p.default is p.empty
+    ]
+    if missing:
+        raise ArgumentError(
+            f"{what} asks for {missing[0]!r}, which is not given; pass "
+            f"inputs={{{missing[0]!r}: ...}} or name one of {', '.join(known)}"
+        )
+    return [n for n in parameters if n in known]
+
+
+def checked_shape(what: str, value: Any, shape: tuple[int, ...]) -> Any:
+    """Return a traced value of the shape that is expected."""
+    array = np.asarray(value, dtype=object)
+    if array.shape != shape:
+        raise ArgumentError(f"{what} returns shape {array.shape}; expected {shape}")
+    return array if shape else array[()]
+
+
+def checked_condition(value: Any) -> Any:
+    """Return a traced condition."""
+    if np.ndim(value) != 0 or isinstance(value, (int, float)):
+        raise ArgumentError(
+            f"until returns {value!r}; expected a condition, such as q[2] < 0.3"
+        )
+    return value

@@ -1,0 +1,338 @@
+"""Rollouts are steps of forward dynamics and integrate, recorded as asked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify
+from ramify import Body, Inertia, Joint, RobotBuilder, ShapeError, TraceError
+from ramify.errors import ArgumentError
+from ramify.model.pose import Array
+from ramify.robot import Robot
+from ramify.simulation import rollout as rollouts
+from support.planar import Planar, four_bar
+
+INERTIA = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.0, 0.2))
+DT = 5e-3
+
+
+def built(*joints: Any, **options: Any) -> Robot:
+    builder, parent = RobotBuilder("pendulum"), "world"
+    for k, joint in enumerate(joints):
+        builder.add(Body(f"link{k}", INERTIA), parent, joint, (0.1, 0.2, 0.3))
+        parent = f"link{k}"
+    return Robot.from_description(builder.description(), **options)
+
+
+@pytest.fixture(scope="module")
+def robot() -> Robot:
+    return built(Joint.revolute((0, 1, 0)), Joint.revolute((1, 0, 0)))
+
+
+@pytest.fixture
+def start(robot: Robot, rng: np.random.Generator) -> tuple[Array, Array]:
+    return robot.random_configuration(rng, batch=6), rng.normal(size=(6, robot.nv))
+
+
+def by_hand(robot: Robot, q: Array, qd: Array, tau: Array) -> tuple[Array, Array]:
+    """Return the states of semi-implicit steps, called one by one."""
+    found = [(q, qd)]
+    for k in range(tau.shape[-2]):
+        qd = qd + DT * robot.forward_dynamics(q, qd, tau[..., k, :])
+        q = robot.integrate(q, qd, DT)
+        found.append((q, qd))
+    states, rates = zip(*found, strict=True)
+    return np.stack(states, -2), np.stack(rates, -2)
+
+
+def test_a_rollout_is_its_steps_one_by_one(
+    robot: Robot, start: tuple[Array, Array], rng: np.random.Generator
+) -> None:
+    q, qd = start
+    tau = rng.normal(size=(6, 10, 2))
+    expected = by_hand(robot, q, qd, tau)
+    run = robot.rollout(q, qd, tau, DT)
+    assert run.q.shape == run.qd.shape == (6, 11, 2)
+    np.testing.assert_allclose(run.times, DT * np.arange(11))
+    np.testing.assert_allclose(run.q, expected[0], atol=1e-13)
+    np.testing.assert_allclose(run.qd, expected[1], atol=1e-12)
+    one = robot.rollout(q[2], qd[2], tau[2], DT)
+    np.testing.assert_allclose(one.q, expected[0][2], atol=1e-13)
+    rarely = robot.rollout(q, qd, tau, DT, every=5, start=2.0)
+    np.testing.assert_array_equal(rarely.q, run.q[:, ::5])
+    np.testing.assert_allclose(rarely.times, [2.0, 2.0 + 5 * DT, 2.0 + 10 * DT])
+    held = robot.rollout(q, qd, tau[:, :1], DT, steps=10)
+    again = by_hand(robot, q, qd, np.repeat(tau[:, :1], 10, 1))
+    np.testing.assert_allclose(held.q, again[0], atol=1e-13)
+    rest = robot.rollout(q, dt=DT, steps=3)
+    still = by_hand(robot, q, 0.0 * qd, np.zeros((6, 3, 2)))
+    np.testing.assert_allclose(rest.q, still[0], atol=1e-13)
+    single = robot.rollout(q, qd, tau, DT, dtype="float32", threads=2)
+    assert single.q.dtype == np.float32
+    np.testing.assert_allclose(single.q, run.q, atol=1e-4)
+
+
+@pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
+def test_halving_the_step_shows_the_order_of_the_integrator(conventions: str) -> None:
+    robot = built(Joint.floating(), Joint.spherical(), conventions=conventions)
+    q = robot.random_configuration(np.random.default_rng(5))
+    qd = np.random.default_rng(6).normal(size=robot.nv)
+
+    def end(integrator: str, steps: int) -> Array:
+        dt = 0.4 / steps
+        run = robot.rollout(
+            q, qd, dt=dt, steps=steps, integrator=integrator, every=steps
+        )
+        return np.concatenate([run.q[-1], run.qd[-1]])
+
+    exact = end("rk4", 512)
+    for integrator, order in (("semi_implicit_euler", 1), ("rk4", 4)):
+        errors = [np.abs(end(integrator, n) - exact).max() for n in (32, 64)]
+        assert math.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.3)
+
+
+def test_a_free_motion_keeps_energy_and_momentum() -> None:
+    robot = built(Joint.floating(), Joint.revolute((1, 1, 0)))
+    rng = np.random.default_rng(3)
+    q, qd = robot.random_configuration(rng, batch=3), rng.normal(size=(3, robot.nv))
+    run = robot.rollout(
+        q,
+        qd,
+        dt=2e-3,
+        steps=200,
+        integrator="rk4",
+        record={"energy": "energy", "momentum": robot.centroidal_momentum},
+        parameters={"gravity": np.zeros(3)},
+        every=20,
+    )
+    assert run.energy.shape == (3, 11)
+    assert run.momentum.shape == (3, 11, 6)
+    assert np.ptp(run.energy, axis=1).max() < 1e-9
+    assert np.ptp(run.momentum, axis=1).max() < 1e-8
+
+
+def test_what_is_recorded_belongs_to_the_state_of_its_row(
+    robot: Robot, start: tuple[Array, Array], rng: np.random.Generator
+) -> None:
+    q, qd = start
+    tau = rng.normal(size=(12, 2))
+    run = robot.rollout(
+        q,
+        qd,
+        tau,
+        DT,
+        every=3,
+        record={
+            "qdd": "qdd",
+            "tau": "tau",
+            "energy": "energy",
+            "tip": lambda q: robot.pose(q, "link1")[:3, 3],
+            "clock": lambda time, scale: scale * time,
+        },
+        inputs={"scale": 2.0},
+    )
+    rows = np.vstack([tau[::3], tau[-1:]])
+    np.testing.assert_array_equal(run.tau, np.broadcast_to(rows, (6, 5, 2)))
+    for k in range(5):
+        x, v = run.q[:, k], run.qd[:, k]
+        energy = robot.kinetic_energy(x, v) + robot.potential_energy(x)
+        np.testing.assert_allclose(run.energy[:, k], energy, atol=1e-12)
+        found = robot.pose(x, "link1")[:, :3, 3]
+        np.testing.assert_allclose(run.tip[:, k], found, atol=1e-13)
+        qdd = robot.forward_dynamics(x, v, rows[k])
+        np.testing.assert_allclose(run.qdd[:, k], qdd, atol=1e-10)
+    np.testing.assert_allclose(run.clock, np.broadcast_to(2 * run.times, (6, 5)))
+
+
+def pd(q: Any, qd: Any, target: Any, kp: float = 30.0) -> Any:
+    return kp * (target - q) - 2.0 * qd
+
+
+def effort(tau: Any, dt: Any) -> Any:
+    return dt * (tau @ tau)
+
+
+def test_a_policy_is_sampled_at_the_start_of_each_step(
+    robot: Robot, start: tuple[Array, Array], rng: np.random.Generator
+) -> None:
+    q, qd = start
+    targets = rng.normal(size=(6, 8, 2))
+    options: dict[str, Any] = {"policy": pd, "inputs": {"target": targets}}
+    run = robot.rollout(
+        q, qd, dt=DT, record=("tau",), total={"cost": effort}, **options
+    )
+    for k in range(8):
+        tau = pd(run.q[:, k], run.qd[:, k], targets[:, k])
+        np.testing.assert_allclose(run.tau[:, k], tau, atol=1e-12)
+    held = robot.rollout(q, qd, run.tau[:, :-1], DT)
+    np.testing.assert_allclose(held.q, run.q, atol=1e-13)
+    cost = DT * (run.tau[:, :-1] ** 2).sum(axis=(1, 2))
+    np.testing.assert_allclose(run.cost, cost, rtol=1e-12)
+
+
+def low(q: Any) -> Any:
+    return q[0] < -0.5
+
+
+def test_a_condition_ends_a_state_or_starts_it_again(robot: Robot) -> None:
+    q = np.array([[0.0, 0.1], [0.2, 0.0], [0.4, 0.0]])
+    qd = np.array([[-3.0, 0.0], [-20.0, 0.5], [0.0, 0.0]])
+    free = robot.rollout(q, qd, dt=DT, steps=60)
+    run = robot.rollout(q, qd, dt=DT, steps=60, until=low)
+    for k in range(3):
+        over = np.flatnonzero(free.q[k, 1:, 0] < -0.5) + 1
+        end = int(over[0]) if len(over) else 60
+        np.testing.assert_array_equal(run.q[k, : end + 1], free.q[k, : end + 1])
+        assert (run.q[k, end:] == run.q[k, end]).all()
+        expected = free.times[end] if len(over) else math.inf
+        assert run.ended[k] == pytest.approx(expected)
+    assert run.ended[1] < run.ended[0] < 0.3
+    again = robot.rollout(q, qd, dt=DT, steps=60, until=low, restart=True)
+    period = round(float(run.ended[1]) / DT)
+    np.testing.assert_allclose(again.q[1, period : 2 * period], free.q[1, :period])
+    assert again.ended[1] == 60 // period
+
+
+def test_each_state_may_have_its_own_parameters(
+    robot: Robot, start: tuple[Array, Array]
+) -> None:
+    q, qd = start
+    gravity = np.array([[0.0, 0.0, -g] for g in range(6)])
+    run = robot.rollout(q, qd, dt=DT, steps=5, parameters={"gravity": gravity})
+    dynamics = ramify.compile(ramify.forward_dynamics, robot, parameters=["gravity"])
+    for _ in range(5):
+        qd = qd + DT * dynamics(q, qd, np.zeros(2), gravity)
+        q = robot.integrate(q, qd, DT)
+    np.testing.assert_allclose(run.q[:, -1], q, atol=1e-13)
+
+
+def test_a_state_that_blows_up_is_named_and_leaves_the_others(
+    robot: Robot, start: tuple[Array, Array]
+) -> None:
+    q, qd = start
+    tau = np.zeros((6, 10, 2))
+    expected = robot.rollout(q, qd, tau, DT)
+    tau[4, 6:] = 1e308
+    message = (
+        r"robot 'pendulum': state 4 is not finite from t = 0.035 s on; a shorter dt"
+    )
+    with pytest.warns(RuntimeWarning, match=message):
+        run = robot.rollout(q, qd, tau, DT)
+    assert run.diverged.tolist() == [4]
+    assert "; 1 diverged" in repr(run)
+    rest = [0, 1, 2, 3, 5]
+    np.testing.assert_array_equal(run.q[rest], expected.q[rest])
+    np.testing.assert_array_equal(run.q[4, :7], expected.q[4, :7])
+
+
+@pytest.mark.parametrize("stabilize", ["project", "baumgarte", "none"])
+def test_loops_stay_closed_in_rollouts(stabilize: str) -> None:
+    robot, known = four_bar(), Planar("four_bar")
+    q, qd = known.state(0.3, 1.0)
+    run = robot.rollout(
+        q,
+        qd,
+        dt=1e-3,
+        steps=300,
+        integrator="rk4",
+        stabilize=stabilize,
+        record=("energy", "residual"),
+        every=30,
+    )
+    assert np.ptp(run.energy) < 1e-7 * np.abs(run.energy).max()
+    assert (
+        run.residual.max()
+        < {"project": 1e-13, "baumgarte": 1e-9, "none": 1e-7}[stabilize]
+    )
+
+
+def test_a_run_prints_in_one_line_and_says_what_it_has(robot: Robot) -> None:
+    run = robot.rollout(np.zeros((4, 2)), dt=DT, steps=10, record=("tau",))
+    assert repr(run) == (
+        "Run of pendulum: 4 states, t = 0 to 0.05 s in 11 rows, nq 2, nv 2; tau"
+    )
+    assert {"times", "q", "qd", "tau"} <= set(dir(run))
+    with pytest.raises(AttributeError, match="no 'energy'; it has times, q, qd, tau"):
+        run.energy  # noqa: B018
+    assert repr(robot.rollout([0.1, 0.2], dt=DT, steps=5)).startswith(
+        "Run of pendulum: t"
+    )
+
+
+def test_a_step_is_compiled_once_and_the_oldest_is_forgotten(robot: Robot) -> None:
+    robot.rollout(np.zeros(2), dt=DT, steps=3)
+    known = robot.__dict__["_rollouts"]
+    before = len(known)
+    robot.rollout(np.ones((3, 2)), dt=2 * DT, steps=4, start=1.0)
+    assert len(known) == before
+    table: Any = type(known)()
+    for k in range(rollouts.KEPT + 3):
+        assert rollouts.kept(table, k, lambda k=k: 2 * k) == 2 * k
+    assert rollouts.kept(table, 5, lambda: -1) == 10
+    assert list(table)[-1] == 5
+    assert len(table) == rollouts.KEPT
+
+
+def test_results_that_do_not_fit_are_refused(
+    robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ramify.time_loop.available_memory", lambda: 10**8)
+    with pytest.raises(ArgumentError, match=r"'rollout of pendulum' take 3\.2 GB, and"):
+        robot.rollout(np.zeros((100, 2)), dt=DT, steps=10**6)
+
+
+def untraceable(q: Any) -> Any:
+    return np.linalg.inv(np.outer(q, q)) @ q
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        (
+            {"dt": 0.0},
+            ArgumentError,
+            "dt is 0.0; expected a positive number of",
+        ),
+        ({"dt": math.nan}, ArgumentError, "dt is nan; expected a positive number"),
+        ({"q": [0.0, math.nan]}, ArgumentError, r"q has nan at \(1,\); expected numb"),
+        ({"q": "here"}, ShapeError, "q is 'here'; expected real numbers"),
+        (
+            {"q": np.zeros(3)},
+            ShapeError,
+            r"q has shape \(3,\); kernel 'rollout of pend",
+        ),
+        ({"tau": np.zeros((4, 2))}, ArgumentError, r"steps is 5; tau has 4 of shape"),
+        ({"steps": None}, ArgumentError, r"steps is missing; pass steps=, or tau of"),
+        ({"steps": 0}, ArgumentError, "steps is 0, every 1; expected integers of 1"),
+        ({"every": 2}, ArgumentError, "steps is 5; expected a multiple of every, w"),
+        ({"integrator": "x"}, ArgumentError, "integrator is 'x'; possible: 'semi_im"),
+        ({"record": "speed"}, ArgumentError, "record has 'speed'; possible: 'qdd', "),
+        ({"record": "residual"}, ArgumentError, "record has 'residual'; possible:"),
+        ({"record": {"q": "tau"}}, ArgumentError, "record has the name 'q'; choose an"),
+        ({"inputs": {"tau": 1.0}}, ArgumentError, r"inputs has 'tau' of shape \(\); e"),
+        ({"policy": pd}, ArgumentError, "policy asks for 'target', which is not giv"),
+        ({"until": pd}, ArgumentError, r"until asks for 'target', .* one of q, qd, d"),
+        ({"total": {"cost": pd}}, ArgumentError, "cost asks for 'target', which is"),
+        ({"policy": lambda q: q[:1]}, ArgumentError, r"policy returns shape \(1,\); e"),
+        ({"policy": untraceable}, TraceError, "policy cannot be traced: .* use ramify"),
+        ({"total": {"cost": lambda q: q}}, ArgumentError, r"total 'cost' returns sha"),
+        ({"until": lambda q: q}, ArgumentError, "until returns .* expected a conditi"),
+        ({"parameters": {"x": 1.0}}, ArgumentError, "unknown parameter 'x'; possible"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_compiled(
+    robot: Robot, changed: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    options = {"q": np.zeros(2), "dt": DT, "steps": 5, **changed}
+    with pytest.raises(error, match=message):
+        robot.rollout(**options)
+
+
+def test_loops_take_only_ways_to_stabilize_that_exist() -> None:
+    message = "stabilize is 'x'; possible: 'none', 'baumgarte', 'project'"
+    with pytest.raises(ArgumentError, match=message):
+        four_bar().rollout(np.zeros(3), steps=3, stabilize="x")
