@@ -63,9 +63,9 @@ class ShapeSource:
     """Where the shapes of a description are read from, once somebody looks."""
 
     text: str = ""
-    """the model, where it was given as text"""
+    """the model, where it was given as text or is not what its file holds"""
     path: str = ""
-    """the model's file otherwise"""
+    """the model's file, if it has one"""
     include_directory: str | None = None
     prefix: str = ""
     """of every name, after the robot was attached to another"""
@@ -79,12 +79,13 @@ class ShapeSource:
         text: str,
         path: Path | None,
         include_directory: str | os.PathLike[str] | None,
+        is_expanded: bool = False,
     ) -> ShapeSource:
-        """Return the source of a model that has just been read."""
+        """Return the source of a model that has just been read, or expanded."""
         limit = None if include_directory is None else os.fspath(include_directory)
-        if path is None:
-            return ShapeSource(text=text, include_directory=limit)
-        return ShapeSource(path=os.path.abspath(path), include_directory=limit)
+        file = "" if path is None else os.path.abspath(path)
+        kept = text if is_expanded or not file else ""
+        return ShapeSource(kept, file, limit)
 
     def attached(self, body: str | None, placement: Pose, prefix: str) -> ShapeSource:
         """Return the source, its robot attached to a body of another."""

@@ -27,15 +27,16 @@ def parse(
     """Return the description in a file or a text, by the name of its first element."""
     text, path = read_source(source)
     label = path.name if path is not None else "text"
-    if path is not None and is_xacro(path):
+    is_expanded = path is not None and is_xacro(path)
+    if path is not None and is_expanded:
         text = expanded(path, xacro_arguments or {})
         label = f"{path.stem} (expanded)"
     elif xacro_arguments is not None:
         raise ArgumentError(
             f"xacro_arguments is given, but {label!r} is not a .xacro file"
         )
-    tag = _root_tag(text) or parse_xml(text, label).tag
-    shapes = (ShapeSource.of(text, path, include_directory),)
+    tag = root_tag(text) or parse_xml(text, label).tag
+    shapes = (ShapeSource.of(text, path, include_directory, is_expanded),)
     if tag == "robot":
         return replace(parse_urdf(text, label), shape_sources=shapes)
     if tag == "mujoco":
@@ -47,7 +48,7 @@ def parse(
     if tag == "sdf":
         from ramify.model.formats.sdf.parse import parse_sdf  # noqa: PLC0415  the same
 
-        return parse_sdf(text, label)
+        return replace(parse_sdf(text, label), shape_sources=shapes)
     parse_xml(text, label)  # if it is not XML, this says so
     raise ModelError(
         f"{label}: the first element is <{tag}>; expected <robot> (URDF), <mujoco> "
@@ -55,7 +56,7 @@ def parse(
     )
 
 
-def _root_tag(text: str) -> str:
+def root_tag(text: str) -> str:
     """Return the name of the first element, or "" if only a parser can find it."""
     at = 0
     while True:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from ramify.errors import ModelError, ModelWarning, shortened
 from ramify.model.formats.mjcf.shapes import mjcf_shapes
+from ramify.model.formats.parse import root_tag
 from ramify.model.formats.read import read_source
+from ramify.model.formats.sdf.shapes import sdf_shapes
 from ramify.model.formats.urdf.shapes import urdf_shapes
 from ramify.model.shapes import Shape, ShapeSource
 from ramify.model.warning_groups import grouped
@@ -46,11 +48,15 @@ def warn_of_shapes(problems: Sequence[str]) -> None:
 
 
 def _read(source: ShapeSource, problems: list[str]) -> list[Shape]:
-    text, path = read_source(source.text or Path(source.path))
+    text, _ = read_source(source.text or Path(source.path))
+    path = Path(source.path) if source.path else None
     label = path.name if path is not None else "text"
     folder = None if path is None else path.parent
-    if "<robot" in text and "<mujoco" not in text.split("<robot", 1)[0]:
+    tag = root_tag(text)
+    if tag == "robot":
         return urdf_shapes(text, label, folder, problems)
+    if tag == "sdf":
+        return sdf_shapes(text, label, folder, problems)
     return mjcf_shapes(text, label, folder, source.include_directory, problems)
 
 

@@ -63,6 +63,27 @@ def test_mjcf_shapes_have_whole_lengths_and_the_world_its_own() -> None:
     assert egg.size == (1, 2, 3)
 
 
+def test_sdf_shapes_have_their_places_sizes_and_colors() -> None:
+    text = """<sdf version="1.7"><model name="m"><link name="a">
+    <inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>
+    <visual name="v"><pose>0 0 1 0 0 0</pose><geometry><cylinder><radius>0.1</radius>
+      <length>2</length></cylinder></geometry>
+      <material><diffuse>1 0 0 1</diffuse></material></visual>
+    <collision name="c"><geometry><box><size>1 2 3</size></box></geometry></collision>
+    <visual name="w"><geometry><mesh><uri>model://p/m.stl</uri><scale>2 2 2</scale>
+      </mesh></geometry></visual>
+    <visual name="x"><pose relative_to="b"/><geometry><plane/></geometry></visual>
+    </link></model></sdf>"""
+    with pytest.warns(ModelWarning, match="not drawn: .*its pose is relative to 'b'"):
+        tube, mesh, block = load(text).shapes
+    assert (tube.kind, tube.body, tube.size) == ("cylinder", "a", (0.1, 2))
+    assert tube.color == (1, 0, 0, 1)
+    np.testing.assert_allclose(tube.placement.p, [0, 0, 1])
+    assert mesh.mesh is not None
+    assert (mesh.mesh.file, mesh.mesh.scale) == ("model://p/m.stl", (2, 2, 2))
+    assert (block.role, block.size) == ("collision", (1, 2, 3))
+
+
 def test_shapes_follow_a_robot_that_is_attached() -> None:
     arm = load(MJCF)
     both = load(MJCF).attach(arm, "a", placement=(0, 0, 5), prefix="up_")

@@ -7,7 +7,8 @@ may have loops: a joint between two links that the tree already has becomes a cu
 of the same name and type, a gearbox a coupling.
 
 Includes and nested models are refused by name. What does not move mass (visual,
-collision, sensor, plugin ...) is not read, so meshes need not exist.
+collision, sensor, plugin ...) is not read here, so meshes need not exist; shapes.py
+reads it when somebody looks.
 """
 
 from __future__ import annotations
