@@ -195,6 +195,23 @@ def test_the_method_takes_batches_and_forces_by_frame() -> None:
         robot.joint_wrenches(q, qd, qdd, expressed_in="body")
 
 
+def test_joints_carry_force_elements(rng: np.random.Generator) -> None:
+    robot = Robot.from_description(random_tree(3, 2, joints=("revolute",)))
+    between = ramify.forces.PointSpring(
+        "world", "body2", 50.0, 2.0, 0.1, point_b=(0.1, 0.2, 0.3)
+    )
+    inside = ramify.forces.JointSpring("joint0", 5.0)
+    robot = robot.add_force(between).add_force(inside)
+    now = state(robot, rng)
+    w, tau = (value(robot, x, **now) for x in (joint_wrenches, inverse_dynamics))
+    joints = {j.name: j for b in robot.description.bodies for j in b.joints}
+    for i, body in enumerate(robot.tree.bodies):
+        j = body.joint
+        spring = -5.0 * now["q"][j.q_index] if j.name == "joint0" else 0.0
+        along = along_axis(robot, w[i], joints[j.name])
+        assert_close(along, tau[j.v_index] + spring)
+
+
 # ------------------------------------------------------------ loops
 
 

@@ -14,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from ramify.forces import JointDamper, JointSpring, PointSpring, TorsionSpring
 from ramify.model.builder import Joint
 from ramify.model.pose import Array, Pose
+from ramify.quantities.applied import applied_forces
 from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramify.quantities.frames import acceleration
 from ramify.quantities.reactions import joint_wrenches, loop_wrenches
@@ -162,6 +164,64 @@ def test_a_cut_joint_moves_and_carries_as_in_adams(name: str) -> None:
     wrenches = loop_wrenches(algorithm="loopwise", expressed_in="world")
     w = value(robot, wrenches, q=q, qd=qd, tau=tau)
     check(exam, case, a, w[:, :, 0].sum(axis=1))
+
+
+# ------------------------------------------------------------ springs
+
+
+def torsion_tree(case: Case) -> Robot:
+    robot = adams.tree(case, Joint.revolute(Z, name="hinge"))
+    for element in (JointSpring("hinge", 200.0), JointDamper("hinge", 10.0)):
+        robot = robot.add_force(element)
+    return robot
+
+
+def torsion_cut(case: Case) -> Robot:
+    robot = cut("revolute")(case)
+    robot = robot.add_frame("i", "world", case.marker_i)
+    robot = robot.add_frame("j", "body", case.marker_j)
+    return robot.add_force(TorsionSpring("i", "j", 200.0, 10.0), name="spring")
+
+
+def test_a_torsion_spring_in_a_joint_acts_as_in_adams() -> None:
+    case = adams.read("rotspring_force", "Revolute_Case01")
+    robot = torsion_tree(case)
+    q, qd = adams.states_of(robot, case, adams.about_z)
+    now = {"q": q, "qd": qd}
+    forward = forward_dynamics(algorithm="aba")
+    now["qdd"] = value(robot, forward, **now, tau=np.zeros(1))
+    a = value(robot, acceleration("cm", expressed_in=adams.ALIGNED), **now)
+    w = value(robot, joint_wrenches(expressed_in="world"), **now)
+    check(EXAMS["revolute"], case, a, -w[:, 0])
+
+
+def test_a_torsion_spring_beside_a_cut_acts_as_in_adams() -> None:
+    case = adams.read("rotspring_force", "Revolute_Case01")
+    robot = torsion_cut(case)
+    q, qd = adams.states_of(robot, case)
+    now = {"q": q, "qd": qd, "tau": np.zeros(6)}
+    qdd = value(robot, forward_dynamics(algorithm="loopwise"), **now)
+    center = acceleration("cm", expressed_in=adams.ALIGNED)
+    a = value(robot, center, q=q, qd=qd, qdd=qdd)
+    wrenches = loop_wrenches(algorithm="loopwise", expressed_in="world")
+    w = value(robot, wrenches, **now)[:, 0, 0]
+    on_body = value(robot, applied_forces, q=q, qd=qd)
+    for k, T in enumerate(case.poses):  # a pure moment, given along the body's axes
+        w[k, 3:] -= T.R @ on_body[k, 3:]
+    check(EXAMS["revolute"], case, a, w)
+
+
+@pytest.mark.parametrize("folder", ["transpring_force", "transpringcb_force"])
+def test_a_spring_between_points_acts_as_in_adams(folder: str) -> None:
+    case = Case(folder)
+    robot = adams.free(case).add_force(PointSpring("world", "body", 10.0, 0.5))
+    q, qd = adams.states_of(robot, case)
+    now = {"q": q, "qd": qd}
+    on_body = value(robot, applied_forces, **now)
+    forward = forward_dynamics(algorithm="aba")
+    now["qdd"] = value(robot, forward, **now, tau=np.zeros(6))
+    a = value(robot, acceleration("cm", expressed_in=adams.ALIGNED), **now)
+    check(EXAMS["revolute"], case, a, -on_body)  # the body does not turn
 
 
 def test_a_linear_actuator_carries_what_it_lifts() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
+from ramify.forces import PointSpring
 from ramify.model.body_inertia import Inertia
 from ramify.model.builder import Body, Joint, RobotBuilder
 from ramify.quantities.closed_loops import constraint_residual
@@ -77,47 +77,36 @@ def squeezer() -> Robot:
         flat = Inertia(MASSES[k - 1], (*com, 0.0), np.diag([I / 2, I / 2, I]))
         joint = Joint.revolute((0, 0, 1), name=name)
         b.add(Body(f"K{k}", flat), parent, joint, (*at, 0.0))
-    b.add_frame("spring", "K3", (SD, -SC, 0.0))
     for k, (x, y) in ((3, (0.0, -SS)), (4, (0.0, -E)), (6, (ZF, 0.0))):
         at, at_b = (-D, 0.0, 0.0), (x, y, 0.0)
         b.close(f"pin{k}", "point_on_line", "K2", f"K{k}", at=at, at_b=at_b)
-    return Robot.from_description(b.description(), joint_order=ANGLES)
+    spring = PointSpring(
+        "world",
+        "K3",
+        STIFFNESS,
+        rest_length=REST_LENGTH,
+        point_a=(*C, 0.0),
+        point_b=(SD, -SC, 0.0),
+    )
+    robot = Robot.from_description(b.description(), joint_order=ANGLES)
+    return robot.add_force(spring)
 
 
-@functools.cache
-def accelerations() -> Any:
-    """Return the compiled accelerations of a state, motor and spring acting."""
-    robot = squeezer()
-    motor = np.array([MOTOR, *[0.0] * 6])
-
-    def qdd(q: Any, qd: Any) -> Any:
-        x, y = robot.pose(q, "spring")[:2, 3] - np.array(C)
-        length = ramify.math.sqrt(x * x + y * y)
-        pull = STIFFNESS * (REST_LENGTH - length) / length
-        wrench = np.array([x * pull, y * pull, *[0.0] * 4], dtype=object)
-        return robot.forward_dynamics(
-            q,
-            qd,
-            motor,
-            external={"spring": wrench},
-            expressed_in="local_world_aligned",
-        )
-
-    return ramify.kernel(qdd, {"q": 7, "qd": 7})
+MOTORS = np.array([MOTOR, *[0.0] * 6])
 
 
 def test_the_squeezer_is_closed_and_starts_as_the_set_says() -> None:
     robot = squeezer()
     assert_close(value(robot, constraint_residual, q=START), np.zeros(6), least=1e-5)
-    assert_close(accelerations()(START, np.zeros(7)), ACCELERATIONS)
+    assert_close(robot.forward_dynamics(START, np.zeros(7), MOTORS), ACCELERATIONS)
 
 
 def test_the_squeezer_is_where_the_set_says_after_some_turns() -> None:
     integrate = pytest.importorskip("scipy.integrate", reason="needs SciPy")
-    qdd = accelerations()
+    qdd = squeezer().forward_dynamics
 
     def rate(_: float, y: Any) -> Any:
-        return np.concatenate([y[7:], qdd(y[:7], y[7:])])
+        return np.concatenate([y[7:], qdd(y[:7], y[7:], MOTORS)])
 
     start = np.concatenate([START, np.zeros(7)])
     tolerances = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-12}
