@@ -27,7 +27,10 @@ What a paper prints is marked as printed. Our figures beside it are counted: fro
 programs and native loops that Ramify ships, or by running the paper's own algorithm
 on unknown numbers, as each section says. They are the same on every processor. Made by
 
-    ramify papers --markdown docs/papers.md --images docs/images"""
+    ramify papers --markdown docs/papers.md --images docs/images --robots ../shared/robots
+
+which takes three to six minutes, most of it for wensing. Times and rounding errors
+depend on the processor: they stand in [Benchmarks](benchmarks.md)."""
 
 
 @click.command("papers")
@@ -51,7 +54,7 @@ def command(
 ) -> None:
     """Recompute the tables and figures of the founding papers.
 
-    All of them, or those named: all take two to four minutes, most of it for
+    All of them, or those named: all take three to six minutes, most of it for
     wensing. "accuracy" measures rounding on this processor; ask for it by name.
     """
     with progress(len(names or PAPERS)) as step:

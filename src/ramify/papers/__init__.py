@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ramify.papers import (
     accuracy,
+    chang_khatib,
     featherstone,
     featherstone_humanoid,
     negrut,
@@ -20,6 +21,7 @@ PAPERS: dict[str, Callable[[], list[Section]]] = {
         *featherstone_humanoid.sections(),
     ],
     "notes": notes.sections,
+    "chang_khatib": chang_khatib.sections,
     "wensing": wensing.sections,
     "negrut": negrut.sections,
 }

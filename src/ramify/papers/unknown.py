@@ -35,6 +35,11 @@ class Unknown:
         self.div += 1
         return self
 
+    __rtruediv__ = __truediv__
+
+    def __neg__(self) -> Unknown:
+        return self  # a sign is not an operation
+
     def sqrt(self) -> Unknown:
         """Return the root."""
         self.roots += 1

@@ -101,15 +101,21 @@ def _by_factor(context: Context, tasks: tuple[Task, ...]) -> Symmetric:
             M, parents, [{place[v]: x for v, x in enumerate(row)} for row in public]
         )
     tree = context.dynamics_tree
+    rows = jacobian_entries(context, tasks)
+    return sfa(crba(tree, context.q), tree.dof_parents, rows)
+
+
+def jacobian_entries(context: Context, tasks: Sequence[Task]) -> list[dict[int, Expr]]:
+    """Return the rows of J by degree of freedom of the tree, without zeros."""
     rows: list[dict[int, Expr]] = []
     for task in tasks:
         frame = context.model.frame(task.frame)
-        J = JACOBIANS[task.expressed_in](tree, context.q, frame).J
+        J = JACOBIANS[task.expressed_in](context.dynamics_tree, context.q, frame).J
         rows += [
             {k: m.parts()[r] for k, m in J.items()}
             for r in task.indices(context.conventions.order)
         ]
-    return sfa(crba(tree, context.q), tree.dof_parents, rows)
+    return rows
 
 
 def jacobian_rows(context: Context, tasks: Sequence[Task]) -> list[list[Expr]]:

@@ -34,7 +34,7 @@ def chang_khatib(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
         for other in ends[: k + 1]:
             if ROOT in (end.body, other.body):
                 continue
-            region(f"task inertia {k}")
+            region(f"task rows {k}")
             i, j = whole[end.body].first, whole[other.body].first
             for c, row in zip(other.span, other.rows, strict=True):
                 parts = row.parts()
