@@ -27,7 +27,8 @@ What a paper prints is marked as printed. Our figures beside it are counted: fro
 programs and native loops that Ramify ships, or by running the paper's own algorithm
 on unknown numbers, as each section says. They are the same on every processor. Made by
 
-    ramify papers --markdown docs/papers.md --images docs/images --robots ../shared/robots
+    ramify papers --markdown docs/papers.md --images docs/images \\
+        --robots ../shared/robots
 
 which takes three to six minutes, most of it for wensing. Times and rounding errors
 depend on the processor: they stand in [Benchmarks](benchmarks.md)."""

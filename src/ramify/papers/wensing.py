@@ -149,7 +149,7 @@ def _why(counts: Mapping[str, OperationalCounts]) -> str:
     sfa = counts[MORE]["sfa"].total / counts[BASE]["sfa"].total
     rise = pairs[MORE] / pairs[BASE] / sfa - 1
     return (
-        "Where two ratios are not the printed ones. SFA's share: of hands and feet our "
+        "Why ratios differ where they do. SFA's share: of hands and feet our "
         f"articulated inertias take {articulated:,} operations where M and its factor "
         f"take {factor:,}; frames placed for axial screws, and rows and columns that "
         "are known to be zero behind a joint, help EFPA's first sweep more than they "
