@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ramify.model.formats.parse import parse
+from support.mujoco_agreement import without_meshes
 from support.references import MJCFS, needs_shared_robots, path_of
 
 mujoco: Any = pytest.importorskip("mujoco", reason="MuJoCo, the oracle, is absent")
@@ -19,25 +19,6 @@ JOINTS = [
     int(mujoco.mjtTrn.mjTRN_JOINT),
     int(mujoco.mjtTrn.mjTRN_JOINTINPARENT),
 ]
-
-
-def without_meshes(path: Path) -> Any:
-    """Return MuJoCo's model with balls in the place of meshes, which are not here."""
-    spec = mujoco.MjSpec.from_file(str(path))
-    for geom in spec.geoms:
-        if geom.type == mujoco.mjtGeom.mjGEOM_MESH:
-            geom.type, geom.meshname, geom.size = (
-                mujoco.mjtGeom.mjGEOM_SPHERE,
-                "",
-                [0.1, 0, 0],
-            )
-    for mesh in list(spec.meshes):
-        spec.delete(mesh)
-    for texture in list(spec.textures):
-        spec.delete(texture)
-    for material in list(spec.materials):
-        material.textures = [""] * len(material.textures)
-    return spec.compile()
 
 
 @pytest.mark.parametrize("name", MJCFS)

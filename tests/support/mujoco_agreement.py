@@ -63,6 +63,25 @@ def compiled(spec: Any) -> Any:
         return spec.compile()
 
 
+def without_meshes(path: Path) -> Any:
+    """Return MuJoCo's model with balls in the place of meshes, which are not here."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    for geom in spec.geoms:
+        if geom.type == mujoco.mjtGeom.mjGEOM_MESH:
+            geom.type, geom.meshname, geom.size = (
+                mujoco.mjtGeom.mjGEOM_SPHERE,
+                "",
+                [0.1, 0, 0],
+            )
+    for mesh in list(spec.meshes):
+        spec.delete(mesh)
+    for texture in list(spec.textures):
+        spec.delete(texture)
+    for material in list(spec.materials):
+        material.textures = [""] * len(material.textures)
+    return spec.compile()
+
+
 def assert_agrees(
     description: Description, model: Any, rng: np.random.Generator
 ) -> None:

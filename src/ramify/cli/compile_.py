@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ramify.cli.quantities import named
-from ramify.cli.robots import RobotFile, robot_argument
+from ramify.cli.robots import RobotFile, passive_option, robot_argument
 from ramify.cli.screen import (
     console,
     json_option,
@@ -24,6 +24,7 @@ from ramify.view.units import seconds
 
 @click.command("compile")
 @robot_argument
+@passive_option
 @click.option(
     "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
     show_default=True, help="A quantity, or quantity:frame; repeatable.",

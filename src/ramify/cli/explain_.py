@@ -9,7 +9,7 @@ import numpy as np
 
 from ramify.cli.bench_ import QUANTITIES, our_times
 from ramify.cli.machine import machine_line
-from ramify.cli.robots import RobotFile, robot_argument
+from ramify.cli.robots import RobotFile, passive_option, robot_argument
 from ramify.cli.screen import (
     console,
     json_option,
@@ -36,6 +36,7 @@ DURATION = 0.2
 
 @click.command("explain")
 @robot_argument
+@passive_option
 @click.option("--frames", help="Also count operational inertias: hand,foot.")
 @click.option(
     "--html", type=click.Path(dir_okay=False), help="Write a report with pictures."
@@ -127,3 +128,5 @@ def _show(e: Explanation) -> None:
     out.print()
     for c in e.choices:
         paragraph(f"{c.quantity} by {sentence(c)}")
+    if e.force_cost:
+        paragraph(e.force_cost)

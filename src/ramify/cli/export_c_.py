@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from ramify.cli.quantities import named
-from ramify.cli.robots import RobotFile, robot_argument
+from ramify.cli.robots import RobotFile, passive_option, robot_argument
 from ramify.cli.screen import paragraph, show_warnings, wrapped
 from ramify.export.c_export import export_c
 
 
 @click.command("export-c")
 @robot_argument
+@passive_option
 @click.option(
     "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
     show_default=True, help="A quantity, or quantity:frame; repeatable.",

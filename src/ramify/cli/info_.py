@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ramify.algorithms.matrix_layout import sparsity_tree
-from ramify.cli.robots import RobotFile, robot_argument
+from ramify.cli.robots import RobotFile, passive_option, robot_argument
 from ramify.cli.screen import console, json_option, paragraph, print_json, wrapped
 from ramify.model.drawing import drawing
 from ramify.model.tree import D1, D2
@@ -16,6 +16,7 @@ from ramify.robot import Robot
 
 @click.command("info")
 @robot_argument
+@passive_option
 @json_option
 def command(robot: str, as_json: bool, **options: str) -> None:
     """Show a robot: tree, joints, masses, frames, warnings."""
@@ -75,6 +76,7 @@ def description_of(robot: Robot) -> dict[str, Any]:
         "mimic_joints": list(robot.model.mimics),
         "frames": list(robot.frame_names),
         "loops": [{"name": x.name, "type": x.type} for x in robot.model.loops],
+        "forces": [{"name": f.name, "type": type(f).__name__} for f in robot.forces],
         "dof_parents": list(parents),
         "D1": D1(parents),
         "D2": D2(parents),

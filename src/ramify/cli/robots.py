@@ -48,6 +48,8 @@ class RobotFile:
     joint_order: str = "auto"
     mimic: str = "reduce"
     conventions: str = "pinocchio"
+    passive: bool = False
+    """whether springs, damping and friction of the file act"""
 
     @property
     def path(self) -> Path | None:
@@ -69,6 +71,8 @@ class RobotFile:
             "conventions": self.conventions,
             **changes,
         }
+        if self.path is not None and self.passive:
+            options["passive"] = True
         if self.path is None:
             return Robot.from_description(built_in(self.name), **options)
         with warnings.catch_warnings():
@@ -102,6 +106,15 @@ def opened(robot: Robot) -> Robot:
         return robot
     model = replace(robot.model, loops=())
     return Robot(model, robot.conventions, robot.joint_order, robot.mimic)
+
+
+def passive_option(command: Command) -> Command:
+    """Add the option to take the passive forces of the file."""
+    return click.option(
+        "--passive",
+        is_flag=True,
+        help="Let springs, damping and friction of the file act.",
+    )(command)
 
 
 def robot_argument(command: Command) -> Command:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ramify.algorithms.matrix_layout import sparsity_tree
-from ramify.compiler import choose_for
+from ramify.compiler import choose_for, count
 from ramify.errors import ModelError
 from ramify.explain.counts import Counts, counts_of
 from ramify.explain.crba_cost import CrbaCost
@@ -45,6 +45,20 @@ class Explanation:
     """by the formula of Featherstone 2005, over bodies"""
     counts: tuple[Counts, ...]
     choices: tuple[Choice, ...]
+    force_operations: tuple[int, int] | None = None
+    """of forward dynamics with and without force elements, where there are some"""
+
+    @property
+    def force_cost(self) -> str:
+        """What the robot's force elements cost, in words; "" where it has none."""
+        if self.force_operations is None:
+            return ""
+        total, without = self.force_operations
+        n, more = len(self.robot.forces), total - without
+        return (
+            f"{n} force element{'s' if n != 1 else ''}: {more:,} operations of forward "
+            f"dynamics, besides {without:,} without (+{more / max(without, 1):.1%})"
+        )
 
     @property
     def body_limbs(self) -> tuple[int, ...]:
@@ -83,6 +97,9 @@ class Explanation:
                 }
                 for c in self.counts
             },
+            "forces": None
+            if self.force_operations is None
+            else dict(zip(("with", "without"), self.force_operations, strict=True)),
             "choices": {
                 c.quantity: {"chosen": c.algorithm, "costs": c.costs}
                 for c in self.choices
@@ -122,4 +139,22 @@ def explain(
             choices += choose_for([one], robot).choices
         except ModelError:  # a singular mass matrix: no forward dynamics
             continue
-    return Explanation(robot, shape, CrbaCost.of(robot.tree), counts, tuple(choices))
+    return Explanation(
+        robot,
+        shape,
+        CrbaCost.of(robot.tree),
+        counts,
+        tuple(choices),
+        _force_operations(robot),
+    )
+
+
+def _force_operations(robot: Robot) -> tuple[int, int] | None:
+    """Return the operations of forward dynamics with forces and without."""
+    if not robot.forces:
+        return None
+    plain = Robot(replace(robot.model, forces=()), robot.conventions, robot.joint_order)
+    try:
+        return tuple(count(forward_dynamics, r).total for r in (robot, plain))  # type: ignore[return-value]
+    except ModelError:  # a singular mass matrix: no forward dynamics
+        return None

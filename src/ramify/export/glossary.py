@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramify.backend.c99.files import About
+from ramify.model.forces.element import INPUT_WORDS as FORCE_INPUT_WORDS
+from ramify.model.forces.element import described
 from ramify.model.model import PublicJoint
 from ramify.quantities.quantity import INPUT_WORDS
 from ramify.quantities.registry import QUANTITIES
@@ -84,6 +86,7 @@ def about(program: Program, robot: Robot, parameters: Sequence[str]) -> About:
         f"{c.order.replace('_', ' ')}, floating velocity {c.floating_velocity}",
         f"layout       q[{robot.nq}], and qd, qdd and tau[{robot.nv}]: as listed below",
     ]
+    facts += [f"force        {text}" for text in _forces(robot, parameters)]
     if parameters:
         facts.append(f"arguments    {', '.join(parameters)}: not constants here")
     example = {"q": [float(x) for x in robot.neutral()]}
@@ -108,6 +111,7 @@ def _arrays(program: Program) -> dict[str, str]:
     """Return descriptions of known inputs and outputs."""
     words = {
         **INPUT_WORDS,
+        **FORCE_INPUT_WORDS,
         "gravity": "acceleration of free fall [m/s^2]",
         "loop_forces": QUANTITIES["loop_forces"].declaration.returns,
     }
@@ -116,6 +120,19 @@ def _arrays(program: Program) -> dict[str, str]:
             if output.name == name or output.name.startswith(f"{name}_"):
                 words[output.name] = quantity.declaration.returns
     return words
+
+
+def _forces(robot: Robot, parameters: Sequence[str]) -> list[str]:
+    """Return a line for each force element: its kind, and its numbers."""
+    lines: list[str] = []
+    for element in robot.forces:
+        given = [p for p in parameters if p.partition(":")[2] == element.name]
+        text = f"{element.name}: {type(element).__name__}"
+        numbers = described(element)
+        text += f", {numbers}" if numbers else ""
+        text += f" (arguments instead: {', '.join(given)})" if given else ""
+        lines.append(text.encode("ascii", "replace").decode())
+    return lines
 
 
 def _table(robot: Robot) -> list[str]:

@@ -8,10 +8,17 @@ from dataclasses import dataclass
 
 from ramify.model.conventions import Conventions
 from ramify.model.description import BodyDescription, Description, LoopDescription
+from ramify.model.forces.element import ForceElement, described
+from ramify.model.forces.fields import referred
 from ramify.model.model import Model, PublicJoint
+from ramify.model.warning_groups import listed
 
 DEEPEST = 40
 """Beyond it lines are not indented further: a chain of a thousand links stays text."""
+
+
+MOST_FORCES = 8
+"""Forces of one kind up to which each has its own line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ def drawing(
     joint_order: str | Sequence[str],
     width: int | None = None,
 ) -> str:
-    """Return the robot as text: sizes, conventions, the tree, its loops.
+    """Return the robot as text: sizes, conventions, the tree, its loops and forces.
 
     Lines beyond ``width`` characters, if there is one, go on in the next line.
     """
@@ -79,7 +86,7 @@ def drawing(
     wide = max(len(row.tree) for row in rows)
     heavy = max(len(row.mass) for row in rows)
     first = [*head(model, conventions, joint_order)]
-    loops = [*_loops(model.loops)]
+    loops = [*_loops(model.loops), *force_lines(model.forces)]
     if width is not None:
         wide = min(wide, width - heavy - 2)
         first = [textwrap.fill(text, width, subsequent_indent="  ") for text in first]
@@ -97,6 +104,8 @@ ORDERS = {
 def summary(model: Model, conventions: Conventions) -> str:
     """Return the robot in one line."""
     loops = f", {_counted(len(model.loops), 'loop')}" if model.loops else ""
+    if model.forces:
+        loops += f", {_counted(len(model.forces), 'force')}"
     return (
         f"Robot({model.name!r}: {_counted(len(model.body_names), 'body', 'bodies')}, "
         f"{_counted(len(model.joints), 'joint')}, nq {model.nq}, nv {model.nv}{loops}; "
@@ -156,6 +165,24 @@ def _loops(loops: Sequence[LoopDescription]) -> Iterator[str]:
         else:
             ends = f"{loop.body_a or 'world'} ⟷ {loop.body_b or 'world'}"
         yield f"loop {loop.name} {loop.type}: {ends}"
+
+
+def force_lines(forces: Sequence[ForceElement]) -> Iterator[str]:
+    """Yield a line for each force element, or for each kind of which there are many."""
+    kinds: dict[str, list[ForceElement]] = {}
+    for element in forces:
+        kinds.setdefault(type(element).__name__, []).append(element)
+    for kind, elements in kinds.items():
+        if len(elements) > MOST_FORCES:
+            yield f"{len(elements)} forces {kind}: {listed([f.name for f in elements])}"
+            continue
+        for element in elements:
+            names = (*referred(element, "joint"), *referred(element, "force"))
+            ends = " ⟷ ".join((*names, *referred(element, "frame")))
+            details = described(element)
+            text = f"force {element.name} {kind}"
+            text += f": {ends}" if ends else ""
+            yield text + (f", {details}" if details else "")
 
 
 def _counted(n: int, one: str, many: str = "") -> str:

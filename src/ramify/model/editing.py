@@ -22,7 +22,13 @@ from ramify.model.description import (
     JointDescription,
     LoopDescription,
 )
-from ramify.model.forces.editing import forces_without, with_prefix, without
+from ramify.model.forces.editing import (
+    forces_without,
+    on_frame,
+    with_prefix,
+    without,
+)
+from ramify.model.forces.fields import referred
 from ramify.model.model import frame_with_z
 from ramify.model.pose import Array, Pose, Vector
 
@@ -265,6 +271,14 @@ def attached(
         for f in part.frames
     )
     loops = tuple(_moved_loop(loop, body, placement) for loop in part.loops)
+    forces = part.forces
+    if any(WORLD in referred(f, "frame") for f in forces):
+        # Its world is a frame of this robot now.
+        stand = FrameDescription(
+            f"{prefix or other.name + '_'}{WORLD}", body, placement
+        )
+        forces = tuple(on_frame(f, WORLD, stand.name) for f in forces)
+        frames = (*frames, stand)
     rest, part_rest = rest_coordinates(description), rest_coordinates(other)
     keyframes = {n: np.concatenate([rest, q]) for n, q in part.keyframes.items()}
     keyframes |= {
@@ -277,7 +291,7 @@ def attached(
         loops=(*description.loops, *loops),
         keyframes=keyframes,
         actuators=(*description.actuators, *part.actuators),
-        forces=(*description.forces, *part.forces),
+        forces=(*description.forces, *forces),
         warnings=(*description.warnings, *part.warnings),
         shape_sources=(
             *description.shape_sources,

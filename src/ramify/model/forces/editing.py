@@ -28,6 +28,14 @@ def with_prefix(element: ForceElement, prefix: str) -> ForceElement:
     return replace(element, name=prefix + element.name, **changes)
 
 
+def on_frame(element: ForceElement, old: str, new: str) -> ForceElement:
+    """Return an element that names another frame in the place of one."""
+    changes = renamed(
+        element, lambda kind, n: new if (kind, n) == ("frame", old) else n
+    )
+    return replace(element, **changes)
+
+
 def without(
     forces: Sequence[ForceElement], name: str, owner: str
 ) -> tuple[ForceElement, ...]:

@@ -83,8 +83,9 @@ def read_tendons(
             if joint not in joints:
                 raise unknown(part, "joint", joint, joints)
         weights = [_weight(e) for e in parts]
+        # MuJoCo measures it where all joint springs rest.
         at_rest = sum(
-            c * joints[n].reference for c, n in zip(weights, names, strict=True)
+            c * joints[n].spring_reference for c, n in zip(weights, names, strict=True)
         )
         k1, d1 = (_first(merged, n) for n in ("stiffness", "damping"))
         found.append(
