@@ -14,7 +14,7 @@ from typing import Any
 from ramify.algorithms.coriolis import force_seen
 from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.idsva import CommonFrame
-from ramify.algorithms.ltdl import solve, solve_L, solve_LT
+from ramify.algorithms.ltdl import solve
 from ramify.algorithms.matrix_layout import derivatives_layout
 from ramify.algorithms.minv import minv_ltdl
 from ramify.model.conventions import Conventions
@@ -29,6 +29,7 @@ from ramify.quantities.directions import seeds
 from ramify.quantities.external import external_shape
 from ramify.quantities.loop_derivatives import LoopDerivatives, loop_derivatives
 from ramify.quantities.loop_rows import needed_cuts
+from ramify.quantities.mass_columns import solved_columns
 from ramify.quantities.mass_matrix import (
     LOOPS_INSTEAD,
     MassSolver,
@@ -38,7 +39,6 @@ from ramify.quantities.mass_matrix import (
 from ramify.quantities.quantity import quantity
 from ramify.spatial.vector3 import ONE, ZERO, Vec
 from ramify.spatial.vectors import Force
-from ramify.symbolic.column_loop import map_columns
 from ramify.symbolic.derivatives import Row, forward, held, reverse
 from ramify.symbolic.expr import Expr, has_loop
 from ramify.symbolic.jacobians import matrix
@@ -49,9 +49,6 @@ External = tuple[tuple[str, ...], str]
 NO_FORCES: External = ((), "local")
 UNROLLED = 8
 """degrees of freedom up to which all solves are straight-line code"""
-ROLLED_INVERSE = 40
-"""degrees of freedom from which M⁻¹ is part of the loop: straight-line code has a third
-of its operations, and takes longer to compile than all the rest"""
 COUNTED = 12
 """degrees of freedom up to which derivatives of programs can be the cheapest: their
 cost grows by that of inverse dynamics with each column, and idsva's by its entries"""
@@ -173,18 +170,22 @@ def acceleration_rows(
     else:
         rows = _by_program(there, directions, given, algorithm)
     order = solver.order
-    columns = [[-rows[v].get(c, ZERO) for c in range(2 * n)] for v in order]
+    columns: list[dict[int, Expr]] = [{} for _ in range(2 * n)]
+    for k, v in enumerate(order):
+        for c, x in rows[v].items():
+            if x is not ZERO:
+                columns[c][k] = -x
     found: list[Row] = [{} for _ in range(n)]
-    rolls = context.rolls and n > UNROLLED and not has_loop()
-    if rolls and n > ROLLED_INVERSE:
-        for k, v in enumerate(order):
-            columns[k] += [ONE if v == c else ZERO for c in range(n)]
+    if context.rolls and n > UNROLLED and not has_loop():
+        place = {v: k for k, v in enumerate(order)}
+        columns += [{place[v]: ONE} for v in range(n)]
+        solved = solved_columns(solver, columns)
     else:
         inverse = minv_ltdl(solver.L, solver.D, solver.parents)
         for (i, j), value in inverse.items():
             found[order[i]][2 * n + order[j]] = value
             found[order[j]][2 * n + order[i]] = value
-    solved = (_rolled if rolls else _unrolled)(solver, columns)
+        solved = _unrolled(solver, columns)
     for v, row in zip(order, solved, strict=True):
         found[v].update(enumerate(row))
     return qdd, found
@@ -219,37 +220,16 @@ def _factored(
     return solver.solved([tau[v] - x for v, x in enumerate(row)]), solver
 
 
-def _unrolled(solver: MassSolver, columns: list[list[Expr]]) -> list[list[Expr]]:
+def _unrolled(
+    solver: MassSolver, columns: Sequence[Mapping[int, Expr]]
+) -> list[list[Expr]]:
     """Return M⁻¹ times a matrix, rows in the solver's order, as straight-line code."""
     L, D, parents = solver.L, solver.D, solver.parents
+    n = len(parents)
     solved = [
-        solve(L, D, dict(enumerate(b)), parents)
-        for b in map(list, zip(*columns, strict=True))
+        solve(L, D, {k: b.get(k, ZERO) for k in range(n)}, parents) for b in columns
     ]
-    return [[x[k] for x in solved] for k in range(len(parents))]
-
-
-def _rolled(solver: MassSolver, columns: list[list[Expr]]) -> list[list[Expr]]:
-    """Return the same by a loop over the columns.
-
-    Most entries of a column are zero at first, and after D⁻¹ L⁻ᵀ still: that part is
-    straight-line code, and L⁻¹, which leaves no zeros, is the loop.
-    """
-    L, D, parents = solver.L, solver.D, solver.parents
-    places, n = list(L), len(parents)
-    halfway = [
-        solve_LT(L, dict(enumerate(b)), parents) for b in zip(*columns, strict=True)
-    ]
-    inverse = [ONE / D[k] for k in range(n)]
-
-    def one(shared: Sequence[Expr], y: Sequence[Expr]) -> Any:
-        factor = dict(zip(places, shared, strict=False))
-        scaled = {k: y[k] * shared[len(places) + k] for k in range(n)}
-        x = solve_L(factor, scaled, parents)
-        return array([x[k] for k in range(n)])
-
-    rows = [[y[k] for y in halfway] for k in range(n)]
-    return map_columns(one, [*L.values(), *inverse], rows)
+    return [[x[k] for x in solved] for k in range(n)]
 
 
 def _by_program(

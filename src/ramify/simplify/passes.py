@@ -106,10 +106,6 @@ def lower(program: Program) -> Program:
 
 
 def _through(passes: tuple[Pass, ...], program: Program) -> Program:
-    """Return a program, and its loop, after some passes."""
     for one in passes:
         program = one(program)
-    loop = program.loop
-    if loop is None:
-        return program
-    return replace(program, loop=replace(loop, body=_through(passes, loop.body)))
+    return program

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ramify.symbolic.expr import ARITY, CONDITIONS, Condition, Expr
-from ramify.symbolic.program import COLUMNS, Program
+from ramify.symbolic.program import COLUMNS, ColumnLoop, Program
 
 LOGIC = frozenset({"and", "or", "not"})
 
@@ -15,8 +15,9 @@ def check(program: Program) -> Program:
     sizes = {v.name: v.size for v in program.inputs}
     assert len(sizes) == len(program.inputs), "two inputs have the same name"
     if program.loop is not None:
-        check(program.loop.body)
-        sizes[COLUMNS] = program.outputs[-1].size
+        sizes[COLUMNS] = _check_loop(
+            program.loop, *(v.size for v in program.outputs[-2:])
+        )
     outputs = {v.name for v in program.outputs}
     assert len(outputs) == len(program.outputs), "two outputs have the same name"
     total = sum(v.size for v in program.outputs)
@@ -29,6 +30,22 @@ def check(program: Program) -> Program:
         assert e in seen, f"the result {e!r} is not in the order"
         assert not isinstance(e, Condition), f"the result {e!r} is a condition"
     return program
+
+
+def _check_loop(loop: ColumnLoop, shared: int, given: int) -> int:
+    """Check a loop over columns; return how many entries its matrix has."""
+    size = loop.rows * loop.columns
+    assert len(set(loop.places)) == given, "two entries have one place"
+    assert all(0 <= x < size for x in loop.places), "an entry is outside the matrix"
+    rows = range(loop.rows)
+    for sweep in loop.sweeps:
+        assert all(0 <= k < loop.columns for k in sweep.columns), "no such column"
+        used = [r for s in sweep.steps for r in (s.row, *(i for _, i in s.terms))]
+        assert all(r in rows for r in (*sweep.zeros, *used)), "no such row"
+        factors = [k for s in sweep.steps for k, _ in s.terms]
+        factors += [s.scale for s in sweep.steps if s.scale is not None]
+        assert all(0 <= k < shared for k in factors), "no such factor"
+    return size
 
 
 def _check_node(e: Expr, sizes: dict[str, int], regions: int, seen: set[Expr]) -> None:

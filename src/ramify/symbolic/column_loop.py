@@ -1,46 +1,77 @@
-"""One function for all columns of a matrix: a part of a program that is a loop.
+"""Sweeps over all columns of a matrix: a part of a program that is a loop.
 
 Solving M X = B for a hundred columns as straight-line code would be a hundred copies of
-one solve. `map_columns` traces it once. The program then has two more outputs, hidden
-from callers: ``shared``, what all columns need, and ``columns``, the matrix (by rows,
-padded with zeros to a multiple of 8 columns). The result of the loop replaces it, and
+one solve. `map_columns` writes it once. The program then has two more outputs, hidden
+from callers: ``shared``, the factors that all columns need, and COLUMNS, the entries of
+the matrix that are given. The result of the loop replaces the matrix, and
 appears in the program as entries of an input called COLUMNS.
+
+Columns that are treated alike are side by side, as many as fill vectors:
+
+    entry (r, k)  at  (k // 8 · rows + r) · 8 + k % 8
+
+so that one state has vectors of columns, and a column of a batch is close together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ramify.symbolic import expr
-from ramify.symbolic.expr import BUILD, Expr, const
-from ramify.symbolic.program import COLUMNS, ColumnLoop, Program, live
-from ramify.symbolic.trace import trace
+from ramify.symbolic.expr import Expr, const
+from ramify.symbolic.program import COLUMNS, ColumnLoop, Program, Sweep, live
 
 SIDE_BY_SIDE = 8
 """columns that one vector may hold, when there is only one state"""
 
 
-def map_columns(
-    fn: Callable[[Any, Any], Any],
-    shared: Sequence[Expr],
-    columns: Sequence[Sequence[Expr]],
-) -> list[list[Expr]]:
-    """Return the matrix whose columns are fn(shared, column), by rows.
+def place(rows: int, row: int, column: int) -> int:
+    """Return where an entry is in the matrix."""
+    block, k = divmod(column, SIDE_BY_SIDE)
+    return (block * rows + row) * SIDE_BY_SIDE + k
 
-    One loop fits into a program; a column has as many entries after as before.
+
+def map_columns(
+    shared: Sequence[Expr],
+    columns: Sequence[Mapping[int, Expr]],
+    groups: Sequence[Sequence[int]],
+    sweeps: Sequence[Sweep],
+    rows: int,
+) -> list[list[Expr]]:
+    """Return a matrix after some sweeps over its columns, by rows.
+
+    Args:
+        shared: the factors of all sweeps.
+        columns: the entries that are given, by row. Sweeps set all others before they
+            use them.
+        groups: of columns that all sweeps treat alike; each column is in one of them.
+        sweeps: what is done, one after another.
+        rows: the number of rows.
     """
-    n, count = len(columns), len(columns[0])
-    body = trace(fn, {"shared": len(shared), "column": n}, "column")
-    assert len(body.results) == n, "a column must keep its length"
-    assert all(e.args for e in body.results), "every entry must be computed"
-    stride = -(-count // SIDE_BY_SIDE) * SIDE_BY_SIDE
-    padding = [const(0.0)] * (stride - count)
-    flat = [e for row in columns for e in (*row, *padding)]
-    expr.set_loop((ColumnLoop(body, count, stride), tuple(shared), tuple(flat)))
+    number: dict[int, int] = {}
+    size = 0
+    for group in groups:
+        number.update((c, size + i) for i, c in enumerate(group))
+        size += -(-len(group) // SIDE_BY_SIDE) * SIDE_BY_SIDE
+    given = {
+        place(rows, r, number[c]): e
+        for c, entries in enumerate(columns)
+        for r, e in entries.items()
+    }
+    renumbered = tuple(
+        s._replace(columns=tuple(sorted(number[c] for c in s.columns)))
+        for s in sweeps
+        if s.columns
+    )
+    loop = ColumnLoop(renumbered, rows, size, tuple(given))
+    expr.set_loop((loop, tuple(shared), tuple(given.values())))
     return [
-        [expr.symbol(COLUMNS, r * stride + k) for k in range(count)] for r in range(n)
+        [expr.symbol(COLUMNS, place(rows, r, number[c])) for c in range(len(columns))]
+        for r in range(rows)
     ]
 
 
@@ -49,28 +80,25 @@ def unrolled(program: Program) -> Program:
     loop = program.loop
     if loop is None:
         return program
-    visible, shared, columns = program.parts()
+    visible, shared, given = program.parts()
     with expr.fresh_table() as table:
         table.regions = list(program.regions)
         for e in program.order:
             if not _is_column(e):
                 expr.intern(e)
-        made: dict[int, Expr] = {}
-        for k in range(loop.count):
-            expr.region(f"column {k}")
-            value: dict[Expr, Expr] = {}
-            for e in loop.body.order:
-                if e.op == "const":
-                    value[e] = const(e.value)
-                elif e.op == "input":
-                    name, i = e.value
-                    is_shared = name == "shared"
-                    value[e] = shared[i] if is_shared else columns[i * loop.stride + k]
-                else:
-                    value[e] = BUILD[e.op](*(value[a] for a in e.args))
-            for r, e in enumerate(loop.body.results):
-                made[r * loop.stride + k] = value[e]
-        results = tuple(made[e.value[1]] if _is_column(e) else e for e in visible)
+        matrix = dict(zip(loop.places, given, strict=True))
+        for sweep in loop.sweeps:
+            for k in sweep.columns:
+                expr.region(f"column {k}")
+                at = [place(loop.rows, r, k) for r in range(loop.rows)]
+                matrix.update((at[r], const(0.0)) for r in sweep.zeros)
+                for row, scale, terms in sweep.steps:
+                    x = matrix[at[row]]
+                    x = x if scale is None else x * shared[scale]
+                    for f, i in terms:
+                        x = x - shared[f] * matrix[at[i]]
+                    matrix[at[row]] = x
+        results = tuple(matrix[e.value[1]] if _is_column(e) else e for e in visible)
         order = live(tuple(table.table.values()), results)
         regions = tuple(table.regions)
     return replace(
@@ -83,16 +111,22 @@ def unrolled(program: Program) -> Program:
     )
 
 
-def evaluated(
-    loop: ColumnLoop, shared: Any, columns: Any, evaluate: Callable[..., dict[str, Any]]
-) -> Any:
+def evaluated(loop: ColumnLoop, shared: Any, given: Any) -> Any:
     """Return the matrix after the loop; (..., entries) before and after."""
-    n = len(loop.body.results)
-    matrix = columns.reshape(*columns.shape[:-1], n, loop.stride).copy()
-    for k in range(loop.count):
-        inputs = {"shared": shared, "column": matrix[..., k]}
-        (matrix[..., k],) = evaluate(loop.body, inputs, matrix.dtype).values()
-    return matrix.reshape(columns.shape)
+    size = loop.rows * loop.columns
+    matrix = np.full((*given.shape[:-1], size), np.nan, given.dtype)
+    matrix[..., list(loop.places)] = given
+    for sweep in loop.sweeps:
+        at = [[place(loop.rows, r, k) for k in sweep.columns] for r in range(loop.rows)]
+        for r in sweep.zeros:
+            matrix[..., at[r]] = 0.0
+        for row, scale, terms in sweep.steps:
+            x = matrix[..., at[row]]
+            x = x if scale is None else x * shared[..., scale, None]
+            for f, i in terms:
+                x = x - shared[..., f, None] * matrix[..., at[i]]
+            matrix[..., at[row]] = x
+    return matrix
 
 
 def _is_column(e: Expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, fields, replace
 
-from ramify.symbolic.program import Program
+from ramify.symbolic.program import ColumnLoop, Program
 
 FIELD = {
     **dict.fromkeys(("add", "sub"), "add"),
@@ -71,13 +71,10 @@ class Ops:
 def count(program: Program) -> Ops:
     """Return the number of operations of each kind, those of all columns included."""
     if program.loop is not None:
-        one, columns = count(program.loop.body), program.loop.count
-        rest = count(replace(program, loop=None))
-        total = {
-            f.name: getattr(rest, f.name) + columns * getattr(one, f.name)
-            for f in fields(Ops)
-        }
-        return Ops(**total)
+        rest, loop = count(replace(program, loop=None)), _in_loop(program.loop)
+        return Ops(
+            *(getattr(rest, f.name) + getattr(loop, f.name) for f in fields(Ops))
+        )
     n: Counter[str] = Counter()
     for op, times in Counter([e.op for e in program.order]).items():
         for kind in ("mul", "add", "fma") if op in FUSED else (FIELD.get(op, op),):
@@ -88,3 +85,13 @@ def count(program: Program) -> Ops:
     for op in ("const", "input", "sin", "cos"):
         del n[op]
     return Ops(sincos=len(angles), **n)
+
+
+def _in_loop(loop: ColumnLoop) -> Ops:
+    """Return the operations of all columns; products are always fused."""
+    scaled = terms = 0
+    for sweep in loop.sweeps:
+        for step in sweep.steps:
+            scaled += len(sweep.columns) * (step.scale is not None)
+            terms += len(sweep.columns) * len(step.terms)
+    return Ops(mul=scaled + terms, add=terms, fma=terms)

@@ -110,7 +110,7 @@ def evaluate(
         shared, columns = (
             _together([value[e] for e in part], batch, dtype) for part in hidden
         )
-        made = evaluated(program.loop, shared, columns, evaluate)
+        made = evaluated(program.loop, shared, columns)
         for e in program.order:
             if e.op == "input" and e.value[0] == COLUMNS:
                 value[e] = made[..., e.value[1]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ramify.symbolic.count import count
 from ramify.symbolic.expr import Expr
-from ramify.symbolic.program import Program, Variable
+from ramify.symbolic.program import COLUMNS, Program, Variable
 
 INFIX = {
     "add": "{} + {}",
@@ -42,6 +42,9 @@ def text(program: Program, most: int | None = None) -> str:
         most: stop after so many lines and say how many are left.
     """
     inputs = {v.name: v for v in program.inputs}
+    if program.loop is not None:
+        size = program.loop.rows * program.loop.columns
+        inputs[COLUMNS] = Variable(COLUMNS, (size,))
     names: dict[Expr, str] = {}
     signature = ", ".join(f"{v.name}{list(v.shape)}" for v in program.inputs)
     lines = [f"{program.name}({signature})    # {count(program)}"]

@@ -6,7 +6,7 @@ import hashlib
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ramify.symbolic.expr import ARITY, CONDITIONS, Condition, Expr
 
@@ -34,15 +34,35 @@ COLUMNS = "columns'"
 """The name of entries that a program's loop computes; no user's input has it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ColumnLoop:
-    """What a program does to each column of a matrix: see `column_loop`."""
+class Step(NamedTuple):
+    """x[row] ← x[row] · shared[scale] − Σ shared[k] · x[i]; no factor if it is None."""
 
-    body: Program
-    """inputs ``shared`` and ``column``, and a column of the same length as output"""
-    count: int
-    stride: int
+    row: int
+    scale: int | None
+    terms: tuple[tuple[int, int], ...]
+    """(k, i)"""
+
+
+class Sweep(NamedTuple):
+    """What is done to some columns x of a matrix."""
+
+    columns: tuple[int, ...]
+    zeros: tuple[int, ...]
+    """rows that become zero before anything is done"""
+    steps: tuple[Step, ...]
+    """one after another"""
+
+
+class ColumnLoop(NamedTuple):
+    """What a program does to the columns of a matrix: see `column_loop`."""
+
+    sweeps: tuple[Sweep, ...]
+    """one after another"""
+    rows: int
+    columns: int
     """number of columns, padding included"""
+    places: tuple[int, ...]
+    """of the entries that the program gives, in the matrix"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +148,7 @@ class Program:
             tuple(slots),
             tuple(runs),
             results.tobytes(),
-            self.loop and (self.loop.body.flat(), self.loop.count, self.loop.stride),
+            self.loop,
             self.regions,
         )
 
@@ -180,7 +200,7 @@ def from_flat(flat: tuple[Any, ...], labels: dict[int, str] | None = None) -> Pr
         tuple(nodes),
         regions,
         {nodes[i]: name for i, name in (labels or {}).items()},
-        loop and ColumnLoop(from_flat(loop[0]), loop[1], loop[2]),
+        loop,
     )
 
 

@@ -47,9 +47,8 @@ def trace(
         loop = None
         if table.loop is not None:
             loop, shared, columns = table.loop
-            rows = len(columns) // loop.stride
             outputs.append(Variable("shared", (len(shared),)))
-            outputs.append(Variable(COLUMNS, (rows, loop.stride)))
+            outputs.append(Variable(COLUMNS, (len(columns),)))
             results += [*shared, *columns]
         order = live(tuple(table.table.values()), results)
         for e in order:

@@ -11,6 +11,7 @@ from typing import Any, cast, final
 
 from ramify.backend.llvm import cache
 from ramify.backend.llvm.emit import Emitter
+from ramify.backend.llvm.emit_loop import loop_module
 from ramify.backend.llvm.jit import LoadedCode, assembly, compile_objects, llvm_version
 from ramify.backend.llvm.schedule import Cut, Schedule
 from ramify.backend.llvm.target import Target
@@ -107,7 +108,7 @@ def sources(
         is_single = target.lanes == 1
         lanes = min(width, SIDE_BY_SIDE) if is_single else target.lanes
         emitter = Emitter(lanes, target.dtype, processor.is_fused)
-        return emitter.loop(part, _symbol(k, seal), is_single)
+        return loop_module(emitter, part, _symbol(k, seal), is_single)
 
     return [partial(write, k) for k in range(len(schedule.functions))]
 

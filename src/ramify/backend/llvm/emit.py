@@ -13,7 +13,7 @@ import itertools
 import struct
 from collections.abc import Callable
 
-from ramify.backend.llvm.schedule import Cut, Loop
+from ramify.backend.llvm.schedule import Cut
 from ramify.backend.llvm.target import BYTES
 from ramify.backend.llvm.vector_exp import exponential
 from ramify.backend.llvm.vector_math import lanewise, sincos
@@ -140,83 +140,6 @@ class Emitter:
             f'nounwind {ALIGNED} "prefer-vector-width"="512" {{\n'
             f"  %never = icmp eq ptr %libm, null\n"
             f"  {body}\n  br label %end\nend:\n  ret void\n}}\n"
-        )
-
-    def loop(self, loop: Loop, symbol: str, is_single: bool) -> str:
-        """Return the module of a loop over columns.
-
-        In one state (``is_single``), the lanes are columns side by side, and what all
-        columns need is put into every lane. A column is read before it is written.
-        """
-        v, scalar = self.type, self.scalar
-        size = BYTES[self.dtype] if is_single else self.stride
-        step = self.lanes if is_single else 1
-        lines: list[str] = []
-        name: dict[Expr, str] = {}
-        loaded: dict[Expr, str] = {}
-        calls: set[str] = set()
-        numbers = itertools.count()
-        order = [e for e in loop.body.order if e.args]
-
-        def operand(a: Expr) -> str:
-            text = name.get(a) or loaded.get(a)
-            if text is not None:
-                return text
-            if a.op == "const":
-                return self.constant(a.value)
-            k = next(numbers)
-            text = loaded[a] = f"%v{k}"
-            kind, i = a.value
-            if kind == "column":
-                at = (loop.columns + i * loop.stride) * size
-                lines.append(f"%p{k} = getelementptr i8, ptr %column, i64 {at}")
-                lines.append(f"{text} = load {v}, ptr %p{k}, align {size}")
-                return text
-            at = (loop.shared + i) * size
-            lines.append(f"%p{k} = getelementptr i8, ptr %in, i64 {at}")
-            if not is_single or self.lanes == 1:
-                lines.append(f"{text} = load {v}, ptr %p{k}, align {size}")
-                return text
-            zeros = f"<{self.lanes} x i32> zeroinitializer"
-            one = f"insertelement {v} poison, {scalar} %x{k}, i32 0"
-            lines.append(f"%x{k} = load {scalar}, ptr %p{k}, align {size}")
-            lines.append(f"%y{k} = {one}")
-            lines.append(f"{text} = shufflevector {v} %y{k}, {v} poison, {zeros}")
-            return text
-
-        last = {a: k for k, e in enumerate(order) for a in e.args if a.op == "input"}
-        rows: dict[int, list[tuple[Expr, int]]] = {}
-        place = {e: k for k, e in enumerate(order)}
-        for r, e in enumerate(loop.body.results):
-            column = [k for a, k in last.items() if a.value == ("column", r)]
-            when = max([place.get(e, 0), *column], default=0)
-            rows.setdefault(when, []).append((e, r))
-        for k, e in enumerate(order):
-            if k % BLOCK == 0:
-                loaded.clear()
-                lines.append(f"br i1 %never, label %end, label %block{k}")
-                lines.append(f"block{k}:")
-            args = [operand(a) for a in e.args]
-            result = name[e] = f"%v{next(numbers)}"
-            lines.extend(self._operation(e.op, args, result, calls))
-            for made, r in rows.get(k, ()):
-                value = operand(made)
-                at = (loop.columns + r * loop.stride) * size
-                lines.append(f"%s{r} = getelementptr i8, ptr %column, i64 {at}")
-                lines.append(f"store {v} {value}, ptr %s{r}, align {size}")
-        body = "\n  ".join(lines)
-        return (
-            f"{self._functions(calls)}\n"
-            f"define void @{symbol}(ptr %in, ptr %out, ptr %libm) "
-            f'nounwind {ALIGNED} "prefer-vector-width"="512" {{\n'
-            f"  %never = icmp eq ptr %libm, null\n  br label %head\nhead:\n"
-            f"  %i = phi i64 [0, %0], [%next, %tail]\n"
-            f"  %offset = mul i64 %i, {size}\n"
-            f"  %column = getelementptr i8, ptr %in, i64 %offset\n"
-            f"  {body}\n  br label %tail\ntail:\n"
-            f"  %next = add i64 %i, {step}\n"
-            f"  %more = icmp slt i64 %next, {loop.count}\n"
-            f"  br i1 %more, label %head, label %end\nend:\n  ret void\n}}\n"
         )
 
     def _operation(

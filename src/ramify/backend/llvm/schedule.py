@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from ramify.symbolic.angles import terms_of
+from ramify.symbolic.column_loop import SIDE_BY_SIDE
 from ramify.symbolic.expr import Condition, Expr
-from ramify.symbolic.program import COLUMNS, Program
+from ramify.symbolic.program import COLUMNS, Program, Sweep
 
 SMALLEST, LARGEST = 400, 1000
 REACH = 24
@@ -42,17 +43,22 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """The loop over columns: one function that runs through all of them.
+    """Sweeps over columns of a matrix: one function."""
 
-    Entry r of column k is in slot ``columns + r * stride + k``, before and after.
-    """
-
-    body: Program
+    sweeps: tuple[Sweep, ...]
+    """all of them with factors for the rows, or all without"""
     shared: int
     """the first slot of what all columns need"""
-    columns: int
-    stride: int
-    count: int
+    matrix: int
+    """the first slot of the matrix"""
+    rows: int
+    spare: int
+    """a column of the matrix that nobody reads, with others at its side"""
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether rows have factors."""
+        return _is_scaled(self.sweeps[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +69,12 @@ class Schedule:
     slots: int
     outputs: tuple[int, ...]
     """the slot of every result that callers see, flat and in order"""
-    loop: Loop | None = None
+    loops: tuple[Loop, ...] = ()
 
     @property
     def functions(self) -> tuple[Cut | Loop, ...]:
         """Everything that becomes a function, in call order."""
-        return self.cuts if self.loop is None else (*self.cuts, self.loop)
+        return (*self.cuts, *self.loops)
 
     @property
     def traffic(self) -> int:
@@ -316,11 +322,18 @@ def _place(cuts: list[Cut], program: Program) -> Schedule:
     for e, slot in copies:
         if results.get(e) != slot:
             _copy(e, slot, cuts[made_in.get(e, -1)], offsets)
-    loop = None
+    loops: tuple[Loop, ...] = ()
     if program.loop is not None:
         of = program.loop
-        loop = Loop(of.body, inputs, offsets[COLUMNS], of.stride, of.count)
-    return Schedule(tuple(cuts), slots, tuple(results[e] for e in visible), loop)
+        places = inputs, offsets[COLUMNS], of.rows, of.columns
+        loops = tuple(
+            Loop(tuple(some), *places) for _, some in groupby(of.sweeps, _is_scaled)
+        )
+    return Schedule(tuple(cuts), slots, tuple(results[e] for e in visible), loops)
+
+
+def _is_scaled(sweep: Sweep) -> bool:
+    return any(step.scale is not None for step in sweep.steps)
 
 
 def _fixed_slots(
@@ -331,16 +344,21 @@ def _fixed_slots(
     What the loop works on comes first, each entry in a slot of its own.
     """
     results: dict[Expr, int] = {}
-    visible, shared, columns = program.parts()
-    slots = inputs + len(shared) + len(columns)
-    offsets[COLUMNS] = inputs + len(shared)
+    visible, shared, given = program.parts()
+    slots = inputs + len(shared)
+    copies = [(e, inputs + k) for k, e in enumerate(shared)]
+    if program.loop is not None:
+        of = program.loop
+        # In one state a vector of columns lies in one line of the cache.
+        slots = matrix = offsets[COLUMNS] = -(-slots // SIDE_BY_SIDE) * SIDE_BY_SIDE
+        slots += of.rows * (of.columns + SIDE_BY_SIDE)
+        copies += [(e, matrix + k) for e, k in zip(given, of.places, strict=True)]
     for e in visible:
         if e.op == "input":
             results[e] = offsets[e.value[0]] + e.value[1]
         elif e not in results:
             results[e] = slots
             slots += 1
-    copies = [(e, inputs + k) for k, e in enumerate((*shared, *columns))]
     for e, slot in copies:
         if e.op != "input":
             results.setdefault(e, slot)
