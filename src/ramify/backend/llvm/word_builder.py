@@ -99,6 +99,12 @@ class Code:
         """Write the word at an address."""
         self.store_as(value, self.add(address, index * WORD), WORD)
 
+    def exchange(self, value: Value | int, address: Value, index: int) -> Value:
+        """Write a word at an address and return what was there, for all threads."""
+        word = const(value) if isinstance(value, int) else value
+        place = self.b.inttoptr(self.add(address, index * WORD), I64.as_pointer())
+        return self.b.atomic_rmw("xchg", place, word, "seq_cst")
+
     def at(self, block: Value, index: Value) -> Value:
         """Return the address of a word in a block."""
         return self.add(block, self.mul(index, WORD))

@@ -11,6 +11,8 @@ from ramify.backend.python_call.arguments import Signature
 from ramify.backend.runtime.kernel_sizes import TILES, kernel_sizes
 from ramify.backend.runtime.memory_layout import (
     MOST_BYTES,
+    LINE,
+    STACK_BYTES,
     Kernel,
     Words,
     python_function,
@@ -101,7 +103,11 @@ def kernel_block(
     block[Kernel.LIBM] = ctypes.addressof(libm)
     block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
     block[Kernel.FREE] = python_function("PyMem_RawFree")
-    return block, (cuts, places, ports, libm)
+    kept = None
+    if kernel.lanes == 1 and sizes.bytes + LINE > STACK_BYTES:
+        kept = (ctypes.c_char * (sizes.bytes + LINE))()
+        block[Kernel.KEPT] = ctypes.addressof(kept)
+    return block, (cuts, places, ports, libm, kept)
 
 
 def chunk_of(kernel: NativeKernel) -> int:

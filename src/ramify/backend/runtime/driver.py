@@ -14,13 +14,12 @@ The thread's own setting is restored.
 from __future__ import annotations
 
 import functools
-import sys
 
 from ramify.backend.llvm.target import Processor, runnable
 from ramify.backend.llvm.word_builder import Code, Module, Value, ir, load
 from ramify.backend.runtime import denormals, streaming, tiles
 from ramify.backend.runtime import tile_groups as groups
-from ramify.backend.runtime.memory_layout import LINE, Kernel
+from ramify.backend.runtime.memory_layout import LINE, STACK_BYTES, Kernel
 from ramify.backend.runtime.streaming import emit_stream_groups, goes_far
 from ramify.backend.runtime.tile_groups import (
     Groups,
@@ -29,8 +28,6 @@ from ramify.backend.runtime.tile_groups import (
     tiles_of,
 )
 from ramify.backend.runtime.tiles import Tile, emit_movers
-
-STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024
 
 
 def driver(dtype: str, lanes: int) -> int:
@@ -82,16 +79,23 @@ def emit_run_all(module: Module, tile: Tile) -> None:
 def run_groups(code: Code, name: str, most: Value, sets: int) -> None:
     """Run and leave, if there is memory for so many sets of workspaces.
 
-    Small ones are on the stack.
+    Small ones are on the stack, and a large one of a single tile is kept: new memory
+    costs a page fault every 4 kB. Another thread that finds it taken gets its own.
     """
     kernel = code.arguments[0]
-    size = code.mul(code.mul(most, sets), code.load(kernel, Kernel.BYTES))
-    size = code.add(size, LINE)
+    count = code.mul(most, sets)
+    size = code.add(code.mul(count, code.load(kernel, Kernel.BYTES)), LINE)
     if STACK_BYTES:
         with code.when(code.compare(size, "<=", STACK_BYTES)):
             block = code.b.alloca(ir.IntType(8), size=size)
             workspaces = code.b.ptrtoint(block, size.type)
             code.call(name, *code.arguments, code.align(workspaces, LINE), most)
+            code.leave(0)
+    with code.when(code.compare(count, "==", 1)):
+        kept = code.exchange(0, kernel, Kernel.KEPT)
+        with code.when(code.compare(kept, "!=", 0), likely=True):
+            code.call(name, *code.arguments, code.align(kept, LINE), most)
+            code.exchange(kept, kernel, Kernel.KEPT)
             code.leave(0)
     memory = code.call_address(code.load(kernel, Kernel.MALLOC), size)
     with code.when(code.compare(memory, "!=", 0), likely=True):
