@@ -168,8 +168,12 @@ def unpack_rows(move: Move, column: Value, count: int) -> None:
     """Move some neighboring elements of every state out of their slots."""
     code, tile = move.code, move.tile
     if tile.lanes == 1:
+        row = ir.Constant(tile.vector(count), ir.Undefined)
         for j in range(count):
-            scatter(move, code.add(column, j))
+            value = move.load_slot(code.add(column, j))
+            row = code.b.insert_element(row, value, ir.Constant(I32, j))
+        address = code.add(move.rows[0], code.mul(column, tile.itemsize))
+        code.store_as(row, address, tile.itemsize)
         return
     n = square_of(tile, count)
     for first in range(0, count, n):
