@@ -104,6 +104,25 @@ def test_derivatives_of_forward_dynamics_are_those_of_complex_steps(
         assert_close(found[output], expected)
 
 
+GIMBAL = """<mujoco><worldbody><body name="rotor"><joint axis="0 0 1"/>
+<joint axis="1 0 0"/><joint axis="0 0 1"/><geom size=".1 .2 .3" type="box" mass="1"/>
+</body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("algorithm", ["forward", "reverse", "idsva"])
+def test_derivatives_of_a_locked_gimbal_are_not_finite(algorithm: str) -> None:
+    robot = ramify.load(GIMBAL)
+    inputs = {"q": [0.4, 0.0, 0.2], "qd": [1.0, 2.0, 3.0], "tau": [1.0, -2.0, 3.0]}
+    given = {name: np.array(x) for name, x in inputs.items()}
+    derivatives = ramify.forward_dynamics_derivatives(algorithm=algorithm)
+    found = evaluate(program_of(derivatives, robot), given)
+    # A turn about the first axis, along gravity, changes nothing.
+    assert np.array_equal(found["dqdd_dq"][:, 0], np.zeros(3))
+    assert not np.isfinite(found["dqdd_dq"][:, 1:]).any()
+    assert not np.isfinite(found["dqdd_dqd"]).any()
+    assert not np.isfinite(found["dqdd_dtau"][[0, 2]]).any()
+
+
 @pytest.mark.parametrize("algorithm", [BY_PROGRAM[0], "idsva"])
 @pytest.mark.parametrize("expressed_in", ["local", "world"])
 def test_external_forces_turn_with_their_frame_or_stay(

@@ -146,6 +146,19 @@ def test_a_bug_of_ours_has_its_own_exit_code(
     assert "Internal error (RuntimeError: no). Please report it with the" in err
 
 
+def test_export_c_writes_what_casadi_needs(
+    run: Run, pendulum: str, tmp_path: Path
+) -> None:
+    at = tmp_path / "exported"
+    code, *_ = run(
+        "export-c", pendulum, "-f", "gravity_forces", "-o", str(at), "--casadi"
+    )
+    assert code == 0
+    names = {path.name for path in at.iterdir()}
+    kinds = ("_jacobian.c", "_casadi.c")
+    assert all(any(name.endswith(k) for name in names) for k in kinds)
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [("dmo", "demo"), ("inof", "info"), ("chekc", "check"), ("export", "export-c")],

@@ -23,10 +23,16 @@ from ramify.export.c_export import export_c
     "-o", "--output", default=".", type=click.Path(file_okay=False),
     help="Output folder.",
 )  # fmt: skip
-def command(robot: str, names: tuple[str, ...], output: str, **options: str) -> None:
+@click.option(
+    "--casadi", is_flag=True, help="Also write Jacobians for casadi.external.",
+)  # fmt: skip
+def command(
+    robot: str, names: tuple[str, ...], output: str, casadi: bool, **options: str
+) -> None:
     """Export quantities as C99 that depends only on libm."""
     wanted = [named(n) for n in names]
     loaded = RobotFile(robot, **options).load()
     show_warnings(loaded.warnings)
-    made = export_c(wanted if len(wanted) > 1 else wanted[0], loaded, Path(output))
+    quantities = wanted if len(wanted) > 1 else wanted[0]
+    made = export_c(quantities, loaded, Path(output), casadi=casadi)
     paragraph(wrapped(str(made)))

@@ -12,7 +12,14 @@ from ramify.errors import ModelError
 from ramify.loading import load
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.model.singular import check_dynamics, idle_joints
-from ramify.quantities import closed_loops, dynamics, mass_matrix, operational
+from ramify.quantities import (
+    closed_loops,
+    dynamics,
+    dynamics_derivatives,
+    mass_matrix,
+    operational,
+)
+from ramify.quantities.differentiation import derivative, vjp
 from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
@@ -56,6 +63,12 @@ QUANTITIES = [
     mass_matrix.mass_matrix_factor,
     mass_matrix.mass_matrix_solve,
     operational.operational_inertia_inverse("hand"),
+    *(
+        dynamics_derivatives.forward_dynamics_derivatives(algorithm=a)
+        for a in ("forward", "reverse", "idsva")
+    ),
+    derivative(dynamics.forward_dynamics, "q"),
+    vjp(dynamics.forward_dynamics, "tau"),
 ]
 
 
