@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -130,3 +131,20 @@ def test_a_loop_is_differentiated_written_out(rng: np.random.Generator) -> None:
 
 def test_a_program_with_a_loop_prints_its_columns() -> None:
     assert "columns'" in text(program(2))
+
+
+def test_threads_share_no_workspace(rng: np.random.Generator) -> None:
+    """It takes more than 64 kB, and is kept between calls."""
+
+    def large(x: Any) -> Any:
+        given = [{0: x[0] * k, 1: x[1] - k} for k in range(4500)]
+        sweep = Sweep(tuple(range(4500)), (), (Step(1, None, ((0, 0),)),))
+        return map_columns([x[2]], given, [range(4500)], [sweep], 2)[1]
+
+    f = ramify.kernel(large, {"x": 3})
+    states = rng.normal(size=(64, 3))
+    k = np.arange(4500)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(f, states))
+    for x, y in zip(states, found, strict=True):
+        np.testing.assert_allclose(y, x[1] - k - x[2] * (x[0] * k), atol=1e-9)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ramify.backend.python_call.arguments import Signature
 from ramify.backend.runtime.kernel_sizes import TILES, kernel_sizes
 from ramify.backend.runtime.memory_layout import (
-    MOST_BYTES,
     LINE,
+    MOST_BYTES,
     STACK_BYTES,
     Kernel,
     Words,

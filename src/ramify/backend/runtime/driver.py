@@ -91,7 +91,9 @@ def run_groups(code: Code, name: str, most: Value, sets: int) -> None:
             workspaces = code.b.ptrtoint(block, size.type)
             code.call(name, *code.arguments, code.align(workspaces, LINE), most)
             code.leave(0)
-    with code.when(code.compare(count, "==", 1)):
+    # The block of a shared library, which keeps none, cannot be written to.
+    is_kept = code.compare(code.load(kernel, Kernel.KEPT), "!=", 0)
+    with code.when(code.b.and_(code.compare(count, "==", 1), is_kept)):
         kept = code.exchange(0, kernel, Kernel.KEPT)
         with code.when(code.compare(kept, "!=", 0), likely=True):
             code.call(name, *code.arguments, code.align(kept, LINE), most)
