@@ -48,7 +48,7 @@ class RobotFile:
     joint_order: str = "auto"
     mimic: str = "reduce"
     conventions: str = "pinocchio"
-    passive: bool = False
+    passive: bool | str = False
     """whether springs, damping and friction of the file act"""
 
     @property
