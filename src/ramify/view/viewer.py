@@ -12,7 +12,6 @@ import io
 import math
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from itertools import pairwise
@@ -26,6 +25,7 @@ from ramify.model.constants import quaternion
 from ramify.model.drawing import joint_text
 from ramify.model.model import Model, PublicJoint
 from ramify.model.pose import Array
+from ramify.view.player import Player
 from ramify.view.scene import LAYERS, Part, Scene
 from ramify.view.triangles import ball, scaled, thinned
 
@@ -33,8 +33,6 @@ Poses = Callable[[Array], Mapping[str, Array]]
 HOST: Final = "127.0.0.1"
 SHOWN: Final = ("visual", "bars")
 _MOST_FACES: Final = 400_000
-_RATE: Final = 60.0
-"""pictures per second of a motion that is played"""
 _SELECTED: Final = (255, 170, 40)
 _TRAIL: Final = (230, 120, 40)
 _LOOP: Final = (200, 40, 60)
@@ -69,8 +67,7 @@ class Viewer:
         self._model, self._poses = model, poses
         self._server = _server(model.name, port)
         self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._motion: threading.Thread | None = None
+        self._player: Player | None = None
         self._bodies: list[dict[str, Any]] = []
         self._parts: list[tuple[Part, Any]] = []
         self._extras: dict[str, list[Any]] = {"frames": [], "names": []}
@@ -133,15 +130,9 @@ class Viewer:
             raise ArgumentError("times must be increasing, at least two of them")
         for name in trails:
             self._trail(name, motion)
-        self._stop.set()
-        if self._motion is not None:
-            self._motion.join()
-        self._stop.clear()
-        controls = self._add_player(t)
-        self._motion = threading.Thread(
-            target=self._run, args=(t, motion, controls), daemon=True
-        )
-        self._motion.start()
+        if self._player is not None:
+            self._player.remove()
+        self._player = Player(self._server.gui, t, motion, self.update)
 
     def save(
         self, path: str | Path, times: Array | None = None, q: Array | None = None
@@ -162,9 +153,8 @@ class Viewer:
 
     def close(self) -> None:
         """Stop serving the page."""
-        self._stop.set()
-        if self._motion is not None:
-            self._motion.join(timeout=2.0)
+        if self._player is not None:
+            self._player.stop()
         with redirect_stdout(io.StringIO()):
             self._server.stop()
 
@@ -372,41 +362,6 @@ class Viewer:
         lines = [f"mass {self._model.masses[name]:.4g} kg", joints]
         rows = "<br>".join(html.escape(line) for line in lines)
         return f"<b>{html.escape(name)}</b><br>{rows}"
-
-    # ------------------------------------------------------------ motions
-
-    def _add_player(self, t: Array) -> dict[str, Any]:
-        gui = self._server.gui
-        if hasattr(self, "_player"):
-            self._player.remove()
-        self._player = gui.add_folder("Motion", order=-1.0)
-        with self._player:
-            return {
-                "time": gui.add_slider(
-                    "time [s]", float(t[0]), float(t[-1]), 1e-3, float(t[0])
-                ),
-                "playing": gui.add_checkbox("play", initial_value=True),
-                "loop": gui.add_checkbox("repeat", initial_value=True),
-                "speed": gui.add_slider("speed", 0.05, 4.0, 0.05, 1.0),
-            }
-
-    def _run(self, t: Array, motion: Array, controls: Mapping[str, Any]) -> None:
-        last = time.perf_counter()
-        shown = math.nan
-        while not self._stop.wait(1 / _RATE):
-            now = time.perf_counter()
-            clock = controls["time"]
-            if controls["playing"].value:
-                at = clock.value + (now - last) * controls["speed"].value
-                if at > t[-1]:
-                    at = float(t[0]) if controls["loop"].value else float(t[-1])
-                    controls["playing"].value = bool(controls["loop"].value)
-                clock.value = float(at)
-            last = now
-            if clock.value != shown:
-                shown = clock.value
-                k = min(int(np.searchsorted(t, shown)), len(t) - 1)
-                self.update(motion[:, k] if len(motion) > 1 else motion[0, k])
 
 
 def _server(label: str, port: int) -> Any:
