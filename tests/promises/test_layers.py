@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "control": {
         "model", "algorithms", "quantities", "function", "compiler", "robot",
     },
+    "out_of_core": {"function", "robot"},
     "export": {
         "symbolic", "model", "simplify", "quantities", "backend", "function",
         "compiler", "robot",

@@ -29,6 +29,8 @@ COMMANDS = {
     "export-c": "Export a quantity as C99 with no dependencies.",
     "export-library": "Export compiled quantities as a shared library.",
     "write-inertials": "Write an MJCF model's inertias into it: no meshes needed.",
+    "map": "Compute quantities of states on disk, chunk by chunk.",
+    "sample": "Write random states and their dynamics to disk.",
     "papers": "Recompute the tables and figures of the founding papers.",
     "cache": "Show or clear the compiled code on disk.",
 }
@@ -57,6 +59,10 @@ def _load(name: str) -> click.Command:
             from ramify.cli.export_library_ import command
         case "write-inertials":
             from ramify.cli.write_inertials_ import command
+        case "map":
+            from ramify.cli.map_ import command
+        case "sample":
+            from ramify.cli.sample_ import command
         case "papers":
             from ramify.cli.papers_ import command
         case _:

@@ -60,7 +60,7 @@ class RobotFile:
     @property
     def is_mjcf(self) -> bool:
         """Whether the file is MuJoCo's own format."""
-        return self.path is not None and "<robot" not in read_source(self.path)[0]
+        return self.path is not None and "<mujoco" in read_source(self.path)[0]
 
     def load(self, **changes: Any) -> Robot:
         """Load the robot without showing its warnings, which it keeps."""

@@ -1,0 +1,1 @@
+"""Quantities of more states than memory holds: read, computed and written in chunks."""
