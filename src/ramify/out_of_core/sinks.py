@@ -117,7 +117,8 @@ class _Npy:
         return header + chunk * self._chunk * self._width * self._dtype.itemsize
 
     def write(self, chunk: int, arrays: Sequence[Array]) -> None:
-        table = np.concatenate([a.reshape(len(a), -1) for a in arrays], axis=1)
+        rows: list[Any] = list(arrays)
+        table: Any = np.concatenate([a.reshape(len(a), -1) for a in rows], axis=1)
         with self._path.open("r+b") as file:
             file.seek(self._offset(chunk))
             file.write(np.ascontiguousarray(table, self._dtype).data)
