@@ -61,7 +61,7 @@ def prepare(
             case _:
                 pass
         todo.append(chunk)
-    if len(todo) == job.chunks and not output.exists():
+    if len(todo) == job.chunks:  # nothing of it is valid
         sink.create()
     return todo, tuple(corrupt)
 

@@ -111,16 +111,14 @@ class _Npy:
         )
         del table  # the file has its header and its size; its rows take no disk yet
 
-    def _offset(self, chunk: int) -> int:
-        size = self._rows * self._width * self._dtype.itemsize
-        header = self._path.stat().st_size - size
-        return header + chunk * self._chunk * self._width * self._dtype.itemsize
-
     def write(self, chunk: int, arrays: Sequence[Array]) -> None:
         rows: list[Any] = list(arrays)
         table: Any = np.concatenate([a.reshape(len(a), -1) for a in rows], axis=1)
         with self._path.open("r+b") as file:
-            file.seek(self._offset(chunk))
+            np.lib.format.read_magic(file)
+            np.lib.format.read_array_header_1_0(file)
+            row = self._width * self._dtype.itemsize
+            file.seek(chunk * self._chunk * row, os.SEEK_CUR)
             file.write(np.ascontiguousarray(table, self._dtype).data)
             file.flush()
             os.fsync(file.fileno())

@@ -130,6 +130,18 @@ def test_a_corrupt_chunk_is_named_and_computed_again(
     np.testing.assert_array_equal(np.load("tau.npy"), expected(states))
 
 
+@pytest.mark.parametrize("size", [3 * CHUNK * 8, 10])
+def test_a_truncated_output_is_computed_again(
+    states: np.ndarray, size: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert mapped("-o", "tau.npy") == 0
+    with Path("tau.npy").open("r+b") as file:
+        file.truncate(size)
+    assert mapped("-o", "tau.npy", "--resume") == 0
+    assert "8 chunks have changed since they were written" in said(capsys)
+    np.testing.assert_array_equal(np.load("tau.npy"), expected(states))
+
+
 @pytest.mark.usefixtures("states")
 def test_an_output_that_exists_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert mapped("-o", "tau.npy") == 0
