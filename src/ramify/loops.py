@@ -7,8 +7,9 @@
 
 Methods of a robot: ``add_loop`` and ``loops``; ``assemble``, ``project`` and
 ``check_state`` for states in which the loops are closed; ``mobility``;
-``forward_dynamics``, ``loop_forces``, ``constrained_inverse_dynamics`` and
-``simulate``; ``constraint_residual``, ``constraint_jacobian``, ``constraint_bias``.
+``forward_dynamics``, ``loop_forces``, ``loop_wrenches``, ``joint_wrenches``,
+``constrained_inverse_dynamics`` and ``simulate``; ``constraint_residual``,
+``constraint_jacobian``, ``constraint_bias``.
 """
 
 from ramify.mechanism.loops import Loop

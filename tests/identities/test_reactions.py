@@ -376,5 +376,7 @@ def test_a_robot_with_loops_needs_their_forces() -> None:
     with pytest.raises(TypeError, match=r"is missing argument 'loop_forces'"):
         robot.joint_wrenches(q, qd, np.zeros(3))
     chain = ramify.robots.chain(2)
+    with pytest.raises(TypeError, match="chain has no argument 'loop_forces'"):
+        chain.joint_wrenches(*np.zeros((3, 2)), loop_forces=np.zeros(5))
     with pytest.raises(ModelError, match="robot 'chain' has no loops"):
         chain.loop_wrenches(np.zeros(2), np.zeros(2), np.zeros(2))
