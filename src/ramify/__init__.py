@@ -14,6 +14,7 @@ Where to look:
     scan                         a kernel run step by step, in native code
     export_c, check_c            the same as C99
     export_library               the same as a shared library for C and C++
+    to_jax                       the same inside JAX: jit, vmap, grad
     control, tasks               operational space
     loops, simulation            closed loops, and motion over time
     forces                       springs, dampers, contacts, actuators, tires
@@ -63,6 +64,7 @@ if typing.TYPE_CHECKING:
     from ramify.export.c_export import check_c, export_c
     from ramify.export.library_export import export_library
     from ramify.function import Function
+    from ramify.interop.jax import to_jax
     from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
     from ramify.quantities.differentiation import derivative, hessian, jvp, vjp
     from ramify.quantities.public import (
@@ -156,6 +158,8 @@ def __getattr__(name: str) -> typing.Any:
             from ramify.quantities import differentiation as found
         case "Task":
             from ramify.algorithms.operational import tasks as found
+        case "to_jax":
+            from ramify.interop import jax as found
         case "check_c" | "export_c":
             from ramify.export import c_export as found
         case "export_library":
@@ -277,6 +281,7 @@ __all__ = [
     "task_bias",
     "task_jacobian",
     "tasks",
+    "to_jax",
     "velocity",
     "vjp",
 ]

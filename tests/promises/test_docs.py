@@ -20,7 +20,7 @@ from support.pages import REPOSITORY, blocks, program, write_robots
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
 NEEDS = {"from_pinocchio": "pinocchio", "from_mujoco": "mujoco"}
-ELSEWHERE = {"many_states": "tests/interop"}
+ELSEWHERE = {"interop": "tests/interop", "many_states": "tests/interop"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)

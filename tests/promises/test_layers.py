@@ -53,6 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "symbolic", "model", "simplify", "quantities", "backend", "function",
         "compiler", "robot",
     },
+    "interop": {"symbolic", "backend", "function", "compiler"},
 }  # fmt: skip
 FRONT = {"cli", "explain", "papers"}
 """the front door: imports what it likes, and nobody below imports it"""

@@ -166,7 +166,7 @@ def test_arrays_of_other_libraries_are_read() -> None:
 @pytest.mark.parametrize(
     ("library", "message"),
     [
-        ("jax.core", "q is a JAX tracer, which has no numbers yet; call compiled "),
+        ("jax.core", "q is a JAX tracer, which has no numbers yet; .* ramify.to_jax"),
         ("torch", "q is a PyTorch tensor that NumPy cannot read, .* tensor.detach"),
     ],
 )

@@ -139,8 +139,8 @@ def _taken(names: tuple[str, ...], options: Iterable[str]) -> str:
 # Inputs: any real numbers to an array of the kernel's dtype.
 
 OTHER_ARRAYS = {
-    "jax": "a JAX tracer, which has no numbers yet; call compiled functions outside "
-    "jax.jit, jax.vmap and jax.grad, or through jax.pure_callback",
+    "jax": "a JAX tracer, which has no numbers yet; inside jax.jit, jax.vmap and "
+    "jax.grad call ramify.to_jax(f) instead of f",
     "torch": "a PyTorch tensor that NumPy cannot read, because it requires gradients "
     "or "
     "is not in CPU memory; pass tensor.detach().cpu()",

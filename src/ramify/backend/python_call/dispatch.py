@@ -40,7 +40,7 @@ class Dispatcher(Vectorcall):
             doc: the docstring.
         """
         self._name = name
-        self._state = state
+        self.state = state
         self.function = choose
         self.__doc__ = doc
         chosen: dict[Any, Vectorcall] = {}
@@ -55,7 +55,7 @@ class Dispatcher(Vectorcall):
         return getattr, self.__dict__["method_of"]
 
     def __repr__(self) -> str:
-        return f"{self._name}({', '.join((*self._state, '...'))})"
+        return f"{self._name}({', '.join((*self.state, '...'))})"
 
 
 def _caller(

@@ -1,0 +1,1 @@
+"""Ramify inside other libraries, each imported only when it is used."""

@@ -1,0 +1,115 @@
+"""A compiled function with the derivatives that other libraries ask for.
+
+    y = f(x)        tangent: ẏ = (∂f/∂x) ẋ from x and ẋ
+                    cotangent: x̄ = (∂f/∂x)ᵀ ȳ from x and ȳ
+
+Each is a compiled function of its own, made when it is first needed, and is the
+transpose of the other; both can be differentiated again. x are raw coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import final
+
+from ramify.compiler import Compilation
+from ramify.function import CallOptions, DType
+from ramify.symbolic.derivatives import jvp, vjp
+from ramify.symbolic.once import made_once
+from ramify.symbolic.program import Program, live
+
+Places = tuple[int, ...]
+"""Inputs by their places."""
+
+
+@final
+class Differentiable:
+    """A program on its way to native code, and its derivatives."""
+
+    def __init__(
+        self,
+        compilation: Compilation,
+        linear: int = 0,
+        transpose: Callable[[], Differentiable] | None = None,
+    ) -> None:
+        """Prepare the derivatives.
+
+        Args:
+            compilation: of the program.
+            linear: number of inputs, the last ones, that the outputs are linear in.
+            transpose: what those inputs get from weights of the outputs.
+        """
+        self.name = compilation.name
+        self.inputs = compilation.inputs
+        self.outputs = compilation.outputs
+        self.first_linear: int = len(self.inputs) - linear
+        self._compilation = compilation
+        self._transpose = transpose
+        self._by_dtype: dict[str, Compilation] = {}
+        self._tangents: dict[Places, Differentiable] = {}
+        self._cotangents: dict[Places, Differentiable] = {}
+
+    def compiled(self, dtype: DType) -> Compilation:
+        """Return the program in a dtype."""
+        return made_once(self._by_dtype, dtype, lambda: self._compiled(dtype))
+
+    def _compiled(self, dtype: DType) -> Compilation:
+        own = self._compilation
+        if own.options.dtype == dtype:
+            return own
+        options = replace(own.options, dtype=dtype)
+        return Compilation.of(
+            own.traced_for(dtype), options, own.choices, own.traced_for
+        )
+
+    def tangent(self, wrt: Places) -> Differentiable:
+        """Return ẏ as a function of all inputs and of ẋ, for some inputs x."""
+        return made_once(
+            self._tangents,
+            wrt,
+            lambda: Differentiable(
+                self._derived(jvp, wrt, len(self.outputs)),
+                len(wrt),
+                lambda: self.cotangent(wrt),
+            ),
+        )
+
+    def cotangent(self, wrt: Places) -> Differentiable:
+        """Return x̄ of some inputs x as a function of all inputs and of ȳ."""
+        return made_once(
+            self._cotangents,
+            wrt,
+            lambda: Differentiable(
+                self._derived(vjp, wrt, len(wrt)),
+                len(self.outputs),
+                lambda: self.tangent(wrt),
+            ),
+        )
+
+    def transpose(self) -> Differentiable:
+        """Return what weights of the outputs give for the linear inputs."""
+        assert self._transpose is not None
+        return self._transpose()
+
+    def _derived(
+        self, derive: Callable[..., Program], wrt: Places, count: int
+    ) -> Compilation:
+        """Return the last outputs of a derivative."""
+        names = [self.inputs[k][0] for k in wrt]
+
+        def traced(dtype: str) -> Program:
+            program = self._compilation.traced_for(dtype)
+            return last_outputs(derive(program, names), count)
+
+        own = self._compilation.options
+        options = CallOptions(own.dtype, own.lanes, own.threads)
+        return Compilation.of(traced(own.dtype), options, traced=traced)
+
+
+def last_outputs(program: Program, count: int) -> Program:
+    """Return a program with only its last outputs."""
+    outputs = program.outputs[-count:]
+    results = program.results[-sum(v.size for v in outputs) :]
+    order = live(program.order, results)
+    return replace(program, outputs=outputs, results=results, order=order)
