@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,11 +21,15 @@ from support.force_elements import ELEMENTS, with_all
 from support.planar import four_bar
 from support.states import case, q_rate, rotation, state
 
-ROBOTS = ("every_joint_type", "floating_base")
 CONSERVATIVE = [
     name for name in ELEMENTS if name not in ("joint damper", "joint friction")
 ]
 STATES = 20
+
+
+def slow(name: str) -> Any:
+    """Return a case that only --slow runs."""
+    return pytest.param(name, marks=pytest.mark.slow)
 
 
 @functools.cache
@@ -50,7 +55,7 @@ def energy_gradient(robot: Robot, q: Array, forces: tuple[str, ...]) -> Array:
 
 
 @pytest.mark.parametrize("name", CONSERVATIVE)
-@pytest.mark.parametrize("robot_name", ROBOTS)
+@pytest.mark.parametrize("robot_name", [slow("every_joint_type"), "floating_base"])
 def test_force_at_rest_is_minus_the_gradient_of_the_energy(
     robot_name: str, name: str, rng: np.random.Generator
 ) -> None:
@@ -61,7 +66,9 @@ def test_force_at_rest_is_minus_the_gradient_of_the_energy(
     assert_close(tau, -energy_gradient(robot, q, (name,)))
 
 
-@pytest.mark.parametrize("is_neutral", [True, False])
+@pytest.mark.parametrize(
+    "is_neutral", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
 def test_spring_of_a_joint_with_several_freedoms_stores_energy(
     is_neutral: bool, rng: np.random.Generator
 ) -> None:
@@ -82,7 +89,7 @@ def test_spring_of_a_joint_with_several_freedoms_stores_energy(
 
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_no_passive_force_adds_energy(name: str, rng: np.random.Generator) -> None:
-    robot = full("every_joint_type")
+    robot = full("floating_base")
     q = np.array([state(robot, rng)["q"] for _ in range(STATES)])
     qd = 2.0 * rng.normal(size=(STATES, robot.nv))
     still = np.zeros_like(qd)
@@ -180,7 +187,9 @@ def test_coincident_points_feel_a_finite_force() -> None:
     assert all(np.isfinite(x).all() for x in found.values())
 
 
-@pytest.mark.parametrize("robot_name", ["floating_base", "coupled", "forest"])
+@pytest.mark.parametrize(
+    "robot_name", ["coupled", slow("floating_base"), slow("forest")]
+)
 def test_dynamics_has_all_forces(robot_name: str, rng: np.random.Generator) -> None:
     robot = full(robot_name)
     s = {**state(robot, rng), "tau": rng.normal(size=robot.nv)}
@@ -202,7 +211,7 @@ def test_dynamics_has_all_forces(robot_name: str, rng: np.random.Generator) -> N
         assert_close(M @ qdd, right, name)
 
 
-@pytest.mark.parametrize("algorithm", ["idsva", "forward", "reverse"])
+@pytest.mark.parametrize("algorithm", ["idsva", slow("forward"), slow("reverse")])
 def test_derivatives_have_all_forces(algorithm: str, rng: np.random.Generator) -> None:
     robot = full("floating_base")
     s = {**state(robot, rng), "tau": rng.normal(size=robot.nv)}
