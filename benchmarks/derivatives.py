@@ -7,7 +7,8 @@ are timed: 1e-9 of the largest entry. A call is one state from Python, outputs a
 beforehand; a batch is 1,024 states in one call, by state. Pinocchio's derivatives are
 called from Python: a batch is compared with a loop over the same states, converted
 beforehand, that keeps every result. `filling` is the time that NumPy takes to fill the
-results with one number. The gradient, the vjp of forward dynamics, is compared with
+results with one number. Packed is dID along the tree's sparsity, compared with the
+dense results of Pinocchio. The gradient, the vjp of forward dynamics, is compared with
 Pinocchio's dense derivatives times a vector.
 
 The promises: dFD in one call at least 3 x; in a batch 20 x at 7 DoF, 8 x at 30, 5 x at
@@ -64,7 +65,12 @@ def theirs(other: Peer) -> dict[str, Callable[..., Any]]:
         full = np.triu(d.Minv) + np.triu(d.Minv, 1).T
         return weights @ d.ddq_dq, weights @ d.ddq_dv, weights @ full
 
-    return {"forward": forward, "inverse": inverse, "gradient": gradient}
+    return {
+        "forward": forward,
+        "inverse": inverse,
+        "packed": inverse,
+        "gradient": gradient,
+    }
 
 
 def loop_time(f: Callable[..., Any], states: list[Any], seconds: float) -> float:
@@ -94,6 +100,10 @@ def measured(name: str, source: RobotFile, seconds: float, batch: int) -> dict:
     cases = {
         "forward": (ramify.forward_dynamics_derivatives, (s.q, s.qd, s.tau)),
         "inverse": (ramify.inverse_dynamics_derivatives, (s.q, s.qd, s.qdd)),
+        "packed": (
+            ramify.inverse_dynamics_derivatives(packed=True),
+            (s.q, s.qd, s.qdd),
+        ),
         "gradient": (gradient, (s.q, s.qd, s.tau, weights)),
     }
     row: dict[str, Any] = {"robot": name, "nv": robot.nv}
@@ -116,7 +126,10 @@ def measured(name: str, source: RobotFile, seconds: float, batch: int) -> dict:
             (other.q(s.q[k]), *(other.v(x[k]) for x in inputs[1:]))
             for k in range(batch)
         ]
-        check(other, f, calls[kind], inputs, states[0], kind)
+        if kind == "packed":
+            check_packed(robot, f, inputs)
+        else:
+            check(other, f, calls[kind], inputs, states[0], kind)
         row[f"{kind}_pinocchio"] = best_call(partial(calls[kind], *states[0]), seconds)
         row[f"{kind}_loop"] = loop_time(calls[kind], states, seconds)
     return row
@@ -139,10 +152,20 @@ def check(
         assert error < AGREEMENT, (kind, error)
 
 
+def check_packed(robot: ramify.Robot, f: Function, inputs: tuple[Any, ...]) -> None:
+    """Compare packed results of one state with the dense ones, checked before."""
+    one, layout = tuple(x[0] for x in inputs), robot.derivatives_layout
+    for packed, dense in zip(
+        f(*one), robot.inverse_dynamics_derivatives(*one), strict=True
+    ):
+        expected = dense[layout.rowind, layout.colind]
+        assert np.abs(packed - expected).max() < AGREEMENT * np.abs(expected).max()
+
+
 def text(row: dict[str, Any]) -> str:
     """Return the lines of a robot."""
     lines = [f"{row['robot']}, {row['nv']} DoF; filling {1e6 * row['filling']:.2f} us"]
-    for kind in ("forward", "inverse", "gradient"):
+    for kind in ("forward", "inverse", "packed", "gradient"):
         call, state = row[f"{kind}_call"], row[f"{kind}_state"]
         line = (
             f"  {kind:9s} call {1e6 * call:8.2f} us, batch {1e6 * state:8.3f} us "

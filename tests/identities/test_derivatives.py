@@ -468,3 +468,22 @@ def test_packed_derivatives_leave_out_nothing_but_zeros(
         full = np.zeros((robot.nv, robot.nv))
         full[layout.rowind, layout.colind] = entries
         np.testing.assert_array_equal(full, dense[n])
+
+
+def test_loops_over_columns_solve_with_the_mass_matrix(
+    rng: np.random.Generator,
+) -> None:
+    robot = ramify.robots.binary_tree(15)
+    quantity = ramify.forward_dynamics_derivatives(algorithm="idsva")
+    inputs = values(robot, quantity, rng)
+    traced = program(robot, quantity)
+    assert traced.loop is not None
+    assert len({len(s.zeros) for s in traced.loop.sweeps}) > 2  # limbs differ
+    found = evaluate(traced, inputs)
+    (qdd,) = evaluate(program(robot, ramify.forward_dynamics), inputs).values()
+    inverse = ramify.inverse_dynamics_derivatives(algorithm="idsva")
+    given = {"q": inputs["q"], "qd": inputs["qd"], "qdd": qdd}
+    dtau_dq, dtau_dqd, M = evaluate(program(robot, inverse), given).values()
+    assert_close(M @ found["dqdd_dq"], -dtau_dq)
+    assert_close(M @ found["dqdd_dqd"], -dtau_dqd)
+    assert_close(M @ found["dqdd_dtau"], np.eye(robot.nv))

@@ -47,7 +47,7 @@ STATE = ("q", "qd", "qdd")
 External = tuple[tuple[str, ...], str]
 """frames with external forces, and what these are expressed in"""
 NO_FORCES: External = ((), "local")
-UNROLLED = 8
+UNROLLED = 12
 """degrees of freedom up to which all solves are straight-line code"""
 COUNTED = 12
 """degrees of freedom up to which derivatives of programs can be the cheapest: their
