@@ -283,6 +283,18 @@ def test_a_mimic_joint_follows_its_leader() -> None:
     assert (found.of, found.multiplier, found.offset) == ("j", 3, -5)
 
 
+def test_springs_and_damping_act_on_request(rng: np.random.Generator) -> None:
+    axis = (
+        "<axis><xyz>0 1 0</xyz><dynamics><damping>5</damping><spring_stiffness>7"
+        "</spring_stiffness><spring_reference>0.5</spring_reference></dynamics></axis>"
+    )
+    text = sdf(links("a"), joint("j", "world", "a", axis))
+    free, sprung = (ramify.load(text, passive=x) for x in (False, True))
+    q, qd, qdd = rng.normal(size=(3, 1))
+    torque = sprung.inverse_dynamics(q, qd, qdd) - free.inverse_dynamics(q, qd, qdd)
+    np.testing.assert_allclose(torque, 7 * (q - 0.5) + 5 * qd, rtol=1e-12)
+
+
 # ------------------------------------------------------------ loops
 
 
