@@ -6,6 +6,7 @@ import contextlib
 import errno
 import importlib
 import itertools
+import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -132,7 +133,8 @@ def connected(workers: int, scheduler: str | None) -> Generator[Any]:
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
                 host="127.0.0.1",
             ) as cluster,
             distributed.Client(cluster) as client,
