@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ramify.backend.llvm.libm import libm_table
 from ramify.backend.python_call.callable import (
+    Calls,
     Kind,
     Otherwise,
     Signature,
@@ -29,6 +30,7 @@ from ramify.symbolic.once import made_once, once
 from ramify.symbolic.program import Program
 
 if TYPE_CHECKING:
+    from ramify.backend.native_entry import Entry
     from ramify.compiler import Compilation
     from ramify.quantities.chooser import Choice
 
@@ -188,6 +190,25 @@ class Function(Vectorcall):
         """The number of states in one vector register of the batch kernel."""
         return self._compilation.target("batch").lanes
 
+    @property
+    def address(self) -> int:
+        """The address of a C function that numba, ctypes or C code can call.
+
+            int64_t call(int64_t batch, const T *input, ..., T *output, ...)
+
+        T is double, or float for float32. Arrays are in the order of the signature, all
+        with ``batch`` states (1 for one) one after another, without gaps; outputs must
+        not overlap inputs. It returns 0, or 1 if there is no memory, and needs no lock
+        of Python. The address is valid as long as this object exists.
+        """
+        return self._c_function.address
+
+    @once
+    def _c_function(self) -> Entry:
+        from ramify.backend.native_entry import c_function  # noqa: PLC0415  loads LLVM
+
+        return c_function(calls_of(self._compilation))
+
     def prepare(self, *, single: bool = True, batch: bool = True) -> Function:
         """Generate the code for one state and for batches now; return self."""
         if single:
@@ -223,7 +244,10 @@ def compilation_of(function: Function) -> Compilation:
 
 def signature_of(function: Function) -> Signature:
     """Return how a function is called."""
-    compilation = compilation_of(function)
+    return _signature(compilation_of(function))
+
+
+def _signature(compilation: Compilation) -> Signature:
     options = compilation.options
     return Signature(
         compilation.name,
@@ -235,6 +259,12 @@ def signature_of(function: Function) -> Signature:
         options.defaults,
         options.hints,
     )
+
+
+def calls_of(compilation: Compilation) -> Calls:
+    """Return what loads the kernels of a compilation, for callers besides Python."""
+    kernels = partial(native_kernel, compilation)
+    return Calls(_signature(compilation), kernels, libm_table())
 
 
 def native_kernel(compilation: Compilation, kind: Kind) -> Any:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import final
@@ -182,15 +181,3 @@ def _loaded(module: Module, name: str, keepalive: object) -> Entry:
     (code,) = compile_objects([lambda: str(module.llvm)], target)
     loaded = LoadedCode([(code, [name])], target)
     return Entry(loaded.addresses[0], (loaded, keepalive))
-
-
-def c_signature(
-    inputs: Sequence[tuple[str, tuple[int, ...]]],
-    outputs: Sequence[tuple[str, tuple[int, ...]]],
-    dtype: str,
-) -> str:
-    """Return the declaration of a `c_function` in C."""
-    kind = {"float64": "double", "float32": "float"}[dtype]
-    given = [f"const {kind} *{name}" for name, _ in inputs]
-    made = [f"{kind} *{name}" for name, _ in outputs]
-    return f"int64_t call({', '.join(['int64_t batch', *given, *made])})"

@@ -26,13 +26,12 @@ from typing import Any
 import numpy as np
 
 from ramify.backend.llvm.build import key_of
-from ramify.backend.llvm.libm import libm_table
 from ramify.backend.native_entry import Entry, xla_handler
-from ramify.backend.python_call.callable import Calls, Kind
+from ramify.backend.python_call.callable import Kind
 from ramify.backend.runtime.memory_layout import wants_plain_calls
 from ramify.compiler import Compilation
 from ramify.errors import Error
-from ramify.function import DType, Function, native_kernel, signature_of
+from ramify.function import DType, Function, calls_of
 from ramify.interop.differentiable import Differentiable
 from ramify.symbolic.once import made_once
 
@@ -167,9 +166,7 @@ def _registered(compilation: Compilation, kind: Kind) -> str:
 
 
 def _register(compilation: Compilation, kind: Kind, name: str) -> Entry:
-    signature = signature_of(Function(compilation))
-    calls = Calls(signature, partial(native_kernel, compilation), libm_table())
-    handler = xla_handler(calls, kind)
+    handler = xla_handler(calls_of(compilation), kind)
     address = ctypes.cast(handler.address, ctypes.CFUNCTYPE(None))
     capsule = jax.ffi.pycapsule(address)
     jax.ffi.register_ffi_target(name, capsule, platform="cpu", api_version=1)

@@ -160,7 +160,9 @@ def to_array(signature: Signature, name: str, core: Shape, value: object) -> Arr
     """Return an input as an array that the driver can read, or an array of symbols."""
     try:
         array: Array = np.asarray(value)
-    except (ValueError, TypeError, RuntimeError) as error:
+        if array.ndim == 0 and array.dtype == object and hasattr(value, "__dlpack__"):
+            array = np.from_dlpack(cast(Any, value))
+    except (ValueError, TypeError, RuntimeError, BufferError) as error:
         # Lists of unequal lengths, or an array of another library.
         library = type(value).__module__.partition(".")[0]
         if library in OTHER_ARRAYS:
