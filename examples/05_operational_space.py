@@ -10,6 +10,7 @@ import time
 import numpy as np
 
 import ramify
+from ramify.builder import Body, Inertia, RobotBuilder
 from ramify.control import OperationalSpace
 
 STEP, TIME, AHEAD, MASS, BOX = 0.001, 3.0, 0.15, 4.0, (0.3, 0.4, 0.3)
@@ -17,12 +18,14 @@ HANDS = ("left_hand", "right_hand")
 BENT = {"shank": 0.7, "thigh": -1.6, "pelvis": 1.2, "shoulder_pitch": -0.3}
 BENT |= {"forearm": -1.4}  # already crouching, so legs and hip follow smoothly
 
-half, robot = ramify.RobotBuilder("half"), ramify.robots.chang_khatib24("plain")
-half.add(ramify.Body("half", ramify.Inertia.from_point(MASS / 2)))
+half, robot = RobotBuilder("half"), ramify.robots.chang_khatib24("plain")
+half.add(Body("half", Inertia.from_point(MASS / 2)))
 for hand in HANDS:
     robot = robot.attach(half.description(), hand, prefix=f"{hand}_")
 ALIGNED = "local_world_aligned"
-control = OperationalSpace(robot, [ramify.Task(h, "pose", ALIGNED) for h in HANDS])
+control = OperationalSpace(
+    robot, [ramify.tasks.Task(h, "pose", ALIGNED) for h in HANDS]
+)
 velocities = [ramify.velocity(hand, ALIGNED) for hand in HANDS]
 sense = ramify.compile([*map(ramify.pose, HANDS), *velocities], robot)
 

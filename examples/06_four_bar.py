@@ -7,7 +7,8 @@ produces a motion, and the energy drift and loop error over ten seconds.
 import numpy as np
 
 import ramify
-from ramify import Body, Inertia, Joint, Pose, RobotBuilder
+from ramify import Pose
+from ramify.builder import Body, Inertia, Joint, RobotBuilder
 
 LENGTHS = {"crank": 0.1, "coupler": 0.3, "rocker": 0.25}
 

@@ -7,21 +7,22 @@ function and from a new robot for each payload.
 import numpy as np
 
 import ramify
+from ramify.builder import Body, Inertia, Joint, RobotBuilder
 
-JOINT = ramify.Joint.revolute
+JOINT = Joint.revolute
 
 
 def arm(payload: float) -> ramify.Robot:
     """Return a two-link arm with a payload on its hand."""
-    link = ramify.Inertia.from_capsule(2.0, radius=0.04, length=0.4, at=(0, 0, 0.2))
-    builder = ramify.RobotBuilder("arm")
-    builder.add(ramify.Body("upper", link), joint=JOINT((0, 1, 0), name="shoulder"))
+    link = Inertia.from_capsule(2.0, radius=0.04, length=0.4, at=(0, 0, 0.2))
+    builder = RobotBuilder("arm")
+    builder.add(Body("upper", link), joint=JOINT((0, 1, 0), name="shoulder"))
     builder.add(
-        ramify.Body("lower", link), "upper", JOINT((0, 1, 0), name="elbow"), (0, 0, 0.4)
+        Body("lower", link), "upper", JOINT((0, 1, 0), name="elbow"), (0, 0, 0.4)
     )
-    load = ramify.Inertia.from_sphere(max(payload, 1e-9), radius=0.05)
+    load = Inertia.from_sphere(max(payload, 1e-9), radius=0.05)
     hand = JOINT((0, 0, 1), name="wrist")
-    builder.add(ramify.Body("hand", load), "lower", hand, (0, 0, 0.4))
+    builder.add(Body("hand", load), "lower", hand, (0, 0, 0.4))
     return ramify.Robot.from_description(builder.description())
 
 

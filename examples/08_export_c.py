@@ -36,7 +36,7 @@ def main() -> None:
         if shutil.which("cc") is None:
             print("no C compiler here: not checked")
             return
-        print(ramify.check_c(exported))
+        print(exported.check())
         program = Path(folder) / "example"
         sources = [str(exported.source), str(exported.example)]
         subprocess.run(["cc", "-O2", *sources, "-lm", "-o", str(program)], check=True)

@@ -6,12 +6,13 @@ Prints the cost of each iteration, and how far the arm is from its goal at the e
 import numpy as np
 
 import ramify
+from ramify.builder import Body, Inertia, Joint, RobotBuilder
 
-builder, parent = ramify.RobotBuilder("arm"), "world"
+builder, parent = RobotBuilder("arm"), "world"
 for name, axis in (("base", (0, 0, 1)), ("upper", (0, 1, 0)), ("lower", (0, 1, 0))):
-    box = ramify.Inertia.from_box(2.0, (0.1, 0.1, 0.4), at=(0.0, 0.0, 0.2))
-    joint = ramify.Joint.revolute(axis)
-    builder.add(ramify.Body(name, box), parent, joint, (0.0, 0.0, 0.4))
+    box = Inertia.from_box(2.0, (0.1, 0.1, 0.4), at=(0.0, 0.0, 0.2))
+    joint = Joint.revolute(axis)
+    builder.add(Body(name, box), parent, joint, (0.0, 0.0, 0.4))
     parent = name
 robot = ramify.Robot.from_description(builder.description())
 nv, steps, dt = robot.nv, 100, 0.02

@@ -8,28 +8,28 @@ and center of a payload, and the damping and friction of the joints.
 import numpy as np
 
 import ramify
+from ramify.builder import Body, Inertia, Joint, RobotBuilder
 
 TERMS = ("damping", "friction")
 
 
 def arm(payload: float) -> ramify.Robot:
     """Return an arm of three joints, with a payload that it is fixed to."""
-    link = ramify.Inertia.from_capsule(2.0, radius=0.05, length=0.4, at=(0, 0, 0.2))
-    load = ramify.Inertia.from_box(payload, (0.1, 0.2, 0.1), at=(0.03, -0.02, 0.05))
-    builder, parent = ramify.RobotBuilder("arm"), "world"
+    link = Inertia.from_capsule(2.0, radius=0.05, length=0.4, at=(0, 0, 0.2))
+    load = Inertia.from_box(payload, (0.1, 0.2, 0.1), at=(0.03, -0.02, 0.05))
+    builder, parent = RobotBuilder("arm"), "world"
     for k, axis in enumerate([(0, 0, 1), (0, 1, 0), (1, 0, 0)]):
-        joint = ramify.Joint.revolute(axis, damping=0.8 + 0.2 * k, friction=0.5)
-        builder.add(ramify.Body(f"link{k}", link), parent, joint, (0, 0, 0.4))
+        joint = Joint.revolute(axis, damping=0.8 + 0.2 * k, friction=0.5)
+        builder.add(Body(f"link{k}", link), parent, joint, (0, 0, 0.4))
         parent = f"link{k}"
-    builder.add(ramify.Body("load", load), parent, placement=(0, 0, 0.4))
+    builder.add(Body("load", load), parent, placement=(0, 0, 0.4))
     return ramify.Robot.from_description(builder.description())
 
 
 def motion(nv: int, size: float) -> tuple[np.ndarray, ...]:
     """Return q, qd and qdd along sums of five sines, of a size in radians."""
     rng, t = np.random.default_rng(4), np.linspace(0.0, 10.0, 1000)[:, None, None]
-    w = 0.8 * np.arange(1, 6)
-    a, phase = rng.normal(size=(2, nv, 5))
+    w, (a, phase) = 0.8 * np.arange(1, 6), rng.normal(size=(2, nv, 5))
     a, s, c = size * a / w, np.sin(w * t + phase), np.cos(w * t + phase)
     return (a * s).sum(-1), (a * w * c).sum(-1), (-a * w**2 * s).sum(-1)
 

@@ -8,11 +8,11 @@ array([ 0.  ,  0.  , -9.81])
 
 Where to look:
 
-    load, robots, RobotBuilder   get a Robot: from a file, from papers, from Python
+    load, robots, builder        get a Robot: from a file, from papers, from Python
     Robot                        its methods compute; help(ramify.Robot) lists them
     compile, kernel, count       several quantities, or your own function, as one kernel
     scan                         a kernel run step by step, in native code
-    export_c, check_c            the same as C99
+    export_c                     the same as C99
     export_library               the same as a shared library for C and C++
     to_jax                       the same inside JAX: jit, vmap, grad
     control, tasks               operational space
@@ -48,6 +48,7 @@ from ramify.robot import Robot
 
 if typing.TYPE_CHECKING:
     from ramify import (
+        builder,
         control,
         errors,
         forces,
@@ -59,13 +60,11 @@ if typing.TYPE_CHECKING:
         spatial,
         tasks,
     )
-    from ramify.algorithms.operational.tasks import Task
     from ramify.compiler import compile, count, kernel
-    from ramify.export.c_export import check_c, export_c
+    from ramify.export.c_export import export_c
     from ramify.export.library_export import export_library
     from ramify.function import Function
     from ramify.interop.jax import to_jax
-    from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
     from ramify.quantities.differentiation import derivative, hessian, jvp, vjp
     from ramify.quantities.public import (
         acceleration,
@@ -128,6 +127,8 @@ def __getattr__(name: str) -> typing.Any:
             from ramify.version import version
 
             return version()
+        case "builder":
+            import ramify.builder as found
         case "control":
             import ramify.control as found
         case "forces":
@@ -156,16 +157,12 @@ def __getattr__(name: str) -> typing.Any:
             from ramify.quantities import quantity as found
         case "derivative" | "hessian" | "jvp" | "vjp":
             from ramify.quantities import differentiation as found
-        case "Task":
-            from ramify.algorithms.operational import tasks as found
         case "to_jax":
             from ramify.interop import jax as found
-        case "check_c" | "export_c":
+        case "export_c":
             from ramify.export import c_export as found
         case "export_library":
             from ramify.export import library_export as found
-        case "Body" | "Inertia" | "Joint" | "RobotBuilder":
-            from ramify.model import builder as found
         case _ if name not in __all__:
             message = f"module 'ramify' has no attribute {name!r}{_moved(name)}"
             raise AttributeError(message, name=name, obj=sys.modules[__name__])
@@ -180,9 +177,9 @@ def _moved(name: str) -> str:
     """Return where a name is that is in a namespace, for a message."""
     if name.startswith("_"):
         return ""
-    from ramify import forces, linalg, loops, math, simulation, tasks
+    from ramify import builder, forces, linalg, loops, math, simulation, tasks
 
-    spaces = (math, linalg, loops, forces, simulation, tasks)
+    spaces = (builder, math, linalg, loops, forces, simulation, tasks)
     homes = [m for m in spaces if name in m.__all__]
     return f"; use {homes[0].__name__}.{name}" if homes else ""
 
@@ -194,22 +191,17 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "ArgumentError",
-    "Body",
     "CompileError",
     "Conventions",
     "Error",
     "FrameError",
     "Function",
-    "Inertia",
-    "Joint",
     "ModelError",
     "ModelWarning",
     "Pose",
     "Quantity",
     "Robot",
-    "RobotBuilder",
     "ShapeError",
-    "Task",
     "TraceError",
     "UnknownName",
     "UnsupportedJoint",
@@ -217,11 +209,11 @@ __all__ = [
     "acceleration",
     "applied_forces",
     "bias_forces",
+    "builder",
     "center_of_mass",
     "center_of_mass_jacobian",
     "centroidal_momentum",
     "centroidal_momentum_matrix",
-    "check_c",
     "compile",
     "configuration_rate",
     "constrained_operational_inertia_inverse",

@@ -20,7 +20,7 @@ from ramify.backend.c99.files import MARK
 from ramify.backend.c99.names import Names, comment, identifier, number
 from ramify.compiler import compile
 from ramify.errors import ArgumentError, CompileError
-from ramify.export.c_export import ExportedC, check_c, export_c, random_inputs
+from ramify.export.c_export import ExportedC, export_c, random_inputs
 from ramify.function import Function
 from ramify.linalg.pattern import Array
 from ramify.loading import load
@@ -128,7 +128,7 @@ def tip(robot: Robot) -> str:
 
 
 def agrees(exported: ExportedC, states: int = 24) -> None:
-    checked = check_c(exported, states=states)
+    checked = exported.check(states=states)
     assert checked.batch is not None
     worst = max(checked.single, checked.batch)
     if worst >= TOLERANCE:  # both round on their own: twice what one rounding does
@@ -216,7 +216,7 @@ def test_float_is_as_good_as_float_can_be(tmp_path: Path) -> None:
     exported = export_c(
         inverse_dynamics, small_robot(), tmp_path / "c", dtype="float32"
     )
-    checked = check_c(exported)
+    checked = exported.check()
     assert checked.single < 3e-6
     assert checked.batch is not None
     assert checked.batch < 3e-6
@@ -629,4 +629,4 @@ def test_what_cannot_be_exported(tmp_path: Path) -> None:
 def test_no_compiler_is_said(tmp_path: Path) -> None:
     exported = export_c(mass_matrix, small_robot(), tmp_path / "c")
     with pytest.raises(CompileError, match="no C compiler; looked for no-such-cc"):
-        check_c(exported, compiler="no-such-cc")
+        exported.check(compiler="no-such-cc")

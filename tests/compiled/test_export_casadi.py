@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ramify
+from ramify.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.compiler import program_of
 from ramify.errors import ArgumentError, CompileError
 from ramify.export.c_export import export_c, found_compiler
@@ -109,13 +110,13 @@ def test_loops_are_as_good(tmp_path: Path) -> None:
 
 
 def two_arms() -> Robot:
-    b = ramify.RobotBuilder("two_arms")
-    rod = ramify.Inertia.from_box(1.0, (0.3, 0.05, 0.05), at=(0.15, 0, 0))
+    b = RobotBuilder("two_arms")
+    rod = Inertia.from_box(1.0, (0.3, 0.05, 0.05), at=(0.15, 0, 0))
     for side in ("left", "right"):
         upper, lower = f"{side}_upper", f"{side}_lower"
-        b.add(ramify.Body(upper, rod), "world", ramify.Joint.revolute((0, 1, 0)))
-        joint = ramify.Joint.revolute((0, 1, 0))
-        b.add(ramify.Body(lower, rod), upper, joint, (0.3, 0, 0))
+        b.add(Body(upper, rod), "world", Joint.revolute((0, 1, 0)))
+        joint = Joint.revolute((0, 1, 0))
+        b.add(Body(lower, rod), upper, joint, (0.3, 0, 0))
     return as_robot(b.description())
 
 
@@ -214,5 +215,5 @@ def test_derivatives_export_like_other_quantities(name: str, tmp_path: Path) -> 
     except CompileError:
         pytest.skip("no C compiler")
     exported = export_c(getattr(ramify, name), ramify.robots.chain(2), tmp_path)
-    checked = ramify.check_c(exported, states=9)
+    checked = exported.check(states=9)
     assert max(checked.single, checked.batch or 0.0) < CLOSE

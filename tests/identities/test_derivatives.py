@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ramify
+from ramify.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.compiler import program_of
 from ramify.errors import ArgumentError
 from ramify.model.pose import Array
@@ -407,12 +408,12 @@ def test_a_linearized_step_is_the_derivative_of_the_step(
     integrator: str, rng: np.random.Generator
 ) -> None:
     """A spherical joint and a hinge: steps of q before and after differ."""
-    description = ramify.RobotBuilder("arm")
-    inertia = ramify.Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.0, 0.2))
-    description.add(ramify.Body("upper", inertia), "world", ramify.Joint.spherical())
+    description = RobotBuilder("arm")
+    inertia = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.0, 0.2))
+    description.add(Body("upper", inertia), "world", Joint.spherical())
     place = (0.1, 0.2, 0.3)
-    joint = ramify.Joint.revolute((0, 1, 1))
-    description.add(ramify.Body("lower", inertia), "upper", joint, place)
+    joint = Joint.revolute((0, 1, 1))
+    description.add(Body("lower", inertia), "upper", joint, place)
     robot = Robot.from_description(description.description())
     x, dt, nv = state(robot, rng), 0.02, robot.nv
     q, qd, tau = x["q"], x["qd"], rng.normal(size=nv)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ramify
+from ramify.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.compiler import program_of
 from ramify.errors import ArgumentError, UnknownName
 from ramify.model.catalog import random_tree
@@ -212,9 +213,9 @@ ALONE = {
 def test_of_one_body_that_is_identifiable_which_theory_says(what: str) -> None:
     kind, axis, gravity, rank = ALONE[what]
     options = {"floating": (), "spherical": (), "helical": (0.3, axis)}
-    joint = getattr(ramify.Joint, kind)(*options.get(kind, (axis,)))
-    builder = ramify.RobotBuilder("one", gravity=(0.0, 0.0, -gravity))
-    builder.add(ramify.Body("body", ramify.Inertia.from_sphere(1, 1)), joint=joint)
+    joint = getattr(Joint, kind)(*options.get(kind, (axis,)))
+    builder = RobotBuilder("one", gravity=(0.0, 0.0, -gravity))
+    builder.add(Body("body", Inertia.from_sphere(1, 1)), joint=joint)
     robot = Robot.from_description(builder.description())
     assert robot.base_parameters().rank == rank
 
@@ -245,11 +246,11 @@ def test_what_regrouping_moves_is_what_cannot_be_identified(kind: str) -> None:
 
 
 def test_base_parameters_say_what_they_are_the_sum_of() -> None:
-    builder = ramify.RobotBuilder("two")
-    inertia = ramify.Inertia.from_sphere(1, 1)
+    builder = RobotBuilder("two")
+    inertia = Inertia.from_sphere(1, 1)
     for name, parent in (("upper", "world"), ("lower", "upper")):
-        joint = ramify.Joint.revolute((0, 1, 0))
-        builder.add(ramify.Body(name, inertia), parent, joint, (0.0, 0.0, 0.5))
+        joint = Joint.revolute((0, 1, 0))
+        builder.add(Body(name, inertia), parent, joint, (0.0, 0.0, 0.5))
     robot = Robot.from_description(builder.description())
     assert str(robot.base_parameters()).splitlines() == [
         "hx:upper",
@@ -310,8 +311,8 @@ def test_what_has_no_rules_or_no_energy_is_refused() -> None:
 
 
 def test_a_robot_that_cannot_move_has_no_base_parameters() -> None:
-    builder = ramify.RobotBuilder("rock")
-    builder.add(ramify.Body("rock", ramify.Inertia.from_sphere(1, 1)))
+    builder = RobotBuilder("rock")
+    builder.add(Body("rock", Inertia.from_sphere(1, 1)))
     robot = Robot.from_description(builder.description())
     assert robot.inertial_parameters().shape == (0,)
     assert robot.base_parameters().rank == 0

@@ -26,7 +26,7 @@ def test_operational_quantities_differentiate_like_complex_steps(
     name: str, rng: np.random.Generator
 ) -> None:
     robot = ramify.robots.chain(4)
-    quantity = getattr(ramify, name)([ramify.Task("body3", "x")])
+    quantity = getattr(ramify, name)([ramify.tasks.Task("body3", "x")])
     traced = program_of([quantity], robot)
     inputs = {v.name: rng.normal(size=v.shape) for v in traced.inputs}
     wrt = INPUTS[name]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ramify
+from ramify.builder import Body, Inertia, RobotBuilder
 from ramify.compiler import program_of
 from ramify.errors import ArgumentError, CompileError, UnknownName
 from ramify.model.catalog import random_tree
@@ -144,6 +145,6 @@ def test_wrong_parameters_are_refused(wrt: str, error: type, message: str) -> No
 
 
 def stone() -> Robot:
-    builder = ramify.RobotBuilder("stone")
-    builder.add(ramify.Body("fixed", ramify.Inertia.from_sphere(1, 1)))
+    builder = RobotBuilder("stone")
+    builder.add(Body("fixed", Inertia.from_sphere(1, 1)))
     return Robot.from_description(builder.description())

@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }  # fmt: skip
 FRONT = {"cli", "explain", "papers"}
 """the front door: imports what it likes, and nobody below imports it"""
-DOORS = {"__init__", "forces", "loops", "math", "tasks"}
+DOORS = {"__init__", "builder", "forces", "loops", "math", "tasks"}
 """`import ramify` and its namespaces: they gather public names"""
 
 

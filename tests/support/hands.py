@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-import ramify
+from ramify.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.model.description import Description
 
 
 def hand(trunk: int, fingers: int, idle: int = 0, joints: int = 2) -> Description:
     """Return a trunk with fingers at its tip, and idle bodies in chains of four."""
-    builder = ramify.RobotBuilder(f"hand{fingers}")
+    builder = RobotBuilder(f"hand{fingers}")
     rng = np.random.default_rng(0)
-    link = ramify.Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.05, 0.2))
+    link = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.05, 0.2))
 
     def add(name: str, parent: str) -> str:
-        joint = ramify.Joint.revolute(rng.normal(size=3), name=f"{name}_joint")
-        builder.add(ramify.Body(name, link), parent, joint, rng.normal(size=3) / 5)
+        joint = Joint.revolute(rng.normal(size=3), name=f"{name}_joint")
+        builder.add(Body(name, link), parent, joint, rng.normal(size=3) / 5)
         return name
 
     tip = "world"

@@ -147,7 +147,7 @@ class OperationalSpace:
 
         >>> import ramify
         >>> robot = ramify.robots.chain(3)
-        >>> tip = ramify.Task("body2", "orientation")
+        >>> tip = ramify.tasks.Task("body2", "orientation")
         >>> control = ramify.control.OperationalSpace(robot, tip, damping=1e-2)
         >>> [level.is_singular for level in control.diagnostics([0.1, 0.5, 0.2])]
         [False]

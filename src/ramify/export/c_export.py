@@ -1,7 +1,7 @@
 """C code export: a robot's quantities as plain C99, and a check of it.
 
     exported = ramify.export_c(ramify.inverse_dynamics, robot, "panda_c")
-    check_c(exported).single        # the largest error against the compiled kernel
+    exported.check().single         # the largest error against the compiled kernel
 
 The program is the one that `ramify.compile` turns into native code.
 """
@@ -76,6 +76,21 @@ class ExportedC:
             f"{self.function} in {self.folder}: {self.ops}; at most "
             f"{self.stack_bytes:,} bytes of stack"
         )
+
+    def check(
+        self, states: int = 64, seed: int = 0, compiler: str | None = None
+    ) -> CheckedC:
+        """Compile the C files and compare them with the compiled kernel.
+
+        Args:
+            states: the number of random states.
+            seed: seed of the random states.
+            compiler: the C compiler; the first of $CC, cc, gcc and clang by default.
+
+        Raises:
+            CompileError: there is no C compiler, or it rejected the files.
+        """
+        return _checked(self, states, seed, compiler)
 
 
 @final
@@ -271,20 +286,9 @@ def _is_ours(path: Path, names: set[str]) -> bool:
 # ---------------------------------------------------------------- check
 
 
-def check_c(
-    exported: ExportedC, states: int = 64, seed: int = 0, compiler: str | None = None
+def _checked(
+    exported: ExportedC, states: int, seed: int, compiler: str | None
 ) -> CheckedC:
-    """Compile exported C and compare it with the compiled kernel on random states.
-
-    Args:
-        exported: the result of `export_c`; its files are compiled as they are now.
-        states: the number of random states.
-        seed: seed of the random states.
-        compiler: the C compiler; the first of $CC, cc, gcc and clang by default.
-
-    Raises:
-        CompileError: there is no C compiler, or it rejected the files.
-    """
     cc = found_compiler(compiler)
     robot, rng = exported.robot, np.random.default_rng(seed)
     kernel = compile(
@@ -320,9 +324,7 @@ def found_compiler(compiler: str | None = None) -> str:
         path = shutil.which(name) if name else None
         if path:
             return path
-    raise CompileError(
-        f"check_c: no C compiler; looked for {', '.join(filter(None, wanted))}"
-    )
+    raise CompileError(f"no C compiler; looked for {', '.join(filter(None, wanted))}")
 
 
 def shared_library(
@@ -335,9 +337,7 @@ def shared_library(
         [*command, "-lm"], capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise CompileError(
-            f"check_c: {' '.join(command)} failed:\n{done.stderr[:2000]}"
-        )
+        raise CompileError(f"{' '.join(command)} failed:\n{done.stderr[:2000]}")
     return ctypes.CDLL(str(path))
 
 

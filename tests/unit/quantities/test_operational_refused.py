@@ -27,7 +27,7 @@ ROWS = (
     "expected a row name or a tuple of row names; possible: 'pose', "
     "'position', 'orientation', 'x', 'y', 'z', 'rx', 'ry', 'rz'"
 )
-TASKS = "expected the name of a frame, a ramify.Task, or a list of them"
+TASKS = "expected the name of a frame, a ramify.tasks.Task, or a list of them"
 NAMES = "'sfa', 'rjk', 'chang_khatib', 'efpa', 'pv', 'pvr', 'mixed'"
 DAMPED = (operational_inertia, dynamically_consistent_inverse, null_space_projector)
 
@@ -136,15 +136,15 @@ def test_counts_are_of_a_robot() -> None:
         ),
         (
             lambda: operational_inertia_inverse([]),
-            "no tasks given; expected a frame or a ramify.Task, or several",
+            "no tasks given; expected a frame or a ramify.tasks.Task, or several",
         ),
         (
             lambda: operational_inertia_inverse([3]),  # type: ignore[list-item]
-            "3 is not a task; expected the name of a frame or a ramify.Task",
+            "3 is not a task; expected the name of a frame or a ramify.tasks.Task",
         ),
         (
             lambda: operational_inertia_inverse(["hand", None]),  # type: ignore[list-item]
-            "None is not a task; expected the name of a frame or a ramify.Task",
+            "None is not a task; expected the name of a frame or a ramify.tasks.Task",
         ),
         (
             lambda: program_of(operational_inertia_inverse("link"), as_robot(chain(2))),

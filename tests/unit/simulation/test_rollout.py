@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import ramify
-from ramify import Body, Inertia, Joint, RobotBuilder, ShapeError, TraceError
+from ramify import ShapeError, TraceError
+from ramify.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.errors import ArgumentError
 from ramify.model.pose import Array
 from ramify.robot import Robot

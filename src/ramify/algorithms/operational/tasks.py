@@ -59,7 +59,7 @@ class Task:
             axes, at the world's origin) or "local_world_aligned" (world axes, at the
             frame's origin).
 
-    >>> from ramify import Task
+    >>> from ramify.tasks import Task
     >>> Task("hand", rows=("z", "orientation")).names("linear_first")
     ('z', 'rx', 'ry', 'rz')
     """
@@ -133,8 +133,8 @@ def tasks_of(tasks: Tasks) -> tuple[Task, ...]:
         tasks = (tasks,)
     if not isinstance(tasks, Iterable) or isinstance(tasks, Set | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
-            f"tasks is {tasks!r}; expected the name of a frame, a ramify.Task, or a "
-            "list of them"
+            f"tasks is {tasks!r}; expected the name of a frame, a ramify.tasks.Task, "
+            "or a list of them"
         )
     found: list[Task] = []
     for t in tasks:
@@ -145,12 +145,13 @@ def tasks_of(tasks: Tasks) -> tuple[Task, ...]:
             )
         if not isinstance(t, str | Task):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(
-                f"{t!r} is not a task; expected the name of a frame or a ramify.Task"
+                f"{t!r} is not a task; expected the name of a frame or a "
+                "ramify.tasks.Task"
             )
         found.append(t if isinstance(t, Task) else Task(t))
     if not found:
         raise ArgumentError(
-            "no tasks given; expected a frame or a ramify.Task, or several"
+            "no tasks given; expected a frame or a ramify.tasks.Task, or several"
         )
     return tuple(found)
 

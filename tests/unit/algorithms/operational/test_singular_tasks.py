@@ -9,6 +9,7 @@ import pytest
 
 import ramify
 from ramify.algorithms.operational.tasks import Task
+from ramify.builder import RobotBuilder
 from ramify.control import OperationalSpace
 from ramify.model.builder import Body, Joint
 from ramify.robot import Robot
@@ -22,7 +23,7 @@ X, Z = (Task("hand", row, "world") for row in "xz")
 @pytest.fixture(scope="module")
 def arm() -> Robot:
     """Two bars in a plane and a hand at their end."""
-    b = ramify.RobotBuilder("arm")
+    b = RobotBuilder("arm")
     b.add(Body("upper", rod(0.5, 1.0)), "world", Joint.revolute(UP, name="shoulder"))
     elbow = Joint.revolute(UP, name="elbow")
     b.add(Body("fore", rod(0.7, 0.8)), "upper", elbow, (1.0, 0, 0))
@@ -101,7 +102,7 @@ def test_a_target_out_of_reach_straightens_the_arm_and_no_more(
 ) -> None:
     angles = np.linspace(0.1, 6.1, 7)
     target = 2.3 * np.stack([np.cos(angles), np.sin(angles)], axis=1)  # reach: 2.0
-    tip = ramify.Task("tip", ("x", "z"), "local_world_aligned")
+    tip = ramify.tasks.Task("tip", ("x", "z"), "local_world_aligned")
     control = OperationalSpace(arm, tip, damping=damping)
     q = np.tile([0.3, 0.5, 0.4], (len(target), 1))
     qd, dt, fastest = np.zeros_like(q), 1e-3, 0.0
