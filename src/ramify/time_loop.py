@@ -150,7 +150,8 @@ class Scan:
             inputs = [
                 self._timed(
                     np.array(array)
-                    if any(arguments.overlaps(array, one) for one in outputs)
+                    if array.ndim
+                    and any(arguments.overlaps(array, one) for one in outputs)
                     else array,
                     own is not None,
                     self._has_time(k, array.shape),

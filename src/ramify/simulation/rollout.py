@@ -66,6 +66,7 @@ def rollout(
     start: float,
     dtype: str,
     threads: int,
+    out: Run | None,
 ) -> Run:
     """Roll states of a robot out; see `Robot.rollout`."""
     given = {name: checked_numbers(name, value) for name, value in inputs.items()}
@@ -93,7 +94,7 @@ def rollout(
     check_functions(options)
     compiled = compiled_step(robot, options)
     values = {**state, **given, **changed, "dt": h, "start": float(start)}
-    run = compiled.run(values, count, every)
+    run = compiled.run(values, count, every, out)
     warn_of_divergence(robot, run)
     return run
 
@@ -123,8 +124,14 @@ class CompiledStep:
         )
         return Scan(function, plan)
 
-    def run(self, values: Mapping[str, Any], steps: int, every: int) -> Run:
-        """Run all steps and return what was recorded."""
+    def run(
+        self,
+        values: Mapping[str, Any],
+        steps: int,
+        every: int,
+        out: Run | None = None,
+    ) -> Run:
+        """Run all steps and return what was recorded, in the arrays of ``out``."""
         step, o = self.step, self.step.options
         rows = steps // every + 1
         given = {**values, "count": 0.0, **{n: 0.0 for n in step.carry if " " in n}}
@@ -140,9 +147,12 @@ class CompiledStep:
             lead = () if batch is None else (batch,)
             kind = np.dtype(o.dtype)
             shapes = {n: (*lead, rows, *outputs[n]) for n in step.recorded}
-            size = sum(math.prod(s) for s in shapes.values()) * kind.itemsize
-            check_fits(self.function.name, size)
-            arrays.update({n: np.empty(s, kind) for n, s in shapes.items()})
+            if out is None:
+                size = sum(math.prod(s) for s in shapes.values()) * kind.itemsize
+                check_fits(self.function.name, size)
+                arrays.update({n: np.empty(s, kind) for n, s in shapes.items()})
+            else:
+                arrays.update(arrays_of(out, shapes, kind))
             last.update(
                 {n: np.empty((*lead, *outputs[n]), kind) for n in step.carry.values()}
             )
@@ -179,6 +189,19 @@ class CompiledStep:
         for name, _ in step.options.record:
             body = (slice(None),) * is_batch
             arrays[name][(*body, -1)] = getattr(found, name)[(*body, 0)]
+
+
+def arrays_of(
+    run: Run, shapes: Mapping[str, tuple[int, ...]], kind: np.dtype[Any]
+) -> dict[str, Array]:
+    """Return the arrays of an earlier run, which must have been recorded alike."""
+    arrays = {"q": run.q, "qd": run.qd, **run.recorded}
+    for name, shape in shapes.items():
+        found = arrays.get(name)
+        if found is None or found.shape != shape or found.dtype != kind:
+            given = "nothing" if found is None else f"{found.dtype} of {found.shape}"
+            raise ShapeError(f"out has {given} for {name}; expected {kind} of {shape}")
+    return {name: arrays[name] for name in shapes}
 
 
 def compiled_step(robot: Robot, options: StepOptions) -> CompiledStep:

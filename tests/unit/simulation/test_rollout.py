@@ -278,6 +278,31 @@ def test_a_step_is_compiled_once_and_the_oldest_is_forgotten(robot: Robot) -> No
     assert len(table) == rollouts.KEPT
 
 
+def test_a_run_may_be_written_to_the_arrays_of_another(robot: Robot) -> None:
+    first = robot.rollout(np.zeros((4, 2)), dt=DT, steps=10, record=("tau",))
+    expected = robot.rollout(np.ones((4, 2)), dt=DT, steps=10)
+    found = robot.rollout(np.ones((4, 2)), dt=DT, steps=10, out=first)
+    assert found.q is first.q
+    assert found.qd is first.qd
+    np.testing.assert_array_equal(found.q, expected.q)
+    message = r"out has float64 of \(4, 11, 2\) for q; expected float64 of \(4, 6, 2\)"
+    with pytest.raises(ShapeError, match=message):
+        robot.rollout(np.ones((4, 2)), dt=DT, steps=5, out=first)
+    with pytest.raises(ShapeError, match="out has nothing for tau; expected float64"):
+        robot.rollout(np.ones((4, 2)), dt=DT, steps=10, record=("tau",), out=found)
+
+
+def test_forces_of_the_robot_act_in_rollouts(robot: Robot) -> None:
+    """They are evaluated inside a step, and know the time."""
+    damped = robot.add_force(ramify.forces.JointDamper("link0_joint", damping=0.3))
+    q, qd = np.array([0.3, 0.2]), np.array([2.0, 0.0])
+    run = damped.rollout(q, qd, dt=1e-3, steps=200, integrator="rk4", record="energy")
+    loss = 0.3 * run.qd[:, 0] ** 2
+    work = np.concatenate([[0.0], np.cumsum(0.5 * (loss[1:] + loss[:-1]) * 1e-3)])
+    np.testing.assert_allclose(run.energy + work, run.energy[0], atol=1e-5)
+    assert run.energy[-1] < run.energy[0] - 0.05
+
+
 def test_results_that_do_not_fit_are_refused(
     robot: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
