@@ -239,6 +239,7 @@ def test_info_shows_the_tree_and_says_it_as_data(run: Run, pendulum: str) -> Non
     assert "1 of 1 entries of M can be nonzero" in out
     data = json.loads(run("info", "--json", pendulum)[1])
     assert (data["nq"], data["nv"], data["mass"]) == (1, 1, 2.0)
+    assert data["forces"] == []
     floating = json.loads(run("info", "--json", pendulum, "--root", "floating")[1])
     assert (floating["nq"], floating["nv"]) == (8, 7)
 
@@ -335,6 +336,24 @@ def test_explain_counts_the_paper_humanoid(run: Run) -> None:
     assert (data["D1"], data["D2"], data["nonzeros"]) == (219, 1039, 468)
     assert data["envelope_permuted"] == data["D1"]
     assert set(data["choices"]["forward_dynamics"]["costs"]) == {"aba", "ltdl"}
+
+
+def test_explain_tells_what_forces_cost(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "arm.xml"
+    path.write_text(
+        """<mujoco model="arm"><worldbody><body name="a"><joint name="j" damping="3"
+        stiffness="2"/><inertial pos=".1 0 0" mass="1" diaginertia="1 1 1"/></body>
+        </worldbody></mujoco>""",
+        encoding="utf-8",
+    )
+    _, out, _ = run("explain", str(path), "--passive")
+    assert "2 force elements: 4 operations of forward dynamics, besides" in out
+    _, out, _ = run("info", str(path), "--passive")
+    assert "force j_damping JointDamper: j, damping 3 N m s/rad" in out
+    assert "do not act" not in out
+    assert "do not act: springs of joints 'j'" in run("info", str(path))[1]
+    data = json.loads(run("info", "--json", str(path), "--passive")[1])
+    assert [f["type"] for f in data["forces"]] == ["JointSpring", "JointDamper"]
 
 
 def test_pipes_may_close_early(pendulum: str) -> None:

@@ -33,7 +33,7 @@ def ends(robot: Robot) -> tuple[str, str]:
     """Return two bodies on different branches, or at least far apart."""
     tree = robot.tree
     leaves = [i for i, below in enumerate(tree.children) if not below]
-    a, b = leaves[0], leaves[-1]
+    a, b = leaves[0] if len(leaves) > 1 else 0, leaves[-1]
     return tree.bodies[a].name, tree.bodies[b].name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -86,7 +87,7 @@ def about(program: Program, robot: Robot, parameters: Sequence[str]) -> About:
         f"{c.order.replace('_', ' ')}, floating velocity {c.floating_velocity}",
         f"layout       q[{robot.nq}], and qd, qdd and tau[{robot.nv}]: as listed below",
     ]
-    facts += [f"force        {text}" for text in _forces(robot, parameters)]
+    facts += _forces(robot)
     if parameters:
         facts.append(f"arguments    {', '.join(parameters)}: not constants here")
     example = {"q": [float(x) for x in robot.neutral()]}
@@ -122,16 +123,15 @@ def _arrays(program: Program) -> dict[str, str]:
     return words
 
 
-def _forces(robot: Robot, parameters: Sequence[str]) -> list[str]:
-    """Return a line for each force element: its kind, and its numbers."""
+def _forces(robot: Robot) -> list[str]:
+    """Return lines about each force element: its kind, and its numbers."""
     lines: list[str] = []
     for element in robot.forces:
-        given = [p for p in parameters if p.partition(":")[2] == element.name]
         text = f"{element.name}: {type(element).__name__}"
         numbers = described(element)
         text += f", {numbers}" if numbers else ""
-        text += f" (arguments instead: {', '.join(given)})" if given else ""
-        lines.append(text.encode("ascii", "replace").decode())
+        first, *more = textwrap.wrap(text.encode("ascii", "replace").decode(), 78)
+        lines += [f"force        {first}", *(f"{'':15}{line}" for line in more)]
     return lines
 
 

@@ -30,6 +30,7 @@ from ramify.mechanism.states import (
     kernels,
     rank,
     refuse,
+    refuse_inputs,
     rounding_filter,
     vector,
 )
@@ -183,6 +184,7 @@ def constrained_inverse_dynamics(
     actuated: Iterable[str] | None = None,
 ) -> InverseDynamics:
     """Return the forces of a motion; see `Robot.constrained_inverse_dynamics`."""
+    refuse_inputs(robot, "constrained_inverse_dynamics", "remove them (remove_force)")
     q, qd = vector("q", q, robot.nq), vector("qd", qd, robot.nv)
     qdd = vector("qdd", qdd, robot.nv)
     check_closed(robot, q, qd)

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from ramify.algorithms.loops.cuts import row_names
 from ramify.algorithms.loops.newton import Iterate
 from ramify.compiler import compile
-from ramify.errors import ModelError, ShapeError
+from ramify.errors import ArgumentError, ModelError, ShapeError
 from ramify.function import Function
+from ramify.model.forces.element import force_inputs
 from ramify.model.pose import Array
 from ramify.quantities import closed_loops
 from ramify.quantities.closed_samples import PRECISION
@@ -81,6 +82,16 @@ def kernels(robot: Robot) -> Kernels:
             f"robot {robot.name!r} has no loops; add one with robot.add_loop"
         )
     return _KERNELS.setdefault(robot, Kernels(robot))
+
+
+def refuse_inputs(robot: Robot, what: str, cure: str) -> None:
+    """Raise ArgumentError if the robot's forces have inputs that cannot be given."""
+    names = list(force_inputs(robot.model.forces))
+    if names:
+        raise ArgumentError(
+            f"{what}: forces of robot {robot.name!r} have inputs "
+            f"({', '.join(map(repr, names))}), which cannot be given here; {cure}"
+        )
 
 
 def check_closed(

@@ -8,7 +8,7 @@ at the same q, q̇ and q̈, ∂/∂q in the tangent space of the robot's convent
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ramify.algorithms.coriolis import force_seen
@@ -17,6 +17,7 @@ from ramify.algorithms.idsva import CommonFrame
 from ramify.algorithms.ltdl import solve
 from ramify.algorithms.matrix_layout import derivatives_layout
 from ramify.algorithms.minv import minv_ltdl
+from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
 from ramify.model.coordinates import JointVector
 from ramify.model.model import Model
@@ -91,8 +92,24 @@ def inverse_dynamics_derivatives(
     dense = {n: matrix(rows, k * nv, nv) for k, n in enumerate(names)}
     if not packed:
         return dense
-    pairs = derivatives_layout(context.model).pairs()
+    pairs = [(int(i), int(j)) for i, j in derivatives_layout(context.model).pairs()]
+    _check_pattern(context.model, dense.values(), set(pairs))
     return {n: array([A[i, j] for i, j in pairs]) for n, A in dense.items()}
+
+
+def _check_pattern(
+    model: Model, matrices: Iterable[Any], pairs: set[tuple[int, int]]
+) -> None:
+    """Raise ArgumentError if entries beyond the pattern of M are not zero."""
+    n = range(model.nv)
+    others = [(i, j) for i in n for j in n if (i, j) not in pairs]
+    for A in matrices:
+        for i, j in others:
+            if A[i, j] is not ZERO:
+                raise ArgumentError(
+                    f"packed is True, but forces of robot {model.name!r} couple joints "
+                    "on different branches; leave packed out"
+                )
 
 
 @quantity(

@@ -33,6 +33,7 @@ from ramify.mechanism.states import (
     kernels,
     normalized,
     rank,
+    refuse_inputs,
     vector,
 )
 from ramify.model.pose import Array
@@ -93,6 +94,7 @@ def simulate(
     damping: float | None = None,
 ) -> Simulation:
     """Simulate a robot with loops; see `Robot.simulate`."""
+    refuse_inputs(robot, "simulate", "use rollout(..., inputs={...})")
     if stabilize not in STABILIZE:
         raise ArgumentError(
             f"stabilize is {stabilize!r}; possible: {', '.join(map(repr, STABILIZE))}"
