@@ -220,3 +220,18 @@ def test_multipliers_need_loops() -> None:
     robot = ramify.robots.chain(2)
     with pytest.raises(ModelError, match="has no loops; add one with"):
         robot.loop_forces_derivatives([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+
+
+def test_differentiating_the_dynamics_with_loops_gives_their_derivatives() -> None:
+    robot = four_bar()
+    q, qd = bars(robot)
+    tau = np.array([0.3, -0.2, 0.5])
+    dq, dqd, dtau = robot.forward_dynamics_derivatives(q, qd, tau)
+    for wrt, expected in (("q", dq), ("qd", dqd), ("tau", dtau)):
+        f = ramify.compile(ramify.derivative(ramify.forward_dynamics, wrt=wrt), robot)
+        np.testing.assert_allclose(f(q, qd, tau), expected, atol=1e-9)
+    x = np.array([1.0, -2.0, 0.5])
+    forward = ramify.compile(ramify.jvp(ramify.forward_dynamics, wrt="q"), robot)
+    backward = ramify.compile(ramify.vjp(ramify.forward_dynamics, wrt="q"), robot)
+    np.testing.assert_allclose(forward(q, qd, tau, x)[-1], dq @ x, atol=1e-8)
+    np.testing.assert_allclose(backward(q, qd, tau, x)[-1], x @ dq, atol=1e-8)
