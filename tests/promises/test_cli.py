@@ -23,7 +23,9 @@ from ramify.cli import COMMANDS, main, robots
 from ramify.explain.shape import Shape
 
 ROWS, COLUMNS = 30, 80
-ON_A_ROBOT = ("info", "check", "bench", "explain", "compile", "export-c")
+ON_A_ROBOT = (
+    *("info", "check", "bench", "explain", "compile", "export-c", "export-library"),
+)
 Run = Callable[..., tuple[int, str, str]]
 
 PENDULUM = """<robot name="pendulum">
