@@ -160,7 +160,8 @@ def to_array(signature: Signature, name: str, core: Shape, value: object) -> Arr
     """Return an input as an array that the driver can read, or an array of symbols."""
     try:
         array: Array = np.asarray(value)
-        if array.ndim == 0 and array.dtype == object and hasattr(value, "__dlpack__"):
+        is_unread = array is not value and array.ndim == 0 and array.dtype == object
+        if is_unread and hasattr(value, "__dlpack__"):
             array = np.from_dlpack(cast(Any, value))
     except (ValueError, TypeError, RuntimeError, BufferError) as error:
         # Lists of unequal lengths, or an array of another library.
