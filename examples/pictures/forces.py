@@ -10,7 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import ramify
-from ramify import Body, Inertia, Joint, RobotBuilder, forces
+from ramify import forces
+from ramify.builder import Body, Inertia, Joint, RobotBuilder
 
 SOLID, DASHED, DOTTED = "-", "--", ":"
 COLORS = {SOLID: "#2f6f9f", DASHED: "#d9822b", DOTTED: "#7a2e2e"}

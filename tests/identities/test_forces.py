@@ -268,3 +268,20 @@ def test_potential_energy_is_that_of_gravity_and_of_elements(
     (g,) = evaluate(program_of(ramify.gravity_forces, robot), {"q": s["q"]}).values()
     at_rest = applied(robot, s["q"], np.zeros(robot.nv), tuple(CONSERVATIVE))
     assert_close(change, s["qd"] @ (g - at_rest))
+
+
+def test_joints_carry_what_acts_on_their_bodies(rng: np.random.Generator) -> None:
+    robot = ramify.robots.chain(3)
+    spring = forces.PointSpring("body0", "body2", 7.0, 0.4, 0.1, point_b=(0.1, 0.2, 0))
+    robot = robot.add_force(spring).add_force(forces.JointSpring("joint1", 5.0))
+    q, qd, qdd = rng.normal(size=(3, 3))
+    given = {"q": q, "qd": qd, "qdd": qdd}
+    wrenches, tau = (
+        next(iter(evaluate(program_of(x, robot), given).values()))
+        for x in (ramify.joint_wrenches, ramify.inverse_dynamics)
+    )
+    axes = np.array([b.joints[0].axis for b in robot.description.bodies])
+    moments = (wrenches[:, 3:] * axes).sum(axis=1)
+    # Across a joint go its motor and the spring in it.
+    in_joint = np.array([0.0, -5.0 * q[1], 0.0])
+    assert_close(moments, tau + in_joint)
