@@ -38,7 +38,9 @@ def arm() -> Robot:
 
 @native_linker
 @pytest.mark.parametrize("linker", LINKERS)
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)]
+)
 def test_a_library_equals_the_python_call_to_the_bit(
     linker: str, dtype: str, tmp_path: Path
 ) -> None:
