@@ -14,7 +14,7 @@ Where to look:
     scan                         a kernel run step by step, in native code
     export_c                     the same as C99
     export_library               the same as a shared library for C and C++
-    to_jax                       the same inside JAX: jit, vmap, grad
+    to_jax, to_casadi            the same inside JAX and CasADi, with derivatives
     control, tasks               operational space
     loops, simulation            closed loops, and motion over time
     forces                       springs, dampers, contacts, actuators, tires
@@ -64,6 +64,7 @@ if typing.TYPE_CHECKING:
     from ramify.export.c_export import export_c
     from ramify.export.library_export import export_library
     from ramify.function import Function
+    from ramify.interop.casadi import to_casadi
     from ramify.interop.jax import to_jax
     from ramify.quantities.differentiation import derivative, hessian, jvp, vjp
     from ramify.quantities.public import (
@@ -157,6 +158,8 @@ def __getattr__(name: str) -> typing.Any:
             from ramify.quantities import quantity as found
         case "derivative" | "hessian" | "jvp" | "vjp":
             from ramify.quantities import differentiation as found
+        case "to_casadi":
+            from ramify.interop import casadi as found
         case "to_jax":
             from ramify.interop import jax as found
         case "export_c":
@@ -273,6 +276,7 @@ __all__ = [
     "task_bias",
     "task_jacobian",
     "tasks",
+    "to_casadi",
     "to_jax",
     "velocity",
     "vjp",

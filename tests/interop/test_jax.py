@@ -326,6 +326,7 @@ def test_a_missing_package_names_the_command() -> None:
 
 
 def test_code_in_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("casadi", reason="casadi is absent")
     page = REPOSITORY / "docs" / "interop.md"
     write_robots(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "symbolic", "model", "simplify", "quantities", "backend", "function",
         "compiler", "robot",
     },
-    "interop": {"symbolic", "backend", "function", "compiler"},
+    "interop": {"symbolic", "backend", "function", "compiler", "export"},
 }  # fmt: skip
 FRONT = {"cli", "explain", "papers"}
 """the front door: imports what it likes, and nobody below imports it"""

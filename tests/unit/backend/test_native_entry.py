@@ -83,3 +83,11 @@ def test_an_array_on_another_device_is_refused() -> None:
     far: Any = OnlyDLPack(np.zeros(3), BufferError("not in CPU memory"))
     with pytest.raises(ramify.ShapeError, match="x is not an array: not in CPU memory"):
         TWICE(far, 2.0)
+
+
+def test_an_array_of_one_symbol_stays_a_symbol() -> None:
+    def scaled(x: Any, a: Any) -> Any:
+        return TWICE(x, np.array(a, dtype=object)).scaled
+
+    again = ramify.kernel(scaled, {"x": 3, "a": ()}, name="again")
+    np.testing.assert_array_equal(again(np.ones(3), 2.0), [2.0, 2.0, 2.0])
