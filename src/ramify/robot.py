@@ -2143,7 +2143,8 @@ class Robot:
                 nv), or (batch, 1, nv); zero by default.
             dt: time step [s].
             steps: number of steps; by default as many as tau has.
-            integrator: "semi_implicit_euler" or "rk4".
+            integrator: "semi_implicit_euler", "rk4", or "implicit" in the forces of the
+                robot's elements and of the policy, for stiff ones.
             policy: function that returns tau (nv,), called at the start of each step.
             inputs: further inputs of these functions by name: a number, (n,), (steps,
                 n) or (batch, steps, n).

@@ -92,6 +92,11 @@ def rollout(
         threads,
     )
     check_functions(options)
+    if options.integrator == "implicit" and robot.model.loops:
+        raise ArgumentError(
+            f"robot {robot.name!r} has loops, which 'implicit' does not support; use "
+            "'semi_implicit_euler' or 'rk4'"
+        )
     compiled = compiled_step(robot, options)
     values = {**state, **given, **changed, "dt": h, "start": float(start)}
     run = compiled.run(values, count, every, out)

@@ -3,9 +3,14 @@
     semi_implicit_euler    q̇⁺ = q̇ + dt q̈(q, q̇, τ),  q⁺ = q ⊕ dt q̇⁺
     rk4                    Runge and Kutta's method of order four, in the tangent space
                            of q at the start of the step (Munthe-Kaas)
+    implicit               (M − dt D − dt² K) Δq̇ = dt (f + dt K q̇),  K = ∂f_a/∂q,
+                           D = ∂f_a/∂q̇: f_a are the forces of the robot's elements
+                           and of the policy, linear in what a step changes
 
-τ is that of the start of the step, and held.
+Otherwise τ is that of the start of the step, and held.
 """
+
+# ruff: noqa: N803, N806  the book's letters: M, D, K
 
 from __future__ import annotations
 
@@ -20,22 +25,28 @@ from ramify.compiler import compile, kernel
 from ramify.errors import ArgumentError, TraceError
 from ramify.function import Function, compilation_of
 from ramify.model.configurations import tangent_rate
+from ramify.quantities.applied import applied_forces, elastic_energy
 from ramify.quantities.closed_loops import (
     constraint_correction,
     constraint_jacobian,
     constraint_residual,
     stabilized_forward_dynamics,
 )
-from ramify.quantities.dynamics import forward_dynamics
+from ramify.quantities.configuration import configuration_rate
+from ramify.quantities.dynamics import bias_forces, forward_dynamics
+from ramify.quantities.mass_matrix import mass_matrix
 from ramify.quantities.momentum_energy import kinetic_energy, potential_energy
 from ramify.quantities.quantity import Quantity
 from ramify.symbolic import functions as math
+from ramify.symbolic.derivatives import forward
+from ramify.symbolic.expr import const, lift
+from ramify.symbolic.jacobians import matrix
 from ramify.symbolic.parameters import parameters_of
 
 if TYPE_CHECKING:
     from ramify.robot import Robot
 
-INTEGRATORS = ("semi_implicit_euler", "rk4")
+INTEGRATORS = ("semi_implicit_euler", "rk4", "implicit")
 STABILIZE = ("none", "baumgarte", "project")
 NEWTON_STEPS = 2
 """of a projection: the first leaves Φ at the square of what a step opens"""
@@ -154,8 +165,8 @@ class Step:
         else:
             known.setdefault("tau", np.zeros(self.robot.nv))
         known["qdd"] = self.evaluated(self.dynamics, known)
-        one_step = self._rk4 if o.integrator == "rk4" else self._euler
-        q1, qd1 = one_step(known)
+        ways = {"rk4": self._rk4, "implicit": self._implicit}
+        q1, qd1 = ways.get(o.integrator, self._euler)(known)
         if self.robot.model.loops and o.stabilize == "project":
             q1, qd1 = self._projected(q1, qd1, known)
         outputs: dict[str, Any] = {"q": q, "qd": qd}
@@ -173,8 +184,10 @@ class Step:
         if callable(what):
             return called(name, what, known)
         if what == "energy":
-            parts = [self.function(x) for x in (kinetic_energy, potential_energy)]
-            return sum(self.evaluated(part, known) for part in parts)
+            parts = [kinetic_energy, potential_energy]
+            if self.robot.model.forces:
+                parts.append(elastic_energy)
+            return sum(self.evaluated(self.function(x), known) for x in parts)
         if what == "residual":
             phi = self.evaluated(self.function(constraint_residual), known)
             return _largest(phi)
@@ -219,6 +232,29 @@ class Step:
         qd1 = qd + dt * known["qdd"]
         return self.robot.integrate(q, qd1, dt), qd1
 
+    def _implicit(self, known: dict[str, Any]) -> tuple[Any, Any]:
+        q, qd, dt, n = known["q"], known["qd"], known["dt"], self.robot.nv
+        applied = np.asarray(known["tau"])
+        if self.robot.model.forces:
+            applied = applied + self.evaluated(self.function(applied_forces), known)
+        along: dict[Any, dict[int, Any]] = {
+            x: {n + k: const(1.0)} for k, x in enumerate(qd)
+        }
+        rate = self.function(configuration_rate)
+        for k, unit in enumerate(np.eye(n)):
+            column: Any = self.evaluated(rate, {**known, "qd": unit})
+            for x, value in zip(q, column, strict=True):
+                along.setdefault(x, {})[k] = lift(value)
+        rows = forward([lift(x) for x in applied], along)
+        K, D = (np.array(matrix(rows, start, n)) for start in (0, n))
+        M = self.evaluated(self.function(mass_matrix), known)
+        bias = self.evaluated(self.function(bias_forces), known)
+        change = _solved(
+            M - dt * D - dt * dt * K, dt * (applied - bias + dt * (K @ qd))
+        )
+        qd1 = qd + change
+        return self.robot.integrate(q, qd1, dt), qd1
+
     def _rk4(self, known: dict[str, Any]) -> tuple[Any, Any]:
         q, qd, dt = known["q"], known["qd"], known["dt"]
         model, conventions = self.robot.model, self.robot.conventions
@@ -247,6 +283,27 @@ class Step:
             there["q"] = self.robot.integrate(there["q"], step, 1.0)
         there["x"] = self.evaluated(jacobian, there) @ qd
         return there["q"], qd + self.evaluated(correction, there)
+
+
+def _solved(A: Any, b: Any) -> Any:
+    """Return x of A x = b, from the last row to the first: branches stay sparse."""
+    A, b, n = A.copy(), b.copy(), len(b)
+    for k in reversed(range(n)):
+        inverse = 1.0 / A[k, k]
+        for i in range(k):
+            if not _is_zero(A[i, k]):
+                factor = A[i, k] * inverse
+                A[i, :k] = A[i, :k] - factor * A[k, :k]
+                b[i] = b[i] - factor * b[k]
+    x = b.copy()
+    for k in range(n):
+        x[k] = (b[k] - A[k, :k] @ x[:k]) / A[k, k] if k else b[k] / A[k, k]
+    return x
+
+
+def _is_zero(x: Any) -> bool:
+    e = lift(x)
+    return e.op == "const" and e.value == 0.0
 
 
 def _mean(x: Sequence[Any]) -> Any:

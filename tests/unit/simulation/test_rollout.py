@@ -303,6 +303,56 @@ def test_forces_of_the_robot_act_in_rollouts(robot: Robot) -> None:
     assert run.energy[-1] < run.energy[0] - 0.05
 
 
+def stiff_pd(q: Any, qd: Any) -> Any:
+    return -3e4 * q - 2e3 * qd
+
+
+def test_implicit_steps_solve_their_linear_equations() -> None:
+    """By hand for a joint of constant inertia; stable where others are not."""
+    robot = built(Joint.prismatic((1, 0, 0)))
+    spring = ramify.forces.JointSpring("link0_joint", stiffness=4e4)
+    damper = ramify.forces.JointDamper("link0_joint", damping=50.0)
+    robot = robot.add_force(spring).add_force(damper)
+    m, k, d = 1.0, 4e4 + 3e4, 50.0 + 2e3
+    run = robot.rollout(
+        [0.1], [1.0], dt=0.01, steps=50, integrator="implicit", policy=stiff_pd
+    )
+    x, v = 0.1, 1.0
+    for row in range(51):
+        assert run.q[row, 0] == pytest.approx(x, abs=1e-12)
+        v += 0.01 * (-k * x - d * v - 0.01 * k * v) / (m + 0.01 * d + 1e-4 * k)
+        x += 0.01 * v
+    assert abs(run.q[-1, 0]) < 1e-6
+
+
+def test_implicit_steps_are_of_order_one_with_coupled_joints() -> None:
+    robot = built(Joint.spherical(), Joint.revolute((1, 0, 0)))
+    q = robot.random_configuration(np.random.default_rng(1))
+
+    def drag(qd: Any) -> Any:
+        return -0.5 * qd - 0.2 * qd[::-1]
+
+    def end(steps: int, integrator: str) -> Array:
+        run = robot.rollout(
+            q,
+            np.ones(4),
+            dt=0.2 / steps,
+            steps=steps,
+            integrator=integrator,
+            policy=drag,
+        )
+        return np.concatenate([run.q[-1], run.qd[-1]])
+
+    exact = end(20000, "semi_implicit_euler")
+    errors = [np.abs(end(n, "implicit") - exact).max() for n in (50, 100)]
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.15)
+
+
+def test_implicit_steps_are_for_trees() -> None:
+    with pytest.raises(ArgumentError, match="has loops, which 'implicit' does not"):
+        four_bar().rollout(np.zeros(3), steps=3, integrator="implicit")
+
+
 def test_results_that_do_not_fit_are_refused(
     robot: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
