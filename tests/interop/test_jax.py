@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import ctypes
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ import numpy as np
 import pytest
 
 import ramify
+from ramify import function
+from ramify.backend.runtime.memory_layout import Kernel
 from ramify.compiler import program_of
 from ramify.interop import jax_primitive
 from ramify.robot import Robot
@@ -183,6 +186,22 @@ def test_without_the_interface_python_is_called(
     monkeypatch.undo()
     exact = jax.jacrev(ramify.to_jax(arm().forward_dynamics))(Q[0], QD[0], TAU[0])
     np.testing.assert_allclose(slope, exact, rtol=1e-12, atol=1e-12)
+
+
+def test_missing_memory_is_an_error_of_xla(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
+    failing = kind(lambda *_: 1)  # what the driver returns if there is no memory
+
+    def calls_of(compilation: Any) -> Any:
+        calls = function.calls_of(compilation)
+        run = ctypes.cast(failing, ctypes.c_void_p).value
+        calls.loaded("single").block[Kernel.RUN] = run
+        return calls
+
+    monkeypatch.setattr(jax_primitive, "calls_of", calls_of)
+    lost = ramify.kernel(lambda x: 3.0 * x, {"x": 2}, name="lost")
+    with pytest.raises(jax.errors.JaxRuntimeError, match="lost ran out of memory"):
+        jax.block_until_ready(ramify.to_jax(lost)(jnp.zeros(2)))
 
 
 # ------------------------------------------------------------ derivatives
