@@ -60,10 +60,11 @@ def measure(jax: Any, joints: int, quick: bool) -> dict[str, float]:
     # One call: beside a function of the same inputs and outputs that does nothing else.
     own, empty = jax.jit(f), jax.jit(lambda q, qd, tau: q + qd + tau)
     x = [jax.numpy.asarray(a) for a in (q, qd, tau)]
-    call = ratio(
+    call = in_turns(
+        seconds,
+        20,
         lambda: own(*x).block_until_ready(),
         lambda: empty(*x).block_until_ready(),
-        seconds,
     )
     kernel = best_call(lambda: compiled(q, qd, tau), seconds)
 
@@ -84,15 +85,25 @@ def measure(jax: Any, joints: int, quick: bool) -> dict[str, float]:
         name="step",
     )
     native = ramify.scan(step, carry=("qd",), length=steps, record=())
-    in_scan = best(lambda: scan(x[1]).block_until_ready(), seconds) / steps
-    in_bare = best(lambda: bare(x[1]).block_until_ready(), seconds) / steps
-    in_native = best(lambda: native(q, qd, tau), seconds) / steps
+    in_scan, in_bare, in_native = (
+        total / steps
+        for total in in_turns(
+            seconds,
+            1,
+            lambda: scan(x[1]).block_until_ready(),
+            lambda: bare(x[1]).block_until_ready(),
+            lambda: native(q, qd, tau),
+        )
+    )
 
     # A batch, results in new arrays in both.
     mapped = jax.jit(jax.vmap(f))
     X = [jax.numpy.asarray(a) for a in states]
-    batch = ratio(
-        lambda: mapped(*X).block_until_ready(), lambda: compiled(*states), seconds
+    batch = in_turns(
+        seconds,
+        1,
+        lambda: mapped(*X).block_until_ready(),
+        lambda: compiled(*states),
     )
     gradient = jax.jit(jax.value_and_grad(lambda *a: f(*a).sum(), argnums=(0, 1, 2)))
     start = time.perf_counter()
@@ -117,13 +128,13 @@ def measure(jax: Any, joints: int, quick: bool) -> dict[str, float]:
     }
 
 
-def ratio(first: Any, second: Any, seconds: float) -> tuple[float, float]:
-    """Return the times of two calls, measured in turns."""
-    best_first = best_second = float("inf")
+def in_turns(seconds: float, times: int, *runs: Any) -> list[float]:
+    """Return the shortest time of each call, measured in turns: all under one load."""
+    shortest = [float("inf")] * len(runs)
     for _ in range(5):
-        best_first = min(best_first, best_call(first, seconds / 5, 20))
-        best_second = min(best_second, best_call(second, seconds / 5, 20))
-    return best_first, best_second
+        for k, run in enumerate(runs):
+            shortest[k] = min(shortest[k], best_call(run, seconds / 5, times))
+    return shortest
 
 
 if __name__ == "__main__":
