@@ -271,7 +271,7 @@ def test_symbols_are_refused_where_they_cannot_be() -> None:
 
 
 def test_a_loop_over_columns_is_written_out() -> None:
-    robot = Robot.from_description(random_tree(12, 3, joints=("revolute",)))
+    robot = Robot.from_description(random_tree(14, 3, joints=("revolute",)))
     n = robot.nv
     derivatives = ramify.compile(ramify.forward_dynamics_derivatives, robot)
     assert derivatives.program.loop is not None
