@@ -23,7 +23,15 @@ from ramify.errors import (
     shortened,
     unknown_name,
 )
-from ramify.model.constants import EXACT, IDENTITY, Rows, cross, norm, transposed
+from ramify.model.constants import (
+    EXACT,
+    IDENTITY,
+    Rows,
+    clean_rotation,
+    cross,
+    norm,
+    transposed,
+)
 from ramify.model.conventions import NAMED, Conventions
 from ramify.model.description import (
     BodyDescription,
@@ -296,7 +304,7 @@ class _Builder:
         self.between[joint.name] = (body.parent or "world", body.name)
         first, anchor = len(self.parts), joint.position.tolist()
         for kind, axis in _simple_joints(joint):
-            T_body_joint = Pose.of(axis, anchor)
+            T_body_joint = Pose.of_clean(axis, anchor)
             between = f"{body.name}:{joint.name}"  # unless it turns out to be the last
             self.parts.append(_Part(between, i, joint, kind, pose @ T_body_joint))
             i, pose = len(self.parts) - 1, T_body_joint.inverse()
@@ -471,11 +479,11 @@ def _frame_with_z(*given: float) -> Rows:
         # Turned about x where it points down.
         sign = math.copysign(1.0, given[k])
         y, z = ([sign * e for e in IDENTITY[n]] for n in (j, k))
-        return transposed([IDENTITY[i], y, z])
+        return clean_rotation(transposed([IDENTITY[i], y, z]))
     x = cross(IDENTITY[i], z)
     length = norm(x)
     x = [e / length for e in x]
-    return transposed([x, cross(z, x), z])
+    return clean_rotation(transposed([x, cross(z, x), z]))
 
 
 def placed(model: Model) -> Model:

@@ -76,6 +76,11 @@ class Pose:
         return _clean(clean_rotation(rows), clean_position(origin))
 
     @staticmethod
+    def of_clean(rows: Rows, origin: Sequence[float]) -> Pose:
+        """Return a pose from a rotation that `clean_rotation` has seen."""
+        return _clean(rows, clean_position(origin))
+
+    @staticmethod
     def identity() -> Pose:
         """Return the pose of a frame in itself."""
         return Pose.of(IDENTITY)
@@ -89,7 +94,7 @@ class Pose:
     def from_rpy(rpy: Vector, position: Vector = ORIGIN) -> Pose:
         """Return a pose from URDF's roll, pitch, yaw: R = Rz(y) Ry(p) Rx(r)."""
         R = rotation_of_rpy(*_three("roll, pitch, yaw", rpy))
-        return Pose.of(R, _three("position", position))
+        return Pose.of_clean(R, _three("position", position))
 
     @staticmethod
     def from_quaternion(
@@ -234,11 +239,12 @@ def _clean(rows: Rows, origin: Three) -> Pose:
 def rotation_of_rpy(roll: float, pitch: float, yaw: float) -> Rows:
     """Return Rz(yaw) Ry(pitch) Rx(roll)."""
     (cr, sr), (cp, sp), (cy, sy) = map(direction, (roll, pitch, yaw))
-    return (
+    R = (
         (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
         (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
         (-sp, cp * sr, cp * cr),
     )
+    return clean_rotation(R)
 
 
 def _three(what: str, values: Vector) -> list[float]:

@@ -112,19 +112,19 @@ class _Builder:
         element.label = self.label
         element.line = self.parser.CurrentLineNumber
         self.count += 1
-        if self.open:
-            outer = self.open[-1]
+        around = self.open
+        if around:
+            outer = around[-1]
             outer.append(element)
             element.outer = ref(outer)
         else:
             element.outer = None
             self.root = element
-        self.open.append(element)
-        if len(self.open) > DEEPEST:
+        around.append(element)
+        if len(around) > DEEPEST:
             raise self.refused(f"elements nested deeper than {DEEPEST}")
         if self.count > MOST_ELEMENTS:
             raise self.refused(f"more than {MOST_ELEMENTS} elements")
-
         if tag in WITH_TEXT:
             self.parser.CharacterDataHandler = self.text
 
@@ -255,7 +255,7 @@ def number(
     Raises:
         ModelError: absent, no number, more than one, NaN or infinite.
     """
-    text = _given(element, attribute)
+    text = element.get(attribute) if attribute else element.text
     if text is None and default is not None:
         return default
     if text and text.isascii() and "_" not in text:
@@ -288,7 +288,7 @@ def numbers(
     Raises:
         ModelError: absent, no numbers, not as many as asked, NaN or infinite.
     """
-    text = _given(element, attribute)
+    text = element.get(attribute) if attribute else element.text
     if text is None and default is not None:
         return tuple(default)
     values = _plain(text, largest)

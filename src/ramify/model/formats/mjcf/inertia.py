@@ -97,6 +97,9 @@ def _mesh_solid(body: Element, geom: Element, meshes: MeshAssets) -> Solid:
 
 
 def _together(parts: list[Solid]) -> Inertial:
+    if len(parts) == 1:
+        ((mass, center, own),) = parts
+        return Inertial(mass, np.array(center), full(cleaned(own)))
     mass = total(*(m for m, _, _ in parts))
     moments = zip(*([m * x for x in c] for m, c, _ in parts), strict=True)
     com = [total(*terms) / mass for terms in moments]

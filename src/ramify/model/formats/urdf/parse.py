@@ -354,15 +354,15 @@ def read_origin(element: ET.Element | None) -> Pose:
         return Pose.identity()
     xyz = numbers(element, "xyz", 3, (0.0, 0.0, 0.0), largest=LARGEST)
     rpy = numbers(element, "rpy", 3, (0.0, 0.0, 0.0), largest=LARGEST)
-    return Pose.of(rotation_of_rpy(*rpy) if any(rpy) else IDENTITY, xyz)
+    return Pose.of_clean(rotation_of_rpy(*rpy) if any(rpy) else IDENTITY, xyz)
 
 
 def _part(element: ET.Element, tag: str, warnings: list[str]) -> ET.Element | None:
     """Return the child of that name; of several, the first, with a warning."""
-    first, *others = element.findall(tag) or (None,)
-    if others:
-        warnings.append(f"{where(others[0])}: a second <{tag}>; the first one is used")
-    return first
+    found = element.findall(tag)
+    if len(found) > 1:
+        warnings.append(f"{where(found[1])}: a second <{tag}>; the first one is used")
+    return found[0] if found else None
 
 
 def _warn_unknown(
