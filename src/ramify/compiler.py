@@ -387,7 +387,9 @@ def as_list(quantities: object) -> list[Quantity]:
 
 def check_robot(robot: object) -> None:
     """Raise ArgumentError for what is not a robot."""
-    if not hasattr(robot, "placed_model"):  # Robot itself is imported after this
+    # Robot itself is imported after this. Its class is asked: a cached program must not
+    # wait for frames to be placed.
+    if not hasattr(type(robot), "placed_model"):
         raise ArgumentError(
             f"robot is {robot!r}; expected a Robot, such as ramify.load returns"
         )

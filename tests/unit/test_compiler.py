@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ramify
@@ -143,3 +144,11 @@ def test_a_quantity_survives_pickling(quantity: ramify.Quantity) -> None:
     again = pickle.loads(pickle.dumps(quantity))
     assert again == quantity
     assert again.declaration is quantity.declaration
+
+
+def test_a_known_program_does_not_wait_for_frames_to_be_placed() -> None:
+    first, again = ramify.robots.chain(3), ramify.robots.chain(3)
+    q, zero = first.neutral(), np.zeros(first.nv)
+    expected = first.forward_dynamics(q, zero, zero)
+    np.testing.assert_array_equal(again.forward_dynamics(q, zero, zero), expected)
+    assert "placed_model" not in vars(again)
