@@ -47,6 +47,8 @@ class Viewer:
 
     url: str
     """the address of the page, on this machine only"""
+    q: Array
+    """the configuration that is shown, or those of all copies"""
 
     def __init__(
         self,
@@ -78,8 +80,6 @@ class Viewer:
         for k, offset in enumerate(offsets):
             self._add_robot(k, offset, scene, layers)
         self._add_panel(layers)
-        self.q = np.array(q, dtype=float)
-        """the configuration that is shown, or those of all copies"""
         self.update(q)
         self._aim(self.q, scene.size * math.sqrt(copies))
 
