@@ -44,7 +44,7 @@ from ramify.model.forces.element import ForceElement, actuators
 from ramify.model.frame_placement import place_frames
 from ramify.model.joints import SIZES, TreeJoint
 from ramify.model.massless import warn_massless
-from ramify.model.pose import Array, Pose
+from ramify.model.pose import Array, Pose, placed_at
 from ramify.model.tree import ROOT, BodyInertia, Tree, TreeBody
 from ramify.model.warning_groups import grouped
 
@@ -304,7 +304,7 @@ class _Builder:
         self.between[joint.name] = (body.parent or "world", body.name)
         first, anchor = len(self.parts), joint.position.tolist()
         for kind, axis in _simple_joints(joint):
-            T_body_joint = Pose.of_clean(axis, anchor)
+            T_body_joint = placed_at(axis, anchor)
             between = f"{body.name}:{joint.name}"  # unless it turns out to be the last
             self.parts.append(_Part(between, i, joint, kind, pose @ T_body_joint))
             i, pose = len(self.parts) - 1, T_body_joint.inverse()

@@ -76,11 +76,6 @@ class Pose:
         return _clean(clean_rotation(rows), clean_position(origin))
 
     @staticmethod
-    def of_clean(rows: Rows, origin: Sequence[float]) -> Pose:
-        """Return a pose from a rotation that `clean_rotation` has seen."""
-        return _clean(rows, clean_position(origin))
-
-    @staticmethod
     def identity() -> Pose:
         """Return the pose of a frame in itself."""
         return Pose.of(IDENTITY)
@@ -94,7 +89,7 @@ class Pose:
     def from_rpy(rpy: Vector, position: Vector = ORIGIN) -> Pose:
         """Return a pose from URDF's roll, pitch, yaw: R = Rz(y) Ry(p) Rx(r)."""
         R = rotation_of_rpy(*_three("roll, pitch, yaw", rpy))
-        return Pose.of_clean(R, _three("position", position))
+        return placed_at(R, _three("position", position))
 
     @staticmethod
     def from_quaternion(
@@ -233,6 +228,11 @@ def _clean(rows: Rows, origin: Three) -> Pose:
     _set_rows(pose, rows)
     _set_origin(pose, origin)
     return pose
+
+
+def placed_at(rows: Rows, origin: Sequence[float]) -> Pose:
+    """Return the pose of a rotation that `clean_rotation` has seen."""
+    return _clean(rows, clean_position(origin))
 
 
 @lru_cache(maxsize=1024)  # files have few different angles

@@ -61,7 +61,7 @@ from ramify.model.formats.urdf.graph import (
 from ramify.model.formats.urdf.transmissions import read_transmissions
 from ramify.model.formats.xml import fault, number, numbers, parse_xml, where, word
 from ramify.model.loop_types import check_single, check_type, coupling, cut_joint
-from ramify.model.pose import Pose, rotation_of_rpy
+from ramify.model.pose import Pose, placed_at, rotation_of_rpy
 
 TYPES: Final = {
     "revolute": "revolute",
@@ -354,7 +354,7 @@ def read_origin(element: ET.Element | None) -> Pose:
         return Pose.identity()
     xyz = numbers(element, "xyz", 3, (0.0, 0.0, 0.0), largest=LARGEST)
     rpy = numbers(element, "rpy", 3, (0.0, 0.0, 0.0), largest=LARGEST)
-    return Pose.of_clean(rotation_of_rpy(*rpy) if any(rpy) else IDENTITY, xyz)
+    return placed_at(rotation_of_rpy(*rpy) if any(rpy) else IDENTITY, xyz)
 
 
 def _part(element: ET.Element, tag: str, warnings: list[str]) -> ET.Element | None:
