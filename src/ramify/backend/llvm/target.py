@@ -142,9 +142,12 @@ def library_names() -> list[str]:
 
 
 def library_target(name: str) -> Processor:
-    """Return the processor that a library is written for, by its name."""
+    """Return the processor that a library is written for, by its name.
+
+    "host" is the one that calls from Python are compiled for: both give the same bits.
+    """
     if name == HOST:
-        return host()
+        return runnable()
     if name == "aarch64":
         return Processor(CROSS[name], "generic", "+neon", 16)
     triple = host().triple if host().triple.startswith("x86_64") else CROSS["x86_64"]
