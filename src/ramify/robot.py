@@ -267,18 +267,10 @@ class Robot:
                 meshes are named in a `ModelWarning`.
         """
         from ramify.view.picture import draw_scene
-        from ramify.view.scene import LAYERS
+        from ramify.view.scene import check_layers
 
-        for name in layers:
-            if name not in LAYERS:
-                raise ArgumentError(
-                    f"layers has {name!r}; possible: {', '.join(map(repr, LAYERS))}"
-                )
-        given = self.neutral() if q is None else np.asarray(q, dtype=float)
-        if given.ndim not in (1, 2) or given.shape[-1] != self.nq:
-            raise ShapeError(
-                f"q has shape {given.shape}; expected ({self.nq},) or (k, {self.nq})"
-            )
+        check_layers(layers)
+        given = self._shown(q, "k")
         poses = [self._body_poses(x) for x in np.atleast_2d(given)]
         scene = self._scene(mesh_directories)
         return draw_scene(scene, poses, layers, axes, view)
@@ -308,12 +300,7 @@ class Robot:
         """
         from ramify.view.viewer import Viewer
 
-        given = self.neutral() if q is None else np.asarray(q, dtype=float)
-        if given.ndim not in (1, 2) or given.shape[-1] != self.nq:
-            raise ShapeError(
-                f"q has shape {given.shape}; expected ({self.nq},) or "
-                f"(copies, {self.nq})"
-            )
+        given = self._shown(q, "copies")
         return Viewer(
             self.model,
             self._scene(mesh_directories),
@@ -323,6 +310,16 @@ class Robot:
             port=port,
             copies=len(given) if given.ndim == 2 else 1,
         )
+
+    def _shown(self, q: ArrayLike | None, several: str) -> Array:
+        """Return the configuration to show, or several; the neutral one by default."""
+        given = self.neutral() if q is None else np.asarray(q, dtype=float)
+        if given.ndim not in (1, 2) or given.shape[-1] != self.nq:
+            raise ShapeError(
+                f"q has shape {given.shape}; expected ({self.nq},) or "
+                f"({several}, {self.nq})"
+            )
+        return given
 
     def _scene(self, mesh_directories: Sequence[str | os.PathLike[str]]) -> Scene:
         """Return all there is to see; missing meshes are warned of."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,10 @@ def test_copies_stand_side_by_side_and_play(arm: Robot) -> None:
     motion[1, :, 0] = times
     with arm.show(motion[:, 0], port=9320) as viewer:
         viewer.play(times, motion, trails=["tip"])
-        controls: Any = viewer._server.gui  # pyright: ignore[reportPrivateUsage]
-        assert controls is not None
+        end = time.monotonic() + 20
+        while viewer.q[1, 0] == 0 and time.monotonic() < end:
+            time.sleep(0.02)
+        assert viewer.q[1, 0] > 0  # the motion advances by itself
         viewer.update(motion[:, -1])
         np.testing.assert_allclose(
             placed(viewer, "tip", 1), arm.pose(motion[1, -1], "tip"), atol=1e-6

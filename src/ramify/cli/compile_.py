@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ramify.cli.quantities import named
+from ramify.cli.quantities import functions_option, named
 from ramify.cli.robots import RobotFile, passive_option, robot_argument
 from ramify.cli.screen import (
     console,
@@ -25,10 +25,7 @@ from ramify.view.units import seconds
 @click.command("compile")
 @robot_argument
 @passive_option
-@click.option(
-    "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
-    show_default=True, help="A quantity, or quantity:frame; repeatable.",
-)  # fmt: skip
+@functions_option
 @click.option("--fused", is_flag=True, help="Compile all of them into one kernel.")
 @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64")
 @json_option

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ramify.cli.quantities import named
+from ramify.cli.quantities import functions_option, named
 from ramify.cli.robots import RobotFile, robot_argument
 from ramify.cli.screen import paragraph, show_warnings, wrapped
 from ramify.export.library_export import export_library
@@ -14,10 +14,7 @@ from ramify.export.library_export import export_library
 
 @click.command("export-library")
 @robot_argument
-@click.option(
-    "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
-    show_default=True, help="A quantity, or quantity:frame; repeatable.",
-)  # fmt: skip
+@functions_option
 @click.option(
     "-o", "--output", default=".", type=click.Path(file_okay=False),
     help="Output folder.",

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import difflib
 
+import click
+
 from ramify.errors import UnknownName
 from ramify.quantities.quantity import REQUIRED, Quantity
 from ramify.quantities.registry import QUANTITIES
+
+functions_option = click.option(
+    "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
+    show_default=True, help="A quantity, or quantity:frame; repeatable.",
+)  # fmt: skip
+"""the quantities of a command, as ``names``"""
 
 
 def needs(quantity: Quantity) -> str:

@@ -14,6 +14,7 @@ from ramify.model.pose import Array, Pose
 
 KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh")
 Color = tuple[float, float, float, float]
+Role = Literal["visual", "collision"]
 
 
 @final
@@ -52,7 +53,7 @@ class Shape:
     z without the caps; ellipsoid: its three radii; plane: two edges, 0: endless [m]"""
     color: Color | None = None
     """red, green, blue, opacity from 0 to 1; None where the model gives none"""
-    role: Literal["visual", "collision"] = "visual"
+    role: Role = "visual"
     name: str = ""
     mesh: MeshShape | None = None
 

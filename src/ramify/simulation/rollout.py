@@ -327,7 +327,7 @@ def input_shapes(given: Mapping[str, Array]) -> Shapes:
 
 
 def check_functions(options: StepOptions) -> None:
-    """Raise ArgumentError for a function that asks for what is not there."""
+    """Raise ArgumentError for a function with an argument that no input provides."""
     o = options
     known = dict.fromkeys(["q", "qd", "dt", "time", *dict(o.inputs), *o.parameters])
     if o.policy is not None:

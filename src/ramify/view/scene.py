@@ -16,7 +16,7 @@ from typing import Final, final
 
 import numpy as np
 
-from ramify.errors import ModelError
+from ramify.errors import ArgumentError, ModelError
 from ramify.model.constants import eigen
 from ramify.model.description import BodyDescription, Description
 from ramify.model.meshes.mesh_files import TriangleMesh
@@ -37,6 +37,15 @@ _DENSITY: Final = 1000.0
 """of the spheres that show masses [kg/m³]"""
 _THICKNESS: Final = 0.012
 """radius of a bar, as a share of the robot's size"""
+
+
+def check_layers(layers: Sequence[str]) -> None:
+    """Raise ArgumentError for a layer that does not exist."""
+    for name in layers:
+        if name not in LAYERS:
+            raise ArgumentError(
+                f"layers has {name!r}; possible: {', '.join(map(repr, LAYERS))}"
+            )
 
 
 @final

@@ -22,11 +22,12 @@ import numpy as np
 
 from ramify.errors import ArgumentError, Error, ShapeError
 from ramify.model.constants import quaternion
+from ramify.model.description import BodyDescription
 from ramify.model.drawing import joint_text
 from ramify.model.model import Model, PublicJoint
 from ramify.model.pose import Array
 from ramify.view.player import Player
-from ramify.view.scene import LAYERS, Part, Scene
+from ramify.view.scene import LAYERS, Part, Scene, check_layers
 from ramify.view.triangles import ball, scaled, thinned
 
 Poses = Callable[[Array], Mapping[str, Array]]
@@ -61,11 +62,7 @@ class Viewer:
         port: int = 8080,
         copies: int = 1,
     ) -> None:
-        for name in layers:
-            if name not in LAYERS:
-                raise ArgumentError(
-                    f"layers has {name!r}; possible: {', '.join(map(repr, LAYERS))}"
-                )
+        check_layers(layers)
         self._model, self._poses = model, poses
         self._server = _server(model.name, port)
         self._lock = threading.Lock()
@@ -74,6 +71,11 @@ class Viewer:
         self._parts: list[tuple[Part, Any]] = []
         self._extras: dict[str, list[Any]] = {"frames": [], "names": []}
         self._sliders: list[tuple[PublicJoint, Any]] = []
+        self._centers = [
+            (body.name, body.inertial.mass, body.inertial.com)
+            for body in self._described()
+            if body.inertial is not None and body.inertial.mass > 0
+        ]
         self.url = f"http://{HOST}:{self._server.get_port()}"
         self._add_world(scene)
         offsets = _offsets(copies, scene.size)
@@ -247,21 +249,19 @@ class Viewer:
                 )
 
     def _place(self, nodes: Mapping[str, Any], q: Array) -> None:
-        masses = self._model.masses
-        moment, total = np.zeros(3), 0.0
-        by_name = {b.name: b for b in self._described()}
-        for body, T in self._poses(q).items():
-            node = nodes[body]
-            node.position = T[:3, 3]
-            node.wxyz = np.array(quaternion(T[:3, :3].tolist()))
-            own = by_name[body].inertial
-            if own is not None and masses[body] > 0:
-                moment += masses[body] * (T[:3, :3] @ own.com + T[:3, 3])
-                total += masses[body]
-        if total and nodes is self._bodies[0]:
-            self._center.position = moment / total
+        poses = self._poses(q)
+        for body, T in poses.items():
+            nodes[body].position = T[:3, 3]
+            nodes[body].wxyz = np.array(quaternion(T[:3, :3].tolist()))
+        if self._centers and nodes is self._bodies[0]:
+            total = sum(mass for _, mass, _ in self._centers)
+            moments = [
+                mass * (poses[body][:3, :3] @ com + poses[body][:3, 3])
+                for body, mass, com in self._centers
+            ]
+            self._center.position = np.sum(moments, axis=0) / total
 
-    def _described(self) -> Sequence[Any]:
+    def _described(self) -> Sequence[BodyDescription]:
         assert self._model.description is not None
         return self._model.description.bodies
 
@@ -413,7 +413,7 @@ def _range(joint: PublicJoint) -> tuple[float, float]:
     return low, high
 
 
-def _indented(bodies: Sequence[Any]) -> dict[str, str]:
+def _indented(bodies: Sequence[BodyDescription]) -> dict[str, str]:
     """Return what the tree shows for each body, and the body's name."""
     depth: dict[str | None, int] = {None: -1}
     shown: dict[str, str] = {}

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Final, Literal
 
-from ramify.errors import ModelError
 from ramify.model.formats.sdf.frames import LARGEST, read_pose
+from ramify.model.formats.urdf.shapes import shapes_of_links
 from ramify.model.formats.xml import CONTENT, fault, number, numbers, parse_xml, word
-from ramify.model.shapes import Color, MeshShape, Shape
-
-_ROLES: Final[tuple[Literal["visual", "collision"], ...]] = ("visual", "collision")
+from ramify.model.shapes import Color, MeshShape, Role, Shape
 
 
 def sdf_shapes(
     text: str, label: str, folder: Path | None, problems: list[str]
 ) -> list[Shape]:
     """Return the shapes of every link; those that cannot be read are ``problems``."""
-    shapes: list[Shape] = []
-    for link in parse_xml(text, label, keep_text=True).iter("link"):
-        for role in _ROLES:
-            for element in link.findall(role):
-                try:
-                    shapes.append(_shape(element, link, role, folder))
-                except ModelError as e:
-                    problems.append(str(e))
-    return shapes
+    return shapes_of_links(
+        parse_xml(text, label, keep_text=True).iter("link"),
+        lambda element, link, role: _shape(element, link, role, folder),
+        problems,
+    )
 
 
 def _shape(
     element: ET.Element,
     link: ET.Element,
-    role: Literal["visual", "collision"],
+    role: Role,
     folder: Path | None,
 ) -> Shape:
     pose = element.find("pose")

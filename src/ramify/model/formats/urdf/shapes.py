@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from ramify.errors import ModelError
 from ramify.model.formats.urdf.parse import LARGEST, read_origin
 from ramify.model.formats.xml import fault, number, numbers, parse_xml, word
-from ramify.model.shapes import Color, MeshShape, Shape
+from ramify.model.shapes import Color, MeshShape, Role, Shape
 
-_ROLES: Final[tuple[Literal["visual", "collision"], ...]] = ("visual", "collision")
+ROLES: Final[tuple[Role, ...]] = ("visual", "collision")
 
 
 def urdf_shapes(
@@ -24,12 +25,25 @@ def urdf_shapes(
         color = _color(material, {})
         if color is not None:
             colors.setdefault(material.get("name", ""), color)
+    return shapes_of_links(
+        robot.findall("link"),
+        lambda element, link, role: _shape(element, link, role, folder, colors),
+        problems,
+    )
+
+
+def shapes_of_links(
+    links: Iterable[ET.Element],
+    read: Callable[[ET.Element, ET.Element, Role], Shape],
+    problems: list[str],
+) -> list[Shape]:
+    """Return the <visual>s and <collision>s of links, each read in turn."""
     shapes: list[Shape] = []
-    for link in robot.findall("link"):
-        for role in _ROLES:
+    for link in links:
+        for role in ROLES:
             for element in link.findall(role):
                 try:
-                    shapes.append(_shape(element, link, role, folder, colors))
+                    shapes.append(read(element, link, role))
                 except ModelError as e:
                     problems.append(str(e))
     return shapes
@@ -38,7 +52,7 @@ def urdf_shapes(
 def _shape(
     element: ET.Element,
     link: ET.Element,
-    role: Literal["visual", "collision"],
+    role: Role,
     folder: Path | None,
     colors: dict[str, Color],
 ) -> Shape:
