@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 V = TypeVar("V")
-RESERVED = ("q", "qd", "times", "name", "recorded", "totals", "batch", "diverged")
+RESERVED = ("q", "qd", "times", "robot", "recorded", "totals", "batch", "diverged")
 KEPT = 16
 """compiled steps of a robot that are kept, and lengths of each"""
 CHECKED = 2**16
@@ -174,8 +174,7 @@ class CompiledStep:
         if o.until is not None:
             totals["ended"] = last["next ended"]
         further = {n: arrays[n] for n, _ in o.record}
-        name = self.step.robot.name
-        return Run(name, times, arrays["q"], arrays["qd"], further, totals)
+        return Run(self.step.robot, times, arrays["q"], arrays["qd"], further, totals)
 
     def _record_last(
         self,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import numpy.typing as npt
 
 from ramify.model.pose import Array
+
+if TYPE_CHECKING:
+    from ramify.robot import Robot
 
 
 @final
@@ -20,8 +23,7 @@ class Run:
     What else was recorded is an attribute of its own name, such as ``run.energy``.
     """
 
-    name: str
-    """of the robot"""
+    robot: Robot
     times: Array
     """(rows,) [s]"""
     q: Array
@@ -62,7 +64,7 @@ class Run:
         listed = f"; {', '.join(further)}" if further else ""
         bad = f"; {len(self.diverged):,} diverged" if len(self.diverged) else ""
         return (
-            f"Run of {self.name}: {states}t = {self.times[0]:.4g} to "
+            f"Run of {self.robot.name}: {states}t = {self.times[0]:.4g} to "
             f"{self.times[-1]:.4g} s in {len(self.times):,} rows, nq "
             f"{self.q.shape[-1]}, nv {self.qd.shape[-1]}{listed}{bad}"
         )

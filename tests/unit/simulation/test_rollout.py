@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -261,6 +262,17 @@ def test_a_run_prints_in_one_line_and_says_what_it_has(robot: Robot) -> None:
         run.energy  # noqa: B018
     assert repr(robot.rollout([0.1, 0.2], dt=DT, steps=5)).startswith(
         "Run of pendulum: t"
+    )
+
+
+def test_a_run_knows_its_robot_and_can_be_pickled(robot: Robot) -> None:
+    run = robot.rollout([0.1, 0.2], dt=DT, steps=5, record="energy")
+    assert run.robot is robot
+    back = pickle.loads(pickle.dumps(run))
+    assert repr(back) == repr(run)
+    np.testing.assert_array_equal(back.energy, run.energy)
+    np.testing.assert_array_equal(
+        back.robot.pose(run.q, "link1"), robot.pose(run.q, "link1")
     )
 
 
