@@ -61,11 +61,12 @@ class Processor:
     def check_runs_here(self) -> None:
         """Raise an error if this processor cannot run the target's code."""
         if self.missing:
+            possible = [n for n in names() if n == HOST or not named(n).missing]
             raise CompileError(
                 f"RAMIFY_TARGET is {self.cpu!r}, but this processor lacks "
                 f"{', '.join(self.missing)}. The code can be inspected "
                 "(Function.assembly) but not run. Possible here: "
-                f"{', '.join(n for n in names() if not named(n).missing)}"
+                f"{', '.join(possible)}"
             )
 
 
