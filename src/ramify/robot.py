@@ -2157,7 +2157,9 @@ class Robot:
                 ``run.ended`` counts how often that happened.
             parameters: "gravity", "inertia:<body>" or "placement:<body>" by name, of
                 all states or of each one, such as ``{"gravity": (batch, 3)}``.
-            stabilize: how loops are kept closed: "project", "baumgarte" or "none".
+            stabilize: how loops are kept closed: "project" (the nearest state, after
+                each step), "partition" (independent velocities are integrated, the
+                others follow), "baumgarte" or "none".
             rate: α for "baumgarte" [1/s].
             start: time of the first state [s].
             dtype: "float64" or "float32".

@@ -23,6 +23,7 @@ from ramify.algorithms.loops.constraints import constraint_rows, senses
 from ramify.algorithms.loops.cuts import cuts_of
 from ramify.algorithms.loops.joint_formulation import dot, factor, joint_formulation
 from ramify.algorithms.loops.loopwise import eliminate, loopwise
+from ramify.algorithms.loops.partition import dependent_columns, dependent_motion
 from ramify.algorithms.loops.proximal import (
     DAMPING,
     Solver,
@@ -423,6 +424,34 @@ def constraint_correction(context: Context) -> Any:
     closed = ClosedMotion.of(context, with_velocities=False)
     x = context.inputs["x"]
     return array(closed.least_motion([x[r] for r in closed.system.kept]))
+
+
+def _partition_shape(model: Model, **_: Any) -> Shapes:
+    return {**_rows_shape(model), "w": (model.nv,)}
+
+
+@quantity("q")
+def dependent_velocities(context: Context) -> Any:
+    """w: 1 for each dependent velocity, 0 for each independent one."""
+    return array(dependent_columns(_independent_rows(context)[0], context.model.nv))
+
+
+@quantity("q", further_inputs=_partition_shape)
+def dependent_correction(context: Context) -> Any:
+    """The v of dependent velocities w alone with J v = −x, for x (rows,)."""
+    J, kept = _independent_rows(context)
+    x, v = context.inputs["x"], zeros(context.model.nv)
+    for k, e in dependent_motion(J, context.inputs["w"], [x[r] for r in kept]).items():
+        v[k] = e
+    return array(v)
+
+
+def _independent_rows(context: Context) -> tuple[list[DofVector], list[int]]:
+    """Return rows of the loops that do not depend on others, and which they are."""
+    rank = rank_of(context.model, context.conventions)
+    J = rows_of(context, with_velocities=False).J
+    kept = [r for r in range(len(J)) if r not in {*rank.dropped, *rank.spare}]
+    return [{k: e for k, e in enumerate(J[r]) if not _is_zero(e)} for r in kept], kept
 
 
 @quantity("q")

@@ -7,7 +7,9 @@
                            D = ∂f_a/∂q̇: f_a are the forces of the robot's elements
                            and of the policy, linear in what a step changes
 
-Otherwise τ is that of the start of the step, and held.
+Otherwise τ is that of the start of the step, and held. With "partition", entries of q̇
+that depend on others are not integrated: they follow from the loops wherever the forces
+are evaluated, and at the end of the step.
 """
 
 # ruff: noqa: N803, N806  the book's letters: M, D, K
@@ -30,6 +32,8 @@ from ramify.quantities.closed_loops import (
     constraint_correction,
     constraint_jacobian,
     constraint_residual,
+    dependent_correction,
+    dependent_velocities,
     stabilized_forward_dynamics,
 )
 from ramify.quantities.configuration import configuration_rate
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
     from ramify.robot import Robot
 
 INTEGRATORS = ("semi_implicit_euler", "rk4", "implicit")
-STABILIZE = ("none", "baumgarte", "project")
+STABILIZE = ("none", "baumgarte", "project", "partition")
 NEWTON_STEPS = 2
 """of a projection: the first leaves Φ at the square of what a step opens"""
 BUILT_IN = ("qdd", "tau", "energy", "residual")
@@ -165,9 +169,11 @@ class Step:
         else:
             known.setdefault("tau", np.zeros(self.robot.nv))
         known["qdd"] = self.evaluated(self.dynamics, known)
+        if o.stabilize == "partition":
+            known["w"] = self.evaluated(self.function(dependent_velocities), known)
         ways = {"rk4": self._rk4, "implicit": self._implicit}
         q1, qd1 = ways.get(o.integrator, self._euler)(known)
-        if self.robot.model.loops and o.stabilize == "project":
+        if o.stabilize == "project":
             q1, qd1 = self._projected(q1, qd1, known)
         outputs: dict[str, Any] = {"q": q, "qd": qd}
         for name, what in o.record:
@@ -228,9 +234,10 @@ class Step:
         return function(*[known[name] for name in names])
 
     def _euler(self, known: dict[str, Any]) -> tuple[Any, Any]:
-        q, qd, dt = known["q"], known["qd"], known["dt"]
-        qd1 = qd + dt * known["qdd"]
-        return self.robot.integrate(q, qd1, dt), qd1
+        dt = known["dt"]
+        qd1 = known["qd"] + dt * known["qdd"]
+        there, _ = self._reached(known, qd1, dt, qd1)
+        return there["q"], there["qd"]
 
     def _implicit(self, known: dict[str, Any]) -> tuple[Any, Any]:
         q, qd, dt, n = known["q"], known["qd"], known["dt"], self.robot.nv
@@ -256,33 +263,55 @@ class Step:
         return self.robot.integrate(q, qd1, dt), qd1
 
     def _rk4(self, known: dict[str, Any]) -> tuple[Any, Any]:
-        q, qd, dt = known["q"], known["qd"], known["dt"]
+        qd, dt = known["qd"], known["dt"]
         model, conventions = self.robot.model, self.robot.conventions
         rates, a = [qd], [known["qdd"]]
         for h in (0.5 * dt, 0.5 * dt, dt):
-            there: dict[str, Any] = {
-                **known,
-                "time": known["time"] + h,
-                "q": self.robot.integrate(q, rates[-1], h),
-                "qd": qd + h * a[-1],
-            }
-            rate = tangent_rate(model, conventions, h * rates[-1], there["qd"])
-            rates.append(np.array(rate))
+            there, u = self._reached(known, rates[-1], h, qd + h * a[-1])
+            there["time"] = known["time"] + h
+            rates.append(np.array(tangent_rate(model, conventions, u, there["qd"])))
             a.append(self.evaluated(self.dynamics, there))
-        return self.robot.integrate(q, _mean(rates), dt), qd + dt * _mean(a)
+        there, _ = self._reached(known, _mean(rates), dt, qd + dt * _mean(a))
+        return there["q"], there["qd"]
+
+    def _reached(
+        self, known: dict[str, Any], rate: Any, h: Any, qd: Any
+    ) -> tuple[dict[str, Any], Any]:
+        """Return the state at q ⊕ u, and u = h rate; with "partition", a closed one.
+
+        Then only the independent entries of u and q̇ are as given: the others follow, u
+        by Newton steps with J where they begin.
+        """
+        there = {**known, "q": self.robot.integrate(known["q"], rate, h), "qd": qd}
+        u = h * rate
+        if self.options.stabilize != "partition":
+            return there, u
+        residual = self.function(constraint_residual)
+        correction = self.function(dependent_correction)
+        begin = dict(there)
+        for _ in range(NEWTON_STEPS):
+            begin["x"] = self.evaluated(residual, there)
+            u = u + self.evaluated(correction, begin)
+            there["q"] = self.robot.integrate(known["q"], u, 1.0)
+        there["x"] = self._loop_rates(there)
+        there["qd"] = qd + self.evaluated(correction, there)
+        return there, u
 
     def _projected(self, q: Any, qd: Any, known: dict[str, Any]) -> tuple[Any, Any]:
-        """Return the nearest state with closed loops, by Newton steps."""
+        """Return the nearest state with closed loops, by Newton steps with J at q."""
         residual = self.function(constraint_residual)
         correction = self.function(constraint_correction)
-        jacobian = self.function(constraint_jacobian)
-        there = {**known, "q": q}
+        begin, there = {**known, "q": q}, {**known, "q": q, "qd": qd}
         for _ in range(NEWTON_STEPS):
-            there["x"] = self.evaluated(residual, there)
-            step = self.evaluated(correction, there)
+            begin["x"] = self.evaluated(residual, there)
+            step = self.evaluated(correction, begin)
             there["q"] = self.robot.integrate(there["q"], step, 1.0)
-        there["x"] = self.evaluated(jacobian, there) @ qd
-        return there["q"], qd + self.evaluated(correction, there)
+        begin["x"] = self._loop_rates(there)
+        return there["q"], qd + self.evaluated(correction, begin)
+
+    def _loop_rates(self, known: dict[str, Any]) -> Any:
+        """Return J q̇."""
+        return self.evaluated(self.function(constraint_jacobian), known) @ known["qd"]
 
 
 def _solved(A: Any, b: Any) -> Any:
