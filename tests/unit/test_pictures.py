@@ -16,7 +16,7 @@ from ramify.model.pose import Pose
 from ramify.model.shapes import MeshShape, Shape
 from ramify.robot import Robot
 from ramify.view.scene import LAYERS, scene_of
-from ramify.view.triangles import read_any_mesh, thinned, triangles_of
+from ramify.view.triangles import read_any_mesh, split_long, thinned, triangles_of
 from support.meshes import box
 
 T = Pose.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
@@ -61,6 +61,17 @@ def test_a_coarser_mesh_keeps_its_extent() -> None:
     assert np.abs(np.ptp(coarse.vertices, axis=0) - 2).max() < 0.35
 
 
+def test_long_triangles_are_split_and_the_surface_stays() -> None:
+    cube = triangles_of(Shape("box", "a", T, (4.0, 0.1, 0.1)))
+    split = split_long(cube, 0.3)
+    corners = split.vertices[split.faces]
+    edges = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=2)
+    assert edges.max() <= 0.3
+    before, after = (mesh_inertia(m, "exact", "m") for m in (cube, split))
+    assert after.extent == pytest.approx(before.extent)
+    np.testing.assert_allclose(after.center, before.center, atol=1e-12)
+
+
 def test_other_meshes_are_read_by_trimesh(tmp_path: Path) -> None:
     trimesh: Any = pytest.importorskip("trimesh", reason="trimesh is absent")
     cube = box(1, 2, 3)
@@ -99,6 +110,30 @@ def test_an_ellipsoid_has_the_inertia_of_its_body(humanoid: Robot) -> None:
         np.testing.assert_allclose(found.center, own.com, atol=1e-9)
 
 
+def test_a_vehicle_without_shapes_has_a_chassis_rods_and_wheels() -> None:
+    vehicle = robots.hmmwv(suspension=True, tires=True, steering=True)
+    scene = scene_of(vehicle.description, ())
+    bars = {part.name: part.mesh.vertices for part in scene.layer("bars")}
+    chassis = np.ptp(bars["chassis"], axis=0)  # between the pivots of the arms
+    assert chassis[0] > 3.3
+    assert chassis[1] > 0.8
+    wheel = np.ptp(bars["left_front_wheel"], axis=0)
+    np.testing.assert_allclose(wheel[[0, 2]], 2 * 0.47, rtol=0.02)
+    assert wheel[1] < 0.6 * 0.47 + 1e-9
+    # The lower arm, a leaf of the tree, ends where its loop holds the spindle.
+    arm = bars["left_front_lower_arm"]
+    assert np.ptp(arm, axis=0)[1] > 0.45
+
+
+def test_a_body_that_spins_about_its_center_of_mass_is_an_ellipsoid() -> None:
+    vehicle = robots.hmmwv()
+    scene = scene_of(vehicle.description, ())
+    (wheel,) = [p for p in scene.layer("bars") if p.body == "left_front_wheel"]
+    extent = np.ptp(wheel.mesh.vertices, axis=0)
+    assert extent[1] < 0.7 * extent[0]  # flat along its axle
+    assert extent.max() < 0.25 * scene.size
+
+
 def test_a_drawing_is_where_the_poses_are() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is absent")
     text = """<mujoco><worldbody><geom type="plane" size="0 0 1"/>
@@ -134,3 +169,48 @@ def test_missing_meshes_are_named_once_and_bars_take_their_place() -> None:
         axes = load(text).draw()
     assert len(seen) == 1
     assert axes.get_zlim()[1] > 1
+
+
+def test_bars_replace_missing_meshes_beside_shapes_that_are_there() -> None:
+    text = """<robot name="r"><link name="a"><visual><geometry>
+    <box size="1 1 1"/></geometry></visual></link>
+    <link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0"
+    ixz="0" iyz="0"/></inertial><visual><geometry><mesh filename="m.stl"/></geometry>
+    </visual></link>
+    <link name="c"/>
+    <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+    <joint name="k" type="fixed"><parent link="b"/><child link="c"/>
+    <origin xyz="0 0 2"/></joint></robot>"""
+    robot = load(text)
+    scene = scene_of(robot.description, robot.shapes)
+    assert [part.body for part in scene.layer("visual")] == ["a"]
+    (bar,) = scene.layer("bars")
+    assert bar.body == "b"
+    assert bar.mesh.vertices[:, 2].max() == pytest.approx(2, abs=0.1)
+
+
+def test_a_picture_shows_the_ground_that_the_robot_stands_on() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is absent")
+    text = """<mujoco><worldbody><geom type="plane" size="0 0 1"/>
+    <body pos="0 0 {}"><joint type="slide" axis="0 0 1"/>
+    <geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>"""
+    standing = load(text.format(0.11)).draw()
+    assert standing.get_zlim()[0] == pytest.approx(0.0)
+    flying = load(text.format(5)).draw()
+    assert flying.get_zlim()[0] == pytest.approx(4.9)
+    assert len(standing.collections) == len(flying.collections) + 1
+
+
+def test_several_pictures_share_axes() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is absent")
+    text = """<mujoco><worldbody><body><joint type="slide" axis="1 0 0"/>
+    <geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>"""
+    robot = load(text)
+    axes = robot.draw([0.0])
+    assert robot.draw([2.0], axes=axes) is axes
+    low, high = axes.get_xlim()
+    assert low < -0.1
+    assert high > 2.1
+    empty = robot.draw([np.nan])  # a configuration that is nowhere
+    assert np.isfinite(empty.get_xlim()).all()
+    empty.figure.canvas.draw()

@@ -1,4 +1,9 @@
-"""Pictures of robots without a browser: matplotlib's 3-D axes."""
+"""Pictures of robots without a browser: matplotlib's 3-D axes.
+
+Triangles are sorted by depth, so large ones are split. A shadow on the ground shows
+where the robot is above it. Of several configurations later ones are drawn over earlier
+ones, which are paler.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,21 @@ import numpy as np
 
 from ramify.errors import Error
 from ramify.model.pose import Array
+from ramify.view.figure import COLORS, new_figure
 from ramify.view.scene import Part, Scene
-from ramify.view.triangles import thinned
+from ramify.view.triangles import split_long, thinned
 
 _MOST_FACES: Final = 40_000
 """Meshes of larger scenes are made coarser: matplotlib sorts all triangles."""
 _LIGHT: Final = np.array([0.35, -0.45, 0.82])
+_LONGEST_EDGE: Final = 0.1
+"""of a triangle, as a share of the robot's size"""
+_PALEST: Final = 0.25
+_THINNEST: Final = 0.4
+"""of the box to its longest edge"""
+_ZOOM: Final = 0.97
+_SHADOW: Final = "#d9d9d6"
+_GROUND: Final = "#efefec"
 
 
 def draw_scene(
@@ -25,92 +39,198 @@ def draw_scene(
     layers: Sequence[str],
     axes: Any = None,
     view: tuple[float, float] = (20.0, -55.0),
+    trails: Mapping[str, Sequence[Array]] | None = None,
+    shades: Sequence[float] | None = None,
 ) -> Any:
     """Draw a scene at one or several configurations; return matplotlib's axes.
 
     Args:
         scene: what to draw.
-        poses: for each configuration, (4, 4) poses in the world by body; earlier ones
-            are drawn paler.
+        poses: for each configuration, (4, 4) poses in the world by body.
         layers: what of the scene.
         axes: 3-D axes to draw into; None makes a new figure.
         view: elevation and azimuth of the eye [degree].
+        trails: curves in the world by label, (n, 3) each [m].
+        shades: how strong each configuration is drawn, from 0 (white) to 1; None: the
+            later, the stronger.
     """
-    pyplot, art3d = _matplotlib()
-    if axes is None:
-        figure = pyplot.figure(figsize=(6.4, 6.4), layout="tight")
-        axes = figure.add_subplot(projection="3d")
-    elif not hasattr(axes, "get_zlim"):
-        raise Error("axes must be 3-D: figure.add_subplot(projection='3d')")
+    axes = _axes(axes)
+    shown = scene.layer(*layers)
     # A ground would hide the robot: matplotlib sorts whole triangles by their depth.
-    parts = [part for part in scene.layer(*layers) if not part.is_ground]
-    parts = _thinned(parts, scene.size, _MOST_FACES // len(poses))
-    corners: list[Array] = []
-    robot: list[Array] = []
-    colors: list[Array] = []
-    for k, placed in enumerate(poses):
-        fade = 1.0 if len(poses) == 1 else 0.25 + 0.75 * k / (len(poses) - 1)
-        for part in parts:
-            triangles = _placed(part, placed)
-            corners.append(triangles)
-            if part.body != "world":
-                robot.append(triangles)
-            colors.append(_shaded(triangles, part, fade))
-    if corners:
-        collection = art3d.Poly3DCollection(
-            np.concatenate(corners), facecolors=np.concatenate(colors), linewidths=0
-        )
-        axes.add_collection3d(collection)
-        _frame(axes, np.concatenate(robot or corners))
-    axes.view_init(*view)
-    axes.set_xlabel("x [m]")
-    axes.set_ylabel("y [m]")
-    axes.set_zlabel("z [m]")
+    parts = [part for part in shown if not part.is_ground]
+    parts = _prepared(parts, scene.size, _MOST_FACES // max(len(poses), 1))
+    robots = [[(part, _placed(part, T)) for part in parts] for T in poses]
+    robots = [[x for x in robot if np.isfinite(x[1]).all()] for robot in robots]
+    curves = trails or {}
+    levels = [_level(part) for part in shown if part.is_ground]
+    low, high = _limits(axes, robots, curves, levels)
+    axes.computed_zorder = False
+    if view[0] > 0:
+        _draw_floor(axes, robots, low, high, is_ground=low[2] in levels)
+    if shades is None:
+        shades = list(np.linspace(_PALEST, 1.0, len(poses))) if poses[1:] else [1.0]
+    eye = _direction(*view)
+    for k, (robot, shade) in enumerate(zip(robots, shades, strict=True)):
+        if robot:
+            colors = [_shaded(x, part, shade, eye) for part, x in robot]
+            corners = np.concatenate([x for _, x in robot])
+            _polygons(axes, corners, np.concatenate(colors), 3 + k / len(robots))
+    _draw_trails(axes, curves)
+    _arrange(axes, low, high, view)
     return axes
 
 
-def _matplotlib() -> tuple[Any, Any]:
-    """Return pyplot and the 3-D artists."""
-    try:
-        return (
-            importlib.import_module("matplotlib.pyplot"),
-            importlib.import_module("mpl_toolkits.mplot3d.art3d"),
-        )
-    except ImportError:
-        raise Error("pictures need matplotlib: pip install 'ramify[plot]'") from None
+# ------------------------------------------------------------ triangles
 
 
-def _thinned(parts: list[Part], size: float, most: int) -> list[Part]:
-    """Return the parts, meshes coarser where there are too many triangles."""
+def _prepared(parts: list[Part], size: float, most: int) -> list[Part]:
+    """Return the parts with meshes coarse enough, and without long triangles."""
     cell = size / 400
     while sum(len(part.mesh.faces) for part in parts) > most:
         parts = [replace(part, mesh=thinned(part.mesh, cell)) for part in parts]
         cell *= 1.5
+    room = most - sum(len(part.mesh.faces) for part in parts)
+    if room > most // 4:
+        longest = _LONGEST_EDGE * size
+        parts = [replace(p, mesh=split_long(p.mesh, longest)) for p in parts]
     return parts
 
 
 def _placed(part: Part, poses: Mapping[str, Array]) -> Array:
+    """Return the corners of its triangles in the world, (n, 3, 3)."""
     T = poses.get(part.body, np.eye(4))
     return (part.mesh.vertices @ np.transpose(T[:3, :3]) + T[:3, 3])[part.mesh.faces]
 
 
-def _shaded(triangles: Array, part: Part, fade: float) -> Array:
+def _shaded(triangles: Array, part: Part, strength: float, eye: Array) -> Array:
     """Return a color for every face: darker the more it turns away from the light."""
     a, b, c = (triangles[:, k] for k in range(3))
     normals = np.cross(b - a, c - a)
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     normals = normals / np.where(lengths > 0, lengths, 1.0)
+    # Faces that turn away are hidden, or wound the wrong way round in their file.
+    normals = np.where((normals @ eye)[:, None] < 0, -normals, normals)
     shade = 0.62 + 0.38 * (normals @ _LIGHT)
     rgb = np.minimum(np.array(part.color[:3]) * shade[:, None], 1.0)
-    alpha = np.full((len(rgb), 1), part.color[3] * fade)
-    return np.concatenate([rgb, alpha], axis=1)
+    rgb = 1 - strength * (1 - rgb)
+    return np.concatenate([rgb, np.full((len(rgb), 1), part.color[3])], axis=1)
 
 
-def _frame(axes: Any, drawn: Array) -> None:
+def _direction(elevation: float, azimuth: float) -> Array:
+    """Return the direction to the eye."""
+    e, a = np.radians([elevation, azimuth])
+    return np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+
+
+def _polygons(axes: Any, corners: Array, colors: Any, zorder: float) -> None:
+    art3d: Any = importlib.import_module("mpl_toolkits.mplot3d.art3d")
+    # Edges in the color of the faces hide the seams of antialiasing.
+    axes.add_collection3d(
+        art3d.Poly3DCollection(
+            corners, facecolors=colors, edgecolors=colors, linewidths=0.3, zorder=zorder
+        )
+    )
+
+
+# ------------------------------------------------------------ ground and axes
+
+
+def _level(ground: Part) -> float:
+    return float(ground.mesh.vertices[:, 2].mean())
+
+
+def _limits(
+    axes: Any,
+    robots: Sequence[Sequence[tuple[Part, Array]]],
+    trails: Mapping[str, Sequence[Array]],
+    levels: Sequence[float],
+) -> tuple[Array, Array]:
+    """Return the corners of the box to show; its lower side is the floor.
+
+    What was drawn into the axes before stays in the box.
+    """
+    moving = [x for robot in robots for part, x in robot if part.body != "world"]
+    drawn = moving or [x for robot in robots for _, x in robot]
+    drawn = [*drawn, *(curve for curves in trails.values() for curve in curves)]
+    points = np.concatenate(
+        [np.zeros((0, 3)), *(np.reshape(x, (-1, 3)) for x in drawn)]
+    )
+    points = points[np.isfinite(points).all(axis=1)]
+    if axes.has_data():
+        before = [axes.get_xlim(), axes.get_ylim(), axes.get_zlim()]
+        points = np.concatenate([points, np.transpose(before)])
+    if not len(points):
+        points = np.array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]])
+    low, high = points.min(axis=0), points.max(axis=0)
+    extent = float((high - low).max()) or 1.0
+    # A ground at another level is far away, or the robot is not placed on it yet.
+    floor = max((z for z in levels if abs(z - low[2]) < 0.3 * extent), default=low[2])
+    grow = np.maximum(0.04 * extent, (_THINNEST * extent - (high - low)) / 2)
+    low, high = low - grow, high + grow
+    low[2], high[2] = floor, max(high[2], floor + _THINNEST * extent)
+    return low, high
+
+
+def _draw_floor(
+    axes: Any,
+    robots: Sequence[Sequence[tuple[Part, Array]]],
+    low: Array,
+    high: Array,
+    *,
+    is_ground: bool,
+) -> None:
+    """Draw the ground, if there is one, and the shadows of the robots on the floor."""
+    floor = low[2]
+    if is_ground:
+        x, y = (low[0], high[0]), (low[1], high[1])
+        corners = [(x[i], y[j], floor) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
+        _polygons(axes, np.array([corners]), _GROUND, 1)
+    for robot in robots[-1:]:
+        if robot:
+            shadow = np.concatenate([x for _, x in robot])
+            height = shadow[..., 2:] - floor
+            shadow = shadow - height * _LIGHT / _LIGHT[2]
+            shadow[..., 2] = floor
+            _polygons(axes, shadow, _SHADOW, 2)
+
+
+def _draw_trails(axes: Any, trails: Mapping[str, Sequence[Array]]) -> None:
+    for k, (name, curves) in enumerate(trails.items()):
+        color = COLORS[k % len(COLORS)]
+        for j, curve in enumerate(curves):
+            label = name if j == 0 else None
+            axes.plot(*np.transpose(curve), color=color, lw=1.4, zorder=5, label=label)
+    if trails:
+        axes.legend(loc="upper left", frameon=False)
+
+
+def _arrange(axes: Any, low: Array, high: Array, view: tuple[float, float]) -> None:
     """Set equal scales around what is drawn."""
-    low, high = drawn.min(axis=(0, 1)), drawn.max(axis=(0, 1))
-    middle, reach = (low + high) / 2, float((high - low).max()) / 2 or 1.0
-    axes.set_xlim(middle[0] - reach, middle[0] + reach)
-    axes.set_ylim(middle[1] - reach, middle[1] + reach)
-    axes.set_zlim(middle[2] - reach, middle[2] + reach)
-    axes.set_box_aspect((1, 1, 1))
+    axes.set_xlim(low[0], high[0])
+    axes.set_ylim(low[1], high[1])
+    axes.set_zlim(low[2], high[2])
+    axes.set_box_aspect(high - low, zoom=_ZOOM)
+    axes.view_init(*view)
+    extents = (high - low) / float((high - low).max())
+    for axis, name, extent in zip(
+        (axes.xaxis, axes.yaxis, axes.zaxis), "xyz", extents, strict=True
+    ):
+        axis.set_pane_color("#fafafa")
+        axis.set_major_locator(_locator(max(2, round(6 * extent))))
+        axis.set_label_text(f"{name} [m]")
+        axis.labelpad = 6
+    axes.grid(visible=True)
+
+
+def _axes(given: Any) -> Any:
+    if given is None:
+        figure = new_figure(figsize=(6.4, 6.4), layout="tight")
+        return figure.add_subplot(projection="3d")
+    if not hasattr(given, "get_zlim"):
+        raise Error("axes must be 3-D: figure.add_subplot(projection='3d')")
+    return given
+
+
+def _locator(most: int) -> Any:
+    ticker: Any = importlib.import_module("matplotlib.ticker")
+    return ticker.MaxNLocator(most, steps=[1, 2, 5, 10])

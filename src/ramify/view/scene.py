@@ -1,15 +1,15 @@
 """What there is to see of a robot: colored triangles, each fixed to a body.
 
-Layers: "visual" and "collision" are the model's own shapes. A robot without visual
-shapes is drawn as "bars" between its joints. "axes" are the joints' axes, "masses" are
-spheres of a uniform density, "inertias" ellipsoids of uniform density with the body's
-own inertia, around its center of mass.
+Layers: "visual" and "collision" are the model's own shapes. Where a robot has no visual
+shapes, or their meshes are missing, "bars" connect the joints. "axes" are the joints'
+axes, "masses" are spheres of a uniform density, "inertias" ellipsoids of uniform
+density with the body's own inertia, around its center of mass.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
@@ -17,12 +17,19 @@ from typing import Final, final
 import numpy as np
 
 from ramify.errors import ArgumentError, ModelError
-from ramify.model.constants import eigen
-from ramify.model.description import BodyDescription, Description
+from ramify.model.description import Description
 from ramify.model.meshes.mesh_files import TriangleMesh
 from ramify.model.pose import Array, Pose
 from ramify.model.shapes import Color, Shape
-from ramify.view.triangles import ball, bar, moved_mesh, scaled, triangles_of
+from ramify.view.stick_figure import body_points, stick_body, tires
+from ramify.view.triangles import (
+    ball,
+    bar,
+    inertia_ellipsoid,
+    moved_mesh,
+    scaled,
+    triangles_of,
+)
 
 LAYERS: Final = ("visual", "collision", "bars", "axes", "masses", "inertias")
 GRAY: Final[Color] = (0.62, 0.66, 0.72, 1.0)
@@ -33,6 +40,7 @@ _COLORS: Final[dict[str, Color]] = {
     "masses": (0.30, 0.30, 0.34, 1.0),
     "inertias": (0.42, 0.62, 0.42, 0.45),
 }
+_TIRE: Final[Color] = (0.25, 0.25, 0.27, 1.0)
 _DENSITY: Final = 1000.0
 """of the spheres that show masses [kg/m³]"""
 _THICKNESS: Final = 0.012
@@ -87,30 +95,27 @@ def scene_of(
     size = _size(description)
     parts: list[Part] = []
     problems: list[str] = []
+    is_whole = True
     for shape in shapes:
         try:
             mesh = triangles_of(shape, mesh_directories)
         except ModelError as e:
             problems.append(str(e))
+            is_whole = is_whole and shape.role != "visual"
             continue
         color = shape.color or _COLORS.get(shape.role, GRAY)
         name = shape.name or shape.kind
         is_ground = shape.kind == "plane"
         parts.append(Part(shape.body, shape.role, mesh, color, name, is_ground))
     drawn = {part.body for part in parts if part.layer == "visual"}
-    if drawn <= {"world"}:
-        parts += _bars(description, _THICKNESS * size)
+    if drawn <= {"world"} or not is_whole:
+        parts += _bars(description, drawn, _THICKNESS * size)
     parts += _axes(description, _THICKNESS * size)
     parts += _masses(description)
     return Scene(tuple(parts), size, tuple(dict.fromkeys(problems)))
 
 
 # ------------------------------------------------------------ made from the dynamics
-
-
-def _anchor(body: BodyDescription) -> Array:
-    """Return where a body's first joint is, in the body's frame."""
-    return body.joints[0].position if body.joints else np.zeros(3)
 
 
 def _size(description: Description) -> float:
@@ -126,20 +131,17 @@ def _size(description: Description) -> float:
     return extent or 1.0
 
 
-def _bars(description: Description, radius: float) -> list[Part]:
-    """Return bars from each body's joint to the joints that it carries."""
-    children: dict[str | None, list[BodyDescription]] = {}
+def _bars(
+    description: Description, drawn: Collection[str], radius: float
+) -> list[Part]:
+    """Return bars, plates and tires for the bodies that are not drawn otherwise."""
+    points = body_points(description)
+    wheels = [(name, mesh) for name, mesh in tires(description) if name not in drawn]
+    parts = [Part(name, "bars", mesh, _TIRE, name) for name, mesh in wheels]
+    drawn = {*drawn, *(name for name, _ in wheels)}
     for body in description.bodies:
-        children.setdefault(body.parent, []).append(body)
-    parts: list[Part] = []
-    for body in description.bodies:
-        start = _anchor(body)
-        ends = [c.placement.apply(_anchor(c)) for c in children.get(body.name, [])]
-        if body.inertial is not None and not ends:
-            ends = [start + 2 * (body.inertial.com - start)]
-        for end in ends:
-            if np.linalg.norm(end - start) > radius / 2:
-                mesh = bar(start, end, radius)
+        if body.name not in drawn:
+            for mesh in stick_body(body, points[body.name], radius):
                 parts.append(Part(body.name, "bars", mesh, _COLORS["bars"], body.name))
     return parts
 
@@ -170,13 +172,7 @@ def _masses(description: Description) -> list[Part]:
         at = Pose(np.eye(3), own.com)
         sphere = moved_mesh(scaled(ball(), (r, r, r)), at)
         parts.append(Part(body.name, "masses", sphere, _COLORS["masses"], body.name))
-        moments, axes = eigen(own.inertia)
-        a, b, c = moments
-        squares = [2.5 * s / own.mass for s in (b + c - a, a + c - b, a + b - c)]
-        radii = [math.sqrt(max(s, 0.0)) for s in squares]
-        if np.linalg.det(axes) < 0:
-            axes = axes * np.array([1.0, 1.0, -1.0])
-        ellipsoid = moved_mesh(scaled(ball(), radii), Pose(axes, own.com))
+        ellipsoid = inertia_ellipsoid(own)
         color = _COLORS["inertias"]
         parts.append(Part(body.name, "inertias", ellipsoid, color, body.name))
     return parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from ramify.errors import ModelError
-from ramify.model.constants import norm
+from ramify.model.constants import eigen, norm
+from ramify.model.description import Inertial
 from ramify.model.meshes.convex_hull import convex_hull
 from ramify.model.meshes.mesh_files import (
     MOST_FACES,
@@ -25,6 +27,7 @@ from ramify.model.shapes import MeshShape, Shape
 
 _AROUND: Final = 24
 """corners of a circle"""
+_HALVINGS: Final = 8
 _ENDLESS: Final = 4.0
 """how much of an endless plane is drawn [m]"""
 
@@ -82,6 +85,25 @@ def thinned(mesh: TriangleMesh, cell: float) -> TriangleMesh:
     return TriangleMesh(mesh.vertices[first], faces[(a != b) & (b != c) & (c != a)])
 
 
+def split_long(mesh: TriangleMesh, longest: float) -> TriangleMesh:
+    """Return a mesh whose edges are at most ``longest``: longer ones are halved."""
+    corners = mesh.vertices[mesh.faces]
+    for _ in range(_HALVINGS):
+        edges = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=2)
+        is_long = edges.max(axis=1) > longest
+        if not is_long.any():
+            break
+        # a is where the longest edge begins, b where it ends, c the opposite corner.
+        turn = (edges[is_long].argmax(axis=1)[:, None] + np.arange(3)) % 3
+        a, b, c = np.moveaxis(
+            np.take_along_axis(corners[is_long], turn[:, :, None], axis=1), 1, 0
+        )
+        halves = [np.stack([a, (a + b) / 2, c], 1), np.stack([(a + b) / 2, b, c], 1)]
+        corners = np.concatenate([corners[~is_long], *halves])
+    faces = np.reshape(np.arange(3 * len(corners)), (-1, 3))
+    return TriangleMesh(np.reshape(corners, (-1, 3)), faces)
+
+
 # ------------------------------------------------------------ primitives
 
 
@@ -100,24 +122,26 @@ def box(x: float, y: float, z: float) -> TriangleMesh:
     return TriangleMesh(signs * np.array([x, y, z]) / 2, np.array(faces))
 
 
-def lathe(profile: Sequence[tuple[float, float]]) -> TriangleMesh:
+def lathe(
+    profile: Sequence[tuple[float, float]], around: int = _AROUND
+) -> TriangleMesh:
     """Return a profile (radius, height), from below to above, turned about z."""
-    angles = 2 * np.pi * np.arange(_AROUND) / _AROUND
-    circle = np.stack([np.cos(angles), np.sin(angles), np.zeros(_AROUND)], axis=1)
+    angles = 2 * np.pi * np.arange(around) / around
+    circle = np.stack([np.cos(angles), np.sin(angles), np.zeros(around)], axis=1)
     rings = [r * circle + np.array([0.0, 0.0, h]) for r, h in profile]
     faces: list[tuple[int, int, int]] = []
     for k in range(len(profile) - 1):
-        for i in range(_AROUND):
-            a, b = k * _AROUND + i, k * _AROUND + (i + 1) % _AROUND
-            faces += [(a, b, b + _AROUND), (a, b + _AROUND, a + _AROUND)]
+        for i in range(around):
+            a, b = k * around + i, k * around + (i + 1) % around
+            faces += [(a, b, b + around), (a, b + around, a + around)]
     return TriangleMesh(np.concatenate(rings), np.array(faces))
 
 
-def ball() -> TriangleMesh:
+def ball(around: int = _AROUND) -> TriangleMesh:
     """Return the unit sphere."""
-    half = _AROUND // 2
+    half = around // 2
     angles = np.pi * (np.arange(half + 1) / half - 0.5)
-    return lathe([(float(np.cos(a)), float(np.sin(a))) for a in angles])
+    return lathe([(float(np.cos(a)), float(np.sin(a))) for a in angles], around)
 
 
 def capsule(radius: float, length: float) -> TriangleMesh:
@@ -130,7 +154,7 @@ def capsule(radius: float, length: float) -> TriangleMesh:
     return lathe([*below, *above])
 
 
-def bar(start: Array, end: Array, radius: float) -> TriangleMesh:
+def bar(start: Array, end: Array, radius: float, around: int = _AROUND) -> TriangleMesh:
     """Return a cylinder between two points."""
     along = [float(b - a) for a, b in zip(start, end, strict=True)]
     length = norm(along)
@@ -139,7 +163,32 @@ def bar(start: Array, end: Array, radius: float) -> TriangleMesh:
     x = np.cross(z, np.eye(3)[int(np.abs(z).argmin())])
     x /= np.linalg.norm(x)
     R = np.stack([x, np.cross(z, x), z], axis=1)
-    return moved_mesh(lathe(profile), Pose(R, start))
+    return moved_mesh(lathe(profile, around), Pose(R, start))
+
+
+def inertia_ellipsoid(own: Inertial, largest: float = math.inf) -> TriangleMesh:
+    """Return the ellipsoid of uniform density with this mass and inertia.
+
+    If one of its radii is above ``largest``, it is scaled down.
+    """
+    moments, axes = eigen(own.inertia)
+    a, b, c = moments
+    squares = [2.5 * s / own.mass for s in (b + c - a, a + c - b, a + b - c)]
+    radii = [math.sqrt(max(s, 0.0)) for s in squares]
+    scale = min(1.0, largest / max(*radii, 1e-300))
+    radii = [scale * r for r in radii]
+    if np.linalg.det(axes) < 0:
+        axes = axes * np.array([1.0, 1.0, -1.0])
+    return moved_mesh(scaled(ball(), radii), Pose(axes, own.com))
+
+
+def joined(parts: Sequence[TriangleMesh]) -> TriangleMesh:
+    """Return several meshes as one."""
+    starts = np.cumsum([0, *(len(p.vertices) for p in parts[:-1])])
+    faces = [p.faces + start for p, start in zip(parts, starts, strict=True)]
+    return TriangleMesh(
+        np.concatenate([p.vertices for p in parts]), np.concatenate(faces)
+    )
 
 
 # ------------------------------------------------------------ meshes
