@@ -16,7 +16,8 @@ Where to look:
     export_library               the same as a shared library for C and C++
     to_jax, to_casadi            the same inside JAX and CasADi, with derivatives
     control, tasks               operational space
-    loops, simulation            closed loops, and motion over time
+    loops                        closed loops
+    Run                          what Robot.rollout and Robot.simulate return
     forces                       springs, dampers, contacts, actuators, tires
     linalg                       sparse factors along a tree
     math, spatial                functions and 6-vectors for the body of a kernel
@@ -56,7 +57,6 @@ if typing.TYPE_CHECKING:
         loops,
         math,
         robots,
-        simulation,
         spatial,
         tasks,
     )
@@ -116,6 +116,7 @@ if typing.TYPE_CHECKING:
         velocity,
     )
     from ramify.quantities.quantity import Quantity
+    from ramify.simulation.run import Run
     from ramify.time_loop import scan
 
     __version__: str
@@ -142,8 +143,6 @@ def __getattr__(name: str) -> typing.Any:
             import ramify.math as found
         case "robots":
             import ramify.robots as found
-        case "simulation":
-            import ramify.simulation as found
         case "spatial":
             import ramify.spatial as found
         case "tasks":
@@ -152,6 +151,8 @@ def __getattr__(name: str) -> typing.Any:
             from ramify import compiler as found
         case "scan":
             from ramify import time_loop as found
+        case "Run":
+            from ramify.simulation import run as found
         case "Function":
             from ramify import function as found
         case "Quantity":
@@ -180,9 +181,9 @@ def _moved(name: str) -> str:
     """Return where a name is that is in a namespace, for a message."""
     if name.startswith("_"):
         return ""
-    from ramify import builder, forces, linalg, loops, math, simulation, tasks
+    from ramify import builder, forces, linalg, loops, math, tasks
 
-    spaces = (builder, math, linalg, loops, forces, simulation, tasks)
+    spaces = (builder, math, linalg, loops, forces, tasks)
     homes = [m for m in spaces if name in m.__all__]
     return f"; use {homes[0].__name__}.{name}" if homes else ""
 
@@ -204,6 +205,7 @@ __all__ = [
     "Pose",
     "Quantity",
     "Robot",
+    "Run",
     "ShapeError",
     "TraceError",
     "UnknownName",
@@ -270,7 +272,6 @@ __all__ = [
     "regressor",
     "robots",
     "scan",
-    "simulation",
     "spatial",
     "task_acceleration",
     "task_bias",

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from ramify.mechanism.loops import Loop
     from ramify.mechanism.mobility import InverseDynamics, Mobility
     from ramify.model.shapes import Shape
+    from ramify.simulation.controlled import Controller
     from ramify.simulation.run import Run
-    from ramify.simulation.simulate import Simulation, Torque
     from ramify.view.scene import Scene
     from ramify.view.viewer import Viewer
 
@@ -2145,9 +2145,10 @@ class Robot:
             policy: function that returns tau (nv,), called at the start of each step.
             inputs: further inputs of these functions by name: a number, (n,), (steps,
                 n) or (batch, steps, n).
-            record: what to record besides q and qd: "qdd", "tau", "energy", with loops
-                "residual" (the largest |Φ|), or functions by name, such as
-                ``{"hand": lambda q: robot.pose(q, "hand")}``.
+            record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
+                tau), "element_work" (of the robot's forces, beyond the energy that they
+                store), with loops "residual" (the largest |Φ|), or functions by name,
+                such as ``{"hand": lambda q: robot.pose(q, "hand")}``.
             total: functions by name, summed over all steps, such as costs.
             every: record every so many steps; ``every=steps`` records the first and
                 the last state.
@@ -2201,32 +2202,77 @@ class Robot:
         self,
         q: ArrayLike,
         qd: ArrayLike | None = None,
+        tau: ArrayLike | Callable[..., Any] | None = None,
+        dt: float = 1e-3,
         *,
-        torque: ArrayLike | Torque | None = None,
-        duration: float = 1.0,
-        step: float = 1e-3,
+        duration: float | None = None,
+        integrator: str = "rk4",
+        policy: Callable[..., Any] | None = None,
+        controller: Controller | None = None,
+        control_dt: float | None = None,
+        inputs: Mapping[str, ArrayLike] | None = None,
+        record: Sequence[str] | Mapping[str, str | Callable[..., Any]] | None = None,
+        every: int = 1,
+        until: Callable[..., Any] | None = None,
+        events: Mapping[str, Callable[..., Any]] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
         stabilize: str = "project",
-        method: str = "rk4",
-        tolerance: float | None = None,
         rate: float = 20.0,
         damping: float | None = None,
-    ) -> Simulation:
-        """Simulate a robot with loops from a state in which they are closed.
+        times: ArrayLike | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        start: float = 0.0,
+    ) -> Run:
+        """Simulate the robot from one state, with fixed or adaptive steps.
+
+        Fixed steps run in native code, as in `rollout`. All functions but
+        ``controller`` are traced once and compiled: each takes what it names of q, qd,
+        time, dt, the names in ``inputs`` and ``parameters``, and, except ``tau`` and
+        ``policy``, tau and qdd.
 
         Args:
-            q: (nq,) with loops closed [rad, m].
-            qd: (nv,) with J q̇ = 0 [rad/s, m/s]; at rest by default.
-            torque: (nv,), or a function of (t, q, qd); zero by default.
-            duration: [s].
-            step: time step of "rk4", maximum step of "adaptive" [s].
-            stabilize: "none", "baumgarte", "project" or "partition".
-            method: "rk4" (fixed steps) or "adaptive" (scipy's DOP853).
-            tolerance: on |Φ|; a `ModelWarning` is issued if a run exceeds it. By
-                default 1e-6, or what the file's precision allows.
+            q: (nq,), with loops closed [rad, m].
+            qd: (nv,) [rad/s, m/s]; at rest by default.
+            tau: joint forces [N m, N]: (nv,), (steps, nv), or a function that returns
+                (nv,) and is evaluated wherever the integrator needs it, such as
+                ``lambda time: ...``; zero by default.
+            dt: time step; of "adaptive", the time between rows [s].
+            duration: a multiple of dt [s]; by default as long as tau has rows, or 1 s.
+            integrator: "rk4", "semi_implicit_euler", "implicit", all with fixed steps,
+                or "adaptive" (scipy's DOP853).
+            policy: function that returns tau, evaluated at the start of each step and
+                held; with "adaptive", a function like ``tau``.
+            controller: Python function of the numbers (time, q, qd) that returns tau;
+                it is called every ``control_dt``, and its tau is held.
+            control_dt: time between calls of the controller, a multiple of dt [s]; dt
+                by default.
+            inputs: further inputs of these functions and of the robot's forces by name:
+                a number, (n,), or (steps, n).
+            record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
+                tau), "element_work" (of the robot's forces, beyond the energy that they
+                store), "residual" (the largest |Φ| of loops), or functions by name. By
+                default energy, work, and where there are forces or loops the others.
+            every: record every so many steps.
+            until: condition that ends the motion, such as ``lambda q: q[2] < 0.1``;
+                ``run.ended`` is the time. "adaptive" locates it between steps.
+            events: functions by name whose zero crossings are located between steps;
+                their times are ``run.events[name]``.
+            parameters: "gravity", "inertia:<body>" or "placement:<body>" by name.
+            stabilize: how loops are kept closed: "project" (the nearest consistent
+                state, after every step), "baumgarte", "partition" (only independent
+                velocities are integrated; the others follow) or "none".
             rate: α for "baumgarte" [1/s].
-            damping: damping of the constraints, as in `forward_dynamics`; with "rk4"
-                and "project", about 1e-8 carries a mechanism through singular
-                configurations.
+            damping: damping of the constraints, as in `forward_dynamics`; about 1e-8
+                carries a mechanism through singular configurations.
+            times: the times of the rows of an adaptive run [s], in place of duration.
+            rtol: tolerance of "adaptive" on the error of a step, relative to each
+                coordinate; 1e-9 by default.
+            atol: the same, absolute; 1e-10 by default.
+            start: time of the first state [s].
+
+        Returns:
+            A `Run`; ``run.energy - run.work - run.element_work`` stays as it is.
         """
         from ramify.simulation.simulate import simulate
 
@@ -2234,14 +2280,26 @@ class Robot:
             self,
             q,
             qd,
-            torque=torque,
+            tau,
+            dt,
             duration=duration,
-            step=step,
+            integrator=integrator,
+            policy=policy,
+            controller=controller,
+            control_dt=control_dt,
+            inputs=inputs or {},
+            record=record,
+            every=every,
+            until=until,
+            events=events or {},
+            parameters=parameters or {},
             stabilize=stabilize,
-            method=method,
-            tolerance=tolerance,
             rate=rate,
             damping=damping,
+            times=times,
+            rtol=rtol,
+            atol=atol,
+            start=start,
         )
 
     @property

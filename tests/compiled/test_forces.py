@@ -74,5 +74,6 @@ def test_functions_that_take_no_inputs_refuse_forces_that_have_some() -> None:
     message = r"constrained_inverse_dynamics: forces of robot .* inputs \('control'\)"
     with pytest.raises(ArgumentError, match=message):
         robot.constrained_inverse_dynamics(robot.neutral(), still, still)
-    with pytest.raises(ArgumentError, match=r"simulate: forces .* use rollout"):
+    message = r"forces that need 'control'; pass inputs=\{'control': ...\}"
+    with pytest.raises(ArgumentError, match=message):
         robot.simulate(robot.neutral())

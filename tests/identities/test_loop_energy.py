@@ -11,7 +11,6 @@ from ramify.loading import load
 from ramify.mechanism.assembly import assemble
 from ramify.mechanism.mobility import mobility
 from ramify.mechanism.projection import project
-from ramify.simulation.simulate import simulate
 from support.paths import SHARED_ROBOTS
 from support.planar import double_four_bar
 
@@ -33,7 +32,7 @@ def test_a_double_four_bar_keeps_its_energy(duration: float, step: float) -> Non
     robot = double_four_bar()
     assert mobility(robot).mobility == 1
     q, qd = project(robot, robot.neutral(), ALTERNATE)
-    run = simulate(robot, q, qd, duration=duration, step=step)
+    run = robot.simulate(q, qd, dt=step, duration=duration)
     assert np.sum(np.diff(np.sign(np.cos(run.q[:, 0]))) != 0) >= 1  # it was flat
     # Of 36 J. The error is that of a method of order four: 5e-9 at 2 ms, then rounding.
     limit = max(1e-8 * (step / 2e-3) ** 4, 1e-10)
@@ -63,7 +62,7 @@ def test_cassie_keeps_its_energy(duration: float) -> None:
         robot = load(path)
     velocity = np.random.default_rng(0).normal(size=robot.nv)
     q, qd = project(robot, assemble(robot), velocity)
-    run = simulate(robot, q, qd, duration=duration, method="adaptive")
+    run = robot.simulate(q, qd, duration=duration, integrator="adaptive")
     scale = np.abs(run.energy).max()
     assert np.abs(run.energy - run.energy[0]).max() < 1e-8 * scale
     assert run.residual.max() < 1e-10

@@ -112,7 +112,7 @@ def test_forces_behind_a_motion_are_those_that_cause_it(name: str) -> None:
 @pytest.mark.parametrize("stabilize", ["project", "partition"])
 def test_a_rounded_mechanism_moves_as_the_exact_one(stabilize: str) -> None:
     q, qd, _ = state(exact("three_cranks"))
-    options: dict[str, Any] = {"duration": 0.05, "step": 5e-3, "stabilize": stabilize}
+    options: dict[str, Any] = {"duration": 0.05, "dt": 5e-3, "stabilize": stabilize}
     expected = exact("three_cranks").simulate(q, qd, **options)
     robot = short("three_cranks", 6)
     found = robot.simulate(*robot.project(q, qd), **options)

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 import ramify
-from ramify.simulation.simulate import Simulation
+from ramify.simulation.run import Run
 from ramify.view.blocks import Item, bars, breakable, table, tree
 
 VOID = {"wbr", "br", "meta", "link"}
@@ -99,7 +99,7 @@ def test_a_notebook_shows_the_shapes_and_counts_of_a_function() -> None:
 def test_a_notebook_plots_a_run() -> None:
     t = np.linspace(0.0, 2.0, 1001)
     q = np.stack([np.sin((k + 1) * t) for k in range(11)], axis=1)
-    run = Simulation(t, q, q, 3.0 + 0.0 * t, 0.0 * t)
+    run = Run(None, t, q, q, {"energy": 3.0 + 0.0 * t})
     text = run._repr_html_()
     read = Reader(text)
     lines = re.findall(r'points="([^"]+)"', text)
@@ -116,7 +116,5 @@ def test_a_notebook_plots_a_run() -> None:
 def test_a_run_that_blows_up_is_still_shown() -> None:
     t = np.array([0.0, 1.0])
     bad = np.array([[0.0], [np.nan]])
-    assert (
-        "nan"
-        not in Simulation(t, bad, bad, bad[:, 0], t)._repr_html_().split("<svg", 1)[1]
-    )
+    run = Run(None, t, bad, bad, {"energy": bad[:, 0]})
+    assert "nan" not in run._repr_html_().split("<svg", 1)[1]

@@ -1,6 +1,6 @@
 """Projection: correct a state that is almost consistent with the loops.
 
-`project` changes it least in the norm of M; `follow` keeps its independent part.
+`project` changes it least in the norm of M.
 """
 
 # ruff: noqa: N806  the book's letters: J
@@ -15,10 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ramify.algorithms.loops import newton
-from ramify.mechanism.mobility import Partition
 from ramify.mechanism.states import (
     constraints,
-    effective_constraints,
     kernels,
     normalized,
     rank,
@@ -76,24 +74,3 @@ def project(
         if float(np.abs(J @ v).max(initial=0.0)) <= CLOSED * scale:
             break
     return q, v
-
-
-def follow(
-    robot: Robot, q: Array, qd: Array, partition: Partition
-) -> tuple[Array, Array]:
-    """Return the state determined by the independent part of q and q̇."""
-    free, led = list(partition.independent), list(partition.dependent)
-    v = np.array(qd)
-
-    def moved(here: newton.Iterate) -> Array:
-        step = np.zeros(robot.nv)
-        step[led] = newton.correction(here.J[:, led], here.phi, cutoff=1e-10)
-        return robot.integrate(here.q, step)
-
-    evaluate = partial(effective_constraints, robot)
-    found = newton.closed(q, evaluate, moved, tolerance=1e-12, steps=20)
-    what = "cannot be closed by its dependent joints: |Φ| is"
-    refuse(robot, found.phi, 1e-9, what, "try a smaller step")
-    J = found.J
-    v[led] = newton.correction(J[:, led], J[:, free] @ v[free], cutoff=1e-10)
-    return found.q, v

@@ -140,13 +140,6 @@ def constraints(robot: Robot, q: Array) -> Iterate:
     return Iterate(q, phi, J)
 
 
-def effective_constraints(robot: Robot, q: Array) -> Iterate:
-    """Return Φ and J at q without rounding errors of the file."""
-    phi, J, _ = kernels(robot).position(q)
-    F = rounding_filter(robot, J)
-    return Iterate(q, F @ phi, F @ J)
-
-
 def refuse(robot: Robot, x: Array, tolerance: float, what: str, cure: str) -> None:
     """Raise ModelError, naming the loop, if a row exceeds a tolerance."""
     r = int(np.argmax(np.abs(x)))

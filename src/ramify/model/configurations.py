@@ -15,6 +15,7 @@ series there, and the other branch is kept finite.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import factorial
 
 from ramify.model.conventions import Conventions
 from ramify.model.coordinates import Coordinates, Entries
@@ -66,12 +67,42 @@ def tangent_rate(
     It is q̇ where coordinates are added. With it, a method of Runge and Kutta keeps its
     order on the manifold (Munthe-Kaas).
     """
-    first = _bracket(model, conventions, u, qd)
-    second = _bracket(model, conventions, u, first)
-    return [
-        lift(v) + a * 0.5 + b * (1 / 12)
-        for v, a, b in zip(qd, first, second, strict=True)
-    ]
+    return _bracket_series(model, conventions, u, qd, (1.0, 1 / 2, 1 / 12))
+
+
+def long_tangent_rate(
+    model: Model, conventions: Conventions, u: Sequence[Expr], qd: Sequence[Expr]
+) -> list[Expr]:
+    """Return `tangent_rate` up to terms of eleventh order in u: Bernoulli's numbers."""
+    terms = (1.0, 1 / 2, 1 / 12, 0.0, -1 / 720, 0.0, 1 / 30240, 0.0, -1 / 1209600)
+    return _bracket_series(model, conventions, u, qd, terms)
+
+
+def velocity_of_tangent(
+    model: Model, conventions: Conventions, u: Sequence[Expr], rate: Sequence[Expr]
+) -> list[Expr]:
+    """Return q̇ of q = q₀ ⊕ u where u changes at a rate: `tangent_rate` inverted.
+
+    q̇ = u̇ − 1/2! [u, u̇] + 1/3! [u, [u, u̇]] − ...
+    """
+    terms = [(-1) ** k / factorial(k + 1) for k in range(15)]
+    return _bracket_series(model, conventions, u, rate, terms)
+
+
+def _bracket_series(
+    model: Model,
+    conventions: Conventions,
+    u: Sequence[Expr],
+    v: Sequence[Expr],
+    coefficients: Sequence[float],
+) -> list[Expr]:
+    """Return c₀ v + c₁ [u, v] + c₂ [u, [u, v]] + ..."""
+    first, *rest = coefficients
+    term, total = list(v), [lift(x) * first for x in v]
+    for c in rest:
+        term = _bracket(model, conventions, u, term)
+        total = [a + b * c for a, b in zip(total, term, strict=True)]
+    return total
 
 
 def _bracket(

@@ -1,14 +1,13 @@
 """Integrate the motion of a robot over time: `Robot.rollout` and `Robot.simulate`.
 
-Run          times, states and what else a rollout recorded
-Simulation   times, states and loop errors of a run
-Torque       its input torques: a function of (t, q, qd)
+Run          times, states and what else was recorded
+Controller   a Python function that `simulate` calls: (time, q, qd) -> tau
 """
 
+from ramify.simulation.controlled import Controller
 from ramify.simulation.run import Run
-from ramify.simulation.simulate import Simulation, Torque
 
-__all__ = ["Run", "Simulation", "Torque"]
+__all__ = ["Controller", "Run"]
 
 
 def __dir__() -> list[str]:

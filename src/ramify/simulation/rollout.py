@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 V = TypeVar("V")
-RESERVED = ("q", "qd", "times", "robot", "recorded", "totals", "batch", "diverged")
 KEPT = 16
 """compiled steps of a robot that are kept, and lengths of each"""
 CHECKED = 2**16
@@ -137,20 +136,15 @@ class CompiledStep:
         out: Run | None = None,
     ) -> Run:
         """Run all steps and return what was recorded, in the arrays of ``out``."""
-        step, o = self.step, self.step.options
+        step, kind = self.step, np.dtype(self.step.options.dtype)
         rows = steps // every + 1
-        given = {**values, "count": 0.0, **{n: 0.0 for n in step.carry if " " in n}}
-        if o.until is not None:
-            given["ended"] = 0.0 if o.restart else math.inf
-        if o.restart:
-            given |= {"q_start": values["q"], "qd_start": values["qd"]}
+        given = self.first_inputs(values)
         arrays: dict[str, Array] = {}
         last: dict[str, Array] = {}
         outputs = dict(signature_of(self.function).outputs)
 
         def allocate(batch: int | None) -> dict[str, Array]:
             lead = () if batch is None else (batch,)
-            kind = np.dtype(o.dtype)
             shapes = {n: (*lead, rows, *outputs[n]) for n in step.recorded}
             if out is None:
                 size = sum(math.prod(s) for s in shapes.values()) * kind.itemsize
@@ -165,11 +159,35 @@ class CompiledStep:
             return {n: a[(*body, slice(0, -1))] for n, a in arrays.items()} | last
 
         self.scan(steps, every)(*[given[n] for n in step.shapes], out=allocate)
+        times = values["start"] + values["dt"] * every * np.arange(rows)
+        return self.finished(given, times, arrays, last)
+
+    def first_inputs(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all inputs of the first step."""
+        o, step = self.step.options, self.step
+        given = {**values, "count": 0.0, **{n: 0.0 for n in step.carry if " " in n}}
+        if o.until is not None:
+            given["ended"] = 0.0 if o.restart else math.inf
+        if o.restart:
+            given |= {"q_start": values["q"], "qd_start": values["qd"]}
+        return given
+
+    def finished(
+        self,
+        given: Mapping[str, Any],
+        times: Array,
+        arrays: dict[str, Array],
+        last: Mapping[str, Array],
+    ) -> Run:
+        """Return the run of all recorded rows but the last, which is written here."""
+        o = self.step.options
         for name in ("q", "qd"):
             arrays[name][..., -1, :] = last[f"next {name}"]
         if o.record:
             self._record_last(given, arrays, last)
-        times = values["start"] + values["dt"] * every * np.arange(rows)
+        for name, what in o.record:
+            if what == "element_work":  # stored energy counts from the start
+                arrays[name] -= arrays[name][..., :1]
         totals = {n: last[f"next sum {n}"] for n, _ in o.total}
         if o.until is not None:
             totals["ended"] = last["next ended"]
@@ -306,7 +324,7 @@ def recorded(
                 f"record has {what!r}; possible: {', '.join(map(repr, possible))}, or "
                 "a function by name, such as {'hand': lambda q: robot.pose(q, 'hand')}"
             )
-        if not name.isidentifier() or name in RESERVED:
+        if not name.isidentifier() or hasattr(Run, name):
             raise ArgumentError(f"record has the name {name!r}; choose another name")
     return tuple(named.items())
 
@@ -330,7 +348,8 @@ def check_functions(options: StepOptions) -> None:
     o = options
     known = dict.fromkeys(["q", "qd", "dt", "time", *dict(o.inputs), *o.parameters])
     if o.policy is not None:
-        wanted_names("policy", o.policy, known | ({"tau": None} if o.has_tau else {}))
+        what = "policy" if o.is_held else "tau"
+        wanted_names(what, o.policy, known | ({"tau": None} if o.has_tau else {}))
     known |= {"tau": None, "qdd": None}
     if o.until is not None:
         wanted_names("until", o.until, known)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from ramify.errors import ArgumentError
 from ramify.model.pose import Array
 
 if TYPE_CHECKING:
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
 class Run:
     """States over time, of one robot or of a batch.
 
-    What else was recorded is an attribute of its own name, such as ``run.energy``.
+    What else was recorded is an attribute of its own name, such as ``run.energy``. Of a
+    batch, ``run[3]`` is the run of one state, and ``run[:8]`` that of the first eight.
     """
 
-    robot: Robot
+    robot: Robot | None
+    """None if the run was loaded without its robot"""
     times: Array
     """(rows,) [s]"""
     q: Array
@@ -34,6 +38,8 @@ class Run:
     """what else was recorded: (rows, ...) or (batch, rows, ...)"""
     totals: Mapping[str, Array] = field(default_factory=dict[str, Array])
     """sums over all steps, and times at which states ended: () or (batch,)"""
+    events: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    """times of the events of a simulation by name [s]"""
 
     def __getattr__(self, name: str) -> Array:
         for found in ("recorded", "totals"):
@@ -41,11 +47,12 @@ class Run:
                 return object.__getattribute__(self, found)[name]
             except (AttributeError, KeyError):
                 continue
-        known = ", ".join(self.__dir__())
+        known = ", ".join(["times", "q", "qd", *self.recorded, *self.totals])
         raise AttributeError(f"this run has no {name!r}; it has {known}")
 
     def __dir__(self) -> list[str]:
-        return ["times", "q", "qd", *self.recorded, *self.totals]
+        own = [n for n in dir(Run) if not n.startswith("_")]
+        return [*own, *self.recorded, *self.totals]
 
     @property
     def batch(self) -> int | None:
@@ -58,13 +65,90 @@ class Run:
         last = np.concatenate([self.q[..., -1, :], self.qd[..., -1, :]], axis=-1)
         return np.flatnonzero(~np.isfinite(np.atleast_2d(last)).all(axis=1))
 
+    def __getitem__(self, index: int | slice | npt.ArrayLike) -> Run:
+        """Return the run of one state of a batch, or of some."""
+        if self.batch is None:
+            raise ArgumentError(
+                "this run has one state without a batch axis; rows are run.q[k], and "
+                "states between rows run.at(time)"
+            )
+        chosen: Any = index
+
+        def of(arrays: Mapping[str, Array]) -> dict[str, Array]:
+            return {name: array[chosen] for name, array in arrays.items()}
+
+        return Run(
+            self.robot,
+            self.times,
+            self.q[chosen],
+            self.qd[chosen],
+            of(self.recorded),
+            of(self.totals),
+            self.events,
+        )
+
+    def at(self, time: npt.ArrayLike) -> tuple[Array, Array]:
+        """Return q and qd at other times, interpolated between rows.
+
+        Cubic in q, from q and qd of the rows on both sides, and along the manifold:
+        quaternions stay of length one. The error of q is of order four in the time
+        between rows, that of qd, its derivative, of order three. Loops are closed
+        within that error; `Robot.project` closes them.
+
+        Args:
+            time: a number, or (n,), within the times of the run [s].
+
+        Returns:
+            q (nq,) and qd (nv,); with several times or states (batch, n, nq).
+        """
+        from ramify.simulation.interpolation import interpolated  # noqa: PLC0415  only here
+
+        return interpolated(self, time)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the run to a file in NumPy's .npz format, without the robot."""
+        from ramify.simulation.run_files import save  # noqa: PLC0415  only here
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str], robot: Robot | None = None) -> Run:
+        """Read a run that `save` wrote.
+
+        Args:
+            path: the file.
+            robot: the robot of the run, which `at` and pictures need. Its name, its
+                joints and their order, and its conventions must be those of the run.
+        """
+        from ramify.simulation.run_files import load  # noqa: PLC0415  only here
+
+        return load(path, robot)
+
     def __repr__(self) -> str:
+        of = "" if self.robot is None else f" of {self.robot.name}"
         states = "" if self.batch is None else f"{self.batch:,} states, "
-        further = [*self.recorded, *self.totals]
+        further = [*self.recorded, *self.totals, *self.events]
         listed = f"; {', '.join(further)}" if further else ""
         bad = f"; {len(self.diverged):,} diverged" if len(self.diverged) else ""
         return (
-            f"Run of {self.robot.name}: {states}t = {self.times[0]:.4g} to "
+            f"Run{of}: {states}t = {self.times[0]:.4g} to "
             f"{self.times[-1]:.4g} s in {len(self.times):,} rows, nq "
             f"{self.q.shape[-1]}, nv {self.qd.shape[-1]}{listed}{bad}"
         )
+
+    def _repr_html_(self) -> str:
+        from ramify.view.notebook import run_html  # noqa: PLC0415  only notebooks
+
+        one = self if self.batch is None else self[0]
+        return run_html(repr(self), one.times, one.q, one.recorded.get("energy"))
+
+
+def selected_rows(run: Run, rows: slice) -> Run:
+    """Return a run with some of its rows."""
+    return replace(
+        run,
+        times=run.times[rows],
+        q=run.q[..., rows, :],
+        qd=run.qd[..., rows, :],
+        recorded={name: x[rows] for name, x in run.recorded.items()},
+    )

@@ -1,228 +1,339 @@
-"""Simulate a mechanism: keep its loops closed, and record its energy.
+"""Simulate a robot: one state, a duration, and what to record.
 
-q is integrated as a vector, with q̇'s image dq/dt = Q(q) q̇ (quaternions are scaled to
-length one after every step). How the drift of Φ and Φ̇ is handled:
-
-    "none"        nothing: q̈ alone keeps them zero, up to the errors of the integrator
-    "baumgarte"   Φ̈ = −2 α Φ̇ − α² Φ in place of Φ̈ = 0
-    "project"     after every step, the nearest consistent state (in the norm of M)
-    "partition"   only independent velocities are integrated; the others follow
+Fixed steps are those of a rollout, compiled (`rollout.py`); `adaptive.py` has steps of
+any length, and `controlled.py` calls a Python function between native steps.
 """
-
-# ruff: noqa: N806  the book's letters: J, N, T_a
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from ramify.compiler import compile
-from ramify.errors import ArgumentError, ModelError, ModelWarning
-from ramify.function import Function
-from ramify.mechanism.mobility import Partition, partition_of
-from ramify.mechanism.projection import follow, project
-from ramify.mechanism.states import (
-    ADMISSIBLE,
-    check_closed,
-    effective_constraints,
-    kernels,
-    normalized,
-    rank,
-    refuse_inputs,
-    vector,
-)
+from ramify.errors import ArgumentError, ModelWarning, ShapeError
+from ramify.mechanism.states import ADMISSIBLE, check_closed, normalized, rank, vector
+from ramify.model.forces.element import force_inputs
 from ramify.model.pose import Array
-from ramify.quantities.closed_loops import stabilized_forward_dynamics
-from ramify.quantities.momentum_energy import kinetic_energy, potential_energy
+from ramify.simulation.adaptive import Equations, integrate
+from ramify.simulation.controlled import (
+    Controller,
+    controlled,
+    controlled_tau,
+    has_rows,
+)
+from ramify.simulation.events import check_events, events_of_rows
+from ramify.simulation.rollout import (
+    check_functions,
+    checked_dt,
+    checked_numbers,
+    checked_steps,
+    compiled_step,
+    input_shapes,
+    kept,
+    one_of,
+    recorded,
+    warn_of_divergence,
+)
+from ramify.simulation.run import Run, selected_rows
+from ramify.simulation.traced_step import (
+    INTEGRATORS,
+    STABILIZE,
+    Step,
+    StepOptions,
+    Traced,
+)
+from ramify.symbolic.once import made_once
 
 if TYPE_CHECKING:
     from ramify.robot import Robot
 
-STABILIZE = ("none", "baumgarte", "project", "partition")
-METHODS = ("rk4", "adaptive")
-Torque = Callable[[float, Array, Array], npt.ArrayLike]
+Record = Sequence[str] | Mapping[str, str | Traced]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Simulation:
-    """The states of a simulation."""
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A simulation whose arguments have been checked."""
 
-    times: Array
-    """(steps + 1,) [s]"""
-    q: Array
-    """(steps + 1, nq)"""
-    qd: Array
-    """(steps + 1, nv)"""
-    energy: Array
-    """(steps + 1,) kinetic and potential [J]"""
-    residual: Array
-    """(steps + 1,) the largest |Φ| [m, rad]"""
-
-    def __repr__(self) -> str:
-        drift = float(np.abs(self.energy - self.energy[0]).max())
-        return (
-            f"Simulation(t = 0 to {self.times[-1]:.4g} s in {len(self.times) - 1:,} "
-            f"steps, nq {self.q.shape[1]}, nv {self.qd.shape[1]}; energy "
-            f"{self.energy[0]:.4g} J, changes by {drift:.2g} J; loops closed within "
-            f"{self.residual.max():.1g})"
-        )
-
-    def _repr_html_(self) -> str:
-        from ramify.view.notebook import run_html  # noqa: PLC0415  only notebooks
-
-        return run_html(repr(self), self.times, self.q, self.energy)
+    robot: Robot
+    options: StepOptions
+    values: dict[str, Any]
+    """all inputs, dt and the time at the start among them"""
+    steps: int
+    every: int
+    controller: Controller | None
+    period: int
+    """steps between calls of the controller"""
+    events: Mapping[str, Traced]
 
 
 def simulate(
     robot: Robot,
     q: npt.ArrayLike,
-    qd: npt.ArrayLike | None = None,
+    qd: npt.ArrayLike | None,
+    tau: npt.ArrayLike | Traced | None,
+    dt: float,
     *,
-    torque: npt.ArrayLike | Torque | None = None,
-    duration: float = 1.0,
-    step: float = 1e-3,
-    stabilize: str = "project",
-    method: str = "rk4",
-    tolerance: float | None = None,
-    rate: float = 20.0,
-    damping: float | None = None,
-) -> Simulation:
-    """Simulate a robot with loops; see `Robot.simulate`."""
-    refuse_inputs(robot, "simulate", "use rollout(..., inputs={...})")
-    if stabilize not in STABILIZE:
-        raise ArgumentError(
-            f"stabilize is {stabilize!r}; possible: {', '.join(map(repr, STABILIZE))}"
-        )
-    if method not in METHODS:
-        raise ArgumentError(f"method is {method!r}; possible: 'rk4', 'adaptive'")
-    if not (step > 0 and duration >= 0):
-        raise ArgumentError(
-            f"step is {step!r}, duration {duration!r}; expected more than 0"
-        )
-    start = normalized(robot, "q", q)
-    rest = np.zeros(robot.nv)
-    velocity = rest if qd is None else vector("qd", qd, robot.nv)
-    check_closed(robot, start, velocity)
-    alpha = rate if stabilize == "baumgarte" else 0.0
-    wanted = stabilized_forward_dynamics(rate=alpha, damping=damping)
-    motion = _Motion(robot, torque, stabilize, compile(wanted, robot))
-    run = _fixed_steps if method == "rk4" else _adaptive_steps
-    first = np.concatenate([start, velocity])
-    states = list(run(motion, first, duration, step))
-    times = np.array([t for t, _ in states])
-    y = np.array([x for _, x in states])
-    q_all, qd_all = np.split(y, [robot.nq], axis=1)
-    q_all, qd_all = np.ascontiguousarray(q_all), np.ascontiguousarray(qd_all)
-    residual = np.abs(kernels(robot).position(q_all)[0]).max(axis=1, initial=0.0)
-    worst = float(residual.max())
-    limit = ADMISSIBLE if tolerance is None else tolerance
-    if tolerance is None and not worst <= limit:
-        limit = max(limit, rank(robot).closed)
-    if not worst <= limit:
-        warnings.warn(
-            f"robot {robot.name!r}: |Φ| reaches {worst:.3g} (tolerance "
-            f"{limit:.3g}) with stabilize={stabilize!r}; 'project' or a smaller "
-            "step keeps it closed",
-            ModelWarning,
-            stacklevel=3,
-        )
-    energy = compile([kinetic_energy, potential_energy], robot)(q_all, qd_all)
-    return Simulation(times, q_all, qd_all, energy[0] + energy[1], residual)
-
-
-@final
-class _Motion:
-    """dy/dt of y = (q, q̇), and the correction that keeps y consistent."""
-
-    def __init__(
-        self, robot: Robot, torque: Any, stabilize: str, dynamics: Function
-    ) -> None:
-        self.robot, self.nq, self.stabilize = robot, robot.nq, stabilize
-        self.dynamics = dynamics
-        self.rates = robot.configuration_rate
-        self.torque = _torque(robot, torque)
-        self.partition: Partition | None = None
-
-    def __call__(self, t: float, y: Array) -> Array:
-        if self.stabilize == "partition":
-            y = self.followed(y)
-        q, qd = y[: self.nq], y[self.nq :]
-        tau = self.torque(t, q, qd)
-        return np.concatenate([self.rates(q, qd), self.dynamics(q, qd, tau)])
-
-    def begin(self, y: Array) -> None:
-        """Choose new independent velocities."""
-        if self.stabilize == "partition":
-            J = effective_constraints(self.robot, y[: self.nq]).J
-            self.partition = partition_of(J)
-
-    def end(self, y: Array) -> Array:
-        """Return a consistent state close to the integrator's result."""
-        q, qd = self.robot.normalize(y[: self.nq]), y[self.nq :]
-        if self.stabilize == "project":
-            q, qd = project(self.robot, q, qd)
-        y = np.concatenate([q, qd])
-        return self.followed(y) if self.stabilize == "partition" else y
-
-    def followed(self, y: Array) -> Array:
-        """Return the state determined by its independent part."""
-        assert self.partition is not None
-        q, qd = y[: self.nq], y[self.nq :]
-        return np.concatenate(follow(self.robot, q, qd, self.partition))
-
-
-def _torque(robot: Robot, given: Any) -> Callable[[float, Array, Array], Array]:
-    if callable(given):
-        wanted: Any = given
-        return lambda t, q, qd: vector("torque", wanted(t, q, qd), robot.nv)
-    constant = vector(
-        "torque", np.zeros(robot.nv) if given is None else given, robot.nv
+    duration: float | None,
+    integrator: str,
+    policy: Traced | None,
+    controller: Controller | None,
+    control_dt: float | None,
+    inputs: Mapping[str, npt.ArrayLike],
+    record: Record | None,
+    every: int,
+    until: Traced | None,
+    events: Mapping[str, Traced],
+    parameters: Mapping[str, npt.ArrayLike],
+    stabilize: str,
+    rate: float,
+    damping: float | None,
+    times: npt.ArrayLike | None,
+    rtol: float | None,
+    atol: float | None,
+    start: float,
+) -> Run:
+    """Simulate a robot; see `Robot.simulate`."""
+    given = {name: checked_numbers(name, value) for name, value in inputs.items()}
+    changed = {name: checked_numbers(name, x) for name, x in parameters.items()}
+    check_one_source(tau, policy, controller)
+    check_force_inputs(robot, given)
+    check_one_state(robot, q)
+    values: dict[str, Any] = {"q": normalized(robot, "q", q)}
+    values["qd"] = vector("qd", np.zeros(robot.nv) if qd is None else qd, robot.nv)
+    if controller is not None:
+        values["tau"] = np.zeros(robot.nv)
+    elif tau is not None and not callable(tau):
+        values["tau"] = checked_tau(robot, tau)
+    values |= {**given, **changed, "dt": checked_dt(dt), "start": float(start)}
+    count = steps_of(duration, values["dt"], values.get("tau"), given)
+    steps = checked_steps(count, values.get("tau"), given, every)
+    one_of("integrator", integrator, (*INTEGRATORS, "adaptive"))
+    only_adaptive = {"times": times, "rtol": rtol, "atol": atol}
+    for name, value in only_adaptive.items():
+        if value is not None and integrator != "adaptive":
+            raise ArgumentError(
+                f"{name} is for integrator='adaptive', and integrator is "
+                f"{integrator!r}; run.at(times) gives states between steps"
+            )
+    if times is not None and duration is not None:
+        raise ArgumentError("duration and times are both given; pass one of them")
+    options = StepOptions(
+        integrator=integrator,
+        stabilize=one_of("stabilize", stabilize, STABILIZE),
+        rate=float(rate),
+        policy=tau if callable(tau) else policy,
+        has_tau="tau" in values,
+        record=recorded(usual_records(robot) if record is None else record, robot),
+        total=(),
+        until=until,
+        restart=False,
+        inputs=input_shapes(given),
+        parameters=tuple(changed),
+        dtype="float64",
+        threads=1,
+        is_held=not callable(tau),
+        damping=damping,
     )
-    return lambda t, q, qd: constant  # noqa: ARG005
+    check_functions(options)
+    constants = {n: x for n, x in given.items() if x.ndim < 2} | changed
+    check_events(events, dict.fromkeys(["q", "qd", "time", *constants]))
+    if robot.model.loops:
+        check_closed(robot, values["q"], values["qd"])
+    else:
+        options = replace(options, stabilize="none", damping=None)
+    period = (
+        1 if control_dt is None else steps_in("control_dt", control_dt, values["dt"])
+    )
+    task = Task(robot, options, values, steps, every, controller, period, events)
+    if integrator == "adaptive":
+        limits = tolerance("rtol", rtol, 1e-9), tolerance("atol", atol, 1e-10)
+        run = adaptive_run(task, checked_times(task, times), limits)
+    else:
+        run = fixed_run(task)
+        if events:
+            run = replace(run, events=events_of_rows(run, events, constants))
+    warn_of_divergence(robot, run)
+    warn_of_open_loops(robot, run, stabilize)
+    return run
 
 
-def _fixed_steps(
-    f: _Motion, y: Array, duration: float, step: float
-) -> Iterator[tuple[float, Array]]:
-    """Yield (t, y) by the classical Runge-Kutta method of order four."""
-    yield 0.0, y
-    n = round(duration / step)
-    h = step if n == 0 else duration / n
-    for k in range(n):
-        t = k * h
-        f.begin(y)
-        k1 = f(t, y)
-        k2 = f(t + h / 2, y + h / 2 * k1)
-        k3 = f(t + h / 2, y + h / 2 * k2)
-        k4 = f(t + h, y + h * k3)
-        y = f.end(y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
-        yield t + h, y
+def fixed_run(task: Task) -> Run:
+    """Return the run of steps of the same length, in native code."""
+    compiled = compiled_step(task.robot, task.options)
+    if task.controller is None:
+        run = compiled.run(task.values, task.steps, task.every)
+    else:
+        run = controlled(
+            compiled, task.values, task.steps, task.every, task.controller, task.period
+        )
+    if task.options.until is None:
+        return run
+    end = int(np.searchsorted(run.times, float(run.totals["ended"])))
+    return selected_rows(run, slice(0, end + 1))
 
 
-def _adaptive_steps(
-    f: _Motion, y: Array, duration: float, step: float
-) -> Iterator[tuple[float, Array]]:
-    """Yield (t, y) by scipy's DOP853, with the state corrected after every step."""
-    try:
-        from scipy.integrate import DOP853  # type: ignore[import-untyped]  # noqa: PLC0415
-    except ImportError:
-        raise ModelError('method="adaptive" needs scipy: pip install scipy') from None
-    yield 0.0, y
-    f.begin(y)
-    make: Any = DOP853
-    longest = max(10 * step, 1e-2)
-    solver = make(f, 0.0, y, duration, rtol=1e-9, atol=1e-10, max_step=longest)
-    while solver.status == "running":
-        message: object = solver.step()
-        if message is not None:
-            raise ModelError(f"the integrator failed at t = {solver.t:g}: {message}")
-        solver.y = f.end(solver.y)
-        f.begin(solver.y)
-        solver.f = f(solver.t, solver.y)
-        yield float(solver.t), np.array(solver.y)
+def adaptive_run(task: Task, times: Array, limits: tuple[float, float]) -> Run:
+    """Return the run of steps as long as tolerances allow."""
+    names = [n for n in ("tau", *dict(task.options.inputs)) if n in task.values]
+    timed = {n: task.values[n] for n in names if has_rows(task.values[n])}
+    values = {**task.values, **{n: x[0] for n, x in timed.items()}}
+    values |= {n: x[0] for n, x in values.items() if n in names and x.ndim > 1}
+    unit = 1 if timed else task.period
+
+    def hold(tick: int, time: float, q: Array, qd: Array) -> dict[str, Array]:
+        k = tick * unit
+        held = {n: x[min(k, task.steps - 1)] for n, x in timed.items()}
+        if task.controller is not None and k % task.period == 0:
+            held["tau"] = controlled_tau(task.robot, task.controller, time, q, qd)
+        return held
+
+    is_held = bool(timed) or task.controller is not None
+    equations = equations_of(task)
+    return integrate(
+        equations,
+        values,
+        times,
+        limits,
+        unit * task.values["dt"] if is_held else None,
+        hold if is_held else None,
+    )
+
+
+def equations_of(task: Task) -> Equations:
+    """Return the compiled equations of motion; the last few are kept."""
+    key = task.options, tuple(task.events.items())
+    known: OrderedDict[Any, Equations] = made_once(
+        task.robot.__dict__, "_equations", OrderedDict[Any, Equations]
+    )
+    return kept(
+        known, key, lambda: Equations(Step(task.robot, task.options), task.events)
+    )
+
+
+# What users give, checked before anything is compiled.
+
+
+def check_one_state(robot: Robot, q: npt.ArrayLike) -> None:
+    """Raise ShapeError for a batch of states."""
+    shape = np.asarray(q, dtype=object).shape
+    if len(shape) > 1:
+        raise ShapeError(
+            f"q has shape {shape}; simulate takes one state of shape "
+            f"({robot.nq},); rollout takes a batch"
+        )
+
+
+def check_one_source(tau: object, policy: object, controller: object) -> None:
+    """Raise ArgumentError if joint forces come from more than one function."""
+    given = {"policy": policy is not None, "controller": controller is not None}
+    given |= {"tau": tau is not None and (callable(tau) or controller is not None)}
+    sources = [name for name, is_given in given.items() if is_given]
+    if len(sources) > 1:
+        raise ArgumentError(
+            f"joint forces are given by {' and by '.join(sources)}; pass one of them"
+        )
+
+
+def check_force_inputs(robot: Robot, given: Mapping[str, Array]) -> None:
+    """Raise ArgumentError if forces of the robot have inputs that are not given."""
+    wanted = [n for n in force_inputs(robot.model.forces) if n != "time"]
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        raise ArgumentError(
+            f"robot {robot.name!r} has forces that need {missing[0]!r}; pass "
+            f"inputs={{{missing[0]!r}: ...}}"
+        )
+
+
+def usual_records(robot: Robot) -> list[str]:
+    """Return what is recorded unless the user says otherwise."""
+    names = ["energy", "work"]
+    names += ["element_work"] if robot.model.forces else []
+    return names + (["residual"] if robot.model.loops else [])
+
+
+def steps_of(
+    duration: object, dt: float, tau: Array | None, inputs: Mapping[str, Array]
+) -> int | None:
+    """Return the number of steps of a duration; None if τ or inputs have one."""
+    if duration is None:
+        arrays = [x for x in (tau, *inputs.values()) if x is not None]
+        if any(has_rows(x) for x in arrays):
+            return None
+        duration = 1.0
+    return steps_in("duration", duration, dt)
+
+
+def steps_in(what: str, value: object, dt: float) -> int:
+    """Return how many steps a time is long."""
+    if not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
+        raise ArgumentError(
+            f"{what} is {value!r}; expected a positive number of seconds"
+        )
+    count = float(value) / dt
+    steps = round(count)
+    if steps < 1 or abs(count - steps) > 1e-6 * steps:
+        raise ArgumentError(
+            f"{what} is {value!r} s, which is {count:.6g} steps of dt = {dt!r} s; "
+            "expected a whole number"
+        )
+    return steps
+
+
+def checked_tau(robot: Robot, tau: npt.ArrayLike) -> Array:
+    """Return joint forces, of all steps or of each one."""
+    array = checked_numbers("tau", tau)
+    if array.ndim > 2 or array.shape[-1:] != (robot.nv,):
+        nv = robot.nv
+        raise ShapeError(
+            f"tau has shape {array.shape}; expected ({nv},), (steps, {nv}), or a "
+            "function such as lambda time: ..."
+        )
+    return array
+
+
+def checked_times(task: Task, times: npt.ArrayLike | None) -> Array:
+    """Return the times of the rows of an adaptive run."""
+    start, dt = task.values["start"], task.values["dt"]
+    if times is None:
+        return start + dt * task.every * np.arange(task.steps // task.every + 1)
+    array = checked_numbers("times", times).astype(float)
+    is_usable = array.ndim == 1 and len(array) > 0 and array[-1] > start <= array[0]
+    if not is_usable or not (np.diff(array) > 0.0).all():
+        raise ArgumentError(
+            f"times is {times!r}; expected increasing numbers from start = {start:g} on"
+        )
+    return array
+
+
+def tolerance(name: str, value: float | None, usual: float) -> float:
+    """Return a tolerance of adaptive steps."""
+    if value is None:
+        return usual
+    if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"{name} is {value!r}; expected a number between 0 and 1")
+    return float(value)
+
+
+def warn_of_open_loops(robot: Robot, run: Run, stabilize: str) -> None:
+    """Warn of loops that opened."""
+    residual = run.recorded.get("residual")
+    if residual is None or not np.isfinite(residual).any():
+        return
+    worst = float(np.nanmax(residual))
+    if worst <= ADMISSIBLE or worst <= rank(robot).closed:
+        return
+    warnings.warn(
+        f"robot {robot.name!r}: |Φ| reaches {worst:.3g} with stabilize={stabilize!r}; "
+        "'project' or a smaller dt keeps it closed",
+        ModelWarning,
+        stacklevel=4,
+    )

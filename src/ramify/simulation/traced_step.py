@@ -54,12 +54,16 @@ INTEGRATORS = ("semi_implicit_euler", "rk4", "implicit")
 STABILIZE = ("none", "baumgarte", "project", "partition")
 NEWTON_STEPS = 2
 """of a projection: the first leaves Φ at the square of what a step opens"""
-BUILT_IN = ("qdd", "tau", "energy", "residual")
+INTEGRALS = ("work", "element_work")
+"""work of τ, and of the robot's force elements beyond the energy that they store"""
+BUILT_IN = ("qdd", "tau", "energy", "residual", *INTEGRALS)
 """what can be recorded by name"""
 OWN_INPUTS = ("q", "qd", "tau", "dt", "time")
 
 Traced = Callable[..., Any]
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]
+Stepped = tuple[Any, Any, list[tuple[dict[str, Any], Any]]]
+"""q and q̇ after a step; of each stage, what is known, and the q̇ to do work with"""
 
 
 @final
@@ -81,6 +85,10 @@ class StepOptions:
     parameters: tuple[str, ...]
     dtype: str
     threads: int
+    is_held: bool = True
+    """whether the policy's τ is that of the start of the step, or of each stage"""
+    damping: float | None = None
+    """of the loops' constraints, as in `forward_dynamics`"""
 
 
 @final
@@ -110,13 +118,19 @@ class Step:
             shapes["ended"] = ()
         if o.restart:
             shapes |= {"q_start": (nq,), "qd_start": (nv,)}
+        shapes |= {f"integral {name}": () for name in self.integrals}
         return shapes | {f"sum {name}": () for name, _ in o.total}
+
+    @property
+    def integrals(self) -> list[str]:
+        """The built-in records that are integrated over time."""
+        return [n for n in INTEGRALS if n in dict(self.options.record).values()]
 
     @property
     def carry(self) -> dict[str, str]:
         """Which output each carried input is in the next step."""
         own = ["q", "qd", "count"]
-        own += [n for n in self.shapes if n == "ended" or n.startswith("sum ")]
+        own += [n for n in self.shapes if n == "ended" or " " in n]
         return {name: f"next {name}" for name in own}
 
     @property
@@ -135,7 +149,8 @@ class Step:
         o = self.options
         if self.robot.model.loops:
             rate = o.rate if o.stabilize == "baumgarte" else 0.0
-            return self.function(stabilized_forward_dynamics(rate=rate))
+            quantity = stabilized_forward_dynamics(rate=rate, damping=o.damping)
+            return self.function(quantity)
         return self.function(forward_dynamics)
 
     def function(self, quantity: Quantity) -> Function:
@@ -164,31 +179,57 @@ class Step:
         q, qd, dt = given["q"], given["qd"], given["dt"]
         known = {**given, "time": given["start"] + given["count"] * dt}
         if o.policy is not None:
-            tau = called("policy", o.policy, known)
-            known["tau"] = checked_shape("policy", tau, (self.robot.nv,))
+            known["tau"] = self.policy_tau(known)
         else:
             known.setdefault("tau", np.zeros(self.robot.nv))
         known["qdd"] = self.evaluated(self.dynamics, known)
         if o.stabilize == "partition":
             known["w"] = self.evaluated(self.function(dependent_velocities), known)
         ways = {"rk4": self._rk4, "implicit": self._implicit}
-        q1, qd1 = ways.get(o.integrator, self._euler)(known)
+        q1, qd1, stages = ways.get(o.integrator, self._euler)(known)
         if o.stabilize == "project":
-            q1, qd1 = self._projected(q1, qd1, known)
+            q1, qd1 = self.projected(q1, qd1, known)
         outputs: dict[str, Any] = {"q": q, "qd": qd}
         for name, what in o.record:
-            outputs[name] = self._recorded(name, what, known)
+            outputs[name] = self.record_of(name, what, known)
         after = {"q": q1, "qd": qd1, "count": given["count"] + 1.0}
         for name, cost in o.total:
             value = checked_shape(f"total {name!r}", called(name, cost, known), ())
             after[f"sum {name}"] = given[f"sum {name}"] + value
+        for name in self.integrals:
+            power = [self.working_force(name, known) @ v for known, v in stages]
+            mean = _mean(power) if len(power) == 4 else power[0]
+            after[f"integral {name}"] = given[f"integral {name}"] + dt * mean
         if o.until is not None:
             after = self._ended(given, {**known, **after}, after)
         return outputs | {f"next {name}": value for name, value in after.items()}
 
-    def _recorded(self, name: str, what: str | Traced, known: dict[str, Any]) -> Any:
+    def policy_tau(self, known: dict[str, Any]) -> Any:
+        """Return τ of the policy."""
+        assert self.options.policy is not None
+        what = "policy" if self.options.is_held else "tau"
+        tau = called(what, self.options.policy, known)
+        return checked_shape(what, tau, (self.robot.nv,))
+
+    def working_force(self, name: str, known: dict[str, Any]) -> Any:
+        """Return the joint forces that do the work of an integral."""
+        if name == "work":
+            return known["tau"]
+        if not self.robot.model.forces:
+            return np.zeros(self.robot.nv)
+        return self.evaluated(self.function(applied_forces), known)
+
+    def record_of(self, name: str, what: str | Traced, known: dict[str, Any]) -> Any:
+        """Return what is recorded under a name."""
         if callable(what):
             return called(name, what, known)
+        if what == "work":
+            return known["integral work"]
+        if what == "element_work":
+            done = known["integral element_work"]
+            if not self.robot.model.forces:
+                return done
+            return done + self.evaluated(self.function(elastic_energy), known)
         if what == "energy":
             parts = [kinetic_energy, potential_energy]
             if self.robot.model.forces:
@@ -233,13 +274,15 @@ class Step:
             )
         return function(*[known[name] for name in names])
 
-    def _euler(self, known: dict[str, Any]) -> tuple[Any, Any]:
-        dt = known["dt"]
-        qd1 = known["qd"] + dt * known["qdd"]
-        there, _ = self._reached(known, qd1, dt, qd1)
-        return there["q"], there["qd"]
+    def _euler(self, known: dict[str, Any]) -> Stepped:
+        return self._moved(known, known["qd"] + known["dt"] * known["qdd"])
 
-    def _implicit(self, known: dict[str, Any]) -> tuple[Any, Any]:
+    def _moved(self, known: dict[str, Any], qd1: Any) -> Stepped:
+        """Return the state that is reached with the velocity at its end."""
+        there, _ = self._reached(known, qd1, known["dt"], qd1)
+        return there["q"], there["qd"], [(known, 0.5 * (known["qd"] + there["qd"]))]
+
+    def _implicit(self, known: dict[str, Any]) -> Stepped:
         q, qd, dt, n = known["q"], known["qd"], known["dt"], self.robot.nv
         applied = np.asarray(known["tau"])
         if self.robot.model.forces:
@@ -259,20 +302,22 @@ class Step:
         change = _solved(
             M - dt * D - dt * dt * K, dt * (applied - bias + dt * (K @ qd))
         )
-        qd1 = qd + change
-        return self.robot.integrate(q, qd1, dt), qd1
+        return self._moved(known, qd + change)
 
-    def _rk4(self, known: dict[str, Any]) -> tuple[Any, Any]:
+    def _rk4(self, known: dict[str, Any]) -> Stepped:
         qd, dt = known["qd"], known["dt"]
         model, conventions = self.robot.model, self.robot.conventions
-        rates, a = [qd], [known["qdd"]]
+        rates, a, stages = [qd], [known["qdd"]], [(known, qd)]
         for h in (0.5 * dt, 0.5 * dt, dt):
             there, u = self._reached(known, rates[-1], h, qd + h * a[-1])
             there["time"] = known["time"] + h
             rates.append(np.array(tangent_rate(model, conventions, u, there["qd"])))
+            if not self.options.is_held:
+                there["tau"] = self.policy_tau(there)
             a.append(self.evaluated(self.dynamics, there))
+            stages.append((there, there["qd"]))
         there, _ = self._reached(known, _mean(rates), dt, qd + dt * _mean(a))
-        return there["q"], there["qd"]
+        return there["q"], there["qd"], stages
 
     def _reached(
         self, known: dict[str, Any], rate: Any, h: Any, qd: Any
@@ -297,10 +342,17 @@ class Step:
         there["qd"] = qd + self.evaluated(correction, there)
         return there, u
 
-    def _projected(self, q: Any, qd: Any, known: dict[str, Any]) -> tuple[Any, Any]:
-        """Return the nearest state with closed loops, by Newton steps with J at q."""
-        residual = self.function(constraint_residual)
-        correction = self.function(constraint_correction)
+    def projected(self, q: Any, qd: Any, known: dict[str, Any]) -> tuple[Any, Any]:
+        """Return a state with closed loops, by Newton steps with J at q.
+
+        The nearest one, or with "partition" that of the same independent velocities.
+        """
+        is_led = self.options.stabilize == "partition"
+        closing = dependent_correction if is_led else constraint_correction
+        residual, correction = (
+            self.function(constraint_residual),
+            self.function(closing),
+        )
         begin, there = {**known, "q": q}, {**known, "q": q, "qd": qd}
         for _ in range(NEWTON_STEPS):
             begin["x"] = self.evaluated(residual, there)

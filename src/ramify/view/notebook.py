@@ -100,8 +100,8 @@ def _shape(shape: tuple[int, ...]) -> str:
     return str(shape) if shape else "scalar"
 
 
-def run_html(summary: str, times: Array, q: Array, energy: Array) -> str:
-    """Return a run: its summary, and plots of q and of the energy over time."""
+def run_html(summary: str, times: Array, q: Array, energy: Array | None) -> str:
+    """Return a run: its summary, and plots of q and of its energy over time."""
     kept = np.unique(
         np.linspace(0, len(times) - 1, min(POINTS, len(times))).astype(int)
     )
@@ -110,12 +110,11 @@ def run_html(summary: str, times: Array, q: Array, energy: Array) -> str:
     curves = {name: q[kept, k] for k, name in enumerate(names)}
     left_out = q.shape[1] - len(names)
     note = f"<p><small>and {left_out} more coordinates</small></p>" if left_out else ""
-    return _block(
-        f"<p>{html.escape(summary)}</p>",
-        _plot(t, curves, "q"),
-        note,
-        _plot(t, {"change of energy [J]": energy[kept] - energy[0]}, "energy"),
-    )
+    parts = [f"<p>{html.escape(summary)}</p>", _plot(t, curves, "q"), note]
+    if energy is not None:
+        change = {"change of energy [J]": energy[kept] - energy[0]}
+        parts.append(_plot(t, change, "energy"))
+    return _block(*parts)
 
 
 def _plot(t: Array, curves: Mapping[str, Array], title: str) -> str:

@@ -17,7 +17,6 @@ from ramify.mechanism.states import check_closed
 from ramify.model import catalog as robots
 from ramify.model.builder import Body, Joint, RobotBuilder
 from ramify.quantities.closed_loops import constraint_jacobian
-from ramify.simulation.simulate import simulate
 from support.loops import as_robot
 from support.planar import Planar, four_bar, pin_at, rod
 
@@ -31,7 +30,7 @@ def test_inadmissible_states_are_named() -> None:
         match=r"loop 'pin' is open at q: \|Φ\| is 0.03 \(row 'py'\); expected at "
         r"most 1e-06; assemble\(q\) closes it",
     ):
-        simulate(robot, q + np.array([0, 0.1, 0]))
+        robot.simulate(q + np.array([0, 0.1, 0]))
     with pytest.raises(
         ModelError,
         match=r"loop 'pin' does not stay closed under qd: \|J qd\| is 0.3 \(row "

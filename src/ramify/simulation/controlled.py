@@ -1,0 +1,84 @@
+"""Native steps between calls of a controller, a Python function of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ramify.errors import ArgumentError
+from ramify.function import ProgressLine, signature_of
+from ramify.model.pose import Array
+from ramify.simulation.rollout import CompiledStep
+from ramify.simulation.run import Run, selected_rows
+
+if TYPE_CHECKING:
+    from ramify.robot import Robot
+
+Controller = Callable[[float, Array, Array], npt.ArrayLike]
+"""(time, q, qd) -> tau"""
+
+
+def controlled_tau(
+    robot: Robot, controller: Controller, time: float, q: Array, qd: Array
+) -> Array:
+    """Return the joint forces of a controller, which may keep what it is given."""
+    given = controller(time, np.array(q), np.array(qd))
+    try:
+        tau = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        tau = np.zeros(0)
+    if tau.shape != (robot.nv,):
+        raise ArgumentError(
+            f"controller returned {given!r} at t = {time:.6g} s; expected "
+            f"({robot.nv},) numbers"
+        )
+    return tau
+
+
+def has_rows(value: Array) -> bool:
+    """Return whether an input has a value for each step, and not one for all."""
+    return value.ndim > 1 and value.shape[-2] > 1
+
+
+def controlled(
+    compiled: CompiledStep,
+    values: Mapping[str, Any],
+    steps: int,
+    every: int,
+    controller: Controller,
+    period: int,
+) -> Run:
+    """Run all steps, with τ from the controller every so many of them."""
+    step, robot = compiled.step, compiled.step.robot
+    outputs = dict(signature_of(compiled.function).outputs)
+    spacing = math.gcd(period, every)  # of the rows that are recorded
+    rows = steps // spacing + 1
+    arrays = {n: np.empty((rows, *outputs[n])) for n in step.recorded}
+    given = compiled.first_inputs(values)
+    timed = [n for n in step.per_step if n in values and has_rows(values[n])]
+    progress = ProgressLine(f"simulating {robot.name}", "%")
+    last: dict[str, Array] = {}
+    for done in range(0, steps, period):
+        count, row = min(period, steps - done), done // spacing
+        time = values["start"] + done * values["dt"]
+        q, qd = np.asarray(given["q"]), np.asarray(given["qd"])
+        given["tau"] = controlled_tau(robot, controller, time, q, qd)
+        for name in timed:
+            given[name] = values[name][done : done + count]
+        last = {n: np.empty(outputs[n]) for n in step.carry.values()}
+        now = {n: a[row : row + count // spacing] for n, a in arrays.items()}
+        run = compiled.scan(count, spacing)
+        run(*[given[n] for n in step.shapes], out=now | last)
+        given |= {n: last[source] for n, source in step.carry.items()}
+        progress.percent(done + count, steps)
+    times = values["start"] + values["dt"] * spacing * np.arange(rows)
+    run = compiled.finished(given, times, arrays, last)
+    return (
+        run
+        if spacing == every
+        else selected_rows(run, slice(None, None, every // spacing))
+    )
