@@ -16,7 +16,9 @@ ROUNDING = 1e-13
 """of a row's own entry: a smaller pivot has no correct digit"""
 
 
-def ldl(A: Sequence[Sequence[Expr]], least: float = 0.0) -> tuple[Matrix, list[Expr]]:
+def ldl(
+    A: Sequence[Sequence[Expr]], least: float | Expr = 0.0
+) -> tuple[Matrix, list[Expr]]:
     """Return L and D; only the lower triangle of A is read.
 
     Where A is singular, a pivot would be nothing but rounding. It is 0 there, and what
@@ -28,7 +30,7 @@ def ldl(A: Sequence[Sequence[Expr]], least: float = 0.0) -> tuple[Matrix, list[E
     for k in range(n):
         region(f"task factor {k}")
         pivot = L[k][k]
-        if least:
+        if isinstance(least, Expr) or least:
             pivot = maximum(pivot, least)
         elif k:
             pivot = where(pivot > ROUNDING * A[k][k], pivot, ZERO)
@@ -42,9 +44,7 @@ def ldl(A: Sequence[Sequence[Expr]], least: float = 0.0) -> tuple[Matrix, list[E
     return L, D
 
 
-def damped_ldl(
-    A: Sequence[Sequence[Expr]], damping: float
-) -> tuple[Matrix, list[Expr]]:
+def damped_ldl(A: Sequence[Sequence[Expr]], damping: Expr) -> tuple[Matrix, list[Expr]]:
     """Return L and D of A + δ, with no eigenvalue below the damping μ.
 
     δ = max(μ − 1 / tr A⁻¹, 0): the fraction is between a part in n of the smallest

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -48,12 +49,16 @@ class OperationalSpace:
             input; zero otherwise.
         actuated: names of the actuated joints, or a matrix B (nv, n) with τ = B u, in
             which case u is returned; all joints by default.
-        damping: μ, a bound: task forces stay below the missing accelerations over μ,
-            in every configuration. It changes nothing except near singularities, and
-            in levels that can never be met in full; these are met as well as
-            (A + μ)⁻¹ allows, A the level's Λ⁻¹. With 0, such levels raise an error,
-            and there are no finite torques at singularities. `diagnostics` tells
-            which level is singular.
+        damping: μ, a bound: the forces on the tasks of a level are at most its missing
+            accelerations |ẍ − J q̈ − J̇ q̇| over μ, in every state. It changes nothing
+            except near singularities, and in levels that can never be met in full;
+            these are met as well as (A + μ)⁻¹ allows, A the level's Λ⁻¹. With 0, such
+            levels raise an error, and there are no finite torques at singularities.
+            `diagnostics` tells which level is singular.
+        period: h, of the control loop [s]. Near singularities joints become fast.
+            There μ grows by (10 h)² |J̇ q̇|² / q̇ᵀ M q̇, so that canceling J̇ q̇ changes the
+            velocities by no more than a tenth in one period (in the norm of M),
+            however small μ is. Used only with damping.
         algorithm: see `operational_inertia_inverse`; omit it for robots with loops.
         options: of `ramify.compile`: dtype, lanes, threads, layout, parameters.
     """
@@ -66,6 +71,7 @@ class OperationalSpace:
         posture: bool = True,
         actuated: Sequence[str] | Array | None = None,
         damping: float = 0.0,
+        period: float = 1e-3,
         algorithm: str = "auto",
         **options: Any,
     ) -> None:
@@ -79,6 +85,11 @@ class OperationalSpace:
             raise ArgumentError(f"posture is {posture!r}; possible: True, False")
         damping = operational_torques.declaration.checked("damping", damping) or 0.0
         operational_torques.declaration.checked("algorithm", algorithm)
+        if not isinstance(period, int | float) or not 0.0 <= period < math.inf:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(
+                f"period is {period!r}; expected the period of the control loop in "
+                "seconds, 0 or more"
+            )
         if robot.loops and algorithm != "auto":
             raise ArgumentError(
                 f"algorithm {algorithm!r} cannot be used, because robot "
@@ -97,6 +108,7 @@ class OperationalSpace:
             levels=self.levels,
             free=self.free,
             damping=damping,
+            period=float(period),
             passive=passive,
             effort=_rounded(np.linalg.pinv(matrix).astype(float))
             if matrix is not None and _is_matrix(actuated)
@@ -182,7 +194,7 @@ class LevelDiagnostics:
     is_redundant: bool
     """the level can never be met in full, in no configuration"""
     is_singular: bool
-    """the hardest direction is damped here; or without damping, cannot move"""
+    """the hardest direction is damped here, at rest; or undamped, cannot move"""
 
     @staticmethod
     def of(

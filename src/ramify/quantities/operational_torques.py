@@ -13,10 +13,18 @@ rows. With A = J̃ M⁻¹ J̃ᵀ,
     f = A⁻¹ (ẍ − J q̈)       q̈ ← q̈ + M⁻¹ J̃ᵀ f       J̃ᵢ ← J̃ᵢ − (J̃ᵢ M⁻¹ J̃ᵀ) A⁻¹ J̃
 
 Levels that are independent are solved together if there is no damping. With damping
-μ > 0, f = (A + δ)⁻¹ (ẍ − J q̈), and no eigenvalue of A + δ is below μ, so |f| is at most
-|ẍ − J q̈| / μ. δ is 0 except near a singular configuration (`damped_ldl`), and μ in a
+μ > 0, f = (A + δ)⁻¹ (ẍ − J q̈), and no eigenvalue of A + δ is below μ', so |f| is at most
+|ẍ − J q̈| / μ'. δ is 0 except near a singular configuration (`damped_ldl`), and μ' in a
 level that is redundant everywhere. What a level leaves to the levels below and to the
 posture comes from A = L D Lᵀ with no pivot below μ, so that they do not disturb it.
+
+    μ' = μ + (10 h)² |J̇ q̇|² / q̇ᵀ M q̇          h  the period of the control loop
+
+Near singularities joints become fast. The accelerations that cancel J̇ q̇ are at most
+|J̇ q̇| / √μ' ≤ |q̇| / 10 h (in the norm of M): in one period they change velocities by no
+more than a tenth, however small μ is. Without the second term they grow with |q̇|² / √μ,
+and a loop of period h diverges. For J̇ q̇ of a level below others, what those take is
+subtracted, as from its rows.
 
 Where not every degree of freedom is driven, Zᵀ τ = 0 for the passive directions Z:
 
@@ -38,6 +46,7 @@ from typing import Any, final
 import numpy as np
 
 from ramify.algorithms.dense_ldl import Matrix, damped_ldl, ldl, solve_column
+from ramify.algorithms.energy import kinetic_energy
 from ramify.algorithms.operational.tasks import Task, ends
 from ramify.algorithms.rnea import rnea
 from ramify.model.conventions import Conventions
@@ -197,6 +206,7 @@ def operational_torques(
     levels: tuple[tuple[Task, ...], ...],
     free: tuple[bool, ...],
     damping: float,
+    period: float,
     passive: Directions,
     effort: Directions,
     posture: bool,
@@ -209,6 +219,7 @@ def operational_torques(
         levels: tasks, the most important first.
         free: whether each level can move independently of those above.
         damping: μ.
+        period: h.
         passive: the directions Z of q̇ that nothing drives.
         effort: rows that turn τ into what actuators do; none for τ itself.
         posture: whether there is an input for q̈ₚ.
@@ -232,12 +243,15 @@ def operational_torques(
     still = array([ZERO] * context.model.nv)
     qdd, lam, given = moved(context.inputs["posture"] if posture else still)
     wanted: Any = context.inputs["accelerations"]
+    lacks: list[tuple[Any, bool]] = [(wanted - given, damping > 0.0)]
     if posture and not all(free):
         *_, bias = moved(still)
-        lacks = [(wanted - bias, damping), (bias - given, 0.0)]
-    else:
-        lacks = [(wanted - given, damping)]
-    F = _forces(d.G, lacks, _blocks(levels, free, damping), damping)
+        lacks = [(wanted - bias, damping > 0.0), (bias - given, False)]
+    turned = None
+    if damping:
+        qdd_ = list(still) if closed is None else closed.acceleration(list(still))
+        turned = _turned(context.with_inputs(qdd=list(qdd_)), tasks, period)
+    F = _forces(d.G, lacks, _blocks(levels, free, damping), damping, turned)
     if passive:
         y, further = d.follow(d.JZ.T @ F)
         qdd, lam = qdd + _times(d.Z.T, y), lam + further
@@ -248,6 +262,20 @@ def operational_torques(
         if np.count_nonzero(z) == 1:
             tau[int(np.argmax(np.abs(z)))] = ZERO
     return _times(array(effort), tau) if effort else tau
+
+
+def _turned(context: Context, tasks: Sequence[Task], period: float) -> Any:
+    """Return 10 h J̇ q̇ over the root of q̇ᵀ M q̇."""
+    energy = kinetic_energy(context.dynamics_tree, context.q, context.qd)
+    unit = period / CHANGE / (2.0 * energy + TINY).sqrt()
+    return array([a * unit for a in accelerations(context, tasks)])
+
+
+CHANGE = 0.1
+"""of the velocities, in one period: what canceling J̇ q̇ may change. With 0.25 joints of
+an iiwa whose target is out of reach are still driven to 1,000 rad/s; with 0.1 to 200."""
+TINY = 1e-300
+"""energy: a robot at rest turns no row"""
 
 
 def _newton_euler(
@@ -283,18 +311,20 @@ def _blocks(
 
 def _forces(
     G: Any,
-    lacks: Sequence[tuple[Any, float]],
+    lacks: Sequence[tuple[Any, bool]],
     blocks: Sequence[tuple[range, bool]],
     least: float,
+    turned: Any | None,
 ) -> Any:
     """Return F of all rows, block after block.
 
     Args:
         G: Λ⁻¹ of all rows.
-        lacks: accelerations that are missed, each with its damping where it cannot be
-            met.
+        lacks: accelerations that are missed, and whether each is damped where it
+            cannot be met.
         blocks: rows, and whether they are free of those above.
-        least: the smallest pivot.
+        least: μ, the smallest pivot.
+        turned: 10 h J̇ q̇ over the root of q̇ᵀ M q̇, if anything is damped.
     """
     n = len(G)
     T: Any = array(np.eye(n)) + ZERO
@@ -302,17 +332,21 @@ def _forces(
     for rows, is_free in blocks:
         own, rest = list(rows), list(range(rows.stop, n))
         A = left[np.ix_(own, own)]
-        exact = ldl(A, least)
-        after: list[tuple[Any, float]] = []
-        for lack, damping in lacks:
-            factor = exact
-            if damping and is_free:
-                factor = damped_ldl(A, damping)
-            elif damping:
-                factor = ldl(A + damping * np.eye(len(own)), 0.5 * damping)
+        exact = damped = ldl(A, least)
+        if turned is not None:
+            rate = T[own] @ turned
+            damping = least + rate @ rate
+            damped = (
+                damped_ldl(A, damping)
+                if is_free
+                else ldl(A + damping * np.eye(len(own)), 0.5 * damping)
+            )
+        after: list[tuple[Any, bool]] = []
+        for lack, is_damped in lacks:
+            factor = damped if is_damped else exact
             f = _times(T[own].T, solve_column(*factor, list(lack[own])))
             total = total + f
-            after.append((lack - G @ f if rest else lack, damping))
+            after.append((lack - G @ f if rest else lack, is_damped))
         if rest:
             between = [list(x) for x in left[np.ix_(rest, own)]]
             T[rest] = T[rest] - _times(

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
 from ramify.algorithms.operational.tasks import Task
 from ramify.builder import RobotBuilder
 from ramify.control import OperationalSpace
+from ramify.errors import ArgumentError
+from ramify.loading import load
 from ramify.model.builder import Body, Joint
 from ramify.robot import Robot
 from support.loops import as_robot
+from support.paths import SHARED_ROBOTS
 from support.planar import UP, rod
 
 TIP = Task("hand", ("x", "z"), "world")
@@ -96,16 +98,18 @@ def test_damping_bounds_task_forces(
         assert (off[is_regular] < 1e-9 / eigenvalues[is_regular, 0]).all()
 
 
-@pytest.mark.parametrize("damping", [1.0, 0.05, 1e-2])
-def test_a_target_out_of_reach_straightens_the_arm_and_no_more(
-    arm: Robot, damping: float
-) -> None:
+ALIGNED = "local_world_aligned"
+SEPARATE = [[Task("tip", "x", ALIGNED)], [Task("tip", "z", ALIGNED)]]
+
+
+def out_of_reach(arm: Robot, levels: Any, damping: float) -> tuple[float, float, Any]:
+    """Return the largest speed and torque of 3 s towards targets, and distances."""
     angles = np.linspace(0.1, 6.1, 7)
     target = 2.3 * np.stack([np.cos(angles), np.sin(angles)], axis=1)  # reach: 2.0
-    tip = ramify.tasks.Task("tip", ("x", "z"), "local_world_aligned")
-    control = OperationalSpace(arm, tip, damping=damping)
+    tip = Task("tip", ("x", "z"), ALIGNED)
+    control = OperationalSpace(arm, levels, damping=damping, period=1e-3)
     q = np.tile([0.3, 0.5, 0.4], (len(target), 1))
-    qd, dt, fastest = np.zeros_like(q), 1e-3, 0.0
+    qd, dt, fastest, strongest = np.zeros_like(q), 1e-3, 0.0, 0.0
     for _ in range(3000):
         x = arm.pose(q, "tip")[:, (0, 2), 3]
         v = (arm.task_jacobian(q, tip) @ qd[..., None])[..., 0]
@@ -113,9 +117,79 @@ def test_a_target_out_of_reach_straightens_the_arm_and_no_more(
         qd = qd + dt * arm.forward_dynamics(q, qd, tau)
         q = q + dt * qd
         fastest = max(fastest, float(np.abs(qd).max()))
-    assert fastest < 300.0
-    distance = np.linalg.norm(target - x, axis=1)
+        strongest = max(strongest, float(np.abs(tau).max()))
+    return fastest, strongest, np.linalg.norm(target - x, axis=1)
+
+
+@pytest.mark.parametrize("damping", [0.5, 0.05, 1e-2, 1e-4, 1e-6])
+def test_a_target_out_of_reach_straightens_the_arm_and_no_more(
+    arm: Robot, damping: float
+) -> None:
+    tip = Task("tip", ("x", "z"), ALIGNED)
+    fastest, strongest, distance = out_of_reach(arm, tip, damping)
+    assert fastest < 150.0
+    assert strongest < 2e3  # without the period: 2e12 at 1e-6
     np.testing.assert_allclose(distance, 0.3, atol=0.05)
+
+
+@pytest.mark.parametrize("damping", [0.5, 1e-2, 1e-4, 1e-6])
+def test_levels_out_of_reach_stay_bounded(arm: Robot, damping: float) -> None:
+    fastest, strongest, distance = out_of_reach(arm, SEPARATE, damping)
+    assert fastest < 300.0
+    assert strongest < 5e3
+    assert (distance < 0.7).all()
+
+
+@pytest.mark.parametrize("levels", [[TIP], SEPARATE], ids=["one level", "two"])
+@pytest.mark.parametrize("damping", [1e-2, 1e-6, 1e-12])
+def test_canceling_velocities_changes_them_by_a_tenth_in_a_period(
+    arm: Robot, levels: list[Any], damping: float
+) -> None:
+    rng = np.random.default_rng(3)
+    q = rng.normal(size=(200, 3))
+    q[:, 1:] *= 10.0 ** rng.uniform(-9, 0, size=(200, 1))
+    qd = rng.normal(size=(200, 3)) * 10.0 ** rng.uniform(-3, 4, size=(200, 1))
+    period = 1e-3
+    control = OperationalSpace(arm, levels, damping=damping, period=period)
+    forces = control(q, qd, np.zeros((200, 2))) - arm.bias_forces(q, qd)
+    M = arm.mass_matrix(q)
+    qdd = np.linalg.solve(M, forces[..., None])[..., 0]
+    size = lambda x: np.sqrt(np.einsum("bi,bij,bj->b", x, M, x))  # noqa: E731
+    assert np.isfinite(forces).all()
+    assert (size(qdd) <= len(levels) * 0.1 * size(qd) / period).all()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.skipif(not SHARED_ROBOTS.exists(), reason="no folder of shared robots")
+@pytest.mark.parametrize("rows", ["position", "pose"])
+@pytest.mark.parametrize("damping", [0.5, 0.05, 1e-2, 1e-4, 1e-6])
+def test_an_iiwa_reaches_for_what_is_too_far(rows: str, damping: float) -> None:
+    robot = load(SHARED_ROBOTS / "iiwa14" / "iiwa14.xml")
+    hand = robot.body_names[-1]
+    task = Task(hand, rows, ALIGNED)
+    control = OperationalSpace(robot, task, damping=damping, algorithm="sfa")
+    away = np.random.default_rng(0).normal(size=(6, 3))
+    away[:, 2] = np.abs(away[:, 2])
+    target = [0, 0, 0.36] + 1.5 * away / np.linalg.norm(away, axis=1, keepdims=True)
+    q = np.tile([0.1, 0.5, 0.2, -1.2, 0.3, 0.8, 0.1], (6, 1))
+    qd, dt = np.zeros_like(q), 1e-3
+    for _ in range(3000):
+        x = robot.pose(q, hand)[:, :3, 3]
+        wanted = -15.0 * (robot.task_jacobian(q, task) @ qd[..., None])[..., 0]
+        wanted[:, :3] += 50.0 * (target - x)
+        tau = control(q, qd, wanted, -5.0 * qd)
+        assert np.abs(tau).max() < 1e4
+        qd = qd + dt * robot.forward_dynamics(q, qd, tau)
+        q = q + dt * qd
+    distance = np.linalg.norm(target - x, axis=1)
+    assert (distance < 0.8).all()  # the arm is 0.9 m long, and 0.6 m short
+    assert np.abs(qd).max() < 30.0
+
+
+def test_a_period_must_be_a_time(arm: Robot) -> None:
+    with pytest.raises(ArgumentError, match="period is -1; expected the period of the"):
+        OperationalSpace(arm, TIP, damping=1e-2, period=-1)
 
 
 def test_diagnostics_name_the_level_that_is_singular(arm: Robot) -> None:
