@@ -5,17 +5,18 @@
 Columns of independent branches of one matrix can be factored at the same time (Negrut,
 Serban & Potra 1997, Corollary 3). Here one matrix along a tree is factored
 
-    whole     by one thread, branch after branch: what `ramify.linalg.ltdl` does
-    threads   half of the branches by a second thread, the trunk when both are done
+    whole     by one thread, branch after branch: `ramify.linalg.ltdl(H)`
+    threads   by two threads: `ltdl(H, threads=2)`, its least size not heeded
     lanes     equal branches side by side in one vector, the trunk when they are done
     batch     for comparison: many such matrices side by side, a state to a lane
 
 Rows of the trunk get something from every branch, so each thread and lane has its own
 copy of them, added at the end. The native loops run without the GIL. Times are the
-shortest of many runs, without packing the entries. ``difference`` is over the
-largest entry: zero where there is no trunk, rounding where sums are in another order.
-Threads must give bit for bit what the same halves give one after the other. ``control``
-is the speedup of two threads that share nothing, just then: 2 if both cores were free.
+shortest of many runs; those of lanes and of a batch without packing the entries.
+``used`` is whether `ltdl(H, threads=2)` takes the second thread by itself.
+``difference`` is over the largest entry: zero where there is no trunk, rounding where
+sums are in another order. Threads must give the same bits in every run. ``control`` is
+the speedup of two threads that share nothing, just then: 2 if both cores were free.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ from machine import options, report
 
 from ramify.backend.runtime.memory_layout import WORD
 from ramify.backend.tree.factor_loops import address, functions, vector_width
+from ramify.linalg import branches as library
+from ramify.linalg.branches import plan_of
+from ramify.linalg.factor import ltdl
 from ramify.linalg.pattern import TILE_ENTRIES, Pattern, eliminate, pattern_from, repack
 
 Array = Any
@@ -62,6 +66,8 @@ def cases(quick: bool) -> dict[str, Parents]:
             "binary tree 10,001": binary(10_001),
             "tree 10,006: 1,000 branches of 10": comb(6, 1000, 10),
             "tree 10,006: 100 branches of 100": comb(6, 100, 100),
+            "tree 1,606: 8 branches of 200": comb(6, 8, 200),
+            "binary tree 65,535": binary(65_535),
             "tree 10,006: 10 branches of 1,000": comb(6, 10, 1000),
             "chain 2,000: no branches": chain(2000),
         }
@@ -117,56 +123,6 @@ def blocks_of(pattern: Pattern, rows: range) -> Array:
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-def halves(pattern: Pattern, branches: list[range]) -> list[Array]:
-    """Return blocks for two threads, of about the same work."""
-    depth = pattern.table[:, 1].astype(float)
-    cost = {b: float((depth[b.start : b.stop] ** 2).sum()) for b in branches}
-    loads, parts = [0.0, 0.0], [[], []]
-    for b in sorted(branches, key=lambda b: -cost[b]):
-        k = int(np.argmin(loads))
-        loads[k] += cost[b]
-        parts[k].append(b)
-    return [
-        np.concatenate(
-            [blocks_of(pattern, b) for b in sorted(p, key=lambda b: -b.start)]
-        )
-        for p in parts
-    ]
-
-
-def threaded(parents: Parents, entries: Array) -> tuple[Any, Any, Array]:
-    """Return both halves by two threads, and by one, and where they do it."""
-    pattern = pattern_from(parents)
-    trunk, branches = branches_of(pattern)
-    first, second = halves(pattern, branches)
-    size = int(pattern.table[trunk, 0]) if trunk < pattern.n else pattern.nnz
-    away = np.array(pattern.table)
-    away[:trunk, 0] += pattern.nnz  # the second thread's own trunk, behind all rows
-    one, other = Work(pattern.table, first), Work(away, second)
-    last = Work(pattern.table, blocks_of(pattern, range(trunk)))
-    work = np.zeros((1, pattern.nnz + size, 1))
-    work[:, : pattern.nnz] = entries
-    pool = ThreadPoolExecutor(1)
-
-    def finish() -> None:
-        if trunk:
-            work[:, :size] += work[:, pattern.nnz :]
-            last(work)
-
-    def two() -> None:
-        rest = pool.submit(other, work)
-        one(work)
-        rest.result()
-        finish()
-
-    def in_turn() -> None:
-        one(work)
-        other(work)
-        finish()
-
-    return two, in_turn, work
-
-
 def laned(parents: Parents, entries: Array) -> tuple[Any, Array, Callable[[], Array]]:
     """Return equal branches in lanes, where it does it, and how to read the result."""
     pattern = pattern_from(parents)
@@ -199,7 +155,7 @@ def laned(parents: Parents, entries: Array) -> tuple[Any, Array, Callable[[], Ar
 
 
 def best(
-    ways: dict[str, tuple[Callable[[], None], Array]], seconds: float
+    ways: dict[str, tuple[Callable[[], object], Array]], seconds: float
 ) -> dict[str, float]:
     """Return the shortest single run of each; they take turns, on fresh entries."""
     starts = {name: np.array(work) for name, (_, work) in ways.items()}
@@ -219,20 +175,20 @@ def best(
 def measure(parents: Parents, seconds: float) -> dict[str, Any]:
     """Return microseconds of one factorization in each way, and how they differ."""
     pattern = pattern_from(parents)
-    entries = repack(matrix(parents, 0).values[None], pattern, 1)
-    ways: dict[str, tuple[Callable[[], None], Array]] = {}
-    whole = np.array(entries)
-    ways["whole"] = (lambda: _done(eliminate(whole, pattern, False))), whole
+    H = matrix(parents, 0)
+    entries = repack(H.values[None], pattern, 1)
+    ways: dict[str, tuple[Callable[[], object], Array]] = {}
+    none = np.zeros(0)
+    ways["whole"] = (lambda: ltdl(H)), none
+    whole = ltdl(H).entries
     _, branches = branches_of(pattern)
     read: dict[str, Callable[[], Array]] = {"whole": lambda: whole[0, :, 0]}
+    used = plan_of(pattern, 2) is not None
     if len(branches) > 1:
-        two, in_turn, work = threaded(parents, entries)
-        ways["threads"] = two, work
-        read["threads"] = lambda: work[0, : pattern.nnz, 0]
-        start = np.array(work)
-        in_turn()
-        expected = np.array(read["threads"]())
-        work[...] = start
+        heed_no_size(pattern)
+        ways["threads"] = (lambda: ltdl(H, threads=2)), none
+        expected = ltdl(H, threads=2).entries
+        read["threads"] = lambda: expected[0, :, 0]
     equal = pattern.in_order is None and len({len(b) for b in branches}) == 1
     if equal and len(branches) > 1:
         run, lanes, read["lanes"] = laned(parents, entries)
@@ -243,14 +199,25 @@ def measure(parents: Parents, seconds: float) -> dict[str, Any]:
         ways["batch"] = (lambda: _done(eliminate(many, pattern, False))), many
     times = best(ways, seconds)  # and leaves every result in its place
     out: dict[str, Any] = {"rows": len(parents), "branches": len(branches)}
+    out["used"] = used
     for name, t in times.items():
         out[name] = 1e6 * t / (256 if name == "batch" else 1)
     for name, result in read.items():
         gap = np.abs(result() - whole[0, :, 0]).max() / np.abs(whole).max()
         out[f"{name} difference"] = float(gap)
     if "threads" in ways:
-        assert np.array_equal(read["threads"](), expected), "threads changed a bit"
+        again = ltdl(H, threads=2).entries
+        assert np.array_equal(again, expected), "threads changed a bit"
     return out
+
+
+def heed_no_size(pattern: Pattern) -> None:
+    """Let two threads share a tree from now on, however small it is."""
+    least = library.LEAST_WORK, library.LEAST_GAIN
+    library.LEAST_WORK, library.LEAST_GAIN = 0, 0.0
+    plan_of.cache_clear()
+    plan_of(pattern, 2)  # is kept
+    library.LEAST_WORK, library.LEAST_GAIN = least
 
 
 def control() -> float:
@@ -287,7 +254,7 @@ def main() -> None:
         return
     print(
         f"\n{'µs for one matrix':36}{'whole':>11}{'threads':>11}{'lanes':>11}"
-        f"{'batch':>9}   differences"
+        f"{'batch':>9}   used   differences"
     )
     free = result.pop("control")
     for name, row in result.items():
@@ -298,7 +265,8 @@ def main() -> None:
         shown = ", ".join(
             f"{row[f'{w} difference']:.0e}" for w in ("threads", "lanes") if w in row
         )
-        print(f"{name:36}{row['whole']:11.1f}{cells}   {shown}")
+        is_used = "yes" if row["used"] else "no"
+        print(f"{name:36}{row['whole']:11.1f}{cells}   {is_used:7}{shown}")
     print(f"control: 2 threads give {free['before']:.2f} x, then {free['after']:.2f} x")
 
 

@@ -23,7 +23,8 @@ from ramify.algorithms.matrix_layout import Layout
 from ramify.backend.runtime.memory_layout import WORD
 from ramify.backend.tree.factor_loops import address, functions, vector_width
 from ramify.backend.tree.sweeps import Diagonal
-from ramify.errors import ShapeError
+from ramify.errors import ArgumentError, ShapeError
+from ramify.linalg.branches import plan_of
 from ramify.linalg.pattern import (
     Array,
     Parents,
@@ -53,6 +54,7 @@ def ltdl(
     *,
     overwrite: bool = False,
     check: bool = True,
+    threads: int = 1,
 ) -> Factor:
     """Factor H = Lᵀ D L along a tree, with a unit diagonal in L.
 
@@ -64,6 +66,9 @@ def ltdl(
             `TreeMatrix` may become the factor's own memory.
         check: check all of H first. Otherwise only the lower triangle's entries along
             the tree are read, and the others are assumed to be valid.
+        threads: how many may share the branches of one large matrix. They are used
+            where that pays: from about 10 million operations on, for trees with
+            branches of similar size. Sums in the trunk are then in another order.
 
     Raises:
         ShapeError: H or parents have a wrong shape or type.
@@ -79,7 +84,7 @@ def ltdl(
     >>> factor.solve(H @ [1.0, 2.0, 3.0])
     array([1., 2., 3.])
     """
-    return _factored("ltdl", H, parents, overwrite, check)
+    return _factored("ltdl", H, parents, overwrite, check, threads)
 
 
 def ltl(
@@ -88,9 +93,10 @@ def ltl(
     *,
     overwrite: bool = False,
     check: bool = True,
+    threads: int = 1,
 ) -> Factor:
     """Factor H = Lᵀ L along a tree; arguments as for `ltdl`."""
-    return _factored("ltl", H, parents, overwrite, check)
+    return _factored("ltl", H, parents, overwrite, check, threads)
 
 
 @final
@@ -368,14 +374,17 @@ def _factored(
     parents: Parents | None,
     overwrite: bool,
     check: bool,
+    threads: int,
 ) -> Factor:
     """Return the factor of a dense or packed matrix."""
+    if not isinstance(threads, int) or threads < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"threads is {threads!r}; expected an integer, 1 or more")
     if isinstance(H, TreeMatrix):
         if parents is not None and pattern_from(parents).parents != H.parents:
             raise ShapeError(
                 "parents differ from those of the TreeMatrix; omit parents"
             )
-        return _factored_rows(kind, H, overwrite)
+        return _factored_rows(kind, H, overwrite, threads)
     if parents is None:
         raise ShapeError("parents is missing; only a TreeMatrix has its own")
     pattern = pattern_from(parents)
@@ -384,7 +393,18 @@ def _factored(
         check_writeable(H)
     batch = None if dense.ndim == 2 else len(dense)
     lanes, roots = lanes_for(pattern, batch), kind == "ltl"
-    entries, failed = start(H, dense, pattern, lanes=lanes, check=check, roots=roots)
+    plan = plan_of(pattern, threads) if batch is None and threads > 1 else None
+    entries, failed = start(
+        H,
+        dense,
+        pattern,
+        lanes=lanes,
+        check=check,
+        factors=plan is None,
+        roots=roots,
+    )
+    if plan is not None:
+        entries, failed = plan.eliminate(entries[0, :, 0], None, roots)
     if failed:
         raise not_positive(entries, pattern, failed, batch is not None)
     factor = Factor(kind, pattern, entries, batch)
@@ -394,17 +414,21 @@ def _factored(
     return factor
 
 
-def _factored_rows(kind: Kind, H: TreeMatrix, overwrite: bool) -> Factor:
+def _factored_rows(kind: Kind, H: TreeMatrix, overwrite: bool, threads: int) -> Factor:
     """Return the factor of a packed matrix."""
-    pattern, values = pattern_from(H.parents), H.values
+    pattern, values, roots = pattern_from(H.parents), H.values, kind == "ltl"
     if overwrite:
         check_writeable(values)
     batch = None if values.ndim == 1 else len(values)
-    many = values[None] if batch is None else values
-    entries = repack(many, pattern, lanes_for(pattern, batch))
-    if not overwrite and np.may_share_memory(entries, values):
-        entries = np.copy(entries)
-    failed = eliminate(entries, pattern, kind == "ltl")
+    plan = plan_of(pattern, threads) if batch is None and threads > 1 else None
+    if plan is not None:
+        entries, failed = plan.eliminate(values, pattern.in_order, roots)
+    else:
+        many = values[None] if batch is None else values
+        entries = repack(many, pattern, lanes_for(pattern, batch))
+        if not overwrite and np.may_share_memory(entries, values):
+            entries = np.copy(entries)
+        failed = eliminate(entries, pattern, roots)
     if failed:
         raise not_positive(entries, pattern, failed, batch is not None)
     factor = Factor(kind, pattern, entries, batch)

@@ -58,7 +58,7 @@ class Pattern:
             [starts, sizes - 1, above, order], axis=1
         )
         self.depth: int = int(sizes.max(initial=0))
-        self.blocks: npt.NDArray[np.int64] = _blocks(above)
+        self.blocks: npt.NDArray[np.int64] = chain_blocks(above)
         self.table_address: int = address(self.table)
         self.blocks_address: int = address(self.blocks)
         self.in_order: npt.NDArray[np.int64] | None = None
@@ -75,9 +75,17 @@ class Pattern:
         return self.layout.rowadr + self.layout.rownnz - 1
 
 
-def _blocks(above: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return (first place, rows) of pieces of chains, tips first."""
-    breaks = np.flatnonzero(above[1:] != np.arange(len(above) - 1)) + 1
+def chain_blocks(
+    above: npt.NDArray[np.int64], owner: npt.NDArray[np.int64] | None = None
+) -> npt.NDArray[np.int64]:
+    """Return (first place, rows) of pieces of chains, tips first.
+
+    ``owner`` is a number of each place: all rows of a piece have the same.
+    """
+    ends = above[1:] != np.arange(len(above) - 1)
+    if owner is not None:
+        ends |= owner[1:] != owner[:-1]
+    breaks = np.flatnonzero(ends) + 1
     bounds = [0, *breaks.tolist(), len(above)]
     blocks: list[tuple[int, int]] = []
     for start, end in zip(bounds[-2::-1], bounds[:0:-1], strict=True):
