@@ -1622,6 +1622,7 @@ class Robot:
         tasks: Tasks,
         algorithm: str = "auto",
         damping: float = 0.0,
+        response: str = "auto",
         *,
         out: Array | None = None,
     ) -> Array:
@@ -1637,6 +1638,8 @@ class Robot:
                 "chang_khatib", "efpa", "pv", "pvr" or "mixed".
             damping: added to the diagonal of Λ⁻¹; 0 rejects tasks with more rows than
                 can move independently.
+            response: how to compute M⁻¹ Jᵀ Λ: "factor" (M = Lᵀ D L), "propagators"
+                (without M, O(n) a row) or "auto" (the cheaper one).
             out: where to write the result.
 
         Returns:
@@ -1651,6 +1654,7 @@ class Robot:
         tasks: Tasks,
         algorithm: str = "auto",
         damping: float = 0.0,
+        response: str = "auto",
         *,
         out: Array | None = None,
     ) -> Array:
@@ -1668,6 +1672,8 @@ class Robot:
                 "chang_khatib", "efpa", "pv", "pvr" or "mixed".
             damping: added to the diagonal of Λ⁻¹; 0 rejects tasks with more rows than
                 can move independently.
+            response: how to compute M⁻¹ Jᵀ Λ: "factor" (M = Lᵀ D L), "propagators"
+                (without M, O(n) a row) or "auto" (the cheaper one).
             out: where to write the result.
 
         Returns:

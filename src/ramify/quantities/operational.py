@@ -10,13 +10,19 @@ what they have in common, Λ⁻¹ first of all, and the choice of its algorithm.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ramify.algorithms.dense_ldl import Matrix, symmetric_inverse
-from ramify.algorithms.operational.tasks import Task
+from ramify.algorithms.operational.consistent_inverse import consistent_inverse
+from ramify.algorithms.operational.tasks import Task, ends
+from ramify.errors import ArgumentError
+from ramify.model.conventions import Conventions
+from ramify.model.model import Model
 from ramify.quantities.context import Context, array
 from ramify.quantities.dynamics import forward_dynamics
 from ramify.quantities.dynamics import possible as possible_dynamics
+from ramify.quantities.mass_matrix import factored_trees
 from ramify.quantities.operational_inertia import (
     ALGORITHMS,
     accelerations,
@@ -25,10 +31,13 @@ from ramify.quantities.operational_inertia import (
     jacobian_rows,
     mass_solution,
     possible,
+    row_count,
 )
 from ramify.quantities.quantity import Quantity, quantity
 from ramify.spatial.vector3 import ONE, ZERO
+from ramify.symbolic.count import count
 from ramify.symbolic.expr import Expr
+from ramify.symbolic.trace import trace
 
 
 def _of_tasks(returns: str) -> Callable[[Callable[..., Any]], Quantity]:
@@ -67,11 +76,11 @@ def dynamically_consistent_inverse(
     tasks: tuple[Task, ...],
     algorithm: str = "auto",
     damping: float = 0.0,
+    response: str = "auto",
 ) -> Any:
     """J̄ = M⁻¹ Jᵀ Λ."""
     L = _inertia(context, tasks, algorithm, damping)
-    MJ = mass_solution(context, tasks, algorithm)
-    return array(_product(list(map(list, zip(*MJ, strict=True))), L))
+    return array(_response(context, tasks, algorithm, response, L))
 
 
 @_of_tasks("N = 1 - Jbar J")
@@ -80,16 +89,87 @@ def null_space_projector(
     tasks: tuple[Task, ...],
     algorithm: str = "auto",
     damping: float = 0.0,
+    response: str = "auto",
 ) -> Any:
     """N = 1 − J̄ J."""
-    Jbar = dynamically_consistent_inverse(tasks, algorithm, damping).of(context)
-    N = _product([list(r) for r in Jbar], jacobian_rows(context, tasks))
+    L = _inertia(context, tasks, algorithm, damping)
+    Jbar = _response(context, tasks, algorithm, response, L)
+    N = _product(Jbar, jacobian_rows(context, tasks))
     return array(
         [
             [(ONE if i == j else ZERO) - x for j, x in enumerate(row)]
             for i, row in enumerate(N)
         ]
     )
+
+
+# ------------------------------------------------------------ M⁻¹ Jᵀ Λ
+
+
+def _response(
+    context: Context,
+    tasks: tuple[Task, ...],
+    algorithm: str,
+    response: str,
+    L: Matrix,
+) -> Matrix:
+    """Return M⁻¹ Jᵀ Λ in one of RESPONSES; "auto" is the cheaper one."""
+    if response == "auto" and (algorithm == "sfa" or context.model.mimics):
+        response = "factor"  # M is there already
+    elif response == "auto":
+        response = _cheaper_response(context.model, context.conventions, tasks)
+    return RESPONSES[response](context, tasks, algorithm, L)
+
+
+def _by_factor(
+    context: Context, tasks: tuple[Task, ...], algorithm: str, L: Matrix
+) -> Matrix:
+    MJ = mass_solution(context, tasks, algorithm)
+    return _product(list(map(list, zip(*MJ, strict=True))), L)
+
+
+def _by_propagators(
+    context: Context, tasks: tuple[Task, ...], _algorithm: str, L: Matrix
+) -> Matrix:
+    model = context.model
+    if model.mimics:
+        raise ArgumentError(
+            f"response 'propagators' cannot be used, because robot {model.name!r} has "
+            f"mimic joints, such as {model.mimics[0]!r}; possible: 'auto', 'factor'"
+        )
+    tree, order = context.dynamics_tree, context.conventions.order
+    found = ends(tree, context.q, model, tasks, order)
+    inverse = consistent_inverse(tree, context.q, found, L)
+    columns = [context.coordinates.row(c) for c in zip(*inverse, strict=True)]
+    return list(map(list, zip(*columns, strict=True)))
+
+
+RESPONSES: dict[str, Callable[..., Matrix]] = {
+    "factor": _by_factor,
+    "propagators": _by_propagators,
+}
+
+
+@lru_cache(maxsize=64)
+def _cheaper_response(
+    model: Model, conventions: Conventions, tasks: tuple[Task, ...]
+) -> str:
+    """Return how M⁻¹ Jᵀ Λ costs least beside Λ⁻¹ by propagation, as traced."""
+    if "ltdl" not in factored_trees(model):
+        return "propagators"
+    n = row_count(tasks)
+
+    def cost(response: str) -> int:
+        def run(q: Any, inertia: Any) -> Any:
+            context = Context(model, conventions, {"q": q})
+            inverse = inverse_matrix(context, tasks, "pv")
+            L = [list(inertia[k * n : (k + 1) * n]) for k in range(n)]
+            Jbar = RESPONSES[response](context, tasks, "pv", L)
+            return array([x for row in (*inverse, *Jbar) for x in row])
+
+        return count(trace(run, {"q": model.nq, "inertia": n * n})).cost
+
+    return min(RESPONSES, key=cost)
 
 
 @quantity("q", returns="Jacobian of the tasks")

@@ -13,10 +13,10 @@ rows. With A = J̃ M⁻¹ J̃ᵀ,
     f = A⁻¹ (ẍ − J q̈)       q̈ ← q̈ + M⁻¹ J̃ᵀ f       J̃ᵢ ← J̃ᵢ − (J̃ᵢ M⁻¹ J̃ᵀ) A⁻¹ J̃
 
 Levels that are independent are solved together if there is no damping. With damping
-μ > 0, f = (A + δ)⁻¹ (ẍ − J q̈), and no eigenvalue of A + δ is below μ', so |f| is at most
-|ẍ − J q̈| / μ'. δ is 0 except near a singular configuration (`damped_ldl`), and μ' in a
-level that is redundant everywhere. What a level leaves to the levels below and to the
-posture comes from A = L D Lᵀ with no pivot below μ, so that they do not disturb it.
+μ > 0, f = (A + δ)⁻¹ (ẍ − J q̈), and no eigenvalue of A + δ is below μ', so |f| is at
+most |ẍ − J q̈| / μ'. δ is 0 except near a singular configuration (`damped_ldl`), and μ'
+in a level that is redundant everywhere. What a level leaves to the levels below and to
+the posture comes from A = L D Lᵀ with no pivot below μ, so that they do not disturb it.
 
     μ' = μ + (10 h)² |J̇ q̇|² / q̇ᵀ M q̇          h  the period of the control loop
 
@@ -249,8 +249,8 @@ def operational_torques(
         lacks = [(wanted - bias, damping > 0.0), (bias - given, False)]
     turned = None
     if damping:
-        qdd_ = list(still) if closed is None else closed.acceleration(list(still))
-        turned = _turned(context.with_inputs(qdd=list(qdd_)), tasks, period)
+        rest = list(still) if closed is None else closed.acceleration(list(still))
+        turned = _turned(context.with_inputs(qdd=list(rest)), tasks, period)
     F = _forces(d.G, lacks, _blocks(levels, free, damping), damping, turned)
     if passive:
         y, further = d.follow(d.JZ.T @ F)
@@ -272,8 +272,8 @@ def _turned(context: Context, tasks: Sequence[Task], period: float) -> Any:
 
 
 CHANGE = 0.1
-"""of the velocities, in one period: what canceling J̇ q̇ may change. With 0.25 joints of
-an iiwa whose target is out of reach are still driven to 1,000 rad/s; with 0.1 to 200."""
+"""of the velocities, in one period: what canceling J̇ q̇ may change. With 0.25, joints of
+an iiwa whose target is out of reach still reach 1,000 rad/s; with 0.1, 200."""
 TINY = 1e-300
 """energy: a robot at rest turns no row"""
 

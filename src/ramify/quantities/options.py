@@ -67,5 +67,6 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "damping": damping,
     "external": external,
     "packed": flag("packed"),
+    "response": lambda x: one_of("response", x, ("auto", "factor", "propagators")),
 }
 """Option -> what returns its value or raises ArgumentError; `algorithm` has its own."""

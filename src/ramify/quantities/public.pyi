@@ -870,6 +870,7 @@ def dynamically_consistent_inverse(
     tasks: Tasks,
     algorithm: str = "auto",
     damping: float = 0.0,
+    response: str = "auto",
 ) -> Quantity:
     """Return the dynamically consistent inverse of the Jacobian of some tasks.
 
@@ -883,6 +884,8 @@ def dynamically_consistent_inverse(
             "chang_khatib", "efpa", "pv", "pvr" or "mixed".
         damping: added to the diagonal of Λ⁻¹; 0 rejects tasks with more rows than
             can move independently.
+        response: how to compute M⁻¹ Jᵀ Λ: "factor" (M = Lᵀ D L), "propagators"
+            (without M, O(n) a row) or "auto" (the cheaper one).
         out: where to write the result.
 
     Returns:
@@ -898,6 +901,7 @@ def null_space_projector(
     tasks: Tasks,
     algorithm: str = "auto",
     damping: float = 0.0,
+    response: str = "auto",
 ) -> Quantity:
     """Return the projector onto the null space of some tasks.
 
@@ -913,6 +917,8 @@ def null_space_projector(
             "chang_khatib", "efpa", "pv", "pvr" or "mixed".
         damping: added to the diagonal of Λ⁻¹; 0 rejects tasks with more rows than
             can move independently.
+        response: how to compute M⁻¹ Jᵀ Λ: "factor" (M = Lᵀ D L), "propagators"
+            (without M, O(n) a row) or "auto" (the cheaper one).
         out: where to write the result.
 
     Returns:

@@ -80,7 +80,13 @@ def ordered(body: TreeBody) -> tuple[Motion, ...]:
     Rows from a limb that begins with the z axis of the base do not turn about it.
     """
     S = body.columns()
-    return (*S[3:], *S[:3]) if body.joint.kind == "floating" else S
+    return tuple(S[k] for k in column_order(body))
+
+
+def column_order(body: TreeBody) -> tuple[int, ...]:
+    """Return which column of S each of `ordered` is."""
+    n = range(body.joint.nv)
+    return (*n[3:], *n[:3]) if body.joint.kind == "floating" else tuple(n)
 
 
 def without(a: Motion, e: int) -> Motion:
