@@ -11,10 +11,17 @@ from pathlib import Path
 import pytest
 
 from support.pages import REPOSITORY, write_robots
+from support.references import needs_shared_robots, path_of
 
 EXAMPLES = sorted((REPOSITORY / "examples").glob("*.py"))
 PICTURES = sorted((REPOSITORY / "examples" / "pictures").glob("*.py"))
 LONGEST = 60
+FILES = {"20_cassie": "cassie"}
+"""examples that take a robot's file, which they would download"""
+CASES = [
+    pytest.param(p, marks=needs_shared_robots if p.stem in FILES else (), id=p.stem)
+    for p in EXAMPLES
+]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
@@ -30,10 +37,11 @@ def test_numbers_are_used_once() -> None:
     assert numbers == sorted(set(numbers))
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", CASES)
 def test_an_example_runs(path: Path, tmp_path: Path) -> None:
     write_robots(tmp_path)
-    assert run(path, tmp_path).strip()
+    files = [str(path_of(FILES[path.stem]))] if path.stem in FILES else []
+    assert run(path, tmp_path, *files).strip()
 
 
 @pytest.mark.slow

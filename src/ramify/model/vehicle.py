@@ -26,7 +26,7 @@ from ramify.model.builder import Body, Joint, RobotBuilder
 from ramify.model.description import Description
 from ramify.model.forces.actuators import PositionServo
 from ramify.model.forces.bodies import PointSpring
-from ramify.model.forces.contacts import Tire
+from ramify.model.forces.contacts import Height, Tire
 from ramify.model.forces.element import ForceElement
 from ramify.model.forces.joints import JointFriction
 from ramify.model.general_geometry import with_geometry
@@ -83,6 +83,7 @@ def hmmwv(
     suspension: bool = False,
     tires: bool = False,
     steering: bool = False,
+    ground: Height | None = None,
 ) -> Description:
     """Return the vehicle of Negrut, Serban & Potra (1997, Fig. 3): 14 bodies, 8 loops.
 
@@ -103,17 +104,21 @@ def hmmwv(
         suspension: whether springs and dampers hold the chassis up: at each corner one
             of each, from the chassis to the lower arm.
         tires: whether wheels spin (joints "left_front_axle" ...) on tires that touch
-            the ground, z = 0, with some rolling resistance.
+            the ground with some rolling resistance.
         steering: whether a servo moves the rack: then ``control`` is an input, where
             the rack should be [m], ±0.1 at most; positive steers to the right.
+        ground: z of the ground below the tires as a function of x and y, such as a
+            bump, in place of z = 0.
 
     Raises:
-        ArgumentError: forces are for plain geometry only.
+        ArgumentError: forces are for plain geometry only, a ground for tires.
     """
     if geometry == "general" and (suspension or tires or steering):
         raise ArgumentError(
             "suspension, tires and steering need geometry='plain'; leave them out"
         )
+    if ground is not None and not tires:
+        raise ArgumentError("ground is below the tires; pass tires=True")
     builder = RobotBuilder("hmmwv")
     chassis = Inertia.from_box(1940.0, (4.4, 1.6, 0.8), at=(-0.1, 0, 0.75))
     builder.add(Body("chassis", chassis), joint=Joint.floating(name="base"))
@@ -138,7 +143,7 @@ def hmmwv(
     forces: list[ForceElement] = []
     for corner in CORNERS:
         forces += _suspension(corner) if suspension else []
-        forces += _tire(corner) if tires else []
+        forces += _tire(corner, ground) if tires else []
     if steering:
         forces.append(STEERING)
     return replace(description, forces=tuple(forces))
@@ -221,7 +226,7 @@ def _suspension(corner: Corner) -> list[ForceElement]:
     return [spring, damper]
 
 
-def _tire(corner: Corner) -> list[ForceElement]:
+def _tire(corner: Corner, ground: Height | None) -> list[ForceElement]:
     """Return the tire of a corner, and its rolling resistance: 1.5 % of the load."""
     tire = Tire(
         f"{corner.name}wheel",
@@ -231,6 +236,7 @@ def _tire(corner: Corner) -> list[ForceElement]:
         longitudinal_stiffness=100e3,
         cornering_stiffness=70e3,
         friction=0.8,
+        height=ground,
         name=f"{corner.name}tire",
     )
     axle = f"{corner.name}axle"

@@ -104,6 +104,19 @@ def test_the_car_is_nearly_in_balance_at_neutral() -> None:
     np.testing.assert_allclose(qdd[[1, 3, 5]], 0.0, atol=1e-9)  # nothing sideways
 
 
+def test_the_ground_may_rise_below_the_tires() -> None:
+    def ground(x, y):  # noqa: ARG001
+        return 0.01
+
+    robot = car()
+    raised = Robot.from_description(hmmwv(tires=True, ground=ground))
+    q, still = raised.neutral(), np.zeros(raised.nv)
+    more = on_the_ground(raised, q, still) - on_the_ground(robot, q, still)
+    np.testing.assert_allclose(more, [0.0, 0.0, 4 * 380e3 * 0.01], atol=1e-6)
+    with pytest.raises(ArgumentError, match="ground is below the tires; pass tires=T"):
+        hmmwv(ground=ground)
+
+
 def test_a_rack_to_the_left_steers_to_the_right() -> None:
     robot = car()
     q = robot.neutral()
