@@ -18,10 +18,15 @@ PICTURES = sorted((REPOSITORY / "examples" / "pictures").glob("*.py"))
 LONGEST = 60
 FILES = {"20_cassie": "cassie"}
 """examples that take a robot's file, which they would download"""
-CASES = [
-    pytest.param(p, marks=needs_shared_robots if p.stem in FILES else (), id=p.stem)
-    for p in EXAMPLES
-]
+LONG = ("18_vehicle", "20_cassie")
+
+
+def marks_of(stem: str) -> list[pytest.MarkDecorator]:
+    found = [needs_shared_robots] if stem in FILES else []
+    return [*found, pytest.mark.slow] if stem in LONG else found
+
+
+CASES = [pytest.param(p, marks=marks_of(p.stem), id=p.stem) for p in EXAMPLES]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
