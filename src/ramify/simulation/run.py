@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, final
@@ -62,6 +62,8 @@ class Run:
     @property
     def diverged(self) -> npt.NDArray[np.intp]:
         """Indices of the states that are not finite at the end."""
+        if not len(self.times):
+            return np.zeros(0, dtype=np.intp)
         last = np.concatenate([self.q[..., -1, :], self.qd[..., -1, :]], axis=-1)
         return np.flatnonzero(~np.isfinite(np.atleast_2d(last)).all(axis=1))
 
@@ -124,15 +126,95 @@ class Run:
 
         return load(path, robot)
 
+    def draw(
+        self,
+        times: int | npt.ArrayLike = 6,
+        *,
+        states: int | Sequence[int] = 0,
+        trails: Sequence[str] = (),
+        layers: Sequence[str] = ("visual", "bars"),
+        axes: Any = None,
+        view: tuple[float, float] = (20.0, -55.0),
+        mesh_directories: Sequence[str | PathLike[str]] = (),
+    ) -> Any:
+        """Draw the motion with matplotlib: several poses, earlier ones paler.
+
+        States that diverged are left out from where they are not finite.
+
+        Args:
+            times: how many poses, evenly over time, or the times of the poses [s].
+            states: which states of a batch, one or several.
+            trails: frames whose paths are drawn.
+            layers: what of the robot; see `Robot.draw`.
+            axes: 3-D axes to draw into; None makes a new figure.
+            view: elevation and azimuth of the eye [degree].
+            mesh_directories: where else to look for meshes; see `Robot.draw`.
+
+        Returns:
+            The 3-D axes of matplotlib; ``axes.figure.savefig("run.png")`` saves them.
+        """
+        from ramify.simulation.run_pictures import draw  # noqa: PLC0415  only here
+
+        return draw(self, times, states, trails, layers, axes, view, mesh_directories)
+
+    def plot(
+        self,
+        *names: str,
+        joints: Sequence[str] | None = None,
+        states: int | Sequence[int] | None = None,
+    ) -> Any:
+        """Plot q, qd and what was recorded over time with matplotlib.
+
+        Each joint has a row, or each limb if there are more than ten; q, qd, tau and
+        qdd are columns, other quantities are below them. Limits are shaded where the
+        curves come near. A batch of more than four states is drawn as its median and
+        the band of 5 to 95 %.
+
+        Args:
+            names: what to plot, such as "q" or "tau"; nothing given: all that there is.
+            joints: names of joints; None: all of them.
+            states: which states of a batch, one or several, as curves.
+
+        Returns:
+            The figure of matplotlib; ``figure.savefig("run.png")`` saves it.
+        """
+        from ramify.simulation.run_pictures import plot  # noqa: PLC0415  only here
+
+        return plot(self, names, joints, states)
+
+    def log_rerun(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        states: int | Sequence[int] = 0,
+        layers: Sequence[str] = ("visual", "bars"),
+        mesh_directories: Sequence[str | PathLike[str]] = (),
+    ) -> None:
+        """Log the motion to Rerun (rerun.io): poses, shapes and curves over time.
+
+        Args:
+            path: a file to write, such as "run.rrd"; None: the active recording, which
+                ``rerun.init(name, spawn=True)`` starts.
+            states: which states of a batch, one or several.
+            layers: what of the robot; see `Robot.draw`.
+            mesh_directories: where else to look for meshes; see `Robot.draw`.
+        """
+        from ramify.simulation.run_pictures import log_rerun  # noqa: PLC0415  only here
+
+        log_rerun(self, path, states, layers, mesh_directories)
+
     def __repr__(self) -> str:
         of = "" if self.robot is None else f" of {self.robot.name}"
         states = "" if self.batch is None else f"{self.batch:,} states, "
         further = [*self.recorded, *self.totals, *self.events]
         listed = f"; {', '.join(further)}" if further else ""
         bad = f"; {len(self.diverged):,} diverged" if len(self.diverged) else ""
+        rows = "no rows"
+        if len(self.times):
+            first, last = self.times[[0, -1]]
+            rows = f"t = {first:.4g} to {last:.4g} s in {len(self.times):,} rows"
         return (
-            f"Run{of}: {states}t = {self.times[0]:.4g} to "
-            f"{self.times[-1]:.4g} s in {len(self.times):,} rows, nq "
+            f"Run{of}: {states}{rows}, nq "
             f"{self.q.shape[-1]}, nv {self.qd.shape[-1]}{listed}{bad}"
         )
 

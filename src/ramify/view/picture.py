@@ -39,20 +39,16 @@ def draw_scene(
     layers: Sequence[str],
     axes: Any = None,
     view: tuple[float, float] = (20.0, -55.0),
-    trails: Mapping[str, Sequence[Array]] | None = None,
-    shades: Sequence[float] | None = None,
 ) -> Any:
     """Draw a scene at one or several configurations; return matplotlib's axes.
 
     Args:
         scene: what to draw.
-        poses: for each configuration, (4, 4) poses in the world by body.
+        poses: for each configuration, (4, 4) poses in the world by body; earlier ones
+            are drawn paler.
         layers: what of the scene.
         axes: 3-D axes to draw into; None makes a new figure.
         view: elevation and azimuth of the eye [degree].
-        trails: curves in the world by label, (n, 3) each [m].
-        shades: how strong each configuration is drawn, from 0 (white) to 1; None: the
-            later, the stronger.
     """
     axes = _axes(axes)
     shown = scene.layer(*layers)
@@ -61,23 +57,38 @@ def draw_scene(
     parts = _prepared(parts, scene.size, _MOST_FACES // max(len(poses), 1))
     robots = [[(part, _placed(part, T)) for part in parts] for T in poses]
     robots = [[x for x in robot if np.isfinite(x[1]).all()] for robot in robots]
-    curves = trails or {}
     levels = [_level(part) for part in shown if part.is_ground]
-    low, high = _limits(axes, robots, curves, levels)
+    low, high = _limits(axes, robots, levels)
     axes.computed_zorder = False
     if view[0] > 0:
         _draw_floor(axes, robots, low, high, is_ground=low[2] in levels)
-    if shades is None:
-        shades = list(np.linspace(_PALEST, 1.0, len(poses))) if poses[1:] else [1.0]
+    shades = np.linspace(_PALEST, 1.0, len(poses)).tolist() if poses[1:] else [1.0]
     eye = _direction(*view)
     for k, (robot, shade) in enumerate(zip(robots, shades, strict=True)):
         if robot:
             colors = [_shaded(x, part, shade, eye) for part, x in robot]
             corners = np.concatenate([x for _, x in robot])
             _polygons(axes, corners, np.concatenate(colors), 3 + k / len(robots))
-    _draw_trails(axes, curves)
-    _arrange(axes, low, high, view)
+    axes.view_init(*view)
+    _arrange(axes, low, high)
     return axes
+
+
+def draw_trails(axes: Any, trails: Mapping[str, Sequence[Array]]) -> None:
+    """Add curves in the world to a picture: by name, (n, 3) each [m]."""
+    box = [axes.get_xlim(), axes.get_ylim(), axes.get_zlim()]
+    points = [np.transpose(box)]
+    for k, (name, curves) in enumerate(trails.items()):
+        color = COLORS[k % len(COLORS)]
+        for j, curve in enumerate(curves):
+            x, y, z = np.transpose(curve)
+            label = name if j == 0 else None
+            axes.plot(x, y, z, color=color, lw=1.4, zorder=5, label=label)
+            points.append(curve[np.isfinite(curve).all(axis=1)])
+    if trails:
+        axes.legend(loc="upper left", frameon=False)
+    everything = np.concatenate(points)
+    _arrange(axes, everything.min(axis=0), everything.max(axis=0))
 
 
 # ------------------------------------------------------------ triangles
@@ -142,7 +153,6 @@ def _level(ground: Part) -> float:
 def _limits(
     axes: Any,
     robots: Sequence[Sequence[tuple[Part, Array]]],
-    trails: Mapping[str, Sequence[Array]],
     levels: Sequence[float],
 ) -> tuple[Array, Array]:
     """Return the corners of the box to show; its lower side is the floor.
@@ -151,7 +161,6 @@ def _limits(
     """
     moving = [x for robot in robots for part, x in robot if part.body != "world"]
     drawn = moving or [x for robot in robots for _, x in robot]
-    drawn = [*drawn, *(curve for curves in trails.values() for curve in curves)]
     points = np.concatenate(
         [np.zeros((0, 3)), *(np.reshape(x, (-1, 3)) for x in drawn)]
     )
@@ -194,23 +203,12 @@ def _draw_floor(
             _polygons(axes, shadow, _SHADOW, 2)
 
 
-def _draw_trails(axes: Any, trails: Mapping[str, Sequence[Array]]) -> None:
-    for k, (name, curves) in enumerate(trails.items()):
-        color = COLORS[k % len(COLORS)]
-        for j, curve in enumerate(curves):
-            label = name if j == 0 else None
-            axes.plot(*np.transpose(curve), color=color, lw=1.4, zorder=5, label=label)
-    if trails:
-        axes.legend(loc="upper left", frameon=False)
-
-
-def _arrange(axes: Any, low: Array, high: Array, view: tuple[float, float]) -> None:
+def _arrange(axes: Any, low: Array, high: Array) -> None:
     """Set equal scales around what is drawn."""
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
     axes.set_zlim(low[2], high[2])
     axes.set_box_aspect(high - low, zoom=_ZOOM)
-    axes.view_init(*view)
     extents = (high - low) / float((high - low).max())
     for axis, name, extent in zip(
         (axes.xaxis, axes.yaxis, axes.zaxis), "xyz", extents, strict=True
