@@ -5,11 +5,13 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from ramify.compiler import compile
 from ramify.errors import ArgumentError, Error, unknown_name
 from ramify.model.coordinate_labels import (
     Label,
@@ -17,10 +19,13 @@ from ramify.model.coordinate_labels import (
     force_unit,
     velocity_labels,
 )
+from ramify.model.formats.shapes import warn_of_shapes
 from ramify.model.pose import Array
+from ramify.quantities.public import pose
 from ramify.view.picture import draw_trails
 from ramify.view.plots import Row, Series, plot_series, rows_of
 from ramify.view.rerun_log import log_poses, log_series, log_shapes, rerun_recording
+from ramify.view.scene import check_layers, scene_of
 
 if TYPE_CHECKING:
     from ramify.robot import Robot
@@ -54,7 +59,7 @@ def draw(
             owner = f"robot {robot.name!r}"
             raise unknown_name("frame", name, owner, robot.frame_names)
     q = states_first(run, run.q)[chosen_states(run, states)]
-    is_shown = (np.abs(q) < FAR).all(axis=2)  # False for NaN
+    is_shown: npt.NDArray[np.bool_] = np.all(np.abs(q) < FAR, axis=2)  # not if NaN
     if not is_shown.any():
         raise ArgumentError("draw: no state to draw is finite")
     rows = _chosen_rows(run.times, times, is_shown.any(axis=0))
@@ -64,11 +69,11 @@ def draw(
     axes = robot.draw(
         poses, layers=layers, axes=axes, view=view, mesh_directories=mesh_directories
     )
-    pose: Any = robot.pose
+    path: Any = robot.pose
     paths = {
         name: [
-            pose(np.ascontiguousarray(one[good]), name)[:, :3, 3]
-            for one, good in zip(q, is_shown, strict=True)
+            path(np.ascontiguousarray(q[k, is_shown[k]]), name)[:, :3, 3]
+            for k in range(len(q))
         ]
         for name in trails
     }
@@ -136,7 +141,7 @@ def series_of(run: Run, name: str, states: Index) -> Series:
     """Return a quantity of a run with labels and limits."""
     array = {"q": run.q, "qd": run.qd, **run.recorded}[name]
     values = states_first(run, array)[states]
-    values = np.reshape(values, (*values.shape[:2], -1))
+    values = np.reshape(values, (len(states), len(run.times), -1))
     n = values.shape[2]
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     robot = run.robot
@@ -207,14 +212,20 @@ def log_rerun(
     """Log a run to Rerun; see `Run.log_rerun`."""
     robot = robot_of(run, "log_rerun")
     chosen = chosen_states(run, states)
+    check_layers(layers)
     recording = rerun_recording(path, robot.name)
-    scene = robot.scene(layers, mesh_directories)
+    directories = [Path(d).expanduser() for d in mesh_directories]
+    scene = scene_of(robot.description, robot.shapes, directories)
+    warn_of_shapes(scene.problems)
+    names = robot.body_names
+    poses: Any = compile([pose(name) for name in names], robot)
     for s in chosen:
         state = [f"state_{s}"] if len(chosen) > 1 else []
         q = np.ascontiguousarray(states_first(run, run.q)[s])
         entity = [robot.name, *state]
         log_shapes(recording, entity, scene.layer(*layers))
-        log_poses(recording, entity, run.times, robot.body_poses(q))
+        found = poses(q) if len(names) > 1 else (poses(q),)
+        log_poses(recording, entity, run.times, dict(zip(names, found, strict=True)))
         for name in ("q", "qd", *run.recorded):
             series = series_of(run, name, np.array([s]))
             log_series(recording, ["curves", *state], run.times, series)

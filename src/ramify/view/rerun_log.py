@@ -75,7 +75,9 @@ def log_poses(
         _send(recording, _path(*entity, body), times, columns)
 
 
-def log_series(recording: Any, entity: Sequence[str], times: Array, series: Series) -> None:
+def log_series(
+    recording: Any, entity: Sequence[str], times: Array, series: Series
+) -> None:
     """Log the curves of one state."""
     rerun = _rerun()
     for k, label in enumerate(series.labels):
