@@ -14,7 +14,7 @@ Where to look:
     scan                         a kernel run step by step, in native code
     export_c                     the same as C99
     export_library               the same as a shared library for C and C++
-    to_jax, to_casadi            the same inside JAX and CasADi, with derivatives
+    to_jax, to_torch, to_casadi  the same inside other libraries, with derivatives
     control, tasks               operational space
     loops                        closed loops
     Run                          what Robot.rollout and Robot.simulate return
@@ -66,6 +66,7 @@ if typing.TYPE_CHECKING:
     from ramify.function import Function
     from ramify.interop.casadi import to_casadi
     from ramify.interop.jax import to_jax
+    from ramify.interop.torch import to_torch
     from ramify.quantities.differentiation import derivative, hessian, jvp, vjp
     from ramify.quantities.public import (
         acceleration,
@@ -163,13 +164,18 @@ def __getattr__(name: str) -> typing.Any:
             from ramify.interop import casadi as found
         case "to_jax":
             from ramify.interop import jax as found
+        case "to_torch":
+            from ramify.interop import torch as found
         case "export_c":
             from ramify.export import c_export as found
         case "export_library":
             from ramify.export import library_export as found
         case _ if name not in __all__:
-            message = f"module 'ramify' has no attribute {name!r}{_moved(name)}"
-            raise AttributeError(message, name=name, obj=sys.modules[__name__])
+            raise AttributeError(
+                f"module 'ramify' has no attribute {name!r}{_moved(name)}",
+                name=name,
+                obj=sys.modules[__name__],
+            )
         case _:
             from ramify.quantities import public as found
     found = getattr(found, name, found)
@@ -279,6 +285,7 @@ __all__ = [
     "tasks",
     "to_casadi",
     "to_jax",
+    "to_torch",
     "velocity",
     "vjp",
 ]

@@ -20,9 +20,10 @@ from ramify.backend.c99.casadi import casadi_source
 from ramify.backend.c99.files import About, files
 from ramify.backend.c99.names import identifier
 from ramify.compiler import Compilation
-from ramify.errors import ArgumentError, CompileError, Error
+from ramify.errors import ArgumentError, CompileError
 from ramify.export.c_export import found_compiler, prepared
 from ramify.function import Function, compilation_of
+from ramify.interop.wrapping import require
 from ramify.symbolic.column_loop import unrolled
 from ramify.symbolic.once import made_once
 from ramify.symbolic.program import Program, Variable
@@ -40,10 +41,8 @@ def to_casadi(f: Function) -> Any:
         f: a method of a robot such as ``robot.forward_dynamics``, or a function from
             `compile` or `kernel`, in float64, with arrays of at most two axes.
     """
-    try:
-        casadi: Any = importlib.import_module("casadi")
-    except ImportError:
-        raise Error("to_casadi needs CasADi: pip install 'ramify[casadi]'") from None
+    require("casadi", "CasADi")
+    casadi: Any = importlib.import_module("casadi")
     if not isinstance(f, Function):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
             f"f is {f!r}; expected a compiled function, such as "

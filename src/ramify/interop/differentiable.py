@@ -9,9 +9,9 @@ transpose of the other; both can be differentiated again. x are raw coordinates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import final
+from typing import Any, final
 
 from ramify.compiler import Compilation
 from ramify.function import CallOptions, DType
@@ -41,6 +41,9 @@ class Differentiable:
             transpose: what those inputs get from weights of the outputs.
         """
         self.name = compilation.name
+        own = compilation.options
+        self.key = f"{self.name} {compilation.digest} {own.lanes} {own.threads}"
+        """the same in every process for the same program, called the same way"""
         self.inputs = compilation.inputs
         self.outputs = compilation.outputs
         self.first_linear: int = len(self.inputs) - linear
@@ -113,3 +116,49 @@ def last_outputs(program: Program, count: int) -> Program:
     results = program.results[-sum(v.size for v in outputs) :]
     order = live(program.order, results)
     return replace(program, outputs=outputs, results=results, order=order)
+
+
+def leading_axes(f: Differentiable, inputs: Sequence[Any]) -> Places:
+    """Return the lengths of the batch axes, which an input has all of or none."""
+    for (_, shape), x in zip(f.inputs, inputs, strict=True):
+        if len(x.shape) > len(shape):
+            return tuple(x.shape[: len(x.shape) - len(shape)])
+    return ()
+
+
+def mapped(
+    moveaxis: Callable[[Any, int, int], Any],
+    broadcast_to: Callable[[Any, Places], Any],
+    f: Differentiable,
+    inputs: Sequence[Any],
+    axes: Sequence[int | None],
+    length: int,
+) -> tuple[list[Any], Places]:
+    """Return inputs with one more batch axis in front, and all batch axes: vmap.
+
+    Args:
+        moveaxis: a function of the library that does what NumPy's does.
+        broadcast_to: the same.
+        f: what is called.
+        inputs: its inputs.
+        axes: the axis of each that is mapped, or None.
+        length: of that axis.
+    """
+    fronts = [
+        x[None] if axis is None else moveaxis(x, axis, 0)
+        for x, axis in zip(inputs, axes, strict=True)
+    ]
+    shapes = [shape for _, shape in f.inputs]
+    pairs = list(zip(fronts, shapes, strict=True))
+    inner = max((tuple(x.shape[1 : x.ndim - len(s)]) for x, s in pairs), key=len)
+    batch = (length, *inner)
+    moved: list[Any] = []
+    for x, front, axis, shape in zip(inputs, fronts, axes, shapes, strict=True):
+        if axis is None and tuple(x.shape) == shape:
+            moved.append(x)  # the same for all states: read as it is
+            continue
+        if front.ndim < len(batch) + len(shape):
+            ones = (1,) * len(inner)
+            front = front.reshape((length, *ones, *shape))  # noqa: PLW2901
+        moved.append(broadcast_to(front, (*batch, *shape)))
+    return moved, batch

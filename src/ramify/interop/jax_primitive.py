@@ -19,20 +19,21 @@ import ctypes
 import functools
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from ramify.backend.llvm.build import key_of
 from ramify.backend.native_entry import Entry, xla_handler
+from ramify.backend.python_call.arguments import Signature
 from ramify.backend.python_call.callable import Kind
 from ramify.backend.runtime.memory_layout import wants_plain_calls
 from ramify.compiler import Compilation
-from ramify.errors import Error
+from ramify.errors import Error, ShapeError
 from ramify.function import DType, Function, calls_of
-from ramify.interop.differentiable import Differentiable
+from ramify.interop.differentiable import Differentiable, mapped
 from ramify.symbolic.once import made_once
 
 # JAX is an extra: behind Any it need not be there to check types.
@@ -47,6 +48,48 @@ call_p.multiple_results = True
 
 Shape = tuple[int, ...]
 _handlers: dict[str, Entry] = {}  # JAX keeps a target until the process ends
+
+
+@final
+class Jax:
+    """How JAX takes values, and runs programs on them."""
+
+    name = "JAX"
+
+    def arrays(self, signature: Signature, values: Sequence[Any]) -> list[Any]:
+        """Return the inputs as JAX arrays of one dtype; numbers take that of arrays."""
+        arrays = [
+            _array(signature, name, value)
+            for name, value in zip(signature.input_names, values, strict=True)
+        ]
+        strong = [a.dtype for a in arrays if not a.weak_type]
+        dtype: Any = jnp.result_type(*strong) if strong else jnp.result_type(float)
+        return [a.astype(dtype) for a in arrays]
+
+    def run(self, f: Differentiable, arrays: list[Any], batch: int | None) -> Any:
+        """Return the outputs."""
+        dtype = arrays[0].dtype.name if arrays else "float64"
+        return run(f, arrays, () if batch is None else (batch,), dtype)
+
+    def visible(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function itself: JAX traces what is called."""
+        return call
+
+
+def _array(signature: Signature, name: str, value: Any) -> Any:
+    """Return an input as a JAX array of real numbers."""
+    try:
+        array = jnp.asarray(value)
+        given = f"an array of {array.dtype}"
+        if array.dtype.name in ("float32", "float64"):
+            return array
+        if array.weak_type and array.dtype.kind == "i":
+            return array
+    except (TypeError, ValueError):
+        given = type(value).__name__
+    raise ShapeError(
+        f"{name} is {given}; {signature.name!r} in JAX needs float32 or float64"
+    )
 
 
 def run(f: Differentiable, inputs: Sequence[Any], batch: Shape, dtype: str) -> Any:
@@ -79,19 +122,9 @@ def _batched(
     dtype: str,
 ) -> tuple[Any, list[int]]:
     """Add a leading axis: to the outputs, and to the inputs that have any."""
-    pairs = list(zip(inputs, axes, strict=True))
+    pairs = zip(inputs, axes, strict=True)
     length = next(x.shape[axis] for x, axis in pairs if axis is not None)
-    batch = (length, *batch)
-    moved: list[Any] = []
-    for (_, shape), (x, axis) in zip(f.inputs, pairs, strict=True):
-        if axis is None and x.shape == shape:
-            moved.append(x)  # the same for all states: read as it is
-            continue
-        front = x[None] if axis is None else jnp.moveaxis(x, axis, 0)
-        if front.ndim < len(batch) + len(shape):
-            missing = (1,) * (len(batch) - 1)
-            front = front.reshape((length, *missing, *shape))
-        moved.append(jnp.broadcast_to(front, (*batch, *shape)))
+    moved, batch = mapped(jnp.moveaxis, jnp.broadcast_to, f, inputs, axes, length)
     outputs = run(f, moved, batch, dtype)
     return outputs, [0] * len(outputs)
 

@@ -142,8 +142,8 @@ OTHER_ARRAYS = {
     "jax": "a JAX tracer, which has no numbers yet; inside jax.jit, jax.vmap and "
     "jax.grad call ramify.to_jax(f) instead of f",
     "torch": "a PyTorch tensor that NumPy cannot read, because it requires gradients "
-    "or "
-    "is not in CPU memory; pass tensor.detach().cpu()",
+    "or is not in CPU memory; pass tensor.detach().cpu(), or call ramify.to_torch(f) "
+    "instead of f for gradients",
 }
 """Arrays that cannot be read, by library; all others are accepted."""
 
@@ -172,9 +172,9 @@ def to_array(signature: Signature, name: str, core: Shape, value: object) -> Arr
             f"{name} is not an array: {error}; kernel {signature.name!r} needs "
             f"{signature.allowed(core)}."
         ) from error
-    if has_symbols(array):
-        return array
     if array.dtype is not signature.element:
+        if has_symbols(array):
+            return array
         array = _of_dtype(signature, name, core, value, array)
     flags = array.flags
     if flags.aligned and (
@@ -255,8 +255,9 @@ def batch_of(signature: Signature, name: str, core: Shape, shape: Shape) -> int 
 
 def common_batch(signature: Signature, batches: Sequence[int | None]) -> int | None:
     """Return the batch that all inputs broadcast to: equal sizes, or 1."""
-    sizes = {b for b in batches if b is not None}
-    if len(sizes - {1}) > 1:
+    sizes = [b for b in batches if b is not None]  # PyTorch's may have no hash
+    common = next((b for b in sizes if b != 1), 1 if sizes else None)
+    if any(b not in (1, common) for b in sizes):
         given = ", ".join(
             f"{name} {batch}"
             for name, batch in zip(signature.input_names, batches, strict=True)
@@ -266,7 +267,7 @@ def common_batch(signature: Signature, batches: Sequence[int | None]) -> int | N
             f"batch sizes differ: {given}; kernel {signature.name!r} needs equal sizes "
             "or 1."
         )
-    return (sizes - {1} or sizes or {None}).pop()
+    return common
 
 
 def as_strided(signature: Signature, array: Array, batched: bool) -> Strided | None:

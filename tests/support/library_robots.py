@@ -1,0 +1,47 @@
+"""Robots, and their states, that other libraries' functions are tested with."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import ramify
+from ramify.robot import Robot
+from support.planar import four_bar, swung
+
+DYNAMICS = ("forward_dynamics", "inverse_dynamics")
+EXACT = 1e-10
+"""of derivatives, over the largest entry"""
+
+
+@cache
+def arm() -> Robot:
+    return ramify.robots.chain(3)
+
+
+@cache
+def floating() -> Robot:
+    return ramify.robots.random_tree(
+        3, 1, ("floating", "revolute", "spherical"), massless=0.0
+    )
+
+
+@cache
+def closed() -> Robot:
+    return four_bar()
+
+
+ROBOTS = {"arm": arm, "floating": floating, "closed": closed}
+
+
+def states(robot: Robot, rng: np.random.Generator, batch: int) -> list[Any]:
+    """Return q, q̇ and torques or accelerations."""
+    if robot.loops:
+        pairs = [swung(robot, a, 0.3) for a in rng.uniform(0.3, 0.9, batch)]
+        q, qd = (np.array(x) for x in zip(*pairs, strict=True))
+    else:
+        q = robot.random_configuration(rng=rng, batch=batch)
+        qd = rng.normal(size=(batch, robot.nv))
+    return [q, qd, rng.normal(size=(batch, robot.nv))]
