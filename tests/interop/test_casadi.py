@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import ramify
 from ramify.errors import CompileError
 from ramify.interop import casadi as interop
+from support.pages import REPOSITORY
 from support.planar import four_bar, swung
 
 casadi = pytest.importorskip("casadi", reason="casadi is absent")
@@ -79,34 +81,38 @@ def test_matrices_and_several_outputs_keep_their_layout(way: str) -> None:
     np.testing.assert_array_equal(slope, np.kron(x, np.eye(2)))
 
 
-def swing(dynamics: Any, steps: int = 12) -> Any:
-    """Return the torques of the cheapest swing from rest to rest."""
-    dt, opti = 0.1, casadi.Opti()
-    q, qd, tau = (opti.variable(steps + 1) for _ in range(3))
-    for k in range(steps):
-        opti.subject_to(qd[k + 1] == qd[k] + dt * dynamics(q[k], qd[k], tau[k]))
-        opti.subject_to(q[k + 1] == q[k] + dt * qd[k + 1])
-    opti.subject_to(opti.bounded(-50.0, tau, 50.0))
-    opti.subject_to(casadi.vertcat(q[0], qd[0], qd[steps]) == 0.0)
-    opti.subject_to(q[steps] == 0.8)
-    opti.minimize(casadi.sumsqr(tau))
-    options = {"hessian_approximation": "limited-memory", "print_level": 0}
-    opti.solver("ipopt", {"print_time": False}, {**options, "tol": 1e-9})
-    return opti.solve().value(tau)
-
-
-def test_ipopt_finds_the_optimum_of_symbolic_dynamics(way: str) -> None:  # noqa: ARG001
-    robot = ramify.robots.chain(1)
-    inertia = float(robot.mass_matrix(np.zeros(1))[0, 0])
-    at_zero = float(robot.gravity_forces(np.zeros(1))[0])
-    at_right = float(robot.gravity_forces(np.array([np.pi / 2]))[0])
-
-    def symbolic(q: Any, _: Any, tau: Any) -> Any:
-        gravity = at_zero * casadi.cos(q) + at_right * casadi.sin(q)
-        return (tau - gravity) / inertia
-
+def test_ipopt_finds_the_optimum_of_symbolic_dynamics(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(REPOSITORY / "benchmarks")
+    problem = importlib.import_module("arm_ocp")
+    textbook = importlib.import_module("textbook_casadi")
+    robot = ramify.robots.chain(6)
     own = ramify.to_casadi(ramify.compile(ramify.forward_dynamics, robot))
-    np.testing.assert_allclose(swing(own), swing(symbolic), rtol=1e-5, atol=1e-5)
+    assert isinstance(own, casadi.Callback) == (way == "callback")
+    symbolic = textbook.function("forward_dynamics", robot)
+    torques, _, _ = problem.solve(own, joints=6, steps=8)
+    expected, _, _ = problem.solve(symbolic, joints=6, steps=8)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(torques, expected, rtol=0.0, atol=1e-6 * scale)
+
+
+def test_the_jacobian_of_a_branched_robot_is_sparse(
+    way: str,  # noqa: ARG001
+    rng: np.random.Generator,
+) -> None:
+    robot = ramify.robots.random_tree(6, 3, ("revolute",), massless=0.0)
+    own = ramify.compile(ramify.inverse_dynamics, robot)
+    f = ramify.to_casadi(own)
+    x = states(robot, rng)
+    of = ramify.derivative(ramify.inverse_dynamics, ("q", "qd", "qdd"))
+    exact = ramify.compile(of, robot)(*x)
+    blocks = f.jacobian().call([*x, f(*x)])
+    for block, expected in zip(blocks, exact, strict=True):
+        scale = CLOSE * np.abs(expected).max()
+        np.testing.assert_allclose(block.full(), expected, rtol=0.0, atol=scale)
+        assert block.nnz() == np.count_nonzero(expected)
+    assert blocks[2].nnz() < robot.nv**2  # limbs do not couple
 
 
 def test_what_casadi_cannot_hold_is_refused() -> None:

@@ -176,14 +176,23 @@ def _callback_type(casadi: Any) -> Any:
         def get_sparsity_out(self, k: int) -> Any:
             return self.sparsities[1][k]
 
-        def eval(self, given: Sequence[Any]) -> list[Any]:
-            pairs = zip(given, self.shapes, strict=False)  # nominal outputs are unused
-            found: Any = self.function(*(x.full().reshape(shape) for x, shape in pairs))
+        def has_eval_buffer(self) -> bool:
+            return True
+
+        def eval_buffer(self, given: Sequence[Any], results: Sequence[Any]) -> int:
+            """Run on CasADi's memory: nonzeros column by column, None where unused."""
+            arrays = [
+                np.zeros(shape)
+                if buffer is None
+                else np.frombuffer(buffer).reshape(shape, order="F")
+                for buffer, shape in zip(given, self.shapes, strict=False)
+            ]  # behind them are nominal outputs, which are not needed
+            found: Any = self.function(*arrays)
             several: Any = (found,) if len(self.names[1]) == 1 else found
-            return [
-                casadi.DM(sparsity, np.ravel(x, order="F"))
-                for sparsity, x in zip(self.sparsities[1], several, strict=True)
-            ]
+            for buffer, x in zip(results, several, strict=True):
+                if buffer is not None:
+                    np.frombuffer(buffer)[:] = np.ravel(x, order="F")
+            return 0
 
         def has_jacobian(self) -> bool:
             return self.jacobian_callback is not None
