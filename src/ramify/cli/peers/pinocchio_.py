@@ -189,7 +189,7 @@ class Pinocchio:
         function, *arguments = x[name]
         return partial(function, self.model, self.data, *arguments)
 
-    def roller(self, state: State, steps: int, dt: float) -> None:  # noqa: ARG002
+    def roller(self, state: State, steps: int, dt: float) -> None:
         """Return None: it has no rollouts."""
 
 
