@@ -111,10 +111,15 @@ class Robot:
         )
 
     def _repr_html_(self) -> str:
+        from ramify.view.inline_picture import picture_at_placement
         from ramify.view.notebook import robot_html
 
         return robot_html(
-            self.model, self.description, self.conventions, self.joint_order
+            self.model,
+            self.description,
+            self.conventions,
+            self.joint_order,
+            picture_at_placement(self.description, self.shapes),
         )
 
     # ------------------------------------------------------------ what it is

@@ -26,7 +26,7 @@ BRITISH = re.compile(
 )
 AMERICAN = re.compile(
     r"(?:rais|promis|nois|ris|aris|wis|advis|precis|exercis|compromis|revis|supervis"
-    r"|surpris|compris|devis|disguis|concis|premis|televis|excis|pois|praise)"
+    r"|surpris|compris|cruis|devis|disguis|concis|premis|televis|excis|pois|praise)"
     r"(?:e|ed|es|er|ing)$"
     r"|cancellation$",
     re.I,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
+import pytest
 
 import ramify
 from ramify.simulation.run import Run
 from ramify.view.blocks import Item, bars, breakable, table, tree
 
-VOID = {"wbr", "br", "meta", "link"}
+VOID = {"wbr", "br", "meta", "link", "img"}
 
 
 class Reader(HTMLParser):
@@ -84,6 +86,37 @@ def test_a_notebook_shows_the_tree_sizes_and_conventions_of_a_robot() -> None:
     assert "conventions pinocchio: quaternions xyzw" in words
     assert "up&per" in words
     assert "hinge continuous q[0] v[0], 2 kg" in words
+
+
+def test_a_notebook_shows_a_picture_and_which_meshes_are_missing() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is absent")
+    mesh = '<visual><geometry><mesh filename="a&lt;b.stl"/></geometry></visual></link>'
+    text = ramify.load(ARM.replace("</link>", mesh))._repr_html_()
+    assert 'alt="a&lt;b"' in text
+    assert text.count("data:image/png;base64,") == 1
+    assert "not drawn: mesh 'a<b.stl'" in Reader(text).words
+
+
+def test_a_notebook_shows_robots_and_runs_without_matplotlib(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    robot = ramify.load(ARM)
+    run = robot.rollout([0.1], dt=1e-3, steps=2)
+    for shown in (robot, run):
+        assert "<img" not in shown._repr_html_()
+        Reader(shown._repr_html_())
+
+
+def test_a_run_in_a_notebook_ends_where_it_diverges() -> None:
+    t = np.linspace(0.0, 1.0, 11)
+    q = np.sin(t)[:, None]
+    q[5:] = 1e30
+    text = Run(None, t, q, q)._repr_html_()
+    assert "e+30" not in text.split("<svg", 1)[1]
+    assert "0.4 s" in Reader(text).words
+    empty = Run(None, t[:0], q[:0], q[:0])._repr_html_()
+    assert "no rows" in Reader(empty).words
 
 
 def test_a_notebook_shows_the_shapes_and_counts_of_a_function() -> None:

@@ -219,10 +219,9 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
-        from ramify.view.notebook import run_html  # noqa: PLC0415  only notebooks
+        from ramify.simulation.run_pictures import run_in_notebook  # noqa: PLC0415  only notebooks
 
-        one = self if self.batch is None else self[0]
-        return run_html(repr(self), one.times, one.q, one.recorded.get("energy"))
+        return run_in_notebook(self)
 
 
 def selected_rows(run: Run, rows: slice) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import operator
 import os
 from collections.abc import Sequence
@@ -22,6 +23,9 @@ from ramify.model.coordinate_labels import (
 from ramify.model.formats.shapes import warn_of_shapes
 from ramify.model.pose import Array
 from ramify.quantities.public import pose
+from ramify.simulation.run import Run, selected_rows
+from ramify.view.inline_picture import MOST_BODIES, inline_picture
+from ramify.view.notebook import run_html
 from ramify.view.picture import draw_trails
 from ramify.view.plots import Row, Series, plot_series, rows_of
 from ramify.view.rerun_log import log_poses, log_series, log_shapes, rerun_recording
@@ -29,7 +33,6 @@ from ramify.view.scene import check_layers, scene_of
 
 if TYPE_CHECKING:
     from ramify.robot import Robot
-    from ramify.simulation.run import Run
 
 FEW: Final = 4
 """states of a batch that are plotted as curves, not as bands"""
@@ -37,6 +40,8 @@ UNITS: Final = {"energy": "J", "residual": "m, rad"}
 """of recorded quantities that are not of joints"""
 FAR: Final = 1e4
 """[m, rad] A configuration with a larger entry has diverged, and is not drawn."""
+POSES: Final = 5
+"""in the picture of a notebook"""
 Index = npt.NDArray[np.intp]
 
 
@@ -217,22 +222,58 @@ def log_rerun(
     directories = [Path(d).expanduser() for d in mesh_directories]
     scene = scene_of(robot.description, robot.shapes, directories)
     warn_of_shapes(scene.problems)
-    names = robot.body_names
-    poses: Any = compile([pose(name) for name in names], robot)
     for s in chosen:
         state = [f"state_{s}"] if len(chosen) > 1 else []
         q = np.ascontiguousarray(states_first(run, run.q)[s])
         entity = [robot.name, *state]
         log_shapes(recording, entity, scene.layer(*layers))
-        found = poses(q) if len(names) > 1 else (poses(q),)
-        log_poses(recording, entity, run.times, dict(zip(names, found, strict=True)))
+        log_poses(recording, entity, run.times, _body_poses(robot, q))
         for name in ("q", "qd", *run.recorded):
             series = series_of(run, name, np.array([s]))
             log_series(recording, ["curves", *state], run.times, series)
     recording.flush()
 
 
+# ------------------------------------------------------------ notebooks
+
+
+def run_in_notebook(run: Run) -> str:
+    """Return a run as HTML: of a batch, its first state that did not diverge."""
+    if not len(run.times):
+        return f"<p>{html.escape(repr(run))}</p>"
+    good = np.setdiff1d(np.arange(run.batch or 1), run.diverged)
+    one = run if run.batch is None else run[int(good[0]) if good.size else 0]
+    is_shown: npt.NDArray[np.bool_] = np.all(np.abs(one.q) < FAR, axis=1)
+    end = len(is_shown) if is_shown.all() else max(int(is_shown.argmin()), 1)
+    one = selected_rows(one, slice(end))
+    names = [f"q[{k}]" for k in range(one.q.shape[-1])]
+    picture = ""
+    if run.robot is not None:
+        labels = configuration_labels(run.robot.model, run.robot.conventions)
+        names = [f"{x.name} [{x.unit}]" if x.unit else x.name for x in labels]
+        picture = _strobe(run.robot, one)
+    energy = one.recorded.get("energy")
+    return run_html(repr(run), one.times, one.q, energy, names, picture)
+
+
+def _strobe(robot: Robot, one: Run) -> str:
+    is_finite = np.isfinite(one.q).all(axis=1)
+    if not is_finite.any() or len(robot.body_names) > MOST_BODIES:
+        return ""
+    rows = _chosen_rows(one.times, POSES, is_finite)
+    poses = _body_poses(robot, np.ascontiguousarray(one.q[rows]))
+    placed = [{name: T[k] for name, T in poses.items()} for k in range(len(rows))]
+    return inline_picture(scene_of(robot.description, robot.shapes), placed, robot.name)
+
+
 # ------------------------------------------------------------ what all share
+
+
+def _body_poses(robot: Robot, q: Array) -> dict[str, Array]:
+    """Return (rows, 4, 4) poses of all bodies in the world."""
+    names = robot.body_names
+    found: Any = compile([pose(name) for name in names], robot)(q)
+    return dict(zip(names, found if len(names) > 1 else (found,), strict=True))
 
 
 def robot_of(run: Run, what: str) -> Robot:

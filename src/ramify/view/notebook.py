@@ -27,9 +27,9 @@ COLORS = (
     "#d6705c",
 )  # fmt: skip
 STYLE = """
-.ramify { font-size: 13px; line-height: 1.5; max-width: 60em; }
+.ramify { font-size: 13px; line-height: 1.5; max-width: 72em; }
 .ramify p { margin: 0.2em 0; }
-.ramify ul { list-style: none; margin: 0; padding: 0; }
+.ramify ul { list-style: none !important; margin: 0; padding: 0; }
 .ramify ul ul { margin-left: 5px; padding-left: 11px; }
 .ramify ul ul { border-left: 1px solid #8885; }
 .ramify li > div { display: flex; gap: 1.5em; align-items: baseline; }
@@ -39,6 +39,9 @@ STYLE = """
 .ramify table { border-collapse: collapse; margin: 0.3em 0; font-size: inherit; }
 .ramify th, .ramify td { text-align: right; padding: 0.1em 0 0.1em 1.4em; }
 .ramify th:first-child, .ramify td:first-child { text-align: left; padding-left: 0; }
+.ramify .beside { display: flex; flex-wrap: wrap; gap: 1.5em; }
+.ramify .beside > :last-child { flex: 1; min-width: 26em; }
+.ramify img { max-width: 100%; height: auto; margin: 0; }
 .ramify svg text { fill: currentColor; font-size: 11px; }
 """
 
@@ -52,8 +55,9 @@ def robot_html(
     description: Description,
     conventions: Conventions,
     joint_order: str | Sequence[str],
+    picture: str = "",
 ) -> str:
-    """Return a robot: its sizes, its conventions, and its tree."""
+    """Return a robot: its sizes, its conventions, its tree and a picture of it."""
     lines = head(model, conventions, joint_order)
     first, *rest = (html.escape(text) for text in lines)
     joints = {j.name: j for j in model.joints}
@@ -72,8 +76,10 @@ def robot_html(
     return _block(
         f"<p><b>{first}</b></p>",
         *(f"<p><small>{text}</small></p>" for text in rest),
+        "<div class=beside>",
+        f"<div>{picture}</div>" if picture else "",
         f"<details {shown}><summary>{len(items):,} bodies</summary>{tree(items)}"
-        "</details>",
+        "</details></div>",
     )
 
 
@@ -100,21 +106,41 @@ def _shape(shape: tuple[int, ...]) -> str:
     return str(shape) if shape else "scalar"
 
 
-def run_html(summary: str, times: Array, q: Array, energy: Array | None) -> str:
-    """Return a run: its summary, and plots of q and of its energy over time."""
+def run_html(
+    summary: str,
+    times: Array,
+    q: Array,
+    energy: Array | None,
+    names: Sequence[str],
+    picture: str = "",
+) -> str:
+    """Return a run: its summary, a picture, and plots of q and its energy over time.
+
+    Args:
+        summary: one line.
+        times: (rows,) [s].
+        q: (rows, nq).
+        energy: (rows,), if it was recorded [J].
+        names: of the entries of q.
+        picture: an image element.
+    """
     kept = np.unique(
         np.linspace(0, len(times) - 1, min(POINTS, len(times))).astype(int)
     )
     t = times[kept]
-    names = [f"q[{k}]" for k in range(min(q.shape[1], CURVES))]
-    curves = {name: q[kept, k] for k, name in enumerate(names)}
-    left_out = q.shape[1] - len(names)
+    curves = {name: q[kept, k] for k, name in enumerate(names[:CURVES])}
+    left_out = q.shape[1] - len(curves)
     note = f"<p><small>and {left_out} more coordinates</small></p>" if left_out else ""
-    parts = [f"<p>{html.escape(summary)}</p>", _plot(t, curves, "q"), note]
+    parts = [_plot(t, curves, "q"), note]
     if energy is not None:
         change = {"change of energy [J]": energy[kept] - energy[0]}
         parts.append(_plot(t, change, "energy"))
-    return _block(*parts)
+    return _block(
+        f"<p>{html.escape(summary)}</p>",
+        "<div class=beside>",
+        f"<div>{picture}</div>" if picture else "",
+        f"<div>{''.join(parts)}</div></div>",
+    )
 
 
 def _plot(t: Array, curves: Mapping[str, Array], title: str) -> str:
@@ -153,7 +179,7 @@ def _plot(t: Array, curves: Mapping[str, Array], title: str) -> str:
         )
         parts.append(_text(left + width + 24, top + 9 + 14 * k, name, "start"))
     return (
-        f'<svg viewBox="0 0 570 145" width="570" role="img" style="max-width:100%">'
+        f'<svg viewBox="0 0 640 145" width="640" role="img" style="max-width:100%">'
         f"<title>{html.escape(title)}</title>{''.join(parts)}</svg>"
     )
 

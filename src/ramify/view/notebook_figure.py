@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast, final
+from typing import final
 
 import matplotlib
 from matplotlib import pyplot
@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 class NotebookFigure(Figure):
     """A figure that notebooks do not show twice where a cell ends with it.
 
-    They show all open figures of pyplot after a cell, and the value of its last line.
+    They show the value of a cell's last line, then all open figures of pyplot: a figure
+    that is shown is no longer among those.
     """
 
     def _ipython_display_(self) -> None:
-        is_inline = "inline" in matplotlib.get_backend()
-        if is_inline and pyplot.fignum_exists(cast("Any", self).number):
-            return
+        if "inline" in matplotlib.get_backend():
+            pyplot.close(self)
         raise NotImplementedError  # IPython then displays it like any figure
