@@ -11,7 +11,7 @@ from ramify.algorithms.operational.mixed import COLUMN, TRANSFORM
 from ramify.algorithms.operational.tasks import Task, tasks_of
 from ramify.compiler import compile, program_of
 from ramify.errors import ArgumentError, ModelError
-from ramify.explain.operational import explain_operational, published_operations
+from ramify.explain.operational import explain_operational
 from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.model.catalog import chain, chang_khatib24, random_tree
 from ramify.model.pose import Array
@@ -36,6 +36,7 @@ from ramify.symbolic.trace import trace
 from support.asimo import as_robot
 from support.close import assert_close
 from support.parameters import some
+from support.published import published_operations
 from support.states import CASES, case, state, value, with_joints
 
 ROWS = ("pose", "position", "orientation", "x", ("rz", "y"), ("z", "orientation"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 from ramify.algorithms.operational.tasks import Task, Tasks, tasks_of
@@ -12,18 +12,14 @@ from ramify.quantities.operational import operational_inertia_inverse
 from ramify.quantities.options import one_of
 from ramify.quantities.tracing import trace_quantities
 from ramify.robot import Robot
-from ramify.symbolic.count import Ops, count
-from ramify.symbolic.expr import Expr
-from ramify.symbolic.program import Program
+from ramify.simplify.passes import simplify
+from ramify.symbolic.count import count
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class AlgorithmCount:
-    """The cost of one algorithm for Λ⁻¹; operations as papers count them.
-
-    That is before simplification, with divisions by one number shared.
-    """
+    """The cost of one algorithm for Λ⁻¹: operations of the program it compiles to."""
 
     algorithm: str
     mul: int
@@ -32,8 +28,7 @@ class AlgorithmCount:
     total: int
     """all operations, sines and cosines included"""
     cost: int
-    """`ramify.count(...).cost`, in units of one multiplication; simplified only for
-    candidates close to the cheapest"""
+    """`ramify.count(...).cost`, in units of one multiplication"""
     chosen: bool
 
 
@@ -82,24 +77,10 @@ def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:
     wanted = operational_inertia_inverse(given)
     (choice,) = choose([wanted], model, conventions).choices
     rows: list[AlgorithmCount] = []
-    for name, cost in choice.costs.items():
+    for name in choice.costs:
         program = trace_quantities([wanted(algorithm=name)], model, conventions)
-        c = published_operations(program)
+        c = count(simplify(program))
         is_chosen = name == choice.algorithm
-        rows.append(AlgorithmCount(name, c.mul, c.add, c.div, c.total, cost, is_chosen))
+        row = AlgorithmCount(name, c.mul, c.add, c.div, c.total, c.cost, is_chosen)
+        rows.append(row)
     return OperationalCounts(robot.name, given, tuple(rows))
-
-
-def published_operations(program: Program) -> Ops:
-    """Return the operations of a program as papers count them.
-
-    That is as traced, with divisions by one number shared: what simplification takes
-    off later is under two in a hundred.
-    """
-    divided: dict[Expr, int] = {}
-    for e in program.order:
-        if e.op == "div" and e.args[1].op != "const":
-            divided[e.args[1]] = divided.get(e.args[1], 0) + 1
-    found = count(program)
-    shared = sum(n - 1 for n in divided.values())
-    return replace(found, mul=found.mul + shared, div=found.div - shared)

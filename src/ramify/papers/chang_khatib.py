@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from ramify.algorithms.operational.explicit_inverse import explicit_inverse
@@ -67,8 +69,12 @@ def step_counts(program: Program) -> dict[str, int]:
     return counts
 
 
-def branching(n: int) -> Robot:
-    """Return n links in a trunk and two arms, half of them in the trunk."""
+def branching(n: int, arm: int | None = None, geometry: str = "general") -> Robot:
+    """Return n links in a trunk and two arms, half of them in the trunk.
+
+    Or with ``arm`` links in each arm.
+    """
+    arm = n // 4 if arm is None else arm
     builder = RobotBuilder(f"branching{n}")
     link = Inertia.from_box(1.0, (0.1, 0.1, 0.3), at=(0, 0, 0.15))
     axes = ((0, 0, 1), (0, 1, 0), (1, 0, 0))
@@ -82,10 +88,10 @@ def branching(n: int) -> Robot:
             parent = name
         return parent
 
-    chest = add("trunk", n // 2, "world")
+    chest = add("trunk", n - 2 * arm, "world")
     for side in ("left", "right"):
-        builder.add_frame(f"{side}_hand", add(side, n // 4, chest), (0, 0, 0.3))
-    return robot_of(with_geometry(builder.description(), "general", 0))
+        builder.add_frame(f"{side}_hand", add(side, arm, chest), (0, 0, 0.3))
+    return robot_of(with_geometry(builder.description(), geometry, 0))
 
 
 def explicit_count(robot: Robot) -> int:
@@ -102,31 +108,51 @@ def explicit_count(robot: Robot) -> int:
     return count_of(dense).total + sum(count(p).total for p in programs)
 
 
+ARM = 3
+"""links of each arm where only the trunk grows"""
+
+
+def inverse_counts(robot: Robot) -> tuple[int, int]:
+    """Return the operations of Λ⁻¹ by this algorithm, and by our cheapest."""
+    found = [
+        count(compiled_program(operational_inertia_inverse(HANDS, a), robot)).total
+        for a in ("chang_khatib", "auto")
+    ]
+    return found[0], found[1]
+
+
 def sections() -> list[Section]:
-    """Return the section of this paper."""
+    """Return the sections of this paper."""
+    return [table1(), growth(), trunk_growth()]
+
+
+def table1() -> Section:
+    """Return the six steps."""
     robot = robot_of(chang_khatib24())
     program = compiled_program(operational_inertia(HANDS, "chang_khatib"), robot)
     steps = step_counts(program)
     total = sum(steps.values())
     rows = [(name, f"{n:,}", f"{n / total:.0%}") for name, n in steps.items()]
     rows.append(("all", f"{total:,}", ""))
-    recursive: list[int] = []
-    explicit: list[int] = []
-    cheapest: list[int] = []
-    for n in SIZES:
-        r = branching(n)
-        for algorithm, found in (("chang_khatib", recursive), ("auto", cheapest)):
-            quantity = operational_inertia_inverse(HANDS, algorithm)
-            found.append(count(compiled_program(quantity, r)).total)
-        explicit.append(explicit_count(r))
-    growth = tuple(
+    return Section(
+        f"{NAME}, Table 1",
+        f"Λ of both hands of a robot with {len(robot.tree)} links, by the six steps of "
+        "Table 1. The paper prints no counts. Ours are those of the program that is "
+        "compiled (`operational_inertia`, algorithm `chang_khatib`), with a robot of "
+        "the same size and general geometry.",
+        (Table(("step", "operations", "share"), tuple(rows)),),
+    )
+
+
+def growth() -> Section:
+    """Return linear growth, beside the method that the paper replaces."""
+    robots = [branching(n) for n in SIZES]
+    recursive, cheapest = zip(*map(inverse_counts, robots), strict=True)
+    explicit = tuple(map(explicit_count, robots))
+    rows = tuple(
         (str(n), f"{a:,}", f"{c:,}", f"{b:,}", f"{b / a:.1f}")
         for n, a, b, c in zip(SIZES, recursive, explicit, cheapest, strict=True)
     )
-    slopes = [
-        (recursive[k + 1] - recursive[k]) / (SIZES[k + 1] - SIZES[k])
-        for k in range(len(SIZES) - 1)
-    ]
     head = ("n", "recursive", "our cheapest", "through M⁻¹", "M⁻¹ over recursive")
     series = {
         "Chang & Khatib": recursive,
@@ -143,26 +169,45 @@ def sections() -> list[Section]:
         },
         axes=("links n", "operations"),
     )
-    return [
-        Section(
-            f"{NAME}, Table 1",
-            "Λ of both hands of a robot with 24 links, by the six steps of Table 1. "
-            "The paper prints no counts. Ours are those of the program that is "
-            "compiled (`operational_inertia`, algorithm `chang_khatib`), with a robot "
-            "of the same size and general geometry.",
-            (Table(("step", "operations", "share"), tuple(rows)),),
-        ),
-        Section(
-            f"{NAME}, section 3.3: linear growth",
-            "Λ⁻¹ of two hands on robots with half of their links in the trunk and a "
-            "quarter in each arm, beside the method that the paper replaces: M⁻¹ in "
-            "full, which takes O(n³) (`algorithms/operational/explicit_inverse.py`, "
-            "run on unknown numbers; M and J by our programs).",
-            (Table(head, growth),),
-            (plot,),
-            "One more link costs the recursive method "
-            + ", ".join(f"{s:.0f}" for s in slopes)
-            + " operations between these sizes. The servo rate is a time, and stands "
-            "in the page of benchmarks.",
-        ),
-    ]
+    return Section(
+        f"{NAME}, section 3.3: linear growth",
+        "Λ⁻¹ of two hands on robots with half of their links in the trunk and a "
+        "quarter in each arm, beside the method that the paper replaces: M⁻¹ in "
+        "full, which takes O(n³) (`algorithms/operational/explicit_inverse.py`, "
+        "run on unknown numbers; M and J by our programs).",
+        (Table(head, rows),),
+        (plot,),
+        f"One more link costs the recursive method {_per_link(recursive)} operations "
+        "between these sizes. The servo rate is a time, and stands in the page of "
+        "benchmarks.",
+    )
+
+
+def trunk_growth() -> Section:
+    """Return what a link costs where blocks between the hands do not grow."""
+    found = {
+        geometry: [inverse_counts(branching(n, ARM, geometry)) for n in SIZES]
+        for geometry in ("general", "plain")
+    }
+    rows = tuple(
+        (str(n), *(f"{x:,}" for counts in found.values() for x in counts[k]))
+        for k, n in enumerate(SIZES)
+    )
+    slopes = {g: _per_link([a for a, _ in counts]) for g, counts in found.items()}
+    head = ("n", *(f"{g}: {x}" for g in found for x in ("recursive", "our cheapest")))
+    return Section(
+        f"{NAME}, section 3.3: links in the trunk",
+        f"The same with {ARM} links in each arm and all others in the trunk: a link "
+        "there takes part in steps 1 to 3 only. Plain geometry has axes along x, y and "
+        "z and centers of mass on the links; general geometry has no zeros.",
+        (Table(head, rows),),
+        after="One more link costs the recursive method "
+        + ", and ".join(f"{s} operations ({g})" for g, s in slopes.items())
+        + " between these sizes.",
+    )
+
+
+def _per_link(counts: Sequence[int]) -> str:
+    """Return what one more link costs between the sizes."""
+    steps = zip(itertools.pairwise(SIZES), itertools.pairwise(counts), strict=True)
+    return ", ".join(f"{(d - c) / (b - a):.0f}" for (a, b), (c, d) in steps)

@@ -17,6 +17,7 @@ from ramify.model import catalog
 from ramify.papers.document import Section, Table, robot_of, word
 from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramify.robot import Robot
+from ramify.simplify.passes import simplify
 from ramify.spatial import ArticulatedInertia, Force, Motion, RigidInertia, Transform
 from ramify.spatial.transform import Shift, Turn
 from ramify.spatial.vector3 import matrix3, vector3
@@ -99,7 +100,11 @@ def saved_by_regrouping(robots: Mapping[str, Robot], of: str = "") -> Section:
                 row += ["-"] * 3
                 continue
             before, after = (
-                count(traced(quantity, tree.placed_model, tree.conventions, regroup))
+                count(
+                    simplify(
+                        traced(quantity, tree.placed_model, tree.conventions, regroup)
+                    )
+                )
                 for regroup in (False, True)
             )
             saved = 1 - after.total / before.total
@@ -114,8 +119,8 @@ def saved_by_regrouping(robots: Mapping[str, Robot], of: str = "") -> Section:
     return Section(
         f"{NAME}: masses regrouped{of}",
         "Masses moved across joints from the tips to the root "
-        "(`robot.regrouped()`), all other things equal: operations as traced, frames "
-        f"placed. The notes say that this saves around {low} to {high}.",
+        "(`robot.regrouped()`), all other things equal: operations of simplified "
+        f"programs. The notes say that this saves around {low} to {high}.",
         (Table(tuple(head), tuple(rows)),),
         after=f"{inside} of {len(figures)} savings are between {low} and {high}.",
     )

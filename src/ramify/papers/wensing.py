@@ -9,34 +9,27 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ramify.algorithms.operational.explicit_inverse import symmetric_inverse
-from ramify.algorithms.operational.inverse_inertia import InverseInertia
-from ramify.algorithms.operational.sfa import sfa
 from ramify.algorithms.operational.tasks import Task
-from ramify.compiler import program_of
 from ramify.explain.operational import OperationalCounts, explain_operational
 from ramify.model import catalog as robots
 from ramify.model.tree import sparsity_pattern
-from ramify.papers.document import Plot, Section, Table, robot_of, word
-from ramify.quantities.context import Context
-from ramify.quantities.mass_matrix import CRBA
-from ramify.quantities.operational import operational_inertia_inverse
-from ramify.quantities.operational_inertia import jacobian_entries
+from ramify.papers import wensing_stages
+from ramify.papers.document import Plot, Section, Table, robot_of
+from ramify.papers.wensing_stages import (
+    HANDS_FEET,
+    NAME,
+    UNCOUNTED,
+    compiled_program,
+    stages,
+)
 from ramify.robot import Robot
-from ramify.simplify.passes import simplify
-from ramify.spatial import ArticulatedInertia, Motion, Transform
-from ramify.spatial.transform import Turn
-from ramify.symbolic.count import count
-from ramify.symbolic.program import Program
-from ramify.symbolic.trace import trace
 
-HANDS_FEET = ("left_hand", "right_hand", "left_foot", "right_foot")
 FINGERS = ("left_forefinger", "left_thumb", "right_forefinger", "right_thumb")
 FINGERTIPS = tuple(
     f"{side}_{finger}3"
@@ -122,12 +115,12 @@ def sections() -> list[Section]:
     plot = Plot("figure6", title, "bars", bars, labels, ("", "operations"))
     return [
         Section(
-            "Wensing, Featherstone & Orin 2012, Figs 5 and 6",
+            f"{NAME}, Figs 5 and 6",
             "Operations of the inverse operational-space inertia Λ⁻¹ of ASIMO and of "
             "robots derived from it, as shares of EFPA's; six rows an end, in its own "
-            "axes. The figures print no totals, so the ratios and the order are what "
-            "can be compared. PV (Popov and Vereshchagin's) and PVr came after the "
-            "paper.",
+            "axes. Counts are those of simplified programs, as they are compiled. The "
+            "figures print no totals, so the ratios and the order are what can be "
+            "compared. PV (Popov and Vereshchagin's) and PVr came after the paper.",
             (
                 Table(("", "printed", "ours", ""), tuple(_printed(counts))),
                 Table(head, tuple(rows)),
@@ -135,7 +128,7 @@ def sections() -> list[Section]:
             (plot,),
             _why(counts),
         ),
-        *breakdown(),
+        *wensing_stages.sections(),
     ]
 
 
@@ -151,20 +144,13 @@ def _why(counts: Mapping[str, OperationalCounts]) -> str:
     return (
         "Why ratios differ where they do. SFA's share: of hands and feet our "
         f"articulated inertias take {articulated:,} operations where M and its factor "
-        f"take {factor:,}; frames placed for axial screws, and rows and columns that "
-        "are known to be zero behind a joint, help EFPA's first sweep more than they "
-        "help M. RJK's rise: our RJK follows a path from a common ancestor to an end "
-        "once for all pairs of ends that share it, and four more ends share more. With "
-        f"every pair counted by itself it takes {pairs[BASE]:,} operations for hands "
-        f"and feet and {pairs[MORE]:,} with two more arms and legs, a rise of "
-        f"{rise:.0%}. General geometry; operations as traced, divisions by one number "
-        "shared."
+        f"take {factor:,}: frames are placed for axial screws, and rows and columns "
+        "that are zero behind a joint are not computed. RJK's rise: our RJK follows a "
+        "path from a common ancestor to an end once for all pairs of ends that share "
+        f"it. With every pair counted by itself it takes {pairs[BASE]:,} operations "
+        f"for hands and feet and {pairs[MORE]:,} with two more arms and legs, a rise "
+        f"of {rise:.0%}."
     )
-
-
-def _traced(robot: Robot, ends: Sequence[str], algorithm: str) -> Program:
-    tasks = [Task(f, "pose", "local") for f in ends]
-    return program_of(operational_inertia_inverse(tasks, algorithm), robot)
 
 
 def _rjk_by_pairs(case: Case, found: OperationalCounts) -> int:
@@ -173,7 +159,7 @@ def _rjk_by_pairs(case: Case, found: OperationalCounts) -> int:
     pairs = list(itertools.combinations(case.ends, 2))
 
     def last_regions(ends: Sequence[str], n: int) -> int:
-        program = _traced(robot, ends, "rjk")
+        program = compiled_program(robot, ends, "rjk")
         ops = Counter(e.region for e in program.order if e.op not in UNCOUNTED)
         return sum(ops[k] for k in sorted(ops)[-n:])
 
@@ -182,178 +168,13 @@ def _rjk_by_pairs(case: Case, found: OperationalCounts) -> int:
     return found["rjk"].total - shared + sum(last_regions(p, 1) for p in pairs)
 
 
-UNCOUNTED = ("const", "input", "cos")
-"""the sine of an angle is counted, and its cosine comes with it"""
-STAGES = {
-    "transform": "transforms",
-    "jacobian": "Jacobian",
-    "composite inertia": "mass matrix",
-    "factor": "its factor",
-    "task row": "rows J L⁻¹",
-    "articulated inertia": "articulated inertias",
-    "force propagators": "inward: force propagators",
-    "accelerations": "outward, and all blocks of Λ⁻¹",
-    "mobility": "outward: diagonal blocks",
-    "task inertia": "blocks of Λ⁻¹",
-}
-
-
-def stages(robot: Robot, ends: Sequence[str], algorithm: str) -> dict[str, int]:
-    """Return the operations of Λ⁻¹ by stage, of the program that is compiled."""
-    program = simplify(_traced(robot, ends, algorithm))
-    found: Counter[str] = Counter()
-    for e in program.order:
-        if e.op not in UNCOUNTED:
-            name = program.regions[e.region].rpartition(" ")[0]
-            found[STAGES[name]] += 1
-    return dict(found)
-
-
-def breakdown() -> list[Section]:
-    """Return Fig. 5 by stages, SFA with both mass matrices, and the appendix."""
-    robot = robot_of(robots.asimo())
-    rows: list[tuple[str, ...]] = []
-    for algorithm in ("efpa", "rjk", "sfa"):
-        found = stages(robot, HANDS_FEET, algorithm)
-        total = sum(found.values())
-        rows += [
-            (algorithm.upper(), stage, f"{n:,}", f"{n / total:.0%}")
-            for stage, n in found.items()
-        ]
-        rows.append((algorithm.upper(), "all", f"{total:,}", ""))
-    efpa = sum(stages(robot, HANDS_FEET, "efpa").values())
-    masses = _sfa_by_mass_matrix(robot)
-    cheapest = min(masses, key=masses.__getitem__)
-    chosen = tuple(
-        (name, f"{n:,}", f"{n / efpa:.0%}", "cheaper" if name == cheapest else "")
-        for name, n in masses.items()
-    )
-    operations = tuple(
-        (name, _shown(*printed), _shown(*ours), word(sum(printed), sum(ours)))
-        for name, (printed, ours) in appendix().items()
-    )
-    return [
-        Section(
-            "Wensing, Featherstone & Orin 2012, Fig. 5: stage by stage",
-            "Where the operations of hands and feet are, in the programs that are "
-            "compiled. The figure prints no numbers; its message is that EFPA pays "
-            "more on the way in than RJK, and less for the blocks of Λ⁻¹. SFA is "
-            "counted with the paper's mass matrix (`crba`) and with ours "
-            "(`crba_root`).",
-            (
-                Table(("algorithm", "stage", "operations", "share"), tuple(rows)),
-                Table(("SFA with M by", "operations", "of EFPA", ""), chosen),
-            ),
-        ),
-        Section(
-            "Wensing, Featherstone & Orin 2012, appendix",
-            "The costs that the appendix prints, and those of the same operations of "
-            "`ramify.spatial`. The privileged child of the floating base differs from "
-            "it by a turn about one axis.",
-            (Table(("operation", "printed", "ours", ""), operations),),
-        ),
-    ]
-
-
-def _sfa_by_mass_matrix(robot: Robot) -> dict[str, int]:
-    """Return the operations of SFA with each algorithm for M."""
-    model, conventions = robot.placed_model, robot.conventions
-    tasks = tuple(Task(f, "pose", "local") for f in HANDS_FEET)
-    found: dict[str, int] = {}
-    for name in ("crba", "crba_root"):
-
-        def run(q: Any, name: str = name) -> Any:
-            context = Context(model, conventions, {"q": q})
-            rows, tree = jacobian_entries(context, tasks), context.dynamics_tree
-            entries = CRBA[name](tree, context.q)
-            inverse = sfa(entries, tree.dof_parents, rows)
-            return np.array(list(inverse.values()), dtype=object)
-
-        found[name] = count(simplify(trace(run, {"q": model.nq}))).total
-    return found
-
-
-Cost = tuple[int, int]
-
-
-def appendix() -> dict[str, tuple[Cost, Cost]]:
-    """Return the operations of the appendix: printed, and ours as (m, a)."""
-
-    def ops(run: Callable[[Any], Any]) -> Cost:
-        found = count(trace(run, {"x": 80}))
-        return found.mul + found.div, found.add
-
-    def full(x: Any) -> ArticulatedInertia:
-        rows = iter(x[:21])
-        matrix = np.empty((6, 6), dtype=object)
-        for i in range(6):
-            for j in range(i, 6):
-                matrix[i, j] = matrix[j, i] = next(rows)
-        return ArticulatedInertia.of(matrix)
-
-    def turn(x: Any) -> Transform:
-        return Transform((Turn(2, x[70], x[71]),))
-
-    def general(x: Any) -> Transform:
-        return Transform.of(np.reshape(x[60:69], (3, 3)), x[70:73])
-
-    def motions(x: Any) -> list[Motion]:
-        return [Motion.of(x[6 * k : 6 * k + 6]) for k in range(6)]
-
-    def both_sides(x: Any) -> list[Any]:
-        half = [(general(x) @ m).parts() for m in motions(x)]
-        return [e for c in zip(*half, strict=True) for e in _sent(general(x), c)]
-
-    def dense(x: Any) -> list[Any]:
-        first: Any = np.reshape(x[:36], (6, 6))
-        return list((first @ np.reshape(x[36:72], (6, 6))).ravel())
-
-    def inverse(x: Any) -> list[Any]:
-        found = symmetric_inverse([list(row) for row in full(x).array()])
-        return [found[i][j] for i in range(6) for j in range(i + 1)]
-
-    return {
-        "Xᵀ Iᴬ L X, privileged child": (
-            (22, 25),
-            ops(lambda x: turn(x).invapply(full(x).without(2)).parts()),
-        ),
-        "Iᴬ + ..., privileged child": (
-            (0, 15),
-            ops(lambda x: (full(x[21:]) + full(x).without(2)).parts()),
-        ),
-        "X Λ⁻¹_pk, privileged child": (
-            (48, 24),
-            ops(lambda x: [e for m in motions(x) for e in (turn(x) @ m).parts()]),
-        ),
-        "X Λ⁻¹_pp Xᵀ, privileged child": (
-            (63, 54),
-            ops(lambda x: InverseInertia(full(x)).across(turn(x)).dual.parts()),
-        ),
-        "Λ⁻¹_kk from Ω, general end": (
-            (137, 137),
-            ops(lambda x: InverseInertia(full(x)).across(general(x)).dual.parts()),
-        ),
-        "Λ⁻¹_k₁k₂ from Ω, general ends": ((288, 216), ops(both_sides)),
-        "χ Λ⁻¹_ik, dense": ((216, 180), ops(dense)),
-        "K₁ = (Iᴬ₁)⁻¹, all operations": ((231, 0), (sum(ops(inverse)), 0)),
-    }
-
-
-def _sent(transform: Transform, row: Sequence[Any]) -> tuple[Any, ...]:
-    return (transform @ Motion.of(np.array(row, dtype=object))).parts()
-
-
-def _shown(m: int, a: int) -> str:
-    return f"{m}m + {a}a" if a else (f"{m}" if m else "0")
-
-
 def _printed(counts: Mapping[str, OperationalCounts]) -> list[tuple[str, ...]]:
     """Return the numbers in the text, and ours."""
     base, more = (robot_of(robots.asimo(**CASES[n].change)) for n in (BASE, MORE))
     zeros = {
-        "ASIMO, n = 40: zeros of H": (0.56, _zeros(base)),
+        f"ASIMO, n = {base.nv}: zeros of H": (0.56, _zeros(base)),
         f"{BASE}: zeros of J": (0.67, _zeros_of_rows(base)),
-        "n = 70: zeros of H": (0.73, _zeros(more)),
+        f"n = {more.nv}: zeros of H": (0.73, _zeros(more)),
     }
     found = [
         (name, f"{printed:.0%}", f"{ours:.2%}", _near(printed, ours))
@@ -363,7 +184,7 @@ def _printed(counts: Mapping[str, OperationalCounts]) -> list[tuple[str, ...]]:
         c = counts[BASE] if frame == "local" else counted(CASES[BASE], frame)
         what = f"{BASE}, rows in {axes}: SFA of EFPA"
         ours = _ratio(c, "sfa")
-        found.append((what, "78%", f"{ours:.1%}", _near(0.78, ours)))
+        found.append((what, f"{SFA:.0%}", f"{ours:.1%}", _near(SFA, ours)))
     sfa, rjk = (
         _ratio(counts[MORE], *pair) / _ratio(counts[BASE], *pair) - 1
         for pair in (("sfa", "efpa"), ("rjk", "sfa"))
@@ -378,13 +199,15 @@ def _printed(counts: Mapping[str, OperationalCounts]) -> list[tuple[str, ...]]:
         ),
         (
             f"{MORE}: RJK over SFA",
-            "over +50%",
+            f"over {RISE:+.0%}",
             f"{rjk:+.0%}",
-            "holds" if rjk > 0.5 else "differs",
+            "holds" if rjk > RISE else "differs",
         ),
     ]
 
 
+SFA, RISE = 0.78, 0.5
+"""printed: SFA's share of EFPA's operations; how much more RJK needs over SFA"""
 NEARLY = 0.05
 """a change that we call nearly none"""
 

@@ -2,7 +2,9 @@
 
 Every candidate is traced. Those within a tenth of the cheapest are simplified, as they
 will be when they are compiled, and the one with the least `Ops.cost` wins; the others
-are too far behind to catch up. The winner's program is the one that is compiled.
+are too far behind to catch up. Small programs can lose a fifth of their operations and
+are simplified quickly, so their candidates may be half as costly again. The winner's
+program is the one that is compiled.
 
 Quantities that share a choice (operational space of the same tasks) are counted
 together; other quantities in a kernel are chosen one by one.
@@ -25,6 +27,8 @@ from ramify.symbolic.program import Program
 
 NEAR = 1.1
 """candidates within this factor of the cheapest as traced are simplified, compared"""
+SMALL, NEAR_IF_SMALL = 5_000, 1.5
+"""the same if the cheapest as traced costs no more than this: 0.06 s to simplify"""
 NEAR_IN_PART = 1.05
 """the same if a quantity is part of another: its share of the cost is smaller"""
 
@@ -79,7 +83,7 @@ def choose(
             for name, quantities in candidates.items()
         }
         label = " + ".join(str(wanted[k]) for k in group)
-        best, costs = cheapest(programs, near)
+        best, costs = cheapest(programs, near, NEAR_IF_SMALL)
         choices.append(Choice(label, best, costs))
         decided = _with(decided, group, best)
         program = programs[best] if alone else None
@@ -87,11 +91,13 @@ def choose(
 
 
 def cheapest(
-    programs: Mapping[str, Program], near: float = NEAR
+    programs: Mapping[str, Program], near: float, near_if_small: float = 1.0
 ) -> tuple[str, dict[str, int]]:
     """Return the name of the cheapest program, the first of equals, and all costs."""
     costs = {name: count(p).cost for name, p in programs.items()}
-    close = [n for n, cost in costs.items() if cost <= near * min(costs.values())]
+    least = min(costs.values())
+    near = max(near, near_if_small) if least <= SMALL else near
+    close = [n for n, cost in costs.items() if cost <= near * least]
     if len(close) > 1:
         alike: dict[Any, list[str]] = {}
         for name in close:

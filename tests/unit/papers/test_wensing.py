@@ -16,9 +16,11 @@ from ramify.algorithms.operational.tasks import Task
 from ramify.compiler import program_of
 from ramify.model.catalog import asimo
 from ramify.model.tree import sparsity_pattern
-from ramify.papers.wensing import BASE, MORE, appendix, stages
+from ramify.papers.wensing import BASE, MORE
+from ramify.papers.wensing_stages import appendix, stages
 from ramify.quantities.operational import operational_inertia_inverse, task_jacobian
 from ramify.robot import Robot
+from ramify.simplify.passes import simplify
 from support.asimo import CASES, GOLDEN, HANDS_FEET, as_robot, counted, table
 from support.pages import REPOSITORY
 
@@ -148,7 +150,7 @@ def regions(
 ) -> list[tuple[str, int]]:
     """The operations of each region of Λ⁻¹, in the order of the trace."""
     tasks = [Task(f, "pose", "local") for f in ends]
-    program = program_of(operational_inertia_inverse(tasks, algorithm), robot)
+    program = simplify(program_of(operational_inertia_inverse(tasks, algorithm), robot))
     found = Counter(e.region for e in program.order if e.op not in ("const", "input"))
     return [(program.regions[k], found[k]) for k in sorted(found)]
 

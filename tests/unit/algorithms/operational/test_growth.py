@@ -13,11 +13,11 @@ import pytest
 
 from ramify.algorithms.operational.tasks import Task
 from ramify.compiler import program_of
-from ramify.explain.operational import published_operations
 from ramify.quantities.operational import operational_inertia_inverse
 from support.asimo import as_robot
 from support.hands import hand
 from support.parameters import some
+from support.published import published_operations
 
 DEPTHS, ENDS = (3, 6, 7), (2, 3, 4)
 
