@@ -30,8 +30,9 @@ on unknown numbers, as each section says. They are the same on every processor. 
     ramify papers --markdown docs/papers.md --images docs/images \\
         --robots ../shared/robots
 
-which takes three to six minutes, most of it for wensing. Times and rounding errors
-depend on the processor: they stand in [Benchmarks](benchmarks.md)."""
+which takes about two and a half minutes, most of it for wensing; one section takes 1 to
+90 s (`ramify papers negrut`). Times and rounding errors depend on the processor: they
+stand in [Benchmarks](benchmarks.md)."""
 
 
 @click.command("papers")
@@ -55,8 +56,8 @@ def command(
 ) -> None:
     """Recompute the tables and figures of the founding papers.
 
-    All of them, or those named: all take three to six minutes, most of it for
-    wensing. "accuracy" measures rounding on this processor; ask for it by name.
+    All of them, or those named: all take about two and a half minutes, most of it
+    for wensing. "accuracy" measures rounding on this processor; ask for it by name.
     """
     with progress(len(names or PAPERS)) as step:
         found = sections(names, step)
