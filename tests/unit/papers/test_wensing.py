@@ -173,7 +173,7 @@ def test_articulated_inertias_take_less_than_the_factor_of_M() -> None:
     factor = sparse["mass matrix"] + sparse["its factor"]
     assert articulated < factor
     assert (
-        f"take {articulated:,} operations where M and its factor take {factor:,};"
+        f"take {articulated:,} operations where M and its factor take {factor:,}:"
         in PAGE
     )
 
