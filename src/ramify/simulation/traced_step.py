@@ -231,9 +231,7 @@ class Step:
                 return done
             return done + self.evaluated(self.function(elastic_energy), known)
         if what == "energy":
-            parts = [kinetic_energy, potential_energy]
-            if self.robot.model.forces:
-                parts.append(elastic_energy)
+            parts = (kinetic_energy, potential_energy)  # elastic energy is in there
             return sum(self.evaluated(self.function(x), known) for x in parts)
         if what == "residual":
             phi = self.evaluated(self.function(constraint_residual), known)
