@@ -1,4 +1,4 @@
-"""Accelerations and reactions of single joints at the states that ADAMS computed.
+"""Motions, accelerations and reactions of single joints that ADAMS computed.
 
 Each joint is a joint of a tree, and a cut joint of a free body. Reactions are what acts
 on the ground, about the origin. ADAMS' series have six digits, and drift in energy by
@@ -19,11 +19,21 @@ from ramify.model.builder import Joint
 from ramify.model.pose import Array, Pose
 from ramify.quantities.applied import applied_forces
 from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
-from ramify.quantities.frames import acceleration
+from ramify.quantities.frames import acceleration, pose, velocity
 from ramify.quantities.reactions import joint_wrenches, loop_wrenches
 from ramify.robot import Robot
+from ramify.simulation.run import Run
 from support import adams
 from support.adams import ADAMS, Case, X, Y, Z
+from support.dense_body import (
+    Applied,
+    DenseBody,
+    Row,
+    distance,
+    point,
+    rotation,
+    square,
+)
 from support.states import value
 
 pytestmark = [
@@ -235,3 +245,252 @@ def test_a_linear_actuator_carries_what_it_lifts() -> None:
     w[:, 2] -= tau[:, 0]  # what is left is the reaction of the guide
     agree(-w[:, :3], case.data["RforceP"], "reaction", 9.80665)
     agree(-w[:, 3:], case.data["RtorqueP"], "moment", 9.80665)
+
+
+# ------------------------------------------------------------ motions
+
+TIMES = 0.01 * np.arange(501)
+DENSE = 1e-8
+"""of the largest entry of a series: what two ways to integrate differ by"""
+UP = np.array([0.0, 0.0, 9.80665])
+"""lifts the body at constant speed"""
+
+
+def dense_torsion(case: Case) -> Applied:
+    """Return a torsion spring about z of I: the angle of x of J from x of I."""
+    i, j = case.marker_i.R, case.marker_j.R
+
+    def applied(_p: Array, R: Array, _v: Array, w: Array) -> Array:
+        T = i.T @ R @ j
+        angle = np.arctan2(T[1, 0], T[0, 0])
+        speed = j[:, 2] @ w
+        return np.append(np.zeros(3), -(200.0 * angle + 10.0 * speed) * j[:, 2])
+
+    return applied
+
+
+def dense_spring(p: Array, _R: Array, v: Array, _w: Array) -> Array:
+    length = np.linalg.norm(p)
+    line = p / length if length else p  # it starts at the anchor
+    return np.append(-(10.0 * length + 0.5 * (line @ v)) * line, np.zeros(3))
+
+
+def dense_lift(_p: Array, _R: Array, _v: Array, _w: Array) -> Array:
+    return np.append(UP, np.zeros(3))
+
+
+class Motion(NamedTuple):
+    """A case as a tree, as cut joints of a free body, and as dense equations."""
+
+    case: Callable[[], Case]
+    tree: Callable[[Case], Robot] | None
+    coordinates: adams.Coordinates
+    free: Callable[[Case], Robot]
+    rows: Callable[[Pose, Pose], list[Row]]
+    applied: Callable[[Case], Applied] | None = None
+    tau: tuple[float, ...] | None = None
+    """of the tree"""
+    free_tau: tuple[float, ...] | None = None
+    force: str = "Rforce"
+    torque: str = "Rtorque"
+
+
+def of(name: str, rows: Callable[[Pose, Pose], list[Row]]) -> Motion:
+    e = EXAMS[name]
+    return Motion(
+        e.case, e.tree, e.coordinates, e.free, rows, force=e.force, torque=e.torque
+    )
+
+
+def spring_case(folder: str) -> Motion:
+    return Motion(
+        lambda: Case(folder),
+        None,
+        lambda T: T.p,
+        lambda c: adams.free(c).add_force(PointSpring("world", "body", 10.0, 0.5)),
+        lambda _i, _j: [],
+        lambda _: dense_spring,
+    )
+
+
+PINNED = ((0, 2), (1, 2))
+"""x and y of I are square to z of J"""
+MOTIONS = {
+    "revolute": of(
+        "revolute", lambda i, j: [*point(i, j, 0, 1, 2), *square(i, j, *PINNED)]
+    ),
+    "prismatic": of(
+        "prismatic", lambda i, j: [*point(i, j, 0, 1), *square(i, j, *PINNED, (0, 1))]
+    ),
+    "cylindrical": of(
+        "cylindrical", lambda i, j: [*point(i, j, 0, 1), *square(i, j, *PINNED)]
+    ),
+    "spherical": of("spherical", lambda i, j: point(i, j, 0, 1, 2)),
+    "universal": of(
+        "universal", lambda i, j: [*point(i, j, 0, 1, 2), *square(i, j, (0, 1))]
+    ),
+    "distance": of("distance", distance),
+    "revolute and spherical": of(
+        "revolute and spherical", lambda i, j: [*point(i, j, 2), *distance(i, j)]
+    ),
+    "torsion spring": Motion(
+        lambda: adams.read("rotspring_force", "Revolute_Case01"),
+        torsion_tree,
+        adams.about_z,
+        torsion_cut,
+        lambda i, j: [*point(i, j, 0, 1, 2), *square(i, j, *PINNED)],
+        dense_torsion,
+    ),
+    "spring": spring_case("transpring_force"),
+    "spring by callback": spring_case("transpringcb_force"),
+    "actuator": Motion(
+        lambda: Case("lin_actuator"),
+        lambda c: adams.tree(c, Joint.prismatic(Z)),
+        lambda T: T.p[2],
+        cut("prismatic"),
+        lambda i, j: [*point(i, j, 0, 1), *square(i, j, *PINNED, (0, 1))],
+        lambda _: dense_lift,
+        tau=(9.80665,),
+        free_tau=(0.0, 0.0, 9.80665, 0.0, 0.0, 0.0),
+        force="RforceP",
+        torque="RtorqueP",
+    ),
+}
+
+
+@functools.cache
+def motion_case(name: str) -> Case:
+    return MOTIONS[name].case()
+
+
+def series_of(robot: Robot, run: Run) -> dict[str, Array]:
+    """Return the motion of the center of mass as ADAMS has it."""
+    now = {"q": run.q, "qd": run.qd}
+    poses = value(robot, pose("cm"), q=run.q)
+    v = value(robot, velocity("cm", expressed_in=adams.ALIGNED), **now)
+    a = value(robot, acceleration("cm", expressed_in=adams.ALIGNED), **now, qdd=run.qdd)
+    turns = [Pose(T[:3, :3], T[:3, 3]).quaternion(order="wxyz") for T in poses]
+    series = {"Pos": poses[:, :3, 3], "Quat": np.array(turns)}
+    series |= {"Vel": v[:, :3], "Avel": v[:, 3:]}
+    return series | {"Acc": a[:, :3], "Aacc": a[:, 3:]}
+
+
+def simulated(robot: Robot, q: Array, qd: Array, tau: tuple[float, ...] | None) -> Run:
+    return robot.simulate(
+        q,
+        qd,
+        tau,
+        times=TIMES,
+        integrator="adaptive",
+        rtol=1e-12,
+        atol=1e-12,
+        record=("qdd",),
+        dt=1e-3,
+    )
+
+
+def as_tree(name: str) -> tuple[Robot, Run, Array]:
+    """Return the tree, its run, and the wrench on the ground."""
+    m, case = MOTIONS[name], motion_case(name)
+    assert m.tree is not None
+    robot = m.tree(case)
+    q, qd = adams.states_of(robot, case, m.coordinates)
+    run = simulated(robot, robot.normalize(q[0]), qd[0], m.tau)
+    now = {"q": run.q, "qd": run.qd, "qdd": run.qdd}
+    w = -value(robot, joint_wrenches(expressed_in="world"), **now)[:, 0]
+    if m.tau is not None:
+        w[:, 2] += m.tau[0]  # what is left is the reaction of the guide
+    return robot, run, w
+
+
+def as_cuts(name: str) -> tuple[Robot, Run, Array]:
+    """Return the free body, its run, and the wrench on the ground."""
+    m, case = MOTIONS[name], motion_case(name)
+    robot = m.free(case)
+    q, qd = (x[0] for x in adams.states_of(robot, case))
+    if robot.model.loops:
+        q, qd = robot.project(q, qd)
+    run = simulated(robot, q, qd, m.free_tau)
+    now = {"q": run.q, "qd": run.qd}
+    tau = np.zeros(6) if m.free_tau is None else np.array(m.free_tau)
+    w = np.zeros((len(TIMES), 6))
+    if robot.model.loops:
+        wrenches = loop_wrenches(algorithm="loopwise", expressed_in="world")
+        w = value(robot, wrenches, **now, tau=tau)[:, :, 0].sum(axis=1)
+    if robot.model.forces:  # along the body's axes, about its center
+        on_body = value(robot, applied_forces, **now)
+        poses = value(robot, pose("cm"), q=run.q)
+        for k, T in enumerate(poses):
+            f, n = T[:3, :3] @ on_body[k, :3], T[:3, :3] @ on_body[k, 3:]
+            w[k] -= np.append(f, n + np.cross(T[:3, 3], f))
+    return robot, run, w
+
+
+@functools.cache
+def dense_solution(name: str) -> dict[str, Array]:
+    """Return the dense solution from ADAMS' first state, elements in the reaction."""
+    m, case = MOTIONS[name], motion_case(name)
+    data = case.data
+    applied = None if m.applied is None else m.applied(case)
+    rows = m.rows(case.marker_i, case.marker_j)
+    body = DenseBody(np.array(case.inertia), rows, np.array(adams.GRAVITY), applied)
+    start = np.append(data["Vel"][0], data["Avel"][0])
+    found = body.solved(closed_start(name), start, TIMES)
+    if applied is not None and m.tau is None:
+        for k, T in enumerate(found["Quat"]):
+            R, p = rotation(T), found["Pos"][k]
+            w = R.T @ found["Avel"][k]
+            f = applied(p, R, found["Vel"][k], w)
+            found["force"][k] -= f[:3]
+            found["torque"][k] -= R @ f[3:] + np.cross(p, f[:3])
+    return found
+
+
+def closed_start(name: str) -> Pose:
+    """Return the first pose of ADAMS, whose six digits leave joints open a little."""
+    m, case = MOTIONS[name], motion_case(name)
+    robot = m.free(case)
+    q = adams.states_of(robot, case)[0][0]
+    q = robot.project(q) if robot.model.loops else robot.normalize(q)
+    return Pose.from_quaternion(q[3:], q[:3], order="xyzw")
+
+
+def compare(name: str, robot: Robot, run: Run, w: Array) -> None:
+    """Compare a motion and its reaction with the dense solution, and with ADAMS."""
+    m, data, dense = MOTIONS[name], motion_case(name).data, dense_solution(name)
+    ours = series_of(robot, run) | {"force": w[:, :3], "torque": w[:, 3:]}
+    theirs = {n: data[n] for n in ("Pos", "Quat", "Vel", "Avel", "Acc", "Aacc")}
+    theirs |= {"force": data[m.force], "torque": data[m.torque]}
+    least = dict.fromkeys(("Acc", "Aacc", "Vel", "Avel", "Pos", "Quat"), 1.0)
+    least["force"] = 1.0
+    least["torque"] = max(float(np.abs(theirs["force"]).max()), 1.0)
+    for what, series in ours.items():
+        for tolerance, other in ((DENSE, dense[what]), (TOLERANCE, theirs[what])):
+            expected = other
+            if what == "Quat":
+                expected = other * np.sign(np.sum(series * other, axis=1))[:, None]
+            scale = max(float(np.abs(expected).max()), least[what])
+            np.testing.assert_allclose(
+                series, expected, rtol=0, atol=tolerance * scale, err_msg=what
+            )
+
+
+QUICK = ("cylindrical", "distance", "spring", "actuator")
+
+
+def named(*names: str) -> pytest.MarkDecorator:
+    slow = pytest.mark.slow
+    some = [n if n in QUICK else pytest.param(n, marks=slow) for n in names]
+    return pytest.mark.parametrize("name", some)
+
+
+@named(*(name for name, m in MOTIONS.items() if m.tree is not None))
+def test_a_tree_moves_for_five_seconds_as_in_adams(name: str) -> None:
+    pytest.importorskip("scipy")
+    compare(name, *as_tree(name))
+
+
+@named(*MOTIONS)
+def test_cut_joints_move_for_five_seconds_as_in_adams(name: str) -> None:
+    pytest.importorskip("scipy")
+    compare(name, *as_cuts(name))
