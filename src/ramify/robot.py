@@ -2240,7 +2240,8 @@ class Robot:
         Fixed steps run in native code, as in `rollout`. All functions but
         ``controller`` are traced once and compiled: each takes what it names of q, qd,
         time, dt, the names in ``inputs`` and ``parameters``, and, except ``tau`` and
-        ``policy``, tau and qdd.
+        ``policy``, tau and qdd. A RuntimeWarning says if a fixed step is too long for
+        the motion, or from when on the state is not finite.
 
         Args:
             q: (nq,), with loops closed [rad, m].

@@ -159,7 +159,8 @@ class CompiledStep:
             return {n: a[(*body, slice(0, -1))] for n, a in arrays.items()} | last
 
         self.scan(steps, every)(*[given[n] for n in step.shapes], out=allocate)
-        times = values["start"] + values["dt"] * every * np.arange(rows)
+        begin = np.ravel(values["start"])[0]  # states may have starts of their own
+        times = begin + values["dt"] * every * np.arange(rows)
         return self.finished(given, times, arrays, last)
 
     def first_inputs(self, values: Mapping[str, Any]) -> dict[str, Any]:

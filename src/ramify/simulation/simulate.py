@@ -42,6 +42,7 @@ from ramify.simulation.rollout import (
     warn_of_divergence,
 )
 from ramify.simulation.run import Run, selected_rows
+from ramify.simulation.step_length import warn_of_long_steps
 from ramify.simulation.traced_step import (
     INTEGRATORS,
     STABILIZE,
@@ -174,10 +175,15 @@ def fixed_run(task: Task) -> Run:
         run = controlled(
             compiled, task.values, task.steps, task.every, task.controller, task.period
         )
-    if task.options.until is None:
-        return run
-    end = int(np.searchsorted(run.times, float(run.totals["ended"])))
-    return selected_rows(run, slice(0, end + 1))
+    if task.options.until is not None:
+        end = int(np.searchsorted(run.times, float(run.totals["ended"])))
+        run = selected_rows(run, slice(0, end + 1))
+    is_held = task.controller is not None or (
+        task.options.policy is not None and task.options.is_held
+    )
+    if np.isfinite(run.qd[-1]).all():
+        warn_of_long_steps(compiled, task.values, run, task.every, is_held)
+    return run
 
 
 def adaptive_run(task: Task, times: Array, limits: tuple[float, float]) -> Run:

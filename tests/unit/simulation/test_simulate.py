@@ -224,6 +224,7 @@ def test_zero_crossings_are_located_between_rows(integrator: str) -> None:
 # ------------------------------------------------------------ bad input
 
 
+@pytest.mark.filterwarnings("ignore:.*too long for this motion")
 def test_a_run_that_drifts_says_so() -> None:
     robot, known = four_bar(), Planar("four_bar")
     q, qd = known.state(0.3, 20.0)
