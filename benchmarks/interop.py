@@ -1,4 +1,4 @@
-"""What a compiled function costs inside JAX, beside the kernel itself.
+"""What a compiled function costs inside JAX, PyTorch and CasADi, beside the kernel.
 
     python benchmarks/interop.py [--quick] [--json]
 
@@ -9,11 +9,15 @@ vmapped batch of 4,096 at most 1.1 times our own.
 
 The kernel alone is timed by `ramify.scan` of the same step, which leaves native code as
 rarely as lax.scan does; the step of lax.scan without the call is taken off.
+
+PyTorch's rows are those of eager calls; the optimal control in CasADi (arm_ocp.py) is
+solved by Ipopt with our dynamics and with the same written in CasADi's own symbols.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 import time
 from typing import Any
 
@@ -23,19 +27,25 @@ from machine import best, best_call, options, report
 import ramify
 
 BATCH = 4096
-PROMISES = {"call in scan [us]": 0.3, "jit call": 1.1, "vmap": 1.1}
+PROMISES = {
+    "call in scan [us]": 0.3,
+    "jit call": 1.1,
+    "vmap": 1.1,
+    "a tensor instead of an array [us]": 3.0,
+}
 
 
 def main() -> None:
     given = options(__doc__ or "").parse_args()
-    if importlib.util.find_spec("jax") is None:
-        print("JAX is not installed: nothing to measure (pip install 'ramify[jax]')")
-        return
-    import jax  # noqa: PLC0415  an extra
-
-    jax.config.update("jax_enable_x64", True)
+    rows: dict[str, dict[str, float]] = {}
     sizes = [7] if given.quick else [7, 30]
-    rows = {f"{n} joints": measure(jax, n, given.quick) for n in sizes}
+    for library, measure in MEASURES.items():
+        if importlib.util.find_spec(library) is None:
+            install = f"pip install 'ramify[{library}]'"
+            print(f"{library} is not installed ({install})", file=sys.stderr)
+            continue
+        for n in sizes if library != "casadi" else sizes[:1]:
+            rows[f"{library}, {n} joints"] = measure(n, given.quick)
     if not given.json:
         for name, row in rows.items():
             print(f"\nforward dynamics, {name}")
@@ -43,11 +53,14 @@ def main() -> None:
                 promise = PROMISES.get(what)
                 most = f"   (promise: at most {promise})" if promise else ""
                 print(f"  {what:34} {value:10.3f}{most}")
-    report({"interop": rows}, given.json, "jax")
+    report({"interop": rows}, given.json, *MEASURES)
 
 
-def measure(jax: Any, joints: int, quick: bool) -> dict[str, float]:
-    """Return the figures of one arm."""
+def in_jax(joints: int, quick: bool) -> dict[str, float]:
+    """Return the figures of one arm in JAX."""
+    import jax  # noqa: PLC0415  an extra
+
+    jax.config.update("jax_enable_x64", True)
     seconds, steps = (0.05, 200) if quick else (2.0, 20_000)
     robot = ramify.robots.chain(joints)
     compiled = ramify.compile(ramify.forward_dynamics, robot)
@@ -126,6 +139,67 @@ def measure(jax: Any, joints: int, quick: bool) -> dict[str, float]:
         "value and gradient, first call [s]": first,
         f"value and gradient of {BATCH:,} [us]": both * us,
     }
+
+
+def in_torch(joints: int, quick: bool) -> dict[str, float]:
+    """Return the figures of one arm in PyTorch."""
+    import torch  # noqa: PLC0415  an extra
+
+    seconds = 0.05 if quick else 1.0
+    compiled = ramify.compile(ramify.forward_dynamics, ramify.robots.chain(joints))
+    f = ramify.to_torch(compiled)
+    states = np.random.default_rng(0).normal(size=(3, BATCH, joints))
+    x = [torch.from_numpy(a[0].copy()) for a in states]
+    X = [torch.from_numpy(a) for a in states]
+    leaves = [a.clone().requires_grad_() for a in X]
+
+    def gradient() -> None:
+        torch.autograd.grad(f(*leaves).sum(), leaves)
+
+    one = [a.numpy() for a in x]
+    arrays, tensors, call = in_turns(
+        seconds,
+        20,
+        lambda: compiled(*one),
+        lambda: compiled(x[0], *one[1:]),
+        lambda: f(*x),
+    )
+    batch, own, both = in_turns(
+        seconds, 1, lambda: f(*X), lambda: compiled(*states), gradient
+    )
+    us = 1e6
+    return {
+        "kernel, called with arrays [us]": arrays * us,
+        "a tensor instead of an array [us]": (tensors - arrays) * us,
+        "eager call [us]": call * us,
+        f"eager batch of {BATCH:,} [us]": batch * us,
+        f"our own batch of {BATCH:,} [us]": own * us,
+        f"value and gradient of {BATCH:,} [us]": both * us,
+    }
+
+
+def in_casadi(joints: int, quick: bool) -> dict[str, float]:
+    """Return the time that Ipopt needs for an optimal control of one arm."""
+    from arm_ocp import solve  # noqa: PLC0415  imports CasADi
+    from textbook_casadi import function  # noqa: PLC0415  imports CasADi
+
+    steps = 5 if quick else 20
+    robot = ramify.robots.chain(joints)
+    own = ramify.to_casadi(ramify.compile(ramify.forward_dynamics, robot))
+    symbolic = function("forward_dynamics", robot)
+    results = {"ours": solve(own, joints, steps)}
+    results["symbolic"] = solve(symbolic, joints, steps)
+    torques = [found[0] for found in results.values()]
+    np.testing.assert_allclose(*torques, rtol=0.0, atol=1e-6 * np.abs(torques[1]).max())
+    seconds = {name: found[1] for name, found in results.items()}
+    return {
+        "optimal control, our dynamics [s]": seconds["ours"],
+        "optimal control, CasADi's symbols [s]": seconds["symbolic"],
+        "faster": seconds["symbolic"] / seconds["ours"],
+    }
+
+
+MEASURES = {"jax": in_jax, "torch": in_torch, "casadi": in_casadi}
 
 
 def in_turns(seconds: float, times: int, *runs: Any) -> list[float]:
