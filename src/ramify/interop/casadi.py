@@ -184,7 +184,7 @@ def _callback_type(casadi: Any) -> Any:
             arrays = [
                 np.zeros(shape)
                 if buffer is None
-                else np.frombuffer(buffer).reshape(shape, order="F")
+                else np.reshape(np.frombuffer(buffer), shape, order="F")
                 for buffer, shape in zip(given, self.shapes, strict=False)
             ]  # behind them are nominal outputs, which are not needed
             found: Any = self.function(*arrays)
