@@ -15,11 +15,9 @@ import pytest
 import ramify
 from ramify import function
 from ramify.backend.runtime.memory_layout import Kernel
-from ramify.compiler import program_of
 from ramify.interop import jax_primitive
 from ramify.robot import Robot
-from support import complex_step
-from support.library_robots import DYNAMICS, EXACT, ROBOTS, arm, states
+from support.library_robots import DYNAMICS, EXACT, ROBOTS, arm, check_jacobians, states
 
 jax = pytest.importorskip("jax", reason="jax is absent")
 jnp = jax.numpy
@@ -177,15 +175,7 @@ def test_derivatives_are_those_of_complex_steps(
     x = [x[0] for x in states(robot, rng, 1)]
     forward = jax.jit(jax.jacfwd(f, argnums=(0, 1, 2)))(*x)
     reverse = jax.jit(jax.jacrev(f, argnums=(0, 1, 2)))(*x)
-    traced = program_of(getattr(ramify, quantity), robot)
-    names = [v.name for v in traced.inputs]
-    given = dict(zip(names, x, strict=True))
-    for name, ahead, back in zip(names, forward, reverse, strict=True):
-        unit = {name: np.eye(given[name].size)}
-        (exact,) = complex_step.directional(traced, given, unit).values()
-        scale = EXACT * max(1.0, np.abs(exact).max())
-        np.testing.assert_allclose(ahead, exact.T, rtol=0.0, atol=scale)
-        np.testing.assert_allclose(back, exact.T, rtol=0.0, atol=scale)
+    check_jacobians(robot, quantity, x, forward, reverse)
 
 
 @pytest.mark.parametrize("quantity", DYNAMICS)

@@ -12,10 +12,16 @@ import numpy as np
 import pytest
 
 import ramify
-from ramify.compiler import program_of
 from ramify.robot import Robot
-from support import complex_step
-from support.library_robots import DYNAMICS, EXACT, ROBOTS, arm, closed, states
+from support.library_robots import (
+    DYNAMICS,
+    EXACT,
+    ROBOTS,
+    arm,
+    check_jacobians,
+    closed,
+    states,
+)
 
 torch: Any = pytest.importorskip("torch", reason="torch is absent")
 func, gradcheck = torch.func, torch.autograd.gradcheck
@@ -265,15 +271,7 @@ def test_derivatives_are_those_of_complex_steps(
     x = [x[0] for x in states(robot, rng, 1)]
     reverse = func.jacrev(f, argnums=(0, 1, 2))(*tensors(x))
     forward = func.jacfwd(f, argnums=(0, 1, 2))(*tensors(x))
-    traced = program_of(getattr(ramify, quantity), robot)
-    names = [v.name for v in traced.inputs]
-    given = dict(zip(names, x, strict=True))
-    for name, ahead, back in zip(names, forward, reverse, strict=True):
-        unit = {name: np.eye(given[name].size)}
-        (exact,) = complex_step.directional(traced, given, unit).values()
-        scale = EXACT * max(1.0, np.abs(exact).max())
-        np.testing.assert_allclose(ahead, exact.T, rtol=0.0, atol=scale)
-        np.testing.assert_allclose(back, exact.T, rtol=0.0, atol=scale)
+    check_jacobians(robot, quantity, x, forward, reverse)
 
 
 @pytest.mark.parametrize("quantity", DYNAMICS)

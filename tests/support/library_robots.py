@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 import ramify
+from ramify.compiler import program_of
 from ramify.robot import Robot
+from support import complex_step
 from support.planar import four_bar, swung
 
 DYNAMICS = ("forward_dynamics", "inverse_dynamics")
@@ -45,3 +47,16 @@ def states(robot: Robot, rng: np.random.Generator, batch: int) -> list[Any]:
         q = robot.random_configuration(rng=rng, batch=batch)
         qd = rng.normal(size=(batch, robot.nv))
     return [q, qd, rng.normal(size=(batch, robot.nv))]
+
+
+def check_jacobians(robot: Robot, quantity: str, x: list[Any], *found: Any) -> None:
+    """Compare derivatives by each input with complex steps; several ways at once."""
+    traced = program_of(getattr(ramify, quantity), robot)
+    names = [v.name for v in traced.inputs]
+    given = dict(zip(names, x, strict=True))
+    for name, *ways in zip(names, *found, strict=True):
+        unit = {name: np.eye(given[name].size)}
+        (exact,) = complex_step.directional(traced, given, unit).values()
+        scale = EXACT * max(1.0, np.abs(exact).max())
+        for way in ways:
+            np.testing.assert_allclose(way, exact.T, rtol=0.0, atol=scale)
