@@ -284,7 +284,7 @@ class Robot:
         self,
         q: ArrayLike | None = None,
         *,
-        layers: Sequence[str] = ("visual", "bars"),
+        layers: Sequence[str] | None = None,
         port: int = 8080,
         mesh_directories: Sequence[str | os.PathLike[str]] = (),
     ) -> Viewer:
@@ -298,22 +298,22 @@ class Robot:
         Args:
             q: (nq,), or (copies, nq) to show several robots side by side; None: the
                 neutral configuration.
-            layers: what is shown first; see `draw`.
+            layers: what is shown first; see `draw`. None: the shapes of the file, or
+                what the dynamics knows (bars, axes, masses), with loops and forces.
             port: the first port to try; the next free one is taken.
             mesh_directories: where else to look for meshes and ROS packages. Missing
                 meshes are named in a `ModelWarning`.
         """
         from ramify.view.viewer import Viewer
 
-        given = self._shown(q, "copies")
         return Viewer(
             self.model,
             self._scene(mesh_directories),
-            self._body_poses,
-            given,
+            self._poses_of_all,
+            self._shown(q, "copies"),
+            arrows=self._force_arrows,
             layers=layers,
             port=port,
-            copies=len(given) if given.ndim == 2 else 1,
         )
 
     def _shown(self, q: ArrayLike | None, several: str) -> Array:
@@ -341,6 +341,22 @@ class Robot:
         names = self.body_names
         found: Any = self._all_poses(q)
         return dict(zip(names, found if len(names) > 1 else (found,), strict=True))
+
+    def _poses_of_all(self, q: Array) -> Array:
+        """Return the poses of all bodies, (n, bodies, 4, 4), of (n, nq)."""
+        found: Any = self._all_poses(q)
+        return np.stack(found if len(self.body_names) > 1 else (found,), axis=1)
+
+    @once
+    def _force_arrows(self) -> Function | None:
+        """Points and forces in the world, for pictures; None where there are none."""
+        from ramify.algorithms.forces.arrows import WithArrows
+        from ramify.compiler import compile
+        from ramify.quantities.applied import force_arrows
+
+        if not any(isinstance(f, WithArrows) for f in self.forces):
+            return None
+        return compile(force_arrows, self)
 
     @once
     def _all_poses(self) -> Function:

@@ -79,18 +79,43 @@ class Page:
             time.sleep(0.2)
         raise AssertionError(f"{script} is not true after {seconds} s")
 
-    def replace_input(self, old: str, new: str) -> None:
-        """Type another text into the field that holds one."""
+    def type_into(self, label: str, text: str) -> None:
+        """Type another number into the field beside a label."""
         self.wait_for(
-            "(() => { const input = [...document.querySelectorAll('input')]"
-            f".find(i => i.type === 'text' && i.value === {old!r});"
-            "if (!input) return false;"
-            "input.focus(); input.select(); return true; })()"
+            "(() => { const label = [...document.querySelectorAll('label')]"
+            f".find(x => x.textContent === {label!r}); if (!label) return false;"
+            "let row = label; while (!row.querySelector('input[type=text]')) "
+            "row = row.parentElement; const input = row.querySelector("
+            "'input[type=text]'); input.focus(); input.select(); return true; })()"
         )
-        self.call("Input.insertText", text=new)
+        self.call("Input.insertText", text=text)
         for kind in ("keyDown", "keyUp"):
             key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
             self.call("Input.dispatchKeyEvent", type=kind, **key)
+
+    def click_button(self, text: str) -> None:
+        """Click on the button with a text."""
+        self.wait_for(
+            "(() => { const button = [...document.querySelectorAll('button')]"
+            f".find(x => x.textContent.trim() === {text!r});"
+            "if (!button) return false; button.click(); return true; })()"
+        )
+
+    def click_at(self, x: int, y: int) -> None:
+        """Click with the mouse."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.pause(500)
+        for kind in ("mousePressed", "mouseReleased"):
+            where = {"x": x, "y": y, "button": "left", "clickCount": 1}
+            self.call("Input.dispatchMouseEvent", type=kind, **where)
+
+    def wait_until_still(self, seconds: float = 60.0) -> None:
+        """Wait until the page looks the same twice, two seconds apart."""
+        end = time.monotonic() + seconds
+        before = b""
+        while (now := self.screenshot()) != before and time.monotonic() < end:
+            before = now
+            self.pause(2000)
 
     def pause(self, milliseconds: int) -> None:
         """Let the page run for a while."""

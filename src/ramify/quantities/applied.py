@@ -177,3 +177,12 @@ def elastic_energy(context: Context, forces: tuple[str, ...] | None = None) -> A
 
     elements = chosen(context.model, forces)
     return stored_energy(scene_of(context, is_moving=False), elements)
+
+
+@quantity("q", "qd", returns="points and forces in the world, for pictures [m, N]")
+def force_arrows(context: Context) -> Any:
+    """Where springs, bushings, contacts and tires act, and their forces: (n, 2, 3)."""
+    from ramify.algorithms.forces import arrows  # noqa: PLC0415  where there are forces
+
+    found = arrows.force_arrows(scene_of(context), context.model.forces)
+    return array([[list(x) for x in arrow] for arrow in found])

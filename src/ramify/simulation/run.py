@@ -15,6 +15,7 @@ from ramify.model.pose import Array
 
 if TYPE_CHECKING:
     from ramify.robot import Robot
+    from ramify.view.viewer import Viewer
 
 
 @final
@@ -202,6 +203,31 @@ class Run:
         from ramify.simulation.run_pictures import log_rerun  # noqa: PLC0415  only here
 
         log_rerun(self, path, states, layers, mesh_directories)
+
+    def play(
+        self,
+        *,
+        trails: Sequence[str] = (),
+        layers: Sequence[str] | None = None,
+        port: int = 8080,
+        mesh_directories: Sequence[str | PathLike[str]] = (),
+    ) -> Viewer:
+        """Play the run in the browser; return the `Viewer`.
+
+        The page has a time slider and a speed, and draws the forces of springs,
+        contacts and tires as arrows. States of a batch stand side by side, the first 16
+        of them; ``run[16:32].play()`` shows others. ``viewer.save("run.html")`` writes
+        the motion as a page that needs no server, ``viewer.close()`` ends it.
+
+        Args:
+            trails: frames whose path is drawn.
+            layers: what is shown first; see `Robot.show`.
+            port: the first port to try; the next free one is taken.
+            mesh_directories: where else to look for meshes and ROS packages.
+        """
+        from ramify.simulation.playback import play  # noqa: PLC0415  only here
+
+        return play(self, trails, layers, port, mesh_directories)
 
     def __repr__(self) -> str:
         of = "" if self.robot is None else f" of {self.robot.name}"

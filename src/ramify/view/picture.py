@@ -17,8 +17,9 @@ import numpy as np
 from ramify.errors import Error
 from ramify.model.pose import Array
 from ramify.view.figure import COLORS, new_figure
-from ramify.view.scene import Part, Scene
-from ramify.view.triangles import split_long, thinned
+from ramify.view.part import Part
+from ramify.view.scene import Scene, coarser_parts
+from ramify.view.triangles import split_long
 
 _MOST_FACES: Final = 40_000
 """Meshes of larger scenes are made coarser: matplotlib sorts all triangles."""
@@ -96,10 +97,7 @@ def draw_trails(axes: Any, trails: Mapping[str, Sequence[Array]]) -> None:
 
 def _prepared(parts: list[Part], size: float, most: int) -> list[Part]:
     """Return the parts with meshes coarse enough, and without long triangles."""
-    cell = size / 400
-    while sum(len(part.mesh.faces) for part in parts) > most:
-        parts = [replace(part, mesh=thinned(part.mesh, cell)) for part in parts]
-        cell *= 1.5
+    parts = coarser_parts(parts, size / 400, most)
     room = most - sum(len(part.mesh.faces) for part in parts)
     if room > most // 4:
         longest = _LONGEST_EDGE * size

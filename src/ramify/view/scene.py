@@ -3,14 +3,15 @@
 Layers: "visual" and "collision" are the model's own shapes. Where a robot has no visual
 shapes, or their meshes are missing, "bars" connect the joints. "axes" are the joints'
 axes, "masses" are spheres of a uniform density, "inertias" ellipsoids of uniform
-density with the body's own inertia, around its center of mass.
+density with the body's own inertia, around its center of mass. "loops" and "forces"
+mark cut joints and force elements (`force_shapes`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, final
 
@@ -18,9 +19,10 @@ import numpy as np
 
 from ramify.errors import ArgumentError, ModelError
 from ramify.model.description import Description
-from ramify.model.meshes.mesh_files import TriangleMesh
 from ramify.model.pose import Array, Pose
 from ramify.model.shapes import Color, Shape
+from ramify.view.force_shapes import Connection, connections_of, marks_of
+from ramify.view.part import Part
 from ramify.view.stick_figure import body_points, stick_body, tires
 from ramify.view.triangles import (
     ball,
@@ -28,21 +30,24 @@ from ramify.view.triangles import (
     inertia_ellipsoid,
     moved_mesh,
     scaled,
+    thinned,
     triangles_of,
 )
 
-LAYERS: Final = ("visual", "collision", "bars", "axes", "masses", "inertias")
+LAYERS: Final = (
+    *("visual", "collision", "bars", "axes", "masses", "inertias", "loops", "forces"),
+)
 GRAY: Final[Color] = (0.62, 0.66, 0.72, 1.0)
 _COLORS: Final[dict[str, Color]] = {
     "collision": (0.85, 0.45, 0.35, 0.5),
     "bars": (0.36, 0.52, 0.72, 1.0),
     "axes": (0.86, 0.42, 0.24, 1.0),
-    "masses": (0.30, 0.30, 0.34, 1.0),
+    "masses": (0.42, 0.44, 0.50, 1.0),
     "inertias": (0.42, 0.62, 0.42, 0.45),
 }
 _TIRE: Final[Color] = (0.25, 0.25, 0.27, 1.0)
-_DENSITY: Final = 1000.0
-"""of the spheres that show masses [kg/m³]"""
+_DENSITY: Final = 8000.0
+"""of the spheres that show masses: about that of steel [kg/m³]"""
 _THICKNESS: Final = 0.012
 """radius of a bar, as a share of the robot's size"""
 
@@ -58,21 +63,6 @@ def check_layers(layers: Sequence[str]) -> None:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
-    """Triangles of one color, in the frame of a body."""
-
-    body: str
-    """a body of the robot, or "world" """
-    layer: str
-    mesh: TriangleMesh
-    color: Color
-    name: str = ""
-    is_ground: bool = False
-    """a plane, usually larger than the robot"""
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class Scene:
     """All parts of a robot, and what could not be drawn."""
 
@@ -80,10 +70,28 @@ class Scene:
     size: float
     """about the length of the robot [m]"""
     problems: tuple[str, ...]
+    connections: tuple[Connection, ...] = ()
+    """springs and loops between two bodies"""
+
+    @property
+    def default_layers(self) -> tuple[str, ...]:
+        """What is shown first: the shapes, or what the dynamics knows instead."""
+        if any(p.layer == "visual" and p.body != "world" for p in self.parts):
+            return ("visual", "bars", "loops", "forces")
+        return ("bars", "axes", "masses", "loops", "forces")
 
     def layer(self, *names: str) -> list[Part]:
         """Return the parts of some layers."""
         return [part for part in self.parts if part.layer in names]
+
+
+def coarser_parts(parts: Sequence[Part], cell: float, most: int) -> list[Part]:
+    """Return parts with at most so many faces: coarser, first by ``cell`` [m]."""
+    coarse = list(parts)
+    while sum(len(part.mesh.faces) for part in coarse) > most:
+        coarse = [replace(part, mesh=thinned(part.mesh, cell)) for part in coarse]
+        cell *= 1.5
+    return coarse
 
 
 def scene_of(
@@ -112,7 +120,13 @@ def scene_of(
         parts += _bars(description, drawn, _THICKNESS * size)
     parts += _axes(description, _THICKNESS * size)
     parts += _masses(description)
-    return Scene(tuple(parts), size, tuple(dict.fromkeys(problems)))
+    parts += marks_of(description, size)
+    return Scene(
+        tuple(parts),
+        size,
+        tuple(dict.fromkeys(problems)),
+        tuple(connections_of(description)),
+    )
 
 
 # ------------------------------------------------------------ made from the dynamics

@@ -15,7 +15,6 @@ from ramify.model.constants import eigen, norm
 from ramify.model.description import Inertial
 from ramify.model.meshes.convex_hull import convex_hull
 from ramify.model.meshes.mesh_files import (
-    MOST_FACES,
     READABLE,
     TriangleMesh,
     checked_mesh,
@@ -154,16 +153,27 @@ def capsule(radius: float, length: float) -> TriangleMesh:
     return lathe([*below, *above])
 
 
-def bar(start: Array, end: Array, radius: float, around: int = _AROUND) -> TriangleMesh:
-    """Return a cylinder between two points."""
-    along = [float(b - a) for a, b in zip(start, end, strict=True)]
-    length = norm(along)
-    profile = [(0.0, 0.0), (radius, 0.0), (radius, length), (0.0, length)]
-    z = np.array(along) / length if length else np.array([0.0, 0.0, 1.0])
+def ring(radius: float, tube: float) -> TriangleMesh:
+    """Return a ring around the z axis, its tube of that radius."""
+    angles = 2 * np.pi * np.arange(9) / 8
+    circle = zip(np.cos(angles).tolist(), np.sin(angles).tolist(), strict=True)
+    return lathe([(radius + tube * c, tube * s) for c, s in circle])
+
+
+def along(axis: Array, at: Array) -> Pose:
+    """Return a pose at a point with its z axis along another."""
+    length = norm([float(x) for x in axis])
+    z = np.array(axis) / length if length else np.array([0.0, 0.0, 1.0])
     x = np.cross(z, np.eye(3)[int(np.abs(z).argmin())])
     x /= np.linalg.norm(x)
-    R = np.stack([x, np.cross(z, x), z], axis=1)
-    return moved_mesh(lathe(profile, around), Pose(R, start))
+    return Pose(np.stack([x, np.cross(z, x), z], axis=1), np.array(at))
+
+
+def bar(start: Array, end: Array, radius: float, around: int = _AROUND) -> TriangleMesh:
+    """Return a cylinder between two points."""
+    length = norm([float(b - a) for a, b in zip(start, end, strict=True)])
+    profile = [(0.0, 0.0), (radius, 0.0), (radius, length), (0.0, length)]
+    return moved_mesh(lathe(profile, around), along(end - start, start))
 
 
 def inertia_ellipsoid(own: Inertial, largest: float = math.inf) -> TriangleMesh:
@@ -226,6 +236,4 @@ def read_any_mesh(path: Path) -> TriangleMesh:
         faces = np.asarray(loaded.faces, dtype=np.int64)
     except Exception as e:  # a reader of foreign files raises what it likes
         raise ModelError(f"{path.name}: cannot be read ({e})") from None
-    if len(faces) > MOST_FACES:
-        raise ModelError(f"{path.name}: {len(faces):,} faces; at most {MOST_FACES:,}")
     return checked_mesh(vertices, faces, path.name)

@@ -1,42 +1,48 @@
 """A robot in the browser: sliders, layers, names, motions; by viser, on loopback.
 
-Every body is a node of viser's scene, its parts below it; moving the robot sends one
-pose per body.
+`Viewer.update` only says what to show; a thread draws the newest state, at most 60
+times a second. So a control loop pays microseconds for it, at any rate.
 """
 
 from __future__ import annotations
 
-import html
 import importlib
 import io
+import logging
 import math
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
+import numpy.typing as npt
 
 from ramify.errors import ArgumentError, Error, ShapeError
-from ramify.model.constants import quaternion
-from ramify.model.description import BodyDescription
-from ramify.model.drawing import joint_text
 from ramify.model.model import Model, PublicJoint
+from ramify.model.named_frame import named_frame
 from ramify.model.pose import Array
+from ramify.view.nodes import RobotNodes
+from ramify.view.panel import Panel
 from ramify.view.player import Player
-from ramify.view.scene import LAYERS, Part, Scene, check_layers
-from ramify.view.triangles import ball, scaled, thinned
+from ramify.view.scene import Scene, check_layers, coarser_parts
 
-Poses = Callable[[Array], Mapping[str, Array]]
+Poses = Callable[[Array], Array]
+"""q, (n, nq) -> poses of all bodies in the world, (n, bodies, 4, 4)"""
+Arrows = Callable[[Array, Array], Array]
+"""q, (n, nq), and q̇ -> points and forces in the world, (n, arrows, 2, 3)"""
 HOST: Final = "127.0.0.1"
-SHOWN: Final = ("visual", "bars")
+MOST_COPIES: Final = 64
+_RATE: Final = 60.0
+"""pictures per second"""
+_SLIDER_RATE: Final = 10.0
+_RECORDED_RATE: Final = 30.0
 _MOST_FACES: Final = 400_000
-_SELECTED: Final = (255, 170, 40)
-_TRAIL: Final = (230, 120, 40)
-_LOOP: Final = (200, 40, 60)
+_TRAIL_POINTS: Final = 400
 
 
 @final
@@ -49,7 +55,7 @@ class Viewer:
     url: str
     """the address of the page, on this machine only"""
     q: Array
-    """the configuration that is shown, or those of all copies"""
+    """the configuration to show, or those of all copies"""
 
     def __init__(
         self,
@@ -58,107 +64,139 @@ class Viewer:
         poses: Poses,
         q: Array,
         *,
-        layers: Sequence[str] = SHOWN,
+        arrows: Arrows | None = None,
+        layers: Sequence[str] | None = None,
         port: int = 8080,
-        copies: int = 1,
     ) -> None:
-        check_layers(layers)
-        self._model, self._poses = model, poses
+        shown = scene.default_layers if layers is None else tuple(layers)
+        check_layers(shown)
+        self._model, self._poses, self._arrows = model, poses, arrows
+        copies = np.atleast_2d(q)
+        if len(copies) > MOST_COPIES:
+            raise ArgumentError(
+                f"{len(copies):,} robots are too many to show; at most {MOST_COPIES}"
+            )
+        mass = sum(body.inertia.m for body in model.tree.bodies)
+        self._weight = mass * float(np.linalg.norm(model.tree.gravity)) or 1.0
+        self._meters_per_newton = scene.size / self._weight
         self._server = _server(model.name, port)
-        self._lock = threading.Lock()
+        self._lock, self._end = threading.RLock(), threading.Event()
         self._player: Player | None = None
-        self._bodies: list[dict[str, Any]] = []
-        self._parts: list[tuple[Part, Any]] = []
-        self._extras: dict[str, list[Any]] = {"frames": [], "names": []}
-        self._sliders: list[tuple[PublicJoint, Any]] = []
-        self._centers = [
-            (body.name, body.inertial.mass, body.inertial.com)
-            for body in self._described()
-            if body.inertial is not None and body.inertial.mass > 0
-        ]
+        self._trails: list[Any] = []
+        self._must_follow, self._followed_at = False, 0.0
         self.url = f"http://{HOST}:{self._server.get_port()}"
-        self._add_world(scene)
-        offsets = _offsets(copies, scene.size)
-        for k, offset in enumerate(offsets):
-            self._add_robot(k, offset, scene, layers)
-        self._add_panel(layers)
+        s = scene.size
+        self._server.scene.set_up_direction("+z")
+        self._server.scene.add_grid("/grid", width=4 * s, height=4 * s, cell_size=s / 5)
+        self._copies = self._robots(scene, shown, len(copies))
+        self._panel = Panel(
+            self._server.gui,
+            model,
+            self._copies,
+            shown,
+            self._slid,
+            None if arrows is None else self._redraw,
+        )
         self.update(q)
-        self._aim(self.q, scene.size * math.sqrt(copies))
+        self._draw(self._wanted)
+        self._aim(s * math.sqrt(len(copies)))
+        self._thread = threading.Thread(
+            target=self._run, name="ramify viewer", daemon=True
+        )
+        self._thread.start()
 
     # ------------------------------------------------------------ use
 
-    def update(self, q: Array) -> None:
-        """Show another configuration: (nq,), or (copies, nq)."""
-        wanted = np.asarray(q, dtype=float)
-        given = np.atleast_2d(wanted)
-        if given.shape[1:] != (self._model.nq,) or len(given) not in (
-            1,
-            len(self._bodies),
-        ):
-            raise ShapeError(
-                f"q has shape {wanted.shape}; expected ({self._model.nq},) or "
-                f"({len(self._bodies)}, {self._model.nq})"
-            )
-        with self._lock, self._server.atomic():
-            for nodes, one in zip(self._bodies, given, strict=False):
-                self._place(nodes, one)
-        self.q = np.array(q, dtype=float)
-        for joint, slider in self._sliders:
-            value = float(given[0, joint.q_index])
-            if abs(slider.value - value) > 1e-6 and not self._is_dragging:
-                slider.value = min(max(value, slider.min), slider.max)
+    def update(self, q: npt.ArrayLike, qd: npt.ArrayLike | None = None) -> None:
+        """Show another state; may be called at any rate.
+
+        Args:
+            q: (nq,), or (copies, nq).
+            qd: (nv,), or (copies, nv): forces that depend on velocities are drawn with
+                it; None: at rest.
+        """
+        self._check_open()
+        n = len(self._copies)
+        given = _states("q", q, self._model.nq, n)
+        rates = np.zeros((n, self._model.nv))
+        if qd is not None:
+            rates = _states("qd", qd, self._model.nv, n)
+        self._want(given, rates)
 
     def play(
         self,
-        times: Array,
-        q: Array,
+        times: npt.ArrayLike,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike | None = None,
         *,
         trails: Sequence[str] = (),
     ) -> None:
         """Play a motion: adds a time slider, speed and a play button to the page.
 
         Args:
-            times: (steps,) [s], increasing.
-            q: (steps, nq), or (copies, steps, nq).
-            trails: bodies whose path is drawn.
+            times: (rows,) [s], increasing.
+            q: (rows, nq), or (copies, rows, nq).
+            qd: (rows, nv), or (copies, rows, nv), for forces that depend on it; None:
+                at rest.
+            trails: frames whose path is drawn.
         """
-        t = np.asarray(times, dtype=float)
-        given = np.asarray(q, dtype=float)
-        motion = given[None] if given.ndim == 2 else given
-        expected = (len(self._bodies), len(t), self._model.nq)
-        if motion.shape != expected:
-            raise ShapeError(f"q has shape {given.shape}; expected {expected}")
-        if len(t) < 2 or not np.all(np.diff(t) > 0):
+        self._check_open()
+        t = np.array(times, dtype=float)
+        if t.ndim != 1 or len(t) < 2 or not np.all(np.diff(t) > 0):
             raise ArgumentError("times must be increasing, at least two of them")
-        for name in trails:
-            self._trail(name, motion)
-        if self._player is not None:
-            self._player.remove()
-        self._player = Player(self._server.gui, t, motion, self.update)
+        motion = self._motion("q", q, len(t), self._model.nq)
+        rates = np.zeros((*motion.shape[:2], self._model.nv))
+        if qd is not None:
+            rates = self._motion("qd", qd, len(t), self._model.nv)
+        paths = {name: self._path(name, motion) for name in trails}
+        note = ""
+        if self._arrows is not None:
+            length = self._weight * self._meters_per_newton
+            note = f"Arrows: {_newtons(self._weight)} are {length:.3g} m long."
+        with self._lock:
+            if self._player is not None:
+                self._player.remove()
+            for trail in self._trails:
+                trail.remove()
+            self._trails = [
+                nodes.draw_trail(name, path[k])
+                for name, path in paths.items()
+                for k, nodes in enumerate(self._copies)
+            ]
+            self._panel.show_arrows()
+            self._player = Player(self._server.gui, t, motion, rates, note)
 
-    def save(
-        self, path: str | Path, times: Array | None = None, q: Array | None = None
-    ) -> Path:
-        """Write what is shown, or a motion, as one HTML file that needs no server."""
-        recorder: Any = self._server.get_scene_serializer()
-        if times is not None and q is not None:
-            t, motion = np.asarray(times, dtype=float), np.asarray(q, dtype=float)
-            count = min(len(t), 1 + int(30 * (t[-1] - t[0])))
-            at = np.linspace(0, len(t) - 1, max(count, 2)).astype(int)
-            for k, following in pairwise(at):
-                self.update(motion[..., k, :])
-                recorder.insert_sleep(float(t[following] - t[k]))
-            self.update(motion[..., at[-1], :])
+    def save(self, path: str | Path) -> Path:
+        """Write what is shown, or the motion that is played, as one HTML file.
+
+        The file needs no server and no network.
+        """
+        self._check_open()
+        with self._lock:
+            recorder: Any = self._server.get_scene_serializer()
+            player = self._player
+            if player is not None:
+                t = player.t
+                count = max(2, 1 + math.ceil(_RECORDED_RATE * (t[-1] - t[0])))
+                count = min(count, len(t))
+                first, last = float(t[0]), float(t[-1])
+                at = [first + (last - first) * k / (count - 1) for k in range(count)]
+                for k in range(count):
+                    recorder.insert_sleep(at[k] - at[max(k - 1, 0)])
+                    self._draw((*player.at(at[k]), False))
+            page: str = recorder.as_html()
+            self._draw(self._wanted)
         path = Path(path)
-        path.write_text(recorder.as_html(), encoding="utf-8")
+        path.write_text(page, encoding="utf-8")
         return path
 
     def close(self) -> None:
         """Stop serving the page."""
-        if self._player is not None:
-            self._player.stop()
-        with redirect_stdout(io.StringIO()):
-            self._server.stop()
+        if not self._end.is_set():
+            self._end.set()
+            self._thread.join()
+            with redirect_stdout(io.StringIO()):
+                self._server.stop()
 
     def __enter__(self) -> Viewer:
         return self
@@ -167,201 +205,128 @@ class Viewer:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Viewer of {self._model.name!r} at {self.url}"
+        state = "closed" if self._end.is_set() else f"at {self.url}"
+        return f"Viewer of {self._model.name!r} {state}"
 
-    # ------------------------------------------------------------ the scene
+    def _want(self, q: Array, qd: Array, is_followed: bool = True) -> None:
+        """Set what is drawn next, and whether the sliders follow."""
+        self.q = q if len(q) > 1 else q[0]
+        self._wanted = (q, qd, is_followed)
 
-    def _add_world(self, scene: Scene) -> None:
-        s = scene.size
-        self._server.scene.set_up_direction("+z")
-        self._server.scene.add_grid("/grid", width=4 * s, height=4 * s, cell_size=s / 5)
+    def _check_open(self) -> None:
+        if self._end.is_set():
+            raise Error("the viewer is closed; robot.show() opens another one")
 
-    def _aim(self, q: Array, reach: float) -> None:
-        """Point the eye at the robot."""
-        places = [T[:3, 3] for T in self._poses(np.atleast_2d(q)[0]).values()]
-        center = (np.min(places, axis=0) + np.max(places, axis=0)) / 2
+    # ------------------------------------------------------------ drawing
+
+    def _run(self) -> None:
+        """Draw the newest state, and advance what is played, until the end."""
+        last, drawn = time.perf_counter(), None
+        while not self._end.wait(1 / _RATE):
+            now = time.perf_counter()
+            with self._lock:
+                if self._player is not None:
+                    state = self._player.advance(now - last)
+                    if state is not None:
+                        self._want(*state)
+                wanted = self._wanted
+                if wanted is not drawn:
+                    self._draw(wanted)
+                    drawn = wanted
+                self._follow(now)
+            last = now
+
+    def _draw(self, wanted: tuple[Array, Array, bool]) -> None:
+        """Move all nodes; robots whose state is not finite stay where they were."""
+        q, qd, self._must_follow = wanted
+        poses = self._poses(q)
+        arrows = None if self._arrows is None else self._arrows(q, qd)
+        is_finite = np.isfinite(q).all(axis=1) & np.isfinite(qd).all(axis=1)
+        with self._lock, self._server.atomic():
+            for k in np.flatnonzero(is_finite):
+                self._copies[k].place(poses[k])
+                if arrows is not None:
+                    self._copies[k].draw_forces(arrows[k], self._meters_per_newton)
+
+    def _follow(self, now: float) -> None:
+        """Let the sliders follow, less often: the page lays them out anew."""
+        if self._must_follow and now - self._followed_at > 1 / _SLIDER_RATE:
+            self._must_follow, self._followed_at = False, now
+            if np.isfinite(self._wanted[0][0]).all():
+                self._panel.follow(self._wanted[0][0])
+
+    def _slid(self, joint: PublicJoint, value: float) -> None:
+        """Show what a slider says."""
+        q = np.array(self.q)
+        q[..., joint.q_index] = value
+        self._want(np.atleast_2d(q), self._wanted[1], is_followed=False)
+
+    def _redraw(self) -> None:
+        q, qd, _ = self._wanted
+        self._wanted = (q, qd, False)
+
+    # ------------------------------------------------------------ what is there
+
+    def _robots(
+        self, scene: Scene, shown: Sequence[str], copies: int
+    ) -> list[RobotNodes]:
+        most = _MOST_FACES // copies
+        if sum(len(part.mesh.faces) for part in scene.parts) > most:
+            coarse = coarser_parts(scene.parts, scene.size / 300, most)
+            scene = replace(scene, parts=tuple(coarse))
+        name = self._model.name.replace("/", "\u2215") or "robot"
+        roots = [f"/{name}" if k == 0 else f"/{name} {k + 1}" for k in range(copies)]
+        return [
+            RobotNodes(
+                self._server.scene, root, offset, self._model, scene, shown, self._click
+            )
+            for root, offset in zip(roots, _offsets(copies, scene.size), strict=True)
+        ]
+
+    def _click(self, body: str) -> None:
+        self._panel.select(body)
+
+    def _aim(self, reach: float) -> None:
+        """Point the eye at the robots."""
+        places = self._poses(self._wanted[0])[0, :, :3, 3]
+        center = (places.min(axis=0) + places.max(axis=0)) / 2
         camera = self._server.initial_camera
         camera.look_at = center
         camera.position = center + reach * np.array([0.9, -1.1, 0.6])
 
-    def _add_robot(
-        self, k: int, offset: Array, scene: Scene, layers: Sequence[str]
-    ) -> None:
-        add = self._server.scene
-        root = f"/robot{k}"
-        add.add_frame(root, show_axes=False, position=offset)
-        nodes: dict[str, Any] = {}
-        for i, body in enumerate((*self._model.body_names, "world")):
-            nodes.setdefault(body, add.add_frame(f"{root}/{i}", show_axes=False))
-            if body == "world":
-                continue
-            axes = add.add_frame(
-                f"{root}/{i}/axes",
-                axes_length=0.08 * scene.size,
-                axes_radius=0.004 * scene.size,
-                visible=False,
-            )
-            self._extras["frames"].append(axes)
-            label = add.add_label(f"{root}/{i}/name", body, visible=False)
-            self._extras["names"].append(label)
-        faces = sum(len(part.mesh.faces) for part in scene.parts)
-        for n, part in enumerate(scene.parts):
-            mesh = part.mesh
-            if faces > _MOST_FACES:
-                mesh = thinned(mesh, scene.size / 300)
-            r, g, b, opacity = part.color
-            handle = add.add_mesh_simple(
-                f"{nodes[part.body].name}/{part.layer}{n}",
-                mesh.vertices,
-                mesh.faces,
-                color=(r, g, b),
-                opacity=None if opacity >= 1 else opacity,
-                flat_shading=len(mesh.faces) < 100,
-                side="double",
-                visible=part.layer in layers,
-            )
-            self._parts.append((part, handle))
-            if k == 0 and part.body != "world":
-                handle.on_click(self._clicked(part.body))
-        self._add_loops(nodes, scene.size)
-        if k == 0:
-            self._center = add.add_mesh_simple(
-                f"{root}/center_of_mass",
-                *_sphere(0.02 * scene.size),
-                color=(20, 20, 20),
-                visible=False,
-            )
-        self._bodies.append(nodes)
+    def _path(self, frame: str, motion: Array) -> list[Array]:
+        """Return the path of a frame for every copy, (rows, 3)."""
+        found = named_frame(self._model, frame)
+        if found.body == "world":
+            raise ArgumentError(f"trails has {frame!r}, which does not move")
+        i = self._model.body_names.index(found.body)
+        step = max(1, motion.shape[1] // _TRAIL_POINTS)
+        paths: list[Array] = []
+        for q in motion[:, ::step]:
+            T = self._poses(q[np.isfinite(q).all(axis=1)])[:, i]
+            paths.append(T[:, :3, :3] @ found.placement.p + T[:, :3, 3])
+        return paths
 
-    def _add_loops(self, nodes: Mapping[str, Any], size: float) -> None:
-        """Mark both ends of every cut joint."""
-        for n, loop in enumerate(self._model.loops):
-            if loop.joints:
-                continue
-            ends = ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b))
-            for side, (body, placement) in zip("ab", ends, strict=True):
-                node = nodes[body or "world"]
-                self._server.scene.add_mesh_simple(
-                    f"{node.name}/loop{n}{side}",
-                    *_sphere(0.015 * size),
-                    color=_LOOP,
-                    position=placement.p,
-                )
+    def _motion(self, name: str, given: npt.ArrayLike, rows: int, width: int) -> Array:
+        """Return a motion of all copies, (copies, rows, width)."""
+        values = np.array(given, dtype=float)
+        motion = values[None] if values.ndim == 2 else values
+        expected = (len(self._copies), rows, width)
+        if motion.shape != expected:
+            shown = expected[1:] if expected[0] == 1 else expected
+            raise ShapeError(f"{name} has shape {values.shape}; expected {shown}")
+        return motion
 
-    def _place(self, nodes: Mapping[str, Any], q: Array) -> None:
-        poses = self._poses(q)
-        for body, T in poses.items():
-            nodes[body].position = T[:3, 3]
-            nodes[body].wxyz = np.array(quaternion(T[:3, :3].tolist()))
-        if self._centers and nodes is self._bodies[0]:
-            total = sum(mass for _, mass, _ in self._centers)
-            moments = [
-                mass * (poses[body][:3, :3] @ com + poses[body][:3, 3])
-                for body, mass, com in self._centers
-            ]
-            self._center.position = np.sum(moments, axis=0) / total
 
-    def _described(self) -> Sequence[BodyDescription]:
-        assert self._model.description is not None
-        return self._model.description.bodies
-
-    def _trail(self, body: str, motion: Array) -> None:
-        if body not in self._model.body_names:
-            names = ", ".join(map(repr, self._model.body_names[:8]))
-            raise ArgumentError(f"trails has {body!r}; expected bodies such as {names}")
-        for k, one in enumerate(motion):
-            step = max(1, len(one) // 400)
-            path = np.array([self._poses(x)[body][:3, 3] for x in one[::step]])
-            lines = np.stack([path[:-1], path[1:]], axis=1)
-            self._server.scene.add_line_segments(
-                f"/robot{k}/trail_{self._model.body_names.index(body)}",
-                lines,
-                colors=_TRAIL,
-                thickness=2.0,
-                thickness_units="screen",
-            )
-
-    # ------------------------------------------------------------ the panel
-
-    def _add_panel(self, layers: Sequence[str]) -> None:
-        gui = self._server.gui
-        self._is_dragging = False
-        present = {part.layer for part, _ in self._parts}
-        with gui.add_folder("Show"):
-            for name in LAYERS:
-                if name in present:
-                    box = gui.add_checkbox(name, initial_value=name in layers)
-                    box.on_update(self._switch(name))
-            for name in self._extras:
-                box = gui.add_checkbox(name, initial_value=False)
-                box.on_update(self._switch(name))
-            box = gui.add_checkbox("center of mass", initial_value=False)
-            box.on_update(self._switch("center of mass"))
-        with gui.add_folder("Tree"):
-            self._names = _indented(self._described())
-            self._choice = gui.add_dropdown("body", ["none", *self._names])
-            self._choice.on_update(self._select)
-            self._details = gui.add_html("")
-        with gui.add_folder("Joints"):
-            for joint in self._model.joints:
-                if joint.nq == 1:
-                    self._add_slider(joint)
-
-    def _add_slider(self, joint: PublicJoint) -> None:
-        low, high = _range(joint)
-        slider = self._server.gui.add_slider(
-            joint.name, low, high, (high - low) / 1000, min(max(0.0, low), high)
+def _states(name: str, given: npt.ArrayLike, width: int, copies: int) -> Array:
+    """Return a state of every copy, (copies, width); one is for all."""
+    values = np.array(given, dtype=float)
+    if values.shape not in ((width,), (copies, width)):
+        several = f" or ({copies}, {width})" if copies > 1 else ""
+        raise ShapeError(
+            f"{name} has shape {values.shape}; expected ({width},){several}"
         )
-
-        def moved(event: Any) -> None:
-            if event.client is None:
-                return  # set by `update`
-            q = np.array(self.q)
-            q[..., joint.q_index] = slider.value
-            self._is_dragging = True
-            try:
-                self.update(q)
-            finally:
-                self._is_dragging = False
-
-        slider.on_update(moved)
-        self._sliders.append((joint, slider))
-
-    def _switch(self, layer: str) -> Callable[[Any], None]:
-        def switched(event: Any) -> None:
-            is_on = bool(event.target.value)
-            if layer == "center of mass":
-                self._center.visible = is_on
-            for handle in self._extras.get(layer, ()):
-                handle.visible = is_on
-            for part, handle in self._parts:
-                if part.layer == layer:
-                    handle.visible = is_on
-
-        return switched
-
-    def _clicked(self, body: str) -> Callable[[Any], None]:
-        def clicked(_: Any) -> None:
-            self._choice.value = next(
-                (shown for shown, name in self._names.items() if name == body), "none"
-            )
-
-        return clicked
-
-    def _select(self, _: Any) -> None:
-        chosen = self._names.get(self._choice.value)
-        for part, handle in self._parts:
-            if part.layer in ("visual", "bars", "collision"):
-                own = tuple(round(255 * c) for c in part.color[:3])
-                handle.color = _SELECTED if part.body == chosen else own
-        self._details.content = "" if chosen is None else self._text_of(chosen)
-
-    def _text_of(self, name: str) -> str:
-        body = next(b for b in self._described() if b.name == name)
-        joints = joint_text(body, {j.name: j for j in self._model.joints})
-        lines = [f"mass {self._model.masses[name]:.4g} kg", joints]
-        rows = "<br>".join(html.escape(line) for line in lines)
-        return f"<b>{html.escape(name)}</b><br>{rows}"
+    return np.tile(values, (copies, 1)) if values.ndim == 1 else values
 
 
 def _server(label: str, port: int) -> Any:
@@ -370,8 +335,14 @@ def _server(label: str, port: int) -> Any:
     except ImportError:
         raise Error("the viewer needs viser: pip install 'ramify[view]'") from None
     free = _free_port(port)
+    logging.getLogger("websockets.server").addFilter(_is_news)
     with redirect_stdout(io.StringIO()):  # its banner
         return viser.ViserServer(host=HOST, port=free, label=label, verbose=False)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Say whether a message is worth showing: browsers open sockets and drop them."""
+    return record.getMessage() != "opening handshake failed"
 
 
 def _free_port(first: int) -> int:
@@ -389,9 +360,8 @@ def _free_port(first: int) -> int:
     raise Error(f"the viewer cannot listen on port {first}: {problem}")
 
 
-def _sphere(radius: float) -> tuple[Array, Any]:
-    mesh = scaled(ball(), (radius, radius, radius))
-    return mesh.vertices, mesh.faces
+def _newtons(force: float) -> str:
+    return f"{force:.4g} N" if force < 1000 else f"{force / 1000:,.4g} kN"
 
 
 def _offsets(copies: int, size: float) -> Array:
@@ -400,24 +370,3 @@ def _offsets(copies: int, size: float) -> Array:
     k = np.arange(copies)
     places = np.stack([k // across, k % across, np.zeros(copies)], axis=1) * 1.5 * size
     return places - places.mean(axis=0)
-
-
-def _range(joint: PublicJoint) -> tuple[float, float]:
-    """Return the range of a slider: the limits, or a turn or a meter each way."""
-    reach = 1.0 if joint.type == "prismatic" else math.pi
-    if joint.limits is None:
-        return -reach, reach
-    low, high = joint.limits.lower[0], joint.limits.upper[0]
-    if not math.isfinite(low) or not math.isfinite(high) or high <= low:
-        return -reach, reach
-    return low, high
-
-
-def _indented(bodies: Sequence[BodyDescription]) -> dict[str, str]:
-    """Return what the tree shows for each body, and the body's name."""
-    depth: dict[str | None, int] = {None: -1}
-    shown: dict[str, str] = {}
-    for body in bodies:
-        depth[body.name] = depth[body.parent] + 1
-        shown["\u2003" * depth[body.name] + body.name] = body.name
-    return shown

@@ -108,6 +108,15 @@ def _to_power(d: Expr, n: float) -> Expr:
     return power(d, const(n))
 
 
+def contact_point(scene: Scene, element: PointContact | SphereContact | Tire) -> Vec:
+    """Return the point that touches the ground first, in coordinates of the body."""
+    at = _above(scene, element)
+    if isinstance(element, Tire):
+        axis, flat, _ = _disk(scene, element, at)
+        return _lowest(scene, element, at, axis, flat)
+    return _depth(scene, element, at)[1]
+
+
 # ------------------------------------------------------------ tires
 
 
@@ -118,8 +127,7 @@ def tire(scene: Scene, element: Tire, applied: Applied) -> None:
     axis, flat, d = _disk(scene, element, at)
     along = axis.cross(at.normal) / flat
     across = at.normal.cross(along)
-    down = (axis * axis.dot(at.normal) - at.normal) / flat
-    x = at.x + down * scene.number(element, "radius")
+    x = _lowest(scene, element, at, axis, flat)
     v = at.leg.speed(x)
     N = k * d - c * at.normal.dot(v)
     N = where(d > 0.0, extremum("max", N, ZERO), ZERO)
@@ -143,6 +151,12 @@ def tire_energy(scene: Scene, element: Tire) -> Expr:
     _, _, d = _disk(scene, element, _above(scene, element))
     d = extremum("max", d, ZERO)
     return scene.number(element, "stiffness") * d * d * 0.5
+
+
+def _lowest(scene: Scene, element: Tire, at: _Above, axis: Vec, flat: Expr) -> Vec:
+    """Return the lowest point of a wheel."""
+    down = (axis * axis.dot(at.normal) - at.normal) / flat
+    return at.x + down * scene.number(element, "radius")
 
 
 def _disk(scene: Scene, element: Tire, at: _Above) -> tuple[Vec, Expr, Expr]:

@@ -75,18 +75,21 @@ def checked_mesh(vertices: Array, faces: Faces, label: str) -> TriangleMesh:
         raise ModelError(f"{label}: {len(vertices)} vertices; expected at least 4")
     if not np.all(np.abs(vertices) < _FARTHEST):
         raise ModelError(f"{label}: a vertex is not finite or too far away")
-    if len(faces) > MOST_FACES:
-        raise ModelError(
-            f"{label}: {len(faces):,} faces; expected at most {MOST_FACES:,}"
-        )
+    _check_count(len(faces), label)
     if len(faces) and not 0 <= faces.min() <= faces.max() < len(vertices):
         raise ModelError(f"{label}: a face refers to a vertex that does not exist")
     return TriangleMesh(vertices, faces)
 
 
+def _check_count(faces: int, label: str) -> None:
+    if faces > MOST_FACES:
+        raise ModelError(f"{label}: {faces:,} faces; expected at most {MOST_FACES:,}")
+
+
 def _stl(data: bytes, label: str) -> tuple[Array, Faces]:
     count = int.from_bytes(data[80:84], "little")
     if len(data) == 84 + 50 * count and count:
+        _check_count(count, label)
         record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", 9), ("_", "<u2")])
         corners = np.frombuffer(data, record, count, 84)["corners"]
         return _joined(np.reshape(corners, (-1, 3)))
