@@ -1,6 +1,7 @@
 """Rollouts in native code, beside forward dynamics in a batch and mujoco.rollout.
 
-    python benchmarks/rollouts.py [--quick] [--json] [--readme] [ROBOT ...]
+    python benchmarks/rollouts.py [--quick] [--json] [--readme] [--cassie FILE]
+                                  [ROBOT ...]
 
 Semi-implicit steps of 1 ms from random states, joint forces per step, all states
 recorded to arrays that are there, one core. MuJoCo steps the same robot in one thread
@@ -9,14 +10,17 @@ before anything is timed. All in turns in one run, the shortest times kept: proc
 time, as a rollout is long enough for other programs to interrupt it; two threads are
 compared by the clock.
 
+One robot with loops beside it, 10 s in steps of 1 ms by RK4: the vehicle with springs
+and tires by "partition", Cassie (a file of its own) by "project".
+
 The promises: a step takes at most 1.2 times as long as forward dynamics in a batch; it
 is 50, 20 and 12 times faster than mujoco.rollout at 7, 18 to 27 and 35 to 50 degrees of
-freedom; two threads are 1.7 times as fast as one.
+freedom; two threads are 1.7 times as fast as one; one robot with loops runs 50 times
+faster than real time.
 """
 
 from __future__ import annotations
 
-import importlib
 import time
 import warnings
 from collections.abc import Callable
@@ -27,13 +31,15 @@ from machine import machine, options, report
 from robots import sources
 
 import ramify
-from ramify.cli.peers import PeerError
+from ramify.cli.peers import PeerError, State, peer
 from ramify.robot import Robot
 
 ROBOTS = ("xarm7", "go2", "g1")
 STEPS, DT = 50, 1e-3
 PROMISED = {8: 50.0, 27: 20.0, 50: 12.0}
 """how many times mujoco.rollout, up to so many degrees of freedom"""
+REAL_TIME = 50.0
+"""how many times faster than real time one robot with loops runs"""
 FEW = 64  # states of MuJoCo's rollouts: its time is linear in them
 
 
@@ -46,38 +52,19 @@ def start(robot: Robot, batch: int) -> tuple[Any, Any, Any]:
     return q, qd, hold * rng.uniform(0.8, 1.2, size=(batch, STEPS, robot.nv))
 
 
-def mujoco_rollout(source: Any) -> tuple[Any, Callable[..., Any]] | None:
-    """Return the robot in MuJoCo's conventions and its rollout: (q, qd, tau) -> q."""
+def mujoco_peer(source: Any) -> Any:
+    """Return MuJoCo with a robot in it, or None."""
     try:
-        mujoco = importlib.import_module("mujoco")
-        native = importlib.import_module("mujoco.rollout")
-        peer: Any = importlib.import_module("ramify.cli.peers.mujoco_").load(source)
+        return peer("mujoco", source)
     except (ImportError, PeerError) as error:
         print(f"no MuJoCo for {source.name}: {error}")
         return None
-    model, nq, nv = peer.model, peer.model.nq, peer.model.nv
-    model.opt.timestep = DT
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
-    spec = int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
-    data = mujoco.MjData(model)
-    size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    first, kept = np.zeros((FEW, size)), np.zeros((FEW, STEPS, size))
-    joints = [model.joint(k).name for k in range(model.njnt)]
-    assert joints == [j.name for j in peer.robot.model.joints], "other orders of joints"
-
-    def run(q: Any, qd: Any, tau: Any) -> Any:
-        first[:, 1 : 1 + nq], first[:, 1 + nq : 1 + nq + nv] = q, qd
-        native.rollout(model, data, first, tau, control_spec=spec, state=kept)
-        return kept[:, :, 1 : 1 + nq]
-
-    return peer.robot, run
 
 
 def measure(name: str, source: Any, batch: int, seconds: float) -> dict[str, Any]:
     """Return microseconds a step, each way."""
-    found = mujoco_rollout(source)
-    robot = source.tree() if found is None else found[0]
+    found = mujoco_peer(source)
+    robot = source.tree() if found is None else found.robot
     q, qd, tau = start(robot, batch)
     dynamics = ramify.compile(ramify.forward_dynamics, robot)
     qdd, now = dynamics(q, qd, tau[:, 0]), np.ascontiguousarray(tau[:, 0])
@@ -99,9 +86,11 @@ def measure(name: str, source: Any, batch: int, seconds: float) -> dict[str, Any
         ),
     }
     if found is not None:
-        few = q[:FEW], qd[:FEW], np.ascontiguousarray(tau[:FEW])
-        np.testing.assert_allclose(found[1](*few), run.q[:FEW, 1:], atol=1e-6)
-        ways["mujoco"] = (lambda: found[1](*few), FEW * STEPS)
+        few = np.ascontiguousarray(tau[:FEW])
+        state = State(q[:FEW], qd[:FEW], qd[:FEW], tau[:FEW, 0])
+        roll: Any = found.roller(state, STEPS, DT)
+        np.testing.assert_allclose(roll(few), run.q[:FEW, 1:], atol=1e-6)
+        ways["mujoco"] = (lambda: roll(few), FEW * STEPS)
     best, clock = dict.fromkeys(ways, np.inf), dict.fromkeys(ways, np.inf)
     for call, _ in ways.values():
         call()
@@ -120,6 +109,25 @@ def measure(name: str, source: Any, batch: int, seconds: float) -> dict[str, Any
         result["times_mujoco"] = best["mujoco"] / best["rollout"]
         result["promised"] = next(x for n, x in PROMISED.items() if robot.nv <= n)
     return result
+
+
+def real_time(robot: Robot, stabilize: str, repeats: int, steps: int) -> dict[str, Any]:
+    """Return how many times faster than real time a robot with loops runs."""
+    options: dict[str, Any] = {"integrator": "rk4", "stabilize": stabilize}
+    options |= {"dt": DT, "steps": steps, "every": steps, "record": ("residual",)}
+    q, qd = robot.project(robot.neutral()), np.zeros(robot.nv)
+    run, best = robot.rollout(q, qd, **options), np.inf
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        robot.rollout(q, qd, **options)
+        best = min(best, time.perf_counter() - begin)
+    return {
+        "robot": robot.name,
+        "stabilize": stabilize,
+        "microseconds": best / steps * 1e6,
+        "real_time": steps * DT / best,
+        "residual": float(run.residual.max()),
+    }
 
 
 HEAD = """\
@@ -156,6 +164,7 @@ def note() -> str:
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("robots", nargs="*", default=list(ROBOTS))
+    parser.add_argument("--cassie", help="MJCF file of Cassie, to be simulated too")
     parser.add_argument("--readme", action="store_true", help="print README's table")
     chosen = parser.parse_args()
     batches, seconds = ((64,), 0.2) if chosen.quick else ((512, 4096), 10.0)
@@ -167,10 +176,22 @@ def main() -> None:
             results.append(measure(name, source, batch, seconds))
             if not chosen.json:
                 print(row(results[-1]), flush=True)
+    mechanisms = [(ramify.robots.hmmwv(suspension=True, tires=True), "partition")]
+    if chosen.cassie:
+        cassie = ramify.load(chosen.cassie, passive=True, actuators=False)
+        mechanisms.append((cassie, "project"))
+    repeats, steps = (1, 100) if chosen.quick else (5, 10_000)
+    alone = [real_time(*each, repeats, steps) for each in mechanisms]
+    for r in alone if not chosen.json else ():
+        print(
+            f"{r['robot']}, one state, RK4, {r['stabilize']}: {r['microseconds']:.1f} "
+            f"us a step, {r['real_time']:.0f} x real time ({REAL_TIME:g} promised), "
+            f"loops closed within {r['residual']:.0e}"
+        )
     if chosen.readme:
         print(f"\n{note()}")
         return
-    report({"results": results}, chosen.json, "mujoco")
+    report({"results": results, "one_robot": alone}, chosen.json, "mujoco")
     for r in results if not (chosen.json or chosen.quick) else ():
         speed = f", {r['promised']:g} x MuJoCo promised" if "mujoco" in r else ""
         print(

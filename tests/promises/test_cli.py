@@ -327,6 +327,7 @@ def test_bench_gives_times_and_ratios(run: Run, pendulum: str) -> None:
     data = json.loads(out)
     assert code == 0
     assert data["first_answer"]["cold"] > data["first_answer"]["warm"] > 0
+    assert [row["quantity"] for row in data["rows"]][-1] == "rollout, a step"
     for row in data["rows"]:
         assert row["call"] > 0
         assert row["state"] > 0

@@ -28,7 +28,7 @@ from ramify.cli.screen import (
     show_warnings,
     table,
 )
-from ramify.cli.selfcheck import state_of
+from ramify.cli.selfcheck import relative, state_of
 from ramify.compiler import compile
 from ramify.errors import ModelError
 from ramify.quantities import dynamics, mass_matrix
@@ -36,6 +36,8 @@ from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.view.units import seconds
 
+STEPS, DT = 50, 1e-3
+"""of rollouts"""
 QUANTITIES = (
     dynamics.inverse_dynamics,
     mass_matrix.mass_matrix,
@@ -60,7 +62,8 @@ def command(
     """Time calls and batches on one core, against Pinocchio and MuJoCo.
 
     One state per call from Python, outputs allocated beforehand; a batch in one call,
-    where the others need a loop in Python. All in one run; results are compared first.
+    where the others need a loop in Python; and semi-implicit steps of a rollout. All
+    in one run; results are compared first.
     """
     duration = 0.05 if quick else 0.5
     source = RobotFile(robot, **{**options, "mimic": "independent"})
@@ -68,13 +71,16 @@ def command(
     first = first_answer(source)
     others, unread = _peers(source, names_in(against, source))
     rows: list[dict[str, Any]] = []
-    with progress(len(QUANTITIES)) as step:
-        for quantity in QUANTITIES:
-            step(f"timing {quantity.name}")
+    size = max(batch, 1)
+    timings = {q.name: partial(_row, q.name, ours, others, size) for q in QUANTITIES}
+    timings["rollout, a step"] = partial(_rollout_row, ours, others, size)
+    with progress(len(timings)) as step:
+        for name, timing in timings.items():
+            step(f"timing {name}")
             try:
-                rows.append(_row(quantity.name, ours, others, max(batch, 1), duration))
+                rows.append(timing(duration))
             except ModelError as error:
-                unread[quantity.name] = str(error)
+                unread[name] = str(error)
     data = {"robot": ours.name, "nv": ours.nv, "batch": batch, "first_answer": first}
     packages = ("pin", "mujoco")
     if as_json:
@@ -150,6 +156,35 @@ def _row(
         error = answer_error(other, name, state)
         time_ = peer_time(other, name, state[0], duration)
         if time_ is not None:
+            row[other.name] = {"call": time_, "error": error}
+    return row
+
+
+def _rollout_row(
+    robot: Robot, others: list[Peer], batch: int, duration: float
+) -> dict[str, Any]:
+    """Return the time of a step, of one state and of a batch."""
+
+    def step_time(s: State, steps: int) -> float:
+        tau = np.repeat(s.tau[:, None], steps, axis=1)
+        run = robot.rollout(s.q, s.qd, tau, DT)
+        call = partial(robot.rollout, s.q, s.qd, tau, DT, out=run)
+        return best_of(call, duration) / (len(s) * steps)
+
+    rng = np.random.default_rng(0)
+    row: dict[str, Any] = {
+        "quantity": "rollout, a step",
+        "call": step_time(state_of(robot, 1, rng), 4 * STEPS),
+        "state": step_time(state_of(robot, batch, rng), STEPS),
+    }
+    for other in others:
+        s = state_of(other.robot, 8, np.random.default_rng(0))
+        roll = other.roller(s, STEPS, DT)
+        if roll is not None:
+            tau = np.repeat(s.tau[:, None], STEPS, axis=1)
+            ours = other.robot.rollout(s.q, s.qd, tau, DT)
+            error = relative(ours.q[:, 1:], roll(tau))
+            time_ = best_of(partial(roll, tau), duration) / (len(s) * STEPS)
             row[other.name] = {"call": time_, "error": error}
     return row
 

@@ -235,6 +235,27 @@ CLOSED = {"project": 1e-13, "partition": 1e-13, "baumgarte": 1e-9, "none": 1e-7}
 """|Φ| [m, rad] of a four-bar after 300 steps of 1 ms"""
 
 
+@pytest.mark.parametrize("lanes", [4, 8])
+@pytest.mark.parametrize("bad", [0, 5, 10])
+def test_no_lane_sees_the_divergence_of_another(
+    lanes: int, bad: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAMIFY_LANES", str(lanes))
+    robot = built(Joint.floating(), Joint.spherical())
+    rng = np.random.default_rng(lanes)
+    q = robot.random_configuration(rng, batch=11)
+    qd = rng.normal(size=(11, robot.nv))
+    expected = robot.rollout(q, qd, dt=DT, steps=20, integrator="rk4")
+    worse = qd.copy()
+    worse[bad] = 1e200
+    with pytest.warns(RuntimeWarning, match=f"state {bad} is not finite from t = 0.00"):
+        run = robot.rollout(q, worse, dt=DT, steps=20, integrator="rk4")
+    rest = [k for k in range(11) if k != bad]
+    assert run.diverged.tolist() == [bad]
+    np.testing.assert_array_equal(run.q[rest], expected.q[rest])
+    np.testing.assert_array_equal(run.qd[rest], expected.qd[rest])
+
+
 @pytest.mark.parametrize("stabilize", CLOSED)
 def test_loops_stay_closed_in_rollouts(stabilize: str) -> None:
     robot, known = four_bar(), Planar("four_bar")

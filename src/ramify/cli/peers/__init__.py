@@ -57,6 +57,12 @@ class Peer(Protocol):
         """Return the fastest call for one state, inputs converted beforehand."""
         ...
 
+    def roller(
+        self, state: State, steps: int, dt: float
+    ) -> Callable[[Array], Array] | None:
+        """Return a rollout of a batch: tau (batch, steps, nv) -> q after each step."""
+        ...
+
 
 PACKAGES = {"pinocchio": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}
 """module and package by the name on the command line"""

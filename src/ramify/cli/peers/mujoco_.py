@@ -207,3 +207,29 @@ class MuJoCo:
 
         calls = {"forward_dynamics": forward, "mass_matrix": matrix}
         return {**calls, "inverse_dynamics": inverse}.get(name)
+
+    def roller(
+        self, state: State, steps: int, dt: float
+    ) -> Callable[[Array], Array] | None:
+        """Return mujoco.rollout of a batch, in one thread, by semi-implicit steps."""
+        native: Any = importlib.import_module("mujoco.rollout")
+        m, batch, kinds = self.model, len(state), mujoco.mjtState
+        m.opt.timestep, m.opt.integrator = dt, mujoco.mjtIntegrator.mjINT_EULER
+        m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
+        size = mujoco.mj_stateSize(m, kinds.mjSTATE_FULLPHYSICS)
+        first, kept = np.zeros((batch, size)), np.zeros((batch, steps, size))
+        first[:, 1 + self._q] = state.q
+        first[:, 1 + m.nq + self._v] = state.qd
+        applied = np.zeros((batch, steps, m.nv))
+        spec = int(kinds.mjSTATE_QFRC_APPLIED)
+        is_ordered = self._v.tolist() == list(range(m.nv))
+
+        def roll(tau: Array) -> Array:
+            forces = tau
+            if not is_ordered:
+                applied[:, :, self._v] = tau
+                forces = applied
+            native.rollout(m, self.data, first, forces, control_spec=spec, state=kept)
+            return kept[:, :, 1 + self._q]
+
+        return roll

@@ -189,6 +189,9 @@ class Pinocchio:
         function, *arguments = x[name]
         return partial(function, self.model, self.data, *arguments)
 
+    def roller(self, state: State, steps: int, dt: float) -> None:
+        """Return None: it has no rollouts."""
+
 
 def _rows(found: Array, columns: int) -> tuple[int, ...]:
     """Return the shape of rows; Pinocchio drops an axis of length one."""
