@@ -307,4 +307,9 @@ class ProgressLine:
         now = 100 * done // total, 100
         if now != self.shown and time.perf_counter() - self.start > 1.0:
             self.shown = now
-            self(*now)
+            if not self.is_hidden and sys.stderr.isatty():
+                filled = now[0] // 4
+                bar = "━" * filled + "╌" * (25 - filled)
+                text = f"\rramify: {self.what} {bar} {now[0]:3d}%"
+                end = "\n" if now[0] == 100 else ""
+                print(text, end=end, file=sys.stderr, flush=True)

@@ -219,7 +219,10 @@ def test_a_long_scan_shows_each_percent_once(monkeypatch: pytest.MonkeyPatch) ->
     line.start -= 10.0
     for done in range(1001):
         line.percent(done, 1000)
-    assert lines[0] == "\rramify: running 1,000 steps, 0 of 100 %"
+    assert lines[0] == "\rramify: running 1,000 steps " + 25 * "╌" + "   0%"
+    bars = [text for text in lines if "running" in text]
+    assert bars[50] == f"\rramify: running 1,000 steps {12 * '━'}{13 * '╌'}  50%"
+    assert bars[-1] == "\rramify: running 1,000 steps " + 25 * "━" + " 100%"
     assert sum("running" in text for text in lines) == 101
 
 

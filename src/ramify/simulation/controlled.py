@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Controller = Callable[[float, Array, Array], npt.ArrayLike]
 """(time, q, qd) -> tau"""
+FEW = 8
+"""steps between calls of a controller that are called one by one: a time loop costs
+about as much to begin"""
 
 
 def controlled_tau(
@@ -62,17 +65,15 @@ def controlled(
     timed = [n for n in step.per_step if n in values and has_rows(values[n])]
     progress = ProgressLine(f"simulating {robot.name}", "%")
     last: dict[str, Array] = {}
+    advance = called if period <= FEW else scanned
     for done in range(0, steps, period):
         count, row = min(period, steps - done), done // spacing
         time = values["start"] + done * values["dt"]
         q, qd = np.asarray(given["q"]), np.asarray(given["qd"])
         given["tau"] = controlled_tau(robot, controller, time, q, qd)
-        for name in timed:
-            given[name] = values[name][done : done + count]
-        last = {n: np.empty(outputs[n]) for n in step.carry.values()}
+        given |= {name: values[name][done : done + count] for name in timed}
         now = {n: a[row : row + count // spacing] for n, a in arrays.items()}
-        run = compiled.scan(count, spacing)
-        run(*[given[n] for n in step.shapes], out=now | last)
+        last = advance(compiled, given, timed, now, count, spacing)
         given |= {n: last[source] for n, source in step.carry.items()}
         progress.percent(done + count, steps)
     times = values["start"] + values["dt"] * spacing * np.arange(rows)
@@ -82,3 +83,42 @@ def controlled(
         if spacing == every
         else selected_rows(run, slice(None, None, every // spacing))
     )
+
+
+def scanned(
+    compiled: CompiledStep,
+    given: Mapping[str, Any],
+    _timed: Sequence[str],
+    rows: Mapping[str, Array],
+    count: int,
+    spacing: int,
+) -> dict[str, Array]:
+    """Run some steps natively, write their rows, and return the outputs of the last."""
+    step, outputs = compiled.step, dict(signature_of(compiled.function).outputs)
+    last = {n: np.empty(outputs[n]) for n in step.carry.values()}
+    run = compiled.scan(count, spacing)
+    run(*[given[n] for n in step.shapes], out={**rows, **last})
+    return last
+
+
+def called(
+    compiled: CompiledStep,
+    given: Mapping[str, Any],
+    timed: Sequence[str],
+    rows: Mapping[str, Array],
+    count: int,
+    spacing: int,
+) -> dict[str, Array]:
+    """Do the same as `scanned` by calls of the step, each of which costs less."""
+    step = compiled.step
+    names, now = list(step.shapes), dict(given)
+    found: dict[str, Array] = {}
+    for k in range(count):
+        now |= {name: given[name][k] for name in timed}
+        values = compiled.function(*[now[n] for n in names])
+        found = dict(zip(compiled.outputs, values, strict=True))
+        if k % spacing == 0:
+            for name, array in rows.items():
+                array[k // spacing] = found[name]
+        now |= {n: found[source] for n, source in step.carry.items()}
+    return found

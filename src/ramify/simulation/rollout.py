@@ -116,6 +116,11 @@ class CompiledStep:
         """The step as a compiled function."""
         return self.step.compiled()
 
+    @cached_property
+    def outputs(self) -> list[str]:
+        """The names of the step's outputs."""
+        return [name for name, _ in signature_of(self.function).outputs]
+
     def scan(self, length: int, every: int) -> Scan:
         """Return the time loop of so many steps."""
         return kept(self._scans, (length, every), lambda: self._scan(length, every))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import os
+import signal
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -10,6 +14,7 @@ import pytest
 
 import ramify
 from ramify import ArgumentError, ModelWarning, ShapeError, TraceError
+from ramify.backend.python_call.time_loop import Scanner
 from ramify.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.forces import JointDamper, Motor
 from ramify.model.pose import Array
@@ -366,3 +371,49 @@ def test_a_missing_scipy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     message = "integrator='adaptive' needs scipy: pip install scipy"
     with pytest.raises(ArgumentError, match=message):
         ROBOT.simulate([0.1, 0.2], integrator="adaptive")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"integrator": "rk4"},
+        {"integrator": "adaptive"},
+        {"controller": lambda _t, _q, qd: -qd},
+    ],
+    ids=["fixed", "adaptive", "controller"],
+)
+@pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
+def test_an_interrupt_is_answered_at_once(options: dict[str, Any]) -> None:
+    ROBOT.simulate([0.1, 0.2], duration=0.01, **options)  # compiled before the clock
+    asked: list[float] = []
+
+    def interrupt() -> None:
+        asked.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.3, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        ROBOT.simulate([0.1, 0.2], duration=1e5, every=10**5, **options)
+    assert time.perf_counter() - asked[0] < 2.0  # a loaded machine; milliseconds else
+
+
+def test_most_of_a_run_without_callbacks_is_native(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    native = [0.0]
+    original = Scanner.run
+
+    def timed(*arguments: Any) -> Any:
+        start = time.perf_counter()
+        found = original(*arguments)
+        native[0] += time.perf_counter() - start
+        return found
+
+    monkeypatch.setattr(Scanner, "run", timed)
+    shares: list[float] = []
+    for _ in range(3):  # the first one compiles
+        native[0], start = 0.0, time.perf_counter()
+        ROBOT.simulate([0.1, 0.2], dt=2e-4, duration=100.0, every=10)
+        shares.append(native[0] / (time.perf_counter() - start))
+    assert max(shares) > 0.9
