@@ -29,8 +29,8 @@ from ramify.simulation.run import Run
 from ramify.simulation.traced_step import Step, Traced, called, checked_condition
 from ramify.symbolic import functions as symbolic
 
-LONGEST = 100
-"""a step is at most so many times dt long: a force that acts shortly is not missed"""
+LONGEST = 10
+"""a step is at most so many times dt long: rows between its ends stay as exact"""
 SAMPLES = 8
 """states of a step at which events are looked for"""
 
