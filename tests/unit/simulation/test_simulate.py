@@ -92,7 +92,7 @@ def test_adaptive_steps_agree_with_short_fixed_ones(ball: Robot) -> None:
 
 def test_the_error_of_adaptive_steps_follows_the_tolerance(ball: Robot) -> None:
     q, qd = start(ball)
-    options: dict[str, Any] = {"integrator": "adaptive", "times": [1.0]}
+    options: dict[str, Any] = {"integrator": "adaptive", "times": [1.0], "dt": 1.0}
     best = ball.simulate(q, 10 * qd, rtol=1e-12, atol=1e-13, **options).q
     errors = [
         float(
