@@ -895,13 +895,20 @@ class Robot:
         dt: ArrayLike,
         *,
         integrator: str = "semi_implicit_euler",
+        stabilize: str = "project",
+        rate: float = 20.0,
         out: tuple[Array, Array] | None = None,
     ) -> tuple[Array, Array]:
         """Return the matrices A and B of one linearized time step.
 
             δx⁺ = A δx + B δτ        x = (q, q̇)
 
-        The first nv entries of δx and δx⁺ are changes of q in its tangent space.
+        The first nv entries of δx and δx⁺ are changes of q in its tangent space. A and
+        B are the derivatives of one step of ``robot.rollout`` with the same options.
+
+        With loops, x has redundant coordinates: δx keeps the loops closed if J δq = 0
+        and J δq̇ + δJ q̇ = 0. With ``stabilize="project"`` every δx⁺ does, so A has
+        the rank of twice the mobility at most.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
@@ -910,6 +917,8 @@ class Robot:
             dt: the time step [s].
             integrator: "semi_implicit_euler" (q̇⁺ = q̇ + q̈ dt, then q⁺ = q ⊕ q̇⁺ dt)
                 or "rk4".
+            stabilize: how a step keeps loops closed: "project", "baumgarte" or "none".
+            rate: α for "baumgarte" [1/s].
             out: where to write the results.
 
         Returns:

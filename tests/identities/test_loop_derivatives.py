@@ -23,7 +23,7 @@ from ramify.model.pose import Array
 from ramify.quantities.constraint_rank import rank_of
 from ramify.robot import Robot
 from support import complex_step
-from support.loops import as_robot, program, value
+from support.loops import as_robot, closed_state, program, value
 from support.paths import SHARED_ROBOTS
 from support.planar import Planar, four_bar, parallelogram, swung
 from support.states import q_rate
@@ -47,14 +47,6 @@ def shared(name: str) -> Robot:
     return ramify.load(SHARED_ROBOTS / name)
 
 
-def closed(robot: Robot) -> tuple[Any, Any]:
-    """Return a state that moves with its loops closed."""
-    rng = np.random.default_rng(1)
-    start = robot.assemble(robot.neutral())
-    q = robot.integrate(start, rng.normal(scale=0.02, size=robot.nv))
-    return project(robot, q, rng.normal(size=robot.nv))
-
-
 def bars(_: Robot) -> tuple[Any, Any]:
     return Planar("four_bar").state(0.3, 2.0)
 
@@ -71,10 +63,10 @@ SMALL: dict[str, Made] = {
 }
 LARGE: dict[str, Made] = {
     "three cranks too many": (lambda: parallelogram(5), cranks),
-    "gripper": (lambda: shared("robotiq_2f85_v4/2f85.xml"), closed),
-    "car": (lambda: as_robot(robots.hmmwv("general")), closed),
-    "cassie": (lambda: shared("cassie/cassie.xml"), closed),
-    "toddlerbot": (lambda: shared("toddlerbot_2xc/toddlerbot_2xc.xml"), closed),
+    "gripper": (lambda: shared("robotiq_2f85_v4/2f85.xml"), closed_state),
+    "car": (lambda: as_robot(robots.hmmwv("general")), closed_state),
+    "cassie": (lambda: shared("cassie/cassie.xml"), closed_state),
+    "toddlerbot": (lambda: shared("toddlerbot_2xc/toddlerbot_2xc.xml"), closed_state),
 }
 CASES = [*SMALL, *(pytest.param(n, marks=pytest.mark.slow) for n in LARGE)]
 

@@ -1,8 +1,9 @@
-"""Derivatives of every URDF of example-robot-data against Pinocchio."""
+"""Derivatives of the shared robots and of example-robot-data against Pinocchio."""
 
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,43 +13,80 @@ import ramify
 from ramify.compiler import program_of
 from ramify.errors import Error
 from ramify.model.formats.parse import parse
+from ramify.model.pose import Array
 from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 from support.close import assert_close
+from support.pinocchio_loops import with_cuts
 from support.real_robots import example_urdfs
+from support.references import MJCFS, URDFS, path_of
 
 pin = pytest.importorskip("pinocchio", reason="needs Pinocchio (pip install pin)")
 pytestmark = pytest.mark.oracle
 
-URDFS = example_urdfs()
-SAMPLE = ("panda_description/panda.urdf", "solo_description/solo12.urdf")
+SHARED = {n: path_of(n) for n in (*URDFS, *MJCFS) if path_of(n).is_file()}
+FILES = {**SHARED, **example_urdfs()}
+SAMPLE = [
+    name
+    for name in (
+        "iiwa14",
+        "panda_description/panda.urdf",
+        "solo_description/solo12.urdf",
+    )
+    if name in FILES
+] or ["none"]
 ALL = [
     name if name in SAMPLE else pytest.param(name, marks=pytest.mark.slow)
-    for name in URDFS or ["none"]
+    for name in FILES or ["none"]
 ]
 close = functools.partial(assert_close, tolerance=1e-9, least=0.0)
 """relative to the largest entry: mass matrices here have conditions up to 1e8"""
 
 
 def both(name: str) -> tuple[Any, Robot]:
-    """Return a robot there and here, with a floating base."""
+    """Return a robot there and here; a URDF with a floating base."""
     if name == "none":
-        pytest.skip("needs example-robot-data")
+        pytest.skip("needs ../shared/robots or example-robot-data")
+    path, is_mjcf = str(FILES[name]), FILES[name].suffix == ".xml"
     try:
-        model = pin.buildModelFromUrdf(str(URDFS[name]), pin.JointModelFreeFlyer())
+        if is_mjcf:
+            model = pin.buildModelFromMJCF(path)
+        else:
+            model = pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
     except (ValueError, RuntimeError) as error:
         pytest.skip(f"Pinocchio refuses it: {error}")
     try:
         robot = Robot.from_description(
-            parse(URDFS[name]),
-            root="floating",
-            joint_order="alphabetical",
+            parse(FILES[name]),
+            root=None if is_mjcf else "floating",
+            joint_order="file" if is_mjcf else "alphabetical",
             mimic="independent",
         )
     except Error as error:
         pytest.skip(f"refused: {error}")
+    if is_mjcf:
+        robot = Robot(replace(robot.model, loops=()), robot.conventions)
+        skip_other_readings(model, robot)
     return model, robot
+
+
+def skip_other_readings(model: Any, robot: Robot) -> None:
+    """Skip what Pinocchio reads as another robot than MuJoCo, which ours agrees with.
+
+    It drops trees and the pose of a root, and computes other inertias from shapes.
+    """
+    if model.nq != robot.nq:
+        pytest.skip(f"Pinocchio reads nq = {model.nq} in place of {robot.nq}")
+    q, data = random_q(model), model.createData()
+    pairs = (
+        (ramify.mass_matrix, np.triu(pin.crba(model, data, q))),
+        (ramify.gravity_forces, pin.computeGeneralizedGravity(model, data, q)),
+    )
+    for quantity, there in pairs:
+        (here,) = values(robot, quantity, q=q).values()
+        if np.abs(np.triu(here) - np.triu(there)).max() > 1e-9 * np.abs(there).max():
+            pytest.skip(f"Pinocchio reads another robot: {quantity.name} differs")
 
 
 def as_angles(model, q):
@@ -108,7 +146,8 @@ def test_derivatives_of_frames_and_of_the_center_are_pinocchios(
     frame = robot.frame_names[-1]
     if frame == "world" or not model.existFrame(frame):
         frame = robot.body_names[-1]
-    index = model.getFrameId(frame)
+    kinds = [] if frame not in robot.body_names else [pin.FrameType.BODY]
+    index = model.getFrameId(frame, *kinds)
     there = pin.getFrameAccelerationDerivatives(
         model, data, index, pin.ReferenceFrame.LOCAL
     )
@@ -131,7 +170,7 @@ def test_derivatives_of_frames_and_of_the_center_are_pinocchios(
     close(found_com, pin.jacobianCenterOfMass(model, data, q_pin))
 
 
-@pytest.mark.parametrize("name", SAMPLE if URDFS else ["none"])
+@pytest.mark.parametrize("name", SAMPLE)
 def test_derivatives_of_steps_are_pinocchios(
     name: str, rng: np.random.Generator
 ) -> None:
@@ -149,3 +188,68 @@ def test_derivatives_of_steps_are_pinocchios(
     found = values(robot, ramify.difference_derivatives, q0=q, q1=end)
     close(found["dv_dq0"], J0)
     close(found["dv_dq1"], J1)
+
+
+def cuts_between(robot: Robot) -> list[tuple[str, str, str]]:
+    """Return a weld of one leaf to the world, and a ball between two others."""
+    tree, frames = robot.tree, robot.model.frames
+    leaves = set(range(len(tree))) - set(tree.parents)
+    at = {frames[name].body: name for name in reversed(robot.body_names)}
+    ends = [at[i] for i in sorted(leaves) if len(tree.support(i)) > 3]
+    if not ends:
+        pytest.skip("no limbs")
+    cuts = [("weld", ends[0], "world")]
+    return cuts if len(ends) < 3 else [*cuts, ("spherical", ends[1], ends[2])]
+
+
+def closed_directions(robot: Robot, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Return δq (nv, mobility) that keep the loops closed, and δq̇ that turn with them.
+
+    J δq = 0 and J δq̇ + δJ q̇ = 0.
+    """
+    (J,) = values(robot, ramify.constraint_jacobian, q=q).values()
+    quantity = ramify.derivative(ramify.constraint_jacobian, "q")
+    (dJ,) = values(robot, quantity, q=q).values()
+    along = np.linalg.svd(J)[2][len(J) :].T
+    turned = np.einsum("rkc,k->rc", dJ, qd) @ along
+    return along, -np.linalg.pinv(J) @ turned
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_derivatives_of_dynamics_with_loops_are_pinocchios(
+    name: str, rng: np.random.Generator
+) -> None:
+    """Along what keeps them closed: beyond, each library has conditions of its own."""
+    model, robot = both(name)
+    q_pin = random_q(model)
+    if np.linalg.cond(mass_matrix_of(model, q_pin)) > 1e8:
+        pytest.skip("M is singular up to rounding")
+    qd, tau = rng.normal(size=(2, robot.nv))
+    q, cuts = as_angles(model, q_pin), cuts_between(robot)
+    there = with_cuts(pin, model, robot, cuts, q, qd)
+    (J,) = values(there.robot, ramify.constraint_jacobian, q=q).values()
+    if np.linalg.cond(J) > 1e3:  # limbs that cannot move apart
+        there = with_cuts(pin, model, robot, cuts[:1], q, qd)
+    qdd = there.accelerations(pin, q_pin, tau)
+    found = pin.computeConstraintDynamicsDerivatives(
+        model, there.data, there.cuts, there.cut_data, there.settings(pin)
+    )
+    here = {"q": there.q, "qd": there.qd, "tau": tau}
+    (ours,) = values(there.robot, ramify.forward_dynamics, **here).values()
+    close(ours, qdd)
+    of_qdd = values(there.robot, ramify.forward_dynamics_derivatives, **here)
+    of_lambda = values(there.robot, ramify.loop_forces_derivatives, **here)
+    dq, dqd = closed_directions(there.robot, there.q, there.qd)
+    # λ acts on the second body here, on the first one there.
+    for sign, mine, theirs in (
+        (1.0, list(of_qdd.values()), found[:3]),
+        (-1.0, list(of_lambda.values()), found[3:]),
+    ):
+        close(sign * (mine[0] @ dq + mine[1] @ dqd), theirs[0] @ dq + theirs[1] @ dqd)
+        close(sign * mine[1] @ dq, theirs[1] @ dq)
+        close(sign * mine[2], theirs[2])
+
+
+def mass_matrix_of(model: Any, q: Array) -> Array:
+    upper = np.triu(pin.crba(model, model.createData(), q))
+    return upper + np.triu(upper, 1).T

@@ -12,16 +12,14 @@ import pytest
 
 from ramify.loading import load
 from ramify.model import catalog as robots
-from ramify.model.description import LoopDescription
-from ramify.model.pose import Pose
 from ramify.quantities import closed_loops, dynamics
 from ramify.quantities.constraint_rank import rank_of
-from ramify.quantities.frames import pose
 from ramify.robot import Robot
 from support.close import assert_close
 from support.loops import as_robot, value
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
+from support.pinocchio_loops import CONTACTS, with_cuts
 from support.real_robots import example_urdfs
 
 pytestmark = pytest.mark.oracle
@@ -109,9 +107,6 @@ def test_mobility_at_the_digits_of_a_file_is_that_of_the_reference() -> None:
     assert np.abs(robot.assemble(known["q"][0]) - known["q"][0]).max() < 1e-6
 
 
-CONTACTS = {"spherical": "CONTACT_3D", "weld": "CONTACT_6D"}
-
-
 @pytest.mark.parametrize("type_", CONTACTS)
 @pytest.mark.parametrize("between", [("FL_foot", "world"), ("RR_foot", "FL_foot")])
 def test_pinocchio_agrees_where_it_has_the_constraint(
@@ -130,40 +125,9 @@ def test_pinocchio_agrees_where_it_has_the_constraint(
         model, -np.ones(model.nq) * 0.5, np.ones(model.nq) * 0.5
     )
     qd, tau = rng.normal(size=(2, model.nv))
-    ends = [_end(pin, model, robot, name, q) for name in between]
-    (i, T_i, T_a), (j, T_j, T_b) = ends
-    # Both frames where they meet now: in the second body, the first one's.
-    meet = T_a.inverse() @ T_b
-    names = [None if n == "world" else n for n in between]
-    loop = LoopDescription("cut", type_, *names, meet, Pose.identity())
-    closed = as_robot(replace(robot.description, loops=(loop,)))
-    J = value(closed_loops.constraint_jacobian, closed, q=q)
-    qd = qd - np.linalg.pinv(J) @ (J @ qd)
-    kind = getattr(pin.ContactType, CONTACTS[type_])
-    at = T_i * pin.SE3(meet.R, meet.p)
-    frame = pin.ReferenceFrame.LOCAL
-    cut = pin.RigidConstraintModel(kind, model, i, at, j, T_j, frame)
-    cuts = pin.StdVec_RigidConstraintModel()
-    cuts.append(cut)
-    pin_data, cut_data = model.createData(), pin.StdVec_RigidConstraintData()
-    cut_data.append(cut.createData())
-    pin.initConstraintDynamics(model, pin_data, cuts, cut_data)
-    settings = pin.ProximalSettings(1e-14, 1e-10, 20)
-    expected = pin.constraintDynamics(
-        model, pin_data, q, qd, tau, cuts, cut_data, settings
-    )
-    qdd = value(dynamics.forward_dynamics, closed, q=q, qd=qd, tau=tau)
-    close(qdd, expected)
-
-
-def _end(pin: Any, model: Any, robot: Robot, name: str, q: Any) -> Any:
-    """Return a frame's joint and place in Pinocchio, and its pose in the world."""
-    T = value(pose(name), robot, q=q)
-    here = Pose(T[:3, :3], T[:3, 3])
-    if name == "world":
-        return 0, pin.SE3.Identity(), here
-    frame = model.frames[model.getFrameId(name)]
-    return frame.parentJoint, frame.placement, here
+    there = with_cuts(pin, model, robot, [(type_, *between)], q, qd)
+    qdd = value(dynamics.forward_dynamics, there.robot, q=q, qd=there.qd, tau=tau)
+    close(qdd, there.accelerations(pin, q, tau))
 
 
 def test_hmmwv_is_the_vehicle_of_the_paper() -> None:

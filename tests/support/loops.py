@@ -45,6 +45,14 @@ def with_loops(robot: Robot, *new: LoopDescription) -> Robot:
     )
 
 
+def closed_state(robot: Robot) -> tuple[Any, Any]:
+    """Return a state that moves with its loops closed."""
+    rng = np.random.default_rng(1)
+    start = robot.assemble(robot.neutral())
+    q = robot.integrate(start, rng.normal(scale=0.02, size=robot.nv))
+    return robot.project(q, rng.normal(size=robot.nv))
+
+
 @lru_cache(maxsize=64)
 def program(robot: Robot, *quantities: Quantity) -> Program:
     return program_of(quantities, robot)

@@ -53,6 +53,8 @@ ALGORITHMS = ("joint_formulation", "loopwise", "constrained_aba")
 """candidates for algorithm="auto", chosen by operation count"""
 BY_NAME_ONLY = ("proximal",)
 """other valid values"""
+NEWTON_STEPS = 2
+"""of a projection: the first leaves Φ at the square of what a step opens"""
 
 
 @quantity("q", returns="how far loops are open [m, rad]")
@@ -256,7 +258,7 @@ def solved(
     if rate:
         qd = {k: context.inputs["qd"][v] for k, v in enumerate(system.order)}
         terms = zip(gamma, system.J, system.residual, strict=True)
-        gamma = [_steadied(g, row, qd, phi, rate) for g, row, phi in terms]
+        gamma = [steadied(g, row, qd, phi, rate) for g, row, phi in terms]
     x, found = solve(Q, gamma)
     qdd = zeros(context.model.nv)
     for k, v in enumerate(system.order):
@@ -271,9 +273,10 @@ def idle_rows(solution: Solution, rank: Rank) -> list[list[Expr]]:
     return idle(J, rank.spare, rank.null, solution.damping)
 
 
-def _steadied(
+def steadied(
     gamma: Expr, row: DofVector, qd: DofVector, phi: Expr, rate: float
 ) -> Expr:
+    """Return γ of Baumgarte's stabilization."""
     return gamma + dot(row, qd) * (2.0 * rate) + phi * (rate * rate)
 
 
@@ -291,7 +294,7 @@ def _articulated(
         for i, dofs in enumerate(tree.dofs):
             qd.update(zip(dofs, context.qd[i], strict=True))
         rows = [
-            replace(r, bias=_steadied(r.bias, r.J, qd, r.residual, rate)) for r in rows
+            replace(r, bias=steadied(r.bias, r.J, qd, r.residual, rate)) for r in rows
         ]
     tau = coordinates.tree_force(context.inputs["tau"], context.qd)
     tau = applied.added_to(tau)

@@ -164,13 +164,16 @@ def _blocks(rows: Sequence[Row], name: str, n: int) -> dict[str, Any]:
 
 
 def acceleration_rows(
-    context: Context, algorithm: str, given: External = NO_FORCES
+    context: Context, algorithm: str, given: External = NO_FORCES, rate: float = 0.0
 ) -> tuple[list[Expr], list[Row]]:
-    """Return q̈ and its derivatives along q, q̇ and τ, one after another."""
+    """Return q̈ and its derivatives along q, q̇ and τ, one after another.
+
+    ``rate`` is that of Baumgarte's stabilization, for robots with loops.
+    """
     model = context.model
     check_dynamics(model)
     if model.loops:
-        constrained = _with_loops(context, algorithm, given)
+        constrained = _with_loops(context, algorithm, given, rate)
         return constrained.qdd, constrained.accelerations
     check_factor(model, LOOPS_INSTEAD)
     n, frame = model.nv, None
@@ -208,14 +211,17 @@ def acceleration_rows(
     return qdd, found
 
 
-def _with_loops(context: Context, algorithm: str, given: External) -> LoopDerivatives:
+def _with_loops(
+    context: Context, algorithm: str, given: External, rate: float = 0.0
+) -> LoopDerivatives:
     def torque_rows(there: Context, directions: Mapping[Expr, Row]) -> list[Row]:
         if algorithm != "idsva":
             return _by_program(there, directions, given, algorithm)
         frame = CommonFrame(there.dynamics_tree, there.q, there.qd)
         return _by_tree(there, frame, directions, given)
 
-    return loop_derivatives(context, acting_forces(context, *given), torque_rows)
+    applied = acting_forces(context, *given)
+    return loop_derivatives(context, applied, torque_rows, rate)
 
 
 def _factored(

@@ -14,6 +14,9 @@ redundant, the least λ = J y is in the span of J, and so its change is told by
 
 Along directions that open the loops such rows contradict each other: then N takes the
 contradiction out of the right side.
+
+The least v that closes loops meets conditions of the same form, with M v for ID and
+Φ (or J q̇, for velocities) for γ: its derivatives are found in the same way.
 """
 
 from __future__ import annotations
@@ -26,18 +29,22 @@ from ramify.algorithms.forces.applied import Applied
 from ramify.algorithms.loops.joint_formulation import dot
 from ramify.algorithms.loops.proximal import preimage, without_idle
 from ramify.algorithms.ltdl import DofVector
+from ramify.algorithms.rnea import rnea
 from ramify.quantities.closed_loops import (
     Solution,
     idle_rows,
     settled,
     solved,
+    solver_of,
     spread,
+    steadied,
+    system_of,
 )
 from ramify.quantities.constraint_rank import Rank
 from ramify.quantities.context import Context, zeros
 from ramify.quantities.directions import seeds
-from ramify.quantities.loop_rows import rows_of
-from ramify.spatial.vector3 import ONE, ZERO
+from ramify.quantities.loop_rows import Rows, rows_of
+from ramify.spatial.vector3 import ONE, ZERO, vec
 from ramify.symbolic.derivatives import Row, forward, held
 from ramify.symbolic.expr import Expr, region
 
@@ -56,58 +63,77 @@ class LoopDerivatives:
 
 
 def loop_derivatives(
-    context: Context, applied: Applied, torque_rows: TorqueRows
+    context: Context, applied: Applied, torque_rows: TorqueRows, rate: float = 0.0
 ) -> LoopDerivatives:
-    """Return the derivatives of the dynamics of a robot with loops."""
+    """Return the derivatives of the dynamics of a robot with loops.
+
+    ``rate`` is that of Baumgarte's stabilization.
+    """
+    _, damping, rank = settled(
+        context.model, context.conventions, "loopwise", None, context.dtype
+    )
+    solution = solved(context, "loopwise", damping, rank, applied, rate)
+    rows, gamma = rows_of(context), None
+    if rate:
+        qd: DofVector = dict(enumerate(context.inputs["qd"]))
+        gamma = [
+            steadied(g, dict(enumerate(J)), qd, phi, rate)
+            for g, J, phi in zip(rows.bias, rows.J, rows.residual, strict=True)
+        ]
+    conditions = _Conditions.of(solution, rank, rows, gamma or rows.bias)
+    directions = {**seeds(context, ("q", "qd")), **conditions.held()}
+    there = context.with_inputs(qdd=solution.qdd)
+    n = context.model.nv
+    return conditions.changes(
+        torque_rows(there, directions), directions, columns=2 * n, forces=n
+    )
+
+
+def closing_derivatives(context: Context, velocities: bool) -> LoopDerivatives:
+    """Return the least v that closes loops, in place of q̈, and its derivatives.
+
+        J v = −Φ        J v = −J q̇ of velocities
+
+    v is the smallest in the norm of M; derivatives are along q, and q̇ of velocities.
+    """
     model, n = context.model, context.model.nv
     _, damping, rank = settled(
         model, context.conventions, "loopwise", None, context.dtype
     )
-    solution = solved(context, "loopwise", damping, rank, applied)
-    system, rows = solution.system, _rows(context, solution, rank)
-    # q̈, λ and y are held: what they do is asked for.
-    fixed = [*solution.qdd, *rows.multipliers, *rows.y.values()]
-    directions = {**seeds(context, ("q", "qd")), **held(fixed)}
-    torques = torque_rows(context.with_inputs(qdd=solution.qdd), directions)
-    qdd = {k: solution.qdd[v] for k, v in enumerate(system.order)}
-    opening = forward(rows.accelerations(qdd), directions)
-    pushes = forward(rows.forces(n), directions)
-    turning = forward([dot(row, rows.y) for row in rows.J], directions)
+    system, rows = system_of(context, False), rows_of(context, False)
+    opened = rows.residual
+    if velocities:
+        qd: DofVector = dict(enumerate(context.inputs["qd"]))
+        opened = [dot(dict(enumerate(J)), qd) for J in rows.J]
+    solve = solver_of(system, "loopwise", damping, rank.scales)
+    x, found = solve({}, [opened[r] for r in system.kept])
+    v = zeros(n)
+    for k, place in enumerate(system.order):
+        v[place] = x[k]
+    solution = Solution(system, solve, damping, v, found)
+    conditions = _Conditions.of(solution, rank, rows, opened)
+    wrt = ("q", "qd") if velocities else ("q",)
+    directions = {**seeds(context, wrt), **conditions.held()}
+    torques = forward(_inertia_times(context, v), directions)
+    return conditions.changes(torques, directions, columns=len(wrt) * n)
 
-    accelerations: list[Row] = [{} for _ in range(n)]
-    multipliers: list[Row] = [{} for _ in range(rank.rows)]
-    for c in range(3 * n):
-        region(f"column {c}")
-        if c < 2 * n:
-            Q = {
-                k: pushes[k].get(c, ZERO) - torques[v].get(c, ZERO)
-                for k, v in enumerate(system.order)
-            }
-        else:
-            Q = {k: ONE for k, v in enumerate(system.order) if v == c - 2 * n}
-        gamma = [row.get(c, ZERO) for row in opening]
-        if rank.spare:
-            consistent = without_idle(rows.idle, gamma)
-            gamma = [consistent[r] for r in system.kept]
-        x, found = solution.solve(Q, gamma)
-        change = spread(system.kept, rank, found)
-        if rank.spare:
-            told = [row.get(c, ZERO) for row in turning]
-            free = [a - b for a, b in zip(change, told, strict=True)]
-            free = without_idle(rows.idle, free)
-            change = [a + b for a, b in zip(free, told, strict=True)]
-        for k, v in enumerate(system.order):
-            accelerations[v][c] = x[k]
-        for r, e in enumerate(change):
-            multipliers[r][c] = e
-    return LoopDerivatives(solution.qdd, accelerations, multipliers)
+
+def _inertia_times(context: Context, v: list[Expr]) -> list[Expr]:
+    """Return M v."""
+    coordinates = context.coordinates
+    still = coordinates.velocity(zeros(context.model.nv))
+    moved = coordinates.acceleration(v, still)
+    tau = rnea(context.dynamics_tree, context.q, still, moved, vec(0.0, 0.0, 0.0))
+    return coordinates.force(tau, v)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """Rows of the loops with their λ: those kept, or all if some are redundant."""
+class _Conditions:
+    """A solution, and rows of the loops: those kept, or all if some are redundant."""
 
+    solution: Solution
+    rank: Rank
     J: Sequence[DofVector]
     gamma: Sequence[Expr]
     multipliers: list[Expr]
@@ -115,28 +141,84 @@ class _Rows:
     """N, by rows"""
     y: DofVector
 
-    def accelerations(self, qdd: DofVector) -> list[Expr]:
+    @staticmethod
+    def of(
+        solution: Solution, rank: Rank, rows: Rows, gamma: Sequence[Expr]
+    ) -> _Conditions:
+        """Return the conditions that a solution meets, J q̈ + γ = 0 among them."""
+        system = solution.system
+        if not rank.spare:
+            kept = [gamma[r] for r in system.kept]
+            return _Conditions(solution, rank, system.J, kept, solution.found, [], {})
+        J = [{k: row[v] for k, v in enumerate(system.order)} for row in rows.J]
+        idle = idle_rows(solution, rank)
+        multipliers = without_idle(idle, spread(system.kept, rank, solution.found))
+        basis = [r for r in system.kept if r not in rank.spare]
+        x = [multipliers[r] for r in basis]
+        y = preimage([J[r] for r in basis], x, solution.damping)
+        return _Conditions(solution, rank, J, gamma, multipliers, idle, y)
+
+    def held(self) -> dict[Expr, Row]:
+        """Return seeds of q̈, λ and y: what they do is asked for."""
+        return held([*self.solution.qdd, *self.multipliers, *self.y.values()])
+
+    def changes(
+        self,
+        torques: Sequence[Row],
+        directions: Mapping[Expr, Row],
+        columns: int,
+        forces: int = 0,
+    ) -> LoopDerivatives:
+        """Return the derivatives along the directions, then along joint forces.
+
+        Args:
+            torques: the derivatives of inverse dynamics.
+            directions: how nodes change, in so many columns.
+            columns: how many.
+            forces: the number of joint forces.
+        """
+        solution, rank, system = self.solution, self.rank, self.solution.system
+        n = len(system.order)
+        qdd = {k: solution.qdd[v] for k, v in enumerate(system.order)}
+        opening = forward(self._accelerations(qdd), directions)
+        pushes = forward(self._forces(n), directions)
+        turning = forward([dot(row, self.y) for row in self.J], directions)
+        accelerations: list[Row] = [{} for _ in range(n)]
+        multipliers: list[Row] = [{} for _ in range(rank.rows)]
+        for c in range(columns + forces):
+            region(f"column {c}")
+            if c < columns:
+                Q = {
+                    k: pushes[k].get(c, ZERO) - torques[v].get(c, ZERO)
+                    for k, v in enumerate(system.order)
+                }
+            else:
+                Q = {k: ONE for k, v in enumerate(system.order) if v == c - columns}
+            gamma = [row.get(c, ZERO) for row in opening]
+            if rank.spare:
+                consistent = without_idle(self.idle, gamma)
+                gamma = [consistent[r] for r in system.kept]
+            x, found = solution.solve(Q, gamma)
+            change = spread(system.kept, rank, found)
+            if rank.spare:
+                told = [row.get(c, ZERO) for row in turning]
+                free = [a - b for a, b in zip(change, told, strict=True)]
+                free = without_idle(self.idle, free)
+                change = [a + b for a, b in zip(free, told, strict=True)]
+            for k, v in enumerate(system.order):
+                accelerations[v][c] = x[k]
+            for r, e in enumerate(change):
+                multipliers[r][c] = e
+        return LoopDerivatives(solution.qdd, accelerations, multipliers)
+
+    def _accelerations(self, qdd: DofVector) -> list[Expr]:
         """Return J q̈ + γ."""
         return [dot(J, qdd) + g for J, g in zip(self.J, self.gamma, strict=True)]
 
-    def forces(self, n: int) -> list[Expr]:
+    def _forces(self, n: int) -> list[Expr]:
         """Return Jᵀ λ, parents first."""
         out = zeros(n)
         for row, x in zip(self.J, self.multipliers, strict=True):
             for k, e in row.items():
                 out[k] = out[k] + e * x
         return out
-
-
-def _rows(context: Context, solution: Solution, rank: Rank) -> _Rows:
-    system = solution.system
-    if not rank.spare:
-        return _Rows(system.J, system.gamma, solution.found, [], {})
-    every = rows_of(context)
-    J = [{k: row[v] for k, v in enumerate(system.order)} for row in every.J]
-    idle = idle_rows(solution, rank)
-    multipliers = without_idle(idle, spread(system.kept, rank, solution.found))
-    basis = [r for r in system.kept if r not in rank.spare]
-    x = [multipliers[r] for r in basis]
-    y = preimage([J[r] for r in basis], x, solution.damping)
-    return _Rows(J, every.bias, multipliers, idle, y)

@@ -30,13 +30,17 @@ def frame(value: object) -> str:
     )
 
 
-def damping(value: object) -> float:
-    """Return a damping, 0 or more."""
-    if not isinstance(value, bool) and isinstance(value, Real):
-        number = float(value)
-        if 0.0 <= number < inf:
-            return number
-    raise ArgumentError(f"damping is {value!r}; expected a number, 0 or more")
+def nonnegative(name: str) -> Callable[[object], float]:
+    """Return the check of an option that is a number, 0 or more."""
+
+    def check(value: object) -> float:
+        if not isinstance(value, bool) and isinstance(value, Real):
+            number = float(value)
+            if 0.0 <= number < inf:
+                return number
+        raise ArgumentError(f"{name} is {value!r}; expected a number, 0 or more")
+
+    return check
 
 
 def external(value: object) -> tuple[str, ...]:
@@ -64,7 +68,7 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "tasks": tasks_of,
     "expressed_in": lambda x: axes_named(x) or one_of("expressed_in", x, EXPRESSED_IN),
     "kind": lambda x: one_of("kind", x, KINDS),
-    "damping": damping,
+    "damping": nonnegative("damping"),
     "external": external,
     "packed": flag("packed"),
     "response": lambda x: one_of("response", x, ("auto", "factor", "propagators")),

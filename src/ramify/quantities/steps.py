@@ -8,28 +8,32 @@ Changes of q, before and after a step, are in the tangent space where they are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, final
 
-from ramify.errors import ArgumentError
 from ramify.model.configurations import differences, integrated, tangent_rate
 from ramify.model.coordinate_rates import velocity_of
 from ramify.model.model import Model
 from ramify.quantities.chooser import algorithm_of
+from ramify.quantities.closed_loops import NEWTON_STEPS
 from ramify.quantities.context import Context
 from ramify.quantities.directions import seeds
 from ramify.quantities.dynamics_derivatives import (
     acceleration_rows,
     forward_dynamics_derivatives,
 )
-from ramify.quantities.options import CHECKS, one_of
+from ramify.quantities.loop_derivatives import closing_derivatives
+from ramify.quantities.options import CHECKS, nonnegative, one_of
 from ramify.quantities.quantity import Shapes, quantity
 from ramify.spatial.vector3 import ONE, ZERO
-from ramify.symbolic.derivatives import Row, forward
+from ramify.symbolic.derivatives import Row, forward, known
 from ramify.symbolic.expr import Expr
 from ramify.symbolic.jacobians import matrix
 
 INTEGRATORS = ("semi_implicit_euler", "rk4")
+STABILIZE = ("none", "baumgarte", "project")
 CHECKS["integrator"] = lambda x: one_of("integrator", x, INTEGRATORS)
+CHECKS["stabilize"] = lambda x: one_of("stabilize", x, STABILIZE)
+CHECKS["rate"] = nonnegative("rate")
 
 
 def _time_step(_model: Model, **_: Any) -> Shapes:
@@ -46,7 +50,7 @@ def integrate_derivatives(context: Context) -> dict[str, Any]:
     q, qd, n = context.inputs["q"], context.inputs["qd"], context.model.nv
     dt = context.inputs["dt"]
     reached = integrated(context.model, context.conventions, q, qd, dt)
-    rows = _moved(context, reached, seeds(context, ("q", "qd")), 2 * n)
+    rows = _tangents(context, reached, seeds(context, ("q", "qd")), 2 * n)
     return {"dq1_dq": matrix(rows, 0, n), "dq1_dqd": matrix(rows, n, n)}
 
 
@@ -71,53 +75,105 @@ def difference_derivatives(context: Context) -> dict[str, Any]:
     returns="A and B of a time step",
 )
 def linearize(
-    context: Context, integrator: str = "semi_implicit_euler"
+    context: Context,
+    integrator: str = "semi_implicit_euler",
+    stabilize: str = "project",
+    rate: float = 20.0,
 ) -> dict[str, Any]:
     """A and B of δx⁺ = A δx + B δτ."""
-    if context.model.loops:
-        raise ArgumentError(
-            f"linearize: robot {context.model.name!r} has loops; only trees can be "
-            "linearized"
-        )
-    step = _euler if integrator == "semi_implicit_euler" else _rk4
-    n = context.model.nv
-    q1, qd1, along = step(context, context.inputs["dt"])
-    rows = [*_moved(context, q1, along, 3 * n), *forward(qd1, along)]
+    n, has_loops = context.model.nv, bool(context.model.loops)
+    moving = _Moving(context, rate if has_loops and stabilize == "baumgarte" else 0.0)
+    step = moving.euler if integrator == "semi_implicit_euler" else moving.rk4
+    q1, qd1 = step(context.inputs["dt"])
+    if has_loops and stabilize == "project":
+        q1, qd1 = moving.closed(q1, qd1)
+    rows = [*moving.tangents(q1), *forward(qd1, moving.along)]
     return {"A": matrix(rows, 0, 2 * n), "B": matrix(rows, 2 * n, n)}
 
 
-Step = tuple[list[Expr], list[Expr], Mapping[Expr, Row]]
-"""q and q̇ after a step, and the changes of what they are made of"""
+State = tuple[list[Expr], list[Expr]]
+"""q and q̇"""
 
 
-def _euler(context: Context, dt: Expr) -> Step:
-    along = dict(seeds(context, ("q", "qd", "tau")))
-    qdd = _accelerated(context, along)
-    qd1 = _plus(context.inputs["qd"], dt, qdd)
-    q, model = context.inputs["q"], context.model
-    return integrated(model, context.conventions, q, qd1, dt), qd1, along
+@final
+class _Moving:
+    """A time step, and how what it computes changes along q, q̇ and τ at its start.
 
+    Args:
+        context: the start of the step.
+        rate: of Baumgarte's stabilization.
+    """
 
-def _rk4(context: Context, dt: Expr) -> Step:
-    """The classical method of Runge and Kutta, in the tangent space of q."""
-    along = dict(seeds(context, ("q", "qd", "tau")))
-    model, conventions = context.model, context.conventions
-    q, qd = context.inputs["q"], context.inputs["qd"]
-    rates: list[Sequence[Expr]] = [qd]
-    a = [_accelerated(context, along)]
-    for h in (0.5 * dt, 0.5 * dt, dt):
-        there = context.with_inputs(
-            q=integrated(model, conventions, q, rates[-1], h), qd=_plus(qd, h, a[-1])
+    def __init__(self, context: Context, rate: float) -> None:
+        self.context, self.rate = context, rate
+        self.along: dict[Expr, Row] = dict(seeds(context, ("q", "qd", "tau")))
+
+    def euler(self, dt: Expr) -> State:
+        """Return the state after a step, with the new velocity in q."""
+        q, qd = self.context.inputs["q"], self.context.inputs["qd"]
+        qd1 = _plus(qd, dt, self._accelerated(self.context))
+        return self._moved(q, qd1, dt), qd1
+
+    def rk4(self, dt: Expr) -> State:
+        """Return the state after Runge and Kutta's step, in the tangent space of q."""
+        context, q, qd = (
+            self.context,
+            self.context.inputs["q"],
+            self.context.inputs["qd"],
         )
-        u, v = [h * x for x in rates[-1]], there.inputs["qd"]
-        rates.append(tangent_rate(model, conventions, u, v))
-        a.append(_accelerated(there, along, context))
-    mean_v, mean_a = _mean(rates), _mean(a)
-    return (
-        integrated(model, conventions, q, mean_v, dt),
-        _plus(qd, dt, mean_a),
-        along,
-    )
+        rates: list[Sequence[Expr]] = [qd]
+        a = [self._accelerated(context)]
+        for h in (0.5 * dt, 0.5 * dt, dt):
+            there = context.with_inputs(
+                q=self._moved(q, rates[-1], h), qd=_plus(qd, h, a[-1])
+            )
+            u, v = [h * x for x in rates[-1]], there.inputs["qd"]
+            rates.append(tangent_rate(context.model, context.conventions, u, v))
+            a.append(self._accelerated(there))
+        return self._moved(q, _mean(rates), dt), _plus(qd, dt, _mean(a))
+
+    def closed(self, q: list[Expr], qd: list[Expr]) -> State:
+        """Return the nearest state with closed loops, by Newton steps."""
+        for _ in range(NEWTON_STEPS):
+            there = self.context.with_inputs(q=q)
+            found = closing_derivatives(there, velocities=False)
+            self._add(found.qdd, found.accelerations, self.tangents(q))
+            q = self._moved(q, found.qdd, ONE)
+        there = self.context.with_inputs(q=q, qd=qd)
+        found = closing_derivatives(there, velocities=True)
+        changes = [*self.tangents(q), *forward(qd, self.along)]
+        self._add(found.qdd, found.accelerations, changes)
+        return q, _plus(qd, ONE, found.qdd)
+
+    def tangents(self, q: Sequence[Expr]) -> list[Row]:
+        """Return how a configuration changes, in its tangent space."""
+        return _tangents(self.context, q, self.along, 3 * self.context.model.nv)
+
+    def _moved(self, q: Sequence[Expr], v: Sequence[Expr], dt: Expr) -> list[Expr]:
+        return integrated(self.context.model, self.context.conventions, q, v, dt)
+
+    def _accelerated(self, there: Context) -> list[Expr]:
+        """Return q̈ at a state; its changes join ``along``."""
+        n, is_start = there.model.nv, there is self.context
+        algorithm = algorithm_of(
+            forward_dynamics_derivatives, there.model, there.conventions
+        )
+        qdd, rows = acceleration_rows(there.with_inputs(), algorithm, rate=self.rate)
+        if is_start:
+            self.along.update(known(qdd, rows))
+            return qdd
+        q, qd = there.inputs["q"], list(there.inputs["qd"])
+        torques: list[Row] = [{2 * n + k: ONE} for k in range(n)]
+        changes = [*self.tangents(q), *forward(qd, self.along), *torques]
+        self._add(qdd, rows, changes)
+        return qdd
+
+    def _add(
+        self, found: Sequence[Expr], rows: Sequence[Row], changes: Sequence[Row]
+    ) -> None:
+        """Add how values change that depend on a state, which changes itself."""
+        chained = [_chained(row, changes) for row in rows]
+        self.along.update(known(found, chained))
 
 
 def _mean(x: Sequence[Sequence[Expr]]) -> list[Expr]:
@@ -129,32 +185,6 @@ def _plus(x: Sequence[Expr], h: Expr, rate: Sequence[Expr]) -> list[Expr]:
     return [a + h * b for a, b in zip(x, rate, strict=True)]
 
 
-def _accelerated(
-    there: Context, along: dict[Expr, Row], start: Context | None = None
-) -> list[Expr]:
-    """Return q̈ at a state; its changes join ``along``.
-
-    Args:
-        there: the state.
-        along: how nodes change along q, q̇ and τ at the start of the step.
-        start: the context of the start, where ``there`` is another one.
-    """
-    n = there.model.nv
-    algorithm = algorithm_of(
-        forward_dynamics_derivatives, there.model, there.conventions
-    )
-    qdd, rows = acceleration_rows(there.with_inputs(), algorithm)
-    if start is not None:
-        state = [
-            *_moved(start, there.inputs["q"], along, 3 * n),
-            *forward(list(there.inputs["qd"]), along),
-            *({2 * n + k: ONE} for k in range(n)),
-        ]
-        rows = [_chained(row, state) for row in rows]
-    along.update(zip(qdd, rows, strict=True))
-    return qdd
-
-
 def _chained(row: Row, changes: Sequence[Row]) -> Row:
     """Return the row times the matrix of changes."""
     out: Row = {}
@@ -164,7 +194,7 @@ def _chained(row: Row, changes: Sequence[Row]) -> Row:
     return out
 
 
-def _moved(
+def _tangents(
     context: Context, q: Sequence[Expr], along: Mapping[Expr, Row], columns: int
 ) -> list[Row]:
     """Return how a configuration changes, in its tangent space."""

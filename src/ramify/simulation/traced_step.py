@@ -29,6 +29,7 @@ from ramify.function import Function, compilation_of
 from ramify.model.configurations import tangent_rate
 from ramify.quantities.applied import applied_forces, elastic_energy
 from ramify.quantities.closed_loops import (
+    NEWTON_STEPS,
     constraint_correction,
     constraint_jacobian,
     constraint_residual,
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
 
 INTEGRATORS = ("semi_implicit_euler", "rk4", "implicit")
 STABILIZE = ("none", "baumgarte", "project", "partition")
-NEWTON_STEPS = 2
-"""of a projection: the first leaves Φ at the square of what a step opens"""
 INTEGRALS = ("work", "element_work")
 """work of τ, and of the robot's force elements beyond the energy that they store"""
 BUILT_IN = ("qdd", "tau", "energy", "residual", *INTEGRALS)

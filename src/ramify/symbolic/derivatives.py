@@ -123,6 +123,14 @@ def held(nodes: Iterable[Expr]) -> dict[Expr, Row]:
     return {(e.args[0] if e.op == "neg" else e): {} for e in nodes}
 
 
+def known(nodes: Iterable[Expr], rows: Iterable[Row]) -> dict[Expr, Row]:
+    """Return seeds of nodes whose changes are known; of a negated one, see `held`."""
+    return dict(
+        (e.args[0], {k: neg(x) for k, x in row.items()}) if e.op == "neg" else (e, row)
+        for e, row in zip(nodes, rows, strict=True)
+    )
+
+
 def _between(results: Sequence[Expr], seeds: Seeds) -> list[Expr]:
     """Return what results need and is not a seed, arguments first."""
     needed = set(results)
