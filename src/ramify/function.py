@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import partial
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
@@ -103,6 +105,7 @@ class Function(Vectorcall):
         if not callable(compilation):
             self._compile = lambda: compilation
             self._attach()
+            self._sign([name for name, _ in compilation.inputs])
             return
         self._compile = compilation
         this = weakref.ref(self)  # a cycle would keep all native code of a robot
@@ -133,6 +136,14 @@ class Function(Vectorcall):
             ),
         )
         return True
+
+    def _sign(self, names: Sequence[str]) -> None:
+        """Let `inspect.signature` know the inputs, if their names can be parameters."""
+        if all(map(str.isidentifier, names)):
+            both, by_name = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+            out = Parameter("out", by_name, default=None)
+            own = [Parameter(name, both) for name in names]
+            self.__signature__ = inspect.Signature([*own, out])
 
     def __get__(self, owner: object, kind: type | None = None) -> Function:
         """Return itself: to Python a routine, whose signature `help` shows."""

@@ -6,6 +6,7 @@ Columns of q are steps in the tangent space: what q does while qd is a unit vect
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 import ramify
 from ramify.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.compiler import program_of
-from ramify.errors import ArgumentError
+from ramify.errors import ArgumentError, ShapeError
 from ramify.model.pose import Array
 from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
@@ -358,6 +359,76 @@ def test_cotangents_have_the_shapes_of_outputs() -> None:
         r"function takes result_cotangent: \(3,\)",
     ):
         ramify.kernel(ramify.vjp(lambda x: 2.0 * x, "x"), {"x": 3, "w": 2})
+    robot = ramify.robots.chain(3)
+    gradient = ramify.compile(ramify.vjp(ramify.center_of_mass, "q"), robot)
+    with pytest.raises(
+        ShapeError, match=r"center_of_mass_cotangent has shape \(2,\); .* needs \(3,\)"
+    ):
+        gradient(np.zeros(3), np.zeros(2))
+    with pytest.raises(
+        ShapeError, match="batch sizes differ: q 4, center_of_mass_cotangent 5"
+    ):
+        gradient(np.zeros((4, 3)), np.zeros((5, 3)))
+    along = ramify.compile(ramify.jvp(ramify.center_of_mass, "q"), robot)
+    with pytest.raises(
+        ShapeError, match=r"q_tangent has shape \(2,\); .* needs \(3,\)"
+    ):
+        along(np.zeros(3), np.zeros(2))
+
+
+def test_compiled_functions_are_differentiated_by_the_names_of_their_inputs() -> None:
+    robot = ramify.robots.chain(3)
+    compiled = ramify.compile(ramify.forward_dynamics, robot)
+    assert list(inspect.signature(compiled).parameters) == ["q", "qd", "tau", "out"]
+    by_tau = ramify.kernel(
+        ramify.derivative(compiled, "tau"), {"q": 3, "qd": 3, "tau": 3}
+    )
+    q, qd, tau = np.random.default_rng(0).normal(size=(3, 3))
+    expected = robot.forward_dynamics_derivatives(q, qd, tau)[2]
+    assert_close(by_tau(q, qd, tau), expected)
+    own = ramify.kernel(lambda x: x @ x, {"x": 3})
+    assert_close(ramify.kernel(ramify.derivative(own, "x"), {"x": 3})(q), 2.0 * q)
+    with pytest.raises(
+        ArgumentError, match="wrt names 'z', which is not an input; inputs: q, qd, tau"
+    ):
+        ramify.derivative(compiled, "z")
+
+
+def test_what_has_no_known_parameters_cannot_be_differentiated() -> None:
+    with pytest.raises(ArgumentError, match="its parameters are not known; wrap it in"):
+        ramify.derivative(max, "q")
+
+
+ONE_SIDED: dict[str, tuple[Any, float, float]] = {
+    "abs": (ramify.math.absolute, 1.0, 0.0),
+    "max(x, 0)": (lambda x: ramify.math.maximum(x, 0.0), 1.0, 0.0),
+    "max(0, x)": (lambda x: ramify.math.maximum(0.0, x), 0.0, 0.0),
+    "min(x, 0)": (lambda x: ramify.math.minimum(x, 0.0), 1.0, 0.0),
+    "where": (lambda x: ramify.math.where(x > 0.0, 2.0 * x, 3.0 * x), 3.0, 0.0),
+    "sign": (ramify.math.sign, 0.0, 0.0),
+    "x^0": (lambda x: x**0, 0.0, 0.0),
+    "x^1": (lambda x: x**1, 1.0, 0.0),
+    "x^2": (lambda x: x**2, 0.0, 2.0),
+    "x^3": (lambda x: x**3, 0.0, 0.0),
+    "x^1.5": (lambda x: x**1.5, 0.0, np.inf),
+    "sqrt": (ramify.math.sqrt, np.inf, -np.inf),
+    "1 / x": (lambda x: x**-1, -np.inf, np.inf),
+}
+"""at 0: the first and the second derivative; where there is none, it is not finite"""
+
+
+@pytest.mark.parametrize("name", ONE_SIDED)
+def test_derivatives_at_zero_are_those_of_the_documented_side(name: str) -> None:
+    function, first, second = ONE_SIDED[name]
+
+    def f(x: Any) -> Any:
+        return function(x)
+
+    for mode in (ramify.derivative, ramify.hessian):
+        found = ramify.kernel(mode(f, "x"), {"x": ()})(0.0)
+        assert found == (first if mode is ramify.derivative else second)
+    gradient = ramify.kernel(ramify.vjp(f, "x"), {"x": (), "w": ()})
+    assert gradient(0.0, 1.0)[-1] == first
 
 
 # ------------------------------------------------------------ steps

@@ -45,6 +45,7 @@ from ramify.symbolic.jacobians import (
     with_cotangents,
     with_tangents,
 )
+from ramify.symbolic.parameters import BY_PLACE, parameters_of
 from ramify.symbolic.trace import named_outputs
 
 # ------------------------------------------------------------ of quantities
@@ -295,7 +296,7 @@ def _of_function(
     names = tuple(p.name for p in own)
     chosen = checked_wrt(wrt, names)
 
-    @functools.wraps(f)
+    @functools.wraps(f, updated=())
     def differentiated(*arguments: Any) -> Any:
         inputs = dict(zip(names, arguments, strict=False))
         returned = f(*inputs.values())
@@ -314,9 +315,13 @@ def _of_function(
 
 
 def _parameters(f: Callable[..., Any]) -> list[Parameter]:
-    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(f).parameters.values()
-    return [p for p in parameters if p.kind in kinds]
+    parameters = parameters_of(f)
+    if parameters is None:
+        raise ArgumentError(
+            f"{f!r} cannot be differentiated, because its parameters are not known; "
+            "wrap it in a function that names them"
+        )
+    return [p for p in parameters.values() if p.kind in BY_PLACE]
 
 
 def _function_derivative(

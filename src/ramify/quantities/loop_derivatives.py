@@ -15,15 +15,15 @@ redundant, the least λ = J y is in the span of J, and so its change is told by
 Along directions that open the loops such rows contradict each other: then N takes the
 contradiction out of the right side.
 
-The least v that closes loops meets conditions of the same form, with M v for ID and
-Φ (or J q̇, for velocities) for γ: its derivatives are found in the same way.
+The least v with J v = −x, which closes loops that are open by x, meets conditions of
+the same form, with M v for ID and x for γ: its derivatives are found in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 from ramify.algorithms.forces.applied import Applied
 from ramify.algorithms.loops.joint_formulation import dot
@@ -73,49 +73,48 @@ def loop_derivatives(
         context.model, context.conventions, "loopwise", None, context.dtype
     )
     solution = solved(context, "loopwise", damping, rank, applied, rate)
-    rows, gamma = rows_of(context), None
+    rows = rows_of(context)
+    gamma = rows.bias
     if rate:
-        qd: DofVector = dict(enumerate(context.inputs["qd"]))
+        velocities: Any = context.inputs["qd"]
+        qd: DofVector = dict(enumerate(velocities))
         gamma = [
             steadied(g, dict(enumerate(J)), qd, phi, rate)
             for g, J, phi in zip(rows.bias, rows.J, rows.residual, strict=True)
         ]
-    conditions = _Conditions.of(solution, rank, rows, gamma or rows.bias)
+    conditions = _Conditions.of(solution, rank, rows)
     directions = {**seeds(context, ("q", "qd")), **conditions.held()}
+    moved = zip(conditions.rows, conditions.accelerations(), strict=True)
+    opening = forward([x + gamma[r] for r, x in moved], directions)
     there = context.with_inputs(qdd=solution.qdd)
-    n = context.model.nv
-    return conditions.changes(
-        torque_rows(there, directions), directions, columns=2 * n, forces=n
-    )
+    torques, n = torque_rows(there, directions), context.model.nv
+    return conditions.changes(torques, opening, directions, columns=2 * n, forces=n)
 
 
-def closing_derivatives(context: Context, velocities: bool) -> LoopDerivatives:
-    """Return the least v that closes loops, in place of q̈, and its derivatives.
+def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
+    """Return the least v with J v = −x in place of q̈, and its derivatives.
 
-        J v = −Φ        J v = −J q̇ of velocities
-
-    v is the smallest in the norm of M; derivatives are along q, and q̇ of velocities.
+    v is the smallest in the norm of M; derivatives are along q, then along x.
     """
     model, n = context.model, context.model.nv
     _, damping, rank = settled(
         model, context.conventions, "loopwise", None, context.dtype
     )
-    system, rows = system_of(context, False), rows_of(context, False)
-    opened = rows.residual
-    if velocities:
-        qd: DofVector = dict(enumerate(context.inputs["qd"]))
-        opened = [dot(dict(enumerate(J)), qd) for J in rows.J]
+    system = system_of(context, with_velocities=False)
     solve = solver_of(system, "loopwise", damping, rank.scales)
-    x, found = solve({}, [opened[r] for r in system.kept])
+    found, multipliers = solve({}, [x[r] for r in system.kept])
     v = zeros(n)
     for k, place in enumerate(system.order):
-        v[place] = x[k]
-    solution = Solution(system, solve, damping, v, found)
-    conditions = _Conditions.of(solution, rank, rows, opened)
-    wrt = ("q", "qd") if velocities else ("q",)
-    directions = {**seeds(context, wrt), **conditions.held()}
+        v[place] = found[k]
+    solution = Solution(system, solve, damping, v, multipliers)
+    rows = rows_of(context, with_velocities=False)
+    conditions = _Conditions.of(solution, rank, rows)
+    directions = {**seeds(context, ("q",)), **conditions.held()}
+    opening = forward(conditions.accelerations(), directions)
+    for row, r in zip(opening, conditions.rows, strict=True):
+        row[n + r] = ONE
     torques = forward(_inertia_times(context, v), directions)
-    return conditions.changes(torques, directions, columns=len(wrt) * n)
+    return conditions.changes(torques, opening, directions, columns=n + len(x))
 
 
 def _inertia_times(context: Context, v: list[Expr]) -> list[Expr]:
@@ -134,29 +133,28 @@ class _Conditions:
 
     solution: Solution
     rank: Rank
+    rows: Sequence[int]
     J: Sequence[DofVector]
-    gamma: Sequence[Expr]
     multipliers: list[Expr]
     idle: list[list[Expr]]
     """N, by rows"""
     y: DofVector
 
     @staticmethod
-    def of(
-        solution: Solution, rank: Rank, rows: Rows, gamma: Sequence[Expr]
-    ) -> _Conditions:
-        """Return the conditions that a solution meets, J q̈ + γ = 0 among them."""
+    def of(solution: Solution, rank: Rank, rows: Rows) -> _Conditions:
+        """Return the conditions that a solution meets."""
         system = solution.system
         if not rank.spare:
-            kept = [gamma[r] for r in system.kept]
-            return _Conditions(solution, rank, system.J, kept, solution.found, [], {})
+            kept, found = system.kept, solution.found
+            return _Conditions(solution, rank, kept, system.J, found, [], {})
         J = [{k: row[v] for k, v in enumerate(system.order)} for row in rows.J]
         idle = idle_rows(solution, rank)
         multipliers = without_idle(idle, spread(system.kept, rank, solution.found))
         basis = [r for r in system.kept if r not in rank.spare]
         x = [multipliers[r] for r in basis]
         y = preimage([J[r] for r in basis], x, solution.damping)
-        return _Conditions(solution, rank, J, gamma, multipliers, idle, y)
+        every = range(len(J))
+        return _Conditions(solution, rank, every, J, multipliers, idle, y)
 
     def held(self) -> dict[Expr, Row]:
         """Return seeds of q̈, λ and y: what they do is asked for."""
@@ -165,6 +163,7 @@ class _Conditions:
     def changes(
         self,
         torques: Sequence[Row],
+        opening: Sequence[Row],
         directions: Mapping[Expr, Row],
         columns: int,
         forces: int = 0,
@@ -173,14 +172,13 @@ class _Conditions:
 
         Args:
             torques: the derivatives of inverse dynamics.
+            opening: the derivatives of J q̈ + γ.
             directions: how nodes change, in so many columns.
             columns: how many.
             forces: the number of joint forces.
         """
         solution, rank, system = self.solution, self.rank, self.solution.system
         n = len(system.order)
-        qdd = {k: solution.qdd[v] for k, v in enumerate(system.order)}
-        opening = forward(self._accelerations(qdd), directions)
         pushes = forward(self._forces(n), directions)
         turning = forward([dot(row, self.y) for row in self.J], directions)
         accelerations: list[Row] = [{} for _ in range(n)]
@@ -211,9 +209,11 @@ class _Conditions:
                 multipliers[r][c] = e
         return LoopDerivatives(solution.qdd, accelerations, multipliers)
 
-    def _accelerations(self, qdd: DofVector) -> list[Expr]:
-        """Return J q̈ + γ."""
-        return [dot(J, qdd) + g for J, g in zip(self.J, self.gamma, strict=True)]
+    def accelerations(self) -> list[Expr]:
+        """Return J q̈."""
+        order = self.solution.system.order
+        qdd = {k: self.solution.qdd[v] for k, v in enumerate(order)}
+        return [dot(J, qdd) for J in self.J]
 
     def _forces(self, n: int) -> list[Expr]:
         """Return Jᵀ λ, parents first."""

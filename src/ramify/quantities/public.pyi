@@ -299,8 +299,7 @@ def linearize(
     B are the derivatives of one step of ``robot.rollout`` with the same options.
 
     With loops, x has redundant coordinates: δx keeps the loops closed if J δq = 0
-    and J δq̇ + δJ q̇ = 0. With ``stabilize="project"`` every δx⁺ does, so A has
-    the rank of twice the mobility at most.
+    and J δq̇ + δJ q̇ = 0. With ``stabilize="project"``, δx⁺ then does too.
 
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].

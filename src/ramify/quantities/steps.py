@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
+from ramify.algorithms.loops.joint_formulation import dot
 from ramify.model.configurations import differences, integrated, tangent_rate
 from ramify.model.coordinate_rates import velocity_of
 from ramify.model.model import Model
@@ -22,6 +23,7 @@ from ramify.quantities.dynamics_derivatives import (
     forward_dynamics_derivatives,
 )
 from ramify.quantities.loop_derivatives import closing_derivatives
+from ramify.quantities.loop_rows import rows_of
 from ramify.quantities.options import CHECKS, nonnegative, one_of
 from ramify.quantities.quantity import Shapes, quantity
 from ramify.spatial.vector3 import ONE, ZERO
@@ -133,17 +135,23 @@ class _Moving:
         return self._moved(q, _mean(rates), dt), _plus(qd, dt, _mean(a))
 
     def closed(self, q: list[Expr], qd: list[Expr]) -> State:
-        """Return the nearest state with closed loops, by Newton steps."""
+        """Return the nearest state with closed loops, by Newton steps with J at q."""
+        begin, start = self.context.with_inputs(q=q), self.tangents(q)
+
+        def correction(x: Sequence[Expr]) -> list[Expr]:
+            found = closing_derivatives(begin, x)
+            changes = [*start, *forward(x, self.along)]
+            self._add(found.qdd, found.accelerations, changes)
+            return found.qdd
+
+        there = begin
         for _ in range(NEWTON_STEPS):
-            there = self.context.with_inputs(q=q)
-            found = closing_derivatives(there, velocities=False)
-            self._add(found.qdd, found.accelerations, self.tangents(q))
-            q = self._moved(q, found.qdd, ONE)
-        there = self.context.with_inputs(q=q, qd=qd)
-        found = closing_derivatives(there, velocities=True)
-        changes = [*self.tangents(q), *forward(qd, self.along)]
-        self._add(found.qdd, found.accelerations, changes)
-        return q, _plus(qd, ONE, found.qdd)
+            step = correction(rows_of(there, with_velocities=False).residual)
+            q = self._moved(q, step, ONE)
+            there = begin.with_inputs(q=q)
+        J = rows_of(there, with_velocities=False).J
+        opened = [dot(dict(enumerate(row)), dict(enumerate(qd))) for row in J]
+        return q, _plus(qd, ONE, correction(opened))
 
     def tangents(self, q: Sequence[Expr]) -> list[Row]:
         """Return how a configuration changes, in its tangent space."""
