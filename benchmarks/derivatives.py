@@ -1,6 +1,6 @@
 """How fast derivatives are compared with Pinocchio, for robots of 7 to 54 DoF.
 
-    python benchmarks/derivatives.py [--quick] [--json] [--robots panda,talos]
+    python benchmarks/derivatives.py [--quick] [--json] [--readme] [--robots panda,talos]
 
 One run on one core, the same random states for all. Results are compared before they
 are timed: 1e-9 of the largest entry. A call is one state from Python, outputs allocated
@@ -9,7 +9,10 @@ called from Python: a batch is compared with a loop over the same states, conver
 beforehand, that keeps every result. `filling` is the time that NumPy takes to fill the
 results with one number. Packed is dID along the tree's sparsity, compared with the
 dense results of Pinocchio. The gradient, the vjp of forward dynamics, is compared with
-Pinocchio's dense derivatives times a vector.
+Pinocchio's dense derivatives times a vector. CasADi's own derivatives of the book's
+algorithms (textbook_casadi.py), as generated C compiled with -O3, are beside those of
+arms, if CasADi and a C compiler are installed: a call through its buffers, a batch by
+its `map`.
 
 The promises: dFD in one call at least 3 x; in a batch 20 x at 7 DoF, 8 x at 30, 5 x at
 50; dID along the tree at least 12 x at 50; the gradient 40 x.
@@ -17,12 +20,16 @@ The promises: dFD in one call at least 3 x; in a batch 20 x at 7 DoF, 8 x at 30,
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import best, best_call, options, report
+from machine import best, best_call, machine, options, report
 from robots import sources
 
 import ramify
@@ -32,7 +39,9 @@ from ramify.cli.selfcheck import state_of
 from ramify.function import Function
 
 AGREEMENT = 1e-9
-WANTED = ("panda", "humanoid30", "g1", "talos")
+WANTED = ("xarm7", "panda", "humanoid30", "g1", "talos")
+CASADI = 9
+"""degrees of freedom up to which a C compiler is done within a minute"""
 
 
 def our_times(f: Function, inputs: tuple[Any, ...], seconds: float) -> dict[str, float]:
@@ -85,6 +94,44 @@ def loop_time(f: Callable[..., Any], states: list[Any], seconds: float) -> float
     return best(loop, seconds) / len(states)
 
 
+def casadi_times(
+    kind: str, robot: ramify.Robot, inputs: tuple[Any, ...], seconds: float
+) -> dict[str, float]:
+    """Return the times of CasADi's derivatives; none where it cannot be compared."""
+    kinds = {joint.type for joint in robot.model.joints}
+    if robot.nv > CASADI or not kinds <= {"revolute", "prismatic"}:
+        return {}
+    try:
+        from textbook_casadi import compiled, derivatives  # noqa: PLC0415  optional
+    except ImportError:
+        return {}
+    if shutil.which("cc") is None:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        f = compiled(derivatives(kind, robot), Path(folder))
+        found = {"compile": time.perf_counter() - begin}
+        batch, n = inputs[0].shape
+        expected = getattr(robot, f"{kind}_dynamics_derivatives")(*inputs)
+        cases = {"call": (f, [x[0] for x in inputs]), "state": (f.map(batch), inputs)}
+        for name, (function, given) in cases.items():
+            buffer, trigger = function.buffer()
+            results = [np.zeros((batch, n, n)) for _ in expected]
+            for k, x in enumerate(given):
+                buffer.set_arg(k, memoryview(np.ascontiguousarray(x)))
+            for k, out in enumerate(results):
+                buffer.set_res(k, memoryview(out if name == "state" else out[0]))
+            trigger()
+            for out, x in zip(results, expected, strict=True):
+                error = np.abs(out[0].T - x[0]).max() / np.abs(x[0]).max()
+                assert error < AGREEMENT, ("casadi", kind, error)
+            if name == "call":
+                found[name] = best_call(trigger, seconds)
+            else:
+                found[name] = best(trigger, seconds) / batch
+    return {f"{kind}_casadi_{k}": t for k, t in found.items()}
+
+
 def measured(name: str, source: RobotFile, seconds: float, batch: int) -> dict:
     """Return all times of a robot [s]."""
     try:
@@ -120,6 +167,8 @@ def measured(name: str, source: RobotFile, seconds: float, batch: int) -> dict:
         times["state_float32"] = our_times(single, floats, seconds)["state"]
         row |= {f"{kind}_{k}": t for k, t in times.items()}
         row[f"{kind}_cost"] = f.ops.cost
+        if kind in ("forward", "inverse"):
+            row |= casadi_times(kind, robot, inputs, seconds)
         if other is None:
             continue
         states = [
@@ -178,24 +227,84 @@ def text(row: dict[str, Any]) -> str:
                 f"; Pinocchio {1e6 * theirs_:8.2f} us ({theirs_ / call:.1f} x), "
                 f"loop {1e6 * loop:8.2f} us ({loop / state:.1f} x)"
             )
+        if f"{kind}_casadi_call" in row:
+            one, many = row[f"{kind}_casadi_call"], row[f"{kind}_casadi_state"]
+            line += (
+                f"; CasADi {1e6 * one:8.2f} us ({one / call:.1f} x), "
+                f"batch {1e6 * many:8.2f} us ({many / state:.1f} x)"
+            )
         lines.append(line)
     return "\n".join(lines)
+
+
+HEAD = """\
+| robot | DoF | derivatives | Pinocchio | in a loop | CasADi's C | Ramify, one call | \
+Ramify, in a batch | float32 | memory-fill baseline |
+|---|---|---|---|---|---|---|---|---|---|"""
+KINDS = {
+    "forward": "∂q̈/∂q, ∂q̈/∂q̇, M⁻¹",
+    "inverse": "∂τ/∂q, ∂τ/∂q̇, M",
+    "packed": "the same, packed",
+    "gradient": "gradient of q̈ · w",
+}
+
+
+def table_rows(row: dict[str, Any]) -> str:
+    """Return the rows of a robot in the table of the docs [us]."""
+
+    def entry(key: str, digits: int) -> str:
+        return f"{1e6 * row[key]:.{digits}f}" if key in row else ""
+
+    lines: list[str] = []
+    for kind, words in KINDS.items():
+        call, state = row[f"{kind}_call"], row[f"{kind}_state"]
+        cells = [
+            row["robot"],
+            str(row["nv"]),
+            words,
+            entry(f"{kind}_pinocchio", 1),
+            entry(f"{kind}_loop", 1),
+            entry(f"{kind}_casadi_state", 1),
+            f"{1e6 * call:.1f} ({row[f'{kind}_pinocchio'] / call:.1f} x)",
+            f"{1e6 * state:.3f} ({row[f'{kind}_loop'] / state:.0f} x)",
+            entry(f"{kind}_state_float32", 3),
+            entry("filling", 2) if kind in ("forward", "inverse") else "",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def note() -> str:
+    """Return the lines below the table of the docs."""
+    about = machine("pin", "casadi")
+    versions = about["versions"]
+    return (
+        "Microseconds of one core, one run, batches of 1,024 states; in parentheses, "
+        "how many times faster than Pinocchio's call and loop. CasADi: its own "
+        "derivatives of the book's algorithms, generated C with -O3, per state of its "
+        f"`map`. {about['cpu']}, pin {versions['pin']}, casadi {versions['casadi']}, "
+        f"{about['date']}. Generated by `python benchmarks/derivatives.py --readme`."
+    )
 
 
 def main() -> None:
     """Measure and print."""
     parser = options(__doc__ or "")
     parser.add_argument("--robots", default=",".join(WANTED), help="by name")
+    parser.add_argument("--readme", action="store_true", help="print the docs' table")
     given = parser.parse_args()
-    names = ["panda"] if given.quick else given.robots.split(",")
+    names = ["xarm7"] if given.quick else given.robots.split(",")
     seconds, batch = (0.05, 64) if given.quick else (1.0, 1024)
     rows = []
     for name, source in sources(names).items():
         row = measured(name, source, seconds, batch)
         rows.append(row)
-        if not given.json:
+        if not (given.json or given.readme):
             print(text(row), flush=True)
-    report({"rows": rows, "batch": batch}, given.json, "pin")
+    if given.readme:
+        print("\n".join([HEAD, *map(table_rows, rows), "", note()]))
+        return
+    report({"rows": rows, "batch": batch}, given.json, "pin", "casadi")
 
 
 if __name__ == "__main__":

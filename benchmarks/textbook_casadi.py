@@ -6,6 +6,8 @@ CasADi drops the structural zeros. Joints are revolute or prismatic along z.
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -141,3 +143,23 @@ def function(quantity: str, robot: Any) -> Any:
         return ca.Function("f", [q], [crba(tree, q)], {"cse": True})
     algorithm = rnea if quantity == "inverse_dynamics" else aba
     return ca.Function("f", [q, qd, x], [algorithm(tree, q, qd, x)], {"cse": True})
+
+
+def derivatives(kind: str, robot: Any) -> Any:
+    """Return CasADi's own derivatives of forward or inverse dynamics, dense."""
+    n, tree = robot.nv, robot.model.tree
+    q, qd, x = (ca.SX.sym(name, n) for name in ("q", "qd", "x"))
+    y = (aba if kind == "forward" else rnea)(tree, q, qd, x)
+    found = [ca.densify(ca.jacobian(y, by)) for by in (q, qd, x)]
+    return ca.Function("f", [q, qd, x], found, {"cse": True})
+
+
+def compiled(f: Any, folder: Path, compiler: str = "cc") -> Any:
+    """Return a function from its generated C, compiled with -O3."""
+    code = ca.CodeGenerator(f"{f.name()}.c")
+    code.add(f)
+    source = Path(code.generate(f"{folder}/"))
+    library = source.with_suffix(".so")
+    flags = ["-O3", "-march=native", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, str(source), "-o", str(library)], check=True)
+    return ca.external(f.name(), str(library))

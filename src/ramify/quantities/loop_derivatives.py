@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import TypeAlias, final
 
 from ramify.algorithms.forces.applied import Applied
 from ramify.algorithms.loops.joint_formulation import dot
@@ -76,7 +76,7 @@ def loop_derivatives(
     rows = rows_of(context)
     gamma = rows.bias
     if rate:
-        velocities: Any = context.inputs["qd"]
+        velocities: Sequence[Expr] = context.inputs["qd"]
         qd: DofVector = dict(enumerate(velocities))
         gamma = [
             steadied(g, dict(enumerate(J)), qd, phi, rate)
