@@ -1,6 +1,6 @@
 """How fast derivatives are compared with Pinocchio, for robots of 7 to 54 DoF.
 
-    python benchmarks/derivatives.py [--quick] [--json] [--readme] [--robots panda,talos]
+    python benchmarks/derivatives.py [--quick] [--json] [--readme] [--robots panda]
 
 One run on one core, the same random states for all. Results are compared before they
 are timed: 1e-9 of the largest entry. A call is one state from Python, outputs allocated
