@@ -18,7 +18,7 @@ GAINS |= {"hip-pitch": (3000.0, 60.0), "knee": (3000.0, 60.0)}  # [N m/rad, N m 
 SOLE = ((-0.0528, 0.0926, 0.0), (0.0697, -0.0102, 0.0))  # ends of a foot's capsule [m]
 CONTACT = {"radius": 0.02, "stiffness": 1e6, "friction": 0.9}
 
-load, name = ramify.load_description, "cassie_mj_description"
+load, name = ramify.robots.load_description, "cassie_mj_description"
 if sys.argv[1:]:
     load, name = ramify.load, sys.argv[1]
 robot = load(name, passive=True, actuators=False)

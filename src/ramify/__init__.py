@@ -42,7 +42,7 @@ from ramify.errors import (
     UnknownName,
     UnsupportedJoint,
 )
-from ramify.loading import load, load_description
+from ramify.loading import load
 from ramify.model.conventions import Conventions
 from ramify.model.pose import Pose
 from ramify.robot import Robot
@@ -259,7 +259,6 @@ __all__ = [
     "linalg",
     "linearize",
     "load",
-    "load_description",
     "loop_forces",
     "loop_forces_derivatives",
     "loop_wrenches",

@@ -1,4 +1,4 @@
-"""Built-in robots: those in the founding papers, and trees of any shape.
+"""Robots by name: those in the founding papers, and trees of any shape.
 
     humanoid30, chain30        Featherstone 2005: 30 degrees of freedom
     featherstone_tree1         the same, Fig. 1: seven bodies
@@ -6,8 +6,9 @@
     chang_khatib24             Chang & Khatib 2000: two arms, 24 joints
     hmmwv                      Negrut, Serban & Potra 1997: a vehicle with loops
     chain, binary_tree, square_grid, chain_with_side_branches, random_tree
+    load_description           a robot of the package robot_descriptions
 
-Each function takes ``geometry="general"`` (random, seeded) or ``"plain"`` and returns a
+Each of the others takes ``geometry="general"`` (random, seeded) or ``"plain"`` and returns a
 `Robot`; `ramify.model.catalog` has them as descriptions. "general" is the default; the
 vehicle is "plain".
 
@@ -22,6 +23,7 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec
 
+from ramify.loading import load_description
 from ramify.model import catalog
 from ramify.model.description import Description
 from ramify.robot import Robot
@@ -38,6 +40,7 @@ __all__ = [
     "featherstone_tree1",
     "hmmwv",
     "humanoid30",
+    "load_description",
     "random_tree",
     "square_grid",
 ]

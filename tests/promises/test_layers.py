@@ -44,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "view",
     },
     "loading": {"model", "robot"},
-    "robots": {"model", "robot"},
+    "robots": {"loading", "model", "robot"},
     "control": {
         "model", "algorithms", "quantities", "function", "compiler", "robot",
     },

@@ -44,7 +44,7 @@ def descriptions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("descriptions")
 def test_a_description_is_loaded_by_its_name() -> None:
-    robot = ramify.load_description("arm_description", root="floating")
+    robot = ramify.robots.load_description("arm_description", root="floating")
     assert (robot.name, robot.nq) == ("arm", 8)
 
 
@@ -54,20 +54,20 @@ def test_an_unknown_description_is_told_with_those_close_to_it() -> None:
         "no description 'amr_description' in robot_descriptions. Close: .*'arm_desc"
     )
     with pytest.raises(UnknownName, match=message):
-        ramify.load_description("amr_description")
+        ramify.robots.load_description("amr_description")
 
 
 @pytest.mark.usefixtures("descriptions")
 def test_a_failed_download_is_told() -> None:
     message = "'far_description' cannot be downloaded: no route to host. The package "
     with pytest.raises(ModelError, match=message):
-        ramify.load_description("far_description")
+        ramify.robots.load_description("far_description")
 
 
 @pytest.mark.usefixtures("descriptions")
 def test_a_description_without_a_robot_file_is_told() -> None:
     with pytest.raises(ModelError, match="has neither a URDF nor an MJCF file"):
-        ramify.load_description("odd_description")
+        ramify.robots.load_description("odd_description")
 
 
 def test_without_the_package_the_message_says_how_to_get_it(
@@ -76,7 +76,7 @@ def test_without_the_package_the_message_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "robot_descriptions._descriptions", None)
     message = "needs the package robot_descriptions; run: pip install robot_descriptio"
     with pytest.raises(ModelError, match=message):
-        ramify.load_description("panda_description")
+        ramify.robots.load_description("panda_description")
 
 
 # ------------------------------------------------------------ xacro
