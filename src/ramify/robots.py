@@ -8,9 +8,9 @@
     chain, binary_tree, square_grid, chain_with_side_branches, random_tree
     load_description           a robot of the package robot_descriptions
 
-Each of the others takes ``geometry="general"`` (random, seeded) or ``"plain"`` and returns a
-`Robot`; `ramify.model.catalog` has them as descriptions. "general" is the default; the
-vehicle is "plain".
+Each of the others takes ``geometry="general"`` (random, seeded) or ``"plain"`` and
+returns a `Robot`; `ramify.model.catalog` has them as descriptions. "general" is the
+default; the vehicle is "plain".
 
 >>> from ramify import robots
 >>> robots.humanoid30("plain").nv
