@@ -352,11 +352,19 @@ class Step:
         )
         begin, there = {**known, "q": q}, {**known, "q": q, "qd": qd}
         for _ in range(NEWTON_STEPS):
-            begin["x"] = self.evaluated(residual, there)
+            begin["x"] = self._above_rounding(self.evaluated(residual, there))
             step = self.evaluated(correction, begin)
             there["q"] = self.robot.integrate(there["q"], step, 1.0)
         begin["x"] = self._loop_rates(there)
         return there["q"], qd + self.evaluated(correction, begin)
+
+    def _above_rounding(self, x: Any) -> Any:
+        """Return Φ, with zeros for rounding errors.
+
+        Where J nearly loses rank, correcting them would move q far.
+        """
+        rounding = 16 * np.finfo(self.options.dtype).eps
+        return np.array([math.where(math.absolute(e) > rounding, e, 0.0) for e in x])
 
     def _loop_rates(self, known: dict[str, Any]) -> Any:
         """Return J q̇."""
