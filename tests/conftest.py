@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import zlib
 from typing import Any
 
@@ -51,6 +52,13 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
     os.environ["RAMIFY_CACHE_DIR"] = str(folder / "compiled")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interruptible() -> None:
+    """Let tests interrupt themselves even if the shell started them in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
