@@ -56,7 +56,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def interruptible() -> None:
-    """Let tests interrupt themselves even if the shell started them in the background."""
+    """Let tests interrupt themselves, also in a background job of a shell."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
