@@ -363,7 +363,7 @@ class Step:
 
         Where J nearly loses rank, correcting them would move q far.
         """
-        rounding = 16 * np.finfo(self.options.dtype).eps
+        rounding = 16 * float(np.finfo(np.dtype(self.options.dtype)).eps)
         return np.array([math.where(math.absolute(e) > rounding, e, 0.0) for e in x])
 
     def _loop_rates(self, known: dict[str, Any]) -> Any:
