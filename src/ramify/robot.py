@@ -26,9 +26,7 @@ from ramify.model.conventions import conventions as conventions_named
 from ramify.model.description import Actuator, Description
 from ramify.model.editing import Placement
 from ramify.model.fingerprint import fingerprint
-from ramify.model.forces.element import ForceElement
 from ramify.model.limits import JointLimits
-from ramify.model.mass_regrouping import Regrouping, regrouping
 from ramify.model.model import Model, PublicJoint, build_model, resolved_order
 from ramify.model.named_frame import NamedFrame, named_frame
 from ramify.model.pose import Array
@@ -42,6 +40,8 @@ if TYPE_CHECKING:
     from ramify.mechanism.base_parameters import BaseParameters
     from ramify.mechanism.loops import Loop
     from ramify.mechanism.mobility import InverseDynamics, Mobility
+    from ramify.model.forces.element import ForceElement
+    from ramify.model.mass_regrouping import Regrouping
     from ramify.model.shapes import Shape
     from ramify.simulation.controlled import Controller
     from ramify.simulation.run import Run
@@ -611,6 +611,8 @@ class Robot:
         >>> found.massless
         ('body0', 'body1', 'body2')
         """
+        from ramify.model.mass_regrouping import Regrouping, regrouping
+
         model = self.placed_model
         tree, moves = regrouping(model.tree)
         changed = replace(model, tree=tree)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramify.backend.c99.files import About
-from ramify.model.forces.element import INPUT_WORDS as FORCE_INPUT_WORDS
-from ramify.model.forces.element import described
+from ramify.model.forces.fields import described
+from ramify.model.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
 from ramify.model.model import PublicJoint
 from ramify.quantities.quantity import INPUT_WORDS
 from ramify.quantities.registry import QUANTITIES

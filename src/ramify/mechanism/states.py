@@ -18,7 +18,7 @@ from ramify.algorithms.loops.newton import Iterate
 from ramify.compiler import compile
 from ramify.errors import ArgumentError, ModelError, ShapeError
 from ramify.function import Function
-from ramify.model.forces.element import force_inputs
+from ramify.model.forces.inputs import force_inputs
 from ramify.model.pose import Array
 from ramify.quantities import closed_loops
 from ramify.quantities.closed_samples import PRECISION

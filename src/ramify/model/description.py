@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ramify.model.forces.element import ForceElement
-from ramify.model.forces.from_file import FileForces
 from ramify.model.pose import Array, Pose
-from ramify.model.shapes import ShapeSource
+
+if TYPE_CHECKING:
+    from ramify.model.forces.element import ForceElement
+    from ramify.model.shapes import ShapeSource
 
 JOINT_TYPES = (
     "revolute",
@@ -165,6 +167,17 @@ class Actuator:
     control_range: tuple[float, float] = (-math.inf, math.inf)
     force_range: tuple[float, float] = (-math.inf, math.inf)
     """[N m, N], before the gear"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileForces:
+    """What a file asks for."""
+
+    passive: tuple[ForceElement, ...] = ()
+    actuators: tuple[ForceElement, ...] = ()
+    """with the limits of their sums, and tendons that they pull"""
+    unsupported: tuple[str, ...] = ()
+    """what no option takes, in words"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ramify.model.conventions import Conventions
 from ramify.model.description import BodyDescription, Description, LoopDescription
-from ramify.model.forces.element import ForceElement, described
-from ramify.model.forces.fields import referred
+from ramify.model.forces.fields import described, referred
 from ramify.model.model import Model, PublicJoint
 from ramify.model.warning_groups import listed
+
+if TYPE_CHECKING:
+    from ramify.model.forces.element import ForceElement
 
 DEEPEST = 40
 """Beyond it lines are not indented further: a chain of a thousand links stays text."""

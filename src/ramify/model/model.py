@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -40,13 +40,16 @@ from ramify.model.description import (
     Limits,
     LoopDescription,
 )
-from ramify.model.forces.element import ForceElement, actuators
+from ramify.model.forces.inputs import actuators
 from ramify.model.frame_placement import place_frames
 from ramify.model.joints import SIZES, TreeJoint
 from ramify.model.massless import warn_massless
 from ramify.model.pose import Array, Pose, placed_at
 from ramify.model.tree import ROOT, BodyInertia, Tree, TreeBody
 from ramify.model.warning_groups import grouped
+
+if TYPE_CHECKING:
+    from ramify.model.forces.element import ForceElement
 
 
 @final

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any
 
 from ramify.errors import ArgumentError, CompileError, unknown_name
 from ramify.model.conventions import Conventions
 from ramify.model.description import BodyDescription
-from ramify.model.forces.element import KINDS
 from ramify.model.forces.fields import entries, parameters
 from ramify.model.joint_transform import fixed_steps
 from ramify.model.joints import transposed_rotation
@@ -32,16 +32,20 @@ from ramify.spatial.vector3 import Vec, mat
 SIZES = {"gravity": 3, "inertia": 10, "placement": 7}
 
 
-OF_FORCES = frozenset(
-    f.name for kind in KINDS for f in fields(kind) if "unit" in f.metadata
-)
-"""the numbers of force elements that can be inputs"""
+@cache
+def _of_forces() -> frozenset[str]:
+    """Return the names of the numbers of force elements, which can be inputs."""
+    from ramify.model.forces.element import KINDS  # noqa: PLC0415  where they are asked for
+
+    return frozenset(
+        f.name for kind in KINDS for f in fields(kind) if "unit" in f.metadata
+    )
 
 
 def is_parameter(name: str) -> bool:
     """Say whether a name can only be that of a parameter."""
     kind, _, owner = name.partition(":")
-    if kind in OF_FORCES:
+    if kind in _of_forces():
         return owner != ""
     return kind in SIZES and (kind == "gravity") == (owner == "")
 
@@ -61,7 +65,7 @@ def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int,
                 "'placement:<body>', and numbers of forces: 'stiffness:<force>', "
                 "'damping:<force>', 'friction:<force>', ..."
             )
-        if kind in OF_FORCES:
+        if kind in _of_forces():
             shapes[name] = _of_force(name, kind, body, model)
             continue
         if body:

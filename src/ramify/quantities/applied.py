@@ -6,14 +6,13 @@ M q̈ + h = τ + τ_applied        τ_applied = Σ of the elements + Σ Jᵀ f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
 from ramify.algorithms.forces.applied import Applied, Scene
 from ramify.errors import ArgumentError, Error, ShapeError, TraceError, unknown_name
-from ramify.model.forces.custom import Custom
-from ramify.model.forces.element import ForceElement, force_inputs
+from ramify.model.forces.inputs import force_inputs
 from ramify.model.model import Model
 from ramify.quantities.context import Context, array
 from ramify.quantities.external import external_forces, in_body
@@ -22,6 +21,10 @@ from ramify.quantities.options import CHECKS
 from ramify.quantities.quantity import Shapes, quantity
 from ramify.spatial.vectors import Force
 from ramify.symbolic.expr import Expr, lift
+
+if TYPE_CHECKING:
+    from ramify.model.forces.custom import Custom
+    from ramify.model.forces.element import ForceElement
 
 
 def acting_forces(
@@ -39,6 +42,7 @@ def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:
     if not elements:
         return Applied()
     from ramify.algorithms.forces.elements import element_forces  # noqa: PLC0415  where there are forces
+    from ramify.model.forces.custom import Custom  # noqa: PLC0415  where there are forces
 
     applied = element_forces(scene_of(context), elements)
     for element in elements:

@@ -18,6 +18,7 @@ from typing import Any, final
 
 from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.forces.applied import Applied
+from ramify.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramify.algorithms.loops.constrained_aba import constrained_aba
 from ramify.algorithms.loops.constraints import constraint_rows, senses
 from ramify.algorithms.loops.cuts import cuts_of
@@ -49,10 +50,6 @@ from ramify.quantities.operational_inertia import jacobian_rows
 from ramify.quantities.quantity import Shapes, quantity
 from ramify.symbolic.expr import Expr, const
 
-ALGORITHMS = ("joint_formulation", "loopwise", "constrained_aba")
-"""candidates for algorithm="auto", chosen by operation count"""
-BY_NAME_ONLY = ("proximal",)
-"""other valid values"""
 NEWTON_STEPS = 2
 """of a projection: the first leaves Φ at the square of what a step opens"""
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from ramify.algorithms.aba import aba
 from ramify.algorithms.forces.applied import Applied
+from ramify.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramify.algorithms.rnea import rnea
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
 from ramify.model.model import Model
 from ramify.model.singular import check_dynamics
-from ramify.quantities import closed_loops
 from ramify.quantities.applied import acting_forces
 from ramify.quantities.context import Context, array, zeros
 from ramify.quantities.external import external_forces, external_shape
@@ -81,6 +81,8 @@ def gravity_forces(context: Context) -> Any:
 def possible(model: Model, conventions: Conventions, **options: Any) -> tuple[str, ...]:
     """Return the algorithms of forward dynamics that a robot allows."""
     if model.loops:
+        from ramify.quantities import closed_loops  # noqa: PLC0415  where there are loops
+
         return closed_loops.possible(model, conventions, **options)
     return factored_trees(model)
 
@@ -89,9 +91,9 @@ def possible(model: Model, conventions: Conventions, **options: Any) -> tuple[st
     "q",
     "qd",
     "tau",
-    algorithms=("aba", "ltdl", *closed_loops.ALGORITHMS),
+    algorithms=("aba", "ltdl", *ALGORITHMS),
     possible=possible,
-    by_name_only=(*CRBA, *closed_loops.BY_NAME_ONLY),
+    by_name_only=(*CRBA, *BY_NAME_ONLY),
     further_inputs=external_shape,
     has_forces=True,
     returns="accelerations [rad/s^2, m/s^2]",
@@ -108,6 +110,8 @@ def forward_dynamics(
     check_dynamics(model)
     applied = acting_forces(context, external, expressed_in)
     if model.loops:
+        from ramify.quantities import closed_loops  # noqa: PLC0415  where there are loops
+
         qdd, _ = closed_loops.constrained(context, algorithm, damping, applied)
         return array(qdd)
     if damping is not None:

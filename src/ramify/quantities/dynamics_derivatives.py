@@ -9,7 +9,7 @@ at the same q, q̇ and q̈, ∂/∂q in the tangent space of the robot's convent
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ramify.algorithms.coriolis import force_seen
 from ramify.algorithms.crba import TreeEntries
@@ -28,8 +28,6 @@ from ramify.quantities.applied import acting_forces
 from ramify.quantities.context import Context, array, zeros
 from ramify.quantities.directions import seeds
 from ramify.quantities.external import external_shape
-from ramify.quantities.loop_derivatives import LoopDerivatives, loop_derivatives
-from ramify.quantities.loop_rows import needed_cuts
 from ramify.quantities.mass_columns import solved_columns
 from ramify.quantities.mass_matrix import (
     LOOPS_INSTEAD,
@@ -43,6 +41,9 @@ from ramify.spatial.vectors import Force
 from ramify.symbolic.derivatives import Row, forward, held, reverse
 from ramify.symbolic.expr import Expr, has_loop
 from ramify.symbolic.jacobians import matrix
+
+if TYPE_CHECKING:
+    from ramify.quantities.loop_derivatives import LoopDerivatives
 
 STATE = ("q", "qd", "qdd")
 External = tuple[tuple[str, ...], str]
@@ -151,6 +152,8 @@ def loop_forces_derivatives(
     expressed_in: str = "local",
 ) -> dict[str, Any]:
     """∂λ/∂q, ∂λ/∂q̇ and ∂λ/∂τ."""
+    from ramify.quantities.loop_rows import needed_cuts  # noqa: PLC0415  where there are loops
+
     check_dynamics(context.model)
     needed_cuts(context)
     found = _with_loops(context, algorithm, (external, expressed_in))
@@ -214,6 +217,8 @@ def acceleration_rows(
 def _with_loops(
     context: Context, algorithm: str, given: External, rate: float = 0.0
 ) -> LoopDerivatives:
+    from ramify.quantities.loop_derivatives import loop_derivatives  # noqa: PLC0415  where there are loops
+
     def torque_rows(there: Context, directions: Mapping[Expr, Row]) -> list[Row]:
         if algorithm != "idsva":
             return _by_program(there, directions, given, algorithm)

@@ -23,8 +23,8 @@ import numpy as np
 
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
-from ramify.model.forces.element import INPUT_WORDS as FORCE_INPUT_WORDS
-from ramify.model.forces.element import force_inputs
+from ramify.model.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
+from ramify.model.forces.inputs import force_inputs
 from ramify.model.model import Model
 from ramify.quantities.context import Context
 from ramify.quantities.documentation import DOCUMENTATION

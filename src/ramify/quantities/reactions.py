@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramify.algorithms.kinematics import axes, pose
+from ramify.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramify.algorithms.loops.cut_wrenches import cut_wrenches, forces_of_cuts
 from ramify.algorithms.loops.cuts import cuts_of
 from ramify.algorithms.rnea import newton_euler
@@ -24,12 +25,7 @@ from ramify.model.joint_transform import fixed_steps
 from ramify.model.model import Frame, Model
 from ramify.model.tree import ROOT
 from ramify.quantities.applied import acting_forces
-from ramify.quantities.closed_loops import (
-    ALGORITHMS,
-    BY_NAME_ONLY,
-    constrained,
-    possible,
-)
+from ramify.quantities.closed_loops import constrained, possible
 from ramify.quantities.context import Context, array, zeros
 from ramify.quantities.external import external_shape
 from ramify.quantities.loop_rows import needed_cuts

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ramify.errors import ArgumentError, ModelWarning, ShapeError
 from ramify.mechanism.states import ADMISSIBLE, check_closed, normalized, rank, vector
-from ramify.model.forces.element import force_inputs
+from ramify.model.forces.inputs import force_inputs
 from ramify.model.pose import Array
 from ramify.simulation.adaptive import Equations, integrate
 from ramify.simulation.controlled import (

@@ -12,8 +12,7 @@ from typing import Any, Final, final
 
 from ramify.model.description import BodyDescription
 from ramify.model.drawing import joint_text
-from ramify.model.forces.element import described
-from ramify.model.forces.fields import referred
+from ramify.model.forces.fields import described, referred
 from ramify.model.model import Model, PublicJoint
 from ramify.model.named_frame import named_frame
 from ramify.model.pose import Array

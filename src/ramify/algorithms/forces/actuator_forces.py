@@ -19,7 +19,8 @@ from ramify.model.forces.actuators import (
     Motor,
     PositionServo,
 )
-from ramify.model.forces.element import CONTROL, ForceElement, actuators
+from ramify.model.forces.element import ForceElement
+from ramify.model.forces.inputs import CONTROL, actuators
 from ramify.model.forces.joints import Tendon
 from ramify.model.joints import transposed_rotation
 from ramify.spatial.vector3 import ONE, ZERO, vec

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from ramify.algorithms.forces.relative import Leg, leg
 from ramify.model.coordinates import Entries, JointVector
-from ramify.model.forces.element import ForceElement
 from ramify.model.joint_transform import transform
 from ramify.model.model import Model
 from ramify.model.tree import ROOT, Tree
 from ramify.spatial.vector3 import ZERO, Vec, vec
 from ramify.spatial.vectors import Force
 from ramify.symbolic.expr import Expr, const, lift
+
+if TYPE_CHECKING:
+    from ramify.model.forces.element import ForceElement
 
 
 @final

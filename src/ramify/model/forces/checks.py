@@ -25,13 +25,9 @@ from ramify.model.forces.bodies import (
 )
 from ramify.model.forces.contacts import PointContact, SphereContact, Tire
 from ramify.model.forces.custom import Custom
-from ramify.model.forces.element import (
-    KINDS,
-    RESERVED,
-    ForceElement,
-    force_inputs,
-)
+from ramify.model.forces.element import KINDS, RESERVED, ForceElement
 from ramify.model.forces.fields import entries, is_signed, parameters, references
+from ramify.model.forces.inputs import force_inputs
 from ramify.model.forces.joints import JointLimit, JointSpring, Tendon
 from ramify.model.model import Model
 from ramify.model.tree import ROOT

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ramify.errors import ModelError, unknown_name
-from ramify.model.forces.custom import Custom
-from ramify.model.forces.element import ForceElement
 from ramify.model.forces.fields import entries, referred, renamed
 from ramify.model.forces.joints import Tendon
+
+if TYPE_CHECKING:
+    from ramify.model.forces.element import ForceElement
 
 
 def with_prefix(element: ForceElement, prefix: str) -> ForceElement:
     """Return an element with every name behind a prefix."""
+    from ramify.model.forces.custom import Custom  # noqa: PLC0415  where there are forces
+
     if isinstance(element, Custom):
         raise ModelError(
             f"attach: force {element.name!r} is a function of the whole robot; remove "

@@ -90,3 +90,15 @@ def is_signed(element: Any, name: str) -> bool:
     """Say whether a parameter of an element may be negative."""
     found: list[Field[Any]] = [f for f in fields(element) if f.name == name]
     return bool(found[0].metadata["signed"])
+
+
+def described(element: Any) -> str:
+    """Return an element in a few words: its parameters with units."""
+    parts: list[str] = []
+    for name, unit in parameters(element).items():
+        value = getattr(element, name)
+        if value not in (0.0, (0.0, 0.0, 0.0)):
+            shown = ", ".join(f"{x:.4g}" for x in entries(value))
+            shown = f"({shown})" if isinstance(value, tuple) else shown
+            parts.append(f"{name} {shown}" + (f" {unit}" if unit != "-" else ""))
+    return ", ".join(parts)

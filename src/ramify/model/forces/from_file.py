@@ -6,13 +6,12 @@ does not act is named in one warning.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ramify.model.forces.actuators import ACTUATORS, ActuatorForceRange
-from ramify.model.forces.element import ForceElement
+from ramify.model.description import FileForces
+from ramify.model.forces import inputs
 from ramify.model.forces.fields import referred
 from ramify.model.forces.joints import (
     JointDamper,
@@ -24,6 +23,7 @@ from ramify.model.warning_groups import listed
 
 if TYPE_CHECKING:
     from ramify.model.description import JointDescription
+    from ramify.model.forces.element import ForceElement
 
 WORDS = {
     "JointSpring": "springs of joints",
@@ -37,18 +37,6 @@ WORDS = {
     "GeneralActuator": "actuators",
     "ActuatorForceRange": "limits of actuators on joints",
 }
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class FileForces:
-    """What a file asks for."""
-
-    passive: tuple[ForceElement, ...] = ()
-    actuators: tuple[ForceElement, ...] = ()
-    """with the limits of their sums, and tendons that they pull"""
-    unsupported: tuple[str, ...] = ()
-    """what no option takes, in words"""
 
 
 def joint_elements(
@@ -120,11 +108,13 @@ def not_taken(
     if passive is None and springs:
         waiting += springs
         options.append("passive=True")
-    motors = [f for f in offered.actuators if not isinstance(f, ActuatorForceRange)]
+    motors = _without_ranges(offered.actuators)
     if actuators is None and motors:
         waiting += motors
         options.append("actuators=True")
-    parts = [_named(kind, waiting) for kind in Counter(type(f) for f in waiting)]
+    named = {type(f) for f in inputs.actuators(motors)} | {Tendon}
+    kinds = dict.fromkeys(type(f) for f in waiting)
+    parts = [_listed(kind, waiting, kind in named) for kind in kinds]
     if not parts and not offered.unsupported:
         return []
     if passive is False and actuators is False:
@@ -145,9 +135,19 @@ def _acts(element: ForceElement) -> bool:
     return True
 
 
-def _named(kind: type, elements: Sequence[ForceElement]) -> str:
+def _without_ranges(elements: Sequence[ForceElement]) -> list[ForceElement]:
+    """Return the actuators of a file without the limits of their sums."""
+    if not elements:
+        return []
+    from ramify.model.forces.actuators import ActuatorForceRange  # noqa: PLC0415  where there are some
+
+    return [f for f in elements if not isinstance(f, ActuatorForceRange)]
+
+
+def _listed(kind: type, elements: Sequence[ForceElement], by_name: bool) -> str:
+    """Return the elements of a kind: their own names, or those of what they act on."""
     own = [f for f in elements if type(f) is kind]
-    if kind is Tendon or kind in ACTUATORS:
+    if by_name:
         names = [f.name for f in own]
     else:
         names = [n for f in own for n in (*referred(f, "joint"), *referred(f, "frame"))]

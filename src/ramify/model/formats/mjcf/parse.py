@@ -23,11 +23,11 @@ from ramify.model.description import (
     Actuator,
     BodyDescription,
     Description,
+    FileForces,
     FrameDescription,
     Inertial,
 )
 from ramify.model.forces.element import ForceElement
-from ramify.model.forces.from_file import FileForces
 from ramify.model.formats.mjcf.actuator_forces import read_actuator_forces
 from ramify.model.formats.mjcf.actuators import read_actuators
 from ramify.model.formats.mjcf.bodies import MjcfBody, Worldbody
