@@ -12,7 +12,6 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from ctypes import py_object, pythonapi, string_at
 from typing import Any
 
@@ -124,6 +123,8 @@ def compile_objects(
     cores = _cores()
     if len(sources) == 1 or cores == 1:
         return [work(s) for s in sources]
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  only to compile
+
     with ThreadPoolExecutor(min(cores, len(sources))) as pool:
         return list(pool.map(work, sources))
 
@@ -155,7 +156,7 @@ _library = itertools.count()
 class LoadedCode:
     """Object code in memory, ready to run, for as long as this object lives.
 
-    Each object is a library of its own, its code and constants in one piece of memory.
+    The code and constants of each object are in one piece of memory.
     """
 
     def __init__(
@@ -164,18 +165,19 @@ class LoadedCode:
         processor: Processor,
     ) -> None:
         """Load the code of each object; its functions come to ``addresses``."""
-        self._libraries = [_link(code, names, processor) for code, names in objects]
+        self._library = _link(objects, processor)
         self.addresses: tuple[int, ...] = tuple(
-            library[f]
-            for library, (_, functions) in zip(self._libraries, objects, strict=True)
-            for f in functions
+            self._library[f] for _, functions in objects for f in functions
         )
 
 
-def _link(code: bytes, functions: Sequence[str], processor: Processor) -> Any:
-    builder = llvm.JITLibraryBuilder().add_object_img(code)
-    for f in functions:
-        builder.export_symbol(f)
+def _link(objects: Sequence[tuple[bytes, Sequence[str]]], processor: Processor) -> Any:
+    """Return one library of all objects: a library of its own for each takes longer."""
+    builder = llvm.JITLibraryBuilder()
+    for code, functions in objects:
+        builder.add_object_img(code)
+        for f in functions:
+            builder.export_symbol(f)
     try:
         return builder.link(_linker(processor), f"ramify{next(_library)}")
     except RuntimeError as error:
