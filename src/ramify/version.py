@@ -20,15 +20,20 @@ def version() -> str:
 
 @functools.cache
 def source_digest() -> str:
-    """Return a hash of all of Ramify's source: code from other sources is never run."""
+    """Return a hash of all of Ramify's source: code from other sources is never run.
+
+    Where it is installed without source, that is a hash of the bytecode.
+    """
     h = hashlib.sha256()
     root = os.path.dirname(__file__)
     found = [
-        os.path.join(folder, n) for folder, _, names in os.walk(root) for n in names
+        f"{folder[len(root) :]}{os.sep}{name}"
+        for folder, _, names in os.walk(root)
+        for name in names
+        if name.endswith((".py", ".pyc")) and not folder.endswith("__pycache__")
     ]
     for path in sorted(found):
-        if path.endswith(".py"):
-            h.update(os.path.relpath(path, root).replace(os.sep, "/").encode())
-            with open(path, "rb") as file:
-                h.update(file.read())
+        h.update(path.replace(os.sep, "/").encode())
+        with open(root + path, "rb", buffering=0) as file:
+            h.update(file.read())
     return h.hexdigest()

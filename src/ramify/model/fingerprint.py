@@ -9,6 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
+PLAIN = frozenset([type(None), bool, int, float, str])
+
 
 def fingerprint(*values: object) -> str | None:
     """Return a digest of some values, or None if one is not plain data.
@@ -17,34 +19,36 @@ def fingerprint(*values: object) -> str | None:
     plain values. Equal values have equal digests, in every process; a field that does
     not take part in comparisons is left out.
     """
-    h = hashlib.sha256()
+    flat: list[Any] = []  # numbers and strings; a tuple says what the next ones are
     stack: list[Any] = [values]
     while stack:
         x = stack.pop()
-        if isinstance(x, np.floating):
-            x = float(cast(Any, x))  # NumPy's own print differently by version
-        h.update(type(x).__name__.encode())
-        if x is None or isinstance(x, (str, int, float)):
-            h.update(repr(x).encode())
-        elif isinstance(x, np.ndarray):
-            array = cast("np.ndarray[Any, Any]", x)
-            h.update(repr((array.shape, array.dtype.str)).encode())
-            h.update(np.ascontiguousarray(array).tobytes())
+        kind: type[Any] = type(x)
+        if kind in PLAIN:
+            flat.append(x)
         elif isinstance(x, (tuple, list)):
             entries = cast("list[Any]", x)
-            h.update(b"%d" % len(entries))
+            flat.append((kind.__name__, len(entries)))
             stack.extend(entries)
+        elif isinstance(x, np.floating):
+            flat.append(float(cast(Any, x)))  # NumPy's own print differently by version
+        elif isinstance(x, (str, int, float)):
+            flat.append((kind.__name__, repr(x)))
+        elif isinstance(x, np.ndarray):
+            array = cast("np.ndarray[Any, Any]", x)
+            numbers = np.ascontiguousarray(array).tobytes()
+            flat.append((kind.__name__, array.shape, array.dtype.str, numbers))
         elif isinstance(x, dict):
             pairs = cast("dict[Any, Any]", x)
-            h.update(b"%d" % len(pairs))
+            flat.append((kind.__name__, len(pairs)))
             for key, value in pairs.items():
                 stack += [value, key]
         elif is_dataclass(x):
-            stack.extend([getattr(x, name) for name in _fields(type(x))])
+            flat.append((kind.__name__,))
+            stack.extend([getattr(x, name) for name in _fields(kind)])
         else:
             return None
-        h.update(b"\0")
-    return h.hexdigest()
+    return hashlib.sha256(repr(flat).encode()).hexdigest()
 
 
 @cache
