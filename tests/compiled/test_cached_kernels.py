@@ -12,8 +12,9 @@ import pytest
 
 import ramify
 from ramify import compiler
-from ramify.backend.llvm import build, cache
-from ramify.backend.llvm import word_builder as assembler
+from ramify.backend.llvm import build, cache, emitted
+from ramify.backend.llvm.target import runnable
+from ramify.backend.llvm.word_builder import Module
 from ramify.function import Function
 
 X = np.linspace(-1.0, 1.0, 5)
@@ -168,19 +169,17 @@ def test_code_of_another_program_does_not_run() -> None:
 @pytest.mark.parametrize(
     "code", [b"", b"\x7fELF", b"\x7fELF" * 100, bytes(5000)], ids=len
 )
-def test_a_damaged_piece_of_the_call_path_is_compiled_anew(
-    code: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def emit() -> assembler.Module:
-        module = assembler.Module("seven")
+def test_a_damaged_piece_of_the_call_path_is_compiled_anew(code: bytes) -> None:
+    def write() -> str:
+        module = Module("seven")
         module.function("seven", 0).leave(7)
-        return module
+        return str(module.llvm)
 
-    monkeypatch.setattr(assembler, "_key", lambda *_: "ab" * 32)
-    cache.store("ab" * 32, code)
-    (address,) = assembler.load(emit, ["seven"], [])
+    key = emitted.key_of("seven", runnable())
+    cache.store(key, code)
+    (address,) = emitted.load(write, ["seven"], "seven")
     assert address
-    good = cache.load("ab" * 32)
+    good = cache.load(key)
     assert good is not None
     assert len(good) > len(code) or good[:4] != code[:4]
 

@@ -17,7 +17,7 @@ import ramify
 from ramify import robots
 from ramify.backend.llvm import jit, target
 from ramify.backend.llvm.target import Processor, chosen, host, named
-from ramify.backend.runtime import driver
+from ramify.backend.runtime import driver_code
 from ramify.backend.runtime.tiles import Tile
 from ramify.compiler import Compilation
 from ramify.errors import CompileError
@@ -193,7 +193,7 @@ def test_each_target_has_its_own_code_in_the_cache(
 @pytest.mark.parametrize(("dtype", "lanes"), [("float64", 8), ("float32", 16)])
 def test_squares_of_avx512_are_transposed_in_registers(dtype: str, lanes: int) -> None:
     wide = Processor(host().triple, "icelake-server", target.WHOLE[1:], 64)
-    text = jit.assembly(str(driver.emit(Tile(dtype, lanes), wide).llvm), wide)
+    text = jit.assembly(str(driver_code.emit(Tile(dtype, lanes), wide).llvm), wide)
     found = re.search(r"^stream:\n(.*?)^\.Lfunc_end", text, re.DOTALL | re.MULTILINE)
     assert found
     code = found.group(1)

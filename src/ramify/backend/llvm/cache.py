@@ -29,8 +29,6 @@ import hashlib
 import hmac
 import os
 import re
-import secrets
-import shlex
 import stat
 import struct
 import sys
@@ -229,7 +227,7 @@ def _new_secret(folder: Path) -> bytes:
     """Create a secret key if there is none that can be trusted."""
     path = _secret_path(folder)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    secret = secrets.token_bytes(SECRET_BYTES)
+    secret = os.urandom(SECRET_BYTES)
     _write(path.parent, path.name, secret)
     # If several processes do this at once, the last one wins.
     return _secret(folder) or secret
@@ -271,6 +269,8 @@ def _warn(folder: Path, place: Path, owner: int) -> None:
     _warned.add(folder)
     remedy = ""
     if owner == 0:
+        import shlex  # noqa: PLC0415  only for this message
+
         back = f"sudo chown -R {_me()} {shlex.quote(str(place))}"
         remedy = f"Take it back with `{back}`, or set"
     warnings.warn(
@@ -296,7 +296,7 @@ def _name(user: int) -> str:
 
 def _write(folder: Path, name: str, *parts: bytes) -> None:
     """Write a temporary file and move it into place atomically."""
-    aside = folder / f".{secrets.token_hex(8)}.ramify-tmp"
+    aside = folder / f".{os.urandom(8).hex()}.ramify-tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     for flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
         flags |= getattr(os, flag, 0)

@@ -1,4 +1,4 @@
-"""LLVM IR for code whose every value is a 64-bit word, and from IR to an address.
+"""LLVM IR for code whose every value is a 64-bit word.
 
 The call path is plain systems code: offsets, loops, calls. ``Code`` writes it without
 pointer types; addresses are words and arithmetic on them is integer arithmetic.
@@ -7,25 +7,15 @@ Nothing here needs LLVM's middle end: what is written is what runs.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import inspect
-import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ramify.backend.llvm import cache
-from ramify.backend.llvm.jit import LoadedCode, compile_objects
-from ramify.backend.llvm.target import Processor, runnable
-from ramify.backend.runtime import memory_layout as words
-from ramify.backend.runtime.memory_layout import HEAD, WORD
-from ramify.errors import CompileError
-from ramify.symbolic.fork_lock import Lock
+from ramify.backend.runtime.memory_layout import WORD
 
 # llvmlite carries no types; behind Any it stays out of the signatures below.
 ir: Any = importlib.import_module("llvmlite.ir")
-llvm: Any = importlib.import_module("llvmlite.binding")
 
 Value = Any  # an SSA value of LLVM
 I64 = ir.IntType(64)
@@ -240,59 +230,3 @@ class Code:
     def leave(self, result: Value | int) -> None:
         """Return from the function."""
         self.b.ret(const(result) if isinstance(result, int) else result)
-
-
-_loaded: list[LoadedCode] = []  # code that is called until the process ends
-_lock = Lock()
-
-
-def load(
-    emit: Callable[[], Module],
-    functions: Sequence[str],
-    sources: Sequence[str],
-    options: str = "",
-) -> tuple[int, ...]:
-    """Return the addresses of functions, from the disk cache or compiled now.
-
-    Args:
-        emit: writes the module.
-        functions: names of functions in the module.
-        sources: names of the Python modules that write it.
-        options: what else it depends on.
-    """
-    with _lock:
-        target = runnable()
-        key = _key(emit, [*sources, __name__, words.__name__], options, target)
-        code = cache.load(key)
-        loaded = code and _load(code, functions, target)
-        if not loaded:
-            (code,) = compile_objects([lambda: str(emit().llvm)], target)
-            cache.store(key, code)
-            loaded = LoadedCode([(code, functions)], target)
-        _loaded.append(loaded)
-        return loaded.addresses
-
-
-def _load(
-    code: bytes, functions: Sequence[str], target: Processor
-) -> LoadedCode | None:
-    """Return code from the cache, or None if it is invalid."""
-    try:
-        return LoadedCode([(code, functions)], target)
-    except CompileError:
-        return None
-
-
-def _key(
-    emit: Callable[[], Module], sources: Sequence[str], options: str, target: Processor
-) -> str:
-    """Return a digest of the sources of the object code.
-
-    That is the source of its emitter: writing the IR takes longer than loading code.
-    """
-    try:
-        source = "".join(inspect.getsource(sys.modules[name]) for name in sources)
-    except OSError:  # an installation without sources
-        source = str(emit().llvm)
-    parts = (options, source, repr(target), llvm.llvm_version_info, HEAD)
-    return hashlib.sha256(repr(parts).encode()).hexdigest()

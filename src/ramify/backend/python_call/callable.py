@@ -354,7 +354,7 @@ class Calls:
             )
             for first in range(0, batch, share)
         ]
-        if any(workers.run_all(tasks, stop) if len(tasks) > 1 else [tasks[0]()]):
+        if any(workers.run_all(tasks, stop)):
             raise MemoryError
         self._split_from(loaded)
 

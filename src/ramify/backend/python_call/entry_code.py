@@ -15,13 +15,7 @@ rejects again, such as overlapping arrays, Python handles.
 
 from __future__ import annotations
 
-import functools
-
-from ramify.backend.llvm.word_builder import Code, Module, Value, const, load
-from ramify.backend.python_call import arrays as pyarrays
-from ramify.backend.python_call import dispatch_entry as pychoice
-from ramify.backend.python_call import numbers as pynumbers
-from ramify.backend.python_call import results as pyresults
+from ramify.backend.llvm.word_builder import Code, Module, Value, const
 from ramify.backend.python_call.arrays import (
     REJECTED,
     UNBATCHED,
@@ -48,19 +42,6 @@ from ramify.backend.runtime.memory_layout import (
     Call,
     Kernel,
 )
-
-
-def entry(name: str = "call") -> int:
-    """Return the address of ``call``, or of ``choose`` (`dispatch_entry`)."""
-    return _entries()[name]
-
-
-@functools.cache
-def _entries() -> dict[str, int]:
-    modules = (pyarrays, pychoice, pynumbers, pyresults)
-    sources = [__name__, *(module.__name__ for module in modules)]
-    names = ("call", "choose")
-    return dict(zip(names, load(emit, names, sources), strict=True))
 
 
 def emit() -> Module:

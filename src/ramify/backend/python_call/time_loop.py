@@ -194,7 +194,7 @@ class Scanner:
             )
             for first in range(0, count, share)
         ]
-        if any(workers.run_all(tasks, part.stop) if len(tasks) > 1 else [tasks[0]()]):
+        if any(workers.run_all(tasks, part.stop)):
             raise MemoryError
 
     def steps(

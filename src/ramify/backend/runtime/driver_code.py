@@ -13,12 +13,9 @@ The thread's own setting is restored.
 
 from __future__ import annotations
 
-import functools
-
-from ramify.backend.llvm.target import Processor, runnable
-from ramify.backend.llvm.word_builder import Code, Module, Value, ir, load
-from ramify.backend.runtime import denormals, streaming, tiles
-from ramify.backend.runtime import tile_groups as groups
+from ramify.backend.llvm.target import Processor
+from ramify.backend.llvm.word_builder import Code, Module, Value, ir
+from ramify.backend.runtime import denormals
 from ramify.backend.runtime.memory_layout import LINE, STACK_BYTES, Kernel
 from ramify.backend.runtime.streaming import emit_stream_groups, goes_far
 from ramify.backend.runtime.tile_groups import (
@@ -28,18 +25,6 @@ from ramify.backend.runtime.tile_groups import (
     tiles_of,
 )
 from ramify.backend.runtime.tiles import Tile, emit_movers
-
-
-def driver(dtype: str, lanes: int) -> int:
-    """Return the address of ``run`` for one element type and tile width."""
-    return _driver(dtype, lanes, runnable())
-
-
-@functools.cache
-def _driver(dtype: str, lanes: int, target: Processor) -> int:
-    options = f"{dtype} {lanes}"
-    sources = [__name__, *(m.__name__ for m in (denormals, groups, streaming, tiles))]
-    return load(lambda: emit(Tile(dtype, lanes), target), ["run"], sources, options)[0]
 
 
 def emit(tile: Tile, target: Processor) -> Module:

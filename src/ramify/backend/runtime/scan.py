@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import functools
 
+from ramify.backend.llvm.emitted import load
 from ramify.backend.llvm.target import Processor, runnable
-from ramify.backend.llvm.word_builder import I32, Code, Module, Value, ir, load
-from ramify.backend.runtime import denormals, driver, tile_groups, tiles
-from ramify.backend.runtime.driver import run_groups
+from ramify.backend.llvm.word_builder import I32, Code, Module, Value, ir
+from ramify.backend.runtime import denormals
+from ramify.backend.runtime.driver_code import run_groups
 from ramify.backend.runtime.memory_layout import (
     LINE,
     PLACE,
@@ -38,10 +39,8 @@ def scan_driver(dtype: str, lanes: int) -> int:
 
 @functools.cache
 def _scan_driver(dtype: str, lanes: int, _target: Processor) -> int:
-    used = (denormals, driver, tile_groups, tiles)
-    sources = [__name__, *(m.__name__ for m in used)]
-    options = f"scan {dtype} {lanes}"
-    return load(lambda: emit(Tile(dtype, lanes)), ["scan"], sources, options)[0]
+    tile = Tile(dtype, lanes)
+    return load(lambda: str(emit(tile).llvm), ["scan"], f"scan {dtype} {lanes}")[0]
 
 
 def emit(tile: Tile) -> Module:

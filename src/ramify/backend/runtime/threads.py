@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
 
@@ -29,6 +31,10 @@ def run_all(tasks: Sequence[Callable[[], T]], stop: list[None]) -> list[T]:
 
     An exception, such as Ctrl-C, adds to ``stop`` and leaves when all tasks have ended.
     """
+    if len(tasks) == 1:
+        return [tasks[0]()]
+    from concurrent.futures import wait  # noqa: PLC0415  it takes long to import
+
     futures = [_submit(task) for task in tasks[1:]]
     try:
         return [tasks[0](), *(future.result() for future in futures)]
@@ -43,6 +49,8 @@ def _submit(task: Callable[[], T]) -> Future[T]:
     try:
         return _shared().submit(task)
     except RuntimeError:
+        from concurrent.futures import Future  # noqa: PLC0415  it takes long to import
+
         future: Future[T] = Future()
         future.set_result(task())
         return future
@@ -51,6 +59,8 @@ def _submit(task: Callable[[], T]) -> Future[T]:
 def _shared() -> ThreadPoolExecutor:
     """Return the pool, made on first use."""
     global _pool  # noqa: PLW0603 (the pool is the process's)
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  it takes long to import
+
     with _lock:
         if _pool is None:
             _pool = ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="ramify")

@@ -20,7 +20,7 @@ from ramify.backend.llvm.schedule import Schedule
 from ramify.backend.llvm.target import BYTES, Processor, Target
 from ramify.backend.llvm.vector_math import LIBM
 from ramify.backend.llvm.word_builder import I64, Code, Module, Value, const, ir
-from ramify.backend.runtime.driver import emit
+from ramify.backend.runtime.driver_code import emit
 from ramify.backend.runtime.kernel_sizes import kernel_sizes
 from ramify.backend.runtime.memory_layout import PORT_WORDS, VIEW_WORDS, Kernel, View
 from ramify.backend.runtime.tiles import Tile

@@ -25,15 +25,14 @@ from typing import Any
 
 import numpy.typing as npt
 
+from ramify.backend.llvm.emitted import load
 from ramify.backend.llvm.target import chosen, default_lanes
-from ramify.backend.llvm.word_builder import I64, Module, Value, const, ir, load
+from ramify.backend.llvm.word_builder import I64, Module, Value, const, ir
 from ramify.backend.runtime.memory_layout import (
     WORD,
     ArrayField,
     objects_are_as_expected,
 )
-from ramify.backend.tree import sparse_rows as rowcode
-from ramify.backend.tree import sweeps as treesweeps
 from ramify.backend.tree.sparse_rows import (
     DOUBLE,
     NumberCode,
@@ -315,10 +314,9 @@ def functions() -> dict[str, Callable[..., int]]:
     width = vector_width()
     counts = arguments_of(width)
     addresses = load(
-        lambda: emit(width),
+        lambda: str(emit(width).llvm),
         [f"{name}_entry" for name in counts],
-        [__name__, rowcode.__name__, treesweeps.__name__],
-        f"width {width}",
+        f"factor loops {width}",
     )
     return {
         name: _from_words(address, arguments)
