@@ -6,7 +6,6 @@ Columns of q are steps in the tangent space: what q does while qd is a unit vect
 from __future__ import annotations
 
 import functools
-import inspect
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 import ramify
 from ramify.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.compiler import program_of
-from ramify.errors import ArgumentError, ShapeError
 from ramify.model.pose import Array
 from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
@@ -263,172 +261,6 @@ def test_a_derivative_is_differentiated_again(rng: np.random.Generator) -> None:
     (expected,) = steps(robot, quantity, inputs, "q").values()
     assert found.shape == (3, robot.nv, robot.nv)
     assert_close(found, expected)
-
-
-# ------------------------------------------------------------ functions of users
-
-
-def test_functions_are_differentiated_for_kernels() -> None:
-    def f(x: Any, y: Any) -> Any:
-        return {"product": x * y, "length": ramify.math.sqrt(x @ x)}
-
-    x, y = np.array([3.0, 4.0]), np.array([2.0, 5.0])
-    found = ramify.kernel(ramify.derivative(f, ("x", "y")), {"x": 2, "y": 2})(x, y)
-    assert_close(found.dproduct_dx, np.diag(y))
-    assert_close(found.dproduct_dy, np.diag(x))
-    assert_close(found.dlength_dx, x / 5.0)
-    assert_close(found.dlength_dy, np.zeros(2))
-    shapes = {"x": 2, "y": 2, "w": 2, "v": ()}
-    weighted = ramify.kernel(ramify.vjp(f, "x"), shapes)(x, y, np.ones(2), 5.0)
-    assert_close(weighted.x_cotangent, y + x)
-    moved = ramify.kernel(ramify.jvp(f, "y"), {"x": 2, "y": 2, "w": 2})(x, y, x)
-    assert_close(moved.product_tangent, x * x)
-    second = ramify.kernel(ramify.hessian(lambda x: (x @ x) ** 2, "x"), {"x": 2})
-    assert_close(second(x), 4 * (x @ x) * np.eye(2) + 8 * np.outer(x, x))
-
-
-# ------------------------------------------------------------ what is refused
-
-
-def test_a_function_that_returns_a_tuple_has_several_derivatives() -> None:
-    def step(x: Any, v: Any, dt: Any = 0.5) -> Any:
-        return x + dt * v, v @ v
-
-    shapes = {"x": 2, "v": 2}
-    x, v = np.array([1.0, 2.0]), np.array([3.0, 4.0])
-    move, energy = ramify.kernel(ramify.derivative(step, "v"), shapes)(x, v)
-    assert_close(move, 0.5 * np.eye(2))
-    assert_close(energy, 2.0 * v)
-
-
-def test_wrt_must_be_an_input() -> None:
-    robot = ramify.robots.chain(2)
-    with pytest.raises(
-        ArgumentError,
-        match="wrt names 'tau', which is not an input; inputs: q, qd, qdd",
-    ):
-        ramify.compile(ramify.derivative(ramify.inverse_dynamics, "tau"), robot)
-    with pytest.raises(
-        ArgumentError, match="wrt names 'z', which is not an input; inputs: x, y"
-    ):
-        ramify.vjp(lambda x, y: x * y, "z")
-    with pytest.raises(
-        ArgumentError, match=r"wrt is \(\); expected the names of inputs: q"
-    ):
-        ramify.compile(ramify.jvp(ramify.center_of_mass, ()), robot)
-
-
-def test_what_is_differentiated_must_be_a_quantity_or_a_function() -> None:
-    with pytest.raises(
-        ArgumentError,
-        match=r"'mass' cannot be differentiated; expected a quantity such as "
-        r"ramify\.inverse_dynamics, a list of them, or a function",
-    ):
-        ramify.derivative("mass", "q")
-
-
-def test_wrt_is_a_name_or_names() -> None:
-    robot = ramify.robots.chain(2)
-    wrong: Any = 5
-    with pytest.raises(ArgumentError, match="wrt names 5, which is not an input"):
-        ramify.compile(ramify.derivative(ramify.center_of_mass, wrong), robot)
-
-
-def test_a_space_is_one_of_two() -> None:
-    with pytest.raises(
-        ArgumentError, match="space is 'raw'; possible: 'tangent', 'coordinates'"
-    ):
-        ramify.derivative(ramify.center_of_mass, "q", space="raw")
-
-
-def test_a_hessian_needs_numbers() -> None:
-    with pytest.raises(
-        ArgumentError,
-        match=r"hessian needs scalar outputs; 'center_of_mass' has shape "
-        r"\(3,\); apply ramify\.derivative twice instead",
-    ):
-        ramify.compile(
-            ramify.hessian(ramify.center_of_mass, "q"), ramify.robots.chain(2)
-        )
-
-
-def test_cotangents_have_the_shapes_of_outputs() -> None:
-    with pytest.raises(
-        ArgumentError,
-        match=r"the additional inputs have shapes \[\(2,\)\]; after its own inputs the "
-        r"function takes result_cotangent: \(3,\)",
-    ):
-        ramify.kernel(ramify.vjp(lambda x: 2.0 * x, "x"), {"x": 3, "w": 2})
-    robot = ramify.robots.chain(3)
-    gradient = ramify.compile(ramify.vjp(ramify.center_of_mass, "q"), robot)
-    with pytest.raises(
-        ShapeError, match=r"center_of_mass_cotangent has shape \(2,\); .* needs \(3,\)"
-    ):
-        gradient(np.zeros(3), np.zeros(2))
-    with pytest.raises(
-        ShapeError, match="batch sizes differ: q 4, center_of_mass_cotangent 5"
-    ):
-        gradient(np.zeros((4, 3)), np.zeros((5, 3)))
-    along = ramify.compile(ramify.jvp(ramify.center_of_mass, "q"), robot)
-    with pytest.raises(
-        ShapeError, match=r"q_tangent has shape \(2,\); .* needs \(3,\)"
-    ):
-        along(np.zeros(3), np.zeros(2))
-
-
-def test_compiled_functions_are_differentiated_by_the_names_of_their_inputs() -> None:
-    robot = ramify.robots.chain(3)
-    compiled = ramify.compile(ramify.forward_dynamics, robot)
-    assert list(inspect.signature(compiled).parameters) == ["q", "qd", "tau", "out"]
-    by_tau = ramify.kernel(
-        ramify.derivative(compiled, "tau"), {"q": 3, "qd": 3, "tau": 3}
-    )
-    q, qd, tau = np.random.default_rng(0).normal(size=(3, 3))
-    expected = robot.forward_dynamics_derivatives(q, qd, tau)[2]
-    assert_close(by_tau(q, qd, tau), expected)
-    own = ramify.kernel(lambda x: x @ x, {"x": 3})
-    assert_close(ramify.kernel(ramify.derivative(own, "x"), {"x": 3})(q), 2.0 * q)
-    with pytest.raises(
-        ArgumentError, match="wrt names 'z', which is not an input; inputs: q, qd, tau"
-    ):
-        ramify.derivative(compiled, "z")
-
-
-def test_what_has_no_known_parameters_cannot_be_differentiated() -> None:
-    with pytest.raises(ArgumentError, match="its parameters are not known; wrap it in"):
-        ramify.derivative(max, "q")
-
-
-ONE_SIDED: dict[str, tuple[Any, float, float]] = {
-    "abs": (ramify.math.absolute, 1.0, 0.0),
-    "max(x, 0)": (lambda x: ramify.math.maximum(x, 0.0), 1.0, 0.0),
-    "max(0, x)": (lambda x: ramify.math.maximum(0.0, x), 0.0, 0.0),
-    "min(x, 0)": (lambda x: ramify.math.minimum(x, 0.0), 1.0, 0.0),
-    "where": (lambda x: ramify.math.where(x > 0.0, 2.0 * x, 3.0 * x), 3.0, 0.0),
-    "sign": (ramify.math.sign, 0.0, 0.0),
-    "x^0": (lambda x: x**0, 0.0, 0.0),
-    "x^1": (lambda x: x**1, 1.0, 0.0),
-    "x^2": (lambda x: x**2, 0.0, 2.0),
-    "x^3": (lambda x: x**3, 0.0, 0.0),
-    "x^1.5": (lambda x: x**1.5, 0.0, np.inf),
-    "sqrt": (ramify.math.sqrt, np.inf, -np.inf),
-    "1 / x": (lambda x: x**-1, -np.inf, np.inf),
-}
-"""at 0: the first and the second derivative; where there is none, it is not finite"""
-
-
-@pytest.mark.parametrize("name", ONE_SIDED)
-def test_derivatives_at_zero_are_those_of_the_documented_side(name: str) -> None:
-    function, first, second = ONE_SIDED[name]
-
-    def f(x: Any) -> Any:
-        return function(x)
-
-    for mode in (ramify.derivative, ramify.hessian):
-        found = ramify.kernel(mode(f, "x"), {"x": ()})(0.0)
-        assert found == (first if mode is ramify.derivative else second)
-    gradient = ramify.kernel(ramify.vjp(f, "x"), {"x": (), "w": ()})
-    assert gradient(0.0, 1.0)[-1] == first
 
 
 # ------------------------------------------------------------ steps

@@ -198,6 +198,16 @@ def test_with_independent_rows_they_hold_along_every_direction(algorithm: str) -
             assert_close(found[f"d{y}_d{wrt}"], x.T, EXACT)
 
 
+def test_derivatives_of_a_flat_parallelogram_are_not_plausible() -> None:
+    """Two ways lead on from there, so q̈ has no derivative: 1e10 and more, or NaN."""
+    robot = parallelogram(2)
+    q, qd = swung(robot, -np.pi / 2, 0.0)
+    assert robot.mobility(q).rank < robot.mobility(swung(robot, 0.4, 0.0)[0]).rank
+    found = value(DERIVATIVES, robot, q=q, qd=qd, tau=np.ones(robot.nv))
+    for name in ("dqdd_dq", "dlambda_dq"):
+        assert not np.abs(found[name]).max() < 1e10
+
+
 def test_methods_return_what_quantities_are() -> None:
     case = made("a pin")
     found = [

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from inspect import Parameter
 from math import prod
@@ -31,13 +31,13 @@ from ramify.quantities.options import CHECKS, one_of
 from ramify.quantities.quantity import Quantity, Shapes, input_shapes, quantity
 from ramify.quantities.tracing import trace_quantities, values_of
 from ramify.spatial.vector3 import ONE
-from ramify.symbolic.derivatives import Seeds, checked_wrt
-from ramify.symbolic.expr import Expr
+from ramify.symbolic.derivatives import Seeds, checked_wrt, names_of
+from ramify.symbolic.expr import Expr, is_tracing
+from ramify.symbolic.inline import placeholders, substituted
 from ramify.symbolic.jacobians import (
     Arrays,
     entries,
     flat,
-    free_name,
     hessians,
     identifier,
     jacobians,
@@ -46,6 +46,7 @@ from ramify.symbolic.jacobians import (
     with_tangents,
 )
 from ramify.symbolic.parameters import BY_PLACE, parameters_of
+from ramify.symbolic.program import free_name
 from ramify.symbolic.trace import named_outputs
 
 # ------------------------------------------------------------ of quantities
@@ -88,7 +89,7 @@ def _cotangent_inputs(
 def _output_shapes(of: tuple[Quantity, ...], model: Model) -> Shapes:
     """Return the shapes of outputs, which are the same in all conventions."""
     program = trace_quantities(of, model, NAMED["pinocchio"])
-    return {v.name: v.shape for v in program.outputs}
+    return {v.name: v.shape for v in program.visible}
 
 
 @quantity(algorithms=("forward", "reverse"), further_inputs=_shapes, name="derivative")
@@ -226,7 +227,7 @@ def derivative(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> A
     array([2., 4., 6.])
     """
     if _is_function(f):
-        return _of_function(f, wrt, _function_derivative)
+        return _of_function(f, wrt, space, _function_derivative)
     return _of_quantities(_derivative, f, wrt, space)
 
 
@@ -237,7 +238,7 @@ def jvp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     additional output ``<output>_tangent``. See `derivative` for the arguments.
     """
     if _is_function(f):
-        return _of_function(f, wrt, _function_jvp)
+        return _of_function(f, wrt, space, _function_jvp)
     return _of_quantities(_jvp, f, wrt, space)
 
 
@@ -249,7 +250,7 @@ def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     `derivative` for the arguments.
     """
     if _is_function(f):
-        return _of_function(f, wrt, _function_vjp)
+        return _of_function(f, wrt, space, _function_vjp)
     return _of_quantities(_vjp, f, wrt, space)
 
 
@@ -262,7 +263,7 @@ def hessian(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     the arguments.
     """
     if _is_function(f):
-        return _of_function(f, wrt, _function_hessian)
+        return _of_function(f, wrt, space, _function_hessian)
     return _of_quantities(_hessian, f, wrt, space)
 
 
@@ -275,10 +276,7 @@ def _of_quantities(kind: Quantity, f: Any, wrt: object, space: str) -> Quantity:
             f"{f!r} cannot be differentiated; expected a quantity such as "
             "ramify.inverse_dynamics, a list of them, or a function"
         )
-    names: tuple[Any, ...] = (wrt,)
-    if isinstance(wrt, Iterable) and not isinstance(wrt, str):
-        names = tuple(cast(Iterable[Any], wrt))
-    return kind(of=of, wrt=names, space=space)
+    return kind(of=of, wrt=names_of(wrt), space=space)
 
 
 # ------------------------------------------------------------ of functions
@@ -289,9 +287,10 @@ def _is_function(f: object) -> bool:
 
 
 def _of_function(
-    f: Callable[..., Any], wrt: object, derive: Callable[..., Arrays]
+    f: Callable[..., Any], wrt: object, space: str, derive: Callable[..., Arrays]
 ) -> Callable[..., Any]:
     """Return a function of symbols that calls f and differentiates what it returns."""
+    one_of("space", space, SPACES)  # its inputs are varied by entries in any case
     own = _parameters(f)
     names = tuple(p.name for p in own)
     chosen = checked_wrt(wrt, names)
@@ -299,12 +298,20 @@ def _of_function(
     @functools.wraps(f, updated=())
     def differentiated(*arguments: Any) -> Any:
         inputs = dict(zip(names, arguments, strict=False))
-        returned = f(*inputs.values())
+        _check_arguments(f, inputs, chosen)
+        # f may see the same nodes elsewhere: what varies are symbols of its own.
+        varied = {n: placeholders(n, shape_of(inputs[n])) for n in chosen}
+        returned = f(*{**inputs, **varied}.values())
         values: Arrays = {str(n): x for n, x in named_outputs(returned).items()}
         widths = {n: shape_of(inputs[n]) for n in chosen}
-        places = [e for n in chosen for e in flat(inputs[n])]
+        places = [e for n in chosen for e in flat(varied[n])]
         along = {e: {k: ONE} for k, e in enumerate(places)}
-        return derive(values, widths, along, arguments[len(names) :])
+        found = derive(values, widths, along, arguments[len(names) :])
+        here = [e for n in chosen for e in flat(inputs[n])]
+        found = substituted(found, dict(zip(places, here, strict=True)))
+        first = next(iter(found), "")
+        is_one = len(found) == 1 and first.startswith(("dresult_", "d2result_"))
+        return found[first] if is_one else found
 
     # Those of f come first, in its order; what follows depends on what f returns.
     by_place = [p.replace(kind=Parameter.POSITIONAL_ONLY) for p in own]
@@ -312,6 +319,24 @@ def _of_function(
     differentiated.__dict__["__signature__"] = inspect.Signature([*by_place, further])
     del differentiated.__wrapped__
     return differentiated
+
+
+def _check_arguments(
+    f: Callable[..., Any], given: Mapping[str, Any], chosen: Sequence[str]
+) -> None:
+    """Raise ArgumentError unless a kernel is being traced, with all that is varied."""
+    name = getattr(f, "__name__", type(f).__name__)
+    if not is_tracing():
+        raise ArgumentError(
+            f"a derivative of {name!r} was called with numbers; compile it with "
+            "ramify.kernel and call the kernel"
+        )
+    for x in chosen:
+        if x not in given:
+            raise ArgumentError(
+                f"wrt names {x!r}, but {name!r} was called without it; add it to the "
+                "inputs of the kernel"
+            )
 
 
 def _parameters(f: Callable[..., Any]) -> list[Parameter]:
@@ -326,34 +351,28 @@ def _parameters(f: Callable[..., Any]) -> list[Parameter]:
 
 def _function_derivative(
     values: Arrays, widths: Shapes, along: Seeds, _: Sequence[Any]
-) -> Any:
+) -> Arrays:
     is_wide = len(entries(values)) < sum(map(prod, widths.values()))
     algorithm = "reverse" if is_wide else "forward"
-    found = jacobians(values, widths, along, algorithm)
-    return found["dresult_d" + next(iter(widths))] if _is_one(found) else found
+    return jacobians(values, widths, along, algorithm)
 
 
 def _function_hessian(
     values: Arrays, widths: Shapes, along: Seeds, _: Sequence[Any]
-) -> Any:
-    found = hessians(values, widths, along)
-    return next(iter(found.values())) if _is_one(found) else found
-
-
-def _is_one(found: Arrays) -> bool:
-    return len(found) == 1 and next(iter(found)).startswith(("dresult_", "d2result_"))
+) -> Arrays:
+    return hessians(values, widths, along)
 
 
 def _function_jvp(
     values: Arrays, widths: Shapes, along: Seeds, tangents: Sequence[Any]
-) -> Any:
+) -> Arrays:
     expected = {f"{n}_tangent": shape for n, shape in widths.items()}
     return with_tangents(values, along, _further(expected, tangents))
 
 
 def _function_vjp(
     values: Arrays, widths: Shapes, along: Seeds, cotangents: Sequence[Any]
-) -> Any:
+) -> Arrays:
     expected = {f"{n}_cotangent": shape_of(v) for n, v in values.items()}
     return with_cotangents(values, widths, along, _further(expected, cotangents))
 

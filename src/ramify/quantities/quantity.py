@@ -103,10 +103,10 @@ class Declaration:
         needed = [EXAMPLES[n] for n, x in self.defaults.items() if x is REQUIRED]
         arguments, options = ", ".join([*self.inputs, *needed]), ", ".join(needed)
         quantity = f"ramify.{self.name}({options})" if needed else f"ramify.{self.name}"
-        return (
-            f"call robot.{self.name}({arguments}), or the function that "
-            f"ramify.compile({quantity}, robot) returns"
-        )
+        compiled = f"the function that ramify.compile({quantity}, robot) returns"
+        if self.name not in DOCUMENTATION:  # it is not a method
+            return f"call {compiled}"
+        return f"call robot.{self.name}({arguments}), or {compiled}"
 
     @cached_property
     def all_algorithms(self) -> tuple[str, ...]:
@@ -270,7 +270,7 @@ def _is_data(value: object) -> bool:
     return isinstance(value, np.ndarray) or type(value).__name__ == "Robot"
 
 
-EXAMPLES = {"frame": '"hand"', "tasks": '["hand"]'}
+EXAMPLES = {"frame": '"hand"', "tasks": '["hand"]', "of": "f", "wrt": '"q"'}
 """Examples of required options, for messages."""
 
 
@@ -324,6 +324,11 @@ def input_shapes(quantities: Iterable[Quantity], model: Model) -> Shapes:
     """Return the inputs of several quantities: q, qd, qdd, tau, then others."""
     needed: Shapes = {}
     for one in quantities:
-        needed.update(one.input_shapes(model))
+        for name, shape in one.input_shapes(model).items():
+            if needed.setdefault(name, shape) != shape:
+                raise ArgumentError(
+                    f"quantities need different inputs {name!r}, of shapes "
+                    f"{needed[name]} and {shape}; compile them separately"
+                )
     first = {n: needed[n] for n in INPUTS if n in needed}
     return {**first, **{n: s for n, s in needed.items() if n not in first}}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from ramify.model.conventions import Conventions
 from ramify.model.model import Model
 from ramify.model.parameters import parameter_shapes
 from ramify.quantities.context import Context
 from ramify.quantities.quantity import Quantity, input_shapes
-from ramify.symbolic.program import Program
+from ramify.symbolic.program import Program, free_name
 from ramify.symbolic.trace import trace
 
 
@@ -35,15 +35,12 @@ def trace_quantities(
 
 def values_of(wanted: Sequence[Quantity], context: Context) -> dict[str, Any]:
     """Return the symbols of some quantities by name; equal names are numbered."""
-    names = [x.name for x in wanted]
-    for k, name in enumerate(names):
-        if name in names[:k]:
-            names[k] = f"{name}_{names[: k + 1].count(name)}"
     out: dict[str, Any] = {}
-    for name, one in zip(names, wanted, strict=True):
+    for one in wanted:
         value = one.of(context)
+        named = {one.name: value}
         if isinstance(value, Mapping):
-            out.update(value)  # type: ignore[arg-type]
-        else:
-            out[name] = value
+            named = cast("Mapping[str, Any]", value)
+        for name, array in named.items():
+            out[free_name(name, out)] = array
     return out

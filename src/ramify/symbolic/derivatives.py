@@ -27,7 +27,7 @@ from ramify.errors import ArgumentError
 from ramify.symbolic import expr
 from ramify.symbolic.column_loop import unrolled
 from ramify.symbolic.expr import Expr, add, const, div, mul, neg, power, sub, where
-from ramify.symbolic.program import Program, Variable, live
+from ramify.symbolic.program import Program, Variable, free_name, live
 
 Row: TypeAlias = dict[int, Expr]
 """Entries that are not zero, by direction (forward) or by output (reverse)."""
@@ -204,14 +204,11 @@ def renamed(
     variables: Iterable[Variable], word: str, others: Iterable[Variable]
 ) -> list[Variable]:
     """Return variables called ``<name>_<word>``, numbered where that is taken."""
-    taken = {v.name for v in others}
+    taken = [v.name for v in others]
     found: list[Variable] = []
     for v in variables:
-        name = first = f"{v.name}_{word}"
-        k = 2
-        while name in taken:
-            name, k = f"{first}_{k}", k + 1
-        taken.add(name)
+        name = free_name(f"{v.name}_{word}", taken)
+        taken.append(name)
         found.append(Variable(name, v.shape))
     return found
 
@@ -224,12 +221,7 @@ def _inputs(program: Program, wrt: Sequence[str]) -> list[Variable]:
 
 def checked_wrt(wrt: object, inputs: Iterable[str]) -> tuple[str, ...]:
     """Return the names of inputs to differentiate by, or raise ArgumentError."""
-    known = tuple(inputs)
-    names: tuple[Any, ...] = ()
-    if isinstance(wrt, str):
-        names = (wrt,)
-    elif isinstance(wrt, Iterable):
-        names = tuple(cast(Iterable[Any], wrt))
+    known, names = tuple(inputs), names_of(wrt)
     if not names:
         raise ArgumentError(
             f"wrt is {wrt!r}; expected the names of inputs: {', '.join(known)}"
@@ -242,6 +234,19 @@ def checked_wrt(wrt: object, inputs: Iterable[str]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise ArgumentError(f"wrt names an input twice: {', '.join(names)}")
     return names
+
+
+def names_of(wrt: object) -> tuple[Any, ...]:
+    """Return what ``wrt`` names as a tuple; the names are not checked yet."""
+    if isinstance(wrt, set | frozenset):
+        raise ArgumentError(
+            f"wrt is {wrt!r}; a set has no order, and results are in the order of wrt: "
+            "pass a tuple or a list of names"
+        )
+    if isinstance(wrt, str) or not isinstance(wrt, Iterable):
+        return (wrt,)
+    names = tuple(cast("Iterable[Any]", wrt))
+    return tuple(str(n) if isinstance(n, str) else n for n in names)
 
 
 def _extended(

@@ -317,6 +317,11 @@ def tracing() -> contextlib.AbstractContextManager[object]:
     return _lock
 
 
+def is_tracing() -> bool:
+    """Whether a function is being traced, in this thread."""
+    return _current is not _outside
+
+
 def current_dtype() -> str:
     """Return what the program that is being traced will run in."""
     return _current.dtype
@@ -386,6 +391,11 @@ def label(name: str, *exprs: Expr) -> None:
         entries = ENTRIES[len(exprs)]
         for e, entry in zip(exprs, entries, strict=True):
             put_label(_current.labels, e, name + entry)
+
+
+def labels() -> dict[Expr, str]:
+    """Return the labels of the current trace."""
+    return _current.labels
 
 
 def put_label(labels: dict[Expr, str], e: Expr, name: str) -> None:

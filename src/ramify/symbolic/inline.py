@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ramify.symbolic.column_loop import unrolled
-from ramify.symbolic.expr import BUILD, Expr, const, label, lift, region
-from ramify.symbolic.program import Program
+from ramify.symbolic.expr import (
+    BUILD,
+    Expr,
+    const,
+    label,
+    labels,
+    lift,
+    nodes,
+    region,
+    resumed_regions,
+    symbol,
+)
+from ramify.symbolic.program import Program, Variable, free_name, live
 
 
 def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,7 +51,7 @@ def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
     region("start")
     for e, name in program.labels.items():
         label(name, value[e])
-    return _outputs(program, [value[e] for e in program.results])
+    return _outputs(program.outputs, [value[e] for e in program.results])
 
 
 def _entries(array: Any) -> list[Expr]:
@@ -48,16 +59,42 @@ def _entries(array: Any) -> list[Expr]:
     return [lift(x) for x in entries]
 
 
-def _outputs(program: Program, results: list[Expr]) -> dict[str, Any]:
+def _outputs(variables: Iterable[Variable], results: list[Expr]) -> dict[str, Any]:
     """Return results by name: a symbol for shape (), else an array of symbols."""
     outputs: dict[str, Any] = {}
     start = 0
-    for v in program.outputs:
+    for v in variables:
         entries: Any = np.empty(v.size, dtype=object)
         entries[:] = results[start : start + v.size]
         outputs[v.name] = entries.reshape(v.shape) if v.shape else entries[0]
         start += v.size
     return outputs
+
+
+def placeholders(name: str, shape: tuple[int, ...]) -> Any:
+    """Return symbols that stand for an array of this trace, and occur nowhere else."""
+    known = {e.value[0] for e in nodes() if e.op == "input"}
+    variable = Variable(free_name(f"{name}'", known), shape)
+    results = [symbol(variable.name, i) for i in range(variable.size)]
+    return _outputs((variable,), results)[variable.name]
+
+
+def substituted(outputs: dict[str, Any], by: Mapping[Expr, Expr]) -> dict[str, Any]:
+    """Return arrays of this trace with some symbols replaced by other nodes."""
+    value = dict(by)
+    results = [e for x in outputs.values() for e in _entries(x)]
+    with resumed_regions() as resume:
+        for e in live(nodes(), results):
+            if any(a in value for a in e.args):
+                resume(e.region)
+                value[e] = BUILD[e.op](*[value.get(a, a) for a in e.args])
+    for e, name in tuple(labels().items()):
+        if e in value:
+            label(name, value[e])
+    arrays = [
+        Variable(name, np.asarray(x, dtype=object).shape) for name, x in outputs.items()
+    ]
+    return _outputs(arrays, [value.get(e, e) for e in results])
 
 
 def has_symbols(array: Any) -> bool:

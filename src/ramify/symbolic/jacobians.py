@@ -8,7 +8,7 @@ another, as seeds of `derivatives`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from ramify.errors import ArgumentError
 from ramify.symbolic.derivatives import Row, Seeds, forward, reverse
 from ramify.symbolic.expr import Expr, const, lift
+from ramify.symbolic.program import free_name
 
 Arrays = dict[str, Any]
 """Arrays of symbols by name."""
@@ -123,14 +124,6 @@ def shape_of(value: Any) -> tuple[int, ...]:
 def identifier(name: str) -> str:
     """Return a name as part of another: 'inertia:hand' is inertia_hand."""
     return re.sub(r"\W", "_", name)
-
-
-def free_name(name: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken: numbered if it is."""
-    known, found, k = set(taken), name, 2
-    while found in known:
-        found, k = f"{name}_{k}", k + 1
-    return found
 
 
 def array_of(rows: Any, shape: tuple[int, ...]) -> Any:

@@ -204,6 +204,14 @@ def from_flat(flat: tuple[Any, ...], labels: dict[int, str] | None = None) -> Pr
     )
 
 
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return a name that is not taken: numbered if it is."""
+    known, found, k = set(taken), name, 2
+    while found in known:
+        found, k = f"{name}_{k}", k + 1
+    return found
+
+
 def live(nodes: Iterable[Expr], results: Sequence[Expr]) -> tuple[Expr, ...]:
     """Return those of ``nodes`` (arguments first) that the results need."""
     needed = set(results)
