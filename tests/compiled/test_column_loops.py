@@ -17,14 +17,18 @@ from ramify.symbolic.count import Ops, count
 from ramify.symbolic.derivatives import vjp
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.printer import text
-from ramify.symbolic.program import Program, Step, Sweep
+from ramify.symbolic.program import FRESH, KEPT, Program, Step, Sweep
 from ramify.symbolic.trace import trace
 
 ROWS = 4
-FORWARD = (Step(0, None, ((0, 3), (1, 2))), Step(1, None, ((2, 3), (0, 2), (1, 0))))
+FORWARD = (Step(0, KEPT, ((0, 3), (1, 2))), Step(1, KEPT, ((2, 3), (0, 2), (1, 0))))
 """two rows that need the same others, and the second needs the first"""
 BACK = (Step(3, 2, ()), Step(2, 0, ((1, 3),)), Step(0, 1, ((0, 3), (2, 2), (1, 1))))
 """rows with factors, one by one"""
+ZERO = (Step(1, FRESH, ()),)
+"""a row that is not given"""
+LAST = (Step(2, FRESH, ((0, 3), (1, 0))), Step(1, FRESH, ((2, 3), (0, 0))))
+"""two rows that begin with zero and need the same others"""
 
 
 def mapped(s: Any, X: Any) -> dict[str, Any]:
@@ -35,10 +39,11 @@ def mapped(s: Any, X: Any) -> dict[str, Any]:
         for c in range(X.shape[1])
     ]
     sweeps = [
-        Sweep(groups[0], (), FORWARD),
-        Sweep(groups[1], (1,), FORWARD[:1]),
-        Sweep(groups[2], (1,), ()),
-        Sweep(sum(groups, ()), (), BACK),
+        Sweep(groups[0], FORWARD),
+        Sweep(groups[1], (*ZERO, *FORWARD[:1])),
+        Sweep(groups[2], ZERO),
+        Sweep(sum(groups, ()), BACK),
+        Sweep(groups[1], LAST),
     ]
     rows = map_columns([*s, s[0] * s[1]], given, groups, sweeps, ROWS)
     return {"sum": s[0] + X[0, 0], "Y": np.array(rows), "first": rows[0][0]}
@@ -61,6 +66,8 @@ def expected(s: Any, X: Any) -> Any:
     x3 = x3 * f[2]
     x2 = x2 * f[0] - f[1] * x3
     x0 = x0 * f[1] - f[0] * x3 - f[2] * x2 - f[1] * x1
+    x2 = np.where(k == 1, -f[0] * x3 - f[1] * x0, x2)
+    x1 = np.where(k == 1, -f[2] * x3 - f[0] * x0, x1)
     return np.stack([x0, x1, x2, x3])
 
 
@@ -107,8 +114,8 @@ def test_native_loops_compute_what_the_interpreter_does(
 
 def test_operations_of_all_columns_count() -> None:
     rolled = program(4)
-    # Two columns have 5 products, one has 2; then 4, and 3 factors, for all.
-    products = 2 * 5 + 2 + 4 * 4
+    # Two columns have 5 products, one has 2; then 4, and 3 factors, for all; then 4.
+    products = 2 * 5 + 2 + 4 * 4 + 4
     assert count(rolled) == Ops(
         mul=1 + products + 4 * 3, add=1 + products, fma=products
     )
@@ -117,6 +124,16 @@ def test_operations_of_all_columns_count() -> None:
 def test_steps_in_pairs_need_the_same_rows() -> None:
     assert list(pairs(FORWARD)) == [FORWARD]
     assert [(a.row, b.row) for a, b in pairs(BACK)] == [(3, 2), (0, 0)]
+    assert list(pairs(LAST)) == [LAST]
+
+
+def test_steps_in_pairs_begin_alike() -> None:
+    kept, fresh, scaled = (Step(r, s, ()) for r, s in enumerate((KEPT, FRESH, 0)))
+    assert [a for a, b in pairs((kept, fresh, scaled)) if a is b] == [
+        kept,
+        fresh,
+        scaled,
+    ]
 
 
 def test_a_loop_is_differentiated_written_out(rng: np.random.Generator) -> None:
@@ -138,7 +155,7 @@ def test_threads_share_no_workspace(rng: np.random.Generator) -> None:
 
     def large(x: Any) -> Any:
         given = [{0: x[0] * k, 1: x[1] - k} for k in range(4500)]
-        sweep = Sweep(tuple(range(4500)), (), (Step(1, None, ((0, 0),)),))
+        sweep = Sweep(tuple(range(4500)), (Step(1, KEPT, ((0, 0),)),))
         return map_columns([x[2]], given, [range(4500)], [sweep], 2)[1]
 
     f = ramify.kernel(large, {"x": 3})

@@ -11,16 +11,17 @@ at (k, j) unless k is j or an ancestor of j. So along the tree, and for the diag
     M⁻¹_kj = [k = j] / D_k − Σ L_ki M⁻¹_ij         over the ancestors i of k
 
 and where k and j are on different branches beyond c, it is enough to know how k
-follows the trunk up to c when nothing pushes its own branch: x_k = Σ W_ki x_i.
+follows the trunk up to c when nothing pushes its own branch (`following`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ramify.algorithms.articulated import Column, last_first, rigid_bodies
 from ramify.algorithms.body_motion import joint_columns, transforms
 from ramify.algorithms.crba import TreeEntries
+from ramify.algorithms.following import Rules, following, total
 from ramify.algorithms.ltdl import Diagonal
 from ramify.algorithms.sweeps import inward, outward
 from ramify.model.coordinates import JointVector
@@ -70,17 +71,19 @@ def minv_ltdl(L: TreeEntries, D: Diagonal, parents: Sequence[int]) -> TreeEntrie
     Minv: TreeEntries = {}
     above = [tuple(ancestors(parents, k)) for k in range(len(parents))]
     branches = _branches(parents)
-    W: dict[int, dict[int, dict[int, Expr]]] = {}
+    W: dict[int, Rules] = {}
 
     # Along the tree: row k from those of its ancestors, by the shortest rule at hand.
     for k, path in enumerate(above):
         region(f"inverse {k}")
-        W[k] = _following(k, L, W, above, branches)
+        # Of a node with several branches, all but the largest follow.
+        trunks = [c for c in path if c in branches and k not in branches[c][0]]
+        W[k] = dict(reversed(following(k, L, above, trunks, W).items()))
         whole = {i: -L[k, i] for i in path}
         for j in path:
             rule = next((w for w in W[k].values() if j in w), whole)
-            Minv[k, j] = _sum(x * Minv[max(i, j), min(i, j)] for i, x in rule.items())
-        Minv[k, k] = ONE / D[k] - _sum(L[k, i] * Minv[k, i] for i in path)
+            Minv[k, j] = total(x * Minv[max(i, j), min(i, j)] for i, x in rule.items())
+        Minv[k, k] = ONE / D[k] - total(L[k, i] * Minv[k, i] for i in path)
 
     # Between branches: every one but the largest follows the trunk.
     for c, (largest, *others) in branches.items():
@@ -89,31 +92,10 @@ def minv_ltdl(L: TreeEntries, D: Diagonal, parents: Sequence[int]) -> TreeEntrie
             region(f"inverse across {c}")
             for k in branch:
                 for j in done:
-                    entry = _sum(x * Minv[j, i] for i, x in W[k][c].items())
+                    entry = total(x * Minv[j, i] for i, x in W[k][c].items())
                     Minv[max(k, j), min(k, j)] = entry
             done = done + branch
     return Minv
-
-
-def _following(
-    k: int,
-    L: TreeEntries,
-    W: dict[int, dict[int, dict[int, Expr]]],
-    above: Sequence[Sequence[int]],
-    branches: dict[int, list[list[int]]],
-) -> dict[int, dict[int, Expr]]:
-    """Return W_k for every trunk that k follows, the shortest trunk first."""
-    found: dict[int, dict[int, Expr]] = {}
-    rule = {i: -L[k, i] for i in above[k]}
-    for c in above[k]:
-        if c in branches and k not in branches[c][0]:
-            trunk = (c, *above[c])
-            between = [m for m in rule if m not in trunk]
-            rule = {
-                i: rule[i] + _sum(rule[m] * W[m][c][i] for m in between) for i in trunk
-            }
-            found[c] = rule
-    return dict(reversed(found.items()))
 
 
 def _branches(parents: Sequence[int]) -> dict[int, list[list[int]]]:
@@ -126,10 +108,3 @@ def _branches(parents: Sequence[int]) -> dict[int, list[list[int]]]:
             found.setdefault(p, []).append(list(subtrees[k]))
             subtrees[p] += subtrees[k]
     return {c: sorted(b, key=len, reverse=True) for c, b in found.items() if len(b) > 1}
-
-
-def _sum(terms: Iterable[Expr]) -> Expr:
-    total = ZERO
-    for t in terms:
-        total = total + t
-    return total

@@ -23,10 +23,18 @@ from ramify.errors import ArgumentError
 from ramify.model.conventions import NAMED, Conventions
 from ramify.model.model import Model
 from ramify.model.parameters import is_parameter, parameter_shapes
+from ramify.model.singular import check_dynamics
 from ramify.quantities.applied import acting_forces
 from ramify.quantities.context import Context, array
 from ramify.quantities.directions import SPACES, directions_shape, seeds
-from ramify.quantities.dynamics import factored, forward_dynamics, inverse_dynamics
+from ramify.quantities.dynamics import (
+    articulated,
+    factored,
+    forward_dynamics,
+    inverse_dynamics,
+    response,
+)
+from ramify.quantities.mass_matrix import check_tree_algorithm, factored_trees
 from ramify.quantities.options import CHECKS, one_of
 from ramify.quantities.quantity import Quantity, Shapes, input_shapes, quantity
 from ramify.quantities.tracing import trace_quantities, values_of
@@ -123,15 +131,15 @@ def _jvp(
 def _vjp_algorithms(
     model: Model, _conventions: Conventions, of: Sequence[Quantity], **_: Any
 ) -> tuple[str, ...]:
-    """Return the algorithms: forward dynamics of a tree has one more."""
+    """Return the algorithms: forward dynamics of a tree has more."""
     is_forward = of[0].declaration is forward_dynamics.declaration
     if len(of) == 1 and is_forward and not model.loops:
-        return ("reverse", "adjoint")
+        return ("reverse", *(f"adjoint_{x}" for x in factored_trees(model)))
     return ("reverse",)
 
 
 @quantity(
-    algorithms=("reverse", "adjoint"),
+    algorithms=("reverse", "adjoint_aba", "adjoint_ltdl"),
     possible=_vjp_algorithms,
     further_inputs=_cotangent_inputs,
     name="vjp",
@@ -144,8 +152,11 @@ def _vjp(
     algorithm: str = "auto",
 ) -> Any:
     """y and (dy/dx)ᵀ ȳ."""
-    if algorithm == "adjoint":
-        return _adjoint(context, of[0], wrt, space)
+    if algorithm.startswith("adjoint_"):
+        by = algorithm.removeprefix("adjoint_")
+        check_dynamics(context.model)
+        check_tree_algorithm("vjp", by, context.model)
+        return _adjoint(context, of[0], wrt, space, by)
     values = values_of(of, context.with_inputs())
     names = list(_cotangent_inputs(context.model, of, wrt))[-len(values) :]
     weights = [e for n in names for e in flat(context.inputs[n])]
@@ -153,15 +164,22 @@ def _vjp(
     return with_cotangents(values, widths, seeds(context, wrt, space), weights)
 
 
-def _adjoint(context: Context, of: Quantity, wrt: tuple[str, ...], space: str) -> Any:
+def _adjoint(
+    context: Context, of: Quantity, wrt: tuple[str, ...], space: str, by: str
+) -> Any:
     """Return q̈ and its gradients by one more solve, and the vjp of inverse dynamics.
 
     With μ = M⁻¹ λ they are μ for τ and −(∂ID/∂x)ᵀ μ for others, at q̈ held.
     """
     given = of.options["external"], of.options["expressed_in"]
-    qdd, solver = factored(context, acting_forces(context, *given))
+    applied = acting_forces(context, *given)
     name = next(iter(_output_shapes((of,), context.model)))
-    mu = solver.solved(context.inputs[f"{name}_cotangent"])
+    weights = context.inputs[f"{name}_cotangent"]
+    if by == "ltdl":
+        qdd, solver = factored(context, applied)
+        mu = solver.solved(weights)
+    else:
+        qdd, mu = articulated(context, applied), response(context, weights)
     there = context.with_inputs(qdd=qdd)
     tau = inverse_dynamics(*given).of(there)
     along = {**seeds(context, wrt, space), **{e: {} for e in qdd}}

@@ -121,14 +121,28 @@ def forward_dynamics(
         )
     check_tree_algorithm("forward_dynamics", algorithm, model, tuple(CRBA))
     if algorithm == "aba":
-        tau = context.coordinates.tree_force(context.inputs["tau"], context.qd)
-        tau, tree = applied.added_to(tau), context.dynamics_tree
-        qdd = aba(tree, context.q, context.qd, tau, context.gravity, applied.bodies)
-        return array(context.coordinates.public_acceleration(qdd, context.qd))
+        return array(articulated(context, applied))
     by_aba = "use algorithm='aba'"
     check_factor(model, LOOPS_INSTEAD if model.mimics else by_aba)
     chosen = "auto" if algorithm == "ltdl" else algorithm
     return array(factored(context, applied, chosen)[0])
+
+
+def articulated(context: Context, applied: Applied) -> list[Expr]:
+    """Return q̈ by articulated bodies."""
+    coordinates, qd = context.coordinates, context.qd
+    tau = applied.added_to(coordinates.tree_force(context.inputs["tau"], qd))
+    tree, gravity = context.dynamics_tree, context.gravity
+    qdd = aba(tree, context.q, qd, tau, gravity, applied.bodies)
+    return list(coordinates.public_acceleration(qdd, qd))
+
+
+def response(context: Context, force: Sequence[Expr]) -> list[Expr]:
+    """Return M⁻¹ times a force, by the same articulated bodies as q̈."""
+    at_rest = context.with_inputs(
+        qd=zeros(context.model.nv), tau=force, gravity=zeros(3)
+    )
+    return articulated(at_rest, Applied())
 
 
 def factored(

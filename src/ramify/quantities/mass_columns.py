@@ -1,25 +1,28 @@
 """M⁻¹ times many columns, as a loop: M = Lᵀ D L along a tree.
 
-    y = D⁻¹ L⁻ᵀ b        nonzero where b is, and at the ancestors: a few rows
-    x = L⁻¹ y            all rows
+    y = L⁻ᵀ b             nonzero where b is, and at the ancestors: a few rows
+    x = L⁻¹ D⁻¹ y         there, and beyond as long as there is one way to go
 
-Columns with their nonzeros at the same rows are one group, and have a loop of their own
-for y; x is one loop over all columns.
+All other rows are on branches that nothing pushes. They follow their trunk by the rules
+W of `following`, where enough columns use these. Columns with their nonzeros at the
+same rows are one group.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from ramify.algorithms.following import Rules, following
 from ramify.model.tree import ROOT, ancestors
 from ramify.quantities.mass_matrix import MassSolver
 from ramify.spatial.vector3 import ONE, ZERO
 from ramify.symbolic.column_loop import map_columns
 from ramify.symbolic.expr import Expr
-from ramify.symbolic.program import Step, Sweep
+from ramify.symbolic.program import FRESH, KEPT, Step, Sweep
 
 TOGETHER = 8
 """columns that are worked on together: four of a batch, sixteen of one state"""
@@ -34,44 +37,52 @@ def solved_columns(
         solver: the factor.
         columns: the entries of each that are not zero, by row in the solver's order.
     """
-    L, D, parents = solver.L, solver.D, solver.parents
-    places, n = list(L), len(parents)
+    L, D, n = solver.L, solver.D, len(solver.parents)
     filled = [c for c, b in enumerate(columns) if b]
-    groups = grouped([set(columns[c]) for c in filled], parents)
+    groups = grouped([set(columns[c]) for c in filled], solver.parents)
+    tree = _Tree(solver.parents)
+    use = Counter[tuple[int, int]]()
+    for group in groups:
+        for k, c in tree.trunks(group.rows).items():
+            use[k, c] += len(group.columns)
+    # A rule takes as many products to make for each joint between as its trunk is long.
+    rules: dict[int, Rules] = {}
+    for k, path in enumerate(tree.above):
+        trunks = [c for c in path if use[k, c] > len(tree.above[c]) + 1]
+        rules[k] = following(k, L, tree.above, trunks, rules)
 
-    place = {entry: k for k, entry in enumerate(places)}
-    above = [tuple(reversed(tuple(ancestors(parents, k)))) for k in range(n)]
+    shared = [*L.values(), *(ONE / D[k] for k in range(n))]
+    place = {entry: k for k, entry in enumerate(L)}
+    in_rule: dict[tuple[int, int, int], int] = {}
+    for k, found in rules.items():
+        for c, rule in found.items():
+            for i, w in rule.items():
+                in_rule[k, c, i] = len(shared)
+                shared.append(-w)
 
-    def first(group: Group) -> Sweep:
-        """Return L⁻ᵀ b, from the leaves to the root."""
-        rows = sorted(group.rows, reverse=True)
-        terms = {
-            i: tuple((place[k, i], k) for k in rows if i in above[k]) for i in rows
-        }
-        zeros = tuple(k for k in range(n) if k not in group.rows)
-        steps = tuple(Step(i, None, t) for i, t in terms.items() if t)
-        return Sweep(group.columns, zeros, steps)
+    def sweep(group: Group) -> Sweep:
+        rows, trunks = group.rows, tree.trunks(group.rows)
+        steps: list[Step] = []
+        for i in sorted(rows, reverse=True):
+            beyond = [k for k in tree.beyond[i] if k in rows]
+            if beyond:
+                steps.append(Step(i, KEPT, tuple((place[k, i], k) for k in beyond)))
+        for k, path in enumerate(tree.above):
+            start, c = (len(L) + k, None) if k in rows else (FRESH, trunks.get(k))
+            if c in rules[k]:
+                terms = [(in_rule[k, c, i], i) for i in (c, *tree.above[c])]
+            else:
+                terms = [(place[k, i], i) for i in path]
+            steps.append(Step(k, start, tuple(reversed(terms))))
+        return Sweep(group.columns, tuple(steps))
 
-    last = Sweep(
-        tuple(range(len(filled))),
-        (),
-        tuple(
-            Step(k, len(places) + k, tuple((place[k, i], i) for i in above[k]))
-            for k in range(n)
-        ),
-    )
     given: list[dict[int, Expr]] = [{} for _ in filled]
     for group in groups:
         for c in group.columns:
             b = columns[filled[c]]
             given[c] = {k: b.get(k, ZERO) for k in sorted(group.rows)}
-    found = map_columns(
-        [*L.values(), *(ONE / D[k] for k in range(n))],
-        given,
-        [group.columns for group in groups],
-        [*map(first, groups), last],
-        n,
-    )
+    every = [group.columns for group in groups]
+    found = map_columns(shared, given, every, [sweep(group) for group in groups], n)
     number = {c: k for k, c in enumerate(filled)}
     count = len(columns)
     return [
@@ -80,19 +91,52 @@ def solved_columns(
 
 
 @final
+class _Tree:
+    """Ancestors, the parent first, and all joints beyond, the last first."""
+
+    def __init__(self, parents: Sequence[int]) -> None:
+        n = len(parents)
+        self.parents = parents
+        self.above = [tuple(ancestors(parents, k)) for k in range(n)]
+        self.beyond: list[list[int]] = [[] for _ in range(n)]
+        for k in reversed(range(n)):
+            for i in self.above[k]:
+                self.beyond[i].append(k)
+        self.children = Counter(parents)
+
+    def trunks(self, rows: frozenset[int]) -> dict[int, int]:
+        """Return where the trunk ends that other joints follow, if anything moves them.
+
+        A joint that is the only one at the end of its trunk is part of that.
+        """
+        found: dict[int, int] = {}
+        for k, parent in enumerate(self.parents):
+            if k in rows or parent == ROOT:
+                continue
+            if parent in found:
+                found[k] = found[parent]
+            elif self.children[parent] > 1:
+                found[k] = parent
+        return found
+
+    def operations(self, rows: frozenset[int]) -> int:
+        """Return about how many products a column takes that is not zero in rows."""
+        trunks = self.trunks(rows)
+        return sum(
+            1 + len(self.above[trunks.get(k, k)]) * (2 if k in rows else 1)
+            for k in range(len(self.parents))
+        )
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Columns, and the rows that hold what is not zero of D⁻¹ L⁻ᵀ b."""
+    """Columns, and the rows that hold what is not zero of L⁻ᵀ b."""
 
     columns: tuple[int, ...]
     rows: frozenset[int]
-    operations: int
-    """for one column"""
-
-    @property
-    def cost(self) -> int:
-        """What all columns take."""
-        return self.operations * -(-len(self.columns) // TOGETHER)
+    cost: int
+    """of all columns"""
 
 
 def grouped(nonzeros: Sequence[set[int]], parents: Sequence[int]) -> list[Group]:
@@ -100,28 +144,32 @@ def grouped(nonzeros: Sequence[set[int]], parents: Sequence[int]) -> list[Group]
 
     Neighbors are joined where a few columns would have to be filled up with others.
     """
-    depths: list[int] = []
-    above: list[frozenset[int]] = []
-    for k, parent in enumerate(parents):
-        depths.append(0 if parent == ROOT else depths[parent] + 1)
-        above.append(frozenset((k,)) if parent == ROOT else above[parent] | {k})
+    tree = _Tree(parents)
 
     def group(columns: tuple[int, ...], rows: frozenset[int]) -> Group:
-        return Group(columns, rows, sum(depths[k] + 1 for k in rows))
+        blocks = -(-len(columns) // TOGETHER)
+        return Group(columns, rows, blocks * tree.operations(rows))
+
+    def joined(a: Group, b: Group) -> tuple[int, Group]:
+        both = group(a.columns + b.columns, a.rows | b.rows)
+        return a.cost + b.cost - both.cost, both
 
     alike: dict[frozenset[int], list[int]] = {}
     for c, rows in enumerate(nonzeros):
-        closed = frozenset[int]().union(*(above[k] for k in rows))
+        closed = frozenset(rows).union(*(tree.above[k] for k in rows))
         alike.setdefault(closed, []).append(c)
-    groups = [group(tuple(columns), rows) for rows, columns in alike.items()]
-    while len(groups) > 1:
-        best, joined = 0, None
-        for k, (a, b) in enumerate(itertools.pairwise(groups)):
-            both = group(a.columns + b.columns, a.rows | b.rows)
-            saved = a.cost + b.cost - both.cost
-            if saved > best:
-                best, joined = saved, (k, both)
-        if joined is None:
+    groups = [
+        group(tuple(columns), rows)
+        for rows, columns in sorted(alike.items(), key=lambda x: sorted(x[0]))
+    ]
+    joins = [joined(a, b) for a, b in itertools.pairwise(groups)]
+    while joins:
+        k = max(range(len(joins)), key=lambda k: joins[k][0])
+        saved, both = joins[k]
+        if saved <= 0:
             break
-        groups[joined[0] : joined[0] + 2] = [joined[1]]
+        groups[k : k + 2] = [both]
+        sides = groups[max(k - 1, 0) : k + 2]
+        around = [joined(a, b) for a, b in itertools.pairwise(sides)]
+        joins[max(k - 1, 0) : k + 2] = around
     return groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ramify.symbolic.expr import ARITY, CONDITIONS, Condition, Expr
-from ramify.symbolic.program import COLUMNS, ColumnLoop, Program
+from ramify.symbolic.program import COLUMNS, FRESH, KEPT, ColumnLoop, Program
 
 LOGIC = frozenset({"and", "or", "not"})
 
@@ -41,9 +41,9 @@ def _check_loop(loop: ColumnLoop, shared: int, given: int) -> int:
     for sweep in loop.sweeps:
         assert all(0 <= k < loop.columns for k in sweep.columns), "no such column"
         used = [r for s in sweep.steps for r in (s.row, *(i for _, i in s.terms))]
-        assert all(r in rows for r in (*sweep.zeros, *used)), "no such row"
+        assert all(r in rows for r in used), "no such row"
         factors = [k for s in sweep.steps for k, _ in s.terms]
-        factors += [s.scale for s in sweep.steps if s.scale is not None]
+        factors += [s.scale for s in sweep.steps if s.scale not in (KEPT, FRESH)]
         assert all(0 <= k < shared for k in factors), "no such factor"
     return size
 

@@ -23,7 +23,14 @@ import numpy as np
 
 from ramify.symbolic import expr
 from ramify.symbolic.expr import Expr, const
-from ramify.symbolic.program import COLUMNS, ColumnLoop, Program, Sweep, live
+from ramify.symbolic.program import (
+    COLUMNS,
+    FRESH,
+    ColumnLoop,
+    Program,
+    Sweep,
+    live,
+)
 
 SIDE_BY_SIDE = 8
 """columns that one vector may hold, when there is only one state"""
@@ -47,7 +54,7 @@ def map_columns(
     Args:
         shared: the factors of all sweeps.
         columns: the entries that are given, by row. Sweeps set all others before they
-            use them.
+            use them, by steps from zero on.
         groups: of columns that all sweeps treat alike; each column is in one of them.
         sweeps: what is done, one after another.
         rows: the number of rows.
@@ -91,10 +98,9 @@ def unrolled(program: Program) -> Program:
             for k in sweep.columns:
                 expr.region(f"column {k}")
                 at = [place(loop.rows, r, k) for r in range(loop.rows)]
-                matrix.update((at[r], const(0.0)) for r in sweep.zeros)
                 for row, scale, terms in sweep.steps:
-                    x = matrix[at[row]]
-                    x = x if scale is None else x * shared[scale]
+                    x = const(0.0) if scale == FRESH else matrix[at[row]]
+                    x = x * shared[scale] if scale >= 0 else x
                     for f, i in terms:
                         x = x - shared[f] * matrix[at[i]]
                     matrix[at[row]] = x
@@ -118,11 +124,9 @@ def evaluated(loop: ColumnLoop, shared: Any, given: Any) -> Any:
     matrix[..., list(loop.places)] = given
     for sweep in loop.sweeps:
         at = [[place(loop.rows, r, k) for k in sweep.columns] for r in range(loop.rows)]
-        for r in sweep.zeros:
-            matrix[..., at[r]] = 0.0
         for row, scale, terms in sweep.steps:
-            x = matrix[..., at[row]]
-            x = x if scale is None else x * shared[..., scale, None]
+            x = np.zeros(()) if scale == FRESH else matrix[..., at[row]]
+            x = x * shared[..., scale, None] if scale >= 0 else x
             for f, i in terms:
                 x = x - shared[..., f, None] * matrix[..., at[i]]
             matrix[..., at[row]] = x

@@ -92,6 +92,6 @@ def _in_loop(loop: ColumnLoop) -> Ops:
     scaled = terms = 0
     for sweep in loop.sweeps:
         for step in sweep.steps:
-            scaled += len(sweep.columns) * (step.scale is not None)
+            scaled += len(sweep.columns) * (step.scale >= 0)
             terms += len(sweep.columns) * len(step.terms)
     return Ops(mul=scaled + terms, add=terms, fma=terms)

@@ -34,11 +34,15 @@ COLUMNS = "columns'"
 """The name of entries that a program's loop computes; no user's input has it."""
 
 
+KEPT, FRESH = -1, -2
+"""in place of a factor: a row begins with what it holds, or with zero"""
+
+
 class Step(NamedTuple):
-    """x[row] ← x[row] · shared[scale] − Σ shared[k] · x[i]; no factor if it is None."""
+    """x[row] ← x[row] · shared[scale] − Σ shared[k] · x[i]; or begin as KEPT, FRESH."""
 
     row: int
-    scale: int | None
+    scale: int
     terms: tuple[tuple[int, int], ...]
     """(k, i)"""
 
@@ -47,8 +51,6 @@ class Sweep(NamedTuple):
     """What is done to some columns x of a matrix."""
 
     columns: tuple[int, ...]
-    zeros: tuple[int, ...]
-    """rows that become zero before anything is done"""
     steps: tuple[Step, ...]
     """one after another"""
 

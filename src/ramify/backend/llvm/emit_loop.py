@@ -6,10 +6,10 @@ The code is the same for every program, and small; what it does is data. Written
 the sweeps of a large robot would not fit into the cache of instructions. Four vectors
 of columns go side by side, and two rows that need the same others: eight sums that do
 not wait for each other, and 0.75 reads for each product. In one state a vector holds
-neighboring columns, and a factor is put into every lane.
+neighboring columns, sixteen in all, and a factor is put into every lane.
 
     @blocks    for each four vectors: their places, where their steps begin and end
-    @steps     zeros and their rows; then for each two rows: terms, rows, scales, link;
+    @steps     for each two rows: terms, rows, scales, link;
                and for each term: row, first factor, second factor
 
 All are offsets in bytes. The link is the factor of the first row in the second.
@@ -23,11 +23,10 @@ from ramify.backend.llvm.emit import ALIGNED, Emitter
 from ramify.backend.llvm.schedule import Loop
 from ramify.backend.llvm.target import BYTES
 from ramify.symbolic.column_loop import SIDE_BY_SIDE, place
-from ramify.symbolic.program import Step
+from ramify.symbolic.program import FRESH, KEPT, Step
 
-ABREAST = 4
-"""vectors of columns side by side"""
-COLUMNS = range(ABREAST)
+ABREAST, COLUMNS = 4, 16
+"""vectors of columns side by side; columns of one state, at most"""
 WORD = 4
 HEAD, TERM = 6, 3
 """words of the tables"""
@@ -36,21 +35,20 @@ HEAD, TERM = 6, 3
 def loop_module(emitter: Emitter, loop: Loop, symbol: str, is_single: bool) -> str:
     """Return the module of a loop, its function called ``symbol``."""
     size = BYTES[emitter.dtype] if is_single else emitter.stride
+    width = emitter.lanes if is_single else 1
+    abreast = min(ABREAST, COLUMNS // width)
     steps: list[int] = []
     blocks: list[int] = []
     for sweep in loop.sweeps:
         start = WORD * len(steps)
-        steps += [len(sweep.zeros), *(r * SIDE_BY_SIDE * size for r in sweep.zeros)]
         for first, second in pairs(sweep.steps):
             steps += _record(first, second, loop, size)
-        width = emitter.lanes if is_single else 1
         columns = list(dict.fromkeys(k - k % width for k in sweep.columns))
-        columns += [loop.spare] * (-len(columns) % ABREAST)
+        columns += [loop.spare] * (-len(columns) % abreast)
         places = [(loop.matrix + place(loop.rows, 0, k)) * size for k in columns]
-        for k in range(0, len(places), ABREAST):
-            blocks += [*places[k : k + ABREAST], start, WORD * len(steps)]
-    text = _Text(emitter, is_single, loop.is_scaled)
-    return text.module(symbol, blocks, steps)
+        for k in range(0, len(places), abreast):
+            blocks += [*places[k : k + abreast], start, WORD * len(steps)]
+    return _Text(emitter, is_single, abreast).module(symbol, blocks, steps)
 
 
 def pairs(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
@@ -61,21 +59,27 @@ def pairs(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
     k = 0
     while k < len(steps):
         first = second = steps[k]
-        rows = [i for _, i in first.terms]
-        if k + 1 < len(steps) and rows == [
-            i for _, i in steps[k + 1].terms[: len(rows)]
-        ]:
-            rest = [i for _, i in steps[k + 1].terms[len(rows) :]]
-            if rest in ([], [first.row]):
-                second = steps[k + 1]
-                k += 1
-        yield first, second
         k += 1
+        if k < len(steps) and _fit(first, steps[k]):
+            second = steps[k]
+            k += 1
+        yield first, second
+
+
+def _fit(first: Step, second: Step) -> bool:
+    """Return whether two steps begin alike and need the same rows."""
+    rows = [i for _, i in first.terms]
+    others = [i for _, i in second.terms]
+    return (
+        others in (rows, [*rows, first.row])
+        and min(first.scale, 0) == min(second.scale, 0)
+        and first.row != second.row
+    )
 
 
 def _record(first: Step, second: Step, loop: Loop, size: int) -> list[int]:
-    def factor(k: int | None) -> int:
-        return 0 if k is None else (loop.shared + k) * size
+    def factor(k: int) -> int:
+        return k if k in (KEPT, FRESH) else (loop.shared + k) * size
 
     def row(r: int) -> int:
         return r * SIDE_BY_SIDE * size
@@ -93,10 +97,10 @@ def _record(first: Step, second: Step, loop: Loop, size: int) -> list[int]:
 class _Text:
     """The function that reads the tables, line by line."""
 
-    def __init__(self, emitter: Emitter, is_single: bool, is_scaled: bool) -> None:
+    def __init__(self, emitter: Emitter, is_single: bool, abreast: int) -> None:
         self.emitter = emitter
         self.type: str = emitter.type
-        self.is_scaled = is_scaled
+        self.abreast = abreast
         self.is_spread: bool = is_single and emitter.lanes > 1
         self.align: int = BYTES[emitter.dtype] if is_single else emitter.stride
         self.lines: list[str] = []
@@ -104,7 +108,6 @@ class _Text:
     def module(self, symbol: str, blocks: list[int], steps: list[int]) -> str:
         """Return the tables and the function."""
         self._begin_block()
-        self._clear()
         begin = self._begin_pair()
         self._add_terms(begin)
         self._end_pair(begin)
@@ -121,89 +124,77 @@ class _Text:
         self._add("block:")
         self._phi("k", "i64", ("0", "entry"), ("%knext", "done"))
         self._add("%b = getelementptr i32, ptr @blocks, i64 %k")
-        for c in COLUMNS:
+        for c in range(self.abreast):
             self._address(f"x{c}", "%in", self._word(f"o{c}", "%b", c))
-        self._address("first", "@steps", self._word("begin", "%b", ABREAST))
-        self._address("last", "@steps", self._word("stop", "%b", ABREAST + 1))
+        self._address("first", "@steps", self._word("begin", "%b", self.abreast))
+        self._address("last", "@steps", self._word("stop", "%b", self.abreast + 1))
+        self._branch("icmp ult ptr %first, %last", "pair", "done")
 
-    def _clear(self) -> None:
-        zeros = self._word("zeros", "%first", 0)
-        self._add(
-            "%z0 = getelementptr i32, ptr %first, i64 1",
-            f"%zend = getelementptr i32, ptr %z0, i64 {zeros}",
-            "br label %zero",
-            "zero:",
-        )
-        self._phi("z", "ptr", ("%z0", "block"), ("%znext", "clear"))
-        self._branch("icmp ult ptr %z, %zend", "clear", "ready")
-        self._add("clear:")
-        row = self._word("zrow", "%z", 0)
-        for c in COLUMNS:
-            self._store("zeroinitializer", f"%x{c}", row)
-        self._add("%znext = getelementptr i32, ptr %z, i64 1", "br label %zero")
-        self._add("ready:")
-        self._branch("icmp ult ptr %zend, %last", "pair", "done")
-
-    def _begin_pair(self) -> dict[str, str]:
-        """Return what the sums begin with: a of the first row, b of the second."""
+    def _begin_pair(self) -> list[str]:
+        """Return the sums, called a of the first row and b of the second."""
+        sums = [f"{x}{c}" for x in "ab" for c in range(self.abreast)]
         self._add("pair:")
-        self._phi("t", "ptr", ("%zend", "ready"), ("%uend", "store"))
+        self._phi("t", "ptr", ("%first", "block"), ("%uend", "store"))
         terms = self._word("terms", "%t", 0)
-        begin: dict[str, str] = {}
-        for k, x in enumerate("ab"):
-            row = self._word(f"{x}row", "%t", 1 + k)
-            for c in COLUMNS:
-                begin[f"{x}{c}"] = self._load(f"{x}{c}0", f"%x{c}", row)
-            if not self.is_scaled:
-                continue
-            scale = self._factor(f"{x}scale", self._word(f"{x}at", "%t", 3 + k))
-            for c in COLUMNS:
-                before, begin[f"{x}{c}"] = begin[f"{x}{c}"], f"%{x}{c}1"
-                self._add(f"%{x}{c}1 = fmul {self.type} {before}, {scale}")
+        rows = {x: self._word(f"{x}row", "%t", 1 + k) for k, x in enumerate("ab")}
+        scales = {x: self._word(f"{x}at", "%t", 3 + k) for k, x in enumerate("ab")}
+        self._branch(f"icmp eq i64 {scales['a']}, {FRESH}", "begun", "held")
+        self._add("held:")
+        for s in sums:
+            self._load(f"{s}h", f"%x{s[1:]}", rows[s[0]])
+        self._branch(f"icmp eq i64 {scales['a']}, {KEPT}", "begun", "scaled")
+        self._add("scaled:")
+        factors = {x: self._factor(f"{x}scale", at) for x, at in scales.items()}
+        for s in sums:
+            self._add(f"%{s}s = fmul {self.type} %{s}h, {factors[s[0]]}")
+        self._add("br label %begun", "begun:")
+        for s in sums:
+            zero = ("zeroinitializer", "pair")
+            self._phi(s, self.type, zero, (f"%{s}h", "held"), (f"%{s}s", "scaled"))
         self._add(
             f"%size = mul i64 {terms}, {TERM * WORD}",
             f"%u0 = getelementptr i32, ptr %t, i64 {HEAD}",
             "%uend = getelementptr i8, ptr %u0, i64 %size",
         )
         self._branch(f"icmp ne i64 {terms}, 0", "term", "link")
-        return begin
+        return sums
 
-    def _add_terms(self, begin: dict[str, str]) -> None:
+    def _add_terms(self, sums: list[str]) -> None:
         self._add("term:")
-        self._phi("u", "ptr", ("%u0", "pair"), ("%unext", "term"))
-        for x, value in begin.items():
-            self._phi(f"{x}n", self.type, (value, "pair"), (f"%{x}m", "term"))
+        self._phi("u", "ptr", ("%u0", "begun"), ("%unext", "term"))
+        for s in sums:
+            self._phi(f"{s}n", self.type, (f"%{s}", "begun"), (f"%{s}m", "term"))
         row = self._word("row", "%u", 0)
         f = self._factor("f", self._word("fat", "%u", 1))
         g = self._factor("g", self._word("gat", "%u", 2))
-        for c in COLUMNS:
+        for c in range(self.abreast):
             y = self._load(f"y{c}", f"%x{c}", row)
             self._subtract(f"a{c}m", f"%a{c}n", f, y)
             self._subtract(f"b{c}m", f"%b{c}n", g, y)
         self._add(f"%unext = getelementptr i32, ptr %u, i64 {TERM}")
         self._branch("icmp ult ptr %unext, %uend", "term", "link")
 
-    def _end_pair(self, begin: dict[str, str]) -> None:
-        v = self.type
+    def _end_pair(self, sums: list[str]) -> None:
+        v, columns = self.type, range(self.abreast)
         self._add("link:")
-        for x, value in begin.items():
-            self._phi(f"{x}d", v, (value, "pair"), (f"%{x}m", "term"))
+        for s in sums:
+            self._phi(f"{s}d", v, (f"%{s}", "begun"), (f"%{s}m", "term"))
         at = self._word("hat", "%t", HEAD - 1)
         self._branch(f"icmp sge i64 {at}, 0", "join", "store")
         self._add("join:")
         h = self._factor("h", at)
-        for c in COLUMNS:
+        for c in columns:
             self._subtract(f"b{c}j", f"%b{c}d", h, f"%a{c}d")
         self._add("br label %store", "store:")
-        for c in COLUMNS:
+        for c in columns:
             self._phi(f"b{c}e", v, (f"%b{c}d", "link"), (f"%b{c}j", "join"))
-        for c in COLUMNS:
+        for c in columns:
             self._store(f"%a{c}d", f"%x{c}", "%arow")
             self._store(f"%b{c}e", f"%x{c}", "%brow")
         self._branch("icmp ult ptr %uend, %last", "pair", "done")
 
     def _end_block(self, size: int) -> None:
-        self._add("done:", f"%knext = add i64 %k, {ABREAST + 2}")
+        self._add("done:", f"%knext = add i64 %k, {self.abreast + 2}")
         self._branch(f"icmp slt i64 %knext, {size}", "block", "end")
 
     def _add(self, *lines: str) -> None:

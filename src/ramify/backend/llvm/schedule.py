@@ -46,7 +46,6 @@ class Loop:
     """Sweeps over columns of a matrix: one function."""
 
     sweeps: tuple[Sweep, ...]
-    """all of them with factors for the rows, or all without"""
     shared: int
     """the first slot of what all columns need"""
     matrix: int
@@ -54,11 +53,6 @@ class Loop:
     rows: int
     spare: int
     """a column of the matrix that nobody reads, with others at its side"""
-
-    @property
-    def is_scaled(self) -> bool:
-        """Whether rows have factors."""
-        return _is_scaled(self.sweeps[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +63,12 @@ class Schedule:
     slots: int
     outputs: tuple[int, ...]
     """the slot of every result that callers see, flat and in order"""
-    loops: tuple[Loop, ...] = ()
+    loop: Loop | None = None
 
     @property
     def functions(self) -> tuple[Cut | Loop, ...]:
         """Everything that becomes a function, in call order."""
-        return (*self.cuts, *self.loops)
+        return self.cuts if self.loop is None else (*self.cuts, self.loop)
 
     @property
     def traffic(self) -> int:
@@ -322,18 +316,11 @@ def _place(cuts: list[Cut], program: Program) -> Schedule:
     for e, slot in copies:
         if results.get(e) != slot:
             _copy(e, slot, cuts[made_in.get(e, -1)], offsets)
-    loops: tuple[Loop, ...] = ()
+    loop = None
     if program.loop is not None:
         of = program.loop
-        places = inputs, offsets[COLUMNS], of.rows, of.columns
-        loops = tuple(
-            Loop(tuple(some), *places) for _, some in groupby(of.sweeps, _is_scaled)
-        )
-    return Schedule(tuple(cuts), slots, tuple(results[e] for e in visible), loops)
-
-
-def _is_scaled(sweep: Sweep) -> bool:
-    return any(step.scale is not None for step in sweep.steps)
+        loop = Loop(of.sweeps, inputs, offsets[COLUMNS], of.rows, of.columns)
+    return Schedule(tuple(cuts), slots, tuple(results[e] for e in visible), loop)
 
 
 def _fixed_slots(
