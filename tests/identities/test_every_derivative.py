@@ -1,9 +1,10 @@
 """Derivatives of every quantity of the registry, forward and in reverse.
 
-Along a random change of all inputs, y changes by ẏ: by jvp, by a complex step of the
-interpreter, and ȳ · ẏ = x̄ · ẋ with x̄ by vjp. New quantities are included when they
-are registered. Trees have every joint type between them, several roots, mimic joints,
-floating bases and forces, in several conventions.
+Along a random change of all inputs and some parameters, y changes by ẏ: by jvp, by a
+complex step of the interpreter, and ȳ · ẏ = x̄ · ẋ with x̄ by vjp. New quantities are
+included when they are registered. Trees have every joint type between them, several
+roots, mimic joints, floating bases, force elements and external forces, in several
+conventions.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ramify.quantities.quantity import REQUIRED, Quantity
 from ramify.quantities.registry import MODULES, QUANTITIES
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
+from ramify.symbolic.jacobians import identifier
 from ramify.symbolic.program import Program
 from ramify.symbolic.trace import trace
 from support import complex_step
@@ -106,12 +108,14 @@ def test_these_robots_have_every_joint_type() -> None:
 
 
 def with_options(name: str, robot: Robot) -> Quantity:
-    """Return a quantity with the options that it needs."""
+    """Return a quantity with the options that it needs, and an external force."""
     body = "coupler" if robot.loops else robot.body_names[-1]
     given = {"frame": body, "tasks": [ramify.tasks.Task(body, "x")]}
     options = QUANTITIES[name].declaration.defaults
-    needed = [n for n, default in options.items() if default is REQUIRED]
-    return QUANTITIES[name](**{n: given[n] for n in needed})
+    chosen = {n: given[n] for n, default in options.items() if default is REQUIRED}
+    if "external" in options:
+        chosen |= {"external": (body,), "expressed_in": "local_world_aligned"}
+    return QUANTITIES[name](**chosen)
 
 
 def inputs_of(
@@ -123,10 +127,20 @@ def inputs_of(
     known["q0"] = known["q"]
     known["q1"] = robot.integrate(known["q"], 0.3 * rng.normal(size=robot.nv))
     known["dt"] = np.array(0.02)
+    body = robot.tree.bodies[-1].name
+    known[f"inertia:{body}"] = robot.inertial_parameters([body])
+    turn = rng.normal(size=4)
+    placement = [*rng.normal(size=3), *(turn / np.linalg.norm(turn))]
+    known[f"placement:{body}"] = np.array(placement)
     return {
         v.name: known[v.name] if v.name in known else rng.normal(size=v.shape)
         for v in program.inputs
     }
+
+
+def parameters_of(robot: Robot) -> tuple[str, ...]:
+    body = robot.tree.bodies[-1].name
+    return "gravity", f"inertia:{body}", f"placement:{body}"
 
 
 def further(program: Program, word: str, values: Mapping[str, Array]) -> Any:
@@ -141,7 +155,7 @@ def test_every_quantity_changes_as_by_a_complex_step(
 ) -> None:
     robot = robot_of(robot_name)
     quantity = with_options(name, robot)
-    program = program_of(quantity, robot)
+    program = program_of(quantity, robot, parameters_of(robot))
     inputs = inputs_of(robot, program, rng)
     wrt = tuple(inputs)
     moves = {n: rng.normal(size=np.shape(x)) for n, x in inputs.items()}
@@ -162,7 +176,8 @@ def test_every_quantity_changes_as_by_a_complex_step(
     products = [weights[y] * change for y, change in expected.items()]
     scale = max(1.0, sum(float(np.abs(x).sum()) for x in products))
     total = sum(float(x.sum()) for x in products)
-    back = sum(float((found[f"{x}_cotangent"] * moves[x]).sum()) for x in wrt)
+    names = {x: f"{identifier(x)}_cotangent" for x in wrt}
+    back = sum(float((found[names[x]] * moves[x]).sum()) for x in wrt)
     assert abs(back - total) <= TOLERANCE * scale
 
 

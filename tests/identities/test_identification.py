@@ -262,6 +262,28 @@ def test_base_parameters_say_what_they_are_the_sum_of() -> None:
     ]
 
 
+REAL = {"iiwa14": True, "baxter": False, "cassie": True}
+"""whether rules find the base parameters: Baxter has mimic joints"""
+
+
+@needs_shared_robots
+@pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning")
+@pytest.mark.parametrize("name", REAL)
+def test_real_robots_are_linear_in_their_parameters(
+    name: str, rng: np.random.Generator
+) -> None:
+    robot, _ = loaded(name)
+    now = state(robot, rng)
+    Y = value(robot, regressor(**ROTORS), **now)
+    p = robot.inertial_parameters(**ROTORS)
+    assert_close(Y @ p, value(robot, ramify.inverse_dynamics, **now))
+    if REAL[name]:
+        assert_same_base(robot, rng)
+    terms = ("damping", "friction")
+    base = robot.base_parameters(joint_terms=terms)
+    assert_is_base(robot, base, rng, joint_terms=terms)
+
+
 # ------------------------------------------------------------ counts and bad input
 
 
