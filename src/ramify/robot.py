@@ -885,6 +885,9 @@ class Robot:
 
         Returns:
             dqdd_dq, dqdd_dqd, dqdd_dtau: each (nv, nv) or (batch, nv, nv).
+            ``ramify.forward_dynamics_derivatives(packed=True)`` compiles to arrays
+            without the zeros between separate trees, such as two arms on the ground, in
+            the order of `forward_derivatives_layout`.
         """
         ...
 
@@ -2356,6 +2359,17 @@ class Robot:
         from ramify.algorithms.matrix_layout import derivatives_layout
 
         return derivatives_layout(self.model)
+
+    @property
+    def forward_derivatives_layout(self) -> Layout:
+        """The constant index arrays of ``forward_dynamics_derivatives(packed=True)``.
+
+        Row i has ``rownnz[i]`` entries from ``rowadr[i]`` on, in columns ``colind``:
+        those of its tree, or all if the robot has loops.
+        """
+        from ramify.algorithms.matrix_layout import forward_derivatives_layout
+
+        return forward_derivatives_layout(self.model)
 
 
 def _built(

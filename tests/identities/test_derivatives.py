@@ -14,12 +14,14 @@ import pytest
 import ramify
 from ramify.builder import Body, Inertia, Joint, RobotBuilder
 from ramify.compiler import program_of
+from ramify.errors import ArgumentError
 from ramify.model.pose import Array
 from ramify.quantities.quantity import Quantity
 from ramify.robot import Robot
 from ramify.symbolic.interpreter import evaluate
 from support import complex_step
 from support.every_joint import every_joint
+from support.planar import four_bar
 from support.states import CASES, case, program, q_rate, state
 
 TOLERANCE = 1e-12
@@ -385,6 +387,35 @@ def test_packed_derivatives_leave_out_nothing_but_zeros(
         full = np.zeros((robot.nv, robot.nv))
         full[layout.rowind, layout.colind] = entries
         np.testing.assert_array_equal(full, dense[n])
+
+
+@pytest.mark.parametrize("name", ["forest", "coupled", "mujoco"])
+def test_packed_derivatives_of_accelerations_leave_out_other_trees(
+    name: str, rng: np.random.Generator
+) -> None:
+    robot = robot_of(name)
+    of = ramify.forward_dynamics_derivatives(algorithm="idsva")
+    inputs = values(robot, of, rng)
+    dense, packed = (evaluate(program(robot, x), inputs) for x in (of, of(packed=True)))
+    layout = robot.forward_derivatives_layout
+    assert (len(layout.colind) < robot.nv**2) == (name == "forest")
+    for n, entries in packed.items():
+        full = np.zeros((robot.nv, robot.nv))
+        full[layout.rowind, layout.colind] = entries
+        np.testing.assert_array_equal(full, dense[n])
+
+
+def test_loops_make_one_block_of_all_trees() -> None:
+    layout = four_bar().forward_derivatives_layout
+    assert layout.colind.tolist() == [0, 1, 2] * 3
+
+
+def test_forces_between_trees_are_not_packed() -> None:
+    robot = robot_of("forest")
+    tied = robot.add_force(ramify.forces.PointSpring("body0", "body1", 3.0))
+    match = "forces of robot 'random_tree' couple joints of different trees; leave"
+    with pytest.raises(ArgumentError, match=match):
+        program_of(ramify.forward_dynamics_derivatives(packed=True), tied)
 
 
 def test_loops_over_columns_solve_with_the_mass_matrix(

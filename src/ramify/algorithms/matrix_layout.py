@@ -91,10 +91,39 @@ def derivatives_layout(model: Model) -> Layout:
     for i, j in mass_matrix_layout(model).pairs():
         rows[i].add(j)
         rows[j].add(i)
+    return _layout(rows)
+
+
+def forward_derivatives_layout(model: Model) -> Layout:
+    """Return the layout of ``forward_dynamics_derivatives(packed=True)``.
+
+    M⁻¹ is full within a tree: a block for each tree that shares nothing but the world
+    with others, or one for all if there are loops.
+    """
+    if model.loops:
+        return _layout([set(range(model.nv))] * model.nv)
+    order, parents = sparsity_tree(model)
+    root, blocks = tree_roots(parents), dict[int, set[int]]()
+    for k, v in enumerate(order):
+        blocks.setdefault(root[k], set()).add(v)
+    of = {v: blocks[root[k]] for k, v in enumerate(order)}
+    return _layout([of[v] for v in range(model.nv)])
+
+
+def _layout(rows: Sequence[set[int]]) -> Layout:
+    """Return the layout of a matrix, given the columns of the entries of each row."""
     rownnz = np.array([len(row) for row in rows], dtype=np.int32)
     rowadr = (np.cumsum(rownnz) - rownnz).astype(np.int32)
     columns = [j for row in rows for j in sorted(row)]
     return Layout(rownnz, rowadr, np.array(columns, dtype=np.int32))
+
+
+def tree_roots(parents: Sequence[int]) -> list[int]:
+    """Return the root of the tree that each node is in, parents first."""
+    root: list[int] = []
+    for k, parent in enumerate(parents):
+        root.append(k if parent < 0 else root[parent])
+    return root
 
 
 def sparsity_tree(model: Model) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -8,14 +8,19 @@ at the same q, q̇ and q̈, ∂/∂q in the tangent space of the robot's convent
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ramify.algorithms.coriolis import force_seen
 from ramify.algorithms.crba import TreeEntries
 from ramify.algorithms.idsva import CommonFrame
 from ramify.algorithms.ltdl import solve
-from ramify.algorithms.matrix_layout import derivatives_layout
+from ramify.algorithms.matrix_layout import (
+    Layout,
+    derivatives_layout,
+    forward_derivatives_layout,
+    tree_roots,
+)
 from ramify.algorithms.minv import minv_ltdl
 from ramify.errors import ArgumentError
 from ramify.model.conventions import Conventions
@@ -93,24 +98,25 @@ def inverse_dynamics_derivatives(
     dense = {n: matrix(rows, k * nv, nv) for k, n in enumerate(names)}
     if not packed:
         return dense
-    pairs = [(int(i), int(j)) for i, j in derivatives_layout(context.model).pairs()]
-    _check_pattern(context.model, dense.values(), set(pairs))
-    return {n: array([A[i, j] for i, j in pairs]) for n, A in dense.items()}
+    layout = derivatives_layout(context.model)
+    return _packed(context.model, dense, layout, "on different branches")
 
 
-def _check_pattern(
-    model: Model, matrices: Iterable[Any], pairs: set[tuple[int, int]]
-) -> None:
-    """Raise ArgumentError if entries beyond the pattern of M are not zero."""
-    n = range(model.nv)
-    others = [(i, j) for i in n for j in n if (i, j) not in pairs]
-    for A in matrices:
+def _packed(
+    model: Model, dense: Mapping[str, Any], layout: Layout, separate: str
+) -> dict[str, Any]:
+    """Return the entries of a layout; ArgumentError if others are not zero."""
+    pairs, n = layout.pairs(), range(model.nv)
+    inside = set(pairs)
+    others = [(i, j) for i in n for j in n if (i, j) not in inside]
+    for A in dense.values():
         for i, j in others:
             if A[i, j] is not ZERO:
                 raise ArgumentError(
                     f"packed is True, but forces of robot {model.name!r} couple joints "
-                    "on different branches; leave packed out"
+                    f"{separate}; leave packed out"
                 )
+    return {name: array([A[i, j] for i, j in pairs]) for name, A in dense.items()}
 
 
 @quantity(
@@ -128,11 +134,16 @@ def forward_dynamics_derivatives(
     algorithm: str = "auto",
     external: tuple[str, ...] = (),
     expressed_in: str = "local",
+    packed: bool = False,
 ) -> dict[str, Any]:
     """∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ."""
-    given = (external, expressed_in)
+    given, model = (external, expressed_in), context.model
     _, rows = acceleration_rows(context, algorithm, given)
-    return _blocks(rows, "dqdd", context.model.nv)
+    dense = _blocks(rows, "dqdd", model.nv)
+    if not packed:
+        return dense
+    layout = forward_derivatives_layout(model)
+    return _packed(model, dense, layout, "of different trees")
 
 
 @quantity(
@@ -209,8 +220,10 @@ def acceleration_rows(
             found[order[i]][2 * n + order[j]] = value
             found[order[j]][2 * n + order[i]] = value
         solved = _unrolled(solver, columns)
-    for v, row in zip(order, solved, strict=True):
-        found[v].update(enumerate(row))
+    root = tree_roots(solver.parents)
+    reached = [{root[k] for k in b} for b in columns]
+    for k, (v, row) in enumerate(zip(order, solved, strict=True)):
+        found[v].update((c, x) for c, x in enumerate(row) if root[k] in reached[c])
     return qdd, found
 
 

@@ -250,6 +250,7 @@ def forward_dynamics_derivatives(
     algorithm: str = "auto",
     external: Sequence[str] = (),
     expressed_in: str = "local",
+    packed: bool = False,
 ) -> Quantity:
     """Return the derivatives of the joint accelerations q̈ w.r.t. q, q̇ and τ.
 
@@ -278,6 +279,9 @@ def forward_dynamics_derivatives(
 
     Returns:
         dqdd_dq, dqdd_dqd, dqdd_dtau: each (nv, nv) or (batch, nv, nv).
+        ``ramify.forward_dynamics_derivatives(packed=True)`` compiles to arrays
+        without the zeros between separate trees, such as two arms on the ground, in
+        the order of `forward_derivatives_layout`.
 
     This quantity takes options only: call robot.forward_dynamics_derivatives(q, qd,
     tau), or the function that ramify.compile(ramify.forward_dynamics_derivatives,
