@@ -63,16 +63,20 @@ def extended() -> Iterator[None]:
 
 
 def directional(
-    program: Program, inputs: Mapping[str, Array], directions: Mapping[str, Array]
+    program: Program,
+    inputs: Mapping[str, Array],
+    directions: Mapping[str, Array],
+    dtype: Any = complex,
 ) -> dict[str, Array]:
     """Return how the outputs change for a change of the inputs.
 
-    Directions may have a batch axis in front: then so have the results.
+    Directions may have a batch axis in front: then so have the results. With the dtype
+    np.clongdouble rounding is that of long double.
     """
     moved = {
-        name: np.asarray(x) + 1j * STEP * np.asarray(directions.get(name, 0.0))
+        name: np.asarray(x, dtype) + 1j * STEP * np.asarray(directions.get(name, 0.0))
         for name, x in inputs.items()
     }
     with extended():
-        found = evaluate(program, moved, complex)
+        found = evaluate(program, moved, dtype)
     return {name: x.imag / STEP for name, x in found.items()}
