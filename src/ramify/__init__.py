@@ -125,6 +125,7 @@ if typing.TYPE_CHECKING:
 
 def __getattr__(name: str) -> typing.Any:
     """Import what only some users need when it is asked for."""
+    # Not `from ramify import compiler`: that looks for the name here first.
     match name:
         case "__version__":
             from ramify.version import version
@@ -149,13 +150,13 @@ def __getattr__(name: str) -> typing.Any:
         case "tasks":
             import ramify.tasks as found
         case "compile" | "count" | "kernel":
-            from ramify import compiler as found
+            import ramify.compiler as found
         case "scan":
-            from ramify import time_loop as found
+            import ramify.time_loop as found
         case "Run":
             from ramify.simulation import run as found
         case "Function":
-            from ramify import function as found
+            import ramify.function as found
         case "Quantity":
             from ramify.quantities import quantity as found
         case "derivative" | "hessian" | "jvp" | "vjp":

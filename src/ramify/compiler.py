@@ -25,16 +25,10 @@ from ramify.errors import ArgumentError, CompileError
 from ramify.function import CallOptions, Function, Kind, Progress, Variables
 from ramify.model.fingerprint import fingerprint
 from ramify.model.limits import size_hints
-from ramify.quantities.chooser import Choice, Chosen, choose
+from ramify.quantities.choice import Choice
 from ramify.quantities.quantity import Quantity
-from ramify.simplify.passes import lower, simplify
-from ramify.symbolic.count import Ops
-from ramify.symbolic.count import count as count_operations
 from ramify.symbolic.fork_lock import Lock
 from ramify.symbolic.once import made_once
-from ramify.symbolic.parameters import default_values, matched
-from ramify.symbolic.program import Program
-from ramify.symbolic.trace import Shape, trace
 from ramify.version import source_digest
 
 if TYPE_CHECKING:
@@ -42,7 +36,11 @@ if TYPE_CHECKING:
     from ramify.backend.llvm.schedule import Schedule
     from ramify.backend.llvm.target import Target
     from ramify.backend.python_call.callable import Otherwise
+    from ramify.quantities.chooser import Chosen
     from ramify.robot import Robot
+    from ramify.symbolic.count import Ops
+    from ramify.symbolic.program import Program
+    from ramify.symbolic.trace import Shape
 
 
 def compile(
@@ -123,6 +121,9 @@ def kernel(
     >>> norm(np.array([[2.0, 3.0, 6.0], [0.0, 3.0, 4.0]]))
     array([7., 5.])
     """
+    from ramify.symbolic.parameters import default_values, matched  # noqa: PLC0415  not from the cache
+    from ramify.symbolic.trace import trace  # noqa: PLC0415  not from the cache
+
     options = CallOptions.checked(dtype, lanes, threads, layout)
     known = default_values(fn, inputs, defaults or {})
     options = replace(options, defaults=tuple(known.items()))
@@ -141,6 +142,9 @@ def count(
     parameters: Sequence[str] = (),
 ) -> Ops:
     """Return the operation count of the compiled function, without compiling it."""
+    from ramify.simplify.passes import simplify  # noqa: PLC0415  not from the cache
+    from ramify.symbolic.count import count as count_operations  # noqa: PLC0415  not from the cache
+
     return count_operations(simplify(program_of(quantities, robot, parameters)))
 
 
@@ -161,6 +165,8 @@ def choose_for(
     dtype: str = "float64",
 ) -> Chosen:
     """Return the program of some quantities of a robot, and how it was chosen."""
+    from ramify.quantities.chooser import choose  # noqa: PLC0415  not from the cache
+
     check_robot(robot)
     rounding = dtype if robot.model.loops else "float64"  # all else is the same
     return choose(wanted, robot.placed_model, robot.conventions, parameters, rounding)
@@ -244,12 +250,15 @@ class Compilation:
     @cached_property
     def program(self) -> Program:
         """The program after the simplifications."""
+        from ramify.simplify.passes import simplify  # noqa: PLC0415  not from the cache
+
         return simplify(self.traced)
 
     @cached_property
     def schedule(self) -> Schedule:
         """The lowered program in cuts, and the places of its values."""
-        from ramify.backend.llvm.schedule import schedule  # noqa: PLC0415  when needed
+        from ramify.backend.llvm.schedule import schedule  # noqa: PLC0415  not from the cache
+        from ramify.simplify.passes import lower  # noqa: PLC0415  not from the cache
 
         return schedule(lower(self.program))
 

@@ -27,14 +27,14 @@ from ramify.backend.python_call.callable import (
 from ramify.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
 from ramify.backend.runtime.memory_layout import LANES
 from ramify.errors import ArgumentError
-from ramify.symbolic.count import Ops, count
 from ramify.symbolic.once import made_once, once
-from ramify.symbolic.program import Program
 
 if TYPE_CHECKING:
     from ramify.backend.native_entry import Entry
     from ramify.compiler import Compilation
-    from ramify.quantities.chooser import Choice
+    from ramify.quantities.choice import Choice
+    from ramify.symbolic.count import Ops
+    from ramify.symbolic.program import Program
 
 DType = Literal["float64", "float32"]
 Layout = Literal["batch_first", "batch_last"]
@@ -167,12 +167,14 @@ class Function(Vectorcall):
     @property
     def ops(self) -> Ops:
         """The operations of one evaluation, by kind."""
+        from ramify.symbolic.count import count  # noqa: PLC0415  needs the program
+
         return count(self._compilation.program)
 
     @property
     def ir(self) -> str:
         """The LLVM IR of the batch kernel, all parts."""
-        from ramify.backend.llvm.build import ir_text  # noqa: PLC0415  loads LLVM
+        from ramify.backend.llvm.sources import ir_text  # noqa: PLC0415  loads LLVM
 
         c = self._compilation
         return ir_text(c.schedule, c.target("batch"))
@@ -180,7 +182,7 @@ class Function(Vectorcall):
     @property
     def assembly(self) -> str:
         """The machine code of the batch kernel as text, all parts."""
-        from ramify.backend.llvm.build import assembly_text  # noqa: PLC0415  loads LLVM
+        from ramify.backend.llvm.sources import assembly_text  # noqa: PLC0415  loads LLVM
 
         c = self._compilation
         return assembly_text(c.schedule, c.target("batch"))

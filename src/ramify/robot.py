@@ -28,7 +28,6 @@ from ramify.model.editing import Placement
 from ramify.model.fingerprint import fingerprint
 from ramify.model.limits import JointLimits
 from ramify.model.model import Model, PublicJoint, build_model, resolved_order
-from ramify.model.named_frame import NamedFrame, named_frame
 from ramify.model.pose import Array
 from ramify.model.tree import Tree, nonzeros
 from ramify.symbolic.once import once
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from ramify.mechanism.mobility import InverseDynamics, Mobility
     from ramify.model.forces.element import ForceElement
     from ramify.model.mass_regrouping import Regrouping
+    from ramify.model.named_frame import NamedFrame
     from ramify.model.shapes import Shape
     from ramify.simulation.controlled import Controller
     from ramify.simulation.run import Run
@@ -205,6 +205,8 @@ class Robot:
         Raises:
             UnknownName: the robot has no such frame.
         """
+        from ramify.model.named_frame import named_frame
+
         return named_frame(self.model, name)
 
     @property

@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from ramify import kernel
-from ramify.backend.llvm.build import assembly_text
+from ramify.backend.llvm.sources import assembly_text
 from ramify.backend.llvm.target import Processor, Target, host
 
 TRIPLES = ["aarch64-unknown-linux-gnu", "arm64-apple-darwin23.1.0"]

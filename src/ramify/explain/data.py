@@ -12,7 +12,7 @@ from ramify.errors import ModelError
 from ramify.explain.counts import Counts, counts_of
 from ramify.explain.crba_cost import CrbaCost
 from ramify.explain.shape import Shape, envelope
-from ramify.quantities.chooser import Choice
+from ramify.quantities.choice import Choice
 from ramify.quantities.dynamics import forward_dynamics
 from ramify.quantities.operational import operational_inertia_inverse
 from ramify.robot import Robot

@@ -15,7 +15,7 @@ from ramify.explain.data import Explanation, sentence
 from ramify.explain.shape import envelope, topologies
 from ramify.explain.style import STYLE
 from ramify.model.tree import depth_first
-from ramify.quantities.chooser import Choice
+from ramify.quantities.choice import Choice
 from ramify.symbolic.count import Ops
 from ramify.version import version
 from ramify.view import blocks

@@ -23,7 +23,7 @@ def fingerprint(*values: object) -> str | None:
     stack: list[Any] = [values]
     while stack:
         x = stack.pop()
-        kind: type[Any] = type(x)
+        kind = cast("type[Any]", type(x))
         if kind in PLAIN:
             flat.append(x)
         elif isinstance(x, (tuple, list)):

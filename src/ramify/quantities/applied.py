@@ -41,8 +41,8 @@ def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:
     """Return what some force elements do to the tree."""
     if not elements:
         return Applied()
-    from ramify.algorithms.forces.elements import element_forces  # noqa: PLC0415  where there are forces
-    from ramify.model.forces.custom import Custom  # noqa: PLC0415  where there are forces
+    from ramify.algorithms.forces.elements import element_forces
+    from ramify.model.forces.custom import Custom
 
     applied = element_forces(scene_of(context), elements)
     for element in elements:
@@ -177,7 +177,7 @@ def applied_forces(context: Context, forces: tuple[str, ...] | None = None) -> A
 @quantity("q", returns="energy stored in force elements [J]")
 def elastic_energy(context: Context, forces: tuple[str, ...] | None = None) -> Any:
     """The energy of springs, limits, contacts and gravity compensation."""
-    from ramify.algorithms.forces.elements import stored_energy  # noqa: PLC0415  where there are forces
+    from ramify.algorithms.forces.elements import stored_energy
 
     elements = chosen(context.model, forces)
     return stored_energy(scene_of(context, is_moving=False), elements)
@@ -186,7 +186,7 @@ def elastic_energy(context: Context, forces: tuple[str, ...] | None = None) -> A
 @quantity("q", "qd", returns="points and forces in the world, for pictures [m, N]")
 def force_arrows(context: Context) -> Any:
     """Where springs, bushings, contacts and tires act, and their forces: (n, 2, 3)."""
-    from ramify.algorithms.forces import arrows  # noqa: PLC0415  where there are forces
+    from ramify.algorithms.forces import arrows
 
     found = arrows.force_arrows(scene_of(context), context.model.forces)
     return array([[list(x) for x in arrow] for arrow in found])

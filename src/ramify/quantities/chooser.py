@@ -19,6 +19,7 @@ from typing import Any, final
 
 from ramify.model.conventions import Conventions
 from ramify.model.model import Model
+from ramify.quantities.choice import Choice
 from ramify.quantities.quantity import Quantity
 from ramify.quantities.tracing import trace_quantities
 from ramify.simplify.passes import simplify
@@ -31,20 +32,6 @@ SMALL, NEAR_IF_SMALL = 5_000, 1.5
 """the same if the cheapest as traced costs no more than this: 0.06 s to simplify"""
 NEAR_IN_PART = 1.05
 """the same if a quantity is part of another: its share of the cost is smaller"""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """An algorithm chosen by operation count, and the cost of each candidate.
-
-    Costs are `Ops.cost`, in units of one multiplication: simplified for those that were
-    near the least, as traced for the others.
-    """
-
-    quantity: str
-    algorithm: str
-    costs: Mapping[str, int]
 
 
 @final

@@ -11,7 +11,6 @@ import numpy as np
 from ramify.model.conventions import Conventions
 from ramify.model.coordinates import Coordinates, JointVector
 from ramify.model.model import Model
-from ramify.model.parameters import parametrized
 from ramify.model.tree import Tree
 from ramify.spatial.vector3 import Vec, vec
 from ramify.symbolic.expr import Expr, const
@@ -63,6 +62,8 @@ class Context:
 
     @cached_property
     def _trees(self) -> tuple[Tree, Tree]:
+        from ramify.model.parameters import parametrized
+
         plain, regrouped = parametrized(self.model, self.conventions, self.inputs)
         return (plain, regrouped) if self.regroup else (plain, plain)
 

@@ -27,13 +27,8 @@ from ramify.model.singular import check_dynamics
 from ramify.quantities.applied import acting_forces
 from ramify.quantities.context import Context, array
 from ramify.quantities.directions import SPACES, directions_shape, seeds
-from ramify.quantities.dynamics import (
-    articulated,
-    factored,
-    forward_dynamics,
-    inverse_dynamics,
-    response,
-)
+from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramify.quantities.equation_of_motion import articulated, factored, response
 from ramify.quantities.mass_matrix import check_tree_algorithm, factored_trees
 from ramify.quantities.options import CHECKS, one_of
 from ramify.quantities.quantity import Quantity, Shapes, input_shapes, quantity

@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from ramify.algorithms import kinematics
 from ramify.errors import ArgumentError, ShapeError
 from ramify.model.joint_transform import fixed_steps
 from ramify.model.model import Model
@@ -51,6 +50,8 @@ def in_body(
     """Return the body of a frame, and a wrench on the frame in its coordinates."""
     frame = context.model.frame(name)
     if expressed_in != "local":
+        from ramify.algorithms import kinematics
+
         X = kinematics.to_frame(context.tree, context.q, frame)
         if expressed_in == "world":
             force = X.inverted().back(force)

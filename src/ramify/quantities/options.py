@@ -7,8 +7,8 @@ from math import inf
 from numbers import Real
 from typing import Any, cast
 
-from ramify.algorithms.operational.tasks import EXPRESSED_IN, axes_named, tasks_of
 from ramify.errors import ArgumentError
+from ramify.model.axes import EXPRESSED_IN, axes_named
 
 KINDS = ("classical", "spatial")
 
@@ -52,6 +52,13 @@ def external(value: object) -> tuple[str, ...]:
     raise ArgumentError(f"external is {value!r}; expected a list of frame names")
 
 
+def tasks(value: object) -> Any:
+    """Return the tasks as a tuple; a name stands for the pose of that frame."""
+    from ramify.algorithms.operational.tasks import tasks_of
+
+    return tasks_of(cast(Any, value))
+
+
 def flag(name: str) -> Callable[[object], bool]:
     """Return the check of an option that is True or False."""
 
@@ -65,7 +72,7 @@ def flag(name: str) -> Callable[[object], bool]:
 
 CHECKS: dict[str, Callable[[Any], Any]] = {
     "frame": frame,
-    "tasks": tasks_of,
+    "tasks": tasks,
     "expressed_in": lambda x: axes_named(x) or one_of("expressed_in", x, EXPRESSED_IN),
     "kind": lambda x: one_of("kind", x, KINDS),
     "damping": nonnegative("damping"),

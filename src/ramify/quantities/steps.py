@@ -17,11 +17,9 @@ from ramify.model.model import Model
 from ramify.quantities.chooser import algorithm_of
 from ramify.quantities.closed_loops import NEWTON_STEPS
 from ramify.quantities.context import Context
+from ramify.quantities.derivative_rows import acceleration_rows
 from ramify.quantities.directions import seeds
-from ramify.quantities.dynamics_derivatives import (
-    acceleration_rows,
-    forward_dynamics_derivatives,
-)
+from ramify.quantities.dynamics_derivatives import forward_dynamics_derivatives
 from ramify.quantities.loop_derivatives import closing_derivatives
 from ramify.quantities.loop_rows import rows_of
 from ramify.quantities.options import CHECKS, nonnegative, one_of

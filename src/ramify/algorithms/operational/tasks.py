@@ -23,6 +23,7 @@ import numpy as np
 
 from ramify.algorithms.kinematics import axes, origin
 from ramify.errors import ArgumentError
+from ramify.model.axes import EXPRESSED_IN, axes_named
 from ramify.model.coordinates import JointVector
 from ramify.model.model import Model
 from ramify.model.tree import ROOT, Tree
@@ -30,16 +31,8 @@ from ramify.spatial.vector3 import ZERO3, Vec, vec
 from ramify.spatial.vectors import Force
 from ramify.symbolic.expr import region
 
-EXPRESSED_IN = ("local", "world", "local_world_aligned")
 ANGULAR = ("rx", "ry", "rz")
 LINEAR = ("x", "y", "z")
-
-
-def axes_named(value: object) -> str | None:
-    """Return a word of EXPRESSED_IN, also for Pinocchio's name of it, or None."""
-    word = getattr(value, "name", value)  # pinocchio.LOCAL, a ReferenceFrame
-    word = word.lower() if isinstance(word, str) else None
-    return word if word in EXPRESSED_IN else None
 
 
 WORDS: dict[str, tuple[str, ...]] = {"position": LINEAR, "orientation": ANGULAR}

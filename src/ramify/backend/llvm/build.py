@@ -6,18 +6,16 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, cast, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 from ramify.backend.llvm import cache
-from ramify.backend.llvm.emit import Emitter
-from ramify.backend.llvm.emit_loop import loop_module
-from ramify.backend.llvm.jit import LoadedCode, assembly, compile_objects, llvm_version
-from ramify.backend.llvm.schedule import Cut, Schedule
+from ramify.backend.llvm.jit import LoadedCode, compile_objects, llvm_version
 from ramify.backend.llvm.target import Target
 from ramify.errors import CompileError
-from ramify.symbolic.column_loop import SIDE_BY_SIDE
 from ramify.version import source_digest
+
+if TYPE_CHECKING:
+    from ramify.backend.llvm.schedule import Schedule
 
 
 @final
@@ -72,6 +70,8 @@ def build(
             return _load(*_unpack(stored, interface, key), target), True
         except (CompileError, ValueError, KeyError, TypeError):
             stored = None  # made by something else: compile it anew
+    from ramify.backend.llvm.sources import sources  # noqa: PLC0415  not in the cache
+
     schedule = scheduled()
     total, done = len(schedule.functions), 0
 
@@ -93,38 +93,7 @@ def key_of(interface: Interface, target: Target) -> str:
     return cache.key("kernel", *parts)
 
 
-def sources(
-    schedule: Schedule, target: Target, seal: str = ""
-) -> list[Callable[[], str]]:
-    """Return what writes the LLVM IR of each cut."""
-
-    def write(k: int) -> str:
-        processor = target.processor
-        width = processor.lanes(target.dtype)
-        part = schedule.functions[k]
-        if isinstance(part, Cut):
-            emitter = Emitter(target.lanes, target.dtype, processor.is_fused, width)
-            return emitter.cut(part, _symbol(k, seal))
-        is_single = target.lanes == 1
-        lanes = min(width, SIDE_BY_SIDE) if is_single else target.lanes
-        emitter = Emitter(lanes, target.dtype, processor.is_fused)
-        return loop_module(emitter, part, _symbol(k, seal), is_single)
-
-    return [partial(write, k) for k in range(len(schedule.functions))]
-
-
-def ir_text(schedule: Schedule, target: Target) -> str:
-    """Return the LLVM IR of all cuts."""
-    return "\n".join(write() for write in sources(schedule, target))
-
-
-def assembly_text(schedule: Schedule, target: Target) -> str:
-    """Return the machine code of all cuts as text."""
-    texts = [write() for write in sources(schedule, target)]
-    return "\n".join(assembly(text, target.processor) for text in texts)
-
-
-def _symbol(k: int, seal: str) -> str:
+def symbol(k: int, seal: str) -> str:
     """Return the name of the function of cut k."""
     return f"cut{k}{seal}"
 
@@ -146,7 +115,7 @@ def _load(
     seal: str,
     target: Target,
 ) -> NativeKernel:
-    cuts = [(code, (_symbol(k, seal),)) for k, code in enumerate(objects)]
+    cuts = [(code, (symbol(k, seal),)) for k, code in enumerate(objects)]
     code = LoadedCode(cuts, target.processor)
     return NativeKernel(target.lanes, code.addresses, slots, tuple(outputs), code)
 
@@ -179,6 +148,6 @@ def _unpack(
         objects.append(data[start : start + size])
         start += size
         # Checked here because LLVM would print a missing symbol on the user's screen.
-        if _symbol(k, seal).encode() not in objects[k]:
+        if symbol(k, seal).encode() not in objects[k]:
             raise ValueError("object code belongs to another program")
     return slots, outputs, objects, seal

@@ -6,8 +6,10 @@ import ctypes
 import functools
 import sys
 from collections.abc import Iterator
+from typing import Final
 
-from ramify.backend.llvm.vector_math import LIBM
+LIBM: Final = ("sin", "cos", "tan", "asin", "acos", "atan2", "log", "pow")
+"""the C functions that emitted code calls by their place here"""
 
 
 @functools.cache

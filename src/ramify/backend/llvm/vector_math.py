@@ -24,9 +24,9 @@ import struct
 from dataclasses import dataclass, field
 from typing import Final
 
+from ramify.backend.llvm.libm import LIBM
 from ramify.symbolic.angles import FAR
 
-LIBM: Final = ("sin", "cos", "tan", "asin", "acos", "atan2", "log", "pow")
 BINARY: Final = frozenset({"atan2", "pow"})
 
 

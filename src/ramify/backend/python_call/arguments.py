@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from ramify.backend.runtime.memory_layout import HAS_KNOWN_OBJECTS, ArrayField
 from ramify.errors import ShapeError
-from ramify.symbolic.inline import has_symbols
 
 DATA_OFFSET = int(ArrayField.DATA)
 Array = npt.NDArray[Any]
@@ -173,8 +172,11 @@ def to_array(signature: Signature, name: str, core: Shape, value: object) -> Arr
             f"{signature.allowed(core)}."
         ) from error
     if array.dtype is not signature.element:
-        if has_symbols(array):
-            return array
+        if array.dtype == object:
+            from ramify.symbolic.inline import has_symbols  # noqa: PLC0415  rarely needed
+
+            if has_symbols(array):
+                return array
         array = _of_dtype(signature, name, core, value, array)
     flags = array.flags
     if flags.aligned and (

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from ramify.backend.llvm.build import sources
 from ramify.backend.llvm.jit import compile_objects
+from ramify.backend.llvm.libm import LIBM
 from ramify.backend.llvm.schedule import Schedule
+from ramify.backend.llvm.sources import sources
 from ramify.backend.llvm.target import BYTES, Processor, Target
-from ramify.backend.llvm.vector_math import LIBM
 from ramify.backend.llvm.word_builder import I64, Code, Module, Value, const, ir
 from ramify.backend.runtime.driver_code import emit
 from ramify.backend.runtime.kernel_sizes import kernel_sizes

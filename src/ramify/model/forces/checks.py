@@ -11,6 +11,7 @@ from numbers import Real
 from typing import Any, cast
 
 from ramify.errors import ArgumentError, ModelError, unknown_name
+from ramify.model.axes import EXPRESSED_IN
 from ramify.model.forces.actuators import (
     ACTUATORS,
     Actuator,
@@ -34,7 +35,6 @@ from ramify.model.tree import ROOT
 
 POSITIVE = ("radius", "low_speed", "transition_velocity")
 VECTORS = ("point", "point_a", "point_b", "center", "normal", "axis")
-EXPRESSED_IN = ("local", "world", "local_world_aligned")
 
 
 def checked(
