@@ -207,13 +207,23 @@ def test_an_export_without_it_takes_its_files_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["forward_dynamics_derivatives", "inverse_dynamics_derivatives"]
+    "quantity",
+    [
+        ramify.forward_dynamics_derivatives,
+        ramify.inverse_dynamics_derivatives(packed=True),
+        ramify.linearize,
+        ramify.vjp(ramify.forward_dynamics, ("q", "tau")),
+        ramify.derivative(ramify.inverse_dynamics, "inertia:body1"),
+    ],
+    ids=str,
 )
-def test_derivatives_export_like_other_quantities(name: str, tmp_path: Path) -> None:
+def test_derivatives_export_like_other_quantities(
+    quantity: Quantity, tmp_path: Path
+) -> None:
     try:
         found_compiler()
     except CompileError:
         pytest.skip("no C compiler")
-    exported = export_c(getattr(ramify, name), ramify.robots.chain(2), tmp_path)
+    exported = export_c(quantity, ramify.robots.chain(2), tmp_path)
     checked = exported.check(states=9)
     assert max(checked.single, checked.batch or 0.0) < CLOSE

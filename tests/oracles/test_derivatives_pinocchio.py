@@ -171,6 +171,32 @@ def test_derivatives_of_frames_and_of_the_center_are_pinocchios(
 
 
 @pytest.mark.parametrize("name", SAMPLE)
+def test_derivatives_of_gravity_and_momentum_are_pinocchios(
+    name: str, rng: np.random.Generator
+) -> None:
+    model, robot = both(name)
+    data, q_pin = model.createData(), random_q(model)
+    q = as_angles(model, q_pin)
+    qd, qdd = rng.normal(size=(2, robot.nv))
+    (found,) = values(
+        robot, ramify.derivative(ramify.gravity_forces, "q"), q=q
+    ).values()
+    close(found, pin.computeGeneralizedGravityDerivatives(model, data, q_pin))
+    dh_dq, _, _, dh_dqd = pin.computeCentroidalDynamicsDerivatives(
+        model, data, q_pin, qd, qdd
+    )
+    by_state = ramify.derivative(ramify.centroidal_momentum, ("q", "qd"))
+    found = list(values(robot, by_state, q=q, qd=qd).values())
+    close(found[0], dh_dq)
+    close(found[1], dh_dqd)
+    pin.computeForwardKinematicsDerivatives(model, data, q_pin, qd, qdd)
+    pin.centerOfMass(model, data, q_pin, qd)
+    velocity = ramify.derivative(ramify.jvp(ramify.center_of_mass, "q"), "q")
+    found = values(robot, velocity, q=q, q_tangent=qd)["dcenter_of_mass_tangent_dq"]
+    close(found, pin.getCenterOfMassVelocityDerivatives(model, data))
+
+
+@pytest.mark.parametrize("name", SAMPLE)
 def test_derivatives_of_steps_are_pinocchios(
     name: str, rng: np.random.Generator
 ) -> None:

@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import final
 
 from ramify.symbolic import expr
+from ramify.symbolic.column_loop import unrolled
 from ramify.symbolic.derivatives import Row, Seeds, forward, reverse, symbols
 from ramify.symbolic.expr import Expr, const
 from ramify.symbolic.program import Program, Variable, live
@@ -43,6 +44,7 @@ class SparseJacobian:
 
 def sparse_jacobian(program: Program) -> SparseJacobian:
     """Return the derivatives of all outputs by all inputs: d<output>_d<input>."""
+    program = unrolled(program)
     results: list[Expr] = []
     outputs: list[Variable] = []
     patterns: list[Pattern] = []
