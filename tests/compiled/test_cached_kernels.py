@@ -12,7 +12,7 @@ import pytest
 
 import ramify
 from ramify import compiler
-from ramify.backend.llvm import build, cache, emitted
+from ramify.backend.llvm import build, cache, emitted, jit
 from ramify.backend.llvm.target import runnable
 from ramify.backend.llvm.word_builder import Module
 from ramify.function import Function
@@ -30,7 +30,7 @@ def long_sum(x: Any) -> Any:
     """1,200 fused operations: two cuts, with values between them."""
     values = list(x)
     for k in range(1200):
-        values.append(values[-1] * values[-5] + float(k % 7))
+        values.append(values[-1] * values[-5] + (0.05 * (k % 7) - 0.1))
         if k % 50 == 0:
             values[-1] = ramify.math.sin(values[-1])
     return values[-3:]
@@ -164,6 +164,22 @@ def test_code_of_another_program_does_not_run() -> None:
     healed = new()
     np.testing.assert_array_equal(healed(X), expected)
     assert not healed.cached
+
+
+def test_all_cuts_of_a_kernel_are_loaded_in_one_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = new()(X)  # and the call path is loaded
+    builder, linked = jit.llvm.JITLibraryBuilder, []
+    link = builder.link
+    monkeypatch.setattr(
+        builder, "link", lambda self, *given: linked.append(given) or link(self, *given)
+    )
+    cached = new()
+    assert np.array_equal(cached(X), expected)
+    assert cached.cached
+    assert len(cached._compilation.schedule.functions) == 2
+    assert len(linked) == 1
 
 
 @pytest.mark.parametrize(
