@@ -16,7 +16,6 @@ is not an error: the robot loads, and the message says what to check.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -98,6 +97,8 @@ def shortened(message: str) -> str:
 
 def close_matches(name: str, known: Iterable[str]) -> list[str]:
     """Return up to three known names that may have been meant."""
+    import difflib  # noqa: PLC0415  only for messages
+
     if len(name) > LONGEST_WORD:
         return []
     names = [n for n in known if len(n) <= LONGEST_WORD]  # the cost is quadratic

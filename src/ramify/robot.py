@@ -20,7 +20,7 @@ from ramify.errors import (
     unknown_name,
 )
 from ramify.methods import computed, direct
-from ramify.model import drawing, editing, limits
+from ramify.model import editing, limits
 from ramify.model.conventions import Conventions
 from ramify.model.conventions import conventions as conventions_named
 from ramify.model.description import Actuator, Description
@@ -103,12 +103,14 @@ class Robot:
         return Robot, (self.model, self.conventions, self.joint_order, self.mimic)
 
     def __repr__(self) -> str:
-        return drawing.summary(self.model, self.conventions)
+        from ramify.model.drawing import summary
+
+        return summary(self.model, self.conventions)
 
     def __str__(self) -> str:
-        return drawing.drawing(
-            self.model, self.description, self.conventions, self.joint_order
-        )
+        from ramify.model.drawing import drawing
+
+        return drawing(self.model, self.description, self.conventions, self.joint_order)
 
     def _repr_html_(self) -> str:
         from ramify.view.inline_picture import picture_at_placement

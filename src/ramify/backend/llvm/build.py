@@ -133,7 +133,8 @@ def _unpack(
     start = 8 + int.from_bytes(data[:8], "little")
     head = cast("dict[str, Any]", json.loads(data[8:start]))
     slots, (outputs, sizes) = head["slots"], (head["outputs"], head["sizes"])
-    if not all(type(n) is int and n >= 0 for n in (slots, *outputs, *sizes)):
+    numbers = (slots, *outputs, *sizes)
+    if set(map(type, numbers)) != {int} or min(numbers) < 0:
         raise TypeError("sizes are not numbers")
     if (
         len(outputs) != sum(interface.outputs)
