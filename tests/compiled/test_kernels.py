@@ -130,6 +130,18 @@ def test_streamed_batches_equal_those_that_are_not(
         np.testing.assert_array_equal(streamed(q), M)
 
 
+@pytest.mark.usefixtures("streamed")
+@pytest.mark.parametrize("n", [92, 94])
+def test_large_workspaces_are_streamed_at_once(
+    n: int, rng: np.random.Generator
+) -> None:
+    """States of 92 by 92 doubles begin with lines, those of 94 with halves of lines."""
+    f = ramify.kernel(np.outer, {"a": n, "b": n}, name="outer")
+    for batch in (1, 3 * f.lanes - 1):
+        a, b = rng.normal(size=(2, batch, n))
+        np.testing.assert_array_equal(f(a, b), a[:, :, None] * b[:, None, :])
+
+
 def test_batch_last_is_batch_first_turned(rng: np.random.Generator) -> None:
     recipe = random_recipe(rng, 100, functions=0.3)
     program = recipe.program()

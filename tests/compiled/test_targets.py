@@ -194,7 +194,7 @@ def test_each_target_has_its_own_code_in_the_cache(
 def test_squares_of_avx512_are_transposed_in_registers(dtype: str, lanes: int) -> None:
     wide = Processor(host().triple, "icelake-server", target.WHOLE[1:], 64)
     text = jit.assembly(str(driver_code.emit(Tile(dtype, lanes), wide).llvm), wide)
-    found = re.search(r"^stream:\n(.*?)^\.Lfunc_end", text, re.DOTALL | re.MULTILINE)
+    found = re.search(r"^stream64:\n(.*?)^\.Lfunc_end", text, re.DOTALL | re.MULTILINE)
     assert found
     code = found.group(1)
     assert len(re.findall(r"\tvmovnt\w+\t%zmm", code)) == lanes

@@ -14,8 +14,9 @@ The thread's own setting is restored.
 from __future__ import annotations
 
 from ramify.backend.llvm.target import Processor
-from ramify.backend.llvm.word_builder import Code, Module, Value, ir
+from ramify.backend.llvm.word_builder import Code, Module, Value, const, ir
 from ramify.backend.runtime import denormals
+from ramify.backend.runtime.kernel_sizes import NEAR
 from ramify.backend.runtime.memory_layout import LINE, STACK_BYTES, Kernel
 from ramify.backend.runtime.streaming import emit_stream_groups, goes_far
 from ramify.backend.runtime.tile_groups import (
@@ -55,8 +56,11 @@ def emit_run_all(module: Module, tile: Tile) -> None:
     kernel, _, batch = code.arguments
     most = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
     if tile.is_streamed:
+        pairs = code.b.sdiv(const(NEAR // 2), code.load(kernel, Kernel.BYTES))
         with code.when(goes_far(code, tile), likely=False):
-            run_groups(code, "stream_groups", most, sets=2)
+            with code.when(code.compare(pairs, ">", 0)):
+                run_groups(code, "stream_with_next", code.min(most, pairs), sets=2)
+            run_groups(code, "stream_at_once", most, sets=1)
     run_groups(code, "groups", most, sets=1)
     code.leave(1)
 

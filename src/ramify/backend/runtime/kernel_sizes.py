@@ -10,8 +10,8 @@ from ramify.backend.runtime.memory_layout import LINE, NEVER, Kernel
 TILES, NEAR = 8, 512 * 1024
 """Tiles that a cut runs on before the next, and bytes of their workspaces at most.
 
-Twice as many bytes where results are streamed. A second cache of 1 MB then holds all:
-from there a cut reads its values in less time than from the third.
+A second cache of 1 MB holds them with the code: from there a cut reads its values in
+less time than from the third.
 """
 FAR, PIECE = 16 * 1024 * 1024, 5 * 1024
 """Bytes of a call's results that are streamed, and of a tile's that follow a cut.

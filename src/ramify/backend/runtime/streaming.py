@@ -1,13 +1,14 @@
 """Streaming stores for results that do not fit in any cache.
 
 Such results wait for memory. So they are written past the caches, which would first
-fetch what is about to be overwritten; and part by part between the cuts of the next
-group, in the order of their addresses: memory takes a part while a cut computes.
+fetch what is about to be overwritten. Tiles with small workspaces are written part by
+part between the cuts of the next group, in the order of their addresses: memory takes a
+part while a cut computes. A large workspace would leave the cache before its turn.
 
 This is for tiles whose squares have whole cache lines of each state, eight doubles or
-sixteen floats, and for four doubles: of those the processor combines two halves of a
-line. With narrower squares more lines are begun side by side than it combines, and it
-does not pay.
+sixteen floats, and for four doubles. Where the lines of the states begin alike, whole
+ones are written; else halves, of which the processor combines two. With narrower
+squares more lines are begun side by side than it combines, and it does not pay.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from __future__ import annotations
 from ramify.backend.llvm.word_builder import Code, Module, Value, const, ir
 from ramify.backend.runtime.memory_layout import LINE, NEVER, PLACE, Kernel
 from ramify.backend.runtime.tile_groups import Groups, Ports
-from ramify.backend.runtime.tiles import Move, Tile, begin_mover, transpose
+from ramify.backend.runtime.tiles import Move, Tile, begin_mover, shuffle, transpose
+
+HALF = LINE // 2
 
 
 def goes_far(code: Code, tile: Tile) -> Value:
@@ -35,7 +38,7 @@ def goes_far(code: Code, tile: Tile) -> Value:
 def can_stream(
     code: Code, tile: Tile, size: Value, step: Value, stride: Value
 ) -> Value:
-    """Return whether an array has no gaps and its states are aligned alike.
+    """Return whether an array has no gaps and its states begin with halves of lines.
 
     The states of a tile are written side by side. States that are a multiple of 2 kB
     apart conflict in the cache: that takes twice as long.
@@ -44,16 +47,47 @@ def can_stream(
         code.compare(step, "==", tile.itemsize),
         code.compare(stride, "==", code.mul(size, tile.itemsize)),
     )
-    is_aligned = code.compare(code.b.and_(stride, const(tile.slot - 1)), "==", 0)
+    is_aligned = is_multiple(code, stride, HALF)
     is_apart = code.compare(code.b.and_(stride, const(2047)), "!=", 0)
     return code.b.and_(is_dense, code.b.and_(is_aligned, is_apart))
 
 
+def is_multiple(code: Code, x: Value, power: int) -> Value:
+    """Return whether a number is a multiple of a power of two."""
+    return code.compare(code.b.and_(x, const(power - 1)), "==", 0)
+
+
 def emit_stream_groups(module: Module, tile: Tile) -> None:
-    """Like groups, but a group is unpacked while the next one is computed."""
-    emit_stream(module, tile)
+    """Emit groups whose results go past the caches: at once, or with the next group."""
+    for unit in units(tile):
+        emit_stream(module, tile, unit)
     emit_stream_tile(module, tile)
-    groups = Groups(module, tile, "stream_groups", sets=2)
+    emit_groups_at_once(module, tile)
+    emit_groups_with_the_next(module, tile)
+
+
+def units(tile: Tile) -> tuple[int, ...]:
+    """Return in what units lines are written: whole ones if that can be."""
+    return (LINE, HALF) if tile.slot == LINE else (HALF,)
+
+
+def emit_groups_at_once(module: Module, tile: Tile) -> None:
+    """Like groups, with streamed results."""
+    groups = Groups(module, tile, "stream_at_once", sets=1)
+    code = groups.code
+    with code.loop(groups.count) as group:
+        groups.pack(group)
+        with groups.each_cut(group):
+            pass
+        with code.loop(groups.tiles(group)) as i:
+            code.call("stream_tile", *groups.call, *groups.place(group, i), 0, NEVER)
+    code.b.fence("seq_cst")
+    code.leave(0)
+
+
+def emit_groups_with_the_next(module: Module, tile: Tile) -> None:
+    """Like groups, but a group is unpacked while the next one is computed."""
+    groups = Groups(module, tile, "stream_with_next", sets=2)
     code, most = groups.code, groups.most
     kernel = code.arguments[0]
     elements, part = (code.load(kernel, w) for w in (Kernel.ELEMENTS, Kernel.PART))
@@ -117,8 +151,12 @@ def emit_stream_tile(module: Module, tile: Tile) -> None:
         start = code.add(data, code.mul(first, step))
         some = workspace, place, code.b.sub(last, first), start, step, stride
         with code.when(code.compare(first, "<", last)):
-            with code.when(is_streamed):
-                code.call("stream", *some, state, batch)
+            for unit in units(tile):
+                is_line = is_multiple(code, stride, LINE)
+                fits = is_line if unit == LINE else code.b.not_(is_line)
+                fits = fits if len(units(tile)) > 1 else is_streamed
+                with code.when(code.b.and_(is_streamed, fits)):
+                    code.call(f"stream{unit}", *some, state, batch)
             with code.when(code.b.not_(is_streamed)):
                 code.call("unpack", *some, state, batch)
         turn.next = code.add(turn.value, size)
@@ -131,12 +169,12 @@ def gap_to(code: Code, tile: Tile, address: Value, size: int) -> Value:
     return code.b.sdiv(gap, const(tile.itemsize))
 
 
-def emit_stream(module: Module, tile: Tile) -> None:
+def emit_stream(module: Module, tile: Tile, unit: int) -> None:
     """Emit the mover of elements side by side, past the caches.
 
     What is written so must begin at a multiple of its own size.
     """
-    move = begin_mover(module, tile, "stream")
+    move = begin_mover(module, tile, f"stream{unit}")
     code, size = move.code, move.code.arguments[2]
     head = code.min(gap_to(code, tile, move.rows[0], tile.slot), size)
     body = code.b.and_(code.b.sub(size, head), const(-tile.lanes))
@@ -144,19 +182,25 @@ def emit_stream(module: Module, tile: Tile) -> None:
     with code.loop(head) as element:
         stream_element(move, element)
     with code.loop(body, tile.lanes) as column:
-        stream_square(move, code.add(head, column))
+        stream_square(move, code.add(head, column), unit // tile.itemsize)
     with code.loop(code.b.sub(size, tail)) as element:
         stream_element(move, code.add(tail, element))
     code.leave(0)
 
 
-def stream_square(move: Move, column: Value) -> None:
-    """Move as many neighboring elements of every state as there are states."""
+def stream_square(move: Move, column: Value, together: int) -> None:
+    """Move as many neighboring elements of every state as there are states.
+
+    So many of them are written together.
+    """
     code, tile = move.code, move.tile
     slots = [move.load_slot(code.add(column, j)) for j in range(tile.lanes)]
-    offset = code.mul(column, tile.itemsize)
     for row, elements in zip(move.rows, transpose(code, slots), strict=True):
-        code.stream_as(elements, code.add(row, offset), tile.slot)
+        for k in range(0, tile.lanes, together):
+            some = shuffle(code, elements, elements, range(k, k + together))
+            offset = code.mul(code.add(column, k), tile.itemsize)
+            size = together * tile.itemsize
+            code.stream_as(some, code.add(row, offset), size)
 
 
 def stream_element(move: Move, element: Value) -> None:
