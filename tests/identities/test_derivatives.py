@@ -308,6 +308,25 @@ def test_derivatives_of_integrate_and_difference_are_those_of_small_steps(
     np.testing.assert_allclose(found["dv_dq1"], by_q1, atol=1e-8)
 
 
+@pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
+def test_derivatives_of_no_step_are_the_identity(
+    conventions: str, rng: np.random.Generator
+) -> None:
+    """Angles are divided by there, in second derivatives too."""
+    robot = robot_of(conventions)
+    q, rest, one = state(robot, rng)["q"], np.zeros(robot.nv), np.eye(robot.nv)
+    still = {"q": q, "qd": rest, "dt": np.array(0.3)}
+    found = evaluate(program(robot, ramify.integrate_derivatives), still)
+    assert_close(found["dq1_dq"], one)
+    assert_close(found["dq1_dqd"], 0.3 * one)
+    found = evaluate(program(robot, ramify.difference_derivatives), {"q0": q, "q1": q})
+    assert_close(found["dv_dq0"], -one)
+    assert_close(found["dv_dq1"], one)
+    again = ramify.derivative(ramify.integrate_derivatives, ("q", "qd"))
+    second = evaluate(program_of(again, robot), still)
+    assert all(np.isfinite(x).all() for x in second.values())
+
+
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
 def test_a_linearized_step_is_the_derivative_of_the_step(
     integrator: str, rng: np.random.Generator

@@ -50,7 +50,10 @@ class Context:
         self.rolls = rolls
 
     def with_inputs(self, **inputs: Symbols) -> Context:
-        """Return the same robot and state with other inputs."""
+        """Return the same robot and state with other inputs, as part of a program.
+
+        That part has no loop over columns, so that others can differentiate it.
+        """
         changed = {n: array(x) for n, x in inputs.items()}
         return Context(
             self.model,

@@ -34,7 +34,7 @@ from ramify.quantities.options import CHECKS, one_of
 from ramify.quantities.quantity import Quantity, Shapes, input_shapes, quantity
 from ramify.quantities.tracing import trace_quantities, values_of
 from ramify.spatial.vector3 import ONE
-from ramify.symbolic.derivatives import Seeds, checked_wrt, names_of
+from ramify.symbolic.derivatives import Seeds, checked_wrt, held, names_of
 from ramify.symbolic.expr import Expr, is_tracing
 from ramify.symbolic.inline import placeholders, substituted
 from ramify.symbolic.jacobians import (
@@ -177,7 +177,7 @@ def _adjoint(
         qdd, mu = articulated(context, applied), response(context, weights)
     there = context.with_inputs(qdd=qdd)
     tau = inverse_dynamics(*given).of(there)
-    along = {**seeds(context, wrt, space), **{e: {} for e in qdd}}
+    along = {**seeds(context, wrt, space), **held(qdd)}
     widths = _widths(context, wrt, space)
     out = with_cotangents({name: array(tau)}, widths, along, [-x for x in mu])
     out[name] = array(qdd)

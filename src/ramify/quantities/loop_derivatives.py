@@ -8,12 +8,12 @@ Along a direction δ of q, q̇ or τ, with q̈ and λ held on the right:
     [ J  −μ ] [−δλ ] = [ −δJ q̈ − δγ       ]
 
 That is the matrix of the dynamics: its factor solves for every column. Where rows are
-redundant, the least λ = J y is in the span of J, and so its change is told by
+redundant, the least λ = J y is in the span of J, and so its change satisfies
 
     N δλ = N δJ y        N J = 0
 
-Along directions that open the loops such rows contradict each other: then N takes the
-contradiction out of the right side.
+Along directions that open the loops such rows contradict each other: then N removes the
+contradiction from the right side.
 
 The least v with J v = −x, which closes loops that are open by x, meets conditions of
 the same form, with M v for ID and x for γ: its derivatives are found in the same way.
@@ -157,7 +157,7 @@ class _Conditions:
         return _Conditions(solution, rank, every, J, multipliers, idle, y)
 
     def held(self) -> dict[Expr, Row]:
-        """Return seeds of q̈, λ and y: what they do is asked for."""
+        """Return seeds that hold q̈, λ and y: their changes are solved for."""
         return held([*self.solution.qdd, *self.multipliers, *self.y.values()])
 
     def changes(
@@ -199,10 +199,10 @@ class _Conditions:
             x, found = solution.solve(Q, gamma)
             change = spread(system.kept, rank, found)
             if rank.spare:
-                told = [row.get(c, ZERO) for row in turning]
-                free = [a - b for a, b in zip(change, told, strict=True)]
-                free = without_idle(self.idle, free)
-                change = [a + b for a, b in zip(free, told, strict=True)]
+                dJ_y = [row.get(c, ZERO) for row in turning]
+                rest = [a - b for a, b in zip(change, dJ_y, strict=True)]
+                rest = without_idle(self.idle, rest)
+                change = [a + b for a, b in zip(rest, dJ_y, strict=True)]
             for k, v in enumerate(system.order):
                 accelerations[v][c] = x[k]
             for r, e in enumerate(change):

@@ -19,7 +19,7 @@ the branch that is not taken reaches the derivatives of vjp.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
@@ -49,7 +49,7 @@ def forward(results: Sequence[Expr], seeds: Seeds) -> list[Row]:
     zero = const(0.0)
     tangents: dict[Expr, Mapping[int, Expr]] = dict(seeds)
     with expr.resumed_regions() as resume:
-        for e in _between(results, seeds):
+        for e in between(results, seeds):
             if e.op in expr.CONDITIONS:
                 continue
             rows = [tangents.get(a, _NOTHING) for a in e.args]
@@ -69,15 +69,15 @@ def forward(results: Sequence[Expr], seeds: Seeds) -> list[Row]:
 def reverse(
     results: Sequence[Expr], cotangents: Sequence[Mapping[int, Expr]], seeds: Seeds
 ) -> list[Row]:
-    """Return what outputs change by per direction: for each output, by direction.
+    """Return how outputs change in each direction; outputs are sums of results.
 
     Args:
         results: nodes.
-        cotangents: the weight of each result in each output, by output.
+        cotangents: for each result its weight in the outputs, by output.
         seeds: the directions.
     """
     zero = const(0.0)
-    order = _between(results, seeds)
+    order = between(results, seeds)
     active = set(seeds)
     for e in order:
         if e.op not in expr.CONDITIONS and not active.isdisjoint(e.args):
@@ -131,12 +131,16 @@ def known(nodes: Iterable[Expr], rows: Iterable[Row]) -> dict[Expr, Row]:
     )
 
 
-def _between(results: Sequence[Expr], seeds: Seeds) -> list[Expr]:
-    """Return what results need and is not a seed, arguments first."""
-    needed = set(results)
+def between(results: Sequence[Expr], seeds: Collection[Expr]) -> list[Expr]:
+    """Return what results need and may depend on a seed, arguments first."""
+    needed, older = set(results), set(seeds)
     order: list[Expr] = []
     for e in reversed(expr.nodes()):
-        if e.args and e in needed and e not in seeds:
+        if e in seeds:
+            older.discard(e)
+            if not older:  # what was made before all seeds depends on none of them
+                break
+        elif e.args and e in needed:
             order.append(e)
             needed.update(e.args)
     order.reverse()

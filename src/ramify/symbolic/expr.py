@@ -456,6 +456,11 @@ def symbol(name: str, index: int = 0) -> Expr:
     return node("input", (), (name, index))
 
 
+def is_symbol(name: str) -> bool:
+    """Whether the current trace has an input of that name."""
+    return ("input", (name, 0)) in _table
+
+
 def _lift(value: object) -> Expr | None:
     """Return a number as a constant, or None for what is not a scalar number."""
     kind = value.__class__

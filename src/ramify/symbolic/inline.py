@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from ramify.symbolic.column_loop import unrolled
+from ramify.symbolic.derivatives import between
 from ramify.symbolic.expr import (
     BUILD,
     Expr,
     const,
+    is_symbol,
     label,
     labels,
     lift,
-    nodes,
     region,
     resumed_regions,
     symbol,
 )
-from ramify.symbolic.program import Program, Variable, free_name, live
+from ramify.symbolic.program import Program, Variable
 
 
 def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,8 +74,10 @@ def _outputs(variables: Iterable[Variable], results: list[Expr]) -> dict[str, An
 
 def placeholders(name: str, shape: tuple[int, ...]) -> Any:
     """Return symbols that stand for an array of this trace, and occur nowhere else."""
-    known = {e.value[0] for e in nodes() if e.op == "input"}
-    variable = Variable(free_name(f"{name}'", known), shape)
+    number = 1
+    while is_symbol(f"{name}'{number}"):
+        number += 1
+    variable = Variable(f"{name}'{number}", shape)
     results = [symbol(variable.name, i) for i in range(variable.size)]
     return _outputs((variable,), results)[variable.name]
 
@@ -84,13 +87,13 @@ def substituted(outputs: dict[str, Any], by: Mapping[Expr, Expr]) -> dict[str, A
     value = dict(by)
     results = [e for x in outputs.values() for e in _entries(x)]
     with resumed_regions() as resume:
-        for e in live(nodes(), results):
+        for e in between(results, by):
             if any(a in value for a in e.args):
                 resume(e.region)
                 value[e] = BUILD[e.op](*[value.get(a, a) for a in e.args])
-    for e, name in tuple(labels().items()):
-        if e in value:
-            label(name, value[e])
+    for e, new in value.items():
+        if e in labels():
+            label(labels()[e], new)
     arrays = [
         Variable(name, np.asarray(x, dtype=object).shape) for name, x in outputs.items()
     ]

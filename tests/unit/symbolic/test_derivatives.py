@@ -15,7 +15,7 @@ from ramify.model.pose import Array
 from ramify.simplify.passes import lower, simplify
 from ramify.symbolic import expr, functions
 from ramify.symbolic.checker import check
-from ramify.symbolic.derivatives import forward, jvp, reverse, vjp
+from ramify.symbolic.derivatives import between, forward, jvp, reverse, vjp
 from ramify.symbolic.expr import ARITY, BUILD, CONDITIONS
 from ramify.symbolic.interpreter import evaluate
 from ramify.symbolic.program import Program, Variable, reachable
@@ -187,6 +187,17 @@ def test_seeds_inside_a_program_stop_there() -> None:
         program = trace_of([row[0], back[0]])
     found = evaluate(program, {"x": 0.4, "w": 3.0})["result"]
     assert_close(found, np.full(2, 2 * np.sin(0.4) * 3.0))
+
+
+def test_what_is_older_than_all_seeds_is_not_looked_at() -> None:
+    """So that each of many derivatives in one trace costs what it differentiates."""
+    with expr.fresh_table():
+        y = expr.symbol("y")
+        for _ in range(10):
+            y = functions.sin(y)
+        x = expr.symbol("x")
+        product = x * y
+        assert between([product + y], {x: {}}) == [product, product + y]
 
 
 def trace_of(results: list[expr.Expr]) -> Program:
