@@ -820,6 +820,7 @@ class Robot:
         algorithm: str = "auto",
         external: Mapping[str, ArrayLike] | None = None,
         expressed_in: str = "local",
+        packed: bool = False,
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of the joint forces τ with respect to q, q̇ and q̈.
@@ -841,12 +842,12 @@ class Robot:
             expressed_in: the axes of the wrenches: "local" (the frame's own, at its
                 origin), "world" (at the world's origin) or "local_world_aligned"
                 (the world's axes, at the frame's origin).
+            packed: leave out the zeros between joints on different branches: results
+                are vectors of the other entries, in the order of `derivatives_layout`.
             out: where to write the results.
 
         Returns:
-            dtau_dq, dtau_dqd, M: each (nv, nv) or (batch, nv, nv).
-            ``ramify.inverse_dynamics_derivatives(packed=True)`` compiles to arrays of
-            the nonzero entries, in the order of `derivatives_layout`.
+            dtau_dq, dtau_dqd, M: each (nv, nv) or (batch, nv, nv), or packed.
         """
         ...
 
@@ -860,6 +861,7 @@ class Robot:
         algorithm: str = "auto",
         external: Mapping[str, ArrayLike] | None = None,
         expressed_in: str = "local",
+        packed: bool = False,
         out: tuple[Array, Array, Array] | None = None,
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of the joint accelerations q̈ w.r.t. q, q̇ and τ.
@@ -885,13 +887,13 @@ class Robot:
             expressed_in: the axes of the wrenches: "local" (the frame's own, at its
                 origin), "world" (at the world's origin) or "local_world_aligned"
                 (the world's axes, at the frame's origin).
+            packed: leave out the zeros between separate trees, such as two arms on the
+                ground: results are vectors of the other entries, in the order of
+                `forward_derivatives_layout`.
             out: where to write the results.
 
         Returns:
-            dqdd_dq, dqdd_dqd, dqdd_dtau: each (nv, nv) or (batch, nv, nv).
-            ``ramify.forward_dynamics_derivatives(packed=True)`` compiles to arrays
-            without the zeros between separate trees, such as two arms on the ground, in
-            the order of `forward_derivatives_layout`.
+            dqdd_dq, dqdd_dqd, dqdd_dtau: each (nv, nv) or (batch, nv, nv), or packed.
         """
         ...
 

@@ -424,6 +424,20 @@ def test_packed_derivatives_of_accelerations_leave_out_other_trees(
         np.testing.assert_array_equal(full, dense[n])
 
 
+def test_methods_take_packed(rng: np.random.Generator) -> None:
+    robot = ramify.robots.binary_tree(3)
+    q, qd, x = rng.normal(size=(3, 5, robot.nv))
+    packed = robot.inverse_dynamics_derivatives(q, qd, x, packed=True)
+    dense = robot.inverse_dynamics_derivatives(q, qd, x)
+    layout = robot.derivatives_layout
+    for a, b in zip(packed, dense, strict=True):
+        assert_close(a, b[:, layout.rowind, layout.colind])
+    packed = robot.forward_dynamics_derivatives(q, qd, x, packed=True)
+    dense = robot.forward_dynamics_derivatives(q, qd, x)
+    for a, b in zip(packed, dense, strict=True):
+        assert_close(a, b.reshape(5, -1))
+
+
 def test_loops_make_one_block_of_all_trees() -> None:
     layout = four_bar().forward_derivatives_layout
     assert layout.colind.tolist() == [0, 1, 2] * 3

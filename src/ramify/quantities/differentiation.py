@@ -227,8 +227,8 @@ def derivative(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> A
 
     Returns:
         A quantity for `compile`; for a function, a function of the same inputs for
-        `kernel`. Outputs are called d<output>_d<input>, such as
-        dinverse_dynamics_dinertia_hand.
+        `kernel`, or to call inside a kernel. Outputs are called d<output>_d<input>,
+        such as dinverse_dynamics_dinertia_hand.
 
     >>> import numpy as np, ramify
     >>> robot = ramify.robots.chain(3)

@@ -232,12 +232,12 @@ def inverse_dynamics_derivatives(
         expressed_in: the axes of the wrenches: "local" (the frame's own, at its
             origin), "world" (at the world's origin) or "local_world_aligned"
             (the world's axes, at the frame's origin).
+        packed: leave out the zeros between joints on different branches: results
+            are vectors of the other entries, in the order of `derivatives_layout`.
         out: where to write the results.
 
     Returns:
-        dtau_dq, dtau_dqd, M: each (nv, nv) or (batch, nv, nv).
-        ``ramify.inverse_dynamics_derivatives(packed=True)`` compiles to arrays of
-        the nonzero entries, in the order of `derivatives_layout`.
+        dtau_dq, dtau_dqd, M: each (nv, nv) or (batch, nv, nv), or packed.
 
     This quantity takes options only: call robot.inverse_dynamics_derivatives(q, qd,
     qdd), or the function that ramify.compile(ramify.inverse_dynamics_derivatives,
@@ -275,13 +275,13 @@ def forward_dynamics_derivatives(
         expressed_in: the axes of the wrenches: "local" (the frame's own, at its
             origin), "world" (at the world's origin) or "local_world_aligned"
             (the world's axes, at the frame's origin).
+        packed: leave out the zeros between separate trees, such as two arms on the
+            ground: results are vectors of the other entries, in the order of
+            `forward_derivatives_layout`.
         out: where to write the results.
 
     Returns:
-        dqdd_dq, dqdd_dqd, dqdd_dtau: each (nv, nv) or (batch, nv, nv).
-        ``ramify.forward_dynamics_derivatives(packed=True)`` compiles to arrays
-        without the zeros between separate trees, such as two arms on the ground, in
-        the order of `forward_derivatives_layout`.
+        dqdd_dq, dqdd_dqd, dqdd_dtau: each (nv, nv) or (batch, nv, nv), or packed.
 
     This quantity takes options only: call robot.forward_dynamics_derivatives(q, qd,
     tau), or the function that ramify.compile(ramify.forward_dynamics_derivatives,
