@@ -124,6 +124,10 @@ def kernel(
     from ramify.symbolic.parameters import default_values, matched  # noqa: PLC0415  not from the cache
     from ramify.symbolic.trace import trace  # noqa: PLC0415  not from the cache
 
+    if isinstance(fn, Quantity):
+        raise ArgumentError(
+            f"{fn} is a quantity of a robot; compile it with ramify.compile(..., robot)"
+        )
     options = CallOptions.checked(dtype, lanes, threads, layout)
     known = default_values(fn, inputs, defaults or {})
     options = replace(options, defaults=tuple(known.items()))
@@ -388,9 +392,10 @@ def as_list(quantities: object) -> list[Quantity]:
         if found and len(found) == len(wanted):
             return found
         quantities = cast("object", wanted)
+    hint = "; functions are compiled by ramify.kernel" if callable(quantities) else ""
     raise ArgumentError(
         f"{quantities!r} cannot be compiled; expected a quantity such as "
-        "ramify.inverse_dynamics, or a list of them"
+        f"ramify.inverse_dynamics, or a list of them{hint}"
     )
 
 

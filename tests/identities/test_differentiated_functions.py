@@ -227,6 +227,18 @@ def test_derivatives_are_compiled_before_they_are_called() -> None:
         ramify.jvp(ramify.center_of_mass, "q")(np.ones(3))
 
 
+def test_quantities_are_compiled_for_robots_and_functions_are_not() -> None:
+    with pytest.raises(
+        ArgumentError,
+        match=r"derivative\(.*\) is a quantity of a robot; compile it with ramify",
+    ):
+        ramify.kernel(ramify.derivative(ramify.center_of_mass, "q"), {"q": 3})
+    with pytest.raises(
+        ArgumentError, match=r"cannot be compiled; .*; functions are compiled by ramify"
+    ):
+        ramify.compile(ramify.derivative(effort, "x"), ramify.robots.chain(3))
+
+
 def effort(x: Any, scale: Any = 2.0) -> Any:
     return scale * (x @ x)
 
