@@ -143,7 +143,7 @@ class Function(Vectorcall):
             both, by_name = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
             out = Parameter("out", by_name, default=None)
             own = [Parameter(name, both) for name in names]
-            self.__signature__ = inspect.Signature([*own, out])
+            self.__signature__: inspect.Signature = inspect.Signature([*own, out])
 
     def __get__(self, owner: object, kind: type | None = None) -> Function:
         """Return itself: to Python a routine, whose signature `help` shows."""
