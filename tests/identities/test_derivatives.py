@@ -443,12 +443,20 @@ def test_loops_make_one_block_of_all_trees() -> None:
     assert layout.colind.tolist() == [0, 1, 2] * 3
 
 
-def test_forces_between_trees_are_not_packed() -> None:
+@pytest.mark.parametrize(
+    ("quantity", "where"),
+    [
+        (ramify.inverse_dynamics_derivatives, "on different branches"),
+        (ramify.forward_dynamics_derivatives, "of different trees"),
+    ],
+    ids=str,
+)
+def test_forces_between_trees_are_not_packed(quantity: Quantity, where: str) -> None:
     robot = robot_of("forest")
     tied = robot.add_force(ramify.forces.PointSpring("body0", "body1", 3.0))
-    match = "forces of robot 'random_tree' couple joints of different trees; leave"
+    match = f"forces of robot 'random_tree' couple joints {where}; leave packed out"
     with pytest.raises(ArgumentError, match=match):
-        program_of(ramify.forward_dynamics_derivatives(packed=True), tied)
+        program_of(quantity(packed=True), tied)
 
 
 def test_loops_over_columns_solve_with_the_mass_matrix(
