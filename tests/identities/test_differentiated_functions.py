@@ -304,6 +304,15 @@ ONE_SIDED: dict[str, tuple[Any, float, float]] = {
 """at 0: the first and the second derivative; where there is none, it is not finite"""
 
 
+def test_the_first_argument_counts_whatever_else_a_function_computes() -> None:
+    def f(x: Any) -> Any:
+        limit = ramify.math.minimum
+        return {"of_x": limit(x, 0.0), "of_0": limit(0.0, x)}
+
+    found = ramify.kernel(ramify.derivative(f, "x"), {"x": ()})(0.0)
+    assert (found.dof_x_dx, found.dof_0_dx) == (1.0, 0.0)
+
+
 @pytest.mark.parametrize("name", ONE_SIDED)
 def test_derivatives_at_zero_are_those_of_the_documented_side(name: str) -> None:
     function, first, second = ONE_SIDED[name]

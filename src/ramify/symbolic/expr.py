@@ -435,7 +435,7 @@ def intern(e: Expr) -> Expr:
     return _table.setdefault((e.op, *ids), e)
 
 
-COMMUTATIVE = frozenset({"add", "mul", "min", "max"})
+COMMUTATIVE = frozenset({"add", "mul"})
 CONDITIONS = frozenset({"lt", "le", "eq", "and", "or", "not"})
 
 
@@ -668,10 +668,13 @@ def atan2(y: Expr, x: Expr) -> Expr:
 
 
 def extremum(op: str, a: Expr, b: Expr) -> Expr:
-    """Return min(a, b) or max(a, b), by ``op``."""
+    """Return min(a, b) or max(a, b), by ``op``.
+
+    The order matters to derivatives, where both are equal: that of a is taken.
+    """
     if a.op == "const" and b.op == "const":
         return const(min(a.value, b.value) if op == "min" else max(a.value, b.value))
-    return a if a is b else _commutative(op, a, b)
+    return a if a is b else _binary(op, a, b)
 
 
 def power(a: Expr, exponent: Expr) -> Expr:
