@@ -249,6 +249,13 @@ def jvp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
 
     Each input of ``wrt`` gets an additional input ``<input>_tangent``, each output an
     additional output ``<output>_tangent``. See `derivative` for the arguments.
+
+    >>> import numpy as np, ramify
+    >>> robot = ramify.robots.chain(3)
+    >>> f = ramify.compile(ramify.jvp(ramify.center_of_mass, "q"), robot)
+    >>> center, velocity = f(robot.neutral(), np.array([1.0, 0.0, 0.0]))
+    >>> velocity.shape
+    (3,)
     """
     if _is_function(f):
         return _of_function(f, wrt, space, _function_jvp)
@@ -259,8 +266,20 @@ def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     """Return f with the gradient of a weighted sum of its outputs.
 
     Each output gets an additional input ``<output>_cotangent``, its weights, and each
-    input of ``wrt`` an additional output ``<input>_cotangent``, the gradient. See
+    input of ``wrt`` an additional output ``<input>_cotangent``, the gradient. A kernel
+    takes the shapes of additional inputs after those of f, by any name. See
     `derivative` for the arguments.
+
+    >>> import numpy as np, ramify
+    >>> robot = ramify.robots.chain(3)
+    >>> f = ramify.compile(ramify.vjp(ramify.center_of_mass, "q"), robot)
+    >>> center, of_height = f(robot.neutral(), np.array([0.0, 0.0, 1.0]))
+    >>> of_height.shape
+    (3,)
+    >>> square = ramify.vjp(lambda x: x * x, "x")
+    >>> f = ramify.kernel(square, {"x": 2, "weights": 2})
+    >>> f(np.array([1.0, 2.0]), np.array([1.0, 10.0])).x_cotangent
+    array([ 2., 40.])
     """
     if _is_function(f):
         return _of_function(f, wrt, space, _function_vjp)
@@ -274,6 +293,12 @@ def hessian(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     i changes along direction j. In the tangent space of a rotation, steps in two
     directions do not commute, and the matrix is not symmetric. See `derivative` for
     the arguments.
+
+    >>> import numpy as np, ramify
+    >>> curvature = ramify.kernel(ramify.hessian(lambda x: x[0] * x[1], "x"), {"x": 2})
+    >>> curvature(np.zeros(2))
+    array([[0., 1.],
+           [1., 0.]])
     """
     if _is_function(f):
         return _of_function(f, wrt, space, _function_hessian)
