@@ -11,12 +11,8 @@ function for `kernel`. Along q a step is taken in the tangent space (`directions
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from inspect import Parameter
-from math import prod
 from typing import Any, cast
 
 from ramify.errors import ArgumentError
@@ -33,13 +29,10 @@ from ramify.quantities.mass_matrix import check_tree_algorithm, factored_trees
 from ramify.quantities.options import CHECKS, one_of
 from ramify.quantities.quantity import Quantity, Shapes, input_shapes, quantity
 from ramify.quantities.tracing import trace_quantities, values_of
-from ramify.spatial.vector3 import ONE
-from ramify.symbolic.derivatives import Seeds, checked_wrt, held, names_of
-from ramify.symbolic.expr import Expr, is_tracing
-from ramify.symbolic.inline import placeholders, substituted
+from ramify.symbolic import function_derivatives
+from ramify.symbolic.derivatives import checked_wrt, held, names_of
+from ramify.symbolic.function_derivatives import differentiated
 from ramify.symbolic.jacobians import (
-    Arrays,
-    entries,
     flat,
     hessians,
     identifier,
@@ -48,9 +41,7 @@ from ramify.symbolic.jacobians import (
     with_cotangents,
     with_tangents,
 )
-from ramify.symbolic.parameters import BY_PLACE, parameters_of
 from ramify.symbolic.program import free_name
-from ramify.symbolic.trace import named_outputs
 
 # ------------------------------------------------------------ of quantities
 
@@ -239,8 +230,8 @@ def derivative(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> A
     >>> ramify.kernel(square, {"x": 3})(np.array([1.0, 2.0, 3.0]))
     array([2., 4., 6.])
     """
-    if _is_function(f):
-        return _of_function(f, wrt, space, _function_derivative)
+    if _is_function(f, space):
+        return differentiated(f, wrt, function_derivatives.derivative)
     return _of_quantities(_derivative, f, wrt, space)
 
 
@@ -257,8 +248,8 @@ def jvp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     >>> velocity.shape
     (3,)
     """
-    if _is_function(f):
-        return _of_function(f, wrt, space, _function_jvp)
+    if _is_function(f, space):
+        return differentiated(f, wrt, function_derivatives.jvp)
     return _of_quantities(_jvp, f, wrt, space)
 
 
@@ -281,8 +272,8 @@ def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     >>> f(np.array([1.0, 2.0]), np.array([1.0, 10.0])).x_cotangent
     array([ 2., 40.])
     """
-    if _is_function(f):
-        return _of_function(f, wrt, space, _function_vjp)
+    if _is_function(f, space):
+        return differentiated(f, wrt, function_derivatives.vjp)
     return _of_quantities(_vjp, f, wrt, space)
 
 
@@ -300,8 +291,8 @@ def hessian(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     array([[0., 1.],
            [1., 0.]])
     """
-    if _is_function(f):
-        return _of_function(f, wrt, space, _function_hessian)
+    if _is_function(f, space):
+        return differentiated(f, wrt, function_derivatives.hessian)
     return _of_quantities(_hessian, f, wrt, space)
 
 
@@ -317,111 +308,7 @@ def _of_quantities(kind: Quantity, f: Any, wrt: object, space: str) -> Quantity:
     return kind(of=of, wrt=names_of(wrt), space=space)
 
 
-# ------------------------------------------------------------ of functions
-
-
-def _is_function(f: object) -> bool:
+def _is_function(f: object, space: str) -> bool:
+    """Return whether f is a function; its inputs are varied by entries in any space."""
+    one_of("space", space, SPACES)
     return callable(f) and not isinstance(f, Quantity)
-
-
-def _of_function(
-    f: Callable[..., Any], wrt: object, space: str, derive: Callable[..., Arrays]
-) -> Callable[..., Any]:
-    """Return a function of symbols that calls f and differentiates what it returns."""
-    one_of("space", space, SPACES)  # its inputs are varied by entries in any case
-    own = _parameters(f)
-    names = tuple(p.name for p in own)
-    chosen = checked_wrt(wrt, names)
-
-    @functools.wraps(f, updated=())
-    def differentiated(*arguments: Any) -> Any:
-        inputs = dict(zip(names, arguments, strict=False))
-        _check_arguments(f, inputs, chosen)
-        # f may see the same nodes elsewhere: what varies are symbols of its own.
-        varied = {n: placeholders(n, shape_of(inputs[n])) for n in chosen}
-        returned = f(*{**inputs, **varied}.values())
-        values: Arrays = {str(n): x for n, x in named_outputs(returned).items()}
-        widths = {n: shape_of(inputs[n]) for n in chosen}
-        places = [e for n in chosen for e in flat(varied[n])]
-        along = {e: {k: ONE} for k, e in enumerate(places)}
-        found = derive(values, widths, along, arguments[len(names) :])
-        here = [e for n in chosen for e in flat(inputs[n])]
-        found = substituted(found, dict(zip(places, here, strict=True)))
-        first = next(iter(found), "")
-        is_one = len(found) == 1 and first.startswith(("dresult_", "d2result_"))
-        return found[first] if is_one else found
-
-    # Those of f come first, in its order; what follows depends on what f returns.
-    by_place = [p.replace(kind=Parameter.POSITIONAL_ONLY) for p in own]
-    further = Parameter("further", Parameter.VAR_POSITIONAL)
-    differentiated.__dict__["__signature__"] = inspect.Signature([*by_place, further])
-    del differentiated.__wrapped__
-    return differentiated
-
-
-def _check_arguments(
-    f: Callable[..., Any], given: Mapping[str, Any], chosen: Sequence[str]
-) -> None:
-    """Raise ArgumentError unless a kernel is being traced, with all that is varied."""
-    name = getattr(f, "__name__", type(f).__name__)
-    if not is_tracing():
-        raise ArgumentError(
-            f"a derivative of {name!r} was called with numbers; compile it with "
-            "ramify.kernel and call the kernel"
-        )
-    for x in chosen:
-        if x not in given:
-            raise ArgumentError(
-                f"wrt names {x!r}, but {name!r} was called without it; add it to the "
-                "inputs of the kernel"
-            )
-
-
-def _parameters(f: Callable[..., Any]) -> list[Parameter]:
-    parameters = parameters_of(f)
-    if parameters is None:
-        raise ArgumentError(
-            f"{f!r} cannot be differentiated, because its parameters are not known; "
-            "wrap it in a function that names them"
-        )
-    return [p for p in parameters.values() if p.kind in BY_PLACE]
-
-
-def _function_derivative(
-    values: Arrays, widths: Shapes, along: Seeds, _: Sequence[Any]
-) -> Arrays:
-    is_wide = len(entries(values)) < sum(map(prod, widths.values()))
-    algorithm = "reverse" if is_wide else "forward"
-    return jacobians(values, widths, along, algorithm)
-
-
-def _function_hessian(
-    values: Arrays, widths: Shapes, along: Seeds, _: Sequence[Any]
-) -> Arrays:
-    return hessians(values, widths, along)
-
-
-def _function_jvp(
-    values: Arrays, widths: Shapes, along: Seeds, tangents: Sequence[Any]
-) -> Arrays:
-    expected = {f"{n}_tangent": shape for n, shape in widths.items()}
-    return with_tangents(values, along, _further(expected, tangents))
-
-
-def _function_vjp(
-    values: Arrays, widths: Shapes, along: Seeds, cotangents: Sequence[Any]
-) -> Arrays:
-    expected = {f"{n}_cotangent": shape_of(v) for n, v in values.items()}
-    return with_cotangents(values, widths, along, _further(expected, cotangents))
-
-
-def _further(expected: Shapes, given: Sequence[Any]) -> list[Expr]:
-    """Return the entries of additional inputs; an error says which are expected."""
-    shapes = [shape_of(x) for x in given]
-    if shapes != list(expected.values()):
-        wanted = ", ".join(f"{n}: {shape}" for n, shape in expected.items())
-        raise ArgumentError(
-            f"the additional inputs have shapes {shapes}; after its own inputs the "
-            f"function takes {wanted}"
-        )
-    return [e for x in given for e in flat(x)]

@@ -7,14 +7,7 @@ operations, and shared nodes stay shared. Zero derivatives are never created, so
 Jacobian is as sparse as its program. Derivatives use the same operations, so a
 derivative can be differentiated again.
 
-Where an operation has no derivative, it has that of one side:
-
-    |x| at 0               that of x
-    min, max where equal   that of the first argument
-    where                  that of the branch taken; conditions are constant
-
-Finite values are assumed in both branches of a ``where``: what is infinite or NaN in
-the branch that is not taken reaches the derivatives of vjp.
+The rules of operations are in `derivative_rules`.
 """
 
 from __future__ import annotations
@@ -26,17 +19,14 @@ from typing import Any, TypeAlias, cast
 from ramify.errors import ArgumentError
 from ramify.symbolic import expr
 from ramify.symbolic.column_loop import unrolled
-from ramify.symbolic.expr import Expr, add, const, div, mul, neg, power, sub, where
+from ramify.symbolic.derivative_rules import cotangent_rule, tangent_rule
+from ramify.symbolic.expr import Expr, add, const, mul, neg
 from ramify.symbolic.program import Program, Variable, free_name, live
 
 Row: TypeAlias = dict[int, Expr]
 """Entries that are not zero, by direction (forward) or by output (reverse)."""
 Seeds: TypeAlias = Mapping[Expr, Mapping[int, Expr]]
 """How chosen nodes change in each direction, regardless of their arguments."""
-
-Changes: TypeAlias = tuple[Expr, ...]
-TangentRule: TypeAlias = Callable[[Expr, Changes], Expr]
-CotangentRule: TypeAlias = Callable[[Expr, Expr], tuple[Expr, ...]]
 
 _NOTHING: Row = {}
 
@@ -56,7 +46,7 @@ def forward(results: Sequence[Expr], seeds: Seeds) -> list[Row]:
             if not any(rows):
                 continue
             resume(e.region)
-            rule = TANGENTS.get(e.op) or _by_partial(e)
+            rule = tangent_rule(e)
             row: Row = {}
             for k in _union(rows):
                 t = rule(e, tuple([r.get(k, zero) for r in rows]))
@@ -98,7 +88,7 @@ def reverse(
             if e in seeds or e not in bars:
                 continue
             enter(e.region)
-            rule = COTANGENTS.get(e.op) or _by_partials(e)
+            rule = cotangent_rule(e)
             wanted = [a if a in active else None for a in e.args]
             for output, bar in bars.pop(e).items():
                 for a, x in zip(wanted, rule(e, bar), strict=True):
@@ -277,140 +267,3 @@ def _extended(
         order=order,
         regions=regions,
     )
-
-
-# ------------------------------------------------------------ operations
-
-
-def _square(x: Expr) -> Expr:
-    return mul(x, x)
-
-
-def _over(c: float, x: Expr) -> Expr:
-    return div(const(c), x)
-
-
-def _inverse_sine(a: Expr, sign: float) -> Expr:
-    return _over(sign, expr.unary("sqrt", sub(const(1.0), _square(a))))
-
-
-PARTIALS: dict[str, Callable[[Expr], Expr]] = {
-    "sqrt": lambda e: _over(0.5, e),
-    "sin": lambda e: expr.unary("cos", e.args[0]),
-    "cos": lambda e: neg(expr.unary("sin", e.args[0])),
-    "tan": lambda e: add(const(1.0), _square(e)),
-    "asin": lambda e: _inverse_sine(e.args[0], 1.0),
-    "acos": lambda e: _inverse_sine(e.args[0], -1.0),
-    "exp": lambda e: e,
-    "log": lambda e: _over(1.0, e.args[0]),
-    "pow": lambda e: mul(e.args[1], power(e.args[0], const(e.args[1].value - 1.0))),
-}
-"""The derivatives of functions of one argument (an exponent is a constant)."""
-
-
-def _by_partial(e: Expr) -> TangentRule:
-    partial = PARTIALS[e.op](e)
-    return lambda _, d: mul(partial, d[0])
-
-
-def _by_partials(e: Expr) -> CotangentRule:
-    partial, rest = PARTIALS[e.op](e), (const(0.0),) * (len(e.args) - 1)
-    return lambda _, bar: (mul(partial, bar), *rest)
-
-
-def _is_first(e: Expr) -> Expr:
-    """Return the condition that min or max is its first argument."""
-    a, b = e.args
-    return expr.compare("le", *((a, b) if e.op == "min" else (b, a)))
-
-
-def _angle(e: Expr) -> tuple[Expr, Expr]:
-    """Return the derivatives of atan2(y, x)."""
-    y, x = e.args
-    k = div(const(1.0), add(_square(x), _square(y)))
-    return mul(x, k), neg(mul(y, k))
-
-
-def _product_tangent(e: Expr, d: Changes) -> Expr:
-    return add(mul(d[0], e.args[1]), mul(e.args[0], d[1]))
-
-
-def _quotient_tangent(e: Expr, d: Changes) -> Expr:
-    return mul(sub(d[0], mul(e, d[1])), _over(1.0, e.args[1]))
-
-
-def _extremum_tangent(e: Expr, d: Changes) -> Expr:
-    return where(_is_first(e), d[0], d[1])
-
-
-def _fused_tangent(e: Expr, d: Changes) -> Expr:
-    ab = _product_tangent(e, d)
-    if e.op == "fnma":
-        return sub(d[2], ab)
-    return add(ab, d[2]) if e.op == "fma" else sub(ab, d[2])
-
-
-def _atan2_tangent(e: Expr, d: Changes) -> Expr:
-    py, px = _angle(e)
-    return add(mul(py, d[0]), mul(px, d[1]))
-
-
-TANGENTS: dict[str, TangentRule] = {
-    "add": lambda _, d: add(d[0], d[1]),
-    "sub": lambda _, d: sub(d[0], d[1]),
-    "mul": _product_tangent,
-    "div": _quotient_tangent,
-    "neg": lambda _, d: neg(d[0]),
-    "abs": lambda e, d: where(_is_negative(e), neg(d[0]), d[0]),
-    "atan2": _atan2_tangent,
-    "min": _extremum_tangent,
-    "max": _extremum_tangent,
-    "where": lambda e, d: where(e.args[0], d[1], d[2]),
-    **dict.fromkeys(("fma", "fms", "fnma"), _fused_tangent),
-}
-"""(node, changes of its arguments) -> its change; the others are in PARTIALS."""
-
-
-def _is_negative(e: Expr) -> Expr:
-    return expr.compare("lt", e.args[0], const(0.0))
-
-
-def _product_bars(e: Expr, bar: Expr) -> tuple[Expr, ...]:
-    return mul(bar, e.args[1]), mul(bar, e.args[0])
-
-
-def _quotient_bars(e: Expr, bar: Expr) -> tuple[Expr, ...]:
-    of_a = mul(bar, _over(1.0, e.args[1]))
-    return of_a, neg(mul(e, of_a))
-
-
-def _chosen_bars(condition: Expr, bar: Expr) -> tuple[Expr, Expr]:
-    zero = const(0.0)
-    return where(condition, bar, zero), where(condition, zero, bar)
-
-
-def _fused_bars(e: Expr, bar: Expr) -> tuple[Expr, ...]:
-    of_ab = neg(bar) if e.op == "fnma" else bar
-    of_c = neg(bar) if e.op == "fms" else bar
-    return mul(of_ab, e.args[1]), mul(of_ab, e.args[0]), of_c
-
-
-def _atan2_bars(e: Expr, bar: Expr) -> tuple[Expr, ...]:
-    py, px = _angle(e)
-    return mul(bar, py), mul(bar, px)
-
-
-COTANGENTS: dict[str, CotangentRule] = {
-    "add": lambda _, bar: (bar, bar),
-    "sub": lambda _, bar: (bar, neg(bar)),
-    "mul": _product_bars,
-    "div": _quotient_bars,
-    "neg": lambda _, bar: (neg(bar),),
-    "abs": lambda e, bar: (where(_is_negative(e), neg(bar), bar),),
-    "atan2": _atan2_bars,
-    "min": lambda e, bar: _chosen_bars(_is_first(e), bar),
-    "max": lambda e, bar: _chosen_bars(_is_first(e), bar),
-    "where": lambda e, bar: (const(0.0), *_chosen_bars(e.args[0], bar)),
-    **dict.fromkeys(("fma", "fms", "fnma"), _fused_bars),
-}
-"""(node, weight of it) -> weights of its arguments; the others are in PARTIALS."""
