@@ -125,6 +125,10 @@ def test_steps_in_pairs_need_the_same_rows() -> None:
     assert list(pairs(FORWARD)) == [FORWARD]
     assert [(a.row, b.row) for a, b in pairs(BACK)] == [(3, 2), (0, 0)]
     assert list(pairs(LAST)) == [LAST]
+    turned = (LAST[0], LAST[1]._replace(terms=((0, 0), (1, 2), (2, 3))))
+    assert list(pairs(turned)) == [turned]  # in any order
+    twice = (LAST[0], LAST[1]._replace(terms=((0, 0), (1, 0), (2, 3))))
+    assert [a for a, b in pairs(twice) if a is b] == list(twice)
 
 
 def test_steps_in_pairs_begin_alike() -> None:

@@ -73,7 +73,7 @@ def acceleration_rows(
     check_dynamics(model)
     if model.loops:
         constrained = with_loops(context, algorithm, given, rate)
-        return constrained.qdd, constrained.accelerations
+        return constrained.qdd, constrained.accelerations()
     check_factor(model, LOOPS_INSTEAD)
     n, frame = model.nv, None
     if algorithm == "idsva":

@@ -135,4 +135,4 @@ def loop_forces_derivatives(
     needed_cuts(context)
     found = with_loops(context, algorithm, (external, expressed_in))
     names = ("dlambda_dq", "dlambda_dqd", "dlambda_dtau")
-    return by_name(found.multipliers, names, context.model.nv)
+    return by_name(found.multipliers(), names, context.model.nv)

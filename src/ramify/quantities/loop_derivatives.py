@@ -42,11 +42,13 @@ from ramify.quantities.closed_loops import (
 )
 from ramify.quantities.constraint_rank import Rank
 from ramify.quantities.context import Context, zeros
+from ramify.quantities.derivative_rows import UNROLLED
 from ramify.quantities.directions import seeds
 from ramify.quantities.loop_rows import Rows, rows_of
 from ramify.spatial.vector3 import ONE, ZERO, vec
 from ramify.symbolic.derivatives import Row, forward, held
-from ramify.symbolic.expr import Expr, region
+from ramify.symbolic.expr import Expr, has_loop, region
+from ramify.symbolic.linear_steps import map_linear
 
 TorqueRows: TypeAlias = Callable[[Context, Mapping[Expr, Row]], list[Row]]
 """(context with q̈, directions) -> the derivatives of inverse dynamics"""
@@ -57,9 +59,38 @@ TorqueRows: TypeAlias = Callable[[Context, Mapping[Expr, Row]], list[Row]]
 class LoopDerivatives:
     """q̈, and the derivatives of q̈ and λ along q, q̇ and τ, one after another."""
 
-    qdd: list[Expr]
-    accelerations: list[Row]
-    multipliers: list[Row]
+    conditions: _Conditions
+    given: list[list[Expr]]
+    """the right side of each column"""
+    rolls: bool
+    """whether columns are solved for in a loop"""
+
+    @property
+    def qdd(self) -> list[Expr]:
+        """q̈."""
+        return self.conditions.solution.qdd
+
+    def accelerations(self) -> list[Row]:
+        """Return the derivatives of q̈."""
+        order = self.conditions.solution.system.order
+        found = self._solved(lambda column: self.conditions.change(column)[0])
+        rows: list[Row] = [{} for _ in order]
+        for v, row in zip(order, found, strict=True):
+            rows[v] = dict(enumerate(row))
+        return rows
+
+    def multipliers(self) -> list[Row]:
+        """Return the derivatives of λ."""
+        found = self._solved(lambda column: self.conditions.change(column)[1])
+        return [dict(enumerate(row)) for row in found]
+
+    def _solved(
+        self, change: Callable[[Sequence[Expr]], list[Expr]]
+    ) -> Sequence[Sequence[Expr]]:
+        """Return what changes for all columns, by rows."""
+        if self.rolls:
+            return map_linear(change, self.given)
+        return list(zip(*map(change, self.given), strict=True))
 
 
 def loop_derivatives(
@@ -88,7 +119,8 @@ def loop_derivatives(
     opening = forward([x + gamma[r] for r, x in moved], directions)
     there = context.with_inputs(qdd=solution.qdd)
     torques, n = torque_rows(there, directions), context.model.nv
-    return conditions.changes(torques, opening, directions, columns=2 * n, forces=n)
+    rolls = context.rolls and n > UNROLLED and not has_loop()
+    return conditions.changes(torques, opening, directions, 2 * n, n, rolls)
 
 
 def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
@@ -114,7 +146,7 @@ def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
     for row, r in zip(opening, conditions.rows, strict=True):
         row[n + r] = ONE
     torques = forward(_inertia_times(context, v), directions)
-    return conditions.changes(torques, opening, directions, columns=n + len(x))
+    return conditions.changes(torques, opening, directions, n + len(x))
 
 
 def _inertia_times(context: Context, v: list[Expr]) -> list[Expr]:
@@ -167,6 +199,7 @@ class _Conditions:
         directions: Mapping[Expr, Row],
         columns: int,
         forces: int = 0,
+        rolls: bool = False,
     ) -> LoopDerivatives:
         """Return the derivatives along the directions, then along joint forces.
 
@@ -176,38 +209,44 @@ class _Conditions:
             directions: how nodes change, in so many columns.
             columns: how many.
             forces: the number of joint forces.
+            rolls: whether columns are solved for in a loop.
         """
-        solution, rank, system = self.solution, self.rank, self.solution.system
-        n = len(system.order)
+        order = self.solution.system.order
+        n = len(order)
         pushes = forward(self._forces(n), directions)
         turning = forward([dot(row, self.y) for row in self.J], directions)
-        accelerations: list[Row] = [{} for _ in range(n)]
-        multipliers: list[Row] = [{} for _ in range(rank.rows)]
-        for c in range(columns + forces):
+        given: list[list[Expr]] = []
+        for c in range(columns):
             region(f"column {c}")
-            if c < columns:
-                Q = {
-                    k: pushes[k].get(c, ZERO) - torques[v].get(c, ZERO)
-                    for k, v in enumerate(system.order)
-                }
-            else:
-                Q = {k: ONE for k, v in enumerate(system.order) if v == c - columns}
-            gamma = [row.get(c, ZERO) for row in opening]
-            if rank.spare:
-                consistent = without_idle(self.idle, gamma)
-                gamma = [consistent[r] for r in system.kept]
-            x, found = solution.solve(Q, gamma)
-            change = spread(system.kept, rank, found)
-            if rank.spare:
-                dJ_y = [row.get(c, ZERO) for row in turning]
-                rest = [a - b for a, b in zip(change, dJ_y, strict=True)]
-                rest = without_idle(self.idle, rest)
-                change = [a + b for a, b in zip(rest, dJ_y, strict=True)]
-            for k, v in enumerate(system.order):
-                accelerations[v][c] = x[k]
-            for r, e in enumerate(change):
-                multipliers[r][c] = e
-        return LoopDerivatives(solution.qdd, accelerations, multipliers)
+            Q = [
+                pushes[k].get(c, ZERO) - torques[v].get(c, ZERO)
+                for k, v in enumerate(order)
+            ]
+            given.append(Q + [row.get(c, ZERO) for row in (*opening, *turning)])
+        rest = [ZERO] * (len(opening) + len(turning))
+        for f in range(forces):
+            given.append([ONE if v == f else ZERO for v in order] + rest)
+        return LoopDerivatives(self, given, rolls)
+
+    def change(self, column: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+        """Return how q̈, parents first, and λ change.
+
+        The column has the change of Q, of J q̈ + γ, and of J where it acts on y.
+        """
+        region("solve")
+        solution, rank, system = self.solution, self.rank, self.solution.system
+        n, m = len(system.order), len(self.rows)
+        Q, gamma, dJ_y = column[:n], list(column[n : n + m]), column[n + m :]
+        if rank.spare:
+            consistent = without_idle(self.idle, gamma)
+            gamma = [consistent[r] for r in system.kept]
+        x, found = solution.solve(dict(enumerate(Q)), gamma)
+        change = spread(system.kept, rank, found)
+        if rank.spare:
+            rest = [a - b for a, b in zip(change, dJ_y, strict=True)]
+            rest = without_idle(self.idle, rest)
+            change = [a + b for a, b in zip(rest, dJ_y, strict=True)]
+        return [x[k] for k in range(n)], change
 
     def accelerations(self) -> list[Expr]:
         """Return J q̈."""

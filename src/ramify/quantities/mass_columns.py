@@ -10,22 +10,17 @@ same rows are one group.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from typing import final
 
 from ramify.algorithms.following import Rules, following
 from ramify.model.tree import ROOT, ancestors
 from ramify.quantities.mass_matrix import MassSolver
 from ramify.spatial.vector3 import ONE, ZERO
-from ramify.symbolic.column_loop import map_columns
+from ramify.symbolic.column_loop import Group, grouped, map_columns
 from ramify.symbolic.expr import Expr
 from ramify.symbolic.program import FRESH, KEPT, Step, Sweep
-
-TOGETHER = 8
-"""columns that are worked on together: four of a batch, sixteen of one state"""
 
 
 def solved_columns(
@@ -38,9 +33,8 @@ def solved_columns(
         columns: the entries of each that are not zero, by row in the solver's order.
     """
     L, D, n = solver.L, solver.D, len(solver.parents)
-    filled = [c for c, b in enumerate(columns) if b]
-    groups = grouped([set(columns[c]) for c in filled], solver.parents)
     tree = _Tree(solver.parents)
+    groups = grouped([tree.closed(b) for b in columns], tree.operations)
     use = Counter[tuple[int, int]]()
     for group in groups:
         for k, c in tree.trunks(group.rows).items():
@@ -76,18 +70,12 @@ def solved_columns(
             steps.append(Step(k, start, tuple(reversed(terms))))
         return Sweep(group.columns, tuple(steps))
 
-    given: list[dict[int, Expr]] = [{} for _ in filled]
+    given: list[dict[int, Expr]] = [{} for _ in columns]
     for group in groups:
         for c in group.columns:
-            b = columns[filled[c]]
-            given[c] = {k: b.get(k, ZERO) for k in sorted(group.rows)}
+            given[c] = {k: columns[c].get(k, ZERO) for k in sorted(group.rows)}
     every = [group.columns for group in groups]
-    found = map_columns(shared, given, every, [sweep(group) for group in groups], n)
-    number = {c: k for k, c in enumerate(filled)}
-    count = len(columns)
-    return [
-        [row[number[c]] if c in number else ZERO for c in range(count)] for row in found
-    ]
+    return map_columns(shared, given, every, [sweep(group) for group in groups], n)
 
 
 @final
@@ -103,6 +91,10 @@ class _Tree:
             for i in self.above[k]:
                 self.beyond[i].append(k)
         self.children = Counter(parents)
+
+    def closed(self, rows: Collection[int]) -> frozenset[int]:
+        """Return some joints with all of their ancestors."""
+        return frozenset(rows).union(*(self.above[k] for k in rows))
 
     def trunks(self, rows: frozenset[int]) -> dict[int, int]:
         """Return where the trunk ends that other joints follow, if anything moves them.
@@ -126,50 +118,3 @@ class _Tree:
             1 + len(self.above[trunks.get(k, k)]) * (2 if k in rows else 1)
             for k in range(len(self.parents))
         )
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Columns, and the rows that hold what is not zero of L⁻ᵀ b."""
-
-    columns: tuple[int, ...]
-    rows: frozenset[int]
-    cost: int
-    """of all columns"""
-
-
-def grouped(nonzeros: Sequence[set[int]], parents: Sequence[int]) -> list[Group]:
-    """Return the columns in groups, by the rows where they are not zero.
-
-    Neighbors are joined where a few columns would have to be filled up with others.
-    """
-    tree = _Tree(parents)
-
-    def group(columns: tuple[int, ...], rows: frozenset[int]) -> Group:
-        blocks = -(-len(columns) // TOGETHER)
-        return Group(columns, rows, blocks * tree.operations(rows))
-
-    def joined(a: Group, b: Group) -> tuple[int, Group]:
-        both = group(a.columns + b.columns, a.rows | b.rows)
-        return a.cost + b.cost - both.cost, both
-
-    alike: dict[frozenset[int], list[int]] = {}
-    for c, rows in enumerate(nonzeros):
-        closed = frozenset(rows).union(*(tree.above[k] for k in rows))
-        alike.setdefault(closed, []).append(c)
-    groups = [
-        group(tuple(columns), rows)
-        for rows, columns in sorted(alike.items(), key=lambda x: sorted(x[0]))
-    ]
-    joins = [joined(a, b) for a, b in itertools.pairwise(groups)]
-    while joins:
-        k = max(range(len(joins)), key=lambda k: joins[k][0])
-        saved, both = joins[k]
-        if saved <= 0:
-            break
-        groups[k : k + 2] = [both]
-        sides = groups[max(k - 1, 0) : k + 2]
-        around = [joined(a, b) for a, b in itertools.pairwise(sides)]
-        joins[max(k - 1, 0) : k + 2] = around
-    return groups

@@ -139,7 +139,7 @@ class _Moving:
         def correction(x: Sequence[Expr]) -> list[Expr]:
             found = closing_derivatives(begin, x)
             changes = [*start, *forward(x, self.along)]
-            self._add(found.qdd, found.accelerations, changes)
+            self._add(found.qdd, found.accelerations(), changes)
             return found.qdd
 
         there = begin

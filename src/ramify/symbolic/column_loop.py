@@ -15,9 +15,10 @@ so that one state has vectors of columns, and a column of a batch is close toget
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 
@@ -34,6 +35,8 @@ from ramify.symbolic.program import (
 
 SIDE_BY_SIDE = 8
 """columns that one vector may hold, when there is only one state"""
+TOGETHER = 8
+"""columns that are worked on together: four of a batch, sixteen of one state"""
 
 
 def place(rows: int, row: int, column: int) -> int:
@@ -55,7 +58,7 @@ def map_columns(
         shared: the factors of all sweeps.
         columns: the entries that are given, by row. Sweeps set all others before they
             use them, by steps from zero on.
-        groups: of columns that all sweeps treat alike; each column is in one of them.
+        groups: of columns that all sweeps treat alike; a column in none is zero.
         sweeps: what is done, one after another.
         rows: the number of rows.
     """
@@ -76,10 +79,62 @@ def map_columns(
     )
     loop = ColumnLoop(renumbered, rows, size, tuple(given))
     expr.set_loop((loop, tuple(shared), tuple(given.values())))
-    return [
-        [expr.symbol(COLUMNS, place(rows, r, number[c])) for c in range(len(columns))]
-        for r in range(rows)
+
+    def entry(r: int, c: int) -> Expr:
+        if c not in number:
+            return const(0.0)
+        return expr.symbol(COLUMNS, place(rows, r, number[c]))
+
+    return [[entry(r, c) for c in range(len(columns))] for r in range(rows)]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Columns, and the rows that are given of them."""
+
+    columns: tuple[int, ...]
+    rows: frozenset[int]
+    cost: int
+    """of all columns"""
+
+
+def grouped(
+    nonzeros: Sequence[frozenset[int]], operations: Callable[[frozenset[int]], int]
+) -> list[Group]:
+    """Return columns that are not zero in groups, by the rows where they are not.
+
+    Neighbors are joined where a few columns would have to be filled up with others;
+    ``operations`` says what a column with so many rows takes.
+    """
+
+    def group(columns: tuple[int, ...], rows: frozenset[int]) -> Group:
+        blocks = -(-len(columns) // TOGETHER)
+        return Group(columns, rows, blocks * operations(rows))
+
+    def joined(a: Group, b: Group) -> tuple[int, Group]:
+        both = group(a.columns + b.columns, a.rows | b.rows)
+        return a.cost + b.cost - both.cost, both
+
+    alike: dict[frozenset[int], list[int]] = {}
+    for c, rows in enumerate(nonzeros):
+        if rows:
+            alike.setdefault(rows, []).append(c)
+    groups = [
+        group(tuple(columns), rows)
+        for rows, columns in sorted(alike.items(), key=lambda x: sorted(x[0]))
     ]
+    joins = [joined(a, b) for a, b in itertools.pairwise(groups)]
+    while joins:
+        k = max(range(len(joins)), key=lambda k: joins[k][0])
+        saved, both = joins[k]
+        if saved <= 0:
+            break
+        groups[k : k + 2] = [both]
+        sides = groups[max(k - 1, 0) : k + 2]
+        around = [joined(a, b) for a, b in itertools.pairwise(sides)]
+        joins[max(k - 1, 0) : k + 2] = around
+    return groups
 
 
 def unrolled(program: Program) -> Program:

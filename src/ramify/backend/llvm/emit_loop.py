@@ -68,12 +68,13 @@ def pairs(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
 
 def _fit(first: Step, second: Step) -> bool:
     """Return whether two steps begin alike and need the same rows."""
-    rows = [i for _, i in first.terms]
-    others = [i for _, i in second.terms]
+    rows = {i for _, i in first.terms}
+    others = {i for _, i in second.terms}
     return (
-        others in (rows, [*rows, first.row])
+        others - {first.row} == rows
+        and len(first.terms) + len(second.terms) == len(rows) + len(others)
         and min(first.scale, 0) == min(second.scale, 0)
-        and first.row != second.row
+        and first.row not in (second.row, *rows)
     )
 
 
@@ -84,12 +85,15 @@ def _record(first: Step, second: Step, loop: Loop, size: int) -> list[int]:
     def row(r: int) -> int:
         return r * SIDE_BY_SIDE * size
 
-    both = list(zip(first.terms, second.terms, strict=False))
-    rest = second.terms[len(both) :]
-    link = factor(rest[0][0]) if rest else -1
+    both = [(i, f, f) for f, i in first.terms]
+    link = -1
+    if first is not second:
+        of = {i: g for g, i in second.terms}
+        both = [(i, f, of[i]) for f, i in first.terms]
+        link = factor(of[first.row]) if first.row in of else -1
     words = [len(both), row(first.row), row(second.row)]
     words += [factor(first.scale), factor(second.scale), link]
-    for (f, i), (g, _) in both:
+    for i, f, g in both:
         words += [row(i), factor(f), factor(g)]
     return words
 
