@@ -15,6 +15,7 @@ from typing import final
 
 from ramify.symbolic import expr
 from ramify.symbolic.column_loop import grouped, map_columns
+from ramify.symbolic.derivatives import between
 from ramify.symbolic.expr import Expr, const, div, mul, neg, sub
 from ramify.symbolic.program import FRESH, KEPT, Step, Sweep
 
@@ -42,7 +43,7 @@ class LinearSteps:
         self._terms: dict[Expr, Terms] = {}
         self._left = Counter[int]()
         self._free: list[int] = []
-        order = self._dependent(inputs, results)
+        order = _dependent(inputs, results)
         uses = Counter(a for e in order for a in e.args)
         uses.update(results)  # these are used to the end
         for row, e in enumerate(inputs):
@@ -64,23 +65,6 @@ class LinearSteps:
     def _factor(self, e: Expr) -> int:
         """Return the place of a factor."""
         return self._factors.setdefault(e, len(self._factors))
-
-    def _dependent(self, inputs: Sequence[Expr], results: Sequence[Expr]) -> list[Expr]:
-        """Return the operations between, arguments first."""
-        varied = set(inputs)
-        needed = set(results)
-        between: list[Expr] = []
-        nodes = expr.nodes()
-        for e in nodes:
-            if e.args and not varied.isdisjoint(e.args):
-                varied.add(e)
-        for e in reversed(nodes):
-            if e.args and e in varied and e in needed:
-                assert e.op in LINEAR, f"{e!r} is not linear"
-                between.append(e)
-                needed.update(e.args)
-        between.reverse()
-        return between
 
     def _sum(self, e: Expr) -> Terms:
         """Return what is added up in a node."""
@@ -156,6 +140,18 @@ class LinearSteps:
 
 def _same(e: Expr) -> Expr:
     return e
+
+
+def _dependent(inputs: Sequence[Expr], results: Sequence[Expr]) -> list[Expr]:
+    """Return the operations between, arguments first."""
+    varied = set(inputs)
+    found: list[Expr] = []
+    for e in between(results, varied):
+        if not varied.isdisjoint(e.args):
+            assert e.op in LINEAR, f"{e!r} is not linear"
+            varied.add(e)
+            found.append(e)
+    return found
 
 
 def pruned(
