@@ -20,7 +20,7 @@ from ramify.backend.runtime.kernel_sizes import NEAR
 from ramify.backend.runtime.memory_layout import LINE, STACK_BYTES, Kernel
 from ramify.backend.runtime.streaming import emit_stream_groups, goes_far
 from ramify.backend.runtime.tile_groups import (
-    Groups,
+    emit_groups,
     emit_pack_tile,
     emit_unpack_tile,
     tiles_of,
@@ -34,7 +34,7 @@ def emit(tile: Tile, target: Processor) -> Module:
     emit_movers(module, tile)
     emit_pack_tile(module, tile)
     emit_unpack_tile(module)
-    emit_groups(module, tile)
+    emit_groups(module, tile, "groups", "unpack_tile")
     if tile.is_streamed:
         emit_stream_groups(module, tile)
     emit_run_all(module, tile)
@@ -93,16 +93,3 @@ def run_groups(code: Code, name: str, most: Value, sets: int) -> None:
         code.call(name, *code.arguments, code.align(memory, LINE), most)
         code.call_address(code.load(kernel, Kernel.FREE), memory)
         code.leave(0)
-
-
-def emit_groups(module: Module, tile: Tile) -> None:
-    """groups(kernel, views, batch, workspaces, most): run ``most`` tiles together."""
-    all_ = Groups(module, tile, "groups", sets=1)
-    code = all_.code
-    with code.loop(all_.count) as group:
-        all_.pack(group)
-        with all_.each_cut(group):
-            pass
-        with code.loop(all_.tiles(group)) as i:
-            code.call("unpack_tile", *all_.call, *all_.place(group, i))
-    code.leave(0)

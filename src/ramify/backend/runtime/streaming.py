@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ramify.backend.llvm.word_builder import Code, Module, Value, const, ir
 from ramify.backend.runtime.memory_layout import LINE, NEVER, PLACE, Kernel
-from ramify.backend.runtime.tile_groups import Groups, Ports
+from ramify.backend.runtime.tile_groups import Groups, Ports, emit_groups
 from ramify.backend.runtime.tiles import Move, Tile, begin_mover, shuffle, transpose
 
 HALF = LINE // 2
@@ -62,27 +62,13 @@ def emit_stream_groups(module: Module, tile: Tile) -> None:
     for unit in units(tile):
         emit_stream(module, tile, unit)
     emit_stream_tile(module, tile)
-    emit_groups_at_once(module, tile)
+    emit_groups(module, tile, "stream_at_once", "stream_tile", 0, NEVER)
     emit_groups_with_the_next(module, tile)
 
 
 def units(tile: Tile) -> tuple[int, ...]:
     """Return in what units lines are written: whole ones if that can be."""
     return (LINE, HALF) if tile.slot == LINE else (HALF,)
-
-
-def emit_groups_at_once(module: Module, tile: Tile) -> None:
-    """Like groups, with streamed results."""
-    groups = Groups(module, tile, "stream_at_once", sets=1)
-    code = groups.code
-    with code.loop(groups.count) as group:
-        groups.pack(group)
-        with groups.each_cut(group):
-            pass
-        with code.loop(groups.tiles(group)) as i:
-            code.call("stream_tile", *groups.call, *groups.place(group, i), 0, NEVER)
-    code.b.fence("seq_cst")
-    code.leave(0)
 
 
 def emit_groups_with_the_next(module: Module, tile: Tile) -> None:

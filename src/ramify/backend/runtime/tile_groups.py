@@ -88,6 +88,26 @@ class Groups:
                 yield
 
 
+def emit_groups(
+    module: Module, tile: Tile, name: str, unpack: str, *bounds: int
+) -> None:
+    """name(kernel, views, batch, workspaces, most): run ``most`` tiles together.
+
+    ``unpack`` moves the outputs of a tile, between some bounds: then it streams them.
+    """
+    groups = Groups(module, tile, name, sets=1)
+    code = groups.code
+    with code.loop(groups.count) as group:
+        groups.pack(group)
+        with groups.each_cut(group):
+            pass
+        with code.loop(groups.tiles(group)) as i:
+            code.call(unpack, *groups.call, *groups.place(group, i), *bounds)
+    if bounds:
+        code.b.fence("seq_cst")
+    code.leave(0)
+
+
 class Ports:
     """The inputs or the outputs of a call."""
 
