@@ -55,7 +55,12 @@ def by_name(rows: Sequence[Row], names: Sequence[str], n: int) -> dict[str, Any]
 
 def torque_rows(context: Context, algorithm: str, given: External) -> list[Row]:
     """Return the derivatives of τ along q, q̇ and q̈, one after another."""
-    directions = seeds(context, STATE)
+    return _torque_rows(context, seeds(context, STATE), given, algorithm)
+
+
+def _torque_rows(
+    context: Context, directions: Mapping[Expr, Row], given: External, algorithm: str
+) -> list[Row]:
     if algorithm != "idsva":
         return _by_program(context, directions, given, algorithm)
     frame = CommonFrame(context.dynamics_tree, context.q, context.qd)
@@ -119,10 +124,7 @@ def with_loops(
     from ramify.quantities.loop_derivatives import loop_derivatives  # noqa: PLC0415  where there are loops
 
     def rows_there(there: Context, directions: Mapping[Expr, Row]) -> list[Row]:
-        if algorithm != "idsva":
-            return _by_program(there, directions, given, algorithm)
-        frame = CommonFrame(there.dynamics_tree, there.q, there.qd)
-        return _by_tree(there, frame, directions, given)
+        return _torque_rows(there, directions, given, algorithm)
 
     applied = acting_forces(context, *given)
     return loop_derivatives(context, applied, rows_there, rate)

@@ -59,16 +59,11 @@ def is_multiple(code: Code, x: Value, power: int) -> Value:
 
 def emit_stream_groups(module: Module, tile: Tile) -> None:
     """Emit groups whose results go past the caches: at once, or with the next group."""
-    for unit in units(tile):
+    for unit in (LINE, HALF) if tile.slot == LINE else (HALF,):
         emit_stream(module, tile, unit)
     emit_stream_tile(module, tile)
     emit_groups(module, tile, "stream_at_once", "stream_tile", 0, NEVER)
     emit_groups_with_the_next(module, tile)
-
-
-def units(tile: Tile) -> tuple[int, ...]:
-    """Return in what units lines are written: whole ones if that can be."""
-    return (LINE, HALF) if tile.slot == LINE else (HALF,)
 
 
 def emit_groups_with_the_next(module: Module, tile: Tile) -> None:
@@ -137,16 +132,24 @@ def emit_stream_tile(module: Module, tile: Tile) -> None:
         start = code.add(data, code.mul(first, step))
         some = workspace, place, code.b.sub(last, first), start, step, stride
         with code.when(code.compare(first, "<", last)):
-            for unit in units(tile):
-                is_line = is_multiple(code, stride, LINE)
-                fits = is_line if unit == LINE else code.b.not_(is_line)
-                fits = fits if len(units(tile)) > 1 else is_streamed
-                with code.when(code.b.and_(is_streamed, fits)):
-                    code.call(f"stream{unit}", *some, state, batch)
+            with code.when(is_streamed):
+                stream_in_units(code, tile, stride, *some, state, batch)
             with code.when(code.b.not_(is_streamed)):
                 code.call("unpack", *some, state, batch)
         turn.next = code.add(turn.value, size)
     code.leave(0)
+
+
+def stream_in_units(code: Code, tile: Tile, stride: Value, *call: Value) -> None:
+    """Call the mover that writes whole lines where states begin with them."""
+    if tile.slot == LINE:
+        is_line = is_multiple(code, stride, LINE)
+        with code.when(is_line):
+            code.call(f"stream{LINE}", *call)
+        with code.when(code.b.not_(is_line)):
+            code.call(f"stream{HALF}", *call)
+    else:
+        code.call(f"stream{HALF}", *call)
 
 
 def gap_to(code: Code, tile: Tile, address: Value, size: int) -> Value:
