@@ -5,7 +5,7 @@
 Columns of independent branches of one matrix can be factored at the same time (Negrut,
 Serban & Potra 1997, Corollary 3). Here one matrix along a tree is factored
 
-    whole     by one thread, branch after branch: `ramify.linalg.ltdl(H)`
+    whole     by one thread, branch after branch: `ramidyn.linalg.ltdl(H)`
     threads   by two threads: `ltdl(H, threads=2)`, its least size not heeded
     lanes     equal branches side by side in one vector, the trunk when they are done
     batch     for comparison: many such matrices side by side, a state to a lane
@@ -33,12 +33,18 @@ import numpy as np
 from factorization import Parents, binary, chain, humanoid, matrix, swarm
 from machine import options, report
 
-from ramify.backend.runtime.memory_layout import WORD
-from ramify.backend.tree.factor_loops import address, functions, vector_width
-from ramify.linalg import branches as library
-from ramify.linalg.branches import plan_of
-from ramify.linalg.factor import ltdl
-from ramify.linalg.pattern import TILE_ENTRIES, Pattern, eliminate, pattern_from, repack
+from ramidyn.backend.runtime.memory_layout import WORD
+from ramidyn.backend.tree.factor_loops import address, functions, vector_width
+from ramidyn.linalg import branches as library
+from ramidyn.linalg.branches import plan_of
+from ramidyn.linalg.factor import ltdl
+from ramidyn.linalg.pattern import (
+    TILE_ENTRIES,
+    Pattern,
+    eliminate,
+    pattern_from,
+    repack,
+)
 
 Array = Any
 

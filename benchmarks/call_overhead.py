@@ -20,12 +20,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-import ramify
-from ramify.backend.llvm.build import NativeKernel
-from ramify.backend.llvm.jit import LoadedCode, compile_objects
-from ramify.backend.llvm.target import host
-from ramify.backend.python_call.callable import Signature, make_callable
-from ramify.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
+import ramidyn
+from ramidyn.backend.llvm.build import NativeKernel
+from ramidyn.backend.llvm.jit import LoadedCode, compile_objects
+from ramidyn.backend.llvm.target import host
+from ramidyn.backend.python_call.callable import Signature, make_callable
+from ramidyn.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
 
 N = 50
 PROMISE = 2.5
@@ -72,11 +72,11 @@ def cases() -> dict[str, Callable[[int], float]]:
     three, scaled = trivial(*vectors, outputs=3), trivial((N,), ())
     function, class_ = Function(four), type("Class", (), {"__call__": four})()
     listed, ints = a.tolist(), list(range(N))
-    robot = ramify.robots.humanoid30()
+    robot = ramidyn.robots.humanoid30()
     q, qd, qdd = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
     frame = robot.body_names[-1]
-    jacobian = ramify.compile(ramify.jacobian(frame), robot)
-    acceleration = ramify.compile(ramify.acceleration(frame), robot)
+    jacobian = ramidyn.compile(ramidyn.jacobian(frame), robot)
+    acceleration = ramidyn.compile(ramidyn.acceleration(frame), robot)
     J, six = jacobian(q), acceleration(q, qd, qdd)
     names = {
         "numpy.empty(50)": "empty(N)",

@@ -16,8 +16,8 @@ import time
 import numpy as np
 from machine import options, report
 
-import ramify
-from ramify.symbolic.expr import region
+import ramidyn
+from ramidyn.symbolic.expr import region
 
 SLOPE, LOAD_SECONDS, LOAD_RATIO = 1.15, 0.050, 0.1
 
@@ -46,14 +46,14 @@ def program(operations: int):
 def compile_once(operations: int) -> tuple[int, float]:
     """Return the operations and the seconds from the Python function to native code."""
     start = time.perf_counter()
-    f = ramify.kernel(program(operations), {"x": 18}, name=f"steps{operations}")
+    f = ramidyn.kernel(program(operations), {"x": 18}, name=f"steps{operations}")
     f.prepare(single=False)
     return f.ops.total, time.perf_counter() - start
 
 
 def growth(sizes: list[int]) -> dict[str, object]:
     """Return the time for each size, without the cache, and the slope of its log."""
-    os.environ["RAMIFY_CACHE_DIR"] = "off"
+    os.environ["RAMIDYN_CACHE_DIR"] = "off"
     compile_once(2000)
     rows = [compile_once(n) for n in sizes]
     ops, seconds = np.array(rows).T
@@ -70,9 +70,9 @@ def growth(sizes: list[int]) -> dict[str, object]:
 def warm_start(operations: int) -> dict[str, object]:
     """Return the compile time and, from the cache, the load time of one kernel."""
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["RAMIFY_CACHE_DIR"] = folder
-        cold = ramify.kernel(program(operations), {"x": 18}).prepare(single=False)
-        traced = ramify.kernel(program(operations), {"x": 18})
+        os.environ["RAMIDYN_CACHE_DIR"] = folder
+        cold = ramidyn.kernel(program(operations), {"x": 18}).prepare(single=False)
+        traced = ramidyn.kernel(program(operations), {"x": 18})
         start = time.perf_counter()
         traced.prepare(single=False)
         load = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""The control loop of a first-time user, in Ramify and in Pinocchio, side by side.
+"""The control loop of a first-time user, in Ramidyn and in Pinocchio, side by side.
 
     python benchmarks/control_loop.py [--quick] [--json]
 
@@ -24,7 +24,7 @@ import pinocchio as pin
 from machine import machine, options
 from robots import files
 
-import ramify
+import ramidyn
 
 ROBOT = "ur_description/ur10_robot.urdf"
 PROMISE = 2.0
@@ -35,9 +35,9 @@ KD = np.array([240.0, 240.0, 40.0, 0.4, 0.2, 0.01])
 State = tuple[Any, Any]
 
 
-def ramify_loop(path: str) -> Callable[[Any, int], State]:
-    """Return the loop with Ramify: (goal, steps) -> q, qd."""
-    robot = ramify.load(path)
+def ramidyn_loop(path: str) -> Callable[[Any, int], State]:
+    """Return the loop with Ramidyn: (goal, steps) -> q, qd."""
+    robot = ramidyn.load(path)
     start = robot.neutral()
 
     def run(goal: Any, steps: int) -> State:
@@ -87,11 +87,11 @@ def measure(path: str, quick: bool) -> dict[str, Any]:
     """Return the microseconds of a step of each loop; the loops take turns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        loops = {"ramify": ramify_loop(path), "pinocchio": pinocchio_loop(path)}
+        loops = {"ramidyn": ramidyn_loop(path), "pinocchio": pinocchio_loop(path)}
     goal = np.full(len(KP), 0.5)
     ends = {name: run(goal, 2000) for name, run in loops.items()}
-    np.testing.assert_allclose(ends["ramify"][0], goal, atol=1e-3)
-    for ours, theirs in zip(ends["ramify"], ends["pinocchio"], strict=True):
+    np.testing.assert_allclose(ends["ramidyn"][0], goal, atol=1e-3)
+    for ours, theirs in zip(ends["ramidyn"], ends["pinocchio"], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
     loops["arithmetic"] = arithmetic_loop()
     # Many short turns: other programs disturb some of them, for all loops alike.
@@ -102,7 +102,7 @@ def measure(path: str, quick: bool) -> dict[str, Any]:
             start = time.perf_counter()
             run(goal, steps)
             best[name] = min(best[name], (time.perf_counter() - start) / steps * 1e6)
-    ours, theirs, rest = best["ramify"], best["pinocchio"], best["arithmetic"]
+    ours, theirs, rest = best["ramidyn"], best["pinocchio"], best["arithmetic"]
     return {
         "microseconds": best,
         "ratio": theirs / ours,

@@ -32,11 +32,11 @@ import numpy as np
 from machine import best, best_call, machine, options, report
 from robots import sources
 
-import ramify
-from ramify.cli.peers import Peer, PeerError, peer
-from ramify.cli.robots import RobotFile
-from ramify.cli.selfcheck import state_of
-from ramify.function import Function
+import ramidyn
+from ramidyn.cli.peers import Peer, PeerError, peer
+from ramidyn.cli.robots import RobotFile
+from ramidyn.cli.selfcheck import state_of
+from ramidyn.function import Function
 
 AGREEMENT = 1e-9
 WANTED = ("xarm7", "panda", "humanoid30", "g1", "talos")
@@ -95,7 +95,7 @@ def loop_time(f: Callable[..., Any], states: list[Any], seconds: float) -> float
 
 
 def casadi_times(
-    kind: str, robot: ramify.Robot, inputs: tuple[Any, ...], seconds: float
+    kind: str, robot: ramidyn.Robot, inputs: tuple[Any, ...], seconds: float
 ) -> dict[str, float]:
     """Return the times of CasADi's derivatives; none where it cannot be compared."""
     kinds = {joint.type for joint in robot.model.joints}
@@ -143,12 +143,12 @@ def measured(name: str, source: RobotFile, seconds: float, batch: int) -> dict:
     s = state_of(robot, batch, np.random.default_rng(0))
     weights = np.random.default_rng(1).normal(size=s.tau.shape)
     wrt = ("q", "qd", "tau")
-    gradient = ramify.vjp(ramify.forward_dynamics, wrt)
+    gradient = ramidyn.vjp(ramidyn.forward_dynamics, wrt)
     cases = {
-        "forward": (ramify.forward_dynamics_derivatives, (s.q, s.qd, s.tau)),
-        "inverse": (ramify.inverse_dynamics_derivatives, (s.q, s.qd, s.qdd)),
+        "forward": (ramidyn.forward_dynamics_derivatives, (s.q, s.qd, s.tau)),
+        "inverse": (ramidyn.inverse_dynamics_derivatives, (s.q, s.qd, s.qdd)),
         "packed": (
-            ramify.inverse_dynamics_derivatives(packed=True),
+            ramidyn.inverse_dynamics_derivatives(packed=True),
             (s.q, s.qd, s.qdd),
         ),
         "gradient": (gradient, (s.q, s.qd, s.tau, weights)),
@@ -160,9 +160,9 @@ def measured(name: str, source: RobotFile, seconds: float, batch: int) -> dict:
     )
     calls = {} if other is None else theirs(other)
     for kind, (quantity, inputs) in cases.items():
-        f = ramify.compile(quantity, robot).prepare()
+        f = ramidyn.compile(quantity, robot).prepare()
         times = our_times(f, inputs, seconds)
-        single = ramify.compile(quantity, robot, dtype="float32")
+        single = ramidyn.compile(quantity, robot, dtype="float32")
         floats = tuple(x.astype(np.float32) for x in inputs)
         times["state_float32"] = our_times(single, floats, seconds)["state"]
         row |= {f"{kind}_{k}": t for k, t in times.items()}
@@ -201,7 +201,7 @@ def check(
         assert error < AGREEMENT, (kind, error)
 
 
-def check_packed(robot: ramify.Robot, f: Function, inputs: tuple[Any, ...]) -> None:
+def check_packed(robot: ramidyn.Robot, f: Function, inputs: tuple[Any, ...]) -> None:
     """Compare packed results of one state with the dense ones, checked before."""
     one, layout = tuple(x[0] for x in inputs), robot.derivatives_layout
     for packed, dense in zip(
@@ -238,8 +238,8 @@ def text(row: dict[str, Any]) -> str:
 
 
 HEAD = """\
-| robot | DoF | derivatives | Pinocchio | in a loop | CasADi's C | Ramify, one call | \
-Ramify, in a batch | float32 | memory-fill baseline |
+| robot | DoF | derivatives | Pinocchio | in a loop | CasADi's C | Ramidyn, one call | \
+Ramidyn, in a batch | float32 | memory-fill baseline |
 |---|---|---|---|---|---|---|---|---|---|"""
 KINDS = {
     "forward": "∂q̈/∂q, ∂q̈/∂q̇, M⁻¹",

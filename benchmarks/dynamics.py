@@ -27,14 +27,14 @@ import numpy as np
 from machine import best, machine, options, report
 from robots import sources
 
-from ramify.cli.bench_ import QUANTITIES, our_times
-from ramify.cli.peers import Peer, PeerError, State, peer
-from ramify.cli.peers.timing import answer_error, peer_loop_time, peer_time
-from ramify.cli.robots import RobotFile
-from ramify.cli.selfcheck import state_of
-from ramify.compiler import compile
-from ramify.quantities.mass_matrix import mass_matrix_csr
-from ramify.robot import Robot
+from ramidyn.cli.bench_ import QUANTITIES, our_times
+from ramidyn.cli.peers import Peer, PeerError, State, peer
+from ramidyn.cli.peers.timing import answer_error, peer_loop_time, peer_time
+from ramidyn.cli.robots import RobotFile
+from ramidyn.cli.selfcheck import state_of
+from ramidyn.compiler import compile
+from ramidyn.quantities.mass_matrix import mass_matrix_csr
+from ramidyn.robot import Robot
 
 BATCH, AGREEMENT = 4096, 1e-9
 PEERS = ("pinocchio", "mujoco")
@@ -110,8 +110,8 @@ def ratios(row: dict[str, Any]) -> tuple[float, float]:
 def markdown(rows: list[dict[str, Any]]) -> str:
     """Return the table of the README."""
     lines = [
-        "| robot | DoF | quantity | Pinocchio | in a loop | MuJoCo | Ramify, one call "
-        "| Ramify, in a batch | in a batch, float32 | memory-fill baseline |",
+        "| robot | DoF | quantity | Pinocchio | in a loop | MuJoCo | Ramidyn, one call "
+        "| Ramidyn, in a batch | in a batch, float32 | memory-fill baseline |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for r in rows:
@@ -156,7 +156,7 @@ def caption() -> str:
     versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
     return (
         "Microseconds per state, one core, one run, the shorter of two measurements "
-        "of each time. In parentheses, how many times faster Ramify is: for one call, "
+        "of each time. In parentheses, how many times faster Ramidyn is: for one call, "
         "than the faster of Pinocchio and MuJoCo, also called from Python; for a "
         "batch of 4,096, than Pinocchio in a loop over as many states that keeps the "
         "results. The last column is the time that NumPy takes to fill the array of "
@@ -198,8 +198,8 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
     series = {
         "Pinocchio, one call": ("pinocchio", "#9aa5ad"),
         "MuJoCo, one call": ("mujoco", "#c9b458"),
-        "Ramify, one call": ("call", "#6aaede"),
-        "Ramify, a state of a batch": ("state", "#1f5f8f"),
+        "Ramidyn, one call": ("call", "#6aaede"),
+        "Ramidyn, a state of a batch": ("state", "#1f5f8f"),
     }
     figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained")
     for k, (label, (key, color)) in enumerate(series.items()):

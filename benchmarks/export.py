@@ -26,14 +26,14 @@ from typing import Any
 import numpy as np
 from machine import options, report
 
-from ramify.backend.llvm.libm import libm_table
-from ramify.compiler import compile
-from ramify.export.c_export import export_c, random_inputs
-from ramify.loading import load
-from ramify.model.catalog import chain, humanoid30
-from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
-from ramify.quantities.mass_matrix import mass_matrix
-from ramify.robot import Robot
+from ramidyn.backend.llvm.libm import libm_table
+from ramidyn.compiler import compile
+from ramidyn.export.c_export import export_c, random_inputs
+from ramidyn.loading import load
+from ramidyn.model.catalog import chain, humanoid30
+from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.robot import Robot
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "robots"
 KERNEL, CASADI, LINEAR = 1.3, 2.0, 1.5

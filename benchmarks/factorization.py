@@ -25,9 +25,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import scipy.linalg
 
-from ramify.linalg.factor import TreeMatrix, ltdl
-from ramify.linalg.pattern import eliminate, pattern_from, repack
-from ramify.model.tree import D1, D2
+from ramidyn.linalg.factor import TreeMatrix, ltdl
+from ramidyn.linalg.pattern import eliminate, pattern_from, repack
+from ramidyn.model.tree import D1, D2
 
 Parents = tuple[int, ...]
 

@@ -3,9 +3,9 @@
     python benchmarks/first_answer.py [--quick] [--json] [--robot talos]
 
 Each run is a new process: load the robot, trace and compile forward dynamics or its
-derivatives, compute one state. Importing Ramify and NumPy comes before, and is shown
+derivatives, compute one state. Importing Ramidyn and NumPy comes before, and is shown
 separately. Cold is an empty cache; warm is the cache of the run before. Python's own
-bytecode is there in both, as it is where pip installed Ramify. The promises, for a
+bytecode is there in both, as it is where pip installed Ramidyn. The promises, for a
 humanoid of 50 degrees of freedom: forward dynamics in 1.5 s cold and 0.1 s warm, its
 derivatives in 8 s and 0.2 s.
 """
@@ -22,7 +22,7 @@ from typing import Any
 from machine import options, report
 from robots import sources
 
-from ramify.cli.robots import RobotFile
+from ramidyn.cli.robots import RobotFile
 
 PROMISES = {
     "forward_dynamics": {"cold": 1.5, "warm": 0.1},
@@ -34,9 +34,9 @@ import json, sys, time
 import warnings
 import numpy as np
 start = time.perf_counter()
-import ramify
+import ramidyn
 imported = time.perf_counter()
-from ramify.cli.robots import RobotFile
+from ramidyn.cli.robots import RobotFile
 begin = time.perf_counter()
 warnings.simplefilter("ignore")
 robot = RobotFile(sys.argv[1], sys.argv[2] or None, mimic="independent").load()
@@ -56,7 +56,7 @@ def run(source: RobotFile, quantity: str, cache: str, bytecode: str) -> dict[str
     """Return the times of one new process."""
     environment = {
         **os.environ,
-        "RAMIFY_CACHE_DIR": cache,
+        "RAMIDYN_CACHE_DIR": cache,
         "PYTHONPYCACHEPREFIX": bytecode,
         "PYTHONDONTWRITEBYTECODE": "",
     }
@@ -101,7 +101,7 @@ def main() -> None:
             bound = 1e3 * PROMISES[quantity][kind]
             print(f"  {kind}: {1e3 * t['all']:.0f} ({shown}; promise {bound:.0f})")
     warm = [best["warm"]["import"] for best in rows.values()]
-    print(f"importing Ramify, before: {1e3 * min(warm):.0f}")
+    print(f"importing Ramidyn, before: {1e3 * min(warm):.0f}")
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from machine import best, best_call, options, report
 
-import ramify
-from ramify import forces
-from ramify.robot import Robot
+import ramidyn
+from ramidyn import forces
+from ramidyn.robot import Robot
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "robots"
 PROMISES = {"g1_with_hands": ("batch", 1.1), "hmmwv": ("one", 2.0)}
@@ -36,14 +36,14 @@ def g1() -> tuple[Robot, Robot] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return (
-            ramify.load(path, passive=False, actuators=False),
-            ramify.load(path, passive=True, actuators=False),
+            ramidyn.load(path, passive=False, actuators=False),
+            ramidyn.load(path, passive=True, actuators=False),
         )
 
 
 def vehicle() -> tuple[Robot, Robot]:
     """Return the vehicle, and the vehicle with its suspension and tires."""
-    plain = ramify.robots.hmmwv()
+    plain = ramidyn.robots.hmmwv()
     robot = plain
     for side in ("left", "right"):
         for end in ("front", "rear"):
@@ -104,7 +104,7 @@ def main() -> None:
     for name, pair in (("g1_with_hands", g1()), ("hmmwv", vehicle())):
         if pair is None:
             continue
-        counts = [ramify.count(ramify.forward_dynamics, r).total for r in pair]
+        counts = [ramidyn.count(ramidyn.forward_dynamics, r).total for r in pair]
         found = times(pair, seconds)
         ratios = {kind: b / a for kind, (a, b) in found.items()}
         result[name] = {"operations": counts, "microseconds": found, "ratio": ratios}

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from machine import best, options, report
 
-import ramify
-from ramify.explain.shape import Shape, family
-from ramify.model import catalog as robots
+import ramidyn
+from ramidyn.explain.shape import Shape, family
+from ramidyn.model import catalog as robots
 
 SLOPE = 1.15
 BATCH = 512
@@ -33,7 +33,7 @@ ARM = 3
 """bodies of one robot of the swarm"""
 
 
-def robot_of(name: str, n: int) -> ramify.Robot:
+def robot_of(name: str, n: int) -> ramidyn.Robot:
     """Return a robot of n bodies."""
     if name == "swarm":
         arm = as_robot(robots.chain(ARM, "general"))
@@ -45,17 +45,17 @@ def robot_of(name: str, n: int) -> ramify.Robot:
     return as_robot(make(n, "general"))
 
 
-def as_robot(made: Any) -> ramify.Robot:
-    """Return the robot of a function of `ramify.robots`."""
-    is_robot = isinstance(made, ramify.Robot)
-    return made if is_robot else ramify.Robot.from_description(made)
+def as_robot(made: Any) -> ramidyn.Robot:
+    """Return the robot of a function of `ramidyn.robots`."""
+    is_robot = isinstance(made, ramidyn.Robot)
+    return made if is_robot else ramidyn.Robot.from_description(made)
 
 
 def measured_aba(name: str, n: int, seconds: float) -> dict[str, Any]:
     """Return the times of forward dynamics by ABA."""
     robot = robot_of(name, n)
     start = time.perf_counter()
-    f = ramify.compile(ramify.forward_dynamics(algorithm="aba"), robot)
+    f = ramidyn.compile(ramidyn.forward_dynamics(algorithm="aba"), robot)
     f.prepare(single=False)
     compiled = time.perf_counter() - start
     q = robot.random_configuration(0, BATCH)
@@ -74,10 +74,10 @@ def measured_ltdl(name: str, n: int, seconds: float) -> dict[str, Any]:
     shape = Shape(tuple(parents))
     pattern = shape.pattern
     H = np.where(pattern, 0.01, 0.0) + np.diag(np.full(n, 1.0 + 0.02 * n))
-    one = ramify.linalg.TreeMatrix.from_dense(H, parents).values
+    one = ramidyn.linalg.TreeMatrix.from_dense(H, parents).values
     batch = max(1, min(1024, 2_000_000 // len(one)))
-    matrix = ramify.linalg.TreeMatrix(tuple(parents), np.tile(one, (batch, 1)))
-    run = best(lambda: ramify.linalg.ltdl(matrix, check=False), seconds) / batch
+    matrix = ramidyn.linalg.TreeMatrix(tuple(parents), np.tile(one, (batch, 1)))
+    run = best(lambda: ramidyn.linalg.ltdl(matrix, check=False), seconds) / batch
     return {"n": n, "count": shape.factor_cost, "run": run}
 
 
@@ -115,7 +115,7 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--plot", metavar="FOLDER", type=Path)
     args = parser.parse_args()
-    os.environ["RAMIFY_CACHE_DIR"] = "off"
+    os.environ["RAMIDYN_CACHE_DIR"] = "off"
     seconds = 0.02 if args.quick else 0.5
     rows: dict[str, Any] = {}
     for name, sizes in (QUICK if args.quick else SIZES).items():

@@ -7,8 +7,8 @@ All figures are from one run, in float64. The promises: a call in lax.scan at mo
 function that adds its inputs (one that returns an input does not run at all); a
 vmapped batch of 4,096 at most 1.1 times our own.
 
-The kernel alone is timed by `ramify.scan` of the same step, which leaves native code as
-rarely as lax.scan does; the step of lax.scan without the call is taken off.
+The kernel alone is timed by `ramidyn.scan` of the same step, which leaves native code
+as rarely as lax.scan does; the step of lax.scan without the call is taken off.
 
 PyTorch's rows are those of eager calls; the optimal control in CasADi (arm_ocp.py) is
 solved by Ipopt with our dynamics and with the same written in CasADi's own symbols.
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from machine import best, best_call, options, report
 
-import ramify
+import ramidyn
 
 BATCH = 4096
 PROMISES = {
@@ -41,7 +41,7 @@ def main() -> None:
     sizes = [7] if given.quick else [7, 30]
     for library, measure in MEASURES.items():
         if importlib.util.find_spec(library) is None:
-            install = f"pip install 'ramify[{library}]'"
+            install = f"pip install 'ramidyn[{library}]'"
             print(f"{library} is not installed ({install})", file=sys.stderr)
             continue
         for n in sizes if library != "casadi" else sizes[:1]:
@@ -62,9 +62,9 @@ def in_jax(joints: int, quick: bool) -> dict[str, float]:
 
     jax.config.update("jax_enable_x64", True)
     seconds, steps = (0.05, 200) if quick else (2.0, 20_000)
-    robot = ramify.robots.chain(joints)
-    compiled = ramify.compile(ramify.forward_dynamics, robot)
-    f = ramify.to_jax(compiled)
+    robot = ramidyn.robots.chain(joints)
+    compiled = ramidyn.compile(ramidyn.forward_dynamics, robot)
+    f = ramidyn.to_jax(compiled)
     rng = np.random.default_rng(0)
     q, qd, tau = rng.normal(size=(3, joints))
     states = rng.normal(size=(3, BATCH, joints))
@@ -92,12 +92,12 @@ def in_jax(joints: int, quick: bool) -> dict[str, float]:
         return jax.jit(lambda v: jax.lax.scan(step, v, length=steps)[0])
 
     scan, bare = scanned(with_call), scanned(without)
-    step = ramify.kernel(
+    step = ramidyn.kernel(
         lambda q, qd, tau: {"qd": qd + 1e-9 * robot.forward_dynamics(q, qd, tau)},
         {"q": joints, "qd": joints, "tau": joints},
         name="step",
     )
-    native = ramify.scan(step, carry=("qd",), length=steps, record=())
+    native = ramidyn.scan(step, carry=("qd",), length=steps, record=())
     in_scan, in_bare, in_native = (
         total / steps
         for total in in_turns(
@@ -126,7 +126,7 @@ def in_jax(joints: int, quick: bool) -> dict[str, float]:
     both = best(lambda: jax.block_until_ready(grads(*X)), seconds)
     return {
         "kernel, called from Python [us]": kernel * us,
-        "kernel, in ramify.scan [us]": in_native * us,
+        "kernel, in ramidyn.scan [us]": in_native * us,
         "lax.scan step with the call [us]": in_scan * us,
         "lax.scan step without it [us]": in_bare * us,
         "call in scan [us]": (in_scan - in_bare - in_native) * us,
@@ -146,8 +146,8 @@ def in_torch(joints: int, quick: bool) -> dict[str, float]:
     import torch  # noqa: PLC0415  an extra
 
     seconds = 0.05 if quick else 1.0
-    compiled = ramify.compile(ramify.forward_dynamics, ramify.robots.chain(joints))
-    f = ramify.to_torch(compiled)
+    compiled = ramidyn.compile(ramidyn.forward_dynamics, ramidyn.robots.chain(joints))
+    f = ramidyn.to_torch(compiled)
     states = np.random.default_rng(0).normal(size=(3, BATCH, joints))
     x = [torch.from_numpy(a[0].copy()) for a in states]
     X = [torch.from_numpy(a) for a in states]
@@ -184,8 +184,8 @@ def in_casadi(joints: int, quick: bool) -> dict[str, float]:
     from textbook_casadi import function  # noqa: PLC0415  imports CasADi
 
     steps = 5 if quick else 20
-    robot = ramify.robots.chain(joints)
-    own = ramify.to_casadi(ramify.compile(ramify.forward_dynamics, robot))
+    robot = ramidyn.robots.chain(joints)
+    own = ramidyn.to_casadi(ramidyn.compile(ramidyn.forward_dynamics, robot))
     symbolic = function("forward_dynamics", robot)
     results = {"ours": solve(own, joints, steps)}
     results["symbolic"] = solve(symbolic, joints, steps)

@@ -42,17 +42,17 @@ def main() -> None:
     parser.add_argument("--libraries", nargs="+", default=list(LIBRARIES))
     given = parser.parse_args()
     if importlib.util.find_spec("jax") is None:
-        print("JAX is not installed: nothing to measure (pip install 'ramify[jax]')")
+        print("JAX is not installed: nothing to measure (pip install 'ramidyn[jax]')")
         return
     paths = files()
-    os.environ["RAMIFY_CACHE_DIR"] = tempfile.mkdtemp()  # compile times are cold
+    os.environ["RAMIDYN_CACHE_DIR"] = tempfile.mkdtemp()  # compile times are cold
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
     import jax  # noqa: PLC0415  an extra
 
     jax.config.update("jax_enable_x64", True)
     warnings.simplefilter("ignore")  # advice of the libraries
     robots = given.robots[:1] if given.quick else given.robots
-    names = ["ramify", "frax"] if given.quick else given.libraries
+    names = ["ramidyn", "frax"] if given.quick else given.libraries
     found: dict[str, Any] = {}
     for robot in robots:
         if ROBOTS[robot] not in paths:
@@ -70,9 +70,9 @@ def compared(
     jax: Any, path: str, names: list[str], quick: bool
 ) -> dict[str, dict[str, float]]:
     """Return the figures of every library that is there."""
-    import ramify  # noqa: PLC0415  after its cache is chosen
+    import ramidyn  # noqa: PLC0415  after its cache is chosen
 
-    robot = ramify.load(path, joint_order="file")
+    robot = ramidyn.load(path, joint_order="file")
     rng = np.random.default_rng(0)
     states = [jax.numpy.asarray(x) for x in rng.normal(size=(3, BATCH, robot.nv))]
     weights = jax.numpy.asarray(rng.normal(size=robot.nv))
@@ -86,7 +86,7 @@ def compared(
             dynamics = make(jax, robot, path)
             row, outcome = measured(jax, dynamics, states, weights, quick)
         except Exception as error:
-            if name == "ramify":
+            if name == "ramidyn":
                 raise
             print(f"{name} failed: {error}", file=sys.stderr)
             continue
@@ -135,10 +135,10 @@ def measured(
 # ------------------------------------------------------------ forward dynamics of each
 
 
-def of_ramify(_: Any, robot: Any, __: str) -> Callable[..., Any]:
-    import ramify  # noqa: PLC0415  after its cache is chosen
+def of_ramidyn(_: Any, robot: Any, __: str) -> Callable[..., Any]:
+    import ramidyn  # noqa: PLC0415  after its cache is chosen
 
-    return ramify.to_jax(ramify.compile(ramify.forward_dynamics, robot))
+    return ramidyn.to_jax(ramidyn.compile(ramidyn.forward_dynamics, robot))
 
 
 def of_frax(_: Any, robot: Any, path: str) -> Callable[..., Any]:
@@ -168,7 +168,7 @@ def of_mjx(_: Any, robot: Any, __: str) -> Callable[..., Any]:
     import mujoco  # noqa: PLC0415  may be absent
     from mujoco import mjx  # noqa: PLC0415  may be absent
 
-    from ramify.cli.peers.urdf import urdf  # noqa: PLC0415  after its cache is chosen
+    from ramidyn.cli.peers.urdf import urdf  # noqa: PLC0415  after its cache is chosen
 
     model = mujoco.MjModel.from_xml_string(urdf(robot.description))  # without meshes
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
@@ -186,7 +186,7 @@ def of_mjx(_: Any, robot: Any, __: str) -> Callable[..., Any]:
 
 
 LIBRARIES = {
-    "ramify": ("jax", of_ramify),
+    "ramidyn": ("jax", of_ramidyn),
     "frax": ("frax", of_frax),
     "adam": ("adam", of_adam),
     "mjx": ("mujoco.mjx", of_mjx),

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pinocchio as pin
 
-from ramify.errors import Error
-from ramify.loading import load
+from ramidyn.errors import Error
+from ramidyn.loading import load
 
 MOST_RATIO, MOST_MILLISECONDS = 3.0, 50.0
 MILLISECONDS_PER_BODY = 10_000 / 80_000
@@ -79,7 +79,7 @@ def measured(name: str, ours: str, theirs: Callable[[], object], runs: int) -> d
     return {
         "robot": name,
         "links": len(robot.body_names),
-        "ramify_ms": a,
+        "ramidyn_ms": a,
         "pinocchio_ms": b,
         "ratio": a / b,
         "kept": a <= max(MOST_RATIO * b, MOST_MILLISECONDS),
@@ -87,12 +87,12 @@ def measured(name: str, ours: str, theirs: Callable[[], object], runs: int) -> d
 
 
 def large(name: str, text: str, bodies: int) -> dict:
-    """Return the row of a robot that only Ramify loads."""
+    """Return the row of a robot that only Ramidyn loads."""
     taken = milliseconds(lambda: load(text), 1)
     return {
         "robot": name,
         "links": bodies,
-        "ramify_ms": taken,
+        "ramidyn_ms": taken,
         "pinocchio_ms": None,
         "ratio": None,
         "kept": taken <= MILLISECONDS_PER_BODY * bodies,
@@ -141,13 +141,13 @@ def main() -> None:
     if options.json:
         print(json.dumps(table))
         return
-    print(f"{'robot':<28}{'links':>6}{'ramify':>10}{'pinocchio':>11}{'ratio':>7}")
+    print(f"{'robot':<28}{'links':>6}{'ramidyn':>10}{'pinocchio':>11}{'ratio':>7}")
     for r in table:
         peer = ""
         if r["ratio"] is not None:
             peer = f"{r['pinocchio_ms']:>8.1f} ms{r['ratio']:>7.1f}"
         print(
-            f"{r['robot']:<28}{r['links']:>6}{r['ramify_ms']:>7.1f} ms{peer}"
+            f"{r['robot']:<28}{r['links']:>6}{r['ramidyn_ms']:>7.1f} ms{peer}"
             f"{'' if r['kept'] else '  BROKEN PROMISE'}"
         )
     if not options.quick:  # a quick run shows that it works, on whatever machine

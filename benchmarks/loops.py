@@ -33,23 +33,23 @@ import scipy.sparse.linalg
 from machine import best, best_call, options, report
 from scipy.linalg import lapack
 
-import ramify
-from ramify.algorithms.block_cholesky import block_cholesky, blocks_of
-from ramify.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
-from ramify.algorithms.loops.cuts import cuts_of
-from ramify.algorithms.ltdl import ltdl, ltl
-from ramify.compiler import compile
-from ramify.loading import load
-from ramify.mechanism.mobility import partition_of
-from ramify.mechanism.projection import project
-from ramify.model import catalog as robots
-from ramify.model.tree import ancestors
-from ramify.quantities import closed_loops, constraint_rank, dynamics, mass_matrix
-from ramify.quantities.closed_loops import settled, solver_of, system_of
-from ramify.quantities.context import Context
-from ramify.quantities.dynamics import forward_dynamics
-from ramify.robot import Robot
-from ramify.symbolic.trace import trace
+import ramidyn
+from ramidyn.algorithms.block_cholesky import block_cholesky, blocks_of
+from ramidyn.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
+from ramidyn.algorithms.loops.cuts import cuts_of
+from ramidyn.algorithms.ltdl import ltdl, ltl
+from ramidyn.compiler import compile
+from ramidyn.loading import load
+from ramidyn.mechanism.mobility import partition_of
+from ramidyn.mechanism.projection import project
+from ramidyn.model import catalog as robots
+from ramidyn.model.tree import ancestors
+from ramidyn.quantities import closed_loops, constraint_rank, dynamics, mass_matrix
+from ramidyn.quantities.closed_loops import settled, solver_of, system_of
+from ramidyn.quantities.context import Context
+from ramidyn.quantities.dynamics import forward_dynamics
+from ramidyn.robot import Robot
+from ramidyn.symbolic.trace import trace
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "robots"
 PROMISES = {"one": 5.0, "batch": 20.0, "pinocchio_one": 4.0, "pinocchio_batch": 20.0}
@@ -162,7 +162,7 @@ def count_table() -> dict[str, tuple[int, int, int, int]]:
 # ------------------------------------------------------------ times
 
 
-def solver_kernel(robot: Robot, algorithm: str) -> tuple[ramify.Function, Any]:
+def solver_kernel(robot: Robot, algorithm: str) -> tuple[ramidyn.Function, Any]:
     """Return (M, J, Q, gamma) -> (q̈, λ), compiled, and what packs the nonzeros."""
     model, conventions = robot.placed_model, robot.conventions
     chosen, mu, rank = settled(model, conventions, algorithm, None)
@@ -197,7 +197,7 @@ def solver_kernel(robot: Robot, algorithm: str) -> tuple[ramify.Function, Any]:
 
     shapes = {"M": len(at_M), "J": len(at_J), "Q": robot.nv, "gamma": rank.rows}
     name = f"{algorithm} of {robot.name}"
-    return ramify.kernel(traced, shapes, name=name), pack
+    return ramidyn.kernel(traced, shapes, name=name), pack
 
 
 def others(M: Any, J: Any, Q: Any, gamma: Any) -> dict[str, Any]:
@@ -345,7 +345,7 @@ def _in_order(model: Any, robot: Robot, x: Any, k: int) -> Any:
 
 def factors(batch: int, seconds: float) -> dict[str, dict[str, float]]:
     """Return what step 1 takes as block Cholesky, and by the scalar factorizations."""
-    robot = ramify.robots.hmmwv("general")
+    robot = ramidyn.robots.hmmwv("general")
     tree = robot.tree
     parents = tree.dof_parents
     pairs = [(k, i) for k in range(robot.nv) for i in (k, *ancestors(parents, k))]
@@ -374,7 +374,7 @@ def factors(batch: int, seconds: float) -> dict[str, dict[str, float]]:
             entries = form(dict(zip(pairs, m, strict=True)))
             return np.array(entries, dtype=object)
 
-        f = ramify.kernel(traced, {"m": len(pairs)}, name=name)
+        f = ramidyn.kernel(traced, {"m": len(pairs)}, name=name)
         many = np.tile(given, (batch, 1))
         found[name] = {
             "operations": f.ops.total,

@@ -31,7 +31,7 @@ def machine(*packages: str) -> dict[str, Any]:
             x for x in info.read_text().splitlines() if x.startswith("model name")
         ]
         cpu = models[0].split(":")[1].strip() if models else cpu
-    from ramify.backend.llvm.target import host  # noqa: PLC0415  reading --help needs no LLVM
+    from ramidyn.backend.llvm.target import host  # noqa: PLC0415  reading --help needs no LLVM
 
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
@@ -46,7 +46,7 @@ def machine(*packages: str) -> dict[str, Any]:
         "lanes": host().lanes("float64"),
         "python": platform.python_version(),
         "versions": {
-            p: _version(p) for p in ("ramify", "numpy", "llvmlite", *packages)
+            p: _version(p) for p in ("ramidyn", "numpy", "llvmlite", *packages)
         },
         "commit": commit,
         "date": datetime.date.today().isoformat(),

@@ -30,15 +30,15 @@ import numpy as np
 from machine import best, best_call, options, report
 from robots import sources
 
-import ramify
-from ramify.algorithms.operational.tasks import Task
-from ramify.cli.peers.urdf import urdf
-from ramify.compiler import program_of
-from ramify.control import OperationalSpace
-from ramify.quantities.operational import operational_inertia_inverse
-from ramify.quantities.operational_inertia import ALGORITHMS
-from ramify.robot import Robot
-from ramify.symbolic.count import count
+import ramidyn
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.cli.peers.urdf import urdf
+from ramidyn.compiler import program_of
+from ramidyn.control import OperationalSpace
+from ramidyn.quantities.operational import operational_inertia_inverse
+from ramidyn.quantities.operational_inertia import ALGORITHMS
+from ramidyn.robot import Robot
+from ramidyn.symbolic.count import count
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.asimo import CASES, PRINTED, as_robot, counted, table
@@ -200,7 +200,7 @@ def speed(quick: bool, seconds: float) -> list[dict[str, Any]]:
     rows = []
     for name, (robot, model, frames) in cases().items():
         tasks = [Task(f, "pose", "local") for f in frames]
-        ours = ramify.compile(operational_inertia_inverse(tasks), robot)
+        ours = ramidyn.compile(operational_inertia_inverse(tasks), robot)
         q = robot.random_configuration(0, batch=256 if quick else BATCH)
         out, one = ours(q), ours(q[0])
         row: dict[str, Any] = {
@@ -230,7 +230,7 @@ def keep(run: Callable[[Any], Any], states: Any, out: Any) -> None:
 
 def controller(seconds: float) -> dict[str, float]:
     """Return the servo rate of the paper's robot: torques of both hands and posture."""
-    robot = ramify.robots.chang_khatib24("plain")
+    robot = ramidyn.robots.chang_khatib24("plain")
     control = OperationalSpace(robot, ["left_hand", "right_hand"])
     rng = np.random.default_rng(0)
     q, qd, posture = rng.normal(size=(3, robot.nv))

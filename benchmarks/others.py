@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ramify.cli.peers import State
-from ramify.cli.peers.urdf import text_of, without_shapes
-from ramify.cli.robots import RobotFile
-from ramify.robot import Robot
+from ramidyn.cli.peers import State
+from ramidyn.cli.peers.urdf import text_of, without_shapes
+from ramidyn.cli.robots import RobotFile
+from ramidyn.robot import Robot
 
 Call = Callable[[State], Any]
 

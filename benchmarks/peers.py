@@ -24,12 +24,12 @@ from machine import options, report
 from others import OTHERS, Candidate, NotCompared
 from robots import sources
 
-from ramify.cli.peers import PeerError, State, peer
-from ramify.cli.peers.timing import answer_error
-from ramify.cli.robots import RobotFile
-from ramify.cli.selfcheck import state_of
-from ramify.compiler import compile
-from ramify.quantities import dynamics, mass_matrix
+from ramidyn.cli.peers import PeerError, State, peer
+from ramidyn.cli.peers.timing import answer_error
+from ramidyn.cli.robots import RobotFile
+from ramidyn.cli.selfcheck import state_of
+from ramidyn.compiler import compile
+from ramidyn.quantities import dynamics, mass_matrix
 
 QUANTITIES = {
     "inverse_dynamics": dynamics.inverse_dynamics,
@@ -134,7 +134,7 @@ def main() -> None:
         for name in QUANTITIES:
             mine = ours(source, name, seconds)
             made = mine.pop("made in")
-            times: dict[str, Any] = {f"ramify, {k}": t for k, t in mine.items()}
+            times: dict[str, Any] = {f"ramidyn, {k}": t for k, t in mine.items()}
             times |= known(source, name, seconds)
             for candidate in OTHERS:
                 times[candidate.name] = further(source, name, candidate, seconds)

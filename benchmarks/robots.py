@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from pathlib import Path
 
-from ramify.cli.robots import RobotFile
+from ramidyn.cli.robots import RobotFile
 
 ROBOTS = {
     "xarm7": ("xarm_description/xarm7.urdf", None),

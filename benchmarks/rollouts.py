@@ -30,9 +30,9 @@ import numpy as np
 from machine import machine, options, report
 from robots import sources
 
-import ramify
-from ramify.cli.peers import PeerError, State, peer
-from ramify.robot import Robot
+import ramidyn
+from ramidyn.cli.peers import PeerError, State, peer
+from ramidyn.robot import Robot
 
 ROBOTS = ("xarm7", "go2", "g1")
 STEPS, DT = 50, 1e-3
@@ -66,7 +66,7 @@ def measure(name: str, source: Any, batch: int, seconds: float) -> dict[str, Any
     found = mujoco_peer(source)
     robot = source.tree() if found is None else found.robot
     q, qd, tau = start(robot, batch)
-    dynamics = ramify.compile(ramify.forward_dynamics, robot)
+    dynamics = ramidyn.compile(ramidyn.forward_dynamics, robot)
     qdd, now = dynamics(q, qd, tau[:, 0]), np.ascontiguousarray(tau[:, 0])
     small = [x.astype(np.float32) for x in (q, qd, tau)]
     with warnings.catch_warnings():
@@ -177,9 +177,9 @@ def main() -> None:
             results.append(measure(name, source, batch, seconds))
             if not chosen.json:
                 print(row(results[-1]), flush=True)
-    mechanisms = [(ramify.robots.hmmwv(suspension=True, tires=True), "partition")]
+    mechanisms = [(ramidyn.robots.hmmwv(suspension=True, tires=True), "partition")]
     if chosen.cassie:
-        cassie = ramify.load(chosen.cassie, passive=True, actuators=False)
+        cassie = ramidyn.load(chosen.cassie, passive=True, actuators=False)
         mechanisms.append((cassie, "project"))
     repeats, steps = (1, 100) if chosen.quick else (5, 10_000)
     alone = [real_time(*each, repeats, steps) for each in mechanisms]

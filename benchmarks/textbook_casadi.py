@@ -136,7 +136,7 @@ def aba(tree: Any, q: Any, qd: Any, tau: Any) -> Any:
 
 
 def function(quantity: str, robot: Any) -> Any:
-    """Return a CasADi function of a quantity; inputs and outputs as Ramify's."""
+    """Return a CasADi function of a quantity; inputs and outputs as Ramidyn's."""
     n, tree = robot.nv, robot.model.tree
     q, qd, x = (ca.SX.sym(name, n) for name in ("q", "qd", "x"))
     if quantity == "mass_matrix":

@@ -15,10 +15,10 @@ import ctypes
 import numpy as np
 from machine import best, options, report
 
-import ramify
-from ramify.backend.llvm.jit import LoadedCode, compile_objects
-from ramify.backend.llvm.target import host
-from ramify.symbolic.expr import region
+import ramidyn
+from ramidyn.backend.llvm.jit import LoadedCode, compile_objects
+from ramidyn.backend.llvm.target import host
+from ramidyn.symbolic.expr import region
 
 BATCH, FACTORS = 4096, 94
 FRACTION, THREADS, LAYOUT = 0.40, 1.7, 1.25
@@ -74,9 +74,9 @@ def main() -> None:
     rng = np.random.default_rng(0)
     A, B = rng.normal(size=(2, batch, 6, 6)) / 2.4
     shapes = {"A": (6, 6), "B": (6, 6)}
-    first = ramify.kernel(chain, shapes)
-    last = ramify.kernel(chain, shapes, layout="batch_last")
-    two = ramify.kernel(chain, shapes, threads=2)
+    first = ramidyn.kernel(chain, shapes)
+    last = ramidyn.kernel(chain, shapes, layout="batch_last")
+    two = ramidyn.kernel(chain, shapes, threads=2)
     out = first(A, B)
     Al, Bl = (np.ascontiguousarray(np.moveaxis(x, 0, -1)) for x in (A, B))
     out_last = last(Al, Bl)

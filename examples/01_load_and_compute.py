@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-import ramify
+import ramidyn
 
 PENDULUM = """
 <robot name="double_pendulum">
@@ -32,7 +32,7 @@ PENDULUM = """
 
 def main() -> None:
     """Run the example."""
-    robot = ramify.load(PENDULUM)  # a path to a URDF or MJCF file works too
+    robot = ramidyn.load(PENDULUM)  # a path to a URDF or MJCF file works too
     print(robot)
 
     q, qd = np.array([0.3, -0.2]), np.zeros(2)

@@ -6,21 +6,21 @@ computed once), the algorithm that "auto" chose, and the first lines of the prog
 
 import numpy as np
 
-import ramify
-from ramify import robots
+import ramidyn
+from ramidyn import robots
 
 
 def main() -> None:
     """Run the example."""
     robot = robots.humanoid30("plain")
-    wanted = [ramify.mass_matrix, ramify.bias_forces, ramify.jacobian("left_hand")]
+    wanted = [ramidyn.mass_matrix, ramidyn.bias_forces, ramidyn.jacobian("left_hand")]
 
     total = 0
     for quantity in wanted:
-        ops = ramify.count(quantity, robot)
+        ops = ramidyn.count(quantity, robot)
         total += ops.total
         print(f"{quantity.name:20} {ops.total:6,}")
-    fused = ramify.compile(wanted, robot)
+    fused = ramidyn.compile(wanted, robot)
     print(f"{'separately':20} {total:6,}")
     print(f"{'in one kernel':20} {fused.ops.total:6,}")
 
@@ -29,7 +29,7 @@ def main() -> None:
     print("outputs:", ", ".join(f"{n} {x.shape}" for n, x in found._asdict().items()))
 
     for algorithm in ("aba", "ltdl"):
-        ops = ramify.count(ramify.forward_dynamics(algorithm=algorithm), robot)
+        ops = ramidyn.count(ramidyn.forward_dynamics(algorithm=algorithm), robot)
         print(f"forward dynamics by {algorithm:5} costs {ops.cost:6,} multiplications")
 
     lines = str(fused.program).splitlines()

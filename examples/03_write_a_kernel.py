@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 
-import ramify
+import ramidyn
 
 
-def rotate(q, p, sqrt=ramify.math.sqrt):
+def rotate(q, p, sqrt=ramidyn.math.sqrt):
     """Rotate a point p by a quaternion q = (w, x, y, z) that need not be normalized."""
     w, x, y, z = q / sqrt(q @ q)
     u = np.array([x, y, z])
@@ -32,7 +32,7 @@ def cross(a, b):
 
 def main() -> None:
     """Run the example."""
-    kernel = ramify.kernel(rotate, {"q": 4, "p": 3})
+    kernel = ramidyn.kernel(rotate, {"q": 4, "p": 3})
     print(kernel)
 
     rng = np.random.default_rng(0)

@@ -6,9 +6,9 @@ error of a solve, and the log-determinant, compared with NumPy's.
 
 import numpy as np
 
-import ramify
-from ramify import robots
-from ramify.linalg import D1, D2
+import ramidyn
+from ramidyn import robots
+from ramidyn.linalg import D1, D2
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
     print(f"to factor: {d1 + 2 * d2:,} operations; a full matrix: {full(n):,}")
 
     M = robot.mass_matrix(robot.random_configuration(rng=0))
-    factor = ramify.linalg.ltdl(M, parents)
+    factor = ramidyn.linalg.ltdl(M, parents)
     b = np.arange(1.0, n + 1)
     x = factor.solve(b)
     print(f"residual of a solve: {np.abs(M @ x - b).max():.1e}")
@@ -32,7 +32,7 @@ def main() -> None:
     block = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.7], [0.5, 0.7, 2.0]])
     lower = np.concatenate([block[k][: k + 1] for k in range(3)])
     values = np.tile(lower, arms)
-    swarm = ramify.linalg.ltdl(ramify.linalg.TreeMatrix(tuple(parents), values))
+    swarm = ramidyn.linalg.ltdl(ramidyn.linalg.TreeMatrix(tuple(parents), values))
     print(f"a swarm of {3 * arms:,} joints, log det {swarm.logdet():.3f}")
 
 

@@ -9,25 +9,25 @@ import time
 
 import numpy as np
 
-import ramify
-from ramify.builder import Body, Inertia, RobotBuilder
-from ramify.control import OperationalSpace
+import ramidyn
+from ramidyn.builder import Body, Inertia, RobotBuilder
+from ramidyn.control import OperationalSpace
 
 STEP, TIME, AHEAD, MASS, BOX = 0.001, 3.0, 0.15, 4.0, (0.3, 0.4, 0.3)
 HANDS = ("left_hand", "right_hand")
 BENT = {"shank": 0.7, "thigh": -1.6, "pelvis": 1.2, "shoulder_pitch": -0.3}
 BENT |= {"forearm": -1.4}  # already crouching, so legs and hip follow smoothly
 
-half, robot = RobotBuilder("half"), ramify.robots.chang_khatib24("plain")
+half, robot = RobotBuilder("half"), ramidyn.robots.chang_khatib24("plain")
 half.add(Body("half", Inertia.from_point(MASS / 2)))
 for hand in HANDS:
     robot = robot.attach(half.description(), hand, prefix=f"{hand}_")
 ALIGNED = "local_world_aligned"
 control = OperationalSpace(
-    robot, [ramify.tasks.Task(h, "pose", ALIGNED) for h in HANDS]
+    robot, [ramidyn.tasks.Task(h, "pose", ALIGNED) for h in HANDS]
 )
-velocities = [ramify.velocity(hand, ALIGNED) for hand in HANDS]
-sense = ramify.compile([*map(ramify.pose, HANDS), *velocities], robot)
+velocities = [ramidyn.velocity(hand, ALIGNED) for hand in HANDS]
+sense = ramidyn.compile([*map(ramidyn.pose, HANDS), *velocities], robot)
 
 q, qd, log, busy = robot.neutral(), np.zeros(robot.nv), [], 0.0
 stiff = np.where(np.arange(robot.nv) < 8, 16.0, 400.0)  # base, legs and trunk are soft

@@ -6,14 +6,14 @@ produces a motion, and the energy drift and loop error over ten seconds.
 
 import numpy as np
 
-import ramify
-from ramify import Pose
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
+import ramidyn
+from ramidyn import Pose
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 
 LENGTHS = {"crank": 0.1, "coupler": 0.3, "rocker": 0.25}
 
 
-def four_bar() -> ramify.Robot:
+def four_bar() -> ramidyn.Robot:
     """Return crank, coupler and rocker in the x-z plane, joined by a hinge."""
     b = RobotBuilder("four_bar")
     parents = {"crank": ("world", 0.0), "coupler": ("crank", 0.1)}
@@ -23,7 +23,7 @@ def four_bar() -> ramify.Robot:
         parent, x = parents[name]
         b.add(Body(name, rod), parent, Joint.revolute((0, -1, 0), name=name), (x, 0, 0))
     hinge = Pose.from_axis_angle((1, 0, 0), np.pi / 2).R  # z along the joints' axes
-    return ramify.Robot.from_description(b.description()).add_loop(
+    return ramidyn.Robot.from_description(b.description()).add_loop(
         "coupler",
         "rocker",
         joint="revolute",

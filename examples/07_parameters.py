@@ -6,13 +6,13 @@ function and from a new robot for each payload.
 
 import numpy as np
 
-import ramify
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
+import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 
 JOINT = Joint.revolute
 
 
-def arm(payload: float) -> ramify.Robot:
+def arm(payload: float) -> ramidyn.Robot:
     """Return a two-link arm with a payload on its hand."""
     link = Inertia.from_capsule(2.0, radius=0.04, length=0.4, at=(0, 0, 0.2))
     builder = RobotBuilder("arm")
@@ -23,14 +23,14 @@ def arm(payload: float) -> ramify.Robot:
     load = Inertia.from_sphere(max(payload, 1e-9), radius=0.05)
     hand = JOINT((0, 0, 1), name="wrist")
     builder.add(Body("hand", load), "lower", hand, (0, 0, 0.4))
-    return ramify.Robot.from_description(builder.description())
+    return ramidyn.Robot.from_description(builder.description())
 
 
 def main() -> None:
     """Run the example."""
     robot = arm(1.0)
-    hold = ramify.compile(
-        ramify.gravity_forces, robot, parameters=["inertia:hand", "gravity"]
+    hold = ramidyn.compile(
+        ramidyn.gravity_forces, robot, parameters=["inertia:hand", "gravity"]
     )
     print(hold)
     q = np.array([0.4, 0.8, 0.0])

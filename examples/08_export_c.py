@@ -9,16 +9,16 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import ramify
-from ramify import robots
+import ramidyn
+from ramidyn import robots
 
 
 def main() -> None:
     """Run the example."""
     robot = robots.chain(6, "plain")
     with tempfile.TemporaryDirectory() as folder:
-        exported = ramify.export_c(
-            [ramify.mass_matrix, ramify.bias_forces],
+        exported = ramidyn.export_c(
+            [ramidyn.mass_matrix, ramidyn.bias_forces],
             robot,
             Path(folder) / "arm",
             name="arm_dynamics",

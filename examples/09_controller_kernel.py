@@ -8,15 +8,15 @@ import time
 
 import numpy as np
 
-import ramify
-from ramify import math
+import ramidyn
+from ramidyn import math
 
 DT = 1e-3
 
 
 def main() -> None:
     """Run the example."""
-    robot = ramify.robots.humanoid30("plain")
+    robot = ramidyn.robots.humanoid30("plain")
     home = robot.neutral()
 
     def step(q, qd):
@@ -26,7 +26,7 @@ def main() -> None:
         qd = qd + DT * robot.forward_dynamics(q, qd, tau)
         return robot.integrate(q, qd, DT), qd
 
-    kernel = ramify.kernel(step, {"q": robot.nq, "qd": robot.nv})
+    kernel = ramidyn.kernel(step, {"q": robot.nq, "qd": robot.nv})
     print(kernel)
     parts = (robot.inverse_dynamics, robot.forward_dynamics)
     print(f"the parts: {' and '.join(str(part.ops) for part in parts)}")

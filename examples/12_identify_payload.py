@@ -7,13 +7,13 @@ and center of a payload, and the damping and friction of the joints.
 
 import numpy as np
 
-import ramify
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
+import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 
 TERMS = ("damping", "friction")
 
 
-def arm(payload: float) -> ramify.Robot:
+def arm(payload: float) -> ramidyn.Robot:
     """Return an arm of three joints, with a payload that it is fixed to."""
     link = Inertia.from_capsule(2.0, radius=0.05, length=0.4, at=(0, 0, 0.2))
     load = Inertia.from_box(payload, (0.1, 0.2, 0.1), at=(0.03, -0.02, 0.05))
@@ -23,7 +23,7 @@ def arm(payload: float) -> ramify.Robot:
         builder.add(Body(f"link{k}", link), parent, joint, (0, 0, 0.4))
         parent = f"link{k}"
     builder.add(Body("load", load), parent, placement=(0, 0, 0.4))
-    return ramify.Robot.from_description(builder.description())
+    return ramidyn.Robot.from_description(builder.description())
 
 
 def motion(nv: int, size: float) -> tuple[np.ndarray, ...]:

@@ -8,14 +8,14 @@ import time
 
 import numpy as np
 
-import ramify
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
+import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 
 SAMPLES, HORIZON, HELD, STEPS, DT = 4096, 12, 4, 60, 0.02
 NOISE, TEMPERATURE = 5.0, 0.2  # of accelerations [rad/s^2] and of costs
 
 
-def arm() -> ramify.Robot:
+def arm() -> ramidyn.Robot:
     """Return an arm of seven joints."""
     builder, parent = RobotBuilder("arm"), "world"
     for k in range(7):
@@ -23,7 +23,7 @@ def arm() -> ramify.Robot:
         link, joint = Body(f"link{k}", inertia), Joint.revolute((0, k % 2, 1 - k % 2))
         builder.add(link, parent, joint, (0, 0, 0.2))
         parent = link.name
-    return ramify.Robot.from_description(builder.description())
+    return ramidyn.Robot.from_description(builder.description())
 
 
 robot, rng, q, qd = arm(), np.random.default_rng(0), np.full(7, 0.3), np.zeros(7)

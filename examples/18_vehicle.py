@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-import ramify
+import ramidyn
 
 DT, STEPS, SPEED, RADIUS = 1e-3, 10_000, 15.0, 0.455
 BUMP, HEIGHT = (30.0, 32.0), 0.08  # where it is along the road, and how high [m]
@@ -20,12 +20,12 @@ CORNERS = [f"{side}_{end}" for end in ("front", "rear") for side in ("left", "ri
 def road(x, _y):
     """Return the height of the ground: a bump across a flat road."""
     phase = 2 * np.pi * (x - BUMP[0]) / (BUMP[1] - BUMP[0])
-    bump = 0.5 * HEIGHT * (1.0 - ramify.math.cos(phase))
-    on_bump = ramify.math.where(x < BUMP[1], bump, 0.0)
-    return ramify.math.where(x > BUMP[0], on_bump, 0.0)
+    bump = 0.5 * HEIGHT * (1.0 - ramidyn.math.cos(phase))
+    on_bump = ramidyn.math.where(x < BUMP[1], bump, 0.0)
+    return ramidyn.math.where(x > BUMP[0], on_bump, 0.0)
 
 
-robot = ramify.robots.hmmwv(suspension=True, tires=True, steering=True, ground=road)
+robot = ramidyn.robots.hmmwv(suspension=True, tires=True, steering=True, ground=road)
 axles = [robot.joint(f"{corner}_axle").v_index for corner in CORNERS]
 wheels = np.isin(np.arange(robot.nv), axles)
 

@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 
-import ramify
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
+import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 
 DT, STEPS, BATCH, LINK, KP, KD = 1e-3, 2000, 256, 0.2, 150.0, 4.0
 BEND = np.tile([0.0, 0.7, -1.4], 4)  # hip, thigh and knee of each leg [rad]
@@ -18,7 +18,7 @@ LEGS |= {"rear_left": (-0.2, 0.12), "rear_right": (-0.2, -0.12)}
 CONTACT = {"radius": 0.02, "center": (0, 0, -LINK), "stiffness": 1e6, "friction": 0.8}
 
 
-def quadruped() -> ramify.Robot:
+def quadruped() -> ramidyn.Robot:
     """Return a trunk on four legs of three joints, with contacts at the feet."""
     builder = RobotBuilder("quadruped")
     trunk = Body("trunk", Inertia.from_box(8.0, (0.4, 0.2, 0.1)))
@@ -29,9 +29,9 @@ def quadruped() -> ramify.Robot:
         builder.add(Body(hip, rod), "trunk", Joint.revolute((1, 0, 0)), (*at, 0))
         builder.add(Body(thigh, rod), hip, Joint.revolute((0, 1, 0)))
         builder.add(Body(shank, rod), thigh, Joint.revolute((0, 1, 0)), (0, 0, -LINK))
-    robot = ramify.Robot.from_description(builder.description())
+    robot = ramidyn.Robot.from_description(builder.description())
     for leg in LEGS:
-        foot = ramify.forces.SphereContact(f"{leg}_shank", dissipation=1.0, **CONTACT)
+        foot = ramidyn.forces.SphereContact(f"{leg}_shank", dissipation=1.0, **CONTACT)
         robot = robot.add_force(foot)
     return robot
 

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-import ramify
+import ramidyn
 
 DT, STEPS, SIDES = 1e-3, 10_000, {"left": 0.1, "right": -0.1}  # hips roll outward [rad]
 GAINS = {"hip-roll": (500.0, 20.0), "hip-yaw": (500.0, 10.0), "foot": (300.0, 8.0)}
@@ -18,14 +18,14 @@ GAINS |= {"hip-pitch": (3000.0, 60.0), "knee": (3000.0, 60.0)}  # [N m/rad, N m 
 SOLE = ((-0.0528, 0.0926, 0.0), (0.0697, -0.0102, 0.0))  # ends of a foot's capsule [m]
 CONTACT = {"radius": 0.02, "stiffness": 1e6, "friction": 0.9}
 
-load, name = ramify.robots.load_description, "cassie_mj_description"
+load, name = ramidyn.robots.load_description, "cassie_mj_description"
 if sys.argv[1:]:
-    load, name = ramify.load, sys.argv[1]
+    load, name = ramidyn.load, sys.argv[1]
 robot = load(name, passive=True, actuators=False)
 for foot in (f"{side}-foot" for side in SIDES):
     for end in SOLE:
         sphere = {"center": end, "transition_velocity": 0.2, **CONTACT}
-        robot = robot.add_force(ramify.forces.SphereContact(foot, **sphere))
+        robot = robot.add_force(ramidyn.forces.SphereContact(foot, **sphere))
 stance, (target, kp, kd, ankles) = robot.keyframes["home"], np.zeros((4, robot.nv))
 for side, outward in SIDES.items():
     stance[robot.joint(f"{side}-hip-roll").q_index] += outward

@@ -51,7 +51,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
-    os.environ["RAMIFY_CACHE_DIR"] = str(folder / "compiled")
+    os.environ["RAMIDYN_CACHE_DIR"] = str(folder / "compiled")
 
 
 @pytest.fixture(autouse=True, scope="session")

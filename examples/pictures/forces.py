@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-import ramify
-from ramify import forces
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
+import ramidyn
+from ramidyn import forces
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 
 SOLID, DASHED, DOTTED = "-", "--", ":"
 COLORS = {SOLID: "#2f6f9f", DASHED: "#d9822b", DOTTED: "#7a2e2e"}
 
 
-def robot_with(joint: Joint) -> ramify.Robot:
+def robot_with(joint: Joint) -> ramidyn.Robot:
     """Return one body on a joint."""
     builder = RobotBuilder("body")
     inertia = Inertia.from_box(1.0, (0.2, 0.3, 0.4))
     builder.add(Body("body", inertia), "world", joint)
-    return ramify.Robot.from_description(builder.description())
+    return ramidyn.Robot.from_description(builder.description())
 
 
 HINGE = robot_with(Joint.revolute((0, 1, 0), name="hinge", limits=(-1.0, 1.0)))
@@ -32,7 +32,7 @@ FREE = robot_with(Joint.floating(name="free"))
 
 
 def applied(
-    robot: ramify.Robot, element: Any, q: Any, qd: Any, control: Any = None
+    robot: ramidyn.Robot, element: Any, q: Any, qd: Any, control: Any = None
 ) -> Any:
     """Return what an element applies to the robot at some states."""
     with_force = robot.add_force(element)
@@ -41,7 +41,7 @@ def applied(
     return with_force.applied_forces(q, qd, **inputs)
 
 
-def single(robot: ramify.Robot, element: Any, q: Any, qd: Any = None) -> Any:
+def single(robot: ramidyn.Robot, element: Any, q: Any, qd: Any = None) -> Any:
     """Return the force along the one joint of a robot."""
     still = np.zeros_like(q) if qd is None else qd
     return applied(robot, element, q, still)[:, 0]

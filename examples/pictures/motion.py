@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 
-import ramify
+import ramidyn
 
-robot = ramify.robots.humanoid30("plain")
+robot = ramidyn.robots.humanoid30("plain")
 
 
 def springs(q, qd):

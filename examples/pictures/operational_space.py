@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-import ramify
+import ramidyn
 
 EXAMPLE = Path(__file__).parents[1] / "05_operational_space.py"
 SPINE = ("base", "shank", "thigh", "pelvis", "chest", "neck", "head_tip")
@@ -56,7 +56,7 @@ def main() -> None:
 
 def draw_robot(axis: Any, ran: dict[str, Any], across: int) -> None:
     """Draw the robot and the box at the start, on the way and at the end."""
-    poses = ramify.compile([*map(ramify.pose, SPINE + ARMS)], ran["robot"])
+    poses = ramidyn.compile([*map(ramidyn.pose, SPINE + ARMS)], ran["robot"])
     width, height = ran["BOX"][across], ran["BOX"][2]
     axis.axhline(0, color="#8a7a2e", lw=3)
     places = np.array(poses(ran["states"]))[..., :3, 3][..., [across, 2]]

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
-import ramify
+import ramidyn
 
 EXAMPLE = Path(__file__).parents[1] / "18_vehicle.py"
 LENGTH, WIDTH, FLOOR, ROOF = 4.6, 2.1, 0.55, 1.5
@@ -26,7 +26,7 @@ def main() -> None:
     ran = runpy.run_path(str(EXAMPLE))
     robot, run = ran["robot"], ran["run"]
     names = ["chassis", *(f"{c}_wheel" for c in ran["CORNERS"])]
-    chassis, *wheels = ramify.compile([*map(ramify.pose, names)], robot)(run.q)
+    chassis, *wheels = ramidyn.compile([*map(ramidyn.pose, names)], robot)(run.q)
     figure = Figure(figsize=(13, 9), layout="constrained")
     rows = figure.add_gridspec(3, 6, height_ratios=(1.0, 1.7, 1.7))
     from_above(figure.add_subplot(rows[0, :]), run, chassis, wheels)
@@ -101,7 +101,7 @@ def from_front(axis: Any, robot: Any, run: Any) -> None:
     """Draw the front axle from behind, standing and at the largest roll."""
     parts = ("upper_arm", "spindle", "lower_arm", "wheel")
     names = [f"{s}_front_{part}" for s in ("left", "right") for part in parts]
-    poses = np.array(ramify.compile([*map(ramify.pose, names)], robot)(run.q))
+    poses = np.array(ramidyn.compile([*map(ramidyn.pose, names)], robot)(run.q))
     leaning = int(np.argmax(np.abs(run.q[:, 3])))
     for k, color in ((0, "0.7"), (leaning, BLUE)):
         base = poses[[3, 7], k, 1, 3].mean()

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from websockets.sync.client import connect
 
-import ramify
+import ramidyn
 
 FLAGS = (
     *("--headless=new", "--no-sandbox", "--window-size=1280,720", "--no-first-run"),
@@ -72,7 +72,7 @@ def _screenshot(devtools: Any) -> bytes:
 
 def main() -> None:
     """Write both pictures, or the first one."""
-    car = ramify.robots.hmmwv(suspension=True, tires=True, steering=True)
+    car = ramidyn.robots.hmmwv(suspension=True, tires=True, steering=True)
     with car.show() as viewer:
         select: Any = viewer._panel.select  # a click in the tree
         photograph(viewer.url, sys.argv[1], lambda: select("left_front_wheel"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ramify.backend.python_call import callable as native
-from ramify.backend.runtime import kernel_sizes
-from ramify.backend.runtime import memory_layout as words
+from ramidyn.backend.python_call import callable as native
+from ramidyn.backend.runtime import kernel_sizes
+from ramidyn.backend.runtime import memory_layout as words
 
 
 @pytest.fixture
@@ -25,5 +25,5 @@ def call_path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         request.getfixturevalue("streamed")
     if request.param == "plain":
         monkeypatch.setattr(native, "HAS_KNOWN_OBJECTS", False)
-        monkeypatch.setenv("RAMIFY_PLAIN_CALLS", "1")  # for processes of the test
+        monkeypatch.setenv("RAMIDYN_PLAIN_CALLS", "1")  # for processes of the test
     return request.param

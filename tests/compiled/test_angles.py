@@ -12,8 +12,8 @@ import mpmath
 import numpy as np
 import pytest
 
-import ramify
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn.symbolic.interpreter import evaluate
 
 SHIFTS = (0.7, -2.1)
 TOPS = {"float64": (0, 3, 8, 10, 16, 100, 300), "float32": (0, 3, 8, 10, 16, 30, 38)}
@@ -23,11 +23,11 @@ NEAR = 1e5  # up to here a sum may round, once
 def sines(x: Any, y: Any) -> dict[str, Any]:
     a, b = SHIFTS
     return {
-        "shifted": [ramify.math.sin(x + a), ramify.math.cos(x + a)],
-        "mirrored": [ramify.math.sin(b - x), ramify.math.cos(b - x)],
-        "added": [ramify.math.sin(x + y), ramify.math.cos(x + y)],
-        "less": [ramify.math.sin(x - y), ramify.math.cos(x - y)],
-        "plain": [ramify.math.sin(x), ramify.math.cos(x), ramify.math.tan(x)],
+        "shifted": [ramidyn.math.sin(x + a), ramidyn.math.cos(x + a)],
+        "mirrored": [ramidyn.math.sin(b - x), ramidyn.math.cos(b - x)],
+        "added": [ramidyn.math.sin(x + y), ramidyn.math.cos(x + y)],
+        "less": [ramidyn.math.sin(x - y), ramidyn.math.cos(x - y)],
+        "plain": [ramidyn.math.sin(x), ramidyn.math.cos(x), ramidyn.math.tan(x)],
     }
 
 
@@ -89,7 +89,7 @@ def sum_of(name: str, x: Any, y: Any) -> np.ndarray:
 def test_sines_of_large_sums_keep_their_digits(
     dtype: str, lanes: int | None, rng: np.random.Generator
 ) -> None:
-    f = ramify.kernel(sines, {"x": (), "y": ()}, dtype=dtype, lanes=lanes)
+    f = ramidyn.kernel(sines, {"x": (), "y": ()}, dtype=dtype, lanes=lanes)
     x, y = angles(dtype, rng)
     assert_true(f(x, y)._asdict(), x, y, dtype)
     singles = [f(a, b)._asdict() for a, b in zip(x[::7], y[::7], strict=True)]
@@ -101,14 +101,14 @@ def test_sines_of_large_sums_keep_their_digits(
 def test_the_interpreter_keeps_the_digits_too(
     dtype: str, rng: np.random.Generator
 ) -> None:
-    f = ramify.kernel(sines, {"x": (), "y": ()}, dtype=dtype)
+    f = ramidyn.kernel(sines, {"x": (), "y": ()}, dtype=dtype)
     x, y = angles(dtype, rng)
     assert_true(evaluate(f.program, {"x": x, "y": y}, dtype), x, y, dtype)
 
 
 def test_a_turn_of_many_rounds_changes_nothing(rng: np.random.Generator) -> None:
-    robot = ramify.robots.humanoid30()
-    f = ramify.compile(ramify.mass_matrix, robot)
+    robot = ramidyn.robots.humanoid30()
+    f = ramidyn.compile(ramidyn.mass_matrix, robot)
     sums = [e for e in f.program.order if e.op == "add" and e.args[0].op == "input"]
     assert sums  # there are angles with a constant added
     q = rng.uniform(-3, 3, size=(5, robot.nq)) * 1e12
@@ -125,9 +125,9 @@ def test_a_turn_of_many_rounds_changes_nothing(rng: np.random.Generator) -> None
 def test_exported_c_keeps_the_digits_too(
     dtype: str, tmp_path: Path, rng: np.random.Generator
 ) -> None:
-    robot = ramify.robots.humanoid30()
-    exported = ramify.export_c(
-        ramify.mass_matrix, robot, tmp_path / "c", name="far", dtype=dtype
+    robot = ramidyn.robots.humanoid30()
+    exported = ramidyn.export_c(
+        ramidyn.mass_matrix, robot, tmp_path / "c", name="far", dtype=dtype
     )
     assert "far_sum(" in exported.source.read_text()
     shared = tmp_path / "far.so"
@@ -136,7 +136,7 @@ def test_exported_c_keeps_the_digits_too(
     library = ctypes.CDLL(str(shared))
     n, size = 5, (robot.nv, robot.nv)
     q = (rng.uniform(-3, 3, size=(n, robot.nq)) * 1e12).astype(dtype)
-    expected = ramify.compile(ramify.mass_matrix, robot, dtype=dtype)(q)
+    expected = ramidyn.compile(ramidyn.mass_matrix, robot, dtype=dtype)(q)
     tolerance = 30 * np.finfo(dtype).eps * np.abs(expected).max()
     one, all_ = np.zeros(size, dtype), np.zeros((*size, n), dtype)
     columns = np.ascontiguousarray(q.T)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import ArgumentError, ModelError
-from ramify.linalg import branches
-from ramify.linalg.branches import plan_of
-from ramify.linalg.factor import Factor, TreeMatrix, ltdl, ltl
-from ramify.linalg.pattern import pattern_from
-from ramify.model.tree import depth_first
+from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.linalg import branches
+from ramidyn.linalg.branches import plan_of
+from ramidyn.linalg.factor import Factor, TreeMatrix, ltdl, ltl
+from ramidyn.linalg.pattern import pattern_from
+from ramidyn.model.tree import depth_first
 
 
 def along(parents: tuple[int, ...], rng: np.random.Generator) -> TreeMatrix:

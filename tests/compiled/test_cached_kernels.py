@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import compiler
-from ramify.backend.llvm import build, cache, emitted, jit
-from ramify.backend.llvm.target import runnable
-from ramify.backend.llvm.word_builder import Module
-from ramify.function import Function
+import ramidyn
+from ramidyn import compiler
+from ramidyn.backend.llvm import build, cache, emitted, jit
+from ramidyn.backend.llvm.target import runnable
+from ramidyn.backend.llvm.word_builder import Module
+from ramidyn.function import Function
 
 X = np.linspace(-1.0, 1.0, 5)
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
@@ -32,12 +32,12 @@ def long_sum(x: Any) -> Any:
     for k in range(1200):
         values.append(values[-1] * values[-5] + (0.05 * (k % 7) - 0.1))
         if k % 50 == 0:
-            values[-1] = ramify.math.sin(values[-1])
+            values[-1] = ramidyn.math.sin(values[-1])
     return values[-3:]
 
 
 def new(fn: Callable[..., Any] = long_sum) -> Function:
-    return ramify.kernel(fn, {"x": 5}, name="long_sum")
+    return ramidyn.kernel(fn, {"x": 5}, name="long_sum")
 
 
 def key_of(function: Function) -> str:
@@ -119,7 +119,7 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
 def good(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes, Any]:
     """The key of an entry, the entry, and what its code computes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAMIFY_CACHE_DIR", str(tmp_path_factory.mktemp("good")))
+        patch.setenv("RAMIDYN_CACHE_DIR", str(tmp_path_factory.mktemp("good")))
         function = new()
         expected = function(X)
         data = cache.load(key_of(function))
@@ -213,29 +213,29 @@ def test_a_damaged_piece_of_the_call_path_is_compiled_anew(code: bytes) -> None:
     ],
 )
 def test_a_damaged_plan_is_traced_anew(plan: bytes) -> None:
-    robot = ramify.robots.chain(3)
-    key = compiler._key([ramify.mass_matrix], robot, (), "float64")
+    robot = ramidyn.robots.chain(3)
+    key = compiler._key([ramidyn.mass_matrix], robot, (), "float64")
     assert key is not None
     q = np.array([0.1, 0.2, 0.3])
-    expected = ramify.compile(ramify.mass_matrix, robot)(q)
+    expected = ramidyn.compile(ramidyn.mass_matrix, robot)(q)
     assert cache.load(key) is not None
     cache.store(key, plan)
-    again = ramify.compile(ramify.mass_matrix, robot)
+    again = ramidyn.compile(ramidyn.mass_matrix, robot)
     np.testing.assert_array_equal(again(q), expected)
     assert again.cached
 
 
 def test_a_plan_with_other_sizes_never_runs() -> None:
-    robot = ramify.robots.chain(3)
-    key = compiler._key([ramify.mass_matrix], robot, (), "float64")
+    robot = ramidyn.robots.chain(3)
+    key = compiler._key([ramidyn.mass_matrix], robot, (), "float64")
     assert key is not None
     q = np.array([0.1, 0.2, 0.3])
-    ramify.compile(ramify.mass_matrix, robot)(q)
+    ramidyn.compile(ramidyn.mass_matrix, robot)(q)
     stored = cache.load(key)
     assert stored is not None
     name, inputs, _, digest, choices = json.loads(stored)
     forgery = [name, inputs, [["y", [900]]], digest, choices]
     cache.store(key, json.dumps(forgery).encode())
-    forged = ramify.compile(ramify.mass_matrix, robot)
-    with pytest.raises(ramify.CompileError, match="run `ramify cache clear`"):
+    forged = ramidyn.compile(ramidyn.mass_matrix, robot)
+    with pytest.raises(ramidyn.CompileError, match="run `ramidyn cache clear`"):
         forged(q)

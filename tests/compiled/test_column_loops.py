@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.backend.llvm.emit_loop import pairs
-from ramify.symbolic.checker import check
-from ramify.symbolic.column_loop import map_columns, unrolled
-from ramify.symbolic.count import Ops, count
-from ramify.symbolic.derivatives import vjp
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.printer import text
-from ramify.symbolic.program import FRESH, KEPT, Program, Step, Sweep
-from ramify.symbolic.trace import trace
+import ramidyn
+from ramidyn.backend.llvm.emit_loop import pairs
+from ramidyn.symbolic.checker import check
+from ramidyn.symbolic.column_loop import map_columns, unrolled
+from ramidyn.symbolic.count import Ops, count
+from ramidyn.symbolic.derivatives import vjp
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.printer import text
+from ramidyn.symbolic.program import FRESH, KEPT, Program, Step, Sweep
+from ramidyn.symbolic.trace import trace
 
 ROWS = 4
 FORWARD = (Step(0, KEPT, ((0, 3), (1, 2))), Step(1, KEPT, ((2, 3), (0, 2), (1, 0))))
@@ -99,7 +99,7 @@ def test_a_loop_computes_what_its_columns_do(
 def test_native_loops_compute_what_the_interpreter_does(
     columns: int, dtype: str, rng: np.random.Generator
 ) -> None:
-    f = ramify.kernel(mapped, {"s": 2, "X": (ROWS, columns)}, dtype=dtype)
+    f = ramidyn.kernel(mapped, {"s": 2, "X": (ROWS, columns)}, dtype=dtype)
     batch = inputs(rng, columns, 7)
     want = evaluate(program(columns), batch)
     together = f(**{n: x.astype(dtype) for n, x in batch.items()})
@@ -162,7 +162,7 @@ def test_threads_share_no_workspace(rng: np.random.Generator) -> None:
         sweep = Sweep(tuple(range(4500)), (Step(1, KEPT, ((0, 0),)),))
         return map_columns([x[2]], given, [range(4500)], [sweep], 2)[1]
 
-    f = ramify.kernel(large, {"x": 3})
+    f = ramidyn.kernel(large, {"x": 3})
     states = rng.normal(size=(64, 3))
     k = np.arange(4500)
     with ThreadPoolExecutor(4) as pool:

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-import ramify
-from ramify.backend.llvm import jit
-from ramify.backend.llvm.target import Processor
-from ramify.backend.llvm.word_builder import Module
-from ramify.backend.runtime.denormals import flushed
+import ramidyn
+from ramidyn.backend.llvm import jit
+from ramidyn.backend.llvm.target import Processor
+from ramidyn.backend.llvm.word_builder import Module
+from ramidyn.backend.runtime.denormals import flushed
 
 TYPES = ["float64", "float32"]
 
@@ -24,8 +24,8 @@ def halves_survive() -> bool:
 @pytest.mark.usefixtures("call_path")
 @pytest.mark.parametrize("dtype", TYPES)
 def test_denormal_numbers_are_zero_inside_and_only_there(dtype: str) -> None:
-    half = ramify.kernel(lambda x: x * 0.5, {"x": 3}, dtype=dtype)
-    twice = ramify.kernel(lambda x: x * 2.0, {"x": 3}, dtype=dtype)
+    half = ramidyn.kernel(lambda x: x * 0.5, {"x": 3}, dtype=dtype)
+    twice = ramidyn.kernel(lambda x: x * 2.0, {"x": 3}, dtype=dtype)
     tiny = np.finfo(dtype).tiny
     for shape in ((3,), (19, 3)):
         normal, denormal = np.full(shape, tiny, dtype), np.full(shape, tiny / 2, dtype)
@@ -37,7 +37,7 @@ def test_denormal_numbers_are_zero_inside_and_only_there(dtype: str) -> None:
 
 
 def test_threads_of_a_call_are_left_as_they_were() -> None:
-    half = ramify.kernel(lambda x: x * 0.5, {"x": 3}, threads=2)
+    half = ramidyn.kernel(lambda x: x * 0.5, {"x": 3}, threads=2)
     states = np.full((200_000, 3), np.finfo(float).tiny)
     np.testing.assert_array_equal(half(states), 0)
     assert halves_survive()

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.backend.python_call import vectorcall
-from ramify.backend.python_call.dispatch import Dispatcher
-from ramify.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
-from ramify.errors import ArgumentError, ShapeError, UnknownName
-from ramify.robot import Robot
+import ramidyn
+from ramidyn.backend.python_call import vectorcall
+from ramidyn.backend.python_call.dispatch import Dispatcher
+from ramidyn.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
+from ramidyn.errors import ArgumentError, ShapeError, UnknownName
+from ramidyn.robot import Robot
 from support.affine import affine
 
 EMITTED = pytest.mark.skipif(
@@ -192,7 +192,7 @@ def test_choosing_leaves_no_reference_and_no_memory(rng: np.random.Generator) ->
 
 @pytest.fixture(scope="module")
 def robot() -> Robot:
-    return ramify.robots.humanoid30()
+    return ramidyn.robots.humanoid30()
 
 
 QUANTITIES: dict[str, tuple[str, ...]] = {
@@ -213,7 +213,7 @@ def test_frame_methods_give_what_is_compiled_for_the_frame(
     values = {"q": q, "qd": rng.normal(size=robot.nv), "qdd": rng.normal(size=robot.nv)}
     state = [values[k] for k in QUANTITIES[name]]
     method = getattr(robot, name)
-    compiled = ramify.compile(getattr(ramify, name)(frame), robot)
+    compiled = ramidyn.compile(getattr(ramidyn, name)(frame), robot)
     expected = compiled(*state)
     for _ in range(2):
         for result in (

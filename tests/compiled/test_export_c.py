@@ -16,33 +16,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramify.backend.c99.files import MARK
-from ramify.backend.c99.names import Names, comment, identifier, number
-from ramify.compiler import compile
-from ramify.errors import ArgumentError, CompileError
-from ramify.export.c_export import ExportedC, export_c, random_inputs
-from ramify.function import Function
-from ramify.linalg.pattern import Array
-from ramify.loading import load
-from ramify.model.catalog import chain, humanoid30, random_tree
-from ramify.model.description import Description
-from ramify.quantities.closed_loops import loop_forces
-from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
-from ramify.quantities.frames import jacobian
-from ramify.quantities.mass_matrix import (
+from ramidyn.backend.c99.files import MARK
+from ramidyn.backend.c99.names import Names, comment, identifier, number
+from ramidyn.compiler import compile
+from ramidyn.errors import ArgumentError, CompileError
+from ramidyn.export.c_export import ExportedC, export_c, random_inputs
+from ramidyn.function import Function
+from ramidyn.linalg.pattern import Array
+from ramidyn.loading import load
+from ramidyn.model.catalog import chain, humanoid30, random_tree
+from ramidyn.model.description import Description
+from ramidyn.quantities.closed_loops import loop_forces
+from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramidyn.quantities.frames import jacobian
+from ramidyn.quantities.mass_matrix import (
     mass_matrix,
     mass_matrix_factor,
     mass_matrix_solve,
 )
-from ramify.quantities.operational import (
+from ramidyn.quantities.operational import (
     operational_inertia,
     operational_inertia_inverse,
 )
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.simplify.passes import lower, simplify
-from ramify.symbolic.expr import Expr, label
-from ramify.symbolic.trace import trace
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.simplify.passes import lower, simplify
+from ramidyn.symbolic.expr import Expr, label
+from ramidyn.symbolic.trace import trace
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
 
@@ -409,10 +409,10 @@ def test_labels_change_nothing_else() -> None:
 
 PROCESS = """
 import json, sys
-from ramify.export.c_export import export_c
-from ramify.quantities.dynamics import forward_dynamics
-from ramify.robot import Robot
-from ramify.model.catalog import random_tree
+from ramidyn.export.c_export import export_c
+from ramidyn.quantities.dynamics import forward_dynamics
+from ramidyn.robot import Robot
+from ramidyn.model.catalog import random_tree
 robot = Robot.from_description(random_tree(7, 3))
 e = export_c(forward_dynamics, robot, sys.argv[1])
 print(json.dumps({p.name: p.read_text() for p in sorted(e.folder.iterdir())}))

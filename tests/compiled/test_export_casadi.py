@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.compiler import program_of
-from ramify.errors import ArgumentError, CompileError
-from ramify.export.c_export import export_c, found_compiler
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.compiler import program_of
+from ramidyn.errors import ArgumentError, CompileError
+from ramidyn.export.c_export import export_c, found_compiler
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.every_joint import every_joint
 from support.loops import as_robot
 from support.planar import Planar, four_bar
@@ -54,7 +54,7 @@ def assert_same(f: Any, quantities: list[Quantity], robot: Robot, state: Any) ->
     jacobian = f.jacobian()
     blocks = iter(jacobian.call([*given, *outputs]))
     wrt = tuple(state)
-    of = ramify.derivative(quantities, wrt, space="coordinates")
+    of = ramidyn.derivative(quantities, wrt, space="coordinates")
     dense = evaluate(program_of(of, robot), state)
     for y, value in values.items():
         for x in wrt:
@@ -82,8 +82,8 @@ def state_of(robot: Robot, rng: np.random.Generator) -> dict[str, Any]:
 def test_casadi_has_our_values_and_jacobians(
     tmp_path: Path, rng: np.random.Generator
 ) -> None:
-    robot = ramify.robots.chain(2)
-    quantities = [ramify.forward_dynamics, ramify.mass_matrix]
+    robot = ramidyn.robots.chain(2)
+    quantities = [ramidyn.forward_dynamics, ramidyn.mass_matrix]
     f = loaded(quantities, robot, tmp_path / "c")
     assert [f.name_in(k) for k in range(f.n_in())] == ["q", "qd", "tau"]
     assert [f.name_out(k) for k in range(2)] == ["forward_dynamics", "mass_matrix"]
@@ -95,7 +95,7 @@ def test_every_joint_is_differentiated_by_its_coordinates(
     tmp_path: Path, rng: np.random.Generator
 ) -> None:
     robot = every_joint("mujoco")
-    quantities = [ramify.kinetic_energy, ramify.center_of_mass_jacobian]
+    quantities = [ramidyn.kinetic_energy, ramidyn.center_of_mass_jacobian]
     state = state_of(robot, rng)
     del state["tau"]
     assert_same(loaded(quantities, robot, tmp_path / "c"), quantities, robot, state)
@@ -105,7 +105,7 @@ def test_loops_are_as_good(tmp_path: Path) -> None:
     robot = four_bar()
     q, qd = Planar("four_bar").state(0.3, 2.0)
     state = {"q": q, "qd": qd, "tau": np.array([0.1, 0.2, 0.3])}
-    quantities = [ramify.forward_dynamics, ramify.loop_forces]
+    quantities = [ramidyn.forward_dynamics, ramidyn.loop_forces]
     assert_same(loaded(quantities, robot, tmp_path / "c"), quantities, robot, state)
 
 
@@ -122,10 +122,10 @@ def two_arms() -> Robot:
 
 def test_jacobians_have_the_sparsity_of_the_tree(tmp_path: Path) -> None:
     robot = two_arms()
-    f = loaded([ramify.mass_matrix], robot, tmp_path / "c")
+    f = loaded([ramidyn.mass_matrix], robot, tmp_path / "c")
     pattern = f.jacobian().sparsity_out(0)
     assert pattern.shape == (16, 4)
-    M = ramify.compile(ramify.derivative(ramify.mass_matrix, "q"), robot)
+    M = ramidyn.compile(ramidyn.derivative(ramidyn.mass_matrix, "q"), robot)
     q = np.random.default_rng(0).normal(size=(8, 4))
     moving = np.abs(M(q)).max(axis=0).transpose(1, 0, 2).reshape(16, 4) > 0.0
     rows, columns = pattern.get_triplet()
@@ -137,8 +137,8 @@ def test_jacobians_have_the_sparsity_of_the_tree(tmp_path: Path) -> None:
 
 def test_null_arguments_are_zero_and_null_results_left_out(tmp_path: Path) -> None:
     casadi = pytest.importorskip("casadi")
-    robot = ramify.robots.chain(2)
-    f = loaded([ramify.inverse_dynamics, ramify.mass_matrix], robot, tmp_path / "c")
+    robot = ramidyn.robots.chain(2)
+    f = loaded([ramidyn.inverse_dynamics, ramidyn.mass_matrix], robot, tmp_path / "c")
     q = np.array([0.3, -0.4])
     x = casadi.MX.sym("x", 2)
     only = casadi.Function("only", [x], [f(x, 0, 0)[0]])
@@ -150,8 +150,8 @@ def test_null_arguments_are_zero_and_null_results_left_out(tmp_path: Path) -> No
 def test_a_problem_with_it_converges(solver: str, tmp_path: Path) -> None:
     """Find forces that swing a double pendulum by some angle, and least."""
     casadi = pytest.importorskip("casadi")
-    robot = ramify.robots.chain(2)
-    f = loaded([ramify.forward_dynamics], robot, tmp_path / "c")
+    robot = ramidyn.robots.chain(2)
+    f = loaded([ramidyn.forward_dynamics], robot, tmp_path / "c")
     steps, dt = 5, 0.05
     tau = casadi.MX.sym("tau", 2, steps)
     q, qd = casadi.MX.zeros(2), casadi.MX.zeros(2)
@@ -188,20 +188,20 @@ def test_a_problem_with_it_converges(solver: str, tmp_path: Path) -> None:
 
 
 def test_what_casadi_cannot_have_is_refused(tmp_path: Path) -> None:
-    robot = ramify.robots.chain(2)
+    robot = ramidyn.robots.chain(2)
     with pytest.raises(ArgumentError, match="CasADi's numbers are float64"):
-        export_c(ramify.mass_matrix, robot, tmp_path, dtype="float32", casadi=True)
-    of = ramify.derivative(ramify.mass_matrix, "q")
+        export_c(ramidyn.mass_matrix, robot, tmp_path, dtype="float32", casadi=True)
+    of = ramidyn.derivative(ramidyn.mass_matrix, "q")
     with pytest.raises(ArgumentError, match=r"'dmass_matrix_dq' has shape \(2, 2, 2\)"):
         export_c(of, robot, tmp_path, casadi=True)
     assert not list(tmp_path.iterdir())
 
 
 def test_an_export_without_it_takes_its_files_away(tmp_path: Path) -> None:
-    robot = ramify.robots.chain(1)
-    export_c(ramify.mass_matrix, robot, tmp_path, "m", casadi=True)
+    robot = ramidyn.robots.chain(1)
+    export_c(ramidyn.mass_matrix, robot, tmp_path, "m", casadi=True)
     assert (tmp_path / "m_casadi.c").exists()
-    assert export_c(ramify.mass_matrix, robot, tmp_path, "m").casadi is None
+    assert export_c(ramidyn.mass_matrix, robot, tmp_path, "m").casadi is None
     left = {p.name for p in tmp_path.iterdir()}
     assert left == {"m.c", "m.h", "example.c", "CMakeLists.txt"}
 
@@ -209,11 +209,11 @@ def test_an_export_without_it_takes_its_files_away(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "quantity",
     [
-        ramify.forward_dynamics_derivatives,
-        ramify.inverse_dynamics_derivatives(packed=True),
-        ramify.linearize,
-        ramify.vjp(ramify.forward_dynamics, ("q", "tau")),
-        ramify.derivative(ramify.inverse_dynamics, "inertia:body1"),
+        ramidyn.forward_dynamics_derivatives,
+        ramidyn.inverse_dynamics_derivatives(packed=True),
+        ramidyn.linearize,
+        ramidyn.vjp(ramidyn.forward_dynamics, ("q", "tau")),
+        ramidyn.derivative(ramidyn.inverse_dynamics, "inertia:body1"),
     ],
     ids=str,
 )
@@ -224,6 +224,6 @@ def test_derivatives_export_like_other_quantities(
         found_compiler()
     except CompileError:
         pytest.skip("no C compiler")
-    exported = export_c(quantity, ramify.robots.chain(2), tmp_path)
+    exported = export_c(quantity, ramidyn.robots.chain(2), tmp_path)
     checked = exported.check(states=9)
     assert max(checked.single, checked.batch or 0.0) < CLOSE

@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ramify
-from ramify import robots
-from ramify.backend.shared_library import link
-from ramify.errors import ArgumentError, CompileError
-from ramify.export.library_export import export_library
-from ramify.robot import Robot
+import ramidyn
+from ramidyn import robots
+from ramidyn.backend.shared_library import link
+from ramidyn.errors import ArgumentError, CompileError
+from ramidyn.export.library_export import export_library
+from ramidyn.robot import Robot
 from support.pages import REPOSITORY
 
 LINKERS = ["cc", "ld"]
-CROSS = os.environ.get("RAMIFY_CROSS_LIBRARY")
+CROSS = os.environ.get("RAMIDYN_CROSS_LIBRARY")
 """a folder with a library that another machine wrote for this one: see .ci/arm64"""
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="libraries are for Linux")
@@ -45,7 +45,7 @@ def test_a_library_equals_the_python_call_to_the_bit(
     linker: str, dtype: str, tmp_path: Path
 ) -> None:
     made = export_library(
-        [ramify.mass_matrix, ramify.inverse_dynamics],
+        [ramidyn.mass_matrix, ramidyn.inverse_dynamics],
         arm(),
         tmp_path,
         name="arm",
@@ -61,7 +61,7 @@ def test_a_library_equals_the_python_call_to_the_bit(
 
 @native_linker
 def test_only_its_own_functions_are_seen(tmp_path: Path) -> None:
-    made = export_library(ramify.gravity_forces, arm(), tmp_path, name="arm")
+    made = export_library(ramidyn.gravity_forces, arm(), tmp_path, name="arm")
     library = ctypes.CDLL(str(made.library))
     for name in ("arm", "arm_batch"):
         assert hasattr(library, name)
@@ -71,7 +71,7 @@ def test_only_its_own_functions_are_seen(tmp_path: Path) -> None:
 
 @native_linker
 def test_no_states_are_no_work(tmp_path: Path) -> None:
-    made = export_library(ramify.gravity_forces, arm(), tmp_path, name="arm")
+    made = export_library(ramidyn.gravity_forces, arm(), tmp_path, name="arm")
     library = ctypes.CDLL(str(made.library))
     assert library.arm_batch(ctypes.c_int64(0), None, None) == 0
 
@@ -79,7 +79,7 @@ def test_no_states_are_no_work(tmp_path: Path) -> None:
 @native_linker
 def test_a_c_program_gets_the_same_numbers(tmp_path: Path) -> None:
     robot = arm()
-    made = export_library(ramify.inverse_dynamics, robot, tmp_path, name="arm")
+    made = export_library(ramidyn.inverse_dynamics, robot, tmp_path, name="arm")
     assert "int arm(const double q[3]" in made.header.read_text()
     program = tmp_path / "main.c"
     program.write_text(
@@ -104,7 +104,7 @@ def test_a_c_program_gets_the_same_numbers(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="no CMake")
 def test_the_cmake_example_builds_and_runs(tmp_path: Path) -> None:
     robot = robots.humanoid30()
-    export_library(ramify.forward_dynamics, robot, tmp_path / "lib", name="robot")
+    export_library(ramidyn.forward_dynamics, robot, tmp_path / "lib", name="robot")
     source, build = REPOSITORY / "examples" / "cmake", tmp_path / "build"
     configure = ["cmake", "-S", source, "-B", build, f"-Drobot_DIR={tmp_path / 'lib'}"]
     for command in (configure, ["cmake", "--build", build]):
@@ -116,7 +116,7 @@ def test_the_cmake_example_builds_and_runs(tmp_path: Path) -> None:
 
 @native_linker
 def test_the_command_line_writes_and_checks_a_library(tmp_path: Path) -> None:
-    from ramify.cli import main  # noqa: PLC0415  only here
+    from ramidyn.cli import main  # noqa: PLC0415  only here
 
     with pytest.raises(SystemExit) as ended:
         main(
@@ -164,7 +164,7 @@ def test_a_library_for_another_processor_is_refused_here_by_name(
     monkeypatch.setattr(link, "link", fake)
     monkeypatch.setattr(link, "find_linker", lambda *_: "zig")
     made = export_library(
-        ramify.gravity_forces, arm(), tmp_path, "arm", target="aarch64"
+        ramidyn.gravity_forces, arm(), tmp_path, "arm", target="aarch64"
     )
     assert made.target == "aarch64"
     with pytest.raises(CompileError, match=r"libarm.so \(for aarch64\) cannot be load"):
@@ -176,7 +176,7 @@ def test_a_library_for_another_processor_is_refused_here_by_name(
 
 def test_an_unknown_target_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="target is 'arm'; possible: host, x86-64,"):
-        export_library(ramify.gravity_forces, arm(), tmp_path, target="arm")
+        export_library(ramidyn.gravity_forces, arm(), tmp_path, target="arm")
 
 
 @linux
@@ -188,7 +188,7 @@ def test_without_a_linker_the_message_names_those_looked_for(
     monkeypatch.delenv("CC", raising=False)
     message = "no linker for .*looked for cc, gcc, clang, ld, zig. Install a C compiler"
     with pytest.raises(CompileError, match=message):
-        export_library(ramify.gravity_forces, arm(), tmp_path)
+        export_library(ramidyn.gravity_forces, arm(), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -200,7 +200,7 @@ def test_a_linker_that_fails_leaves_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(CompileError, match=r"mylink cannot link libarm.so:\ncannot do"):
         export_library(
-            ramify.gravity_forces, arm(), out, name="arm", linker=str(linker)
+            ramidyn.gravity_forces, arm(), out, name="arm", linker=str(linker)
         )
     assert list(out.iterdir()) == []
 
@@ -209,7 +209,7 @@ def test_a_linker_that_fails_leaves_nothing(tmp_path: Path) -> None:
 def test_files_of_somebody_else_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "arm.h").write_text("mine")
     with pytest.raises(CompileError, match=r"arm.h' exists and is not from an earlier"):
-        export_library(ramify.gravity_forces, arm(), tmp_path, name="arm", linker="sh")
+        export_library(ramidyn.gravity_forces, arm(), tmp_path, name="arm", linker="sh")
     assert (tmp_path / "arm.h").read_text() == "mine"
 
 
@@ -217,4 +217,4 @@ def test_files_of_somebody_else_are_not_overwritten(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CompileError, match=r"the folder '.*file' cannot be written: "):
-        export_library(ramify.gravity_forces, arm(), tmp_path / "file", linker="sh")
+        export_library(ramidyn.gravity_forces, arm(), tmp_path / "file", linker="sh")

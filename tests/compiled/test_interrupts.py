@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from ramify.backend.python_call import runnable as native
-from ramify.backend.python_call.runnable import Pace
+from ramidyn.backend.python_call import runnable as native
+from ramidyn.backend.python_call.runnable import Pace
 from support.affine import affine_kernel
 
 LIMIT = 120.0  # seconds, with the start of Python; the batch would take far longer
@@ -19,16 +19,16 @@ LIMIT = 120.0  # seconds, with the start of Python; the batch would take far lon
 SCRIPT = """
     import os, signal, sys, threading, time
     import numpy as np
-    import ramify
+    import ramidyn
 
     def slow(x):
         for _ in range(300):
-            x = ramify.math.exp(-x * x)
+            x = ramidyn.math.exp(-x * x)
         return x
 
     # A shell ignores Ctrl-C on behalf of what it starts in the background.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    f = ramify.kernel(slow, {"x": ()}, threads=int(sys.argv[1]))
+    f = ramidyn.kernel(slow, {"x": ()}, threads=int(sys.argv[1]))
     states = 2**27  # a quarter of an hour; 1 GB, of which little is touched
     x = np.broadcast_to(np.float64(0.25), (states,))
     expected = f(x[:1])[0]
@@ -67,7 +67,7 @@ def test_an_interrupt_ends_a_long_batch_and_leaves_what_is_done(
 ) -> None:
     found = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(SCRIPT), str(threads)],
-        env={**os.environ, "RAMIFY_PLAIN_CALLS": str(int(is_plain))},
+        env={**os.environ, "RAMIDYN_PLAIN_CALLS": str(int(is_plain))},
         capture_output=True,
         text=True,
         timeout=LIMIT,

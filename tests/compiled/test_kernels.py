@@ -17,14 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ramify
-from ramify import robots
-from ramify.compiler import Compilation, kernel
-from ramify.errors import ArgumentError, CompileError
-from ramify.function import CallOptions, Function
-from ramify.symbolic import functions
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.program import Program
+import ramidyn
+from ramidyn import robots
+from ramidyn.compiler import Compilation, kernel
+from ramidyn.errors import ArgumentError, CompileError
+from ramidyn.function import CallOptions, Function
+from ramidyn.symbolic import functions
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.program import Program
 from support.programs import (
     Recipe,
     assert_same,
@@ -119,13 +119,13 @@ def test_streamed_batches_equal_those_that_are_not(
     monkeypatch: pytest.MonkeyPatch, piece: int
 ) -> None:
     robot = robots.humanoid30()
-    f = ramify.compile(ramify.mass_matrix, robot)
+    f = ramidyn.compile(ramidyn.mass_matrix, robot)
     counts = [8 * groups + tiles for groups in (1, 2, 4) for tiles in (0, 1, 5)]
     states = [robot.random_configuration(0, batch=f.lanes * n - 1) for n in counts]
     expected = [f(q) for q in states]
-    monkeypatch.setattr("ramify.backend.runtime.kernel_sizes.FAR", 1)
-    monkeypatch.setattr("ramify.backend.runtime.kernel_sizes.PIECE", piece)
-    streamed = ramify.compile(ramify.mass_matrix, robot)
+    monkeypatch.setattr("ramidyn.backend.runtime.kernel_sizes.FAR", 1)
+    monkeypatch.setattr("ramidyn.backend.runtime.kernel_sizes.PIECE", piece)
+    streamed = ramidyn.compile(ramidyn.mass_matrix, robot)
     for q, M in zip(states, expected, strict=True):
         np.testing.assert_array_equal(streamed(q), M)
 
@@ -136,7 +136,7 @@ def test_large_workspaces_are_streamed_at_once(
     n: int, rng: np.random.Generator
 ) -> None:
     """States of 92 by 92 doubles begin with lines, those of 94 with halves of lines."""
-    f = ramify.kernel(np.outer, {"a": n, "b": n}, name="outer")
+    f = ramidyn.kernel(np.outer, {"a": n, "b": n}, name="outer")
     for batch in (1, 3 * f.lanes - 1):
         a, b = rng.normal(size=(2, batch, n))
         np.testing.assert_array_equal(f(a, b), a[:, :, None] * b[:, None, :])
@@ -207,8 +207,8 @@ def test_a_function_survives_pickling_to_a_spawned_process() -> None:
 def test_no_compiler_is_needed(tmp_path: Path) -> None:
     script = """
         import numpy as np, shutil
-        from ramify.compiler import kernel
-        from ramify.symbolic.functions import sin, atan2
+        from ramidyn.compiler import kernel
+        from ramidyn.symbolic.functions import sin, atan2
 
         assert shutil.which("cc") is shutil.which("ld") is shutil.which("as") is None
         f = kernel(lambda x: sin(x) * atan2(x, 2.0), {"x": ()})
@@ -220,7 +220,7 @@ def test_no_compiler_is_needed(tmp_path: Path) -> None:
     environment = {
         **os.environ,
         "PATH": str(tmp_path),
-        "RAMIFY_CACHE_DIR": str(tmp_path / "cache"),
+        "RAMIDYN_CACHE_DIR": str(tmp_path / "cache"),
     }
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
@@ -236,7 +236,7 @@ def test_functions_in_cycles_are_freed_in_any_order() -> None:
     script = """
         import gc
         import numpy as np
-        from ramify.compiler import kernel
+        from ramidyn.compiler import kernel
 
         for k in range(20):
             f = kernel(lambda x: x * (k + 0.5), {"x": 3})
@@ -258,7 +258,7 @@ def test_functions_in_cycles_are_freed_in_any_order() -> None:
 def test_code_is_cached_by_what_it_computes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", str(tmp_path))
 
     def compiled(c: float, **options: Any) -> Function:
         return kernel(lambda x: x * c + 1.0, {"x": 2}, name="f", **options).prepare()

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.compiler import compile, program_of
-from ramify.loading import load
-from ramify.mechanism.assembly import assemble
-from ramify.mechanism.projection import project
-from ramify.model import catalog as robots
-from ramify.quantities.closed_loops import loop_forces
-from ramify.quantities.dynamics import forward_dynamics
-from ramify.robot import Robot
+from ramidyn.compiler import compile, program_of
+from ramidyn.loading import load
+from ramidyn.mechanism.assembly import assemble
+from ramidyn.mechanism.projection import project
+from ramidyn.model import catalog as robots
+from ramidyn.quantities.closed_loops import loop_forces
+from ramidyn.quantities.dynamics import forward_dynamics
+from ramidyn.robot import Robot
 from support.loops import TERMS, as_robot, solved, value
 from support.parameters import some
 from support.paths import SHARED_ROBOTS

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.backend.python_call.callable import Calls
-from ramify.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
-from ramify.backend.runtime import memory_layout as words
+from ramidyn.backend.python_call.callable import Calls
+from ramidyn.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
+from ramidyn.backend.runtime import memory_layout as words
 from support.affine import affine
 
 WIDTHS = [("float64", n) for n in (1, 2, 4, 8)] + [

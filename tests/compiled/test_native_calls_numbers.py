@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.backend.python_call.callable import Calls
-from ramify.backend.runtime.memory_layout import HAS_KNOWN_OBJECTS
-from ramify.errors import ShapeError
+from ramidyn.backend.python_call.callable import Calls
+from ramidyn.backend.runtime.memory_layout import HAS_KNOWN_OBJECTS
+from ramidyn.errors import ShapeError
 from support.affine import Affine, affine
 
 EMITTED = pytest.mark.skipif(not HAS_KNOWN_OBJECTS, reason="only Python reads here")

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.backend.python_call.callable import Calls
-from ramify.backend.runtime import memory_layout as words
-from ramify.errors import ShapeError
+from ramidyn.backend.python_call.callable import Calls
+from ramidyn.backend.runtime import memory_layout as words
+from ramidyn.errors import ShapeError
 from support.affine import affine
 from support.processes import run_script
 

@@ -9,9 +9,9 @@ from typing import Any
 import llvmlite.binding as llvm
 import pytest
 
-from ramify import kernel
-from ramify.backend.llvm.sources import assembly_text
-from ramify.backend.llvm.target import Processor, Target, host
+from ramidyn import kernel
+from ramidyn.backend.llvm.sources import assembly_text
+from ramidyn.backend.llvm.target import Processor, Target, host
 
 TRIPLES = ["aarch64-unknown-linux-gnu", "arm64-apple-darwin23.1.0"]
 LANES = {"float64": 2, "float32": 4}

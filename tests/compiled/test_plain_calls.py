@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ramify.backend.runtime import memory_layout as words
+from ramidyn.backend.runtime import memory_layout as words
 from support.processes import run_script
 
 HERE = Path(__file__).resolve().parent
@@ -37,7 +37,7 @@ def test_the_call_tests_pass_where_all_calls_are_plain(files: Sequence[str]) -> 
         [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p"]
         + ["no:cacheprovider", "-k", "not streamed and not plain and not crash"]
         + [str(HERE / name) for name in files],
-        env={**os.environ, "RAMIFY_PLAIN_CALLS": "1"},
+        env={**os.environ, "RAMIDYN_PLAIN_CALLS": "1"},
         cwd=HERE.parents[1],
         capture_output=True,
         text=True,
@@ -52,7 +52,7 @@ def test_robots_and_kernels_agree_where_all_calls_are_plain(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     digits = run_script("plain_calls.py")
-    monkeypatch.setenv("RAMIFY_PLAIN_CALLS", "1")
+    monkeypatch.setenv("RAMIDYN_PLAIN_CALLS", "1")
     plain = run_script("plain_calls.py")
     assert plain.splitlines()[0] == "calls are plain"
     assert plain.splitlines()[1:] == digits.splitlines()[1:]
@@ -100,5 +100,5 @@ class TestUnknownLayouts:
 def test_the_environment_forces_plain_calls(
     monkeypatch: pytest.MonkeyPatch, value: str, is_plain: bool
 ) -> None:
-    monkeypatch.setenv("RAMIFY_PLAIN_CALLS", value)
+    monkeypatch.setenv("RAMIDYN_PLAIN_CALLS", value)
     assert words.wants_plain_calls() is is_plain

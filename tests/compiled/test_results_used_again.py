@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.backend.runtime import memory_layout as words
-from ramify.compiler import kernel
-from ramify.function import Function
+from ramidyn.backend.runtime import memory_layout as words
+from ramidyn.compiler import kernel
+from ramidyn.function import Function
 
 pytestmark = pytest.mark.skipif(
     not words.HAS_KNOWN_OBJECTS, reason="calls go through Python here"

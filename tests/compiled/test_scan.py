@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import function, math, time_loop
-from ramify.backend.python_call import runnable
+import ramidyn
+from ramidyn import function, math, time_loop
+from ramidyn.backend.python_call import runnable
 
 LENGTH = 12
 
@@ -35,8 +35,8 @@ SHAPES = {"q": 3, "qd": 3, "u": 3, "k": (), "dt": ()}
 
 
 def made(every: int = 1, record: Any = None, **options: Any) -> Any:
-    step = ramify.kernel(swing, SHAPES, **options)
-    run = ramify.scan(
+    step = ramidyn.kernel(swing, SHAPES, **options)
+    run = ramidyn.scan(
         step,
         carry=("q", "qd"),
         length=LENGTH,
@@ -157,13 +157,13 @@ def test_results_go_to_out_whatever_its_layout(rng: np.random.Generator) -> None
 
 
 def test_outputs_of_other_names_are_carried_by_a_mapping() -> None:
-    step = ramify.kernel(lambda x: (x + 1.0, 2.0 * x), {"x": ()}, name="count")
-    run = ramify.scan(step, carry={"x": "result_0"}, length=5)
+    step = ramidyn.kernel(lambda x: (x + 1.0, 2.0 * x), {"x": ()}, name="count")
+    run = ramidyn.scan(step, carry={"x": "result_0"}, length=5)
     found = run(0.0)
     assert found.result_0.tolist() == [1, 2, 3, 4, 5]
     assert found.result_1.tolist() == [0, 2, 4, 6, 8]
-    alone = ramify.scan(
-        ramify.kernel(lambda x: x + 1.0, {"x": ()}), carry={"x": "result"}, length=3
+    alone = ramidyn.scan(
+        ramidyn.kernel(lambda x: x + 1.0, {"x": ()}), carry={"x": "result"}, length=3
     )
     assert alone(0.0).tolist() == [1, 2, 3]
 
@@ -190,8 +190,8 @@ def test_a_scan_prints_and_pickles(rng: np.random.Generator) -> None:
 
 
 def test_an_interrupt_ends_a_long_scan() -> None:
-    step = ramify.kernel(lambda x: math.sin(x) + 1.0, {"x": ()})
-    run = ramify.scan(step, carry={"x": "result"}, length=10**13, record=())
+    step = ramidyn.kernel(lambda x: math.sin(x) + 1.0, {"x": ()})
+    run = ramidyn.scan(step, carry={"x": "result"}, length=10**13, record=())
     threading.Timer(0.2, _thread.interrupt_main).start()
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
@@ -219,24 +219,24 @@ def test_a_long_scan_shows_each_percent_once(monkeypatch: pytest.MonkeyPatch) ->
     line.start -= 10.0
     for done in range(1001):
         line.percent(done, 1000)
-    assert lines[0] == "\rramify: running 1,000 steps " + 25 * "╌" + "   0%"
+    assert lines[0] == "\rramidyn: running 1,000 steps " + 25 * "╌" + "   0%"
     bars = [text for text in lines if "running" in text]
-    assert bars[50] == f"\rramify: running 1,000 steps {12 * '━'}{13 * '╌'}  50%"
-    assert bars[-1] == "\rramify: running 1,000 steps " + 25 * "━" + " 100%"
+    assert bars[50] == f"\rramidyn: running 1,000 steps {12 * '━'}{13 * '╌'}  50%"
+    assert bars[-1] == "\rramidyn: running 1,000 steps " + 25 * "━" + " 100%"
     assert sum("running" in text for text in lines) == 101
 
 
 def test_results_that_do_not_fit_in_memory_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    step = ramify.kernel(lambda x: x + 1.0, {"x": 3}, name="count")
-    run = ramify.scan(step, carry={"x": "result"}, length=10**6)
+    step = ramidyn.kernel(lambda x: x + 1.0, {"x": 3}, name="count")
+    run = ramidyn.scan(step, carry={"x": "result"}, length=10**6)
     monkeypatch.setattr(time_loop, "available_memory", lambda: 3 * 10**9)
     message = (
         r"results of 'count' take 24.0 GB, and 3.0 GB of memory are available; record "
         r"fewer steps with every=, or fewer outputs with record="
     )
-    with pytest.raises(ramify.ArgumentError, match=message):
+    with pytest.raises(ramidyn.ArgumentError, match=message):
         run(np.zeros((1000, 3)))
     assert time_loop.SMALL < 10**9
 
@@ -248,7 +248,7 @@ def test_the_memory_that_is_available_is_known_here() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"step": swing}, "expected a compiled function, such as ramify.kernel"),
+        ({"step": swing}, "expected a compiled function, such as ramidyn.kernel"),
         ({"carry": ("p",)}, "carry has 'p', which is not an input of 'swing'; inp"),
         ({"carry": ("u",)}, "carry has 'u', which is not an output of 'swing'; out"),
         (
@@ -268,10 +268,10 @@ def test_the_memory_that_is_available_is_known_here() -> None:
 def test_a_scan_says_what_does_not_fit_its_step(
     changed: dict[str, Any], message: str
 ) -> None:
-    step = ramify.kernel(swing, SHAPES)
+    step = ramidyn.kernel(swing, SHAPES)
     options = {"step": step, "carry": ("q", "qd"), "length": LENGTH, **changed}
-    with pytest.raises(ramify.ArgumentError, match=message):
-        ramify.scan(options.pop("step"), **options)
+    with pytest.raises(ramidyn.ArgumentError, match=message):
+        ramidyn.scan(options.pop("step"), **options)
 
 
 def test_a_scan_says_which_shapes_it_takes() -> None:
@@ -281,18 +281,18 @@ def test_a_scan_says_which_shapes_it_takes() -> None:
         r"u has shape \(4, 5, 3\); 12 steps of 'swing' need \(12, 3\), "
         r"\(batch, 12, 3\), or \(3,\) for all steps"
     )
-    with pytest.raises(ramify.ShapeError, match=message):
+    with pytest.raises(ramidyn.ShapeError, match=message):
         run(q, q, u[:, :5], 1.0)
-    with pytest.raises(ramify.ShapeError, match="batch sizes differ: q 4, qd 4, u 3"):
+    with pytest.raises(ramidyn.ShapeError, match="batch sizes differ: q 4, qd 4, u 3"):
         run(q, q, u[:3], 1.0)
     with pytest.raises(TypeError, match="swing is missing argument 'k'"):
         run(q, q, u)
-    with pytest.raises(ramify.ShapeError, match=r"out 'q' has shape \(4, 3\)"):
+    with pytest.raises(ramidyn.ShapeError, match=r"out 'q' has shape \(4, 3\)"):
         run(q, q, u, 1.0, out=[q, q[:, 0], q, q, q[:, 0]])
 
     def unrolled(q: Any) -> Any:
         return run(q, q, u[0], 1.0).q
 
-    with pytest.raises(ramify.TraceError, match="Call 'swing' in a Python loop"):
-        ramify.kernel(unrolled, {"q": 3})
+    with pytest.raises(ramidyn.TraceError, match="Call 'swing' in a Python loop"):
+        ramidyn.kernel(unrolled, {"q": 3})
     assert step.name == "swing"

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.robot import Robot
+import ramidyn
+from ramidyn.robot import Robot
 
 DT = 1e-3
 
@@ -23,7 +23,7 @@ def resident() -> int:
 
 
 def robot() -> Robot:
-    return ramify.robots.chain(3, geometry="plain")
+    return ramidyn.robots.chain(3, geometry="plain")
 
 
 def step_of(robot: Robot) -> Any:
@@ -33,14 +33,14 @@ def step_of(robot: Robot) -> Any:
         qd = qd + DT * robot.forward_dynamics(q, qd, -0.05 * qd)
         return {"q": robot.integrate(q, qd, DT), "qd": qd}
 
-    return ramify.kernel(step, {"q": robot.nq, "qd": robot.nv}, name="step")
+    return ramidyn.kernel(step, {"q": robot.nq, "qd": robot.nv}, name="step")
 
 
 def soak(batch: int, length: int, times: int) -> None:
     """Run ``batch * length * times`` steps in so many calls, then one by one."""
     arm, rng = robot(), np.random.default_rng(0)
     step = step_of(arm)
-    run = ramify.scan(step, carry=("q", "qd"), length=length, record=())
+    run = ramidyn.scan(step, carry=("q", "qd"), length=length, record=())
     q, qd = arm.random_configuration(rng, batch=batch), np.zeros((batch, arm.nv))
     slow_q, slow_qd = q, qd
     q, qd = run(q, qd)

@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ramify
-from ramify import robots
-from ramify.backend.llvm import jit, target
-from ramify.backend.llvm.target import Processor, chosen, host, named
-from ramify.backend.runtime import driver_code
-from ramify.backend.runtime.tiles import Tile
-from ramify.compiler import Compilation
-from ramify.errors import CompileError
-from ramify.function import CallOptions, Function
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn import robots
+from ramidyn.backend.llvm import jit, target
+from ramidyn.backend.llvm.target import Processor, chosen, host, named
+from ramidyn.backend.runtime import driver_code
+from ramidyn.backend.runtime.tiles import Tile
+from ramidyn.compiler import Compilation
+from ramidyn.errors import CompileError
+from ramidyn.function import CallOptions, Function
+from ramidyn.symbolic.interpreter import evaluate
 from support.affine import affine
 from support.programs import assert_same, random_recipe, values_for
 
@@ -39,7 +39,7 @@ only_x86 = pytest.mark.skipif(not IS_X86, reason="levels are those of x86-64")
 @pytest.fixture(params=TARGETS)
 def each_target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make code for this processor, and for the least one of its kind."""
-    monkeypatch.setenv("RAMIFY_TARGET", request.param)
+    monkeypatch.setenv("RAMIDYN_TARGET", request.param)
     return request.param
 
 
@@ -69,7 +69,7 @@ def test_elements_keep_their_places_at_every_width(
     def twice(*arrays: np.ndarray) -> dict[str, np.ndarray]:
         return {f"y{n}": 2.0 * a for n, a in zip(SIZES, arrays, strict=True)}
 
-    f = ramify.kernel(twice, shapes, dtype=dtype, lanes=lanes)
+    f = ramidyn.kernel(twice, shapes, dtype=dtype, lanes=lanes)
     for batch in (1, lanes, 2 * lanes + 1, 9 * lanes - 1):
         arrays = [rng.normal(size=(batch, n)).astype(dtype) for n in SIZES]
         for found, given in zip(f(*arrays), arrays, strict=True):
@@ -110,10 +110,10 @@ def test_a_robot_moves_alike() -> None:
     robot = robots.humanoid30()
     q = robot.random_configuration(0, batch=21)
     qd, tau = np.random.default_rng(0).normal(size=(2, 21, robot.nv))
-    f = ramify.compile(ramify.forward_dynamics, robot)
+    f = ramidyn.compile(ramidyn.forward_dynamics, robot)
     assert f.lanes == chosen().lanes("float64")
     qdd = f(q, qd, tau)
-    back = ramify.compile(ramify.inverse_dynamics, robot)(q, qd, qdd)
+    back = ramidyn.compile(ramidyn.inverse_dynamics, robot)(q, qd, qdd)
     np.testing.assert_allclose(back, tau, rtol=0, atol=1e-9 * np.abs(qdd).max())
 
 
@@ -121,11 +121,11 @@ def test_a_robot_moves_alike() -> None:
 def test_lanes_are_set_for_all_batches(
     lanes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAMIFY_LANES", str(lanes))
+    monkeypatch.setenv("RAMIDYN_LANES", str(lanes))
     robot = robots.chain(4)
-    f = ramify.compile(ramify.mass_matrix, robot)
+    f = ramidyn.compile(ramidyn.mass_matrix, robot)
     assert f.lanes == lanes
-    assert ramify.compile(ramify.mass_matrix, robot, lanes=4).lanes == 4
+    assert ramidyn.compile(ramidyn.mass_matrix, robot, lanes=4).lanes == 4
     q = robot.random_configuration(0, batch=2 * lanes + 1)
     np.testing.assert_allclose(f(q), [f(one) for one in q], rtol=1e-13, atol=1e-13)
 
@@ -134,19 +134,19 @@ def test_lanes_are_set_for_all_batches(
 def test_impossible_lanes_say_what_is_possible(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAMIFY_LANES", text)
-    message = f"RAMIFY_LANES is '{text}'; possible: 1, 2, 4, 8, 16, 32, 64"
+    monkeypatch.setenv("RAMIDYN_LANES", text)
+    message = f"RAMIDYN_LANES is '{text}'; possible: 1, 2, 4, 8, 16, 32, 64"
     with pytest.raises(CompileError, match=re.escape(message)):
-        ramify.kernel(lambda x: x + 1.0, {"x": 2}).prepare()
+        ramidyn.kernel(lambda x: x + 1.0, {"x": 2}).prepare()
 
 
 def test_an_unknown_target_says_what_is_possible(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("RAMIFY_TARGET", "pentium")
-    message = f"RAMIFY_TARGET is 'pentium'; possible: {', '.join(target.names())}"
+    monkeypatch.setenv("RAMIDYN_TARGET", "pentium")
+    message = f"RAMIDYN_TARGET is 'pentium'; possible: {', '.join(target.names())}"
     with pytest.raises(CompileError, match=re.escape(message)):
-        ramify.kernel(lambda x: x + 1.0, {"x": 2}).prepare()
+        ramidyn.kernel(lambda x: x + 1.0, {"x": 2}).prepare()
 
 
 @only_x86
@@ -154,11 +154,11 @@ def test_code_that_cannot_run_here_can_be_read(monkeypatch: pytest.MonkeyPatch) 
     # A processor that lacks what this one has, so that the test is the same everywhere.
     lacking = {**target.host_features(), "avx512f": False, "avx512bw": False}
     monkeypatch.setattr(target, "host_features", lambda: lacking)
-    monkeypatch.setenv("RAMIFY_TARGET", "x86-64-v4")
-    f = ramify.kernel(lambda x: x @ x, {"x": 3})
+    monkeypatch.setenv("RAMIDYN_TARGET", "x86-64-v4")
+    f = ramidyn.kernel(lambda x: x @ x, {"x": 3})
     assert f.lanes == 8
     assert "zmm" in f.assembly
-    message = "RAMIFY_TARGET is 'x86-64-v4', but this processor lacks avx512bw, "
+    message = "RAMIDYN_TARGET is 'x86-64-v4', but this processor lacks avx512bw, "
     for x in (np.zeros(3), np.zeros((9, 3))):
         with pytest.raises(CompileError, match=message) as caught:
             f(x)
@@ -168,8 +168,8 @@ def test_code_that_cannot_run_here_can_be_read(monkeypatch: pytest.MonkeyPatch) 
 
 @only_x86
 def test_baseline_code_has_no_wide_registers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAMIFY_TARGET", "x86-64")
-    f = ramify.compile(ramify.inverse_dynamics, robots.chain(3))
+    monkeypatch.setenv("RAMIDYN_TARGET", "x86-64")
+    f = ramidyn.compile(ramidyn.inverse_dynamics, robots.chain(3))
     assert f.lanes == 2
     text = f.assembly
     assert "mulpd" in text
@@ -180,11 +180,11 @@ def test_baseline_code_has_no_wide_registers(monkeypatch: pytest.MonkeyPatch) ->
 def test_each_target_has_its_own_code_in_the_cache(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", str(tmp_path))
     found = []
     for name in ("x86-64", "x86-64-v2", "x86-64"):
-        monkeypatch.setenv("RAMIFY_TARGET", name)
-        f = ramify.kernel(lambda x: x @ x, {"x": 3}).prepare()
+        monkeypatch.setenv("RAMIDYN_TARGET", name)
+        f = ramidyn.kernel(lambda x: x @ x, {"x": 3}).prepare()
         found.append(f.cached)
     assert found == [False, False, True]
 
@@ -214,7 +214,7 @@ def test_whole_suites_pass(name: str, lanes: str) -> None:
     found = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *paths],
         cwd=ROOT,
-        env={**os.environ, "RAMIFY_TARGET": name, "RAMIFY_LANES": lanes},
+        env={**os.environ, "RAMIDYN_TARGET": name, "RAMIDYN_LANES": lanes},
         capture_output=True,
         text=True,
         check=False,
@@ -224,11 +224,11 @@ def test_whole_suites_pass(name: str, lanes: str) -> None:
 
 def test_factors_of_trees_are_the_same_at_every_width() -> None:
     script = (
-        "import numpy as np, ramify\n"
-        "from ramify import robots\n"
+        "import numpy as np, ramidyn\n"
+        "from ramidyn import robots\n"
         "robot = robots.humanoid30()\n"
         "M = robot.mass_matrix(robot.random_configuration(0, batch=37))\n"
-        "factor = ramify.linalg.ltdl(M, robot.tree.dof_parents)\n"
+        "factor = ramidyn.linalg.ltdl(M, robot.tree.dof_parents)\n"
         "b = np.random.default_rng(0).normal(size=(37, robot.nv))\n"
         "x = factor.solve(b)\n"
         "error = np.abs(np.einsum('bij,bj->bi', M, x) - b).max()\n"
@@ -237,6 +237,6 @@ def test_factors_of_trees_are_the_same_at_every_width() -> None:
     for name, lanes in ((TARGETS[0], "8"), (TARGETS[-1], "")):
         subprocess.run(
             [sys.executable, "-c", script],
-            env={**os.environ, "RAMIFY_TARGET": name, "RAMIFY_LANES": lanes},
+            env={**os.environ, "RAMIDYN_TARGET": name, "RAMIDYN_LANES": lanes},
             check=True,
         )

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ramify.backend.llvm import vector_math as vectormath
-from ramify.backend.llvm.libm import libm_table
-from ramify.backend.llvm.vector_exp import exponential
+from ramidyn.backend.llvm import vector_math as vectormath
+from ramidyn.backend.llvm.libm import libm_table
+from ramidyn.backend.llvm.vector_exp import exponential
 
 ULP = 2.0  # the promise; 1.55 is the worst that searches of 10^8 points have found
 WIDTHS = [("float64", n) for n in (1, 2, 4, 8)]
@@ -61,7 +61,7 @@ def native(
     for i in range(inputs):
         body.append(f"  %x{i} = load {v}, ptr %p{i}, align {size}")
     arguments = "".join(f"{v} %x{i}, " for i in range(inputs))
-    body.append(f"  %r = call {result} @ramify_{name}({arguments}ptr %libm)")
+    body.append(f"  %r = call {result} @ramidyn_{name}({arguments}ptr %libm)")
     for i in range(outputs):
         value = "%r"
         if outputs > 1:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.model.pose import Array
-from ramify.robot import Robot
+from ramidyn.model.pose import Array
+from ramidyn.robot import Robot
 from support.states import CASES, case, state
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.compiler import program_of
-from ramify.errors import ArgumentError
-from ramify.model.pose import Array
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.compiler import program_of
+from ramidyn.errors import ArgumentError
+from ramidyn.model.pose import Array
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support import complex_step
 from support.every_joint import every_joint
 from support.planar import four_bar
@@ -70,9 +70,9 @@ BY_PROGRAM = [pytest.param(a, marks=pytest.mark.slow) for a in ("forward", "reve
 def test_derivatives_of_inverse_dynamics_are_those_of_complex_steps(
     name: str, algorithm: str, rng: np.random.Generator
 ) -> None:
-    robot, quantity = case(name), ramify.inverse_dynamics
+    robot, quantity = case(name), ramidyn.inverse_dynamics
     inputs = values(robot, quantity, rng)
-    derivatives = ramify.inverse_dynamics_derivatives(algorithm=algorithm)
+    derivatives = ramidyn.inverse_dynamics_derivatives(algorithm=algorithm)
     found = evaluate(program_of(derivatives, robot), inputs)
     names = {"dtau_dq": "q", "dtau_dqd": "qd", "M": "qdd"}
     assert list(found) == list(names)
@@ -95,9 +95,9 @@ SMALL = ("coupled", "mujoco")
 def test_derivatives_of_forward_dynamics_are_those_of_complex_steps(
     name: str, algorithm: str, rng: np.random.Generator
 ) -> None:
-    robot, quantity = robot_of(name), ramify.forward_dynamics
+    robot, quantity = robot_of(name), ramidyn.forward_dynamics
     inputs = values(robot, quantity, rng)
-    derivatives = ramify.forward_dynamics_derivatives(algorithm=algorithm)
+    derivatives = ramidyn.forward_dynamics_derivatives(algorithm=algorithm)
     found = evaluate(program_of(derivatives, robot), inputs)
     names = {"dqdd_dq": "q", "dqdd_dqd": "qd", "dqdd_dtau": "tau"}
     assert list(found) == list(names)
@@ -113,10 +113,10 @@ GIMBAL = """<mujoco><worldbody><body name="rotor"><joint axis="0 0 1"/>
 
 @pytest.mark.parametrize("algorithm", ["forward", "reverse", "idsva"])
 def test_derivatives_of_a_locked_gimbal_are_not_finite(algorithm: str) -> None:
-    robot = ramify.load(GIMBAL)
+    robot = ramidyn.load(GIMBAL)
     inputs = {"q": [0.4, 0.0, 0.2], "qd": [1.0, 2.0, 3.0], "tau": [1.0, -2.0, 3.0]}
     given = {name: np.array(x) for name, x in inputs.items()}
-    derivatives = ramify.forward_dynamics_derivatives(algorithm=algorithm)
+    derivatives = ramidyn.forward_dynamics_derivatives(algorithm=algorithm)
     found = evaluate(program_of(derivatives, robot), given)
     # A turn about the first axis, along gravity, changes nothing.
     assert np.array_equal(found["dqdd_dq"][:, 0], np.zeros(3))
@@ -132,9 +132,9 @@ def test_external_forces_turn_with_their_frame_or_stay(
 ) -> None:
     robot = robot_of("mujoco")
     options = {"external": ("helical",), "expressed_in": expressed_in}
-    inverse = ramify.inverse_dynamics(**options)
+    inverse = ramidyn.inverse_dynamics(**options)
     inputs = values(robot, inverse, rng)
-    derivatives = ramify.inverse_dynamics_derivatives(algorithm=algorithm, **options)
+    derivatives = ramidyn.inverse_dynamics_derivatives(algorithm=algorithm, **options)
     found = evaluate(program_of(derivatives, robot), inputs)
     (expected,) = steps(robot, inverse, inputs, "q").values()
     assert_close(found["dtau_dq"], expected)
@@ -146,26 +146,26 @@ def test_external_forces_have_their_part_in_forward_dynamics(
 ) -> None:
     robot = robot_of("mujoco")
     options = {"external": ("helical",), "expressed_in": "world"}
-    forward = ramify.forward_dynamics(**options)
+    forward = ramidyn.forward_dynamics(**options)
     inputs = values(robot, forward, rng)
-    derivatives = ramify.forward_dynamics_derivatives(**options)
+    derivatives = ramidyn.forward_dynamics_derivatives(**options)
     found = evaluate(program_of(derivatives, robot), inputs)
     (expected,) = steps(robot, forward, inputs, "q").values()
     assert_close(found["dqdd_dq"], expected)
 
 
 KINEMATICS = {
-    "pose": ramify.pose("spherical"),
-    "velocity": ramify.velocity("spherical"),
-    "acceleration": ramify.acceleration("spherical", kind="classical"),
-    "jacobian": ramify.jacobian("spherical", expressed_in="world"),
-    "jacobian_dot_times_qd": ramify.jacobian_dot_times_qd("spherical"),
-    "center_of_mass": ramify.center_of_mass,
-    "centroidal_momentum": ramify.centroidal_momentum,
-    "kinetic_energy": ramify.kinetic_energy,
-    "potential_energy": ramify.potential_energy,
-    "gravity_forces": ramify.gravity_forces,
-    "bias_forces": ramify.bias_forces,
+    "pose": ramidyn.pose("spherical"),
+    "velocity": ramidyn.velocity("spherical"),
+    "acceleration": ramidyn.acceleration("spherical", kind="classical"),
+    "jacobian": ramidyn.jacobian("spherical", expressed_in="world"),
+    "jacobian_dot_times_qd": ramidyn.jacobian_dot_times_qd("spherical"),
+    "center_of_mass": ramidyn.center_of_mass,
+    "centroidal_momentum": ramidyn.centroidal_momentum,
+    "kinetic_energy": ramidyn.kinetic_energy,
+    "potential_energy": ramidyn.potential_energy,
+    "gravity_forces": ramidyn.gravity_forces,
+    "bias_forces": ramidyn.bias_forces,
 }
 
 
@@ -178,7 +178,7 @@ def test_derivatives_of_quantities_are_those_of_complex_steps(
     robot, quantity = robot_of(conventions), KINEMATICS[name]
     inputs = values(robot, quantity, rng)
     wrt = tuple(inputs)
-    derivative = ramify.derivative(quantity, wrt)(algorithm=algorithm)
+    derivative = ramidyn.derivative(quantity, wrt)(algorithm=algorithm)
     found = evaluate(program_of(derivative, robot), inputs)
     for x in wrt:
         for y, expected in steps(robot, quantity, inputs, x).items():
@@ -189,19 +189,19 @@ def test_the_derivative_of_a_velocity_by_qd_is_the_jacobian(
     rng: np.random.Generator,
 ) -> None:
     robot = robot_of("pinocchio")
-    inputs = values(robot, ramify.velocity("planar"), rng)
+    inputs = values(robot, ramidyn.velocity("planar"), rng)
     both = [
-        ramify.derivative(ramify.velocity("planar"), "qd"),
-        ramify.jacobian("planar"),
+        ramidyn.derivative(ramidyn.velocity("planar"), "qd"),
+        ramidyn.jacobian("planar"),
     ]
     found, expected = evaluate(program_of(both, robot), inputs).values()
     assert_close(found, expected)
 
 
 def test_raw_coordinates_are_the_entries_of_q(rng: np.random.Generator) -> None:
-    robot, quantity = robot_of("mujoco"), ramify.center_of_mass
+    robot, quantity = robot_of("mujoco"), ramidyn.center_of_mass
     inputs = values(robot, quantity, rng)
-    raw = ramify.derivative(quantity, "q", space="coordinates")
+    raw = ramidyn.derivative(quantity, "q", space="coordinates")
     (found,) = evaluate(program_of(raw, robot), inputs).values()
     assert found.shape == (3, robot.nq)
     steps_of_q = {"q": np.eye(robot.nq)}
@@ -216,19 +216,19 @@ def test_products_with_derivatives_are_products_with_the_jacobian(
     rng: np.random.Generator,
 ) -> None:
     robot = robot_of("mujoco")
-    of, wrt = [ramify.velocity("planar"), ramify.kinetic_energy], ("q", "qd")
+    of, wrt = [ramidyn.velocity("planar"), ramidyn.kinetic_energy], ("q", "qd")
     inputs = values(robot, of[0], rng)
-    J = evaluate(program_of(ramify.derivative(of, wrt), robot), inputs)
+    J = evaluate(program_of(ramidyn.derivative(of, wrt), robot), inputs)
     moves = {f"{n}_tangent": rng.normal(size=robot.nv) for n in wrt}
     weights = {
         "velocity_planar_cotangent": rng.normal(size=6),
         "kinetic_energy_cotangent": rng.normal(),
     }
-    found = evaluate(program_of(ramify.jvp(of, wrt), robot), {**inputs, **moves})
+    found = evaluate(program_of(ramidyn.jvp(of, wrt), robot), {**inputs, **moves})
     for y in ("velocity_planar", "kinetic_energy"):
         expected = sum(J[f"d{y}_d{x}"] @ moves[f"{x}_tangent"] for x in wrt)
         assert_close(found[f"{y}_tangent"], np.asarray(expected))
-    found = evaluate(program_of(ramify.vjp(of, wrt), robot), {**inputs, **weights})
+    found = evaluate(program_of(ramidyn.vjp(of, wrt), robot), {**inputs, **weights})
     assert list(found) == [
         *("velocity_planar", "kinetic_energy", "q_cotangent", "qd_cotangent")
     ]
@@ -241,24 +241,24 @@ def test_products_with_derivatives_are_products_with_the_jacobian(
 
 
 def test_a_hessian_is_the_derivative_of_the_gradient(rng: np.random.Generator) -> None:
-    robot, quantity = robot_of("pinocchio"), ramify.kinetic_energy
+    robot, quantity = robot_of("pinocchio"), ramidyn.kinetic_energy
     inputs = values(robot, quantity, rng)
-    found = evaluate(program_of(ramify.hessian(quantity, ("q", "qd")), robot), inputs)
-    gradient = ramify.derivative(quantity, ("q", "qd"))(algorithm="reverse")
+    found = evaluate(program_of(ramidyn.hessian(quantity, ("q", "qd")), robot), inputs)
+    gradient = ramidyn.derivative(quantity, ("q", "qd"))(algorithm="reverse")
     by_q = steps(robot, gradient, inputs, "q")
     by_qd = steps(robot, gradient, inputs, "qd")
     assert_close(found["d2kinetic_energy_dq_dq"], by_q["dkinetic_energy_dq"])
     assert_close(found["d2kinetic_energy_dq_dqd"], by_qd["dkinetic_energy_dq"])
     assert_close(found["d2kinetic_energy_dqd_dqd"], by_qd["dkinetic_energy_dqd"])
-    M = evaluate(program_of(ramify.mass_matrix, robot), inputs)["mass_matrix"]
+    M = evaluate(program_of(ramidyn.mass_matrix, robot), inputs)["mass_matrix"]
     assert_close(found["d2kinetic_energy_dqd_dqd"], M)
 
 
 def test_a_derivative_is_differentiated_again(rng: np.random.Generator) -> None:
     robot = robot_of("mujoco")
-    quantity = ramify.derivative(ramify.center_of_mass, "q")
+    quantity = ramidyn.derivative(ramidyn.center_of_mass, "q")
     inputs = values(robot, quantity, rng)
-    twice = ramify.derivative(quantity, "q")
+    twice = ramidyn.derivative(quantity, "q")
     (found,) = evaluate(program_of(twice, robot), inputs).values()
     (expected,) = steps(robot, quantity, inputs, "q").values()
     assert found.shape == (3, robot.nv, robot.nv)
@@ -286,7 +286,7 @@ def test_derivatives_of_integrate_and_difference_are_those_of_small_steps(
     x, dt = state(robot, rng), 0.3
     q, qd = x["q"], x["qd"]
     q1 = robot.integrate(q, qd, dt)
-    program_ = program_of(ramify.integrate_derivatives, robot)
+    program_ = program_of(ramidyn.integrate_derivatives, robot)
     found = evaluate(program_, {"q": q, "qd": qd, "dt": dt})
 
     def moved(e: Array, rate: Array) -> Array:
@@ -300,7 +300,7 @@ def test_derivatives_of_integrate_and_difference_are_those_of_small_steps(
     )
     np.testing.assert_allclose(found["dq1_dq"], by_q, atol=1e-8)
     np.testing.assert_allclose(found["dq1_dqd"], by_qd, atol=1e-8)
-    program_ = program_of(ramify.difference_derivatives, robot)
+    program_ = program_of(ramidyn.difference_derivatives, robot)
     found = evaluate(program_, {"q0": q, "q1": q1})
     by_q0 = central(robot, lambda e: robot.difference(robot.integrate(q, e), q1))
     by_q1 = central(robot, lambda e: robot.difference(q, robot.integrate(q1, e)))
@@ -316,13 +316,13 @@ def test_derivatives_of_no_step_are_the_identity(
     robot = robot_of(conventions)
     q, rest, one = state(robot, rng)["q"], np.zeros(robot.nv), np.eye(robot.nv)
     still = {"q": q, "qd": rest, "dt": np.array(0.3)}
-    found = evaluate(program(robot, ramify.integrate_derivatives), still)
+    found = evaluate(program(robot, ramidyn.integrate_derivatives), still)
     assert_close(found["dq1_dq"], one)
     assert_close(found["dq1_dqd"], 0.3 * one)
-    found = evaluate(program(robot, ramify.difference_derivatives), {"q0": q, "q1": q})
+    found = evaluate(program(robot, ramidyn.difference_derivatives), {"q0": q, "q1": q})
     assert_close(found["dv_dq0"], -one)
     assert_close(found["dv_dq1"], one)
-    again = ramify.derivative(ramify.integrate_derivatives, ("q", "qd"))
+    again = ramidyn.derivative(ramidyn.integrate_derivatives, ("q", "qd"))
     second = evaluate(program_of(again, robot), still)
     assert all(np.isfinite(x).all() for x in second.values())
 
@@ -372,20 +372,20 @@ def test_gradients_of_forward_dynamics_are_products_with_its_derivatives(
     name: str, algorithm: str, rng: np.random.Generator
 ) -> None:
     robot, wrt = robot_of(name), ("q", "qd", "tau")
-    gradient = ramify.vjp(ramify.forward_dynamics, wrt)(algorithm=algorithm)
-    inputs = values(robot, ramify.forward_dynamics, rng)
+    gradient = ramidyn.vjp(ramidyn.forward_dynamics, wrt)(algorithm=algorithm)
+    inputs = values(robot, ramidyn.forward_dynamics, rng)
     weights = rng.normal(size=robot.nv)
     given = {**inputs, "forward_dynamics_cotangent": weights}
     found = evaluate(program_of(gradient, robot), given)
     for x in wrt:
-        (J,) = steps(robot, ramify.forward_dynamics, inputs, x).values()
+        (J,) = steps(robot, ramidyn.forward_dynamics, inputs, x).values()
         assert_close(found[f"{x}_cotangent"], weights @ J)
 
 
 def test_articulated_bodies_are_refused_for_gradients_with_mimic_joints() -> None:
-    gradient = ramify.vjp(ramify.forward_dynamics, "q")(algorithm="adjoint_aba")
+    gradient = ramidyn.vjp(ramidyn.forward_dynamics, "q")(algorithm="adjoint_aba")
     with pytest.raises(
-        ramify.ArgumentError, match=r"vjp: algorithm 'aba' cannot.*mimic"
+        ramidyn.ArgumentError, match=r"vjp: algorithm 'aba' cannot.*mimic"
     ):
         program_of(gradient, robot_of("coupled"))
 
@@ -396,10 +396,10 @@ def test_packed_derivatives_leave_out_nothing_but_zeros(
 ) -> None:
     robot = robot_of(name)
     both = [
-        ramify.inverse_dynamics_derivatives(algorithm="idsva"),
-        ramify.inverse_dynamics_derivatives(algorithm="idsva", packed=True),
+        ramidyn.inverse_dynamics_derivatives(algorithm="idsva"),
+        ramidyn.inverse_dynamics_derivatives(algorithm="idsva", packed=True),
     ]
-    inputs = values(robot, ramify.inverse_dynamics, rng)
+    inputs = values(robot, ramidyn.inverse_dynamics, rng)
     dense, packed = (evaluate(program_of(x, robot), inputs) for x in both)
     layout = robot.derivatives_layout
     for n, entries in packed.items():
@@ -413,7 +413,7 @@ def test_packed_derivatives_of_accelerations_leave_out_other_trees(
     name: str, rng: np.random.Generator
 ) -> None:
     robot = robot_of(name)
-    of = ramify.forward_dynamics_derivatives(algorithm="idsva")
+    of = ramidyn.forward_dynamics_derivatives(algorithm="idsva")
     inputs = values(robot, of, rng)
     dense, packed = (evaluate(program(robot, x), inputs) for x in (of, of(packed=True)))
     layout = robot.forward_derivatives_layout
@@ -425,7 +425,7 @@ def test_packed_derivatives_of_accelerations_leave_out_other_trees(
 
 
 def test_methods_take_packed(rng: np.random.Generator) -> None:
-    robot = ramify.robots.binary_tree(3)
+    robot = ramidyn.robots.binary_tree(3)
     q, qd, x = rng.normal(size=(3, 5, robot.nv))
     packed = robot.inverse_dynamics_derivatives(q, qd, x, packed=True)
     dense = robot.inverse_dynamics_derivatives(q, qd, x)
@@ -446,14 +446,14 @@ def test_loops_make_one_block_of_all_trees() -> None:
 @pytest.mark.parametrize(
     ("quantity", "where"),
     [
-        (ramify.inverse_dynamics_derivatives, "on different branches"),
-        (ramify.forward_dynamics_derivatives, "of different trees"),
+        (ramidyn.inverse_dynamics_derivatives, "on different branches"),
+        (ramidyn.forward_dynamics_derivatives, "of different trees"),
     ],
     ids=str,
 )
 def test_forces_between_trees_are_not_packed(quantity: Quantity, where: str) -> None:
     robot = robot_of("forest")
-    tied = robot.add_force(ramify.forces.PointSpring("body0", "body1", 3.0))
+    tied = robot.add_force(ramidyn.forces.PointSpring("body0", "body1", 3.0))
     match = f"forces of robot 'random_tree' couple joints {where}; leave packed out"
     with pytest.raises(ArgumentError, match=match):
         program_of(quantity(packed=True), tied)
@@ -462,15 +462,15 @@ def test_forces_between_trees_are_not_packed(quantity: Quantity, where: str) -> 
 def test_loops_over_columns_solve_with_the_mass_matrix(
     rng: np.random.Generator,
 ) -> None:
-    robot = ramify.robots.binary_tree(15)
-    quantity = ramify.forward_dynamics_derivatives(algorithm="idsva")
+    robot = ramidyn.robots.binary_tree(15)
+    quantity = ramidyn.forward_dynamics_derivatives(algorithm="idsva")
     inputs = values(robot, quantity, rng)
     traced = program(robot, quantity)
     assert traced.loop is not None
     assert len({s.steps for s in traced.loop.sweeps}) > 2  # limbs differ
     found = evaluate(traced, inputs)
-    (qdd,) = evaluate(program(robot, ramify.forward_dynamics), inputs).values()
-    inverse = ramify.inverse_dynamics_derivatives(algorithm="idsva")
+    (qdd,) = evaluate(program(robot, ramidyn.forward_dynamics), inputs).values()
+    inverse = ramidyn.inverse_dynamics_derivatives(algorithm="idsva")
     given = {"q": inputs["q"], "qd": inputs["qd"], "qdd": qdd}
     dtau_dq, dtau_dqd, M = evaluate(program(robot, inverse), given).values()
     assert_close(M @ found["dqdd_dq"], -dtau_dq)

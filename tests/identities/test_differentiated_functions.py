@@ -8,28 +8,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.compiler import program_of
-from ramify.errors import ArgumentError, ShapeError
+import ramidyn
+from ramidyn.compiler import program_of
+from ramidyn.errors import ArgumentError, ShapeError
 from support.close import assert_close
 
 
 def test_functions_are_differentiated_for_kernels() -> None:
     def f(x: Any, y: Any) -> Any:
-        return {"product": x * y, "length": ramify.math.sqrt(x @ x)}
+        return {"product": x * y, "length": ramidyn.math.sqrt(x @ x)}
 
     x, y = np.array([3.0, 4.0]), np.array([2.0, 5.0])
-    found = ramify.kernel(ramify.derivative(f, ("x", "y")), {"x": 2, "y": 2})(x, y)
+    found = ramidyn.kernel(ramidyn.derivative(f, ("x", "y")), {"x": 2, "y": 2})(x, y)
     assert_close(found.dproduct_dx, np.diag(y))
     assert_close(found.dproduct_dy, np.diag(x))
     assert_close(found.dlength_dx, x / 5.0)
     assert_close(found.dlength_dy, np.zeros(2))
     shapes = {"x": 2, "y": 2, "w": 2, "v": ()}
-    weighted = ramify.kernel(ramify.vjp(f, "x"), shapes)(x, y, np.ones(2), 5.0)
+    weighted = ramidyn.kernel(ramidyn.vjp(f, "x"), shapes)(x, y, np.ones(2), 5.0)
     assert_close(weighted.x_cotangent, y + x)
-    moved = ramify.kernel(ramify.jvp(f, "y"), {"x": 2, "y": 2, "w": 2})(x, y, x)
+    moved = ramidyn.kernel(ramidyn.jvp(f, "y"), {"x": 2, "y": 2, "w": 2})(x, y, x)
     assert_close(moved.product_tangent, x * x)
-    second = ramify.kernel(ramify.hessian(lambda x: (x @ x) ** 2, "x"), {"x": 2})
+    second = ramidyn.kernel(ramidyn.hessian(lambda x: (x @ x) ** 2, "x"), {"x": 2})
     assert_close(second(x), 4 * (x @ x) * np.eye(2) + 8 * np.outer(x, x))
 
 
@@ -39,7 +39,7 @@ def test_a_function_that_returns_a_tuple_has_several_derivatives() -> None:
 
     shapes = {"x": 2, "v": 2}
     x, v = np.array([1.0, 2.0]), np.array([3.0, 4.0])
-    move, energy = ramify.kernel(ramify.derivative(step, "v"), shapes)(x, v)
+    move, energy = ramidyn.kernel(ramidyn.derivative(step, "v"), shapes)(x, v)
     assert_close(move, 0.5 * np.eye(2))
     assert_close(energy, 2.0 * v)
 
@@ -50,15 +50,15 @@ def test_a_derivative_is_part_of_a_kernel(rng: np.random.Generator) -> None:
     def product(x: Any, z: Any) -> Any:
         return (x * z * z).sum()
 
-    slope = ramify.derivative(product, "x")
+    slope = ramidyn.derivative(product, "x")
     y = rng.normal(size=3)
 
     def closed_over(y: Any) -> Any:
-        return ramify.derivative(lambda x: x @ y, "x")(y)
+        return ramidyn.derivative(lambda x: x @ y, "x")(y)
 
     def newton(y: Any) -> Any:
-        gradient = ramify.derivative(lambda x: (x**4).sum(), "x")(y)
-        curvature = ramify.hessian(lambda x: (x**4).sum(), "x")(y)
+        gradient = ramidyn.derivative(lambda x: (x**4).sum(), "x")(y)
+        curvature = ramidyn.hessian(lambda x: (x**4).sum(), "x")(y)
         return y - gradient / np.diag(curvature)
 
     cases: dict[str, tuple[Any, Any]] = {
@@ -70,7 +70,7 @@ def test_a_derivative_is_part_of_a_kernel(rng: np.random.Generator) -> None:
         "a step of Newton's method": (newton, y * 2 / 3),
     }
     for what, (function, expected) in cases.items():
-        found = ramify.kernel(function, {"y": 3})(y)
+        found = ramidyn.kernel(function, {"y": 3})(y)
         assert_close(found, expected, what)
 
 
@@ -78,30 +78,32 @@ def test_derivatives_of_derivatives_vary_each_their_own_input() -> None:
     """d/dx (x d/dy (x + y)) at y = x is 1: a change of x is no change of y."""
 
     def inner(x: Any) -> Any:
-        return x * ramify.derivative(lambda y: x + y, "y")(x)
+        return x * ramidyn.derivative(lambda y: x + y, "y")(x)
 
-    assert ramify.kernel(ramify.derivative(inner, "x"), {"x": ()})(3.0) == 1.0
+    assert ramidyn.kernel(ramidyn.derivative(inner, "x"), {"x": ()})(3.0) == 1.0
 
 
 def test_several_gradients_in_one_function_have_names_of_their_own(
     rng: np.random.Generator,
 ) -> None:
-    robot = ramify.robots.chain(3)
+    robot = ramidyn.robots.chain(3)
     q, qd = rng.normal(size=(2, 3))
-    both = [ramify.vjp(f, "q") for f in (ramify.kinetic_energy, ramify.center_of_mass)]
-    found = ramify.compile(both, robot)(q, qd, 2.0, np.ones(3))
+    both = [
+        ramidyn.vjp(f, "q") for f in (ramidyn.kinetic_energy, ramidyn.center_of_mass)
+    ]
+    found = ramidyn.compile(both, robot)(q, qd, 2.0, np.ones(3))
     for name, quantity, weights in (
         ("q_cotangent", both[0], (qd, 2.0)),
         ("q_cotangent_2", both[1], (np.ones(3),)),
     ):
-        alone = ramify.compile(quantity, robot)(q, *weights)
+        alone = ramidyn.compile(quantity, robot)(q, *weights)
         assert_close(getattr(found, name), alone.q_cotangent)
 
 
 def test_gradients_of_derivatives_of_larger_robots() -> None:
     """Their solves are loops: hidden outputs are not differentiated."""
-    robot = ramify.robots.binary_tree(15)
-    gradient = ramify.vjp(ramify.forward_dynamics_derivatives, "tau")
+    robot = ramidyn.robots.binary_tree(15)
+    gradient = ramidyn.vjp(ramidyn.forward_dynamics_derivatives, "tau")
     names = [v.name for v in program_of(gradient, robot).outputs]
     assert names == ["dqdd_dq", "dqdd_dqd", "dqdd_dtau", "tau_cotangent"]
 
@@ -110,53 +112,53 @@ def test_gradients_of_derivatives_of_larger_robots() -> None:
 
 
 def test_wrt_must_be_an_input() -> None:
-    robot = ramify.robots.chain(2)
+    robot = ramidyn.robots.chain(2)
     with pytest.raises(
         ArgumentError,
         match="wrt names 'tau', which is not an input; inputs: q, qd, qdd",
     ):
-        ramify.compile(ramify.derivative(ramify.inverse_dynamics, "tau"), robot)
+        ramidyn.compile(ramidyn.derivative(ramidyn.inverse_dynamics, "tau"), robot)
     with pytest.raises(
         ArgumentError, match="wrt names 'z', which is not an input; inputs: x, y"
     ):
-        ramify.vjp(lambda x, y: x * y, "z")
+        ramidyn.vjp(lambda x, y: x * y, "z")
     with pytest.raises(
         ArgumentError, match=r"wrt is \(\); expected the names of inputs: q"
     ):
-        ramify.compile(ramify.jvp(ramify.center_of_mass, ()), robot)
+        ramidyn.compile(ramidyn.jvp(ramidyn.center_of_mass, ()), robot)
 
 
 def test_what_is_differentiated_must_be_a_quantity_or_a_function() -> None:
     with pytest.raises(
         ArgumentError,
         match=r"'mass' cannot be differentiated; expected a quantity such as "
-        r"ramify\.inverse_dynamics, a list of them, or a function",
+        r"ramidyn\.inverse_dynamics, a list of them, or a function",
     ):
-        ramify.derivative("mass", "q")
+        ramidyn.derivative("mass", "q")
 
 
 def test_wrt_is_a_name_or_names() -> None:
-    robot = ramify.robots.chain(2)
+    robot = ramidyn.robots.chain(2)
     wrong: Any = 5
     with pytest.raises(ArgumentError, match="wrt names 5, which is not an input"):
-        ramify.compile(ramify.derivative(ramify.center_of_mass, wrong), robot)
+        ramidyn.compile(ramidyn.derivative(ramidyn.center_of_mass, wrong), robot)
 
 
 def test_a_space_is_one_of_two() -> None:
     with pytest.raises(
         ArgumentError, match="space is 'raw'; possible: 'tangent', 'coordinates'"
     ):
-        ramify.derivative(ramify.center_of_mass, "q", space="raw")
+        ramidyn.derivative(ramidyn.center_of_mass, "q", space="raw")
 
 
 def test_a_hessian_needs_numbers() -> None:
     with pytest.raises(
         ArgumentError,
         match=r"hessian needs scalar outputs; 'center_of_mass' has shape "
-        r"\(3,\); apply ramify\.derivative twice instead",
+        r"\(3,\); apply ramidyn\.derivative twice instead",
     ):
-        ramify.compile(
-            ramify.hessian(ramify.center_of_mass, "q"), ramify.robots.chain(2)
+        ramidyn.compile(
+            ramidyn.hessian(ramidyn.center_of_mass, "q"), ramidyn.robots.chain(2)
         )
 
 
@@ -166,9 +168,9 @@ def test_cotangents_have_the_shapes_of_outputs() -> None:
         match=r"the additional inputs have shapes \[\(2,\)\]; after its own inputs the "
         r"function takes result_cotangent: \(3,\)",
     ):
-        ramify.kernel(ramify.vjp(lambda x: 2.0 * x, "x"), {"x": 3, "w": 2})
-    robot = ramify.robots.chain(3)
-    gradient = ramify.compile(ramify.vjp(ramify.center_of_mass, "q"), robot)
+        ramidyn.kernel(ramidyn.vjp(lambda x: 2.0 * x, "x"), {"x": 3, "w": 2})
+    robot = ramidyn.robots.chain(3)
+    gradient = ramidyn.compile(ramidyn.vjp(ramidyn.center_of_mass, "q"), robot)
     with pytest.raises(
         ShapeError, match=r"center_of_mass_cotangent has shape \(2,\); .* needs \(3,\)"
     ):
@@ -177,7 +179,7 @@ def test_cotangents_have_the_shapes_of_outputs() -> None:
         ShapeError, match="batch sizes differ: q 4, center_of_mass_cotangent 5"
     ):
         gradient(np.zeros((4, 3)), np.zeros((5, 3)))
-    along = ramify.compile(ramify.jvp(ramify.center_of_mass, "q"), robot)
+    along = ramidyn.compile(ramidyn.jvp(ramidyn.center_of_mass, "q"), robot)
     with pytest.raises(
         ShapeError, match=r"q_tangent has shape \(2,\); .* needs \(3,\)"
     ):
@@ -185,58 +187,59 @@ def test_cotangents_have_the_shapes_of_outputs() -> None:
 
 
 def test_compiled_functions_are_differentiated_by_the_names_of_their_inputs() -> None:
-    robot = ramify.robots.chain(3)
-    compiled = ramify.compile(ramify.forward_dynamics, robot)
+    robot = ramidyn.robots.chain(3)
+    compiled = ramidyn.compile(ramidyn.forward_dynamics, robot)
     assert list(inspect.signature(compiled).parameters) == ["q", "qd", "tau", "out"]
-    by_tau = ramify.kernel(
-        ramify.derivative(compiled, "tau"), {"q": 3, "qd": 3, "tau": 3}
+    by_tau = ramidyn.kernel(
+        ramidyn.derivative(compiled, "tau"), {"q": 3, "qd": 3, "tau": 3}
     )
     q, qd, tau = np.random.default_rng(0).normal(size=(3, 3))
     expected = robot.forward_dynamics_derivatives(q, qd, tau)[2]
     assert_close(by_tau(q, qd, tau), expected)
-    own = ramify.kernel(lambda x: x @ x, {"x": 3})
-    assert_close(ramify.kernel(ramify.derivative(own, "x"), {"x": 3})(q), 2.0 * q)
+    own = ramidyn.kernel(lambda x: x @ x, {"x": 3})
+    assert_close(ramidyn.kernel(ramidyn.derivative(own, "x"), {"x": 3})(q), 2.0 * q)
     with pytest.raises(
         ArgumentError, match="wrt names 'z', which is not an input; inputs: q, qd, tau"
     ):
-        ramify.derivative(compiled, "z")
+        ramidyn.derivative(compiled, "z")
 
 
 def test_what_has_no_known_parameters_cannot_be_differentiated() -> None:
     with pytest.raises(ArgumentError, match="its parameters are not known; wrap it in"):
-        ramify.derivative(max, "q")
+        ramidyn.derivative(max, "q")
 
 
 def test_a_set_of_names_is_refused() -> None:
     match = r"wrt is \{'q'\}; a set has no order, .* pass a tuple or a list of names"
     with pytest.raises(ArgumentError, match=match):
-        ramify.derivative(ramify.center_of_mass, {"q"})  # type: ignore[arg-type]
+        ramidyn.derivative(ramidyn.center_of_mass, {"q"})  # type: ignore[arg-type]
 
 
 def test_derivatives_are_compiled_before_they_are_called() -> None:
     with pytest.raises(
         ArgumentError,
-        match="derivative of 'effort' was called with numbers; compile it with ramify",
+        match="derivative of 'effort' was called with numbers; compile it with ramidyn",
     ):
-        ramify.derivative(effort, "x")(np.ones(3))
+        ramidyn.derivative(effort, "x")(np.ones(3))
     with pytest.raises(
         ArgumentError,
         match=r"takes only options .*; call the function that "
-        r'ramify\.compile\(ramify\.jvp\(f, "q"\), robot\) returns',
+        r'ramidyn\.compile\(ramidyn\.jvp\(f, "q"\), robot\) returns',
     ):
-        ramify.jvp(ramify.center_of_mass, "q")(np.ones(3))
+        ramidyn.jvp(ramidyn.center_of_mass, "q")(np.ones(3))
 
 
 def test_quantities_are_compiled_for_robots_and_functions_are_not() -> None:
     with pytest.raises(
         ArgumentError,
-        match=r"derivative\(.*\) is a quantity of a robot; compile it with ramify",
+        match=r"derivative\(.*\) is a quantity of a robot; compile it with ramidyn",
     ):
-        ramify.kernel(ramify.derivative(ramify.center_of_mass, "q"), {"q": 3})
+        ramidyn.kernel(ramidyn.derivative(ramidyn.center_of_mass, "q"), {"q": 3})
     with pytest.raises(
-        ArgumentError, match=r"cannot be compiled; .*; functions are compiled by ramify"
+        ArgumentError,
+        match=r"cannot be compiled; .*; functions are compiled by ramidyn",
     ):
-        ramify.compile(ramify.derivative(effort, "x"), ramify.robots.chain(3))
+        ramidyn.compile(ramidyn.derivative(effort, "x"), ramidyn.robots.chain(3))
 
 
 def effort(x: Any, scale: Any = 2.0) -> Any:
@@ -244,23 +247,23 @@ def effort(x: Any, scale: Any = 2.0) -> Any:
 
 
 def test_what_is_varied_must_be_an_input_of_the_kernel() -> None:
-    by_scale = ramify.derivative(effort, "scale")
+    by_scale = ramidyn.derivative(effort, "scale")
     with pytest.raises(
         ArgumentError, match="wrt names 'scale', but 'effort' was called without it; a"
     ):
-        ramify.kernel(by_scale, {"x": 3})
-    found = ramify.kernel(by_scale, {"x": 3, "scale": ()})(np.ones(3), 5.0)
+        ramidyn.kernel(by_scale, {"x": 3})
+    found = ramidyn.kernel(by_scale, {"x": 3, "scale": ()})(np.ones(3), 5.0)
     assert found == 3.0
 
 
 ONE_BODY, TWO = ["body0"], ["body1", "body2"]
 DIFFERENT = {
     r"'external', of shapes \(1, 6\) and \(2, 6\)": [
-        ramify.inverse_dynamics(ONE_BODY),
-        ramify.forward_dynamics(external=TWO),
+        ramidyn.inverse_dynamics(ONE_BODY),
+        ramidyn.forward_dynamics(external=TWO),
     ],
     r"'regressor_cotangent', of shapes \(3, 10\) and \(3, 20\)": [
-        ramify.vjp(ramify.regressor(bodies=b), "q") for b in (ONE_BODY, TWO)
+        ramidyn.vjp(ramidyn.regressor(bodies=b), "q") for b in (ONE_BODY, TWO)
     ],
 }
 
@@ -269,33 +272,33 @@ DIFFERENT = {
 def test_inputs_of_one_name_have_one_shape(message: str) -> None:
     match = f"quantities need different inputs {message}; compile them separately"
     with pytest.raises(ArgumentError, match=match):
-        ramify.compile(DIFFERENT[message], ramify.robots.chain(3))
+        ramidyn.compile(DIFFERENT[message], ramidyn.robots.chain(3))
 
 
 # ------------------------------------------------------------ at zero
 
 
 ONE_SIDED: dict[str, tuple[Any, float, float]] = {
-    "abs": (ramify.math.absolute, 1.0, 0.0),
-    "max(x, 0)": (lambda x: ramify.math.maximum(x, 0.0), 1.0, 0.0),
-    "max(0, x)": (lambda x: ramify.math.maximum(0.0, x), 0.0, 0.0),
-    "min(x, 0)": (lambda x: ramify.math.minimum(x, 0.0), 1.0, 0.0),
-    "where": (lambda x: ramify.math.where(x > 0.0, 2.0 * x, 3.0 * x), 3.0, 0.0),
-    "sign": (ramify.math.sign, 0.0, 0.0),
+    "abs": (ramidyn.math.absolute, 1.0, 0.0),
+    "max(x, 0)": (lambda x: ramidyn.math.maximum(x, 0.0), 1.0, 0.0),
+    "max(0, x)": (lambda x: ramidyn.math.maximum(0.0, x), 0.0, 0.0),
+    "min(x, 0)": (lambda x: ramidyn.math.minimum(x, 0.0), 1.0, 0.0),
+    "where": (lambda x: ramidyn.math.where(x > 0.0, 2.0 * x, 3.0 * x), 3.0, 0.0),
+    "sign": (ramidyn.math.sign, 0.0, 0.0),
     "x^0": (lambda x: x**0, 0.0, 0.0),
     "x^1": (lambda x: x**1, 1.0, 0.0),
     "x^2": (lambda x: x**2, 0.0, 2.0),
     "x^3": (lambda x: x**3, 0.0, 0.0),
     "x^1.5": (lambda x: x**1.5, 0.0, np.inf),
-    "sqrt": (ramify.math.sqrt, np.inf, -np.inf),
+    "sqrt": (ramidyn.math.sqrt, np.inf, -np.inf),
     "1 / x": (lambda x: x**-1, -np.inf, np.inf),
     "1 / x^2": (lambda x: x**-2, np.nan, np.nan),
-    "log": (ramify.math.log, np.inf, -np.inf),
-    "asin at 1": (lambda x: ramify.math.asin(x + 1.0), np.inf, np.inf),
-    "norm": (lambda x: ramify.math.norm(np.array([x, 0.0])), np.nan, np.nan),
+    "log": (ramidyn.math.log, np.inf, -np.inf),
+    "asin at 1": (lambda x: ramidyn.math.asin(x + 1.0), np.inf, np.inf),
+    "norm": (lambda x: ramidyn.math.norm(np.array([x, 0.0])), np.nan, np.nan),
     "a safe branch": (
-        lambda x: ramify.math.where(
-            x > 0.0, ramify.math.sqrt(ramify.math.where(x > 0.0, x, 1.0)), 0.0
+        lambda x: ramidyn.math.where(
+            x > 0.0, ramidyn.math.sqrt(ramidyn.math.where(x > 0.0, x, 1.0)), 0.0
         ),
         0.0,
         0.0,
@@ -306,10 +309,10 @@ ONE_SIDED: dict[str, tuple[Any, float, float]] = {
 
 def test_the_first_argument_counts_whatever_else_a_function_computes() -> None:
     def f(x: Any) -> Any:
-        limit = ramify.math.minimum
+        limit = ramidyn.math.minimum
         return {"of_x": limit(x, 0.0), "of_0": limit(0.0, x)}
 
-    found = ramify.kernel(ramify.derivative(f, "x"), {"x": ()})(0.0)
+    found = ramidyn.kernel(ramidyn.derivative(f, "x"), {"x": ()})(0.0)
     assert (found.dof_x_dx, found.dof_0_dx) == (1.0, 0.0)
 
 
@@ -320,8 +323,8 @@ def test_derivatives_at_zero_are_those_of_the_documented_side(name: str) -> None
     def f(x: Any) -> Any:
         return function(x)
 
-    for mode in (ramify.derivative, ramify.hessian):
-        found = ramify.kernel(mode(f, "x"), {"x": ()})(0.0)
-        np.testing.assert_equal(found, first if mode is ramify.derivative else second)
-    gradient = ramify.kernel(ramify.vjp(f, "x"), {"x": (), "w": ()})
+    for mode in (ramidyn.derivative, ramidyn.hessian):
+        found = ramidyn.kernel(mode(f, "x"), {"x": ()})(0.0)
+        np.testing.assert_equal(found, first if mode is ramidyn.derivative else second)
+    gradient = ramidyn.kernel(ramidyn.vjp(f, "x"), {"x": (), "w": ()})
     np.testing.assert_equal(gradient(0.0, 1.0)[-1], first)

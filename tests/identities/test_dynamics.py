@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ramify.algorithms.ltdl import elimination_parents, filled, ltdl, ltl, solve
-from ramify.compiler import program_of
-from ramify.errors import ArgumentError
-from ramify.model.catalog import chain, random_tree
-from ramify.model.pose import Array
-from ramify.quantities import dynamics, mass_matrix, momentum_energy
-from ramify.quantities.frames import jacobian
-from ramify.quantities.options import EXPRESSED_IN
-from ramify.robot import Robot
-from ramify.symbolic.count import count
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.trace import trace
+from ramidyn.algorithms.ltdl import elimination_parents, filled, ltdl, ltl, solve
+from ramidyn.compiler import program_of
+from ramidyn.errors import ArgumentError
+from ramidyn.model.catalog import chain, random_tree
+from ramidyn.model.pose import Array
+from ramidyn.quantities import dynamics, mass_matrix, momentum_energy
+from ramidyn.quantities.frames import jacobian
+from ramidyn.quantities.options import EXPRESSED_IN
+from ramidyn.robot import Robot
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.trace import trace
 from support.close import assert_close
 from support.states import CASES, case, rate, state, value
 

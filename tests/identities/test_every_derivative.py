@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import forces
-from ramify.compiler import program_of
-from ramify.model.catalog import JOINTS, random_tree
-from ramify.model.description import Mimic
-from ramify.model.pose import Array
-from ramify.quantities.quantity import REQUIRED, Quantity
-from ramify.quantities.registry import MODULES, QUANTITIES
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.jacobians import identifier
-from ramify.symbolic.program import Program
-from ramify.symbolic.trace import trace
+import ramidyn
+from ramidyn import forces
+from ramidyn.compiler import program_of
+from ramidyn.model.catalog import JOINTS, random_tree
+from ramidyn.model.description import Mimic
+from ramidyn.model.pose import Array
+from ramidyn.quantities.quantity import REQUIRED, Quantity
+from ramidyn.quantities.registry import MODULES, QUANTITIES
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.jacobians import identifier
+from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.trace import trace
 from support import complex_step
 from support.close import assert_close
 from support.every_joint import every_joint
@@ -115,7 +115,7 @@ def test_these_robots_have_every_joint_type() -> None:
 def with_options(name: str, robot: Robot) -> Quantity:
     """Return a quantity with the options that it needs, and an external force."""
     body = "coupler" if robot.loops else robot.body_names[-1]
-    given = {"frame": body, "tasks": [ramify.tasks.Task(body, "x")]}
+    given = {"frame": body, "tasks": [ramidyn.tasks.Task(body, "x")]}
     options = QUANTITIES[name].declaration.defaults
     chosen = {n: given[n] for n, default in options.items() if default is REQUIRED}
     if "external" in options:
@@ -171,12 +171,12 @@ def test_every_quantity_changes_as_by_a_complex_step(
     real, complex_ = PRECISION[robot_name in LARGE]
     expected = complex_step.directional(program, inputs, along, complex_)
 
-    forward = program_of(ramify.jvp(quantity, wrt, space=space), robot)
+    forward = program_of(ramidyn.jvp(quantity, wrt, space=space), robot)
     found = evaluate(forward, {**inputs, **further(forward, "tangent", moves)}, real)
     for y, change in expected.items():
         assert_close(found[f"{y}_tangent"], change, y, tolerance=TOLERANCE)
 
-    backward = program_of(ramify.vjp(quantity, wrt, space=space), robot)
+    backward = program_of(ramidyn.vjp(quantity, wrt, space=space), robot)
     weights = {n: rng.normal(size=np.shape(x)) for n, x in expected.items()}
     given = {**inputs, **further(backward, "cotangent", weights)}
     found = evaluate(backward, given, real)
@@ -220,8 +220,8 @@ def test_hessians_are_complex_steps_of_the_gradient(
     robot, quantity = robot_of(robot_name), QUANTITIES[name]
     inputs = inputs_of(robot, program_of(quantity, robot), rng)
     wrt = tuple(inputs)
-    found = evaluate(program_of(ramify.hessian(quantity, wrt), robot), inputs)
-    gradient = program_of(ramify.derivative(quantity, wrt)(algorithm="reverse"), robot)
+    found = evaluate(program_of(ramidyn.hessian(quantity, wrt), robot), inputs)
+    gradient = program_of(ramidyn.derivative(quantity, wrt)(algorithm="reverse"), robot)
     for k, x in enumerate(wrt):
         for z in wrt[k:]:
             expected = changes_of_gradient(robot, gradient, inputs, z)[f"d{name}_d{x}"]
@@ -235,7 +235,7 @@ def test_hessians_of_costs_are_complex_steps_of_their_gradients(
 ) -> None:
     """A cost of a user, with both sides of minimum, maximum, where and abs in use."""
     robot = robot_of(robot_name)
-    body, m = robot.body_names[-1], ramify.math
+    body, m = robot.body_names[-1], ramidyn.math
 
     def cost(q: Any, qd: Any) -> Any:
         hand = robot.pose(q, body)[:3, 3]
@@ -246,8 +246,8 @@ def test_hessians_of_costs_are_complex_steps_of_their_gradients(
         return bounded + near + m.sqrt(1.0 + speed) * m.exp(0.1 * hand[1])
 
     shapes = {"q": robot.nq, "qd": robot.nv}
-    second = trace(ramify.hessian(cost, ("q", "qd")), shapes)
-    gradient = trace(ramify.derivative(cost, ("q", "qd")), shapes)
+    second = trace(ramidyn.hessian(cost, ("q", "qd")), shapes)
+    gradient = trace(ramidyn.derivative(cost, ("q", "qd")), shapes)
     inputs = {"q": state(robot, rng)["q"], "qd": rng.normal(size=robot.nv)}
     if robot.loops:
         inputs["q"], inputs["qd"] = closed_state(robot)

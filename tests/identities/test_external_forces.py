@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.errors import ArgumentError, ShapeError, UnknownName
-from ramify.quantities.external import wrenches as wrenches_of
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.trace import trace
+import ramidyn
+from ramidyn.errors import ArgumentError, ShapeError, UnknownName
+from ramidyn.quantities.external import wrenches as wrenches_of
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.trace import trace
 from support.close import assert_close
 from support.planar import four_bar
 
 
 @functools.cache
 def arm() -> Robot:
-    return ramify.robots.chain(3)
+    return ramidyn.robots.chain(3)
 
 
 @functools.cache

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import forces
-from ramify.compiler import program_of
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.pose import Array
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn import forces
+from ramidyn.compiler import program_of
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.pose import Array
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.complex_step import directional
 from support.force_elements import ELEMENTS, with_all
@@ -41,14 +41,14 @@ def full(name: str) -> Robot:
 def applied(
     robot: Robot, q: Array, qd: Array, forces: tuple[str, ...] | None = None
 ) -> Array:
-    program = program_of(ramify.applied_forces(forces), robot)
+    program = program_of(ramidyn.applied_forces(forces), robot)
     (tau,) = evaluate(program, {"q": q, "qd": qd}).values()
     return tau
 
 
 def energy_gradient(robot: Robot, q: Array, forces: tuple[str, ...]) -> Array:
     """Return ∂E/∂q along every entry of qd, by complex steps."""
-    program = program_of(ramify.elastic_energy(forces), robot)
+    program = program_of(ramidyn.elastic_energy(forces), robot)
     directions = [q_rate(robot, q, e) for e in np.eye(robot.nv)]
     (found,) = directional(program, {"q": q}, {"q": np.array(directions)}).values()
     return found
@@ -134,7 +134,7 @@ def test_resting_sphere_is_carried_by_its_weight() -> None:
     q = np.array([0.3, -0.2, r - depth, 0.0, 0.0, 0.0, 1.0])
     still = np.zeros(6)
     assert_close(world_force(robot, q, still), [0.0, 0.0, weight])
-    program = program_of(ramify.forward_dynamics, robot)
+    program = program_of(ramidyn.forward_dynamics, robot)
     (qdd,) = evaluate(program, {"q": q, "qd": still, "tau": still}).values()
     assert_close(qdd, still)
 
@@ -182,7 +182,7 @@ def test_coincident_points_feel_a_finite_force() -> None:
     robot = ball().add_force(spring)
     q, still = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), np.zeros(6)
     assert_close(applied(robot, q, still), still)
-    slope = program_of(ramify.derivative(ramify.applied_forces, ("q", "qd")), robot)
+    slope = program_of(ramidyn.derivative(ramidyn.applied_forces, ("q", "qd")), robot)
     found = evaluate(slope, {"q": q, "qd": np.ones(6)})
     assert all(np.isfinite(x).all() for x in found.values())
 
@@ -195,19 +195,19 @@ def test_dynamics_has_all_forces(robot_name: str, rng: np.random.Generator) -> N
     s = {**state(robot, rng), "tau": rng.normal(size=robot.nv)}
     s.update(control=rng.normal(size=3), wind=rng.normal(size=3))
 
-    def value(quantity: ramify.Quantity) -> Array:
+    def value(quantity: ramidyn.Quantity) -> Array:
         program = program_of(quantity, robot)
         given = {v.name: s[v.name] for v in program.inputs}
         (found,) = evaluate(program, given).values()
         return found
 
-    M, h = value(ramify.mass_matrix), value(ramify.bias_forces)
-    tau = M @ s["qdd"] + h - value(ramify.applied_forces)
-    assert_close(value(ramify.inverse_dynamics), tau)
+    M, h = value(ramidyn.mass_matrix), value(ramidyn.bias_forces)
+    tau = M @ s["qdd"] + h - value(ramidyn.applied_forces)
+    assert_close(value(ramidyn.inverse_dynamics), tau)
     names = ("ltdl",) if robot.model.mimics else ("aba", "ltdl")
     for name in names:
-        qdd = value(ramify.forward_dynamics(algorithm=name))
-        right = s["tau"] + value(ramify.applied_forces) - h
+        qdd = value(ramidyn.forward_dynamics(algorithm=name))
+        right = s["tau"] + value(ramidyn.applied_forces) - h
         assert_close(M @ qdd, right, name)
 
 
@@ -217,10 +217,10 @@ def test_derivatives_have_all_forces(algorithm: str, rng: np.random.Generator) -
     s = {**state(robot, rng), "tau": rng.normal(size=robot.nv)}
     s.update(control=0.1 * rng.normal(size=3), wind=rng.normal(size=3))
     program = program_of(
-        ramify.inverse_dynamics_derivatives(algorithm=algorithm), robot
+        ramidyn.inverse_dynamics_derivatives(algorithm=algorithm), robot
     )
     found = evaluate(program, {v.name: s[v.name] for v in program.inputs})
-    torques = program_of(ramify.inverse_dynamics, robot)
+    torques = program_of(ramidyn.inverse_dynamics, robot)
     given = {v.name: s[v.name] for v in torques.inputs}
     unit = np.eye(robot.nv)
     q = np.array([q_rate(robot, s["q"], e) for e in unit])
@@ -242,19 +242,19 @@ def test_loops_feel_all_forces(rng: np.random.Generator) -> None:
     q, qd = plain.project(q, rng.normal(size=robot.nv))
     s = {"q": q, "qd": qd, "tau": rng.normal(size=robot.nv)}
 
-    def value(quantity: ramify.Quantity) -> Array:
+    def value(quantity: ramidyn.Quantity) -> Array:
         program = program_of(quantity, robot)
         given = {v.name: s[v.name] for v in program.inputs}
         (found,) = evaluate(program, given).values()
         return found
 
-    J, M = value(ramify.constraint_jacobian), value(ramify.mass_matrix)
-    right = s["tau"] + value(ramify.applied_forces) - value(ramify.bias_forces)
+    J, M = value(ramidyn.constraint_jacobian), value(ramidyn.mass_matrix)
+    right = s["tau"] + value(ramidyn.applied_forces) - value(ramidyn.bias_forces)
     for name in ("joint_formulation", "loopwise", "constrained_aba"):
-        qdd = value(ramify.forward_dynamics(algorithm=name))
-        force = value(ramify.loop_forces(algorithm=name))
+        qdd = value(ramidyn.forward_dynamics(algorithm=name))
+        force = value(ramidyn.loop_forces(algorithm=name))
         assert_close(M @ qdd, right + J.T @ force, name, tolerance=1e-8)
-        assert_close(J @ qdd, -value(ramify.constraint_bias), name, tolerance=1e-8)
+        assert_close(J @ qdd, -value(ramidyn.constraint_bias), name, tolerance=1e-8)
 
 
 def test_potential_energy_is_that_of_gravity_and_of_elements(
@@ -262,23 +262,23 @@ def test_potential_energy_is_that_of_gravity_and_of_elements(
 ) -> None:
     robot = full("floating_base")
     s = state(robot, rng)
-    program = program_of(ramify.potential_energy, robot)
+    program = program_of(ramidyn.potential_energy, robot)
     rate = {"q": q_rate(robot, s["q"], s["qd"])}
     (change,) = directional(program, {"q": s["q"]}, rate).values()
-    (g,) = evaluate(program_of(ramify.gravity_forces, robot), {"q": s["q"]}).values()
+    (g,) = evaluate(program_of(ramidyn.gravity_forces, robot), {"q": s["q"]}).values()
     at_rest = applied(robot, s["q"], np.zeros(robot.nv), tuple(CONSERVATIVE))
     assert_close(change, s["qd"] @ (g - at_rest))
 
 
 def test_joints_carry_what_acts_on_their_bodies(rng: np.random.Generator) -> None:
-    robot = ramify.robots.chain(3)
+    robot = ramidyn.robots.chain(3)
     spring = forces.PointSpring("body0", "body2", 7.0, 0.4, 0.1, point_b=(0.1, 0.2, 0))
     robot = robot.add_force(spring).add_force(forces.JointSpring("joint1", 5.0))
     q, qd, qdd = rng.normal(size=(3, 3))
     given = {"q": q, "qd": qd, "qdd": qdd}
     wrenches, tau = (
         next(iter(evaluate(program_of(x, robot), given).values()))
-        for x in (ramify.joint_wrenches, ramify.inverse_dynamics)
+        for x in (ramidyn.joint_wrenches, ramidyn.inverse_dynamics)
     )
     axes = np.array([b.joints[0].axis for b in robot.description.bodies])
     moments = (wrenches[:, 3:] * axes).sum(axis=1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.compiler import compile
-from ramify.errors import ModelWarning
-from ramify.mechanism.mobility import constrained_inverse_dynamics, mobility
-from ramify.mechanism.states import check_closed
-from ramify.quantities.closed_loops import constraint_residual, loop_forces
-from ramify.quantities.dynamics import forward_dynamics
+from ramidyn.compiler import compile
+from ramidyn.errors import ModelWarning
+from ramidyn.mechanism.mobility import constrained_inverse_dynamics, mobility
+from ramidyn.mechanism.states import check_closed
+from ramidyn.quantities.closed_loops import constraint_residual, loop_forces
+from ramidyn.quantities.dynamics import forward_dynamics
 from support import planar
 from support.planar import GRAVITY, MASSES, ROCKER, WIDTH, Planar
 

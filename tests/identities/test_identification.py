@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import ramify
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.compiler import program_of
-from ramify.errors import ArgumentError, UnknownName
-from ramify.model.catalog import random_tree
-from ramify.model.description import BodyDescription, Mimic
-from ramify.model.identifiable import identifiable, span
-from ramify.model.inertial_parameters import inertia_frames, inertia_of, ten
-from ramify.model.mass_regrouping import movable
-from ramify.model.pose import Array, Pose
-from ramify.quantities.identification import energy_regressor, regressor
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.compiler import program_of
+from ramidyn.errors import ArgumentError, UnknownName
+from ramidyn.model.catalog import random_tree
+from ramidyn.model.description import BodyDescription, Mimic
+from ramidyn.model.identifiable import identifiable, span
+from ramidyn.model.inertial_parameters import inertia_frames, inertia_of, ten
+from ramidyn.model.mass_regrouping import movable
+from ramidyn.model.pose import Array, Pose
+from ramidyn.quantities.identification import energy_regressor, regressor
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support import complex_step
 from support.close import assert_close
 from support.every_joint import every_joint
@@ -44,11 +44,11 @@ def test_joint_forces_and_energies_are_linear_in_the_parameters(
     robot, now = case(name), state(case(name), rng)
     p = robot.inertial_parameters(**ROTORS)
     Y = value(robot, regressor(**ROTORS), **now)
-    assert_close(Y @ p, value(robot, ramify.inverse_dynamics, **now))
+    assert_close(Y @ p, value(robot, ramidyn.inverse_dynamics, **now))
     energies = program(robot, energy_regressor(**ROTORS))
     found = evaluate(energies, {"q": now["q"], "qd": now["qd"]})
-    assert_close(found["kinetic"] @ p, value(robot, ramify.kinetic_energy, **now))
-    assert_close(found["potential"] @ p, value(robot, ramify.potential_energy, **now))
+    assert_close(found["kinetic"] @ p, value(robot, ramidyn.kinetic_energy, **now))
+    assert_close(found["potential"] @ p, value(robot, ramidyn.potential_energy, **now))
 
 
 @pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
@@ -58,7 +58,7 @@ def test_columns_are_complex_steps_of_parameters(
     robot = every_joint(conventions)
     names = [f"inertia:{f.name}" for f in inertia_frames(robot.model)]
     assert len(names) == len(robot.description.bodies)
-    traced = program_of(ramify.inverse_dynamics, robot, names)
+    traced = program_of(ramidyn.inverse_dynamics, robot, names)
     now = state(robot, rng)
     inputs = {**now, **{n: rng.normal(size=10) for n in names}}
     columns: list[Array] = []
@@ -116,7 +116,7 @@ def test_a_payload_has_columns_of_its_own_and_else_is_part_of_its_parent(
 ) -> None:
     robot = with_payload()
     now = state(robot, rng)
-    tau = value(robot, ramify.inverse_dynamics, **now)
+    tau = value(robot, ramidyn.inverse_dynamics, **now)
     assert_close(value(robot, regressor, **now) @ robot.inertial_parameters(), tau)
     bodies = tuple(n for n in robot.body_names if n != "table")
     p = robot.inertial_parameters(bodies)
@@ -128,7 +128,7 @@ def test_a_payload_has_columns_of_its_own_and_else_is_part_of_its_parent(
 
 
 def test_methods_take_lists_and_batches(rng: np.random.Generator) -> None:
-    robot = ramify.robots.chain(2)
+    robot = ramidyn.robots.chain(2)
     q, qd, qdd = rng.normal(size=(3, 5, 2))
     options = {"bodies": ["body1"], "joint_terms": ["damping", "friction"]}
     Y = robot.regressor(q, qd, qdd, **options)
@@ -267,7 +267,7 @@ REAL = {"iiwa14": True, "baxter": False, "cassie": True}
 
 
 @needs_shared_robots
-@pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning")
 @pytest.mark.parametrize("name", REAL)
 def test_real_robots_are_linear_in_their_parameters(
     name: str, rng: np.random.Generator
@@ -276,7 +276,7 @@ def test_real_robots_are_linear_in_their_parameters(
     now = state(robot, rng)
     Y = value(robot, regressor(**ROTORS), **now)
     p = robot.inertial_parameters(**ROTORS)
-    assert_close(Y @ p, value(robot, ramify.inverse_dynamics, **now))
+    assert_close(Y @ p, value(robot, ramidyn.inverse_dynamics, **now))
     if REAL[name]:
         assert_same_base(robot, rng)
     terms = ("damping", "friction")
@@ -290,7 +290,7 @@ def test_real_robots_are_linear_in_their_parameters(
 @needs_shared_robots
 def test_operations_of_a_regressor_are_pinned() -> None:
     robot, _ = loaded("iiwa14")
-    ops = ramify.count(ramify.regressor, robot)
+    ops = ramidyn.count(ramidyn.regressor, robot)
     assert ops.total <= 1794  # by differentiating inverse dynamics
     assert (ops.mul, ops.add) == (840, 633)
 
@@ -315,7 +315,7 @@ def test_operations_of_a_regressor_are_pinned() -> None:
 def test_wrong_options_are_refused(options, error: type, message: str) -> None:
     robot = with_payload()
     with pytest.raises(error, match=message):
-        program_of(ramify.regressor(**options), robot)
+        program_of(ramidyn.regressor(**options), robot)
     with pytest.raises(error, match=message):
         robot.inertial_parameters(**options)
 

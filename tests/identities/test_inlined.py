@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.compiler import program_of
-from ramify.errors import CompileError, ShapeError, TraceError
-from ramify.linalg.factor import ltdl
-from ramify.model.catalog import random_tree
-from ramify.quantities.quantity import REQUIRED, Quantity
-from ramify.quantities.registry import QUANTITIES
-from ramify.robot import Robot
-from ramify.simplify.passes import simplify
-from ramify.symbolic.checker import check
-from ramify.symbolic.count import Ops, count
-from ramify.symbolic.expr import Expr
-from ramify.symbolic.functions import sqrt
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.program import Program
-from ramify.symbolic.trace import trace
+import ramidyn
+from ramidyn.compiler import program_of
+from ramidyn.errors import CompileError, ShapeError, TraceError
+from ramidyn.linalg.factor import ltdl
+from ramidyn.model.catalog import random_tree
+from ramidyn.quantities.quantity import REQUIRED, Quantity
+from ramidyn.quantities.registry import QUANTITIES
+from ramidyn.robot import Robot
+from ramidyn.simplify.passes import simplify
+from ramidyn.symbolic.checker import check
+from ramidyn.symbolic.count import Ops, count
+from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.functions import sqrt
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.trace import trace
 from support.close import assert_close
 from support.planar import four_bar, parallelogram
 
@@ -94,7 +94,7 @@ def test_a_step_is_the_sum_of_its_parts() -> None:
         return robot.integrate(q, qd, DT), qd
 
     n = robot.nv
-    step_kernel = ramify.kernel(step, {"q": robot.nq, "qd": n, "tau": n})
+    step_kernel = ramidyn.kernel(step, {"q": robot.nq, "qd": n, "tau": n})
     dynamics = robot.forward_dynamics.ops  # type: ignore[attr-defined]
     program = trace(lambda q, qd: robot.integrate(q, qd, DT), {"q": robot.nq, "qd": n})
     own = Ops(mul=n, add=n)
@@ -115,7 +115,7 @@ def test_quantities_of_one_state_share_what_a_list_of_them_shares() -> None:
     def both(q: Any, qd: Any) -> Any:
         return {"T": robot.pose(q, frame), "h": robot.bias_forces(q, qd)}
 
-    wanted = [ramify.pose(frame), ramify.bias_forces]
+    wanted = [ramidyn.pose(frame), ramidyn.bias_forces]
     together = program_of(wanted, robot)
     inlined = trace(both, {"q": robot.nq, "qd": robot.nv})
     assert count(simplify(inlined)) == count(simplify(together))
@@ -139,12 +139,12 @@ def test_numbers_among_symbols_fold() -> None:
     at_rest = trace(
         lambda q: robot.inverse_dynamics(q, zero, [0] * robot.nv), {"q": robot.nq}
     )
-    gravity = program_of(ramify.gravity_forces, robot)
+    gravity = program_of(ramidyn.gravity_forces, robot)
     assert count(simplify(at_rest)) == count(simplify(gravity))
     fixed = trace(lambda x: robot.mass_matrix([*x, *[0.1] * (robot.nq - 1)]), {"x": 1})
     q = np.full(robot.nq, 0.1)
     (found,) = evaluate(fixed, {"x": q[:1]}).values()
-    (expected,) = evaluate(program_of(ramify.mass_matrix, robot), {"q": q}).values()
+    (expected,) = evaluate(program_of(ramidyn.mass_matrix, robot), {"q": q}).values()
     assert_close(found, expected)
     assert count(fixed).sincos <= 1
 
@@ -159,7 +159,7 @@ def test_two_robots_share_one_kernel() -> None:
     q, p = np.full(left.nq, 0.3), np.full(right.nq, 0.2)
     (found,) = evaluate(program, {"q": q, "p": p}).values()
     parts = [
-        evaluate(program_of(ramify.potential_energy, r), {"q": x})["potential_energy"]
+        evaluate(program_of(ramidyn.potential_energy, r), {"q": x})["potential_energy"]
         for r, x in ((left, q), (right, p))
     ]
     assert_close(found, sum(parts))
@@ -181,13 +181,13 @@ def test_a_batch_of_symbols_gives_a_batch_of_results() -> None:
     found = evaluate(program, {"Q": Q, "q": np.zeros(robot.nq)})
     for k in range(3):
         inputs = {"q": Q[k]}
-        (T,) = evaluate(program_of(ramify.pose(frame), robot), inputs).values()
+        (T,) = evaluate(program_of(ramidyn.pose(frame), robot), inputs).values()
         assert_close(found["T"][k], T)
         assert_close(found["d"][k], -Q[k])
 
 
 def test_a_batch_axis_at_the_end_stays_there() -> None:
-    norm = ramify.kernel(lambda x: [x @ x, x[0]], {"x": 2}, layout="batch_last")
+    norm = ramidyn.kernel(lambda x: [x @ x, x[0]], {"x": 2}, layout="batch_last")
     program = trace(norm, {"x": (2, 5)})
     x = np.arange(10.0).reshape(2, 5)
     expected = np.array([(x * x).sum(0), x[0]])
@@ -196,8 +196,8 @@ def test_a_batch_axis_at_the_end_stays_there() -> None:
 
 def test_kernels_and_compiled_lists_are_inlined_too() -> None:
     robot = arm()
-    both = ramify.compile([ramify.mass_matrix, ramify.bias_forces], robot)
-    half = ramify.kernel(lambda x, k=0.5: k * x, {"x": 2, "k": ()})
+    both = ramidyn.compile([ramidyn.mass_matrix, ramidyn.bias_forces], robot)
+    half = ramidyn.kernel(lambda x, k=0.5: k * x, {"x": 2, "k": ()})
 
     def f(q: Any, qd: Any) -> Any:
         found = both(q, qd)
@@ -211,7 +211,7 @@ def test_kernels_and_compiled_lists_are_inlined_too() -> None:
     q, qd = np.full(robot.nq, 0.4), np.full(robot.nv, 0.7)
     tau, halved, constant = evaluate(program, {"q": q, "qd": qd}).values()
     inputs = {"q": q, "qd": qd, "qdd": qd}
-    own = evaluate(program_of(ramify.inverse_dynamics, robot), inputs)
+    own = evaluate(program_of(ramidyn.inverse_dynamics, robot), inputs)
     assert_close(tau, own["inverse_dynamics"])
     assert_close(halved, 0.5 * q[:2])
     assert_close(constant, np.array([3.0, 6.0]))
@@ -219,7 +219,7 @@ def test_kernels_and_compiled_lists_are_inlined_too() -> None:
 
 def test_the_regions_and_labels_of_a_program_come_with_it() -> None:
     robot = arm()
-    own = program_of(ramify.inverse_dynamics, robot)
+    own = program_of(ramidyn.inverse_dynamics, robot)
     n = robot.nv
     inlined = trace(
         lambda q, qd, qdd: 2.0 * robot.inverse_dynamics(q, qd, qdd),
@@ -232,7 +232,7 @@ def test_the_regions_and_labels_of_a_program_come_with_it() -> None:
     assert set(own.labels.values()) <= set(inlined.labels.values())
 
 
-@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")  # redundant loops
+@pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")  # redundant loops
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_kernel_of_redundant_loops_is_damped_for_its_own_dtype(dtype: str) -> None:
     robot = parallelogram()
@@ -241,9 +241,9 @@ def test_a_kernel_of_redundant_loops_is_damped_for_its_own_dtype(dtype: str) -> 
     def step(q: Any, qd: Any, tau: Any) -> Any:
         return robot.forward_dynamics(q, qd, tau)
 
-    inner = ramify.kernel(step, {"q": n, "qd": n, "tau": n})
-    outer = ramify.kernel(inner, {"q": n, "qd": n, "tau": n}, dtype=dtype)
-    own = ramify.compile(ramify.forward_dynamics, robot, dtype=dtype)
+    inner = ramidyn.kernel(step, {"q": n, "qd": n, "tau": n})
+    outer = ramidyn.kernel(inner, {"q": n, "qd": n, "tau": n}, dtype=dtype)
+    own = ramidyn.compile(ramidyn.forward_dynamics, robot, dtype=dtype)
     assert content(outer._compilation.traced) == content(own._compilation.traced)
 
 
@@ -273,7 +273,7 @@ def test_symbols_are_refused_where_they_cannot_be() -> None:
 def test_a_loop_over_columns_is_written_out() -> None:
     robot = Robot.from_description(random_tree(14, 3, joints=("revolute",)))
     n = robot.nv
-    derivatives = ramify.compile(ramify.forward_dynamics_derivatives, robot)
+    derivatives = ramidyn.compile(ramidyn.forward_dynamics_derivatives, robot)
     assert derivatives.program.loop is not None
 
     def fn(q: Any, qd: Any, tau: Any) -> Any:
@@ -311,7 +311,7 @@ def test_what_runs_loops_of_its_own_is_refused_with_what_to_use() -> None:
     )
     with pytest.raises(TraceError, match=expected):
         trace(factored, {"q": robot.nq})
-    long = ramify.robots.chain(145)
+    long = ramidyn.robots.chain(145)
     with pytest.raises(
         CompileError, match=r"are not compiled to straight-line code. I"
     ):

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.compiler import count, program_of
-from ramify.errors import ArgumentError, UnknownName
-from ramify.model.catalog import chain
-from ramify.model.pose import Array
-from ramify.quantities.frames import (
+from ramidyn.compiler import count, program_of
+from ramidyn.errors import ArgumentError, UnknownName
+from ramidyn.model.catalog import chain
+from ramidyn.model.pose import Array
+from ramidyn.quantities.frames import (
     acceleration,
     jacobian,
     jacobian_dot_times_qd,
     pose,
     velocity,
 )
-from ramify.quantities.momentum_energy import center_of_mass
-from ramify.quantities.options import EXPRESSED_IN
-from ramify.robot import Robot
+from ramidyn.quantities.momentum_energy import center_of_mass
+from ramidyn.quantities.options import EXPRESSED_IN
+from ramidyn.robot import Robot
 from support.close import assert_close
 from support.states import (
     angular,

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.errors import ArgumentError
-from ramify.mechanism.projection import project
-from ramify.model import catalog as robots
-from ramify.model.pose import Array
-from ramify.quantities.constraint_rank import rank_of
-from ramify.robot import Robot
+import ramidyn
+from ramidyn.errors import ArgumentError
+from ramidyn.mechanism.projection import project
+from ramidyn.model import catalog as robots
+from ramidyn.model.pose import Array
+from ramidyn.quantities.constraint_rank import rank_of
+from ramidyn.robot import Robot
 from support.loops import as_robot, closed_state
 from support.paths import SHARED_ROBOTS
 from support.planar import Planar, four_bar, parallelogram, swung
 
-pytestmark = pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning")
 
 DT = 0.01
 STEP = 1e-4
@@ -38,7 +38,7 @@ SMALL: dict[str, Made] = {
 }
 LARGE: dict[str, Made] = {
     "gripper": (
-        lambda: ramify.load(SHARED_ROBOTS / "robotiq_2f85_v4/2f85.xml"),
+        lambda: ramidyn.load(SHARED_ROBOTS / "robotiq_2f85_v4/2f85.xml"),
         closed_state,
     ),
     "car": (lambda: as_robot(robots.hmmwv("general")), closed_state),
@@ -164,8 +164,8 @@ def test_a_projected_step_stays_where_the_loops_are_closed(name: str) -> None:
     dt = 1e-4  # a projection leaves what is of higher order in dt
     A, B = robot.linearize(q, qd, tau, dt)
     run = robot.rollout(q, qd, tau, dt, steps=1)
-    n, turning = robot.nv, ramify.derivative(ramify.constraint_jacobian, "q")
-    dJ = ramify.compile(turning, robot)
+    n, turning = robot.nv, ramidyn.derivative(ramidyn.constraint_jacobian, "q")
+    dJ = ramidyn.compile(turning, robot)
     J, along = np.asarray(robot.constraint_jacobian(q)), directions(robot, q).T
     turned = np.einsum("rkc,k->rc", dJ(q), qd) @ along
     kept = np.hstack(
@@ -183,7 +183,7 @@ def test_a_projected_step_stays_where_the_loops_are_closed(name: str) -> None:
 
 
 def test_trees_have_nothing_to_stabilize() -> None:
-    robot = ramify.robots.chain(2)
+    robot = ramidyn.robots.chain(2)
     state: Sequence[Any] = ([0.1, 0.2], [0.3, 0.4], [0.5, 0.6], DT)
     plain = robot.linearize(*state)
     for x, y in zip(robot.linearize(*state, stabilize="none"), plain, strict=True):

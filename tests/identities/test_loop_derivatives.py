@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.errors import ModelError
-from ramify.mechanism.projection import project
-from ramify.model import catalog as robots
-from ramify.model.pose import Array
-from ramify.quantities.constraint_rank import rank_of
-from ramify.robot import Robot
+import ramidyn
+from ramidyn.errors import ModelError
+from ramidyn.mechanism.projection import project
+from ramidyn.model import catalog as robots
+from ramidyn.model.pose import Array
+from ramidyn.quantities.constraint_rank import rank_of
+from ramidyn.robot import Robot
 from support import complex_step
 from support.loops import as_robot, closed_state, program, value
 from support.paths import SHARED_ROBOTS
 from support.planar import Planar, four_bar, parallelogram, swung
 from support.states import q_rate
 
-pytestmark = pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning")
 
 EXACT = 1e-10
 """of what rounding leaves, over the largest term"""
@@ -38,13 +38,13 @@ STEP = 1e-4
 CLOSE = 1e-6
 """of differences of fourth order, over the largest entry"""
 
-DERIVATIVES = (ramify.forward_dynamics_derivatives, ramify.loop_forces_derivatives)
-DYNAMICS = (ramify.forward_dynamics, ramify.loop_forces)
-TERMS = (ramify.inverse_dynamics, ramify.constraint_jacobian, ramify.constraint_bias)
+DERIVATIVES = (ramidyn.forward_dynamics_derivatives, ramidyn.loop_forces_derivatives)
+DYNAMICS = (ramidyn.forward_dynamics, ramidyn.loop_forces)
+TERMS = (ramidyn.inverse_dynamics, ramidyn.constraint_jacobian, ramidyn.constraint_bias)
 
 
 def shared(name: str) -> Robot:
-    return ramify.load(SHARED_ROBOTS / name)
+    return ramidyn.load(SHARED_ROBOTS / name)
 
 
 def bars(_: Robot) -> tuple[Any, Any]:
@@ -89,7 +89,7 @@ def made(name: str) -> Case:
     inputs = {"q": np.asarray(q), "qd": np.asarray(qd), "tau": tau}
     found = value(DERIVATIVES, robot, **inputs)
     rank = rank_of(robot.model, robot.conventions)
-    J = value(ramify.constraint_jacobian, robot, q=q)
+    J = value(ramidyn.constraint_jacobian, robot, q=q)
     directions = np.linalg.svd(J / rank.sizes[:, None])[2]
     return Case(robot, inputs, found, directions[rank.of(J) :].T)
 
@@ -117,8 +117,8 @@ def test_derivatives_obey_the_conditions_of_the_dynamics(name: str) -> None:
     robot, state, found = case.robot, case.state, case.found
     qdd, multipliers = value(DYNAMICS, robot, **state).values()
     here = {"q": state["q"], "qd": state["qd"], "qdd": qdd}
-    J = value(ramify.constraint_jacobian, robot, q=state["q"])
-    M = value(ramify.mass_matrix, robot, q=state["q"])
+    J = value(ramidyn.constraint_jacobian, robot, q=state["q"])
+    M = value(ramidyn.mass_matrix, robot, q=state["q"])
     rank = rank_of(robot.model, robot.conventions)
     by_q, by_qd = (steps(robot, TERMS, here, wrt).values() for wrt in ("q", "qd"))
     dID, dJ, dgamma = by_q
@@ -219,7 +219,7 @@ def test_methods_return_what_quantities_are() -> None:
 
 
 def test_multipliers_need_loops() -> None:
-    robot = ramify.robots.chain(2)
+    robot = ramidyn.robots.chain(2)
     with pytest.raises(ModelError, match="has no loops; add one with"):
         robot.loop_forces_derivatives([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
 
@@ -230,10 +230,12 @@ def test_differentiating_the_dynamics_with_loops_gives_their_derivatives() -> No
     tau = np.array([0.3, -0.2, 0.5])
     dq, dqd, dtau = robot.forward_dynamics_derivatives(q, qd, tau)
     for wrt, expected in (("q", dq), ("qd", dqd), ("tau", dtau)):
-        f = ramify.compile(ramify.derivative(ramify.forward_dynamics, wrt=wrt), robot)
+        f = ramidyn.compile(
+            ramidyn.derivative(ramidyn.forward_dynamics, wrt=wrt), robot
+        )
         np.testing.assert_allclose(f(q, qd, tau), expected, atol=1e-9)
     x = np.array([1.0, -2.0, 0.5])
-    forward = ramify.compile(ramify.jvp(ramify.forward_dynamics, wrt="q"), robot)
-    backward = ramify.compile(ramify.vjp(ramify.forward_dynamics, wrt="q"), robot)
+    forward = ramidyn.compile(ramidyn.jvp(ramidyn.forward_dynamics, wrt="q"), robot)
+    backward = ramidyn.compile(ramidyn.vjp(ramidyn.forward_dynamics, wrt="q"), robot)
     np.testing.assert_allclose(forward(q, qd, tau, x)[-1], dq @ x, atol=1e-8)
     np.testing.assert_allclose(backward(q, qd, tau, x)[-1], x @ dq, atol=1e-8)

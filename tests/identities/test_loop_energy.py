@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 import pytest
 
-from ramify.loading import load
-from ramify.mechanism.assembly import assemble
-from ramify.mechanism.mobility import mobility
-from ramify.mechanism.projection import project
+from ramidyn.loading import load
+from ramidyn.mechanism.assembly import assemble
+from ramidyn.mechanism.mobility import mobility
+from ramidyn.mechanism.projection import project
 from support.paths import SHARED_ROBOTS
 from support.planar import double_four_bar
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import ModelWarning
-from ramify.mechanism.loops import add_loop
-from ramify.mechanism.mobility import constrained_inverse_dynamics
-from ramify.model import catalog as robots
-from ramify.model.pose import Pose
-from ramify.quantities import closed_loops
-from ramify.quantities.constraint_rank import rank_of
-from ramify.robot import Robot
+from ramidyn.errors import ModelWarning
+from ramidyn.mechanism.loops import add_loop
+from ramidyn.mechanism.mobility import constrained_inverse_dynamics
+from ramidyn.model import catalog as robots
+from ramidyn.model.pose import Pose
+from ramidyn.quantities import closed_loops
+from ramidyn.quantities.constraint_rank import rank_of
+from ramidyn.robot import Robot
 from support.loops import as_robot, dense, value
 from support.parameters import some
 from support.planar import (

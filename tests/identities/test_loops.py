@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.model import catalog as robots
-from ramify.model.description import LoopDescription
-from ramify.model.loop_types import ROWS
-from ramify.quantities import closed_loops, dynamics
-from ramify.quantities.constraint_rank import numerical_rank, rank_of
-from ramify.quantities.dynamics import forward_dynamics
-from ramify.robot import Robot
+from ramidyn.model import catalog as robots
+from ramidyn.model.description import LoopDescription
+from ramidyn.model.loop_types import ROWS
+from ramidyn.quantities import closed_loops, dynamics
+from ramidyn.quantities.constraint_rank import numerical_rank, rank_of
+from ramidyn.quantities.dynamics import forward_dynamics
+from ramidyn.robot import Robot
 from support.loops import (
     JOINT_TYPES,
     as_robot,

@@ -7,23 +7,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ramify.compiler import choose_for, program_of
-from ramify.errors import ArgumentError, ModelError
-from ramify.model.builder import Body, Joint, RobotBuilder
-from ramify.model.pose import Array
-from ramify.quantities.dynamics import (
+from ramidyn.compiler import choose_for, program_of
+from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.model.builder import Body, Joint, RobotBuilder
+from ramidyn.model.pose import Array
+from ramidyn.quantities.dynamics import (
     bias_forces,
     forward_dynamics,
     gravity_forces,
     inverse_dynamics,
 )
-from ramify.quantities.mass_matrix import (
+from ramidyn.quantities.mass_matrix import (
     CORIOLIS,
     coriolis_matrix,
     mass_matrix,
     mass_matrix_inverse,
 )
-from ramify.quantities.momentum_energy import (
+from ramidyn.quantities.momentum_energy import (
     center_of_mass,
     center_of_mass_jacobian,
     centroidal_momentum,
@@ -31,11 +31,11 @@ from ramify.quantities.momentum_energy import (
     kinetic_energy,
     potential_energy,
 )
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.simplify.passes import simplify
-from ramify.symbolic.count import count as count_operations
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.simplify.passes import simplify
+from ramidyn.symbolic.count import count as count_operations
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.states import (
     angular,

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.forces import JointDamper, JointSpring, Motor, PointSpring
-from ramify.model.pose import Array
-from ramify.robot import Robot
-from ramify.simulation.run import Run
+import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.forces import JointDamper, JointSpring, Motor, PointSpring
+from ramidyn.model.pose import Array
+from ramidyn.robot import Robot
+from ramidyn.simulation.run import Run
 from support.planar import Planar, four_bar
 
 Start = tuple[Robot, Array, Array]
@@ -64,7 +64,7 @@ def balance(run: Run) -> Array:
 
 
 def swing(time: Any, n: int) -> Any:
-    return np.array([ramify.math.sin(7.0 * time + k) for k in range(n)])
+    return np.array([ramidyn.math.sin(7.0 * time + k) for k in range(n)])
 
 
 def errors(start: Start, steps: tuple[float, ...], **options: Any) -> list[float]:

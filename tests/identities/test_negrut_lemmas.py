@@ -12,19 +12,19 @@ from itertools import product
 import numpy as np
 import pytest
 
-import ramify
-from ramify.algorithms.block_cholesky import block_cholesky, blocks_of
-from ramify.algorithms.loops.cuts import cuts_of
-from ramify.errors import ModelError
-from ramify.model.tree import ROOT, ancestors, renumbering, sparsity_pattern
-from ramify.papers.dense_solvers import (
+import ramidyn
+from ramidyn.algorithms.block_cholesky import block_cholesky, blocks_of
+from ramidyn.algorithms.loops.cuts import cuts_of
+from ramidyn.errors import ModelError
+from ramidyn.model.tree import ROOT, ancestors, renumbering, sparsity_pattern
+from ramidyn.papers.dense_solvers import (
     algorithm_d,
     gauss_back,
     gauss_factor,
     gauss_forward,
 )
-from ramify.papers.dense_solvers import cholesky as dense_cholesky
-from ramify.symbolic.expr import const
+from ramidyn.papers.dense_solvers import cholesky as dense_cholesky
+from ramidyn.symbolic.expr import const
 from support.close import assert_close
 
 Parents = tuple[int, ...]
@@ -80,7 +80,7 @@ def test_corollary_1_is_lemma_1_over_the_whole_tree(tree: Tree) -> None:
 
 
 def test_corollary_2_kinetic_energy_is_the_sum_over_bodies() -> None:
-    robot = ramify.robots.hmmwv("general")
+    robot = ramidyn.robots.hmmwv("general")
     rng = np.random.default_rng(0)
     q, qd = robot.random_configuration(rng), rng.normal(size=robot.nv)
     total = 0.0
@@ -135,7 +135,7 @@ def test_renumbering_takes_trees_only(parents: Parents, text: str) -> None:
 
 
 def test_block_cholesky_is_the_papers_factor() -> None:
-    robot = ramify.robots.hmmwv("general")
+    robot = ramidyn.robots.hmmwv("general")
     rng = np.random.default_rng(0)
     tree = robot.tree
     M = robot.mass_matrix(robot.random_configuration(rng))
@@ -157,7 +157,7 @@ def test_block_cholesky_is_the_papers_factor() -> None:
 
 
 def test_lemma_3_loops_reach_no_further_than_their_bodies() -> None:
-    robot = ramify.robots.hmmwv("general")
+    robot = ramidyn.robots.hmmwv("general")
     rng = np.random.default_rng(0)
     q = robot.random_configuration(rng)
     tree = robot.tree

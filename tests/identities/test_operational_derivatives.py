@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import ramify
-from ramify.compiler import program_of
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn.compiler import program_of
+from ramidyn.symbolic.interpreter import evaluate
 from support import complex_step
 
 TOLERANCE = 1e-12
@@ -25,12 +25,12 @@ INPUTS = {
 def test_operational_quantities_differentiate_like_complex_steps(
     name: str, rng: np.random.Generator
 ) -> None:
-    robot = ramify.robots.chain(4)
-    quantity = getattr(ramify, name)([ramify.tasks.Task("body3", "x")])
+    robot = ramidyn.robots.chain(4)
+    quantity = getattr(ramidyn, name)([ramidyn.tasks.Task("body3", "x")])
     traced = program_of([quantity], robot)
     inputs = {v.name: rng.normal(size=v.shape) for v in traced.inputs}
     wrt = INPUTS[name]
-    derivative = ramify.derivative(quantity, wrt)
+    derivative = ramidyn.derivative(quantity, wrt)
     (found,) = evaluate(program_of([derivative], robot), inputs).values()
     moved = complex_step.directional(traced, inputs, {wrt: np.eye(robot.nv)})
     (expected,) = (np.moveaxis(x, 0, -1) for x in moved.values())

@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.algorithms.crba import crba
-from ramify.algorithms.ltdl import ltdl
-from ramify.algorithms.operational.mixed import COLUMN, TRANSFORM
-from ramify.algorithms.operational.tasks import Task, tasks_of
-from ramify.compiler import compile, program_of
-from ramify.errors import ArgumentError, ModelError
-from ramify.explain.operational import explain_operational
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.catalog import chain, chang_khatib24, random_tree
-from ramify.model.pose import Array
-from ramify.quantities import frames, options
-from ramify.quantities.context import Context, Symbols
-from ramify.quantities.dynamics import bias_forces, forward_dynamics
-from ramify.quantities.mass_matrix import mass_matrix
-from ramify.quantities.operational import (
+from ramidyn.algorithms.crba import crba
+from ramidyn.algorithms.ltdl import ltdl
+from ramidyn.algorithms.operational.mixed import COLUMN, TRANSFORM
+from ramidyn.algorithms.operational.tasks import Task, tasks_of
+from ramidyn.compiler import compile, program_of
+from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.explain.operational import explain_operational
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.catalog import chain, chang_khatib24, random_tree
+from ramidyn.model.pose import Array
+from ramidyn.quantities import frames, options
+from ramidyn.quantities.context import Context, Symbols
+from ramidyn.quantities.dynamics import bias_forces, forward_dynamics
+from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
     null_space_projector,
     operational_inertia,
@@ -28,11 +28,11 @@ from ramify.quantities.operational import (
     task_bias,
     task_jacobian,
 )
-from ramify.quantities.operational_inertia import ALGORITHMS
-from ramify.robot import Robot
-from ramify.symbolic.count import Ops, count
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.trace import trace
+from ramidyn.quantities.operational_inertia import ALGORITHMS
+from ramidyn.robot import Robot
+from ramidyn.symbolic.count import Ops, count
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.trace import trace
 from support.asimo import as_robot
 from support.close import assert_close
 from support.parameters import some

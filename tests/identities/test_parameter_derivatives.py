@@ -7,15 +7,15 @@ import functools
 import numpy as np
 import pytest
 
-import ramify
-from ramify.builder import Body, Inertia, RobotBuilder
-from ramify.compiler import program_of
-from ramify.errors import ArgumentError, CompileError, UnknownName
-from ramify.model.catalog import random_tree
-from ramify.model.pose import Array
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn.builder import Body, Inertia, RobotBuilder
+from ramidyn.compiler import program_of
+from ramidyn.errors import ArgumentError, CompileError, UnknownName
+from ramidyn.model.catalog import random_tree
+from ramidyn.model.pose import Array
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support import complex_step
 from support.close import assert_close
 from support.states import state
@@ -31,10 +31,10 @@ def robot_of(conventions: str) -> Robot:
 
 PARAMETERS = ("inertia:body3", "placement:body2", "gravity")
 QUANTITIES = (
-    ramify.inverse_dynamics,
-    ramify.forward_dynamics(algorithm="aba"),
-    ramify.pose("body3"),
-    ramify.kinetic_energy,
+    ramidyn.inverse_dynamics,
+    ramidyn.forward_dynamics(algorithm="aba"),
+    ramidyn.pose("body3"),
+    ramidyn.kinetic_energy,
 )
 
 
@@ -60,7 +60,7 @@ def test_derivatives_by_parameters_are_complex_steps(
 ) -> None:
     robot = robot_of(conventions)
     program, inputs = inputs_of(robot, quantity, rng)
-    derived = ramify.derivative(quantity, wrt=PARAMETERS)
+    derived = ramidyn.derivative(quantity, wrt=PARAMETERS)
     found = evaluate(program_of(derived, robot, PARAMETERS), inputs)
     for name in PARAMETERS:
         directions = {name: np.eye(len(inputs[name]))}
@@ -73,7 +73,7 @@ def test_products_with_jacobians_of_parameters_are_those_of_the_jacobian(
     rng: np.random.Generator,
 ) -> None:
     robot, name = robot_of("pinocchio"), "inertia:body3"
-    f = ramify.forward_dynamics(algorithm="ltdl")
+    f = ramidyn.forward_dynamics(algorithm="ltdl")
     q, qd, tau = state(robot, rng)["q"], *rng.normal(size=(2, robot.nv))
     p = robot.inertial_parameters(["body3"])
     along, weights = rng.normal(size=10), rng.normal(size=robot.nv)
@@ -86,22 +86,22 @@ def test_products_with_jacobians_of_parameters_are_those_of_the_jacobian(
             traced, dict(zip(names, (q, qd, tau, p, *further), strict=True))
         )
 
-    (J,) = run(ramify.derivative(f, wrt=name)).values()
-    moved = run(ramify.jvp(f, wrt=name), along)
+    (J,) = run(ramidyn.derivative(f, wrt=name)).values()
+    moved = run(ramidyn.jvp(f, wrt=name), along)
     assert_close(moved["forward_dynamics_tangent"], J @ along)
-    pulled = run(ramify.vjp(f, wrt=name), weights)
+    pulled = run(ramidyn.vjp(f, wrt=name), weights)
     assert_close(pulled["inertia_body3_cotangent"], weights @ J)
 
 
 def test_energies_have_no_curvature_in_the_inertias(rng: np.random.Generator) -> None:
     robot, name = robot_of("pinocchio"), "inertia:body3"
-    twice = ramify.hessian(ramify.kinetic_energy, wrt=(name, "qd"))
+    twice = ramidyn.hessian(ramidyn.kinetic_energy, wrt=(name, "qd"))
     now = state(robot, rng)
     inputs = {"q": now["q"], "qd": now["qd"], name: rng.normal(size=10)}
     found = evaluate(program_of(twice, robot), inputs)
     output = "d2kinetic_energy_dinertia_body3_d"
     assert not found[f"{output}inertia_body3"].any()
-    regressor = program_of(ramify.energy_regressor(bodies=["body3"]), robot)
+    regressor = program_of(ramidyn.energy_regressor(bodies=["body3"]), robot)
     traced = {"q": now["q"], "qd": now["qd"]}
     along = {"qd": np.eye(robot.nv)}
     steps = complex_step.directional(regressor, traced, along)["kinetic"]
@@ -111,14 +111,14 @@ def test_energies_have_no_curvature_in_the_inertias(rng: np.random.Generator) ->
 def test_compiled_functions_with_parameters_differentiate_in_kernels(
     rng: np.random.Generator,
 ) -> None:
-    robot = ramify.robots.chain(2)
-    hold = ramify.compile(ramify.gravity_forces, robot, parameters=["inertia:body1"])
+    robot = ramidyn.robots.chain(2)
+    hold = ramidyn.compile(ramidyn.gravity_forces, robot, parameters=["inertia:body1"])
 
     def effort(q, p):
         tau = hold(q, p)
         return tau @ tau
 
-    gradient = ramify.kernel(ramify.derivative(effort, wrt="p"), {"q": 2, "p": 10})
+    gradient = ramidyn.kernel(ramidyn.derivative(effort, wrt="p"), {"q": 2, "p": 10})
     q, p = rng.normal(size=2), robot.inertial_parameters(["body1"])
     rest = np.zeros(2)
     Y = robot.regressor(q, rest, rest, bodies=["body1"])
@@ -141,7 +141,7 @@ def test_compiled_functions_with_parameters_differentiate_in_kernels(
 def test_wrong_parameters_are_refused(wrt: str, error: type, message: str) -> None:
     robot = robot_of("pinocchio").attach(stone(), "body3")
     with pytest.raises(error, match=message):
-        program_of(ramify.derivative(ramify.inverse_dynamics, wrt=wrt), robot)
+        program_of(ramidyn.derivative(ramidyn.inverse_dynamics, wrt=wrt), robot)
 
 
 def stone() -> Robot:

@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.algorithms.operational.tasks import Task
-from ramify.compiler import count
-from ramify.errors import ModelError
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.catalog import random_tree
-from ramify.model.conventions import Conventions
-from ramify.model.coordinate_rates import rates
-from ramify.model.pose import Array
-from ramify.quantities import (
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.compiler import count
+from ramidyn.errors import ModelError
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.catalog import random_tree
+from ramidyn.model.conventions import Conventions
+from ramidyn.model.coordinate_rates import rates
+from ramidyn.model.pose import Array
+from ramidyn.quantities import (
     dynamics,
     frames,
     mass_matrix,
     momentum_energy,
     operational,
 )
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.trace import trace
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.trace import trace
 from support.close import assert_close
 from support.parameters import some
 from support.states import quaternions, state, value

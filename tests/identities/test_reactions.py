@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.errors import ArgumentError, ModelError
-from ramify.model.catalog import random_tree
-from ramify.model.description import LoopDescription
-from ramify.model.formats.parse import parse
-from ramify.model.loop_types import ROWS
-from ramify.model.pose import Array, Pose
-from ramify.quantities.closed_loops import constraint_jacobian, loop_forces
-from ramify.quantities.context import Context
-from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
-from ramify.quantities.frames import acceleration, jacobian, pose, velocity
-from ramify.quantities.quantity import Shapes, quantity
-from ramify.quantities.reactions import joint_wrenches, wrenches_of_cuts
-from ramify.robot import Robot
+import ramidyn
+from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.model.catalog import random_tree
+from ramidyn.model.description import LoopDescription
+from ramidyn.model.formats.parse import parse
+from ramidyn.model.loop_types import ROWS
+from ramidyn.model.pose import Array, Pose
+from ramidyn.quantities.closed_loops import constraint_jacobian, loop_forces
+from ramidyn.quantities.context import Context
+from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramidyn.quantities.frames import acceleration, jacobian, pose, velocity
+from ramidyn.quantities.quantity import Shapes, quantity
+from ramidyn.quantities.reactions import joint_wrenches, wrenches_of_cuts
+from ramidyn.robot import Robot
 from support import loops, states
 from support.close import assert_close
 from support.loops import JOINT_TYPES, random_pose
@@ -181,7 +181,7 @@ def test_a_pendulum_hangs_on_its_joint() -> None:
 
 
 def test_the_method_takes_batches_and_forces_by_frame() -> None:
-    robot = ramify.robots.chain(2)
+    robot = ramidyn.robots.chain(2)
     rng = np.random.default_rng(0)
     q, qd, qdd = rng.normal(size=(3, 4, 2))
     wrench = np.arange(6.0)
@@ -197,10 +197,10 @@ def test_the_method_takes_batches_and_forces_by_frame() -> None:
 
 def test_joints_carry_force_elements(rng: np.random.Generator) -> None:
     robot = Robot.from_description(random_tree(3, 2, joints=("revolute",)))
-    between = ramify.forces.PointSpring(
+    between = ramidyn.forces.PointSpring(
         "world", "body2", 50.0, 2.0, 0.1, point_b=(0.1, 0.2, 0.3)
     )
-    inside = ramify.forces.JointSpring("joint0", 5.0)
+    inside = ramidyn.forces.JointSpring("joint0", 5.0)
     robot = robot.add_force(between).add_force(inside)
     now = state(robot, rng)
     w, tau = (value(robot, x, **now) for x in (joint_wrenches, inverse_dynamics))
@@ -375,7 +375,7 @@ def test_a_robot_with_loops_needs_their_forces() -> None:
     q, qd = Planar("four_bar").state(0.3, 2.0)
     with pytest.raises(TypeError, match=r"is missing argument 'loop_forces'"):
         robot.joint_wrenches(q, qd, np.zeros(3))
-    chain = ramify.robots.chain(2)
+    chain = ramidyn.robots.chain(2)
     with pytest.raises(TypeError, match="chain has no argument 'loop_forces'"):
         chain.joint_wrenches(*np.zeros((3, 2)), loop_forces=np.zeros(5))
     with pytest.raises(ModelError, match="robot 'chain' has no loops"):

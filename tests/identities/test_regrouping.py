@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.compiler import program_of
-from ramify.model.catalog import chain, hmmwv, random_tree
-from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
-from ramify.quantities.tracing import trace_quantities
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.compiler import program_of
+from ramidyn.model.catalog import chain, hmmwv, random_tree
+from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramidyn.quantities.tracing import trace_quantities
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.every_joint import every_joint
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.mechanism.mobility import mobility
-from ramify.quantities import closed_loops, dynamics
-from ramify.quantities.constraint_rank import CLOSED, rank_of
-from ramify.robot import Robot
+from ramidyn.mechanism.mobility import mobility
+from ramidyn.quantities import closed_loops, dynamics
+from ramidyn.quantities.constraint_rank import CLOSED, rank_of
+from ramidyn.robot import Robot
 from support.loops import value
 from support.rounded import MECHANISMS, rounded
 

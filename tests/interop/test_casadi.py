@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.errors import CompileError
-from ramify.interop import casadi as interop
+import ramidyn
+from ramidyn.errors import CompileError
+from ramidyn.interop import casadi as interop
 from support.pages import REPOSITORY
 from support.planar import four_bar, swung
 
@@ -32,7 +32,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return request.param
 
 
-def states(robot: ramify.Robot, rng: np.random.Generator) -> list[Any]:
+def states(robot: ramidyn.Robot, rng: np.random.Generator) -> list[Any]:
     if robot.loops:
         q, qd = swung(robot, 0.5, 0.3)
     else:
@@ -41,20 +41,20 @@ def states(robot: ramify.Robot, rng: np.random.Generator) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "robot", [ramify.robots.chain(3), four_bar()], ids=["arm", "closed"]
+    "robot", [ramidyn.robots.chain(3), four_bar()], ids=["arm", "closed"]
 )
 def test_values_and_jacobians_are_our_own(
-    robot: ramify.Robot, way: str, rng: np.random.Generator
+    robot: ramidyn.Robot, way: str, rng: np.random.Generator
 ) -> None:
-    own = ramify.compile(ramify.forward_dynamics, robot)
-    f = ramify.to_casadi(own)
+    own = ramidyn.compile(ramidyn.forward_dynamics, robot)
+    f = ramidyn.to_casadi(own)
     assert isinstance(f, casadi.Callback) == (way == "callback")
     x = states(robot, rng)
     np.testing.assert_allclose(f(*x).full()[:, 0], own(*x), rtol=CLOSE, atol=CLOSE)
-    of = ramify.derivative(
-        ramify.forward_dynamics, ("q", "qd", "tau"), space="coordinates"
+    of = ramidyn.derivative(
+        ramidyn.forward_dynamics, ("q", "qd", "tau"), space="coordinates"
     )
-    slopes = ramify.compile(of, robot)(*x)
+    slopes = ramidyn.compile(of, robot)(*x)
     blocks = f.jacobian().call([*x, f(*x)])
     for block, expected in zip(blocks, slopes, strict=True):
         scale = CLOSE * max(1.0, np.abs(expected).max())
@@ -62,12 +62,12 @@ def test_values_and_jacobians_are_our_own(
 
 
 def test_matrices_and_several_outputs_keep_their_layout(way: str) -> None:
-    own = ramify.kernel(
+    own = ramidyn.kernel(
         lambda A, x: {"Ax": A @ x, "twice": 2.0 * A, "first": x[:1]},
         {"A": (2, 3), "x": 3},
         name=f"product_{way}",
     )
-    f = ramify.to_casadi(own)
+    f = ramidyn.to_casadi(own)
     A, x = np.arange(6.0).reshape(2, 3), np.array([1.0, -2.0, 0.5])
     for found, expected in zip(f(A, x), own(A, x), strict=True):
         np.testing.assert_array_equal(found.full().reshape(expected.shape), expected)
@@ -87,8 +87,8 @@ def test_ipopt_finds_the_optimum_of_symbolic_dynamics(
     monkeypatch.syspath_prepend(REPOSITORY / "benchmarks")
     problem = importlib.import_module("arm_ocp")
     textbook = importlib.import_module("textbook_casadi")
-    robot = ramify.robots.chain(6)
-    own = ramify.to_casadi(ramify.compile(ramify.forward_dynamics, robot))
+    robot = ramidyn.robots.chain(6)
+    own = ramidyn.to_casadi(ramidyn.compile(ramidyn.forward_dynamics, robot))
     assert isinstance(own, casadi.Callback) == (way == "callback")
     symbolic = textbook.function("forward_dynamics", robot)
     torques, _, _ = problem.solve(own, joints=6, steps=8)
@@ -101,12 +101,12 @@ def test_the_jacobian_of_a_branched_robot_is_sparse(
     way: str,  # noqa: ARG001
     rng: np.random.Generator,
 ) -> None:
-    robot = ramify.robots.random_tree(6, 3, ("revolute",), massless=0.0)
-    own = ramify.compile(ramify.inverse_dynamics, robot)
-    f = ramify.to_casadi(own)
+    robot = ramidyn.robots.random_tree(6, 3, ("revolute",), massless=0.0)
+    own = ramidyn.compile(ramidyn.inverse_dynamics, robot)
+    f = ramidyn.to_casadi(own)
     x = states(robot, rng)
-    of = ramify.derivative(ramify.inverse_dynamics, ("q", "qd", "qdd"))
-    exact = ramify.compile(of, robot)(*x)
+    of = ramidyn.derivative(ramidyn.inverse_dynamics, ("q", "qd", "qdd"))
+    exact = ramidyn.compile(of, robot)(*x)
     blocks = f.jacobian().call([*x, f(*x)])
     for block, expected in zip(blocks, exact, strict=True):
         scale = CLOSE * np.abs(expected).max()
@@ -116,24 +116,24 @@ def test_the_jacobian_of_a_branched_robot_is_sparse(
 
 
 def test_what_casadi_cannot_hold_is_refused() -> None:
-    robot = ramify.robots.chain(2)
-    with pytest.raises(ramify.ArgumentError, match="expected a compiled function"):
-        ramify.to_casadi(ramify.mass_matrix)  # pyright: ignore[reportArgumentType]
-    single = ramify.compile(ramify.mass_matrix, robot, dtype="float32")
-    with pytest.raises(ramify.ArgumentError, match="float32; CasADi's numbers are"):
-        ramify.to_casadi(single)
-    deep = ramify.derivative(ramify.mass_matrix, "q")
-    with pytest.raises(ramify.ArgumentError, match="arrays have at most two axes"):
-        ramify.to_casadi(ramify.compile(deep, robot))
+    robot = ramidyn.robots.chain(2)
+    with pytest.raises(ramidyn.ArgumentError, match="expected a compiled function"):
+        ramidyn.to_casadi(ramidyn.mass_matrix)  # pyright: ignore[reportArgumentType]
+    single = ramidyn.compile(ramidyn.mass_matrix, robot, dtype="float32")
+    with pytest.raises(ramidyn.ArgumentError, match="float32; CasADi's numbers are"):
+        ramidyn.to_casadi(single)
+    deep = ramidyn.derivative(ramidyn.mass_matrix, "q")
+    with pytest.raises(ramidyn.ArgumentError, match="arrays have at most two axes"):
+        ramidyn.to_casadi(ramidyn.compile(deep, robot))
 
 
 def test_a_missing_package_names_the_command() -> None:
     code = (
-        "import sys; sys.modules['casadi'] = None; import ramify\n"
-        "try: ramify.to_casadi(ramify.robots.chain(1).mass_matrix)\n"
-        "except ramify.Error as error: print(error)"
+        "import sys; sys.modules['casadi'] = None; import ramidyn\n"
+        "try: ramidyn.to_casadi(ramidyn.robots.chain(1).mass_matrix)\n"
+        "except ramidyn.Error as error: print(error)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "to_casadi needs CasADi: pip install 'ramify[casadi]'\n"
+    assert done.stdout == "to_casadi needs CasADi: pip install 'ramidyn[casadi]'\n"

@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import robots
+import ramidyn
+from ramidyn import robots
 
 da: Any = pytest.importorskip("dask.array")
 pytestmark = pytest.mark.filterwarnings("default")
 
 
 @pytest.fixture(scope="module")
-def robot() -> ramify.Robot:
+def robot() -> ramidyn.Robot:
     return robots.humanoid30()
 
 
 @pytest.fixture(scope="module")
-def function(robot: ramify.Robot) -> ramify.Function:
-    return ramify.compile(ramify.inverse_dynamics, robot)
+def function(robot: ramidyn.Robot) -> ramidyn.Function:
+    return ramidyn.compile(ramidyn.inverse_dynamics, robot)
 
 
 @pytest.fixture(scope="module")
-def states(robot: ramify.Robot) -> list[np.ndarray]:
+def states(robot: ramidyn.Robot) -> list[np.ndarray]:
     rng = np.random.default_rng(0)
     q = robot.random_configuration(rng, batch=10_000)
     return [q, *rng.normal(size=(2, len(q), robot.nv))]
@@ -37,7 +37,7 @@ def chunked(states: list[np.ndarray]) -> list[Any]:
 
 
 def test_blocks_on_two_workers_equal_one_call(
-    client: Any, function: ramify.Function, states: list[np.ndarray]
+    client: Any, function: ramidyn.Function, states: list[np.ndarray]
 ) -> None:
     q, qd, qdd = chunked(states)
     tau = da.map_blocks(function, q, qd, qdd, dtype=float, chunks=qd.chunks)
@@ -45,7 +45,7 @@ def test_blocks_on_two_workers_equal_one_call(
 
 
 def test_a_gufunc_on_two_workers_equals_one_call(
-    client: Any, function: ramify.Function, states: list[np.ndarray]
+    client: Any, function: ramidyn.Function, states: list[np.ndarray]
 ) -> None:
     tau = da.apply_gufunc(
         function, "(q),(v),(v)->(v)", *chunked(states), output_dtypes=float
@@ -54,7 +54,7 @@ def test_a_gufunc_on_two_workers_equals_one_call(
 
 
 def test_futures_equal_calls(
-    client: Any, function: ramify.Function, states: list[np.ndarray]
+    client: Any, function: ramidyn.Function, states: list[np.ndarray]
 ) -> None:
     rows = [[a[k : k + 500] for a in states] for k in range(0, 3000, 500)]
     futures = [client.submit(function, *row, pure=False) for row in rows]
@@ -63,7 +63,7 @@ def test_futures_equal_calls(
 
 
 def test_a_worker_compiles_once_and_takes_code_from_the_shared_cache(
-    client: Any, function: ramify.Function, states: list[np.ndarray]
+    client: Any, function: ramidyn.Function, states: list[np.ndarray]
 ) -> None:
     function.prepare()
     sent = pickle.dumps(function)
@@ -77,5 +77,5 @@ def test_a_worker_compiles_once_and_takes_code_from_the_shared_cache(
     assert set(client.run(probe).values()) == {(True, True)}
 
 
-def test_a_function_has_one_thread_unless_asked(function: ramify.Function) -> None:
+def test_a_function_has_one_thread_unless_asked(function: ramidyn.Function) -> None:
     assert function._compilation.options.threads == 1

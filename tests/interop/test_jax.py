@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import function
-from ramify.backend.runtime.memory_layout import Kernel
-from ramify.interop import jax_primitive
-from ramify.robot import Robot
+import ramidyn
+from ramidyn import function
+from ramidyn.backend.runtime.memory_layout import Kernel
+from ramidyn.interop import jax_primitive
+from ramidyn.robot import Robot
 from support.library_robots import DYNAMICS, EXACT, ROBOTS, arm, check_jacobians, states
 
 jax = pytest.importorskip("jax", reason="jax is absent")
@@ -44,7 +44,7 @@ def test_jit_vmap_and_scan_give_the_numbers_of_numpy(
     robot: Robot, quantity: str, rng: np.random.Generator
 ) -> None:
     own = getattr(robot, quantity)
-    f = ramify.to_jax(own)
+    f = ramidyn.to_jax(own)
     batch = states(robot, rng, 9)
     one = [x[0] for x in batch]
     singles = [own(*(x[k] for x in batch)) for k in range(9)]
@@ -62,7 +62,7 @@ def test_jit_vmap_and_scan_give_the_numbers_of_numpy(
 
 def test_axes_of_vmap_may_be_anywhere_and_nested(rng: np.random.Generator) -> None:
     own = arm().forward_dynamics
-    f = ramify.to_jax(own)
+    f = ramidyn.to_jax(own)
     Q, QD, TAU = states(arm(), rng, 5)
     some = jax.vmap(f, in_axes=(1, None, 0))(Q.T, QD[0], TAU)
     np.testing.assert_array_equal(some, own(Q, QD[0], TAU))
@@ -75,14 +75,14 @@ def test_axes_of_vmap_may_be_anywhere_and_nested(rng: np.random.Generator) -> No
 
 
 def test_an_empty_batch_gives_an_empty_result() -> None:
-    f = ramify.to_jax(arm().mass_matrix)
+    f = ramidyn.to_jax(arm().mass_matrix)
     assert jax.jit(jax.vmap(f))(np.zeros((0, 3))).shape == (0, 3, 3)
 
 
 def test_the_dtype_is_that_of_the_inputs(rng: np.random.Generator) -> None:
-    f = ramify.to_jax(arm().forward_dynamics)
+    f = ramidyn.to_jax(arm().forward_dynamics)
     batch = [x.astype(np.float32) for x in states(arm(), rng, 6)]
-    own = ramify.compile(ramify.forward_dynamics, arm(), dtype="float32")
+    own = ramidyn.compile(ramidyn.forward_dynamics, arm(), dtype="float32")
     assert f(*batch).dtype == jnp.float32
     np.testing.assert_array_equal(jax.vmap(f)(*batch), own(*batch))
     assert f(batch[0], batch[1], batch[2].astype(float)).dtype == jnp.float64
@@ -95,10 +95,10 @@ def test_the_dtype_is_that_of_the_inputs(rng: np.random.Generator) -> None:
 
 
 def test_several_outputs_are_a_named_tuple_and_numbers_are_taken() -> None:
-    both = ramify.kernel(
+    both = ramidyn.kernel(
         lambda x, dt: {"area": x * x, "twice": dt * x}, {"x": 2, "dt": ()}, name="both"
     )
-    found = jax.jit(ramify.to_jax(both))(jnp.array([1.0, 2.0]), dt=2)
+    found = jax.jit(ramidyn.to_jax(both))(jnp.array([1.0, 2.0]), dt=2)
     np.testing.assert_array_equal(found.area, [1.0, 4.0])
     np.testing.assert_array_equal(found.twice, [2.0, 4.0])
     assert jax.tree.leaves(found)[0] is found.area
@@ -107,7 +107,7 @@ def test_several_outputs_are_a_named_tuple_and_numbers_are_taken() -> None:
 def test_methods_of_frames_take_the_frame(rng: np.random.Generator) -> None:
     robot = arm()
     frame, q = robot.body_names[-1], rng.normal(size=3)
-    pose = ramify.to_jax(robot.pose)
+    pose = ramidyn.to_jax(robot.pose)
     found = jax.jit(lambda q: pose(q, frame))(q)
     np.testing.assert_array_equal(found, robot.pose(q, frame))
     np.testing.assert_array_equal(pose(q, frame=frame), robot.pose(q, frame))
@@ -115,7 +115,7 @@ def test_methods_of_frames_take_the_frame(rng: np.random.Generator) -> None:
 
 def test_threads_may_call_at_the_same_time(rng: np.random.Generator) -> None:
     own = arm().forward_dynamics
-    f = jax.jit(jax.vmap(ramify.to_jax(own)))
+    f = jax.jit(jax.vmap(ramidyn.to_jax(own)))
     given = [states(arm(), rng, 500) for _ in range(8)]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda x: np.asarray(f(*x)), given))
@@ -124,15 +124,15 @@ def test_threads_may_call_at_the_same_time(rng: np.random.Generator) -> None:
 
 
 def test_the_same_function_is_made_once() -> None:
-    assert ramify.to_jax(arm().mass_matrix) is ramify.to_jax(arm().mass_matrix)
+    assert ramidyn.to_jax(arm().mass_matrix) is ramidyn.to_jax(arm().mass_matrix)
 
 
 def test_without_the_interface_python_is_called(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jax_primitive, "wants_plain_calls", lambda: True)
-    own = ramify.compile(ramify.forward_dynamics, arm())
-    f = ramify.to_jax(own)
+    own = ramidyn.compile(ramidyn.forward_dynamics, arm())
+    f = ramidyn.to_jax(own)
     Q, QD, TAU = states(arm(), rng, 4)
     text = jax.jit(f).lower(Q[0], QD[0], TAU[0]).as_text()
     assert "callback" in text
@@ -144,7 +144,7 @@ def test_without_the_interface_python_is_called(
     )
     slope = jax.jacrev(f)(Q[0], QD[0], TAU[0])
     monkeypatch.undo()
-    exact = jax.jacrev(ramify.to_jax(arm().forward_dynamics))(Q[0], QD[0], TAU[0])
+    exact = jax.jacrev(ramidyn.to_jax(arm().forward_dynamics))(Q[0], QD[0], TAU[0])
     np.testing.assert_allclose(slope, exact, rtol=1e-12, atol=1e-12)
 
 
@@ -159,9 +159,9 @@ def test_missing_memory_is_an_error_of_xla(monkeypatch: pytest.MonkeyPatch) -> N
         return calls
 
     monkeypatch.setattr(jax_primitive, "calls_of", calls_of)
-    lost = ramify.kernel(lambda x: 3.0 * x, {"x": 2}, name="lost")
+    lost = ramidyn.kernel(lambda x: 3.0 * x, {"x": 2}, name="lost")
     with pytest.raises(jax.errors.JaxRuntimeError, match="lost ran out of memory"):
-        jax.block_until_ready(ramify.to_jax(lost)(jnp.zeros(2)))
+        jax.block_until_ready(ramidyn.to_jax(lost)(jnp.zeros(2)))
 
 
 # ------------------------------------------------------------ derivatives
@@ -171,7 +171,7 @@ def test_missing_memory_is_an_error_of_xla(monkeypatch: pytest.MonkeyPatch) -> N
 def test_derivatives_are_those_of_complex_steps(
     robot: Robot, quantity: str, rng: np.random.Generator
 ) -> None:
-    f = ramify.to_jax(getattr(robot, quantity))
+    f = ramidyn.to_jax(getattr(robot, quantity))
     x = [x[0] for x in states(robot, rng, 1)]
     forward = jax.jit(jax.jacfwd(f, argnums=(0, 1, 2)))(*x)
     reverse = jax.jit(jax.jacrev(f, argnums=(0, 1, 2)))(*x)
@@ -182,20 +182,20 @@ def test_derivatives_are_those_of_complex_steps(
 def test_dynamics_pass_the_checks_of_jax(
     robot: Robot, quantity: str, rng: np.random.Generator
 ) -> None:
-    f = ramify.to_jax(getattr(robot, quantity))
+    f = ramidyn.to_jax(getattr(robot, quantity))
     x = tuple(jnp.asarray(x[0]) for x in states(robot, rng, 1))
     order = 2 if robot is arm() else 1
     check_grads(f, x, order=order, rtol=1e-4, atol=1e-4)
 
 
 def test_poses_pass_the_checks_of_jax(rng: np.random.Generator) -> None:
-    pose = ramify.to_jax(arm().pose)
+    pose = ramidyn.to_jax(arm().pose)
     frame = arm().body_names[-1]
     check_grads(lambda q: pose(q, frame), (rng.normal(size=3),), order=2)
 
 
 def test_gradients_of_shared_inputs_add_up(rng: np.random.Generator) -> None:
-    f = ramify.to_jax(arm().forward_dynamics)
+    f = ramidyn.to_jax(arm().forward_dynamics)
     Q, QD, TAU = states(arm(), rng, 5)
 
     def total(qd: Any) -> Any:
@@ -207,7 +207,7 @@ def test_gradients_of_shared_inputs_add_up(rng: np.random.Generator) -> None:
 
 
 def test_gradients_go_through_a_scan(rng: np.random.Generator) -> None:
-    f = ramify.to_jax(arm().forward_dynamics)
+    f = ramidyn.to_jax(arm().forward_dynamics)
     q, qd, tau = (x[0] for x in states(arm(), rng, 1))
 
     def rollout(tau: Any) -> Any:
@@ -223,7 +223,7 @@ def test_gradients_go_through_a_scan(rng: np.random.Generator) -> None:
 
 
 def test_hessians_are_symmetric(rng: np.random.Generator) -> None:
-    energy = ramify.to_jax(arm().kinetic_energy)
+    energy = ramidyn.to_jax(arm().kinetic_energy)
     q, qd, _ = (x[0] for x in states(arm(), rng, 1))
     ((qq, qv), (vq, vv)) = jax.hessian(energy, argnums=(0, 1))(q, qd)
     np.testing.assert_allclose(vv, arm().mass_matrix(q), rtol=EXACT, atol=EXACT)
@@ -237,11 +237,13 @@ def test_hessians_are_symmetric(rng: np.random.Generator) -> None:
 
 
 def test_a_wrong_shape_is_refused_when_jit_traces() -> None:
-    f = ramify.to_jax(arm().mass_matrix)
-    with pytest.raises(ramify.ShapeError, match=r"q has shape \(4,\); kernel .* needs"):
+    f = ramidyn.to_jax(arm().mass_matrix)
+    with pytest.raises(
+        ramidyn.ShapeError, match=r"q has shape \(4,\); kernel .* needs"
+    ):
         jax.jit(f).lower(jnp.zeros(4))
-    with pytest.raises(ramify.ShapeError, match="batch sizes differ: q 2, qd 3"):
-        ramify.to_jax(arm().kinetic_energy)(jnp.zeros((2, 3)), jnp.zeros((3, 3)))
+    with pytest.raises(ramidyn.ShapeError, match="batch sizes differ: q 2, qd 3"):
+        ramidyn.to_jax(arm().kinetic_energy)(jnp.zeros((2, 3)), jnp.zeros((3, 3)))
 
 
 @pytest.mark.parametrize(
@@ -254,43 +256,43 @@ def test_a_wrong_shape_is_refused_when_jit_traces() -> None:
     ],
 )
 def test_other_dtypes_are_refused(value: Any, given: str) -> None:
-    f = ramify.to_jax(arm().mass_matrix)
+    f = ramidyn.to_jax(arm().mass_matrix)
     with pytest.raises(
-        ramify.ShapeError, match=f"^q is {given}; .* float32 or float64"
+        ramidyn.ShapeError, match=f"^q is {given}; .* float32 or float64"
     ):
         f(value)
 
 
 def test_out_is_refused() -> None:
-    f = ramify.to_jax(arm().mass_matrix)
-    with pytest.raises(ramify.ArgumentError, match="JAX functions do not support;"):
+    f = ramidyn.to_jax(arm().mass_matrix)
+    with pytest.raises(ramidyn.ArgumentError, match="JAX functions do not support;"):
         f(jnp.zeros(3), out=np.zeros((3, 3)))
 
 
 def test_what_is_not_compiled_is_refused() -> None:
     with pytest.raises(
-        ramify.ArgumentError, match="expected a compiled function, such"
+        ramidyn.ArgumentError, match="expected a compiled function, such"
     ):
-        ramify.to_jax(ramify.mass_matrix)
-    last = ramify.compile(ramify.mass_matrix, arm(), layout="batch_last")
-    with pytest.raises(ramify.ArgumentError, match="in JAX batch axes come first"):
-        ramify.to_jax(last)
+        ramidyn.to_jax(ramidyn.mass_matrix)
+    last = ramidyn.compile(ramidyn.mass_matrix, arm(), layout="batch_last")
+    with pytest.raises(ramidyn.ArgumentError, match="in JAX batch axes come first"):
+        ramidyn.to_jax(last)
 
 
 def test_other_devices_are_refused() -> None:
-    f = ramify.to_jax(arm().mass_matrix)
+    f = ramidyn.to_jax(arm().mass_matrix)
     traced = jax.jit(f).trace(jnp.zeros(3))
-    with pytest.raises(ramify.Error, match="runs on the CPU only; move its inputs"):
+    with pytest.raises(ramidyn.Error, match="runs on the CPU only; move its inputs"):
         traced.lower(lowering_platforms=("cuda",))
 
 
 def test_a_missing_package_names_the_command() -> None:
     code = (
-        "import sys; sys.modules['jax'] = None; import ramify\n"
-        "try: ramify.to_jax(ramify.robots.chain(1).mass_matrix)\n"
-        "except ramify.Error as error: print(error)"
+        "import sys; sys.modules['jax'] = None; import ramidyn\n"
+        "try: ramidyn.to_jax(ramidyn.robots.chain(1).mass_matrix)\n"
+        "except ramidyn.Error as error: print(error)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "to_jax needs JAX: pip install 'ramify[jax]'\n"
+    assert done.stdout == "to_jax needs JAX: pip install 'ramidyn[jax]'\n"

@@ -1,4 +1,4 @@
-"""``ramify map`` with two workers: formats, a killed worker, a killed client."""
+"""``ramidyn map`` with two workers: formats, a killed worker, a killed client."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.cli.robots import RobotFile
+import ramidyn
+from ramidyn.cli.robots import RobotFile
 
 zarr: Any = pytest.importorskip("zarr")
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("default")
 
 ROWS, CHUNK = 200_000, 1000
-RAMIFY = [sys.executable, "-c", "from ramify.cli import main; main()"]
+RAMIDYN = [sys.executable, "-c", "from ramidyn.cli import main; main()"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bulk")
-    done = ramify_("sample", "humanoid30", "-n", str(ROWS), "-o", "s.zarr", cwd=folder)
+    done = ramidyn_("sample", "humanoid30", "-n", str(ROWS), "-o", "s.zarr", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder
 
 
-def ramify_(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def ramidyn_(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*RAMIFY, *arguments], cwd=cwd, capture_output=True, text=True, check=False
+        [*RAMIDYN, *arguments], cwd=cwd, capture_output=True, text=True, check=False
     )
 
 
@@ -46,7 +46,7 @@ def expected(folder: Path) -> np.ndarray:
     states = zarr.open_group(str(folder / "s.zarr"), mode="r")
     q, qd, qdd = (states[name][:] for name in ("q", "qd", "qdd"))
     robot = RobotFile("humanoid30").load()
-    return ramify.compile(ramify.inverse_dynamics, robot)(q, qd, qdd)
+    return ramidyn.compile(ramidyn.inverse_dynamics, robot)(q, qd, qdd)
 
 
 def result(folder: Path, output: str) -> np.ndarray:
@@ -56,7 +56,7 @@ def result(folder: Path, output: str) -> np.ndarray:
 def started(folder: Path, output: str, least: int) -> subprocess.Popen[str]:
     """Start a mapping with two workers, and return it when some chunks are done."""
     process = subprocess.Popen(
-        [*RAMIFY, *mapping(output), "--workers", "2"],
+        [*RAMIDYN, *mapping(output), "--workers", "2"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -97,7 +97,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def test_results_on_two_workers_equal_one_call(folder: Path) -> None:
-    done = ramify_(*mapping("tau.zarr"), "--workers", "2", cwd=folder)
+    done = ramidyn_(*mapping("tau.zarr"), "--workers", "2", cwd=folder)
     assert done.returncode == 0, done.stderr
     np.testing.assert_array_equal(result(folder, "tau.zarr"), expected(folder))
 
@@ -117,7 +117,7 @@ def test_nothing_is_lost_or_repeated_when_the_client_is_killed(folder: Path) -> 
     process.communicate()
     before = finished(folder / "again.zarr.progress")
     assert 20 <= len(before) < ROWS // CHUNK
-    done = ramify_(*mapping("again.zarr"), "--workers", "2", "--resume", cwd=folder)
+    done = ramidyn_(*mapping("again.zarr"), "--workers", "2", "--resume", cwd=folder)
     assert done.returncode == 0, done.stderr
     after = finished(folder / "again.zarr.progress")
     assert len(after) == ROWS // CHUNK
@@ -128,7 +128,7 @@ def test_nothing_is_lost_or_repeated_when_the_client_is_killed(folder: Path) -> 
 def test_a_corrupt_truncated_or_missing_zarr_chunk_is_computed_again(
     folder: Path,
 ) -> None:
-    assert ramify_(*mapping("bad.zarr"), cwd=folder).returncode == 0
+    assert ramidyn_(*mapping("bad.zarr"), cwd=folder).returncode == 0
     chunks = folder / "bad.zarr" / "inverse_dynamics" / "c"
     data = bytearray((chunks / "3" / "0").read_bytes())
     data[100] ^= 1
@@ -136,7 +136,7 @@ def test_a_corrupt_truncated_or_missing_zarr_chunk_is_computed_again(
     (chunks / "4" / "0").write_bytes(data[:1000])
     (chunks / "5" / "0").unlink()
     (chunks / "6" / "0").write_bytes(b"something else")
-    done = ramify_(*mapping("bad.zarr"), "--resume", cwd=folder)
+    done = ramidyn_(*mapping("bad.zarr"), "--resume", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "4 chunks have changed since they were written" in done.stderr
     assert "again: 3, 4, 5, 6" in done.stderr
@@ -145,7 +145,7 @@ def test_a_corrupt_truncated_or_missing_zarr_chunk_is_computed_again(
 
 def test_random_states_do_not_depend_on_workers(folder: Path) -> None:
     sampled = ("sample", "humanoid30", "-n", str(ROWS), "--chunk", "8192")
-    done = ramify_(*sampled, "--workers", "2", "-o", "w.zarr", cwd=folder)
+    done = ramidyn_(*sampled, "--workers", "2", "-o", "w.zarr", cwd=folder)
     assert done.returncode == 0, done.stderr
     one, two = (
         zarr.open_group(str(folder / n), mode="r") for n in ("s.zarr", "w.zarr")
@@ -157,9 +157,9 @@ def test_random_states_do_not_depend_on_workers(folder: Path) -> None:
 def test_parquet_goes_out_and_in(folder: Path) -> None:
     pytest.importorskip("pyarrow")
     states = ("sample", "humanoid30", "-n", "20000", "-o", "s.parquet")
-    assert ramify_(*states, "--chunk", "8192", cwd=folder).returncode == 0
+    assert ramidyn_(*states, "--chunk", "8192", cwd=folder).returncode == 0
     again = ("map", "humanoid30", "s.parquet", "-o", "t.parquet", "--chunk", "3000")
-    done = ramify_(*again, cwd=folder)
+    done = ramidyn_(*again, cwd=folder)
     assert done.returncode == 0, done.stderr
     import pyarrow.parquet as pq  # noqa: PLC0415  may be absent
 
@@ -174,7 +174,7 @@ def test_a_scheduler_that_does_not_answer_is_told_within_ten_seconds(
     folder: Path,
 ) -> None:
     start = time.monotonic()
-    done = ramify_(*mapping("n.zarr"), "--scheduler", "tcp://127.0.0.1:1", cwd=folder)
+    done = ramidyn_(*mapping("n.zarr"), "--scheduler", "tcp://127.0.0.1:1", cwd=folder)
     assert done.returncode == 2
     assert "no Dask scheduler answers at tcp://127.0.0.1:1" in done.stderr
     assert time.monotonic() - start < 20  # 8 s, and the start of two processes
@@ -183,7 +183,7 @@ def test_a_scheduler_that_does_not_answer_is_told_within_ten_seconds(
 
 def test_a_running_scheduler_is_used(client: Any, folder: Path) -> None:
     address = client.scheduler.address
-    done = ramify_(*mapping("s2.zarr"), "--scheduler", address, cwd=folder)
+    done = ramidyn_(*mapping("s2.zarr"), "--scheduler", address, cwd=folder)
     assert done.returncode == 0, done.stderr
     np.testing.assert_array_equal(result(folder, "s2.zarr"), expected(folder))
 
@@ -191,6 +191,6 @@ def test_a_running_scheduler_is_used(client: Any, folder: Path) -> None:
 def test_a_zarr_of_something_else_is_refused(folder: Path) -> None:
     (folder / "empty.zarr").mkdir()
     command = ["map", "humanoid30", "empty.zarr", "-o", "x.zarr"]
-    done = ramify_(*command, cwd=folder)
+    done = ramidyn_(*command, cwd=folder)
     assert done.returncode == 2
     assert "empty.zarr: not a zarr group" in done.stderr

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
+import ramidyn
 
 numba = pytest.importorskip("numba", reason="numba is absent")
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_numba_calls_the_address(dtype: Any, rng: np.random.Generator) -> None:
-    f = ramify.compile(ramify.inverse_dynamics, ramify.robots.chain(4), dtype=dtype)
+    f = ramidyn.compile(ramidyn.inverse_dynamics, ramidyn.robots.chain(4), dtype=dtype)
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * 4)
     call = kind(f.address)
 

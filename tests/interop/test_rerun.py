@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify import robots
-from ramify.errors import ArgumentError
-from ramify.robot import Robot
-from ramify.simulation import Run
+from ramidyn import robots
+from ramidyn.errors import ArgumentError
+from ramidyn.robot import Robot
+from ramidyn.simulation import Run
 from support.every_joint import every_joint
 
 rerun: Any = pytest.importorskip("rerun", reason="rerun-sdk is absent")

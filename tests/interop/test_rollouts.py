@@ -1,4 +1,4 @@
-"""Rollouts by other libraries over compiled steps: the states of `ramify.scan`."""
+"""Rollouts by other libraries over compiled steps: the states of `ramidyn.scan`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
+import ramidyn
 from support.library_robots import arm, states
 
 STEPS, DT = 40, 0.01
@@ -19,7 +19,7 @@ def compiled_step() -> Any:
         qd = qd + DT * arm().forward_dynamics(q, qd, tau)
         return {"q": q + DT * qd, "qd": qd}
 
-    return ramify.kernel(step, {"q": 3, "qd": 3, "tau": 3}, name="step")
+    return ramidyn.kernel(step, {"q": 3, "qd": 3, "tau": 3}, name="step")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def start(rng: np.random.Generator) -> list[Any]:
 
 
 def native_end(start: list[Any]) -> Any:
-    roll = ramify.scan(compiled_step(), carry=("q", "qd"), length=STEPS, record=())
+    roll = ramidyn.scan(compiled_step(), carry=("q", "qd"), length=STEPS, record=())
     return roll(*start).q
 
 
@@ -52,7 +52,7 @@ def jax() -> Iterator[Any]:
 
 
 def test_lax_scan_over_a_step_is_the_native_rollout(jax: Any, start: list[Any]) -> None:
-    advance = ramify.to_jax(compiled_step())
+    advance = ramidyn.to_jax(compiled_step())
     q, qd, tau = (jax.numpy.asarray(x) for x in start)
 
     def end(tau: Any) -> Any:
@@ -70,7 +70,7 @@ def test_lax_scan_over_a_step_is_the_native_rollout(jax: Any, start: list[Any]) 
 
 def test_a_torch_loop_over_a_step_is_the_native_rollout(start: list[Any]) -> None:
     torch = pytest.importorskip("torch", reason="torch is absent")
-    advance = ramify.to_torch(compiled_step())
+    advance = ramidyn.to_torch(compiled_step())
     q, qd, tau = (torch.from_numpy(x) for x in start)
 
     def end(tau: Any) -> Any:

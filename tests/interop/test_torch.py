@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.robot import Robot
+import ramidyn
+from ramidyn.robot import Robot
 from support.library_robots import (
     DYNAMICS,
     EXACT,
@@ -71,7 +71,7 @@ def test_calls_and_vmap_give_the_numbers_of_numpy(
     robot: Robot, quantity: str, rng: np.random.Generator
 ) -> None:
     own = getattr(robot, quantity)
-    f = ramify.to_torch(own)
+    f = ramidyn.to_torch(own)
     batch = states(robot, rng, 9)
     one = [x[0] for x in batch]
     equal(f(*tensors(one)), own(*one))
@@ -83,7 +83,7 @@ def test_compiled_functions_give_the_numbers_of_numpy(
     backend: str, rng: np.random.Generator
 ) -> None:
     own = arm().forward_dynamics
-    f = ramify.to_torch(own)
+    f = ramidyn.to_torch(own)
     batch = states(arm(), rng, 9)
     compiled = torch.compile(
         lambda q, qd, tau: 2.0 * f(q, qd, tau), backend=backend, fullgraph=True
@@ -101,7 +101,7 @@ def test_one_compiled_graph_takes_batches_of_any_size(rng: np.random.Generator) 
         graphs.append(graph)
         return graph.forward
 
-    f = torch.compile(ramify.to_torch(own), backend=counted, dynamic=True)
+    f = torch.compile(ramidyn.to_torch(own), backend=counted, dynamic=True)
     for size in (9, 4, 100):
         batch = states(arm(), rng, size)
         equal(f(*tensors(batch)), own(*batch))
@@ -110,7 +110,7 @@ def test_one_compiled_graph_takes_batches_of_any_size(rng: np.random.Generator) 
 
 def test_axes_of_vmap_may_be_anywhere_and_nested(rng: np.random.Generator) -> None:
     own = arm().forward_dynamics
-    f = ramify.to_torch(own)
+    f = ramidyn.to_torch(own)
     Q, QD, TAU = states(arm(), rng, 5)
     q, qd, tau = tensors([Q, QD, TAU])
     equal(func.vmap(f, in_dims=(1, None, 0))(q.T, qd[0], tau), own(Q, QD[0], TAU))
@@ -125,7 +125,7 @@ def test_axes_of_vmap_may_be_anywhere_and_nested(rng: np.random.Generator) -> No
 
 def test_an_exported_program_runs_and_is_mapped(rng: np.random.Generator) -> None:
     own = arm().forward_dynamics
-    f = ramify.to_torch(own)
+    f = ramidyn.to_torch(own)
 
     class Dynamics(torch.nn.Module):
         def forward(self, q: Any, qd: Any, tau: Any) -> Any:
@@ -135,7 +135,7 @@ def test_an_exported_program_runs_and_is_mapped(rng: np.random.Generator) -> Non
     one = [x[0] for x in batch]
     exported = torch.export.export(Dynamics(), tuple(tensors(one))).module()
     equal(exported(*tensors(one)), own(*one))
-    call = torch.ops.ramify.call.default
+    call = torch.ops.ramidyn.call.default
     name = next(n.args[0] for n in exported.graph.nodes if n.target is call)
     mapped = func.vmap(lambda *x: call(name, list(x))[0], in_dims=(0, None, 0))
     q, qd, tau = tensors(batch)
@@ -144,7 +144,7 @@ def test_an_exported_program_runs_and_is_mapped(rng: np.random.Generator) -> Non
 
 def test_memory_is_shared_contiguous_or_not(rng: np.random.Generator) -> None:
     own = arm().forward_dynamics
-    f = ramify.to_torch(own)
+    f = ramidyn.to_torch(own)
     Q, QD, TAU = states(arm(), rng, 6)
     expected = own(Q, QD[0], TAU)
     q, qd, tau = tensors([Q, QD, TAU])
@@ -159,11 +159,11 @@ def test_memory_is_shared_contiguous_or_not(rng: np.random.Generator) -> None:
 
 
 def test_no_input_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    twice = ramify.kernel(lambda x: 2.0 * x, {"x": 2}, name="twice")
-    f = ramify.to_torch(twice)
+    twice = ramidyn.kernel(lambda x: 2.0 * x, {"x": 2}, name="twice")
+    f = ramidyn.to_torch(twice)
     x = torch.ones(4, 2, dtype=torch.float64)
     f(x)
-    from ramify.interop import torch_operator  # noqa: PLC0415  imports PyTorch
+    from ramidyn.interop import torch_operator  # noqa: PLC0415  imports PyTorch
 
     seen: list[int] = []
 
@@ -178,16 +178,16 @@ def test_no_input_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_empty_batch_gives_an_empty_result() -> None:
-    f = ramify.to_torch(arm().mass_matrix)
+    f = ramidyn.to_torch(arm().mass_matrix)
     x = torch.zeros(0, 3, dtype=torch.float64, requires_grad=True)
     assert f(x).shape == (0, 3, 3)
     assert torch.autograd.grad(f(x).sum(), x)[0].shape == (0, 3)
 
 
 def test_the_dtype_is_that_of_the_inputs(rng: np.random.Generator) -> None:
-    f = ramify.to_torch(arm().forward_dynamics)
+    f = ramidyn.to_torch(arm().forward_dynamics)
     batch = [x.astype(np.float32) for x in states(arm(), rng, 6)]
-    own = ramify.compile(ramify.forward_dynamics, arm(), dtype="float32")
+    own = ramidyn.compile(ramidyn.forward_dynamics, arm(), dtype="float32")
     q, qd, tau = tensors(batch, requires_grad=True)
     found = f(q, qd, tau)
     assert found.dtype == torch.float32
@@ -198,10 +198,10 @@ def test_the_dtype_is_that_of_the_inputs(rng: np.random.Generator) -> None:
 
 
 def test_several_outputs_are_a_named_tuple_and_numbers_are_taken(backend: str) -> None:
-    both = ramify.kernel(
+    both = ramidyn.kernel(
         lambda x, dt: {"area": x * x, "twice": dt * x}, {"x": 2, "dt": ()}, name="both"
     )
-    f = ramify.to_torch(both)
+    f = ramidyn.to_torch(both)
     compiled = torch.compile(f, backend=backend, fullgraph=True)
     for call in (f, compiled):
         found = call(torch.tensor([1.0, 2.0]), dt=2)
@@ -213,7 +213,7 @@ def test_several_outputs_are_a_named_tuple_and_numbers_are_taken(backend: str) -
 
 def test_methods_of_frames_take_the_frame(rng: np.random.Generator) -> None:
     frame, q = arm().body_names[-1], rng.normal(size=3)
-    pose = ramify.to_torch(arm().pose)
+    pose = ramidyn.to_torch(arm().pose)
     expected = arm().pose(q, frame)
     equal(pose(torch.tensor(q), frame=frame), expected)
     compiled = torch.compile(
@@ -224,7 +224,7 @@ def test_methods_of_frames_take_the_frame(rng: np.random.Generator) -> None:
 
 def test_threads_may_call_at_the_same_time(rng: np.random.Generator) -> None:
     own = arm().forward_dynamics
-    f = ramify.to_torch(own)
+    f = ramidyn.to_torch(own)
     given = [states(arm(), rng, 500) for _ in range(8)]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda x: f(*tensors(x)), given))
@@ -233,18 +233,18 @@ def test_threads_may_call_at_the_same_time(rng: np.random.Generator) -> None:
 
 
 def test_the_same_function_is_made_once() -> None:
-    assert ramify.to_torch(arm().mass_matrix) is ramify.to_torch(arm().mass_matrix)
-    assert ramify.to_torch(arm().pose) is ramify.to_torch(arm().pose)
+    assert ramidyn.to_torch(arm().mass_matrix) is ramidyn.to_torch(arm().mass_matrix)
+    assert ramidyn.to_torch(arm().pose) is ramidyn.to_torch(arm().pose)
 
 
 def test_the_operator_passes_the_checks_of_pytorch(rng: np.random.Generator) -> None:
-    from ramify.interop import torch_operator  # noqa: PLC0415  imports PyTorch
+    from ramidyn.interop import torch_operator  # noqa: PLC0415  imports PyTorch
 
     x = tensors(states(arm(), rng, 4))
     own = arm().forward_dynamics
-    ramify.to_torch(own)(*x)
+    ramidyn.to_torch(own)(*x)
     name = next(n for n in torch_operator._functions if n.startswith(own.name))
-    found = torch.library.opcheck(torch.ops.ramify.call.default, (name, x))
+    found = torch.library.opcheck(torch.ops.ramidyn.call.default, (name, x))
     assert set(found.values()) == {"SUCCESS"}
 
 
@@ -255,9 +255,9 @@ def test_plain_functions_read_tensors(rng: np.random.Generator) -> None:
         assert type(found) is np.ndarray
         np.testing.assert_array_equal(found, own(*x))
     q = torch.tensor(x[0], requires_grad=True)
-    with pytest.raises(ramify.ShapeError, match=r"requires gradients .*to_torch\(f\)"):
+    with pytest.raises(ramidyn.ShapeError, match=r"requires gradients .*to_torch\(f\)"):
         own(q, *x[1:])
-    with pytest.raises(ramify.ShapeError, match="is not in CPU memory"):
+    with pytest.raises(ramidyn.ShapeError, match="is not in CPU memory"):
         own(torch.zeros(3, device="meta"), *x[1:])
 
 
@@ -268,7 +268,7 @@ def test_plain_functions_read_tensors(rng: np.random.Generator) -> None:
 def test_derivatives_are_those_of_complex_steps(
     robot: Robot, quantity: str, rng: np.random.Generator
 ) -> None:
-    f = ramify.to_torch(getattr(robot, quantity))
+    f = ramidyn.to_torch(getattr(robot, quantity))
     x = [x[0] for x in states(robot, rng, 1)]
     reverse = func.jacrev(f, argnums=(0, 1, 2))(*tensors(x))
     forward = func.jacfwd(f, argnums=(0, 1, 2))(*tensors(x))
@@ -279,7 +279,7 @@ def test_derivatives_are_those_of_complex_steps(
 def test_dynamics_pass_the_checks_of_pytorch(
     robot: Robot, quantity: str, rng: np.random.Generator
 ) -> None:
-    f = ramify.to_torch(getattr(robot, quantity))
+    f = ramidyn.to_torch(getattr(robot, quantity))
     x = tensors([x[0] for x in states(robot, rng, 1)], requires_grad=True)
     assert gradcheck(f, x, check_forward_ad=True)
     if robot is not closed():
@@ -287,7 +287,7 @@ def test_dynamics_pass_the_checks_of_pytorch(
 
 
 def test_poses_pass_the_checks_of_pytorch(rng: np.random.Generator) -> None:
-    pose, frame = ramify.to_torch(arm().pose), arm().body_names[-1]
+    pose, frame = ramidyn.to_torch(arm().pose), arm().body_names[-1]
     x = torch.tensor(rng.normal(size=3), requires_grad=True)
     assert gradcheck(lambda q: pose(q, frame), x, check_forward_ad=True)
     assert torch.autograd.gradgradcheck(
@@ -296,7 +296,7 @@ def test_poses_pass_the_checks_of_pytorch(rng: np.random.Generator) -> None:
 
 
 def test_gradients_of_shared_inputs_add_up(rng: np.random.Generator) -> None:
-    f = ramify.to_torch(arm().forward_dynamics)
+    f = ramidyn.to_torch(arm().forward_dynamics)
     Q, QD, TAU = tensors(states(arm(), rng, 2), requires_grad=True)
     qd = QD[0].detach().requires_grad_()
     assert gradcheck(f, (Q, qd, TAU))
@@ -304,7 +304,7 @@ def test_gradients_of_shared_inputs_add_up(rng: np.random.Generator) -> None:
 
 
 def test_only_what_requires_gradients_gets_them(rng: np.random.Generator) -> None:
-    f = ramify.to_torch(arm().forward_dynamics)
+    f = ramidyn.to_torch(arm().forward_dynamics)
     q, qd, tau = tensors([x[0] for x in states(arm(), rng, 1)])
     assert not f(q, qd, tau).requires_grad
     tau.requires_grad_()
@@ -323,7 +323,7 @@ def test_only_what_requires_gradients_gets_them(rng: np.random.Generator) -> Non
 
 
 def test_an_input_changed_before_backward_is_an_error(rng: np.random.Generator) -> None:
-    f = ramify.to_torch(arm().forward_dynamics)
+    f = ramidyn.to_torch(arm().forward_dynamics)
     q, qd, tau = tensors([x[0] for x in states(arm(), rng, 1)])
     out = f(q, qd, tau.requires_grad_())
     q += 1.0
@@ -332,18 +332,18 @@ def test_an_input_changed_before_backward_is_an_error(rng: np.random.Generator) 
 
 
 def test_unused_outputs_need_no_gradient() -> None:
-    both = ramify.kernel(
+    both = ramidyn.kernel(
         lambda x: {"square": x * x, "cube": x * x * x}, {"x": 2}, name="powers"
     )
     x = torch.tensor([2.0, 3.0], requires_grad=True)
-    ramify.to_torch(both)(x).cube.sum().backward()
+    ramidyn.to_torch(both)(x).cube.sum().backward()
     equal(x.grad, [12.0, 27.0])
 
 
 def test_compiled_gradients_are_those_of_eager_calls(
     robot: Robot, backend: str, rng: np.random.Generator
 ) -> None:
-    f = ramify.to_torch(robot.forward_dynamics)
+    f = ramidyn.to_torch(robot.forward_dynamics)
 
     def cost(q: Any, qd: Any, tau: Any) -> Any:
         return (f(q, qd, tau) * torch.sin(q.sum())).square().sum()
@@ -359,7 +359,7 @@ def test_compiled_gradients_are_those_of_eager_calls(
 def test_transformations_inside_compiled_functions(
     backend: str, rng: np.random.Generator
 ) -> None:
-    f = ramify.to_torch(arm().forward_dynamics)
+    f = ramidyn.to_torch(arm().forward_dynamics)
     q, qd, tau = tensors(states(arm(), rng, 4))
 
     def total(q: Any) -> Any:
@@ -378,7 +378,7 @@ def test_transformations_inside_compiled_functions(
 
 
 def test_hessians_are_symmetric(rng: np.random.Generator) -> None:
-    energy = ramify.to_torch(arm().kinetic_energy)
+    energy = ramidyn.to_torch(arm().kinetic_energy)
     q, qd, _ = tensors([x[0] for x in states(arm(), rng, 1)])
     ((qq, qv), (vq, vv)) = func.hessian(energy, argnums=(0, 1))(q, qd)
     mass = torch.tensor(arm().mass_matrix(q.numpy()))
@@ -390,7 +390,7 @@ def test_hessians_are_symmetric(rng: np.random.Generator) -> None:
 
 
 def test_a_rollout_has_its_gradient(rng: np.random.Generator) -> None:
-    f = ramify.to_torch(arm().forward_dynamics)
+    f = ramidyn.to_torch(arm().forward_dynamics)
     q0, qd0, tau0 = tensors([x[0] for x in states(arm(), rng, 1)], requires_grad=True)
 
     def end(q: Any, qd: Any, tau: Any) -> Any:
@@ -404,32 +404,32 @@ def test_a_rollout_has_its_gradient(rng: np.random.Generator) -> None:
 
 def test_kept_graphs_run_in_another_process() -> None:
     """A graph from the disk names functions that were never traced there."""
-    from ramify.interop import torch_operator  # noqa: PLC0415  imports PyTorch
+    from ramidyn.interop import torch_operator  # noqa: PLC0415  imports PyTorch
 
-    f = ramify.to_torch(arm().mass_matrix)
+    f = ramidyn.to_torch(arm().mass_matrix)
     q = torch.ones(3, dtype=torch.float64, requires_grad=True)
     f(q).sum().backward()
     known = next(n for n in torch_operator._functions if n.startswith("mass_matrix"))
     torch_operator._functions.pop(f"{known} vjp 0", None)
     weights = torch.ones(3, 3, dtype=torch.float64)
-    (again,) = torch.ops.ramify.call(f"{known} vjp 0", [q.detach(), weights])
+    (again,) = torch.ops.ramidyn.call(f"{known} vjp 0", [q.detach(), weights])
     equal(again, q.grad)
-    with pytest.raises(ramify.Error, match="'other' is not loaded in this process"):
-        torch.ops.ramify.call("other", [weights])
+    with pytest.raises(ramidyn.Error, match="'other' is not loaded in this process"):
+        torch.ops.ramidyn.call("other", [weights])
 
 
 # ------------------------------------------------------------ mistakes
 
 
 def test_a_wrong_shape_is_refused_when_a_graph_is_traced(backend: str) -> None:
-    f = ramify.to_torch(arm().mass_matrix)
+    f = ramidyn.to_torch(arm().mass_matrix)
     message = r"q has shape \(4,\); kernel .* needs \(3,\) or \(batch, 3\)"
-    with pytest.raises(ramify.ShapeError, match=f"^{message}"):
+    with pytest.raises(ramidyn.ShapeError, match=f"^{message}"):
         f(torch.zeros(4))
     with pytest.raises(Exception, match=message):
         torch.compile(f, backend=backend)(torch.zeros(4))
-    with pytest.raises(ramify.ShapeError, match="batch sizes differ: q 2, qd 3"):
-        ramify.to_torch(arm().kinetic_energy)(torch.zeros(2, 3), torch.zeros(3, 3))
+    with pytest.raises(ramidyn.ShapeError, match="batch sizes differ: q 2, qd 3"):
+        ramidyn.to_torch(arm().kinetic_energy)(torch.zeros(2, 3), torch.zeros(3, 3))
 
 
 @pytest.mark.parametrize(
@@ -445,27 +445,29 @@ def test_a_wrong_shape_is_refused_when_a_graph_is_traced(backend: str) -> None:
     ],
 )
 def test_other_types_are_refused(value: Any, given: str) -> None:
-    f = ramify.to_torch(arm().mass_matrix)
+    f = ramidyn.to_torch(arm().mass_matrix)
     with pytest.raises(
-        ramify.ShapeError, match=f"^q is {given}; .* needs a tensor of float32 or"
+        ramidyn.ShapeError, match=f"^q is {given}; .* needs a tensor of float32 or"
     ):
         f(value)
 
 
 def test_sparse_tensors_are_refused() -> None:
-    f = ramify.to_torch(arm().mass_matrix)
-    with pytest.raises(ramify.ShapeError, match=r"torch.sparse_coo; pass q.to_dense\("):
+    f = ramidyn.to_torch(arm().mass_matrix)
+    with pytest.raises(
+        ramidyn.ShapeError, match=r"torch.sparse_coo; pass q.to_dense\("
+    ):
         f(torch.zeros(3).to_sparse())
 
 
 def test_other_devices_are_refused_and_meta_tensors_have_shapes() -> None:
     from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: PLC0415
 
-    f = ramify.to_torch(arm().mass_matrix)
+    f = ramidyn.to_torch(arm().mass_matrix)
     with FakeTensorMode():
         q = torch.empty(3, device="cuda")
         with pytest.raises(
-            ramify.ArgumentError,
+            ramidyn.ArgumentError,
             match=r"q is on device 'cuda:0', but .* runs on the CPU only; pass q.cpu",
         ):
             f(q)
@@ -473,31 +475,31 @@ def test_other_devices_are_refused_and_meta_tensors_have_shapes() -> None:
 
 
 def test_out_and_functions_without_inputs_are_refused() -> None:
-    f = ramify.to_torch(arm().mass_matrix)
-    with pytest.raises(ramify.ArgumentError, match="PyTorch functions do not support"):
+    f = ramidyn.to_torch(arm().mass_matrix)
+    with pytest.raises(ramidyn.ArgumentError, match="PyTorch functions do not support"):
         f(torch.zeros(3), out=torch.zeros(3, 3))
-    constant = ramify.kernel(lambda: np.ones(2), {}, name="constant")
-    with pytest.raises(ramify.ArgumentError, match="'constant' has no inputs"):
-        ramify.to_torch(constant)()
+    constant = ramidyn.kernel(lambda: np.ones(2), {}, name="constant")
+    with pytest.raises(ramidyn.ArgumentError, match="'constant' has no inputs"):
+        ramidyn.to_torch(constant)()
 
 
 def test_what_is_not_compiled_is_refused() -> None:
     with pytest.raises(
-        ramify.ArgumentError, match="expected a compiled function, such"
+        ramidyn.ArgumentError, match="expected a compiled function, such"
     ):
-        ramify.to_torch(ramify.mass_matrix)
-    last = ramify.compile(ramify.mass_matrix, arm(), layout="batch_last")
-    with pytest.raises(ramify.ArgumentError, match="in PyTorch batch axes come first"):
-        ramify.to_torch(last)
+        ramidyn.to_torch(ramidyn.mass_matrix)
+    last = ramidyn.compile(ramidyn.mass_matrix, arm(), layout="batch_last")
+    with pytest.raises(ramidyn.ArgumentError, match="in PyTorch batch axes come first"):
+        ramidyn.to_torch(last)
 
 
 def test_a_missing_package_names_the_command() -> None:
     code = (
-        "import sys; sys.modules['torch'] = None; import ramify\n"
-        "try: ramify.to_torch(ramify.robots.chain(1).mass_matrix)\n"
-        "except ramify.Error as error: print(error)"
+        "import sys; sys.modules['torch'] = None; import ramidyn\n"
+        "try: ramidyn.to_torch(ramidyn.robots.chain(1).mass_matrix)\n"
+        "except ramidyn.Error as error: print(error)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "to_torch needs PyTorch: pip install 'ramify[torch]'\n"
+    assert done.stdout == "to_torch needs PyTorch: pip install 'ramidyn[torch]'\n"

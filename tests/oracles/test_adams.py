@@ -14,15 +14,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from ramify.forces import JointDamper, JointSpring, PointSpring, TorsionSpring
-from ramify.model.builder import Joint
-from ramify.model.pose import Array, Pose
-from ramify.quantities.applied import applied_forces
-from ramify.quantities.dynamics import forward_dynamics, inverse_dynamics
-from ramify.quantities.frames import acceleration, pose, velocity
-from ramify.quantities.reactions import joint_wrenches, loop_wrenches
-from ramify.robot import Robot
-from ramify.simulation.run import Run
+from ramidyn.forces import JointDamper, JointSpring, PointSpring, TorsionSpring
+from ramidyn.model.builder import Joint
+from ramidyn.model.pose import Array, Pose
+from ramidyn.quantities.applied import applied_forces
+from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramidyn.quantities.frames import acceleration, pose, velocity
+from ramidyn.quantities.reactions import joint_wrenches, loop_wrenches
+from ramidyn.robot import Robot
+from ramidyn.simulation.run import Run
 from support import adams
 from support.adams import ADAMS, Case, X, Y, Z
 from support.dense_body import (

@@ -12,10 +12,10 @@ import functools
 import numpy as np
 import pytest
 
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.forces import PointSpring
-from ramify.model.pose import Array, Pose
-from ramify.robot import Robot
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.forces import PointSpring
+from ramidyn.model.pose import Array, Pose
+from ramidyn.robot import Robot
 
 pytest.importorskip("scipy")
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.loading import load
-from ramify.quantities import dynamics, mass_matrix
-from ramify.quantities.dynamics import forward_dynamics
-from ramify.robot import Robot
+from ramidyn.loading import load
+from ramidyn.quantities import dynamics, mass_matrix
+from ramidyn.quantities.dynamics import forward_dynamics
+from ramidyn.robot import Robot
 from support.close import assert_close
 from support.states import value
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.loading import load
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.robot import Robot
+from ramidyn.loading import load
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.robot import Robot
 
 pin: Any = pytest.importorskip("pinocchio", reason="Pinocchio, the oracle, is absent")
 pytestmark = pytest.mark.oracle

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.algorithms.matrix_layout import mass_matrix_layout
-from ramify.compiler import compile, program_of
-from ramify.linalg.factor import TreeMatrix, ltdl
-from ramify.loading import load
-from ramify.quantities.mass_matrix import (
+from ramidyn.algorithms.matrix_layout import mass_matrix_layout
+from ramidyn.compiler import compile, program_of
+from ramidyn.linalg.factor import TreeMatrix, ltdl
+from ramidyn.loading import load
+from ramidyn.quantities.mass_matrix import (
     mass_matrix_csr,
     mass_matrix_factor,
     mass_matrix_solve,
 )
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.mujoco_agreement import mujoco
 from support.paths import SHARED_ROBOTS

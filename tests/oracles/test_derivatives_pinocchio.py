@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.compiler import program_of
-from ramify.errors import Error
-from ramify.model.formats.parse import parse
-from ramify.model.pose import Array
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn.compiler import program_of
+from ramidyn.errors import Error
+from ramidyn.model.formats.parse import parse
+from ramidyn.model.pose import Array
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.pinocchio_loops import with_cuts
 from support.real_robots import example_urdfs
@@ -80,8 +80,8 @@ def skip_other_readings(model: Any, robot: Robot) -> None:
         pytest.skip(f"Pinocchio reads nq = {model.nq} in place of {robot.nq}")
     q, data = random_q(model), model.createData()
     pairs = (
-        (ramify.mass_matrix, np.triu(pin.crba(model, data, q))),
-        (ramify.gravity_forces, pin.computeGeneralizedGravity(model, data, q)),
+        (ramidyn.mass_matrix, np.triu(pin.crba(model, data, q))),
+        (ramidyn.gravity_forces, pin.computeGeneralizedGravity(model, data, q)),
     )
     for quantity, there in pairs:
         (here,) = values(robot, quantity, q=q).values()
@@ -120,14 +120,14 @@ def test_derivatives_of_dynamics_are_pinocchios(
     qd, qdd, tau = rng.normal(size=(3, robot.nv))
     pin.computeRNEADerivatives(model, data, q_pin, qd, qdd)
     M = np.triu(data.M) + np.triu(data.M, 1).T
-    found = values(robot, ramify.inverse_dynamics_derivatives, q=q, qd=qd, qdd=qdd)
+    found = values(robot, ramidyn.inverse_dynamics_derivatives, q=q, qd=qd, qdd=qdd)
     close(found["dtau_dq"], data.dtau_dq)
     close(found["dtau_dqd"], data.dtau_dv)
     close(found["M"], M)
     if np.linalg.cond(M) < 1e9:
         pin.computeABADerivatives(model, data, q_pin, qd, tau)
         inverse = np.triu(data.Minv) + np.triu(data.Minv, 1).T
-        quantity = ramify.forward_dynamics_derivatives
+        quantity = ramidyn.forward_dynamics_derivatives
         found = values(robot, quantity, q=q, qd=qd, tau=tau)
         close(found["dqdd_dq"], data.ddq_dq)
         close(found["dqdd_dqd"], data.ddq_dv)
@@ -154,18 +154,18 @@ def test_derivatives_of_frames_and_of_the_center_are_pinocchios(
     close = functools.partial(assert_close, tolerance=1e-9, least=1.0)
     dv_dq, da_dq, da_dv, da_da = there
     state = {"q": q, "qd": qd}
-    by_state = ramify.derivative(ramify.velocity(frame), ("q", "qd"))
+    by_state = ramidyn.derivative(ramidyn.velocity(frame), ("q", "qd"))
     found = list(values(robot, by_state, **state).values())
     close(found[0], dv_dq)
     close(found[1], da_da)
-    by_all = ramify.derivative(
-        ramify.acceleration(frame, kind="spatial"), ("q", "qd", "qdd")
+    by_all = ramidyn.derivative(
+        ramidyn.acceleration(frame, kind="spatial"), ("q", "qd", "qdd")
     )
     found = list(values(robot, by_all, **state, qdd=qdd).values())
     for mine, theirs in zip(found, (da_dq, da_dv, da_da), strict=True):
         close(mine, theirs)
     (found_com,) = values(
-        robot, ramify.derivative(ramify.center_of_mass, "q"), q=q
+        robot, ramidyn.derivative(ramidyn.center_of_mass, "q"), q=q
     ).values()
     close(found_com, pin.jacobianCenterOfMass(model, data, q_pin))
 
@@ -179,19 +179,19 @@ def test_derivatives_of_gravity_and_momentum_are_pinocchios(
     q = as_angles(model, q_pin)
     qd, qdd = rng.normal(size=(2, robot.nv))
     (found,) = values(
-        robot, ramify.derivative(ramify.gravity_forces, "q"), q=q
+        robot, ramidyn.derivative(ramidyn.gravity_forces, "q"), q=q
     ).values()
     close(found, pin.computeGeneralizedGravityDerivatives(model, data, q_pin))
     dh_dq, _, _, dh_dqd = pin.computeCentroidalDynamicsDerivatives(
         model, data, q_pin, qd, qdd
     )
-    by_state = ramify.derivative(ramify.centroidal_momentum, ("q", "qd"))
+    by_state = ramidyn.derivative(ramidyn.centroidal_momentum, ("q", "qd"))
     found = list(values(robot, by_state, q=q, qd=qd).values())
     close(found[0], dh_dq)
     close(found[1], dh_dqd)
     pin.computeForwardKinematicsDerivatives(model, data, q_pin, qd, qdd)
     pin.centerOfMass(model, data, q_pin, qd)
-    velocity = ramify.derivative(ramify.jvp(ramify.center_of_mass, "q"), "q")
+    velocity = ramidyn.derivative(ramidyn.jvp(ramidyn.center_of_mass, "q"), "q")
     found = values(robot, velocity, q=q, q_tangent=qd)["dcenter_of_mass_tangent_dq"]
     close(found, pin.getCenterOfMassVelocityDerivatives(model, data))
 
@@ -204,14 +204,14 @@ def test_derivatives_of_steps_are_pinocchios(
     q_pin, qd = random_q(model), rng.normal(size=robot.nv)
     q = as_angles(model, q_pin)
     J0, J1 = pin.dIntegrate(model, q_pin, 0.1 * qd)
-    quantity = ramify.integrate_derivatives
+    quantity = ramidyn.integrate_derivatives
     found = values(robot, quantity, q=q, qd=qd, dt=np.array(0.1))
     close(found["dq1_dq"], J0)
     close(found["dq1_dqd"], 0.1 * J1)
     end_pin = pin.integrate(model, q_pin, 0.1 * qd)
     J0, J1 = pin.dDifference(model, q_pin, end_pin)
     end = as_angles(model, end_pin)
-    found = values(robot, ramify.difference_derivatives, q0=q, q1=end)
+    found = values(robot, ramidyn.difference_derivatives, q0=q, q1=end)
     close(found["dv_dq0"], J0)
     close(found["dv_dq1"], J1)
 
@@ -233,8 +233,8 @@ def closed_directions(robot: Robot, q: Array, qd: Array) -> tuple[Array, Array]:
 
     J δq = 0 and J δq̇ + δJ q̇ = 0.
     """
-    (J,) = values(robot, ramify.constraint_jacobian, q=q).values()
-    quantity = ramify.derivative(ramify.constraint_jacobian, "q")
+    (J,) = values(robot, ramidyn.constraint_jacobian, q=q).values()
+    quantity = ramidyn.derivative(ramidyn.constraint_jacobian, "q")
     (dJ,) = values(robot, quantity, q=q).values()
     along = np.linalg.svd(J)[2][len(J) :].T
     turned = np.einsum("rkc,k->rc", dJ, qd) @ along
@@ -254,7 +254,7 @@ def test_derivatives_of_dynamics_with_loops_are_pinocchios(
     qd, tau = rng.normal(size=(2, robot.nv))
     q, cuts = as_angles(model, q_pin), cuts_between(robot)
     there = with_cuts(pin, model, robot, cuts, q, qd)
-    (J,) = values(there.robot, ramify.constraint_jacobian, q=q).values()
+    (J,) = values(there.robot, ramidyn.constraint_jacobian, q=q).values()
     if np.linalg.cond(J) > 1e3:  # limbs that cannot move apart
         there, J = with_cuts(pin, model, robot, cuts[:1], q, qd), J[:6]
     condition = np.linalg.cond(J @ np.linalg.solve(M, J.T))
@@ -267,10 +267,10 @@ def test_derivatives_of_dynamics_with_loops_are_pinocchios(
         model, there.data, there.cuts, there.cut_data, there.settings(pin)
     )
     here = {"q": there.q, "qd": there.qd, "tau": tau}
-    (ours,) = values(there.robot, ramify.forward_dynamics, **here).values()
+    (ours,) = values(there.robot, ramidyn.forward_dynamics, **here).values()
     close(ours, qdd)
-    of_qdd = values(there.robot, ramify.forward_dynamics_derivatives, **here)
-    of_lambda = values(there.robot, ramify.loop_forces_derivatives, **here)
+    of_qdd = values(there.robot, ramidyn.forward_dynamics_derivatives, **here)
+    of_lambda = values(there.robot, ramidyn.loop_forces_derivatives, **here)
     dq, dqd = closed_directions(there.robot, there.q, there.qd)
     # λ acts on the second body here, on the first one there.
     for sign, mine, theirs in (

@@ -1,4 +1,4 @@
-"""Pinocchio's q and Ramify's: equal, or made equal by the line in the docs."""
+"""Pinocchio's q and Ramidyn's: equal, or made equal by the line in the docs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import ShapeError
-from ramify.loading import load
+from ramidyn.errors import ShapeError
+from ramidyn.loading import load
 from support.references import URDFS, needs_shared_robots, path_of
 from support.robot_poses import poses
 
 pin: Any = pytest.importorskip("pinocchio", reason="Pinocchio, the oracle, is absent")
 pytestmark = [
     pytest.mark.oracle,
-    pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning"),
+    pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning"),
     needs_shared_robots,
 ]
 

@@ -7,10 +7,10 @@ import functools
 import numpy as np
 import pytest
 
-from ramify.errors import Error
-from ramify.model.formats.parse import parse
-from ramify.quantities import dynamics, mass_matrix
-from ramify.robot import Robot
+from ramidyn.errors import Error
+from ramidyn.model.formats.parse import parse
+from ramidyn.quantities import dynamics, mass_matrix
+from ramidyn.robot import Robot
 from support.close import assert_close
 from support.real_robots import example_urdfs
 from support.states import value

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.model.formats.parse import parse
-from ramify.quantities import dynamics
-from ramify.robot import Robot
+from ramidyn.model.formats.parse import parse
+from ramidyn.quantities import dynamics
+from ramidyn.robot import Robot
 from support.close import assert_close
 from support.real_robots import example_urdfs
 from support.states import value

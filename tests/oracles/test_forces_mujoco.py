@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import forces
-from ramify.compiler import program_of
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn import forces
+from ramidyn.compiler import program_of
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.mujoco_agreement import without_meshes
 from support.random_forces import random_forces
@@ -50,32 +50,32 @@ def assert_forces_are_mujocos(
     mujoco.mj_forward(model, data)
     state = {"q": q, "qd": qd, "tau": tau, "control": control}
 
-    def value(quantity: ramify.Quantity) -> Any:
+    def value(quantity: ramidyn.Quantity) -> Any:
         program = program_of(quantity, robot)
         given = {v.name: state[v.name] for v in program.inputs}
         (found,) = evaluate(program, given).values()
         return found
 
     total = data.qfrc_passive + data.qfrc_actuator
-    assert_close(value(ramify.applied_forces), total, tolerance=TOLERANCE)
+    assert_close(value(ramidyn.applied_forces), total, tolerance=TOLERANCE)
     springs = [
         f.name
         for f in robot.forces
         if isinstance(f, (forces.JointSpring, forces.Tendon))
     ]
-    stored = value(ramify.elastic_energy(springs))
+    stored = value(ramidyn.elastic_energy(springs))
     weights = model.body_mass[:, None] * data.xipos
     stored_there = data.energy[0] + (weights @ model.opt.gravity).sum()
     assert_close(stored, stored_there, tolerance=TOLERANCE, least=100.0)
     if accelerations:
-        qdd = value(ramify.forward_dynamics(algorithm="aba"))
+        qdd = value(ramidyn.forward_dynamics(algorithm="aba"))
         assert_close(qdd, data.qacc_smooth, tolerance=TOLERANCE)
 
 
 def load(source: Any) -> Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        robot = ramify.load(source, passive=True, actuators=True, conventions="mujoco")
+        robot = ramidyn.load(source, passive=True, actuators=True, conventions="mujoco")
     return without_friction(robot)
 
 
@@ -88,7 +88,7 @@ def test_forces_of_shared_robots_are_mujocos(
     name: str, rng: np.random.Generator
 ) -> None:
     robot = load(path_of(name))
-    opened = ramify.Robot.from_description(_without_loops(robot), conventions="mujoco")
+    opened = ramidyn.Robot.from_description(_without_loops(robot), conventions="mujoco")
     assert_forces_are_mujocos(opened, without_meshes(path_of(name)), rng)
 
 

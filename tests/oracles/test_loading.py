@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import Error, ModelError
-from ramify.loading import load
-from ramify.robot import Robot
+from ramidyn.errors import Error, ModelError
+from ramidyn.loading import load
+from ramidyn.robot import Robot
 from support.close import assert_close
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
@@ -22,7 +22,7 @@ from support.robot_poses import poses
 pin: Any = pytest.importorskip("pinocchio", reason="Pinocchio, the oracle, is absent")
 pytestmark = [
     pytest.mark.oracle,
-    pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning"),
+    pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning"),
 ]
 
 

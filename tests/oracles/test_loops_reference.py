@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.loading import load
-from ramify.model import catalog as robots
-from ramify.quantities import closed_loops, dynamics
-from ramify.quantities.constraint_rank import rank_of
-from ramify.robot import Robot
+from ramidyn.loading import load
+from ramidyn.model import catalog as robots
+from ramidyn.quantities import closed_loops, dynamics
+from ramidyn.quantities.constraint_rank import rank_of
+from ramidyn.robot import Robot
 from support.close import assert_close
 from support.loops import as_robot, value
 from support.parameters import some

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.cli import main
-from ramify.errors import ModelError
-from ramify.loading import load
-from ramify.model.meshes.mesh_files import TriangleMesh
-from ramify.model.meshes.mesh_inertia import RULES
+from ramidyn.cli import main
+from ramidyn.errors import ModelError
+from ramidyn.loading import load
+from ramidyn.model.meshes.mesh_files import TriangleMesh
+from ramidyn.model.meshes.mesh_inertia import RULES
 from support.meshes import angle_iron, box, pebble, write_obj, write_stl
 from support.mujoco_agreement import assert_inertias_agree
 
@@ -115,7 +115,7 @@ def test_a_missing_or_foreign_file_is_named(folder: Path) -> None:
         r":4: worldbody body: takes its inertia from mesh geom 'absent' \(line 5\), "
         r"but .*:3: asset mesh: file='meshes/absent.stl': no such file next to the "
         r"model; add an "
-        r"<inertial> to the body \(`ramify write-inertials` does it where the meshes"
+        r"<inertial> to the body \(`ramidyn write-inertials` does it where the meshes"
     )
     with pytest.raises(ModelError, match=message):
         load(path)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ramify.loading import load
+from ramidyn.loading import load
 
 mujoco: Any = pytest.importorskip("mujoco", reason="MuJoCo, the oracle, is absent")
 pytestmark = pytest.mark.oracle
@@ -56,7 +56,7 @@ REFERENCES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning")
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_total_mass_counts_what_is_not_fused_with_the_world(reference: str) -> None:
     parts = {"world": "", "still": "", "after": ""} | REFERENCES[reference]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ramify.algorithms.operational.tasks import Task
-from ramify.compiler import compile, program_of
-from ramify.model.pose import Array
-from ramify.quantities.operational import operational_inertia_inverse
-from ramify.quantities.operational_inertia import ALGORITHMS
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.compiler import compile, program_of
+from ramidyn.model.pose import Array
+from ramidyn.quantities.operational import operational_inertia_inverse
+from ramidyn.quantities.operational_inertia import ALGORITHMS
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.paths import SHARED_ROBOTS
 from support.references import MJCFS, URDFS, Reference, loaded

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.loading import load
+from ramidyn.loading import load
 from support.close import assert_close
 from support.mujoco_agreement import mujoco
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.errors import Error
-from ramify.model.formats.parse import parse
-from ramify.quantities.reactions import joint_wrenches
-from ramify.robot import Robot
+from ramidyn.errors import Error
+from ramidyn.model.formats.parse import parse
+from ramidyn.quantities.reactions import joint_wrenches
+from ramidyn.robot import Robot
 from support.close import assert_close
 from support.real_robots import example_urdfs
 from support.states import value

@@ -16,19 +16,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ramify.compiler import compile
-from ramify.errors import ModelWarning
-from ramify.loading import load
-from ramify.model.formats.parse import parse
-from ramify.model.pose import Array
-from ramify.quantities.dynamics import (
+from ramidyn.compiler import compile
+from ramidyn.errors import ModelWarning
+from ramidyn.loading import load
+from ramidyn.model.formats.parse import parse
+from ramidyn.model.pose import Array
+from ramidyn.quantities.dynamics import (
     bias_forces,
     forward_dynamics,
     gravity_forces,
     inverse_dynamics,
 )
-from ramify.quantities.mass_matrix import mass_matrix
-from ramify.robot import Robot
+from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.robot import Robot
 from support.close import assert_close
 from support.parameters import some
 from support.paths import SHARED_ROBOTS

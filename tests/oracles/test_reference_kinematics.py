@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.compiler import program_of
-from ramify.model.pose import Array
-from ramify.quantities import frames, momentum_energy
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.compiler import program_of
+from ramidyn.model.pose import Array
+from ramidyn.quantities import frames, momentum_energy
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.paths import SHARED_ROBOTS
 from support.references import MJCFS, MOCAP, TOLERANCE, URDFS, Reference, loaded

@@ -7,11 +7,11 @@ import functools
 import numpy as np
 import pytest
 
-import ramify
-from ramify.errors import Error
-from ramify.model.formats.parse import parse
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+import ramidyn
+from ramidyn.errors import Error
+from ramidyn.model.formats.parse import parse
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.real_robots import example_urdfs
 from support.references import URDFS as SHARED
@@ -49,8 +49,8 @@ def test_regressors_are_pinocchios(name: str, rng: np.random.Generator) -> None:
     q = robot.integrate(robot.neutral(), step)
 
     theirs = pin.computeJointTorqueRegressor(model, data, q_pin, qd, qdd)
-    close(value(robot, ramify.regressor, q=q, qd=qd, qdd=qdd), theirs)
-    found = evaluate(program(robot, ramify.energy_regressor), {"q": q, "qd": qd})
+    close(value(robot, ramidyn.regressor, q=q, qd=qd, qdd=qdd), theirs)
+    found = evaluate(program(robot, ramidyn.energy_regressor), {"q": q, "qd": qd})
     kinetic = pin.computeKineticEnergyRegressor(model, data, q_pin, qd)
     potential = pin.computePotentialEnergyRegressor(model, data, q_pin)
     close(found["kinetic"], kinetic)

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.cli.robots import RobotFile
-from ramify.model.pose import Array
+from ramidyn.cli.robots import RobotFile
+from ramidyn.model.pose import Array
 from support.close import assert_close
 from support.references import MJCFS, needs_shared_robots, path_of
 
 mujoco: Any = pytest.importorskip("mujoco", reason="MuJoCo, the oracle, is absent")
 rollout: Any = pytest.importorskip("mujoco.rollout")
-peers: Any = importlib.import_module("ramify.cli.peers.mujoco_")
+peers: Any = importlib.import_module("ramidyn.cli.peers.mujoco_")
 
 pytestmark = [pytest.mark.oracle, needs_shared_robots]
 

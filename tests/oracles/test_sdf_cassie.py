@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ramify
-from ramify.model.description import BodyDescription, Description, JointDescription
-from ramify.model.formats.parse import parse
-from ramify.model.formats.sdf.parse import parse_sdf
-from ramify.model.pose import Array, Pose
+import ramidyn
+from ramidyn.model.description import BodyDescription, Description, JointDescription
+from ramidyn.model.formats.parse import parse
+from ramidyn.model.formats.sdf.parse import parse_sdf
+from ramidyn.model.pose import Array, Pose
 from support.kinematics import SIZES, body_poses, random_coordinates
 from support.paths import SHARED_ROBOTS
 
@@ -196,7 +196,7 @@ def test_every_tree_joint_moves_its_link_as_pinocchio_has_it(
         np.testing.assert_allclose(T.R, theirs[:3, :3], atol=1e-12, err_msg=name)
 
 
-def leg(description: Description, name: str) -> ramify.Robot:
+def leg(description: Description, name: str) -> ramidyn.Robot:
     """The left leg down to the shin, on a fixed pelvis, without rotors."""
     kept = ("pelvis", "left-hip", "left-knee", "left-shin")
     bodies: list[BodyDescription] = []
@@ -224,7 +224,7 @@ def leg(description: Description, name: str) -> ramify.Robot:
             )
         )
     robot = Description(name, tuple(bodies))
-    return ramify.Robot.from_description(robot)
+    return ramidyn.Robot.from_description(robot)
 
 
 def test_a_leg_has_the_same_dynamics_from_sdf_and_mjcf(

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.forces import PointSpring
-from ramify.model.body_inertia import Inertia
-from ramify.model.builder import Body, Joint, RobotBuilder
-from ramify.quantities.closed_loops import constraint_residual
-from ramify.robot import Robot
+from ramidyn.forces import PointSpring
+from ramidyn.model.body_inertia import Inertia
+from ramidyn.model.builder import Body, Joint, RobotBuilder
+from ramidyn.quantities.closed_loops import constraint_residual
+from ramidyn.robot import Robot
 from support.close import assert_close
 from support.states import value
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.compiler import program_of
-from ramify.loading import load
-from ramify.quantities.dynamics import bias_forces
-from ramify.quantities.mass_matrix import mass_matrix
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.compiler import program_of
+from ramidyn.loading import load
+from ramidyn.quantities.dynamics import bias_forces
+from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.random_urdf import random_urdf
 from support.references import URDFS, needs_shared_robots, path_of
@@ -21,7 +21,7 @@ from support.references import URDFS, needs_shared_robots, path_of
 mujoco: Any = pytest.importorskip("mujoco", reason="MuJoCo, the oracle, is absent")
 pytestmark = [
     pytest.mark.oracle,
-    pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning"),
+    pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning"),
 ]
 
 SHAPES = re.compile(r"<(visual|collision|transmission|gazebo)\b.*?</\1>", re.DOTALL)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify import __version__
-from ramify.cli import COMMANDS, main, robots
-from ramify.explain.shape import Shape
+from ramidyn import __version__
+from ramidyn.cli import COMMANDS, main, robots
+from ramidyn.explain.shape import Shape
 
 ROWS, COLUMNS = 30, 80
 ON_A_ROBOT = (
@@ -66,7 +66,7 @@ def test_help_fits_a_screen(command: str, run: Run) -> None:
     assert (code, err) == (0, "")
     assert len(lines) <= ROWS
     assert max(map(len, lines)) <= COLUMNS
-    assert lines[0].startswith("Usage: ramify")
+    assert lines[0].startswith("Usage: ramidyn")
 
 
 def test_no_arguments_give_the_help(run: Run) -> None:
@@ -76,7 +76,7 @@ def test_no_arguments_give_the_help(run: Run) -> None:
 
 
 def test_version_is_the_package_version(run: Run) -> None:
-    assert run("--version")[1] == f"ramify, version {__version__}\n"
+    assert run("--version")[1] == f"ramidyn, version {__version__}\n"
 
 
 # ------------------------------------------------------------ wrong input
@@ -87,7 +87,7 @@ def one_line(result: tuple[int, str, str]) -> str:
     assert code == 2, err
     assert out == ""
     assert err.count("\n") == 1, err
-    assert err.startswith("ramify: ")
+    assert err.startswith("ramidyn: ")
     return err
 
 
@@ -133,7 +133,7 @@ def test_debug_shows_the_traceback(run: Run, tmp_path: Path) -> None:
         code, _, err = run(*where, str(tmp_path / "none.urdf"))
         assert code == 2
         assert "Traceback" in err
-        assert err.rstrip().splitlines()[-1].startswith("ramify: ")
+        assert err.rstrip().splitlines()[-1].startswith("ramidyn: ")
 
 
 def test_a_bug_of_ours_has_its_own_exit_code(
@@ -249,14 +249,14 @@ def test_info_shows_the_tree_and_says_it_as_data(run: Run, pendulum: str) -> Non
 def test_compile_fills_the_cache(
     run: Run, pendulum: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", str(tmp_path / "cache"))
     arguments = ("compile", pendulum, "-f", "mass_matrix", "-f", "pose:arm", "--json")
     kernels = json.loads(run(*arguments)[1])["kernels"]
     assert [k["name"].split("(")[0] for k in kernels] == ["mass_matrix", "pose"]
     assert not any(k["cached"] for k in kernels)
     assert all(k["cached"] for k in json.loads(run(*arguments)[1])["kernels"])
     shown = json.loads(run("cache", "--json")[1])
-    assert shown["kernels"] == len(list((tmp_path / "cache").glob("*.ramify"))) > 0
+    assert shown["kernels"] == len(list((tmp_path / "cache").glob("*.ramidyn"))) > 0
     assert run("cache", "clear")[0] == 0
     assert json.loads(run("cache", "show", "--json")[1])["kernels"] == 0
 
@@ -298,7 +298,7 @@ def test_check_fails_where_numbers_differ(
     run: Run, pendulum: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pinocchio", reason="Pinocchio, the oracle, is absent")
-    pinocchio = importlib.import_module("ramify.cli.peers.pinocchio_")
+    pinocchio = importlib.import_module("ramidyn.cli.peers.pinocchio_")
     monkeypatch.setattr(pinocchio.Pinocchio, "q", lambda *_: np.array([1.0, 0.0]))
     code, out, _ = run("check", pendulum, "--against", "pinocchio", "--states", "4")
     assert code == 1
@@ -361,7 +361,7 @@ def test_explain_tells_what_forces_cost(run: Run, tmp_path: Path) -> None:
 
 def test_pipes_may_close_early(pendulum: str) -> None:
     command = (
-        f"{sys.executable} -c 'from ramify.cli import main; main()' info {pendulum}"
+        f"{sys.executable} -c 'from ramidyn.cli import main; main()' info {pendulum}"
     )
     done = subprocess.run(
         f"set -o pipefail; {command} | true",

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-import ramify
-from ramify.errors import ModelError
-from ramify.model.catalog import chain
-from ramify.quantities.registry import QUANTITIES
-from ramify.robot import Robot
+import ramidyn
+from ramidyn.errors import ModelError
+from ramidyn.model.catalog import chain
+from ramidyn.quantities.registry import QUANTITIES
+from ramidyn.robot import Robot
 from support.language_server import LanguageServer
 
 ROBOT = Robot.from_description(chain(2))
@@ -82,7 +82,7 @@ def test_a_method_takes_every_option_of_its_quantity(name: str) -> None:
 
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_a_quantity_has_the_signature_of_its_options(name: str) -> None:
-    quantity = getattr(ramify, name)
+    quantity = getattr(ramidyn, name)
     shown = pydoc.plaintext.document(quantity, name)
     assert shown.startswith(f"{name}(")
     options = list(inspect.signature(quantity).parameters)
@@ -91,7 +91,7 @@ def test_a_quantity_has_the_signature_of_its_options(name: str) -> None:
 
 def documented() -> dict[str, str]:
     """Return the docstrings that users read, by name."""
-    public = {n: getattr(ramify, n) for n in ramify.__all__}
+    public = {n: getattr(ramidyn, n) for n in ramidyn.__all__}
     for name in [n for n, x in public.items() if isinstance(x, types.ModuleType)]:
         module = public[name]
         public |= {f"{name}.{n}": getattr(module, n) for n in module.__all__}
@@ -125,21 +125,21 @@ def pyright(folder: Path, *arguments: str) -> Any:
 
 @pytest.mark.slow
 def test_type_checkers_know_almost_every_type(tmp_path: Path) -> None:
-    found = pyright(tmp_path, "--ignoreexternal", "--verifytypes", "ramify")
+    found = pyright(tmp_path, "--ignoreexternal", "--verifytypes", "ramidyn")
     assert found["typeCompleteness"]["completenessScore"] >= 0.98
 
 
 @pytest.mark.slow
 def test_type_checkers_know_the_options_of_quantities(tmp_path: Path) -> None:
     lines = {
-        'ramify.compile([ramify.pose("hand"), ramify.mass_matrix], robot)': "",
-        'ramify.count(ramify.operational_inertia(["hand"], damping=0.1), robot)': "",
-        'ramify.inverse_dynamics(external=["hand"])(expressed_in="world")': "",
-        "ramify.jacobian()": 'Argument missing for parameter "frame"',
-        'ramify.forward_dynamics(frame="hand")': 'No parameter named "frame"',
-        "ramify.forward_dynamics(algorithm=3)": "is not assignable",
+        'ramidyn.compile([ramidyn.pose("hand"), ramidyn.mass_matrix], robot)': "",
+        'ramidyn.count(ramidyn.operational_inertia(["hand"], damping=0.1), robot)': "",
+        'ramidyn.inverse_dynamics(external=["hand"])(expressed_in="world")': "",
+        "ramidyn.jacobian()": 'Argument missing for parameter "frame"',
+        'ramidyn.forward_dynamics(frame="hand")': 'No parameter named "frame"',
+        "ramidyn.forward_dynamics(algorithm=3)": "is not assignable",
     }
-    script = ["import ramify", "robot = ramify.robots.humanoid30()", *lines]
+    script = ["import ramidyn", "robot = ramidyn.robots.humanoid30()", *lines]
     (tmp_path / "script.py").write_text("\n".join(script), encoding="utf-8")
     found = pyright(tmp_path, "script.py")["generalDiagnostics"]
     said = {d["range"]["start"]["line"]: d["message"] for d in found}
@@ -153,10 +153,10 @@ def test_an_editor_shows_the_options_and_docstrings_of_quantities(
     tmp_path: Path,
 ) -> None:
     pytest.importorskip("pyright", reason="pyright is absent")
-    text = "import ramify\n" + "".join(f"ramify.{n}\n" for n in QUANTITIES)
+    text = "import ramidyn\n" + "".join(f"ramidyn.{n}\n" for n in QUANTITIES)
     with LanguageServer(tmp_path, text) as server:
         shown = {
-            name: server.hover(line, character=len("ramify."))
+            name: server.hover(line, character=len("ramidyn."))
             for line, name in enumerate(QUANTITIES, start=1)
         }
     for name, hover in shown.items():

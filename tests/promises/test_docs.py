@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-import ramify
-from ramify.cli import COMMANDS
-from ramify.papers import sections
-from ramify.papers.document import markdown
+import ramidyn
+from ramidyn.cli import COMMANDS
+from ramidyn.papers import sections
+from ramidyn.papers.document import markdown
 from support.pages import REPOSITORY, blocks, program, write_robots
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
@@ -46,9 +46,9 @@ def test_code_in_the_page_runs(
 def test_commands_in_the_page_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     lines = [x for block in blocks(page, "console") for x in block.splitlines()]
-    lines += re.findall(r"^    (ramify .*)$", text, flags=re.M)
+    lines += re.findall(r"^    (ramidyn .*)$", text, flags=re.M)
     for line in lines:
-        if line.startswith("ramify "):
+        if line.startswith("ramidyn "):
             assert line.split()[1] in COMMANDS, line
 
 
@@ -73,28 +73,28 @@ WITH_CODE = [
 def test_code_for_users_has_public_names_only(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     code = text if path.suffix == ".py" else program(path)
-    for name in names_of_ramify(ast.parse(code)):
+    for name in names_of_ramidyn(ast.parse(code)):
         first, _, rest = name.partition(".")
-        assert first in ramify.__all__, f"ramify.{name}"
-        namespace = getattr(ramify, first)
+        assert first in ramidyn.__all__, f"ramidyn.{name}"
+        namespace = getattr(ramidyn, first)
         if rest and isinstance(namespace, types.ModuleType):
-            assert rest.partition(".")[0] in namespace.__all__, f"ramify.{name}"
+            assert rest.partition(".")[0] in namespace.__all__, f"ramidyn.{name}"
 
 
-def names_of_ramify(tree: ast.AST) -> set[str]:
-    """Return what code imports from ramify, and the attributes of it that it uses."""
+def names_of_ramidyn(tree: ast.AST) -> set[str]:
+    """Return what code imports from ramidyn, and the attributes of it that it uses."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             module = f"{node.module}."
-            if module.startswith("ramify."):
+            if module.startswith("ramidyn."):
                 found.update(f"{module[7:]}{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-            found.update(n[7:] for n in names if n.startswith("ramify."))
+            found.update(n[7:] for n in names if n.startswith("ramidyn."))
         elif isinstance(node, ast.Attribute):
             written = ast.unparse(node)
-            if written.startswith("ramify."):
+            if written.startswith("ramidyn."):
                 found.add(written[7:])
     return found
 

@@ -11,34 +11,34 @@ import types
 
 import pytest
 
-import ramify
-from ramify.quantities import registry
+import ramidyn
+from ramidyn.quantities import registry
 
 
 def test_all_is_sorted_and_without_repeats() -> None:
-    assert ramify.__all__ == sorted(set(ramify.__all__))
+    assert ramidyn.__all__ == sorted(set(ramidyn.__all__))
 
 
-@pytest.mark.parametrize("name", ramify.__all__)
+@pytest.mark.parametrize("name", ramidyn.__all__)
 def test_every_name_is_there(name: str) -> None:
-    assert hasattr(ramify, name)
+    assert hasattr(ramidyn, name)
 
 
 def test_nothing_public_is_missing_from_all() -> None:
     """Sub-modules are reachable by import; anything else without _ is a promise."""
     public = {
         name
-        for name, value in vars(ramify).items()
+        for name, value in vars(ramidyn).items()
         if not name.startswith("_") and not isinstance(value, types.ModuleType)
     }
-    assert public <= set(ramify.__all__)
+    assert public <= set(ramidyn.__all__)
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in ramify.__all__ if callable(getattr(ramify, n))]
+    "name", [n for n in ramidyn.__all__ if callable(getattr(ramidyn, n))]
 )
 def test_every_function_class_and_quantity_has_its_own_docstring(name: str) -> None:
-    value = getattr(ramify, name)
+    value = getattr(ramidyn, name)
     found = value.__doc__
     assert isinstance(found, str)
     assert len(found.split()) > 1
@@ -46,12 +46,12 @@ def test_every_function_class_and_quantity_has_its_own_docstring(name: str) -> N
     assert not found.startswith(f"{name}(")  # what a dataclass shows that has none
 
 
-ERRORS = [n for n in ramify.__all__ if n in ramify.errors.__all__]
+ERRORS = [n for n in ramidyn.__all__ if n in ramidyn.errors.__all__]
 NAMESPACES = [
-    n for n in ramify.__all__ if isinstance(getattr(ramify, n), types.ModuleType)
+    n for n in ramidyn.__all__ if isinstance(getattr(ramidyn, n), types.ModuleType)
 ]
 QUANTITIES = [
-    n for n in ramify.__all__ if isinstance(getattr(ramify, n), ramify.Quantity)
+    n for n in ramidyn.__all__ if isinstance(getattr(ramidyn, n), ramidyn.Quantity)
 ]
 
 
@@ -61,27 +61,27 @@ QUANTITIES = [
 )
 def test_a_name_that_moved_says_where_it_is(name: str) -> None:
     short = name.partition(".")[2]
-    with pytest.raises(AttributeError, match=f"'{short}'; use ramify.{name}$"):
-        getattr(ramify, short)
+    with pytest.raises(AttributeError, match=f"'{short}'; use ramidyn.{name}$"):
+        getattr(ramidyn, short)
 
 
 def test_there_are_few_names_besides_quantities_and_errors() -> None:
-    assert len(set(ramify.__all__) - {*QUANTITIES, *ERRORS}) <= 31
+    assert len(set(ramidyn.__all__) - {*QUANTITIES, *ERRORS}) <= 31
 
 
 def test_every_error_and_quantity_has_a_name_here() -> None:
-    assert sorted(ramify.errors.__all__) == ERRORS
+    assert sorted(ramidyn.errors.__all__) == ERRORS
     assert sorted(registry.QUANTITIES) == QUANTITIES
 
 
 def test_completion_shows_public_names_only() -> None:
-    shown = {n for n in dir(ramify) if not n.startswith("__")}
-    assert shown == {n for n in ramify.__all__ if not n.startswith("__")}
+    shown = {n for n in dir(ramidyn) if not n.startswith("__")}
+    assert shown == {n for n in ramidyn.__all__ if not n.startswith("__")}
 
 
 @pytest.mark.parametrize("name", NAMESPACES)
 def test_a_namespace_lists_what_it_holds(name: str) -> None:
-    module = getattr(ramify, name)
+    module = getattr(ramidyn, name)
     assert sorted(set(module.__all__)) == sorted(module.__all__)
     assert {n for n in dir(module) if not n.startswith("__")} == set(module.__all__)
     for public in module.__all__:
@@ -91,7 +91,7 @@ def test_a_namespace_lists_what_it_holds(name: str) -> None:
 
 def test_a_name_that_is_close_is_suggested() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import ramify; ramify.forward_dynamic"],
+        [sys.executable, "-c", "import ramidyn; ramidyn.forward_dynamic"],
         capture_output=True,
         text=True,
         check=False,
@@ -101,30 +101,30 @@ def test_a_name_that_is_close_is_suggested() -> None:
 
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_the_docstring_of_a_quantity_says_what_it_returns(name: str) -> None:
-    found = inspect.getdoc(getattr(ramify, name)) or ""
+    found = inspect.getdoc(getattr(ramidyn, name)) or ""
     assert found.startswith("Return ")
     assert re.search(r"\nReturns:\n    \S", found)
-    others = [inspect.getdoc(getattr(ramify, n)) for n in QUANTITIES if n != name]
+    others = [inspect.getdoc(getattr(ramidyn, n)) for n in QUANTITIES if n != name]
     assert found not in others
 
 
 def test_errors_have_one_root() -> None:
-    errors = [getattr(ramify, n) for n in ramify.__all__ if n.endswith("Error")]
-    assert all(issubclass(e, ramify.Error) for e in errors)
+    errors = [getattr(ramidyn, n) for n in ramidyn.__all__ if n.endswith("Error")]
+    assert all(issubclass(e, ramidyn.Error) for e in errors)
 
 
 def test_version_is_the_package_version() -> None:
-    assert ramify.__version__ == importlib.metadata.version("ramify")
+    assert ramidyn.__version__ == importlib.metadata.version("ramidyn")
 
 
 def test_importing_does_not_import_what_is_not_needed() -> None:
     """A second of imports is a second before the first answer."""
-    code = "import ramify, sys; print(*sys.modules)"
+    code = "import ramidyn, sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     heavy = {"matplotlib", "scipy", "pinocchio", "mujoco", "click", "rich", "casadi"}
     modules = set(done.stdout.split())
     assert not heavy & modules
-    looking = ("viser", "trimesh", "ramify.view", "ramify.model.meshes")
+    looking = ("viser", "trimesh", "ramidyn.view", "ramidyn.model.meshes")
     assert not [m for m in modules if m.startswith(looking)]

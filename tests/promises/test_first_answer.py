@@ -14,11 +14,11 @@ import pytest
 RUN = """
 import json, sys
 import numpy as np
-import ramify
+import ramidyn
 
-robot = ramify.load(sys.argv[1], root="floating")
+robot = ramidyn.load(sys.argv[1], root="floating")
 q, qd, tau = robot.neutral(), np.full(robot.nv, 0.1), np.full(robot.nv, 0.2)
-derivatives = ramify.compile(ramify.forward_dynamics_derivatives, robot)
+derivatives = ramidyn.compile(ramidyn.forward_dynamics_derivatives, robot)
 functions = [robot.forward_dynamics, robot.forward_dynamics_derivatives, derivatives]
 results = [np.concatenate(f(q, qd, tau)) for f in functions[1:]]
 results.append(functions[0](q, qd, tau))
@@ -37,23 +37,23 @@ ROBOT = """<robot name="arm">
     <origin xyz="0 0.2 0.1" rpy="0.1 0.2 0.3"/><axis xyz="0 1 0"/></joint>
 </robot>"""
 ONLY_TO_COMPILE = (
-    "ramify.algorithms.",
-    "ramify.simplify",
-    "ramify.symbolic.trace",
-    "ramify.symbolic.program",
-    "ramify.quantities.chooser",
-    "ramify.backend.llvm.schedule",
-    "ramify.backend.llvm.emit_loop",
-    "ramify.backend.llvm.vector_math",
-    "ramify.backend.llvm.word_builder",
+    "ramidyn.algorithms.",
+    "ramidyn.simplify",
+    "ramidyn.symbolic.trace",
+    "ramidyn.symbolic.program",
+    "ramidyn.quantities.chooser",
+    "ramidyn.backend.llvm.schedule",
+    "ramidyn.backend.llvm.emit_loop",
+    "ramidyn.backend.llvm.vector_math",
+    "ramidyn.backend.llvm.word_builder",
 )
 ONLY_WITH_SUCH_PARTS = (
-    "ramify.quantities.closed_loops",
-    "ramify.model.forces.actuators",
-    "ramify.model.forces.contacts",
-    "ramify.model.forces.element",
+    "ramidyn.quantities.closed_loops",
+    "ramidyn.model.forces.actuators",
+    "ramidyn.model.forces.contacts",
+    "ramidyn.model.forces.element",
 )
-NAMES = {"ramify.algorithms.loops"}
+NAMES = {"ramidyn.algorithms.loops"}
 """modules of nothing but names"""
 
 
@@ -62,7 +62,7 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What a process prints without a cache, and the next one, which has it."""
     folder: Path = tmp_path_factory.mktemp("first_answer")
     (folder / "arm.urdf").write_text(ROBOT)
-    environment = {**os.environ, "RAMIFY_CACHE_DIR": str(folder / "cache")}
+    environment = {**os.environ, "RAMIDYN_CACHE_DIR": str(folder / "cache")}
     command = [sys.executable, "-c", RUN, str(folder / "arm.urdf")]
     return [
         json.loads(

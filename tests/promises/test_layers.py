@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import ramify
+import ramidyn
 
-SRC = Path(ramify.__file__).parent
+SRC = Path(ramidyn.__file__).parent
 
 FOR_ALL = {"errors", "version"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -58,7 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 FRONT = {"cli", "explain", "papers"}
 """the front door: imports what it likes, and nobody below imports it"""
 DOORS = {"__init__", "builder", "forces", "loops", "math", "tasks"}
-"""`import ramify` and its namespaces: they gather public names"""
+"""`import ramidyn` and its namespaces: they gather public names"""
 
 
 def modules() -> list[Path]:
@@ -109,7 +109,7 @@ def imported_by_call(path: Path, node: ast.Call) -> set[str]:
 
 def imported_layers(path: Path) -> set[str]:
     parts = (name.split(".") for name in imports(path))
-    return {p[1] for p in parts if p[0] == "ramify" and len(p) > 1}
+    return {p[1] for p in parts if p[0] == "ramidyn" and len(p) > 1}
 
 
 @pytest.mark.parametrize("name", MAY_IMPORT)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ramify.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
-from ramify.compiler import count
-from ramify.model import catalog as robots
-from ramify.quantities.dynamics import forward_dynamics
+from ramidyn.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
+from ramidyn.compiler import count
+from ramidyn.model import catalog as robots
+from ramidyn.quantities.dynamics import forward_dynamics
 from support.loops import as_robot, jacobian_columns
 
 

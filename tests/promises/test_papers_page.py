@@ -1,13 +1,13 @@
-"""All counts of ``ramify papers`` are those of docs/papers.md."""
+"""All counts of ``ramidyn papers`` are those of docs/papers.md."""
 
 from __future__ import annotations
 
 import pytest
 
-from ramify.cli.papers_ import HEAD
-from ramify.papers import PAPERS
-from ramify.papers.document import Section, markdown
-from ramify.papers.notes import robots_in, saved_by_regrouping
+from ramidyn.cli.papers_ import HEAD
+from ramidyn.papers import PAPERS
+from ramidyn.papers.document import Section, markdown
+from ramidyn.papers.notes import robots_in, saved_by_regrouping
 from support.pages import REPOSITORY
 from support.paths import SHARED_ROBOTS
 

@@ -10,7 +10,7 @@ import pytest
 from support.pages import REPOSITORY, program, write_robots
 
 README = REPOSITORY / "README.md"
-DEMO = "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/ramify demo"
+DEMO = "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/ramidyn demo"
 TESTS = (
     "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && "
     ".venv/bin/python -m pytest -q -n auto"

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-import ramify
-from ramify.explain.reference import page
-from ramify.explain.stub import stub
-from ramify.quantities.registry import QUANTITIES
+import ramidyn
+from ramidyn.explain.reference import page
+from ramidyn.explain.stub import stub
+from ramidyn.quantities.registry import QUANTITIES
 from support.pages import REPOSITORY
 
 
@@ -24,7 +24,7 @@ def test_the_reference_page_is_up_to_date(update_golden: bool) -> None:
 
 
 def test_the_stub_of_the_quantities_is_up_to_date(update_golden: bool) -> None:
-    path = REPOSITORY / "src" / "ramify" / "quantities" / "public.pyi"
+    path = REPOSITORY / "src" / "ramidyn" / "quantities" / "public.pyi"
     if update_golden:
         path.write_text(stub(), encoding="utf-8")
     assert path.read_text(encoding="utf-8") == stub()
@@ -32,7 +32,7 @@ def test_the_stub_of_the_quantities_is_up_to_date(update_golden: bool) -> None:
 
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_a_method_and_its_quantity_say_the_same(name: str) -> None:
-    quantity, method = getattr(ramify, name), getattr(ramify.Robot, name)
+    quantity, method = getattr(ramidyn, name), getattr(ramidyn.Robot, name)
     assert quantity is QUANTITIES[name]
     assert quantity.__doc__.startswith(inspect.getdoc(method))
     one_line = " ".join(quantity.__doc__.split())
@@ -44,8 +44,8 @@ def test_a_method_and_its_quantity_say_the_same(name: str) -> None:
 
 
 def test_every_public_name_is_on_the_page() -> None:
-    titles = set(re.findall(r"^##+ (?:ramify\.|errors\.)?(\w+)$", page(), re.M))
-    assert set(ramify.__all__) - titles == {"__version__"}
+    titles = set(re.findall(r"^##+ (?:ramidyn\.|errors\.)?(\w+)$", page(), re.M))
+    assert set(ramidyn.__all__) - titles == {"__version__"}
 
 
 def test_a_quantity_has_the_name_that_the_registry_gives_it() -> None:
@@ -54,9 +54,9 @@ def test_a_quantity_has_the_name_that_the_registry_gives_it() -> None:
 
 def test_a_quantity_is_imported_without_the_others() -> None:
     code = (
-        "import sys; from ramify.quantities.registry import QUANTITIES;"
+        "import sys; from ramidyn.quantities.registry import QUANTITIES;"
         "QUANTITIES['forward_dynamics']; 'regressor' in QUANTITIES;"
-        "print('ramify.quantities.identification' in sys.modules)"
+        "print('ramidyn.quantities.identification' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -54,3 +54,20 @@ def test_the_list_knows_british_words(word: str) -> None:
     match = BRITISH.search(word)
     assert match is not None
     assert not AMERICAN.search(match[0])
+
+
+def test_nothing_carries_the_former_name() -> None:
+    """The changelog alone may say what the project was called before version 0.3."""
+    former = re.compile("rami" + "fy", re.I)
+    names = ("src", "docs", "examples", "tests", "benchmarks", ".ci")
+    files = [p for n in names for p in (REPOSITORY / n).rglob("*") if p.is_file()]
+    files += [p for p in REPOSITORY.iterdir() if p.is_file()]
+    found = [
+        str(path.relative_to(REPOSITORY))
+        for path in files
+        if path.name != "CHANGELOG.md" and "__pycache__" not in path.parts
+        if former.search(str(path.relative_to(REPOSITORY)))
+        or former.search(path.read_text("utf-8", errors="ignore"))
+    ]
+    assert len(files) > 500
+    assert not found, "\n".join(found)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ramify import function
-from ramify.cli import main, screen
+from ramidyn import function
+from ramidyn.cli import main, screen
 from support.paths import SHARED_ROBOTS
 
 WIDTH = 80

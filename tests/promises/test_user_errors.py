@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.model.catalog import chain
+import ramidyn
+from ramidyn.model.catalog import chain
 
-ROBOT = ramify.Robot.from_description(chain(2))
+ROBOT = ramidyn.Robot.from_description(chain(2))
 Q = np.zeros(2)
 USE_FORWARD_DYNAMICS = (
     "call robot.forward_dynamics(q, qd, tau), or the function that "
-    "ramify.compile(ramify.forward_dynamics, robot) returns"
+    "ramidyn.compile(ramidyn.forward_dynamics, robot) returns"
 )
 USE_JACOBIAN = (
     'call robot.jacobian(q, "hand"), or the function that '
-    'ramify.compile(ramify.jacobian("hand"), robot) returns'
+    'ramidyn.compile(ramidyn.jacobian("hand"), robot) returns'
 )
 
 
 def argument_error(message: str) -> Any:
-    return pytest.raises(ramify.ArgumentError, match=f"^{re.escape(message)}$")
+    return pytest.raises(ramidyn.ArgumentError, match=f"^{re.escape(message)}$")
 
 
 def test_a_frame_is_a_name() -> None:
@@ -37,26 +37,26 @@ def test_a_frame_is_a_name() -> None:
 
 def test_a_quantity_is_not_called_with_a_robot_and_arrays() -> None:
     with argument_error(
-        "ramify.forward_dynamics takes only options (algorithm, external, "
+        "ramidyn.forward_dynamics takes only options (algorithm, external, "
         "expressed_in, damping); " + USE_FORWARD_DYNAMICS
     ):
-        ramify.forward_dynamics(ROBOT, Q, Q, Q)
+        ramidyn.forward_dynamics(ROBOT, Q, Q, Q)
     with argument_error(
-        f"ramify.jacobian takes only options (frame, expressed_in); {USE_JACOBIAN}"
+        f"ramidyn.jacobian takes only options (frame, expressed_in); {USE_JACOBIAN}"
     ):
-        ramify.jacobian(ROBOT, "body1")
+        ramidyn.jacobian(ROBOT, "body1")
     with argument_error(
-        "ramify.kinetic_energy takes only options (there are none); call "
+        "ramidyn.kinetic_energy takes only options (there are none); call "
         "robot.kinetic_energy(q, qd), or the function that "
-        "ramify.compile(ramify.kinetic_energy, robot) returns"
+        "ramidyn.compile(ramidyn.kinetic_energy, robot) returns"
     ):
-        ramify.kinetic_energy(Q, Q)
+        ramidyn.kinetic_energy(Q, Q)
 
 
 def test_a_missing_frame_is_named_where_a_quantity_is_compiled_or_called() -> None:
     message = f"jacobian is missing argument 'frame'; {USE_JACOBIAN}"
     with argument_error(message):
-        ramify.compile(ramify.jacobian, ROBOT)
+        ramidyn.compile(ramidyn.jacobian, ROBOT)
     method: Any = ROBOT.jacobian
     with argument_error(message):
         method(Q)
@@ -66,7 +66,7 @@ def test_parameters_are_a_list() -> None:
     with argument_error(
         "parameters is 'gravity'; expected a list of names, such as ['gravity']"
     ):
-        ramify.compile(ramify.forward_dynamics, ROBOT, parameters="gravity")
+        ramidyn.compile(ramidyn.forward_dynamics, ROBOT, parameters="gravity")
 
 
 def test_an_unknown_option_lists_the_options() -> None:
@@ -74,7 +74,7 @@ def test_an_unknown_option_lists_the_options() -> None:
         "forward_dynamics has no option 'algoritm'; options: algorithm, external, "
         "expressed_in, damping"
     ):
-        ramify.forward_dynamics(algoritm="aba")
+        ramidyn.forward_dynamics(algoritm="aba")
     robot: Any = ROBOT
     with argument_error("jacobian has no option 'axes'; options: frame, expressed_in"):
         robot.jacobian(Q, "body1", axes="world")
@@ -99,7 +99,7 @@ def test_an_unknown_keyword_of_a_method_lists_the_options() -> None:
 def test_arrays_come_before_options() -> None:
     method: Any = ROBOT.pose
     with pytest.raises(
-        ramify.ShapeError,
+        ramidyn.ShapeError,
         match=r"^pose: pass the arrays q first, then options; 2 arguments were ",
     ):
         method("body1", Q)
@@ -113,10 +113,10 @@ class LocalWorldAligned:
 
 @pytest.mark.parametrize("word", ["LOCAL_WORLD_ALIGNED", LocalWorldAligned()])
 def test_pinocchios_names_of_axes_are_understood(word: Any) -> None:
-    expected = ramify.jacobian("body1", "local_world_aligned")
-    assert ramify.jacobian("body1", expressed_in=word) == expected
-    task = ramify.tasks.Task("body1", expressed_in=word)
-    assert task == ramify.tasks.Task("body1", expressed_in="local_world_aligned")
+    expected = ramidyn.jacobian("body1", "local_world_aligned")
+    assert ramidyn.jacobian("body1", expressed_in=word) == expected
+    task = ramidyn.tasks.Task("body1", expressed_in=word)
+    assert task == ramidyn.tasks.Task("body1", expressed_in="local_world_aligned")
 
 
 @pytest.mark.oracle
@@ -130,17 +130,17 @@ def test_pinocchios_own_reference_frames_are_understood() -> None:
 def test_other_axes_are_listed() -> None:
     possible = "possible: 'local', 'world', 'local_world_aligned'"
     with argument_error(f"expressed_in is 'base'; {possible}"):
-        ramify.jacobian("body1", "base")
+        ramidyn.jacobian("body1", "base")
     with argument_error(f"task 'body1': expressed_in is 'base'; {possible}"):
-        ramify.tasks.Task("body1", expressed_in="base")
+        ramidyn.tasks.Task("body1", expressed_in="base")
 
 
 def test_tasks_are_one_list() -> None:
-    given: Any = [[ramify.tasks.Task("body1", "x")]]
+    given: Any = [[ramidyn.tasks.Task("body1", "x")]]
     with argument_error(
         "tasks contains a nested list: [Task(frame='body1', rows='x', "
         "expressed_in='local')]; expected one list of frame names and tasks (only "
-        "ramify.control.OperationalSpace takes levels)"
+        "ramidyn.control.OperationalSpace takes levels)"
     ):
         ROBOT.task_jacobian(Q, given)
 
@@ -166,7 +166,7 @@ def test_arrays_of_other_libraries_are_read() -> None:
 @pytest.mark.parametrize(
     ("library", "message"),
     [
-        ("jax.core", "q is a JAX tracer, which has no numbers yet; .* ramify.to_jax"),
+        ("jax.core", "q is a JAX tracer, which has no numbers yet; .* ramidyn.to_jax"),
         ("torch", "q is a PyTorch tensor that NumPy cannot read, .* tensor.detach"),
     ],
 )
@@ -174,7 +174,7 @@ def test_arrays_without_numbers_are_told_how_to_get_some(
     library: str, message: str
 ) -> None:
     made: Any = type("Other", (OtherArray,), {"__module__": library})(None)
-    with pytest.raises(ramify.ShapeError, match=f"^{message}"):
+    with pytest.raises(ramidyn.ShapeError, match=f"^{message}"):
         ROBOT.mass_matrix(made)
 
 
@@ -182,5 +182,5 @@ def test_a_jax_array_is_read_and_a_tracer_is_explained() -> None:
     jax = pytest.importorskip("jax", reason="jax is absent")
     given = jax.numpy.zeros(2)
     np.testing.assert_array_equal(ROBOT.mass_matrix(given), ROBOT.mass_matrix(Q))
-    with pytest.raises(ramify.ShapeError, match="q is a JAX tracer"):
+    with pytest.raises(ramidyn.ShapeError, match="q is a JAX tracer"):
         jax.jit(ROBOT.mass_matrix)(given)

@@ -9,7 +9,7 @@ import random
 
 import numpy as np
 
-from ramify.errors import Error
+from ramidyn.errors import Error
 from support.affine import affine
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ramify.model.body_inertia import Inertia
-from ramify.model.builder import Body, Joint, RobotBuilder
-from ramify.model.pose import Array, Pose
-from ramify.quantities.frames import jacobian
-from ramify.robot import Robot
+from ramidyn.model.body_inertia import Inertia
+from ramidyn.model.builder import Body, Joint, RobotBuilder
+from ramidyn.model.pose import Array, Pose
+from ramidyn.quantities.frames import jacobian
+from ramidyn.robot import Robot
 from support.paths import SHARED_ROBOTS
 from support.states import value
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramify.explain.operational import OperationalCounts
-from ramify.papers.document import robot_of as as_robot
-from ramify.papers.wensing import BASE, CASES, HANDS_FEET, Case, counted
-from ramify.quantities.operational_inertia import ALGORITHMS
+from ramidyn.explain.operational import OperationalCounts
+from ramidyn.papers.document import robot_of as as_robot
+from ramidyn.papers.wensing import BASE, CASES, HANDS_FEET, Case, counted
+from ramidyn.quantities.operational_inertia import ALGORITHMS
 from support.paths import GOLDENS
 
 __all__ = ["CASES", "HANDS_FEET", "Case", "as_robot", "counted"]

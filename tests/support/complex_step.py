@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ramify.model.pose import Array
-from ramify.symbolic.interpreter import MEANING, evaluate
-from ramify.symbolic.program import Program
+from ramidyn.model.pose import Array
+from ramidyn.symbolic.interpreter import MEANING, evaluate
+from ramidyn.symbolic.program import Program
 
 STEP = 1e-30
 """below any rounding of the values, far above the smallest double"""

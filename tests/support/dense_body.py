@@ -1,6 +1,6 @@
 """One free body with constraints against the ground, solved densely.
 
-A reference that shares nothing with Ramify's algorithms: position, quaternion and
+A reference that shares nothing with Ramidyn's algorithms: position, quaternion and
 velocities of the body, M and all constraints in one matrix (KKT), scipy's integrator.
 
     | M  Jᵀ | |  a |   | f − ω × I ω |
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ramify.model.pose import Array, Pose
+from ramidyn.model.pose import Array, Pose
 
 X, Y, Z = range(3)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.conventions import Conventions
-from ramify.robot import Robot
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.conventions import Conventions
+from ramidyn.robot import Robot
 
 
 def every_joint(conventions: str | Conventions = "pinocchio") -> Robot:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ramify import forces
-from ramify.model.forces.element import ForceElement
-from ramify.robot import Robot
+from ramidyn import forces
+from ramidyn.model.forces.element import ForceElement
+from ramidyn.robot import Robot
 
 SINGLE = ("revolute", "prismatic", "helical")
 

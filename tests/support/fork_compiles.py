@@ -14,16 +14,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-import ramify
-from ramify.function import Function
+import ramidyn
+from ramidyn.function import Function
 
 CHILDREN, HANG_SECONDS = 3, 120.0
-ROBOT = ramify.robots.chain(5)
+ROBOT = ramidyn.robots.chain(5)
 STATE = [np.linspace(0.1, 0.9, 5) * k for k in (1, 2, 3)]
 
 
 def new() -> Function:
-    return ramify.compile(ramify.forward_dynamics(algorithm="aba"), ROBOT)
+    return ramidyn.compile(ramidyn.forward_dynamics(algorithm="aba"), ROBOT)
 
 
 def ends_well(work: Callable[[], None]) -> bool:
@@ -51,7 +51,7 @@ def ends_well(work: Callable[[], None]) -> bool:
 def main() -> None:
     # A fork with threads is the point.
     warnings.simplefilter("ignore", DeprecationWarning)
-    os.environ["RAMIFY_CACHE_DIR"] = "off"
+    os.environ["RAMIDYN_CACHE_DIR"] = "off"
     expected = new()(*STATE)
     current, over = [new()], threading.Event()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.description import Description
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.description import Description
 
 
 def hand(trunk: int, fingers: int, idle: int = 0, joints: int = 2) -> Description:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ramify.model.description import BodyDescription, Description, JointDescription
-from ramify.model.pose import Array, Pose
+from ramidyn.model.description import BodyDescription, Description, JointDescription
+from ramidyn.model.pose import Array, Pose
 
 SIZES = {
     "revolute": 1,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-import ramify
-from ramify.compiler import program_of
-from ramify.robot import Robot
+import ramidyn
+from ramidyn.compiler import program_of
+from ramidyn.robot import Robot
 from support import complex_step
 from support.planar import four_bar, swung
 
@@ -20,12 +20,12 @@ EXACT = 1e-10
 
 @cache
 def arm() -> Robot:
-    return ramify.robots.chain(3)
+    return ramidyn.robots.chain(3)
 
 
 @cache
 def floating() -> Robot:
-    return ramify.robots.random_tree(
+    return ramidyn.robots.random_tree(
         3, 1, ("floating", "revolute", "spherical"), massless=0.0
     )
 
@@ -51,7 +51,7 @@ def states(robot: Robot, rng: np.random.Generator, batch: int) -> list[Any]:
 
 def check_jacobians(robot: Robot, quantity: str, x: list[Any], *found: Any) -> None:
     """Compare derivatives by each input with complex steps; several ways at once."""
-    traced = program_of(getattr(ramify, quantity), robot)
+    traced = program_of(getattr(ramidyn, quantity), robot)
     names = [v.name for v in traced.inputs]
     given = dict(zip(names, x, strict=True))
     for name, *ways in zip(names, *found, strict=True):

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ramify.algorithms.loops.cuts import cuts_of
-from ramify.compiler import program_of
-from ramify.model.description import Description, LoopDescription
-from ramify.model.loop_types import ROWS
-from ramify.model.pose import Pose
-from ramify.quantities import closed_loops, dynamics, mass_matrix
-from ramify.quantities.frames import pose
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.program import Program
+from ramidyn.algorithms.loops.cuts import cuts_of
+from ramidyn.compiler import program_of
+from ramidyn.model.description import Description, LoopDescription
+from ramidyn.model.loop_types import ROWS
+from ramidyn.model.pose import Pose
+from ramidyn.quantities import closed_loops, dynamics, mass_matrix
+from ramidyn.quantities.frames import pose
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.program import Program
 
 JOINT_TYPES = tuple(t for t in ROWS if t != "coupling")
 TERMS = (

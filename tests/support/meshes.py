@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ramify.model.meshes.convex_hull import convex_hull
-from ramify.model.meshes.mesh_files import TriangleMesh
+from ramidyn.model.meshes.convex_hull import convex_hull
+from ramidyn.model.meshes.mesh_files import TriangleMesh
 
 _BOX = [[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
 

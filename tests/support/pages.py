@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ramify.cli.peers.urdf import urdf
-from ramify.model import catalog as robots
-from ramify.robot import Robot
+from ramidyn.cli.peers.urdf import urdf
+from ramidyn.model import catalog as robots
+from ramidyn.robot import Robot
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.M | re.S)

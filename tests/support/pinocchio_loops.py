@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ramify.model.description import LoopDescription
-from ramify.model.pose import Array, Pose
-from ramify.quantities import closed_loops
-from ramify.quantities.frames import pose
-from ramify.robot import Robot
+from ramidyn.model.description import LoopDescription
+from ramidyn.model.pose import Array, Pose
+from ramidyn.quantities import closed_loops
+from ramidyn.quantities.frames import pose
+from ramidyn.robot import Robot
 from support.loops import as_robot, value
 
 CONTACTS = {"spherical": "CONTACT_3D", "weld": "CONTACT_6D"}

@@ -7,10 +7,10 @@ import threading
 
 import numpy as np
 
-import ramify
-from ramify.backend.python_call.vectorcall import Plain
-from ramify.function import Function
-from ramify.model.catalog import humanoid30
+import ramidyn
+from ramidyn.backend.python_call.vectorcall import Plain
+from ramidyn.function import Function
+from ramidyn.model.catalog import humanoid30
 
 
 def show(*results: object) -> None:
@@ -20,13 +20,13 @@ def show(*results: object) -> None:
 
 def main() -> None:
     print("calls are plain" if issubclass(Function, Plain) else "calls are emitted")
-    norm = ramify.kernel(lambda x, s: s * ramify.math.sqrt(x @ x), {"x": 3, "s": ()})
+    norm = ramidyn.kernel(lambda x, s: s * ramidyn.math.sqrt(x @ x), {"x": 3, "s": ()})
     x = np.array([2.0, 3.0, 6.0])
     show(norm(x, np.array(2.0)), norm([2, 3, 6], 2), norm(x=x, s=np.ones(5)))
     out = np.empty(2)
     show(norm(np.stack([x, -x]), np.array(0.5), out=out), out)
     show(pickle.loads(pickle.dumps(norm))(x, np.array(2.0)))
-    robot = ramify.Robot.from_description(humanoid30())
+    robot = ramidyn.Robot.from_description(humanoid30())
     q, v = np.tile(robot.neutral(), (7, 1)), np.linspace(-1, 1, 7 * robot.nv)
     results: list[object] = []
     threads = [
@@ -43,7 +43,7 @@ def main() -> None:
     for values in ((), (x,), (x, np.ones((2, 2))), ("x", 1), (None, None)):
         try:
             norm(*values)
-        except (TypeError, ramify.Error) as error:
+        except (TypeError, ramidyn.Error) as error:
             print(type(error).__name__, error)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from ramify.mechanism.loops import add_loop
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.pose import Pose
-from ramify.robot import Robot
+from ramidyn.mechanism.loops import add_loop
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.pose import Pose
+from ramidyn.robot import Robot
 from support.loops import as_robot
 
 UP = (0.0, -1.0, 0.0)

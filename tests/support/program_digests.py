@@ -13,16 +13,16 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-import ramify
-from ramify.compiler import program_of
-from ramify.export.c_export import export_c
-from ramify.loading import load
-from ramify.model import catalog
-from ramify.model.general_geometry import GEOMETRIES
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.simplify.passes import simplify
-from ramify.symbolic.count import count
+import ramidyn
+from ramidyn.compiler import program_of
+from ramidyn.export.c_export import export_c
+from ramidyn.loading import load
+from ramidyn.model import catalog
+from ramidyn.model.general_geometry import GEOMETRIES
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.simplify.passes import simplify
+from ramidyn.symbolic.count import count
 from support.paths import SHARED_ROBOTS
 from support.references import path_of
 
@@ -43,12 +43,12 @@ def robots(names: list[str]) -> Iterator[tuple[str, Robot]]:
 
 
 def quantities(robot: Robot) -> Iterator[Quantity]:
-    yield ramify.inverse_dynamics
-    yield ramify.forward_dynamics
-    yield ramify.mass_matrix
+    yield ramidyn.inverse_dynamics
+    yield ramidyn.forward_dynamics
+    yield ramidyn.mass_matrix
     if robot.loops:
-        yield ramify.loop_forces
-    yield ramify.operational_inertia_inverse(robot.body_names[-1])
+        yield ramidyn.loop_forces
+    yield ramidyn.operational_inertia_inverse(robot.body_names[-1])
 
 
 def found(robot: Robot, folder: str) -> Iterator[tuple[str, object]]:

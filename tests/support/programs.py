@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from ramify.symbolic import expr, functions
-from ramify.symbolic.program import Program
-from ramify.symbolic.trace import trace
+from ramidyn.symbolic import expr, functions
+from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.trace import trace
 
 CONSTANTS = (0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 0.1, math.pi / 2, -math.pi, 1.7)
 EXPONENTS = (0, 1, 2, 3, -1, 0.5, -0.5, 1.5, 0.25, -2)

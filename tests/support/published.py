@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ramify.symbolic.count import Ops, count
-from ramify.symbolic.expr import Expr
-from ramify.symbolic.program import Program
+from ramidyn.symbolic.count import Ops, count
+from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.program import Program
 
 
 def published_operations(program: Program) -> Ops:

@@ -1,4 +1,4 @@
-"""One random model in Ramify and in the library that defines its format."""
+"""One random model in Ramidyn and in the library that defines its format."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ramify.compiler import program_of
-from ramify.errors import Error
-from ramify.model.formats.parse import parse
-from ramify.quantities import dynamics, mass_matrix
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.compiler import program_of
+from ramidyn.errors import Error
+from ramidyn.model.formats.parse import parse
+from ramidyn.quantities import dynamics, mass_matrix
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.robot_poses import poses
 
@@ -102,7 +102,7 @@ def mjcf_verdict(text: str, rng: np.random.Generator) -> str:
 
 
 def _refusal(text: str, theirs: str) -> str:
-    """Return why Ramify, too, does not take a model, or does not move it."""
+    """Return why Ramidyn, too, does not take a model, or does not move it."""
     try:
         robot = Robot.from_description(parse(text))
     except Error as e:

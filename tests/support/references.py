@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramify.model.formats.parse import parse
-from ramify.model.pose import Array
-from ramify.robot import Robot
+from ramidyn.model.formats.parse import parse
+from ramidyn.model.pose import Array
+from ramidyn.robot import Robot
 from support.paths import SHARED_ROBOTS
 from support.states import with_joints
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ramify.model.coordinates import Coordinates
-from ramify.model.joint_transform import fixed_steps, position, rotation, transform
-from ramify.model.tree import ROOT
-from ramify.robot import Robot
-from ramify.spatial.transform import Transform
-from ramify.spatial.vector3 import Vec
-from ramify.symbolic.expr import const
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.program import Program
-from ramify.symbolic.trace import trace
+from ramidyn.model.coordinates import Coordinates
+from ramidyn.model.joint_transform import fixed_steps, position, rotation, transform
+from ramidyn.model.tree import ROOT
+from ramidyn.robot import Robot
+from ramidyn.spatial.transform import Transform
+from ramidyn.spatial.vector3 import Vec
+from ramidyn.symbolic.expr import const
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.trace import trace
 
 
 def poses_program(robot: Robot) -> Program:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.description import LoopDescription
-from ramify.model.pose import Pose
-from ramify.robot import Robot
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.description import LoopDescription
+from ramidyn.model.pose import Pose
+from ramidyn.robot import Robot
 
 X = (1.0, 0.0, 0.0)
 TILT = Pose.from_quaternion((0.9, 0.2, -0.3, 0.25), order="wxyz")

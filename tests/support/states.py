@@ -12,15 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ramify.compiler import program_of
-from ramify.model.catalog import random_tree
-from ramify.model.conventions import Conventions
-from ramify.model.description import Description, Mimic
-from ramify.model.pose import Array, Pose
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.program import Program
+from ramidyn.compiler import program_of
+from ramidyn.model.catalog import random_tree
+from ramidyn.model.conventions import Conventions
+from ramidyn.model.description import Description, Mimic
+from ramidyn.model.pose import Array, Pose
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.program import Program
 
 STEP = 1e-30
 """of complex steps: below any rounding of the values, far above the smallest double"""

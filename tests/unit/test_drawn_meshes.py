@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramify.errors import ModelWarning
-from ramify.loading import load
-from ramify.model.meshes.mesh_files import MOST_FACES, TriangleMesh
-from ramify.robot import Robot
-from ramify.view.scene import Scene
+from ramidyn.errors import ModelWarning
+from ramidyn.loading import load
+from ramidyn.model.meshes.mesh_files import MOST_FACES, TriangleMesh
+from ramidyn.robot import Robot
+from ramidyn.view.scene import Scene
 from support.meshes import box, write_stl
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import ramify
-from ramify import forces
-from ramify.compiler import compile
-from ramify.quantities.applied import force_arrows
-from ramify.robot import Robot
+import ramidyn
+from ramidyn import forces
+from ramidyn.compiler import compile
+from ramidyn.quantities.applied import force_arrows
+from ramidyn.robot import Robot
 
 ROBOT = """<mujoco><worldbody><body name="a" pos="0 0 .4"><freejoint/>
 <geom size=".1" pos=".1 0 0"/><site name="s" pos="0 .2 .1"/>
@@ -18,7 +18,7 @@ ROBOT = """<mujoco><worldbody><body name="a" pos="0 0 .4"><freejoint/>
 
 
 def bump(x: object, y: object) -> object:
-    return 0.3 + 0.1 * ramify.math.sin(x) + 0.05 * y  # type: ignore[operator]
+    return 0.3 + 0.1 * ramidyn.math.sin(x) + 0.05 * y  # type: ignore[operator]
 
 
 ELEMENTS: dict[str, tuple[object, list[str]]] = {
@@ -52,7 +52,7 @@ ELEMENTS: dict[str, tuple[object, list[str]]] = {
 
 @pytest.fixture(scope="module")
 def robot() -> Robot:
-    return ramify.load(ROBOT)
+    return ramidyn.load(ROBOT)
 
 
 @pytest.mark.parametrize("name", ELEMENTS)

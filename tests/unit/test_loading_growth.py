@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ramify.loading import load
+from ramidyn.loading import load
 from support.urdf import joint, robot
 
 LINK = (

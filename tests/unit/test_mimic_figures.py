@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.cli.info_ import description_of, nonzeros
-from ramify.compiler import program_of
-from ramify.explain.data import explain
-from ramify.explain.page import page
-from ramify.loading import load
-from ramify.quantities.mass_matrix import mass_matrix
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.cli.info_ import description_of, nonzeros
+from ramidyn.compiler import program_of
+from ramidyn.explain.data import explain
+from ramidyn.explain.page import page
+from ramidyn.loading import load
+from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.references import needs_shared_robots, path_of
 from support.urdf import INERTIA, joint, robot
 
-pytestmark = pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning")
 
 FOLLOW = '<mimic joint="left" multiplier="-1"/>'
 AT = '<origin xyz="0.1 0.2 0.3"/><axis xyz="{}"/>'

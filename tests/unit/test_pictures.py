@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify import robots
-from ramify.errors import ArgumentError, Error, ModelWarning, ShapeError
-from ramify.loading import load
-from ramify.model.meshes.mesh_inertia import mesh_inertia
-from ramify.model.pose import Pose
-from ramify.model.shapes import MeshShape, Shape
-from ramify.robot import Robot
-from ramify.view.scene import LAYERS, scene_of
-from ramify.view.triangles import read_any_mesh, split_long, thinned, triangles_of
+from ramidyn import robots
+from ramidyn.errors import ArgumentError, Error, ModelWarning, ShapeError
+from ramidyn.loading import load
+from ramidyn.model.meshes.mesh_inertia import mesh_inertia
+from ramidyn.model.pose import Pose
+from ramidyn.model.shapes import MeshShape, Shape
+from ramidyn.robot import Robot
+from ramidyn.view.scene import LAYERS, scene_of
+from ramidyn.view.triangles import read_any_mesh, split_long, thinned, triangles_of
 from support.meshes import box
 
 T = Pose.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0))

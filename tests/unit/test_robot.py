@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import (
+from ramidyn.errors import (
     ArgumentError,
     ModelError,
     ModelWarning,
     ShapeError,
     UnknownName,
 )
-from ramify.loading import load
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.conventions import Conventions
-from ramify.model.pose import Pose
-from ramify.robot import Robot
+from ramidyn.loading import load
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.conventions import Conventions
+from ramidyn.model.pose import Pose
+from ramidyn.robot import Robot
 from support.every_joint import every_joint
 from support.robot_poses import poses
 from support.urdf import INERTIA, joint, links, robot

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ramify import version
+from ramidyn import version
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-import ramify
-from ramify.simulation.run import Run
-from ramify.view.blocks import Item, bars, breakable, table, tree
+import ramidyn
+from ramidyn.simulation.run import Run
+from ramidyn.view.blocks import Item, bars, breakable, table, tree
 
 VOID = {"wbr", "br", "meta", "link", "img"}
 
@@ -80,7 +80,7 @@ ARM = """<robot name="a&lt;b"><link name="base"/>
 
 
 def test_a_notebook_shows_the_tree_sizes_and_conventions_of_a_robot() -> None:
-    robot = ramify.load(ARM)
+    robot = ramidyn.load(ARM)
     words = Reader(robot._repr_html_()).words
     assert "a<b: 2 bodies, 1 joint, nq 1, nv 1, 2 kg moving" in words
     assert "conventions pinocchio: quaternions xyzw" in words
@@ -91,7 +91,7 @@ def test_a_notebook_shows_the_tree_sizes_and_conventions_of_a_robot() -> None:
 def test_a_notebook_shows_a_picture_and_which_meshes_are_missing() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is absent")
     mesh = '<visual><geometry><mesh filename="a&lt;b.stl"/></geometry></visual></link>'
-    text = ramify.load(ARM.replace("</link>", mesh))._repr_html_()
+    text = ramidyn.load(ARM.replace("</link>", mesh))._repr_html_()
     assert 'alt="a&lt;b"' in text
     assert text.count("data:image/png;base64,") == 1
     assert "not drawn: mesh 'a<b.stl'" in Reader(text).words
@@ -101,7 +101,7 @@ def test_a_notebook_shows_robots_and_runs_without_matplotlib(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    robot = ramify.load(ARM)
+    robot = ramidyn.load(ARM)
     run = robot.rollout([0.1], dt=1e-3, steps=2)
     for shown in (robot, run):
         assert "<img" not in shown._repr_html_()
@@ -120,7 +120,7 @@ def test_a_run_in_a_notebook_ends_where_it_diverges() -> None:
 
 
 def test_a_notebook_shows_the_shapes_and_counts_of_a_function() -> None:
-    f = ramify.compile(ramify.forward_dynamics, ramify.load(ARM))
+    f = ramidyn.compile(ramidyn.forward_dynamics, ramidyn.load(ARM))
     read = Reader(f._repr_html_())
     assert "q (1,), qd (1,), tau (1,) → forward_dynamics (1,)" in read.words
     assert "a<b" in read.words

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import forces, robots
-from ramify.cli import main
-from ramify.errors import ArgumentError, Error, ShapeError, UnknownName
-from ramify.robot import Robot
-from ramify.view.nodes import quaternions
-from ramify.view.viewer import Viewer
+import ramidyn
+from ramidyn import forces, robots
+from ramidyn.cli import main
+from ramidyn.errors import ArgumentError, Error, ShapeError, UnknownName
+from ramidyn.robot import Robot
+from ramidyn.view.nodes import quaternions
+from ramidyn.view.viewer import Viewer
 from support.browser import Page, chromium
 from support.paths import SHARED_ROBOTS
 
@@ -39,7 +39,7 @@ ARM = f"""<mujoco model="arm"><worldbody><geom type="plane" size="0 0 1"/>
 
 @pytest.fixture(scope="module")
 def arm() -> Robot:
-    return ramify.load(ARM)
+    return ramidyn.load(ARM)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def settle(viewer: Viewer) -> None:
 def placed(viewer: Viewer, body: str, copy: int = 0) -> np.ndarray:
     node: Any = viewer._copies[copy]._bodies[body]
     w, x, y, z = node.wxyz
-    pose = ramify.Pose.from_quaternion((x, y, z, w), node.position, order="xyzw")
+    pose = ramidyn.Pose.from_quaternion((x, y, z, w), node.position, order="xyzw")
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = pose.R, pose.p
     return T
@@ -78,7 +78,7 @@ def test_quaternions_are_those_of_the_rotations(rng: np.random.Generator) -> Non
     four[:3] = np.eye(4)[1:]  # half turns
     four /= np.linalg.norm(four, axis=1, keepdims=True)
     R = np.array(
-        [ramify.Pose.from_quaternion(x, (0, 0, 0), order="wxyz").R for x in four]
+        [ramidyn.Pose.from_quaternion(x, (0, 0, 0), order="wxyz").R for x in four]
     )
     found = quaternions(R)
     signs = np.sign(np.sum(found * four, axis=1, keepdims=True))
@@ -194,7 +194,7 @@ def test_a_click_selects_in_the_tree_and_the_tree_in_the_scene(viewer: Viewer) -
 
 
 def test_force_elements_and_loops_are_drawn_and_follow() -> None:
-    robot = ramify.load(ARM)
+    robot = ramidyn.load(ARM)
     robot = robot.add_force(
         forces.PointSpring("world", "tip", stiffness=9.0, point_a=(1, 0, 0)), name="s"
     ).add_force(forces.PointContact("tip", 1e3), name="c")
@@ -220,7 +220,7 @@ def test_force_elements_and_loops_are_drawn_and_follow() -> None:
 
 
 def test_a_run_plays_with_its_forces() -> None:
-    ball = ramify.load(
+    ball = ramidyn.load(
         """<mujoco model="ball"><worldbody><body name="ball" pos="0 0 1"><freejoint/>
         <geom size=".1"/></body></worldbody></mujoco>"""
     )
@@ -239,7 +239,7 @@ def test_a_run_plays_with_its_forces() -> None:
         assert end[2] > start[2]
     with pytest.raises(UnknownName, match="no frame 'foot'"):
         run.play(port=9329, trails=["foot"])
-    assert not [t for t in threading.enumerate() if t.name == "ramify viewer"]
+    assert not [t for t in threading.enumerate() if t.name == "ramidyn viewer"]
     with pytest.raises(Error, match="play needs the robot, and this run was loaded"):
         replace(run, robot=None).play()
 
@@ -284,8 +284,8 @@ def test_nothing_is_left_after_closing(arm: Robot) -> None:
 def test_a_script_that_forgets_to_close_ends(tmp_path: Path) -> None:
     script = tmp_path / "forgets.py"
     script.write_text(
-        "import ramify\n"
-        "viewer = ramify.robots.chain(2).show(port=9335)\n"
+        "import ramidyn\n"
+        "viewer = ramidyn.robots.chain(2).show(port=9335)\n"
         "viewer.update([0.1, 0.2])\n"
     )
     done = subprocess.run(
@@ -335,15 +335,15 @@ def test_the_command_saves_a_page(
 # ------------------------------------------------------------ in a browser
 
 SEEN: dict[str, Callable[[], Robot]] = {
-    "arm": lambda: ramify.load(ARM),
+    "arm": lambda: ramidyn.load(ARM),
     "chain": lambda: robots.chain(4),
     "humanoid30": robots.humanoid30,
     "hmmwv": lambda: robots.hmmwv(suspension=True, tires=True, steering=True),
-    "cassie": lambda: ramify.load(SHARED_ROBOTS / "cassie/cassie.xml"),
-    "g1_with_hands": lambda: ramify.load(
+    "cassie": lambda: ramidyn.load(SHARED_ROBOTS / "cassie/cassie.xml"),
+    "g1_with_hands": lambda: ramidyn.load(
         SHARED_ROBOTS / "g1_with_hands/g1_with_hands.xml"
     ),
-    "panda": lambda: ramify.load(SHARED_ROBOTS / "panda/panda.urdf"),
+    "panda": lambda: ramidyn.load(SHARED_ROBOTS / "panda/panda.urdf"),
 }
 
 
@@ -375,7 +375,7 @@ def carried(robot: Robot, joint: str) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning")
 @pytest.mark.parametrize("name", SEEN)
 def test_a_browser_shows_the_robot_moves_and_plays_it(name: str) -> None:
     robot = SEEN[name]()

@@ -11,21 +11,21 @@ from dataclasses import replace
 
 import pytest
 
-import ramify
-from ramify.compiler import program_of
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.simplify.passes import lower, simplify
-from ramify.symbolic.column_loop import SIDE_BY_SIDE
-from ramify.symbolic.count import count
-from ramify.symbolic.program import Program, live
+import ramidyn
+from ramidyn.compiler import program_of
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.simplify.passes import lower, simplify
+from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.program import Program, live
 from support.paths import SHARED_ROBOTS
 from support.real_robots import example_urdfs
 
 MADE = {
-    "humanoid30 plain": functools.partial(ramify.robots.humanoid30, "plain"),
-    "humanoid30 general": functools.partial(ramify.robots.humanoid30, "general"),
-    "chain30 plain": functools.partial(ramify.robots.chain30, "plain"),
+    "humanoid30 plain": functools.partial(ramidyn.robots.humanoid30, "plain"),
+    "humanoid30 general": functools.partial(ramidyn.robots.humanoid30, "general"),
+    "chain30 plain": functools.partial(ramidyn.robots.chain30, "plain"),
 }
 FILES = {
     "iiwa14": "iiwa14/iiwa14.xml",
@@ -42,10 +42,10 @@ def robot_of(name: str) -> Robot:
         paths = example_urdfs()
         if TALOS not in paths:
             pytest.skip("needs example-robot-data")
-        return ramify.load(paths[TALOS], root="floating", mimic="independent")
+        return ramidyn.load(paths[TALOS], root="floating", mimic="independent")
     if not (SHARED_ROBOTS / FILES[name]).exists():
         pytest.skip(f"no {FILES[name]} in {SHARED_ROBOTS}")
-    return ramify.load(SHARED_ROBOTS / FILES[name])
+    return ramidyn.load(SHARED_ROBOTS / FILES[name])
 
 
 def cost(program: Program) -> int:
@@ -89,12 +89,12 @@ FAST = ("iiwa14",)
 BY_NAME = [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in DESIGN]
 
 
-@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
 @pytest.mark.parametrize("name", BY_NAME)
 def test_derivatives_cost_no_more_than_the_best_figures(name: str) -> None:
     robot = robot_of(name)
-    inverse = traced(robot, ramify.inverse_dynamics_derivatives)
-    forward = traced(robot, ramify.forward_dynamics_derivatives)
+    inverse = traced(robot, ramidyn.inverse_dynamics_derivatives)
+    forward = traced(robot, ramidyn.forward_dynamics_derivatives)
     found = cost(first_two(inverse)), cost(first_two(forward))
     assert found[0] <= DESIGN[name][0]
     assert found[1] <= DESIGN[name][1]
@@ -104,7 +104,7 @@ GRADIENT = 2.2
 """of forward dynamics: what it may cost with its gradient"""
 
 
-@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
 @pytest.mark.parametrize(
     "name",
     [
@@ -117,9 +117,9 @@ GRADIENT = 2.2
 )
 def test_a_gradient_costs_little_more_than_forward_dynamics(name: str) -> None:
     robot = robot_of(name)
-    gradient = ramify.vjp(ramify.forward_dynamics, ("q", "qd", "tau"))
+    gradient = ramidyn.vjp(ramidyn.forward_dynamics, ("q", "qd", "tau"))
     with_gradient = cost(traced(robot, gradient))
-    assert with_gradient <= GRADIENT * cost(traced(robot, ramify.forward_dynamics))
+    assert with_gradient <= GRADIENT * cost(traced(robot, ramidyn.forward_dynamics))
 
 
 PINNED = {
@@ -134,13 +134,13 @@ PINNED = {
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
 @pytest.mark.parametrize("name", PINNED)
 def test_costs_of_derivatives_are_pinned(name: str) -> None:
     robot = robot_of(name)
     wanted = (
-        ramify.inverse_dynamics_derivatives,
-        ramify.forward_dynamics_derivatives,
-        ramify.vjp(ramify.forward_dynamics, ("q", "qd", "tau")),
+        ramidyn.inverse_dynamics_derivatives,
+        ramidyn.forward_dynamics_derivatives,
+        ramidyn.vjp(ramidyn.forward_dynamics, ("q", "qd", "tau")),
     )
     assert tuple(cost(traced(robot, x)) for x in wanted) == PINNED[name]

@@ -5,27 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import ramify
-from ramify.algorithms import ltdl
-from ramify.compiler import choose_for
-from ramify.symbolic import expr
-from ramify.symbolic.expr import Expr
-from ramify.symbolic.trace import trace
+import ramidyn
+from ramidyn.algorithms import ltdl
+from ramidyn.compiler import choose_for
+from ramidyn.symbolic import expr
+from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.trace import trace
 
-LARGE = ramify.robots.chain(200, "plain")
+LARGE = ramidyn.robots.chain(200, "plain")
 BY_FACTOR = [
-    (ramify.forward_dynamics(algorithm="ltdl"), "use algorithm='aba'"),
-    (ramify.mass_matrix_inverse(algorithm="ltdl"), "use algorithm='aba'"),
+    (ramidyn.forward_dynamics(algorithm="ltdl"), "use algorithm='aba'"),
+    (ramidyn.mass_matrix_inverse(algorithm="ltdl"), "use algorithm='aba'"),
     (
-        ramify.mass_matrix_factor,
-        r"factor its result with ramify.linalg.ltdl",
+        ramidyn.mass_matrix_factor,
+        r"factor its result with ramidyn.linalg.ltdl",
     ),
     (
-        ramify.mass_matrix_solve,
-        r"factor its result with ramify.linalg.ltdl",
+        ramidyn.mass_matrix_solve,
+        r"factor its result with ramidyn.linalg.ltdl",
     ),
     (
-        ramify.operational_inertia("body199", algorithm="sfa"),
+        ramidyn.operational_inertia("body199", algorithm="sfa"),
         "use algorithm='efpa'",
     ),
 ]
@@ -33,38 +33,38 @@ BY_FACTOR = [
 
 @pytest.mark.parametrize(("quantity", "remedy"), BY_FACTOR, ids=lambda x: str(x)[:30])
 def test_a_large_factor_is_refused_with_its_count(
-    quantity: ramify.Quantity, remedy: str, monkeypatch: pytest.MonkeyPatch
+    quantity: ramidyn.Quantity, remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_work(*_: object) -> None:
         raise AssertionError("the factor was begun")
 
     monkeypatch.setattr(ltdl, "ancestors", no_work)
     count = r"\(200 degrees of freedom, up to 200 in a row\) takes 2,686,500 operations"
-    with pytest.raises(ramify.CompileError, match=f"{count}.*{remedy}"):
-        ramify.compile(quantity, LARGE)
+    with pytest.raises(ramidyn.CompileError, match=f"{count}.*{remedy}"):
+        ramidyn.compile(quantity, LARGE)
 
 
 @pytest.mark.parametrize(
     "quantity",
     [
-        ramify.forward_dynamics,
-        pytest.param(ramify.mass_matrix_inverse, marks=pytest.mark.slow),
+        ramidyn.forward_dynamics,
+        pytest.param(ramidyn.mass_matrix_inverse, marks=pytest.mark.slow),
     ],
     ids=str,
 )
 def test_the_choice_for_a_large_tree_does_not_trace_a_factor(
-    quantity: ramify.Quantity,
+    quantity: ramidyn.Quantity,
 ) -> None:
-    (choice,) = choose_for([quantity], ramify.robots.chain(150, "plain")).choices
+    (choice,) = choose_for([quantity], ramidyn.robots.chain(150, "plain")).choices
     assert choice.algorithm == "aba"
     assert set(choice.costs) == {"aba"}
 
 
 def test_a_bushy_tree_of_the_same_size_is_not_refused() -> None:
-    bushy = ramify.robots.binary_tree(255, "plain")
+    bushy = ramidyn.robots.binary_tree(255, "plain")
     model = bushy.model
     assert ltdl.operations(model.tree.dof_parents) < ltdl.MOST_OPERATIONS / 50
-    possible = ramify.forward_dynamics.algorithms(model, bushy.conventions)
+    possible = ramidyn.forward_dynamics.algorithms(model, bushy.conventions)
     assert set(possible) == {"aba", "ltdl"}
 
 

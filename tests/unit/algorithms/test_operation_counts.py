@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramify.algorithms.ltdl import ltdl, solve
-from ramify.model.catalog import chain30, humanoid30
-from ramify.model.mass_regrouping import regroup
-from ramify.model.model import placed
-from ramify.quantities import dynamics, mass_matrix
-from ramify.quantities.context import Context
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.simplify.passes import simplify
-from ramify.symbolic.count import Ops, count
-from ramify.symbolic.program import Program
-from ramify.symbolic.trace import trace
+from ramidyn.algorithms.ltdl import ltdl, solve
+from ramidyn.model.catalog import chain30, humanoid30
+from ramidyn.model.mass_regrouping import regroup
+from ramidyn.model.model import placed
+from ramidyn.quantities import dynamics, mass_matrix
+from ramidyn.quantities.context import Context
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.simplify.passes import simplify
+from ramidyn.symbolic.count import Ops, count
+from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.trace import trace
 from support.paths import GOLDENS
 from support.references import MJCFS, URDFS, loaded, needs_shared_robots
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-import ramify
-from ramify.algorithms.sweeps import inward, label_value, outward
-from ramify.compiler import program_of
-from ramify.model.tree import Tree
-from ramify.quantities.quantity import Quantity
-from ramify.spatial.vector3 import Vec
-from ramify.spatial.vectors import Force
-from ramify.symbolic.expr import Expr
-from ramify.symbolic.trace import trace
+import ramidyn
+from ramidyn.algorithms.sweeps import inward, label_value, outward
+from ramidyn.compiler import program_of
+from ramidyn.model.tree import Tree
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.spatial.vector3 import Vec
+from ramidyn.spatial.vectors import Force
+from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.trace import trace
 
 
 def tree() -> Tree:
-    return ramify.robots.chain(3).model.tree
+    return ramidyn.robots.chain(3).model.tree
 
 
 def test_outward_labels_what_was_found_after_each_body() -> None:
@@ -62,21 +62,24 @@ LETTERS = {"IA_I_body1", "Ud_f_body1"}
 @pytest.mark.parametrize(
     ("quantity", "letters"),
     [
-        (ramify.forward_dynamics(algorithm="aba"), LETTERS | {"u_body1", "pA_n_body1"}),
-        (ramify.mass_matrix_inverse(algorithm="aba"), LETTERS),
-        (ramify.operational_inertia_inverse("body2", algorithm="efpa"), LETTERS),
+        (
+            ramidyn.forward_dynamics(algorithm="aba"),
+            LETTERS | {"u_body1", "pA_n_body1"},
+        ),
+        (ramidyn.mass_matrix_inverse(algorithm="aba"), LETTERS),
+        (ramidyn.operational_inertia_inverse("body2", algorithm="efpa"), LETTERS),
     ],
 )
 def test_every_algorithm_of_the_articulated_sweep_has_its_labels(
     quantity: Quantity, letters: set[str]
 ) -> None:
-    labels = program_of(quantity, ramify.robots.chain(3)).labels.values()
+    labels = program_of(quantity, ramidyn.robots.chain(3)).labels.values()
     for letter in letters:
         assert any(name.startswith(letter) for name in labels), letter
 
 
 def test_constrained_aba_has_the_labels_of_the_articulated_sweep() -> None:
-    quantity = ramify.forward_dynamics(algorithm="constrained_aba")
-    labels = program_of(quantity, ramify.robots.hmmwv("general")).labels.values()
+    quantity = ramidyn.forward_dynamics(algorithm="constrained_aba")
+    labels = program_of(quantity, ramidyn.robots.hmmwv("general")).labels.values()
     for letter in ("IA_I", "pA_n", "U_n", "Ud_f", "u"):
         assert any(name.startswith(f"{letter}_") for name in labels), letter

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
+import ramidyn
 
-TWICE = ramify.kernel(
+TWICE = ramidyn.kernel(
     lambda x, a: {"scaled": a * x, "norm": x @ x}, {"x": 3, "a": ()}, name="twice"
 )
 
 
-def native(f: ramify.Function, arrays: int) -> Any:
+def native(f: ramidyn.Function, arrays: int) -> Any:
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * arrays)
     return kind(f.address)
 
@@ -81,7 +81,9 @@ def test_arrays_of_other_libraries_are_taken(
 
 def test_an_array_on_another_device_is_refused() -> None:
     far: Any = OnlyDLPack(np.zeros(3), BufferError("not in CPU memory"))
-    with pytest.raises(ramify.ShapeError, match="x is not an array: not in CPU memory"):
+    with pytest.raises(
+        ramidyn.ShapeError, match="x is not an array: not in CPU memory"
+    ):
         TWICE(far, 2.0)
 
 
@@ -89,5 +91,5 @@ def test_an_array_of_one_symbol_stays_a_symbol() -> None:
     def scaled(x: Any, a: Any) -> Any:
         return TWICE(x, np.array(a, dtype=object)).scaled
 
-    again = ramify.kernel(scaled, {"x": 3, "a": ()}, name="again")
+    again = ramidyn.kernel(scaled, {"x": 3, "a": ()}, name="again")
     np.testing.assert_array_equal(again(np.ones(3), 2.0), [2.0, 2.0, 2.0])

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.algorithms.operational.tasks import Task
-from ramify.control import OperationalSpace
-from ramify.errors import ArgumentError
-from ramify.mechanism.loops import add_loop
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.pose import Array, Pose
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.control import OperationalSpace
+from ramidyn.errors import ArgumentError
+from ramidyn.mechanism.loops import add_loop
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.pose import Array, Pose
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.loops import as_robot
 from support.planar import UP, four_bar, rod
 

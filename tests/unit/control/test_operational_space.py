@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.algorithms.operational.tasks import Task
-from ramify.compiler import program_of
-from ramify.control import OperationalSpace
-from ramify.errors import ArgumentError, ModelError, ShapeError, UnknownName
-from ramify.model.catalog import asimo, chain, chang_khatib24, random_tree
-from ramify.model.pose import Array
-from ramify.quantities.dynamics import forward_dynamics
-from ramify.quantities.operational import task_acceleration
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.compiler import program_of
+from ramidyn.control import OperationalSpace
+from ramidyn.errors import ArgumentError, ModelError, ShapeError, UnknownName
+from ramidyn.model.catalog import asimo, chain, chang_khatib24, random_tree
+from ramidyn.model.pose import Array
+from ramidyn.quantities.dynamics import forward_dynamics
+from ramidyn.quantities.operational import task_acceleration
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.asimo import as_robot
 from support.states import case
 

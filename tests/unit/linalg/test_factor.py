@@ -15,16 +15,16 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify.algorithms import ltdl as symbolic
-from ramify.backend.tree import factor_loops as treeloops
-from ramify.backend.tree.factor_loops import vector_width
-from ramify.errors import ModelError
-from ramify.linalg import factor as sparse
-from ramify.linalg import pattern as treerows
-from ramify.linalg.factor import Factor, TreeMatrix, ltdl, ltl
-from ramify.model.tree import D1, D2, factor_pattern, sparsity_pattern
-from ramify.symbolic.count import count
-from ramify.symbolic.trace import trace
+from ramidyn.algorithms import ltdl as symbolic
+from ramidyn.backend.tree import factor_loops as treeloops
+from ramidyn.backend.tree.factor_loops import vector_width
+from ramidyn.errors import ModelError
+from ramidyn.linalg import factor as sparse
+from ramidyn.linalg import pattern as treerows
+from ramidyn.linalg.factor import Factor, TreeMatrix, ltdl, ltl
+from ramidyn.model.tree import D1, D2, factor_pattern, sparsity_pattern
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.trace import trace
 from support.close import assert_close
 
 Parents = tuple[int, ...]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import ModelError, ShapeError
-from ramify.linalg.factor import TreeMatrix, ltdl, ltl
+from ramidyn.errors import ModelError, ShapeError
+from ramidyn.linalg.factor import TreeMatrix, ltdl, ltl
 
 KINDS = (ltdl, ltl)
 GOOD = np.array([[4.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])

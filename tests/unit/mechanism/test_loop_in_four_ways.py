@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import UnsupportedJoint
-from ramify.loading import load
-from ramify.mechanism.loops import add_loop
-from ramify.mechanism.loops import loops_of as loops
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.loop_types import ROWS
-from ramify.model.pose import Pose
-from ramify.quantities.closed_loops import (
+from ramidyn.errors import UnsupportedJoint
+from ramidyn.loading import load
+from ramidyn.mechanism.loops import add_loop
+from ramidyn.mechanism.loops import loops_of as loops
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.loop_types import ROWS
+from ramidyn.model.pose import Pose
+from ramidyn.quantities.closed_loops import (
     constraint_bias,
     constraint_jacobian,
     constraint_residual,
 )
-from ramify.robot import Robot
+from ramidyn.robot import Robot
 from support.loops import as_robot, value
 from support.pages import REPOSITORY
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.compiler import compile
-from ramify.errors import (
+from ramidyn.compiler import compile
+from ramidyn.errors import (
     ArgumentError,
     ModelError,
     ModelWarning,
@@ -17,14 +17,14 @@ from ramify.errors import (
     UnknownName,
     UnsupportedJoint,
 )
-from ramify.mechanism.loops import add_loop
-from ramify.mechanism.loops import loops_of as loops
-from ramify.model import catalog as robots
-from ramify.model.builder import Body, Joint, RobotBuilder
-from ramify.model.pose import Pose
-from ramify.quantities.closed_loops import constraint_residual, loop_forces
-from ramify.quantities.dynamics import forward_dynamics
-from ramify.robot import Robot
+from ramidyn.mechanism.loops import add_loop
+from ramidyn.mechanism.loops import loops_of as loops
+from ramidyn.model import catalog as robots
+from ramidyn.model.builder import Body, Joint, RobotBuilder
+from ramidyn.model.pose import Pose
+from ramidyn.quantities.closed_loops import constraint_residual, loop_forces
+from ramidyn.quantities.dynamics import forward_dynamics
+from ramidyn.robot import Robot
 from support.loops import as_robot, value
 from support.planar import four_bar, open_bars, parallelogram, pin_at, rod
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import (
+from ramidyn.errors import (
     ArgumentError,
     Error,
     ModelError,
@@ -19,12 +19,12 @@ from ramify.errors import (
     UnknownName,
     UnsupportedJoint,
 )
-from ramify.loading import load
-from ramify.mechanism.loops import loops_of as loops
-from ramify.model.builder import Body, Joint, RobotBuilder
-from ramify.model.description import LoopDescription
-from ramify.model.pose import Pose
-from ramify.robot import Robot
+from ramidyn.loading import load
+from ramidyn.mechanism.loops import loops_of as loops
+from ramidyn.model.builder import Body, Joint, RobotBuilder
+from ramidyn.model.description import LoopDescription
+from ramidyn.model.pose import Pose
+from ramidyn.robot import Robot
 from support.loops import as_robot
 from support.planar import four_bar, open_bars, pin_at, rod
 

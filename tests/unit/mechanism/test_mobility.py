@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.algorithms.operational.tasks import Task
-from ramify.compiler import compile
-from ramify.errors import ModelError
-from ramify.mechanism.mobility import constrained_inverse_dynamics, mobility
-from ramify.mechanism.projection import project
-from ramify.model import catalog as robots
-from ramify.quantities.closed_loops import (
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.compiler import compile
+from ramidyn.errors import ModelError
+from ramidyn.mechanism.mobility import constrained_inverse_dynamics, mobility
+from ramidyn.mechanism.projection import project
+from ramidyn.model import catalog as robots
+from ramidyn.quantities.closed_loops import (
     constrained_operational_inertia_inverse,
     constraint_jacobian,
 )
-from ramify.quantities.frames import jacobian
+from ramidyn.quantities.frames import jacobian
 from support.loops import as_robot
 from support.planar import Planar, four_bar
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import ModelError, ShapeError
-from ramify.loading import load
-from ramify.robot import Robot
+from ramidyn.errors import ModelError, ShapeError
+from ramidyn.loading import load
+from ramidyn.robot import Robot
 from support.planar import four_bar
 
 FLYER = """<mujoco model="flyer"><worldbody>

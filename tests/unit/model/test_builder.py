@@ -10,12 +10,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ramify.errors import Error, ModelError, UnknownName
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder, neutral_poses
-from ramify.model.description import Description, Mimic
-from ramify.model.model import build_model
-from ramify.model.pose import Array, Pose
-from ramify.model.tree import BodyInertia
+from ramidyn.errors import Error, ModelError, UnknownName
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder, neutral_poses
+from ramidyn.model.description import Description, Mimic
+from ramidyn.model.model import build_model
+from ramidyn.model.pose import Array, Pose
+from ramidyn.model.tree import BodyInertia
 
 CLOSE = 1e-13  # a handful of roundings
 

@@ -8,15 +8,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ramify.errors import ArgumentError, ModelError, UnknownName
-from ramify.model import catalog as robots
-from ramify.model.builder import neutral_poses
-from ramify.model.description import Description
-from ramify.model.frame_placement import place_frames, screws
-from ramify.model.general_geometry import GEOMETRIES
-from ramify.model.model import Model, build_model
-from ramify.model.pose import Array, Pose
-from ramify.model.tree import (
+from ramidyn.errors import ArgumentError, ModelError, UnknownName
+from ramidyn.model import catalog as robots
+from ramidyn.model.builder import neutral_poses
+from ramidyn.model.description import Description
+from ramidyn.model.frame_placement import place_frames, screws
+from ramidyn.model.general_geometry import GEOMETRIES
+from ramidyn.model.model import Model, build_model
+from ramidyn.model.pose import Array, Pose
+from ramidyn.model.tree import (
     D0,
     D1,
     D2,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.errors import ArgumentError, ShapeError
-from ramify.loading import load
+from ramidyn.errors import ArgumentError, ShapeError
+from ramidyn.loading import load
 from support.every_joint import every_joint
 from support.urdf import joint, links, robot
 
@@ -141,7 +141,7 @@ WHEEL = robot(
 )
 
 
-@pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning")
 def test_leader_of_a_gear_is_no_circle() -> None:
     free = load(WHEEL, mimic="independent")
     np.testing.assert_allclose(free.difference([0, 0], [4, 0])[0], 4 - 2 * np.pi)

@@ -12,9 +12,9 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from ramify.compiler import program_of
-from ramify.model import catalog
-from ramify.model.constants import (
+from ramidyn.compiler import program_of
+from ramidyn.model import catalog
+from ramidyn.model.constants import (
     angle_of,
     direction,
     direction_of,
@@ -24,17 +24,17 @@ from ramify.model.constants import (
     total,
     upper,
 )
-from ramify.model.description import Description
-from ramify.model.frame_placement import place_frames
-from ramify.model.general_geometry import GEOMETRIES
-from ramify.model.model import frame_with_z
-from ramify.model.pose import Pose
-from ramify.model.tree import BodyInertia
-from ramify.quantities import dynamics, mass_matrix
-from ramify.robot import Robot
-from ramify.simplify.passes import simplify
-from ramify.symbolic.count import count
-from ramify.symbolic.expr import const
+from ramidyn.model.description import Description
+from ramidyn.model.frame_placement import place_frames
+from ramidyn.model.general_geometry import GEOMETRIES
+from ramidyn.model.model import frame_with_z
+from ramidyn.model.pose import Pose
+from ramidyn.model.tree import BodyInertia
+from ramidyn.quantities import dynamics, mass_matrix
+from ramidyn.robot import Robot
+from ramidyn.simplify.passes import simplify
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.expr import const
 from support.references import MJCFS, URDFS, loaded, needs_shared_robots
 
 

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from ramify.errors import ArgumentError
-from ramify.model.conventions import NAMED, Conventions, conventions
-from ramify.quantities.dynamics import forward_dynamics
+from ramidyn.errors import ArgumentError
+from ramidyn.model.conventions import NAMED, Conventions, conventions
+from ramidyn.quantities.dynamics import forward_dynamics
 from support.every_joint import every_joint
 from support.robot_poses import poses
 from support.states import value

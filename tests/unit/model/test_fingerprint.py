@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.model.fingerprint import fingerprint
+from ramidyn.model.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)

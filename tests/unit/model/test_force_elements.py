@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import forces
-from ramify.compiler import program_of
-from ramify.errors import (
+import ramidyn
+from ramidyn import forces
+from ramidyn.compiler import program_of
+from ramidyn.errors import (
     ArgumentError,
     Error,
     ModelError,
@@ -22,9 +22,9 @@ from ramify.errors import (
     TraceError,
     UnknownName,
 )
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 
 
@@ -316,7 +316,7 @@ def test_names_are_unique_and_given_where_there_is_none() -> None:
 def test_inputs_that_are_shared_have_one_shape() -> None:
     robot = ARM.add_force(forces.Custom(lambda s, u: s.qd * u, inputs={"u": ()}))
     robot = robot.add_force(forces.Custom(lambda s, u: s.qd * u, inputs={"u": ()}))
-    shapes = ramify.forward_dynamics.input_shapes(robot.model)
+    shapes = ramidyn.forward_dynamics.input_shapes(robot.model)
     assert list(shapes) == ["q", "qd", "tau", "u"]
     message = r"input 'u' has shape \(6,\), but shape \(\) in another force"
     with pytest.raises(ArgumentError, match=message):
@@ -332,7 +332,7 @@ def test_tendon_that_is_pulled_cannot_be_removed() -> None:
 
 
 def applied(robot: Robot, q: Any, qd: Any, **inputs: Any) -> Any:
-    program = program_of(ramify.applied_forces, robot)
+    program = program_of(ramidyn.applied_forces, robot)
     return evaluate(program, {"q": q, "qd": qd, **inputs})["applied_forces"]
 
 
@@ -393,7 +393,7 @@ def test_armature_of_a_motor_joins_the_mass_matrix() -> None:
     robot = ARM.add_force(forces.Motor(UPPER, gear=3.0, armature=0.2))
     q = {"q": ARM.neutral()}
     before, after = (
-        evaluate(program_of(ramify.mass_matrix, r), q)["mass_matrix"]
+        evaluate(program_of(ramidyn.mass_matrix, r), q)["mass_matrix"]
         for r in (ARM, robot)
     )
     assert_close(after - before, np.diag([9.0 * 0.2, 0, 0, 0, 0, 0]))
@@ -404,7 +404,7 @@ def test_numbers_of_forces_can_be_inputs(rng: np.random.Generator) -> None:
     robot = robot.add_force(forces.JointFriction(LOWER, 2.0), name="rub")
     robot = robot.add_force(forces.Bushing("world", "lower"), name="bush")
     names = ["stiffness:spring", "friction:rub", "torsional_damping:bush"]
-    program = program_of(ramify.applied_forces, robot, names)
+    program = program_of(ramidyn.applied_forces, robot, names)
     inputs = {"q": ARM.neutral(), "qd": rng.normal(size=6)}
     values = {names[0]: 30.0, names[1]: 0.0, names[2]: np.array([1.0, 2.0, 3.0])}
     (ours,) = evaluate(program, {**inputs, **values}).values()
@@ -412,22 +412,22 @@ def test_numbers_of_forces_can_be_inputs(rng: np.random.Generator) -> None:
     bushing = forces.Bushing("world", "lower", torsional_damping=(1.0, 2.0, 3.0))
     assert_close(ours, applied(other.add_force(bushing), **inputs))
     with pytest.raises(ArgumentError, match="force 'rub' has no stiffness; possible"):
-        program_of(ramify.applied_forces, robot, ["stiffness:rub"])
+        program_of(ramidyn.applied_forces, robot, ["stiffness:rub"])
     with pytest.raises(UnknownName, match="no force 'x' in robot 'arm'"):
-        program_of(ramify.applied_forces, robot, ["stiffness:x"])
+        program_of(ramidyn.applied_forces, robot, ["stiffness:x"])
     with pytest.raises(UnknownName, match="no force 'x' in robot 'arm'"):
-        program_of(ramify.applied_forces(("x",)), robot)
+        program_of(ramidyn.applied_forces(("x",)), robot)
     with pytest.raises(ArgumentError, match="forces is 3; expected a list of names"):
-        ramify.applied_forces(3)
+        ramidyn.applied_forces(3)
 
 
 def test_spring_and_damper_of_a_joint_cost_four_operations() -> None:
-    plain = ramify.robots.chain(6)
+    plain = ramidyn.robots.chain(6)
     robot = plain
     for name in plain.joint_names:
         robot = robot.add_force(forces.JointSpring(name, 10.0))
         robot = robot.add_force(forces.JointDamper(name, 0.1))
-    before, after = (ramify.count(ramify.forward_dynamics, r) for r in (plain, robot))
+    before, after = (ramidyn.count(ramidyn.forward_dynamics, r) for r in (plain, robot))
     assert after.total - before.total <= 4 * 6
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramify.errors import ModelError
-from ramify.model.meshes.convex_hull import convex_hull
-from ramify.model.meshes.mesh_files import TriangleMesh, read_mesh
-from ramify.model.meshes.mesh_inertia import RULES, mesh_inertia
+from ramidyn.errors import ModelError
+from ramidyn.model.meshes.convex_hull import convex_hull
+from ramidyn.model.meshes.mesh_files import TriangleMesh, read_mesh
+from ramidyn.model.meshes.mesh_inertia import RULES, mesh_inertia
 from support.meshes import (
     angle_iron,
     box,

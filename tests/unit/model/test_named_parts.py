@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from ramify.errors import ModelError, UnknownName
-from ramify.loading import load
+from ramidyn.errors import ModelError, UnknownName
+from ramidyn.loading import load
 from support.urdf import INERTIA, joint, robot
 
-pytestmark = pytest.mark.filterwarnings("ignore::ramify.errors.ModelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning")
 
 LEG = """<mujoco model="leg"><compiler angle="radian"/>
 <default><motor ctrlrange="-2 2"/>

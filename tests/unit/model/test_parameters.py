@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from ramify.compiler import compile, program_of
-from ramify.errors import ArgumentError, CompileError, UnknownName
-from ramify.model.catalog import random_tree
-from ramify.model.description import Inertial
-from ramify.model.pose import Array, Pose
-from ramify.model.tree import BodyInertia
-from ramify.quantities import dynamics, mass_matrix, momentum_energy
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.compiler import compile, program_of
+from ramidyn.errors import ArgumentError, CompileError, UnknownName
+from ramidyn.model.catalog import random_tree
+from ramidyn.model.description import Inertial
+from ramidyn.model.pose import Array, Pose
+from ramidyn.model.tree import BodyInertia
+from ramidyn.quantities import dynamics, mass_matrix, momentum_energy
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
 from support.states import state, value
 

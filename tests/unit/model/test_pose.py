@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from ramify.errors import ArgumentError, ShapeError
-from ramify.loading import load
-from ramify.model.pose import Pose
+from ramidyn.errors import ArgumentError, ShapeError
+from ramidyn.loading import load
+from ramidyn.model.pose import Pose
 from support.robot_poses import poses
 
 QUATERNION = np.array([0.1, -0.5, 0.7, 0.5])  # xyzw, of length 1

@@ -7,22 +7,22 @@ import re
 import numpy as np
 import pytest
 
-from ramify.compiler import compile, program_of
-from ramify.errors import ModelError
-from ramify.loading import load
-from ramify.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.singular import check_dynamics, idle_joints
-from ramify.quantities import (
+from ramidyn.compiler import compile, program_of
+from ramidyn.errors import ModelError
+from ramidyn.loading import load
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.singular import check_dynamics, idle_joints
+from ramidyn.quantities import (
     closed_loops,
     dynamics,
     dynamics_derivatives,
     mass_matrix,
     operational,
 )
-from ramify.quantities.differentiation import derivative, vjp
-from ramify.quantities.quantity import Quantity
-from ramify.robot import Robot
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.quantities.differentiation import derivative, vjp
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 
 BOX = '<geom type="box" size=".1 .2 .3" mass="1" pos=".1 .2 .3"/>'
 JOINTS = {

@@ -10,16 +10,16 @@ import functools
 import numpy as np
 import pytest
 
-from ramify.errors import ArgumentError
-from ramify.model.builder import neutral_poses
-from ramify.model.catalog import hmmwv
-from ramify.model.pose import Array, Pose
-from ramify.model.vehicle import RADIUS
-from ramify.quantities.applied import applied_forces
-from ramify.quantities.closed_loops import constraint_jacobian, constraint_residual
-from ramify.quantities.dynamics import forward_dynamics
-from ramify.quantities.frames import velocity
-from ramify.robot import Robot
+from ramidyn.errors import ArgumentError
+from ramidyn.model.builder import neutral_poses
+from ramidyn.model.catalog import hmmwv
+from ramidyn.model.pose import Array, Pose
+from ramidyn.model.vehicle import RADIUS
+from ramidyn.quantities.applied import applied_forces
+from ramidyn.quantities.closed_loops import constraint_jacobian, constraint_residual
+from ramidyn.quantities.dynamics import forward_dynamics
+from ramidyn.quantities.frames import velocity
+from ramidyn.robot import Robot
 from support.states import value
 
 PLAIN = hmmwv()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-import ramify
-from ramify.model.warning_groups import grouped
+import ramidyn
+from ramidyn.model.warning_groups import grouped
 
 
 def test_warnings_that_differ_by_name_become_one() -> None:
@@ -40,7 +40,7 @@ def test_other_warnings_stay_as_they_are_and_in_order() -> None:
 def test_a_robot_warns_once_of_each_kind() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        robot = ramify.load(
+        robot = ramidyn.load(
             '<robot name="r"><link name="a"><odd/></link><link name="b"><odd/></link>'
             '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
             "</robot>"

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.cli import main
-from ramify.out_of_core import sinks
-from ramify.out_of_core.journal import Journal, checksum
+import ramidyn
+from ramidyn.cli import main
+from ramidyn.out_of_core import sinks
+from ramidyn.out_of_core.journal import Journal, checksum
 
 ROWS, CHUNK = 5000, 700
 URDF = (
@@ -51,7 +51,7 @@ def mapped(*arguments: str, states: str = "states.npy") -> int:
 
 def expected(states: np.ndarray) -> np.ndarray:
     q, qd, qdd = (states[:, k : k + 1] for k in range(3))
-    return ramify.load("arm.urdf").inverse_dynamics(q, qd, qdd)
+    return ramidyn.load("arm.urdf").inverse_dynamics(q, qd, qdd)
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> str:
@@ -156,7 +156,7 @@ def test_an_output_of_somebody_else_is_not_resumed(
 ) -> None:
     np.save("tau.npy", np.zeros(3))
     assert mapped("-o", "tau.npy", "--resume") == 2
-    assert "this output was not begun by ramify; use --overwrite" in said(capsys)
+    assert "this output was not begun by ramidyn; use --overwrite" in said(capsys)
 
 
 @pytest.mark.usefixtures("states")
@@ -186,7 +186,7 @@ def test_random_states_do_not_depend_on_chunks_and_are_within_limits() -> None:
         pytest.approx(3, abs=0.01),
         pytest.approx(4, abs=0.01),
     )
-    robot = ramify.load("arm.urdf")
+    robot = ramidyn.load("arm.urdf")
     np.testing.assert_array_equal(qdd, robot.forward_dynamics(q, qd, tau))
     assert len(np.unique(q)) == len(q)  # blocks have seeds of their own
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.algorithms.operational.explicit_inverse import (
+from ramidyn.algorithms.operational.explicit_inverse import (
     explicit_inverse,
     symmetric_inverse,
 )
-from ramify.papers.chang_khatib import (
+from ramidyn.papers.chang_khatib import (
     HANDS,
     branching,
     compiled_program,
     explicit_count,
     step_counts,
 )
-from ramify.quantities.operational import (
+from ramidyn.quantities.operational import (
     operational_inertia,
     operational_inertia_inverse,
 )
-from ramify.symbolic.count import count
+from ramidyn.symbolic.count import count
 
 
 def test_the_explicit_inverse_gives_the_same_inertia() -> None:

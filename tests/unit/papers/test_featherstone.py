@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.algorithms import ltdl as tree_factor
-from ramify.explain.crba_cost import CrbaCost
-from ramify.explain.shape import Shape, family
-from ramify.model.tree import ROOT, ancestors
-from ramify.papers import featherstone, featherstone_humanoid
-from ramify.papers.featherstone import OPERATIONS, TREE1_EXPANDED, counted
-from ramify.papers.native_counts import factor_count
-from ramify.symbolic.count import count
-from ramify.symbolic.trace import trace
+from ramidyn.algorithms import ltdl as tree_factor
+from ramidyn.explain.crba_cost import CrbaCost
+from ramidyn.explain.shape import Shape, family
+from ramidyn.model.tree import ROOT, ancestors
+from ramidyn.papers import featherstone, featherstone_humanoid
+from ramidyn.papers.featherstone import OPERATIONS, TREE1_EXPANDED, counted
+from ramidyn.papers.native_counts import factor_count
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.trace import trace
 
 TREE1 = (-1, 0, 0, 1, 1, 2, 2)
 HUMANOID = featherstone.humanoid_parents()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ramify.algorithms.loops.counting import STEPS, joint_formulation_counts
-from ramify.model.catalog import hmmwv
-from ramify.papers import negrut
-from ramify.papers import negrut_differences as differences
-from ramify.papers.document import robot_of
-from ramify.robot import Robot
-from ramify.symbolic.count import Ops
+from ramidyn.algorithms.loops.counting import STEPS, joint_formulation_counts
+from ramidyn.model.catalog import hmmwv
+from ramidyn.papers import negrut
+from ramidyn.papers import negrut_differences as differences
+from ramidyn.papers.document import robot_of
+from ramidyn.robot import Robot
+from ramidyn.symbolic.count import Ops
 
 Counts = tuple[Robot, dict[str, Ops]]
 

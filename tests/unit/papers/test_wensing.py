@@ -12,15 +12,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ramify.algorithms.operational.tasks import Task
-from ramify.compiler import program_of
-from ramify.model.catalog import asimo
-from ramify.model.tree import sparsity_pattern
-from ramify.papers.wensing import BASE, MORE
-from ramify.papers.wensing_stages import appendix, stages
-from ramify.quantities.operational import operational_inertia_inverse, task_jacobian
-from ramify.robot import Robot
-from ramify.simplify.passes import simplify
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.compiler import program_of
+from ramidyn.model.catalog import asimo
+from ramidyn.model.tree import sparsity_pattern
+from ramidyn.papers.wensing import BASE, MORE
+from ramidyn.papers.wensing_stages import appendix, stages
+from ramidyn.quantities.operational import operational_inertia_inverse, task_jacobian
+from ramidyn.robot import Robot
+from ramidyn.simplify.passes import simplify
 from support.asimo import CASES, GOLDEN, HANDS_FEET, as_robot, counted, table
 from support.pages import REPOSITORY
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.model.tree import ROOT, ancestors
-from ramify.quantities.mass_columns import solved_columns
-from ramify.quantities.mass_matrix import MassSolver
-from ramify.symbolic.checker import check
-from ramify.symbolic.column_loop import unrolled
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.program import FRESH, Program
-from ramify.symbolic.trace import trace
+from ramidyn.model.tree import ROOT, ancestors
+from ramidyn.quantities.mass_columns import solved_columns
+from ramidyn.quantities.mass_matrix import MassSolver
+from ramidyn.symbolic.checker import check
+from ramidyn.symbolic.column_loop import unrolled
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.program import FRESH, Program
+from ramidyn.symbolic.trace import trace
 
 
 def random_tree(n: int, seed: int) -> list[int]:

@@ -7,24 +7,24 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import ramify
-from ramify import robots
-from ramify.algorithms.operational.tasks import EXPRESSED_IN, Task, tasks_of
-from ramify.compiler import choose_for, compile, count, program_of
-from ramify.explain.operational import explain_operational
-from ramify.model.catalog import random_tree
-from ramify.quantities.context import Context
-from ramify.quantities.mass_matrix import mass_matrix_inverse
-from ramify.quantities.operational import (
+import ramidyn
+from ramidyn import robots
+from ramidyn.algorithms.operational.tasks import EXPRESSED_IN, Task, tasks_of
+from ramidyn.compiler import choose_for, compile, count, program_of
+from ramidyn.explain.operational import explain_operational
+from ramidyn.model.catalog import random_tree
+from ramidyn.quantities.context import Context
+from ramidyn.quantities.mass_matrix import mass_matrix_inverse
+from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
     null_space_projector,
     operational_inertia,
     operational_inertia_inverse,
 )
-from ramify.quantities.operational_inertia import possible
-from ramify.quantities.quantity import Quantity, quantity
-from ramify.robot import Robot
-from ramify.symbolic.count import Ops
+from ramidyn.quantities.operational_inertia import possible
+from ramidyn.quantities.quantity import Quantity, quantity
+from ramidyn.robot import Robot
+from ramidyn.symbolic.count import Ops
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
 from support.references import path_of
@@ -79,10 +79,10 @@ def random_case(seed: int) -> tuple[Robot, tuple[Task, ...]]:
 def shared(name: str) -> Robot:
     if not SHARED_ROBOTS.exists():
         pytest.skip(f"no shared robots in {SHARED_ROBOTS}")
-    return ramify.load(path_of(name))
+    return ramidyn.load(path_of(name))
 
 
-@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
 @pytest.mark.parametrize(
     ("name", "expressed_in"),
     [
@@ -208,7 +208,7 @@ def test_a_choice_is_remembered_on_disk(monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(*_: object) -> None:
         raise AssertionError("the algorithms are counted anew")
 
-    monkeypatch.setattr("ramify.quantities.chooser.cheapest", refuse)
+    monkeypatch.setattr("ramidyn.quantities.chooser.cheapest", refuse)
     q = robot.random_configuration(0)
     again = compile(operational_inertia_inverse(["body2", "body4"]), robot)
     assert np.array_equal(first(q), again(q))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.algorithms.operational.tasks import Task, tasks_of
-from ramify.compiler import program_of
-from ramify.errors import ArgumentError, UnknownName
-from ramify.explain.operational import explain_operational
-from ramify.model.catalog import chain
-from ramify.quantities.operational import (
+from ramidyn.algorithms.operational.tasks import Task, tasks_of
+from ramidyn.compiler import program_of
+from ramidyn.errors import ArgumentError, UnknownName
+from ramidyn.explain.operational import explain_operational
+from ramidyn.model.catalog import chain
+from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
     null_space_projector,
     operational_inertia,
@@ -27,7 +27,7 @@ ROWS = (
     "expected a row name or a tuple of row names; possible: 'pose', "
     "'position', 'orientation', 'x', 'y', 'z', 'rx', 'ry', 'rz'"
 )
-TASKS = "expected the name of a frame, a ramify.tasks.Task, or a list of them"
+TASKS = "expected the name of a frame, a ramidyn.tasks.Task, or a list of them"
 NAMES = "'sfa', 'rjk', 'chang_khatib', 'efpa', 'pv', 'pvr', 'mixed'"
 DAMPED = (operational_inertia, dynamically_consistent_inverse, null_space_projector)
 
@@ -111,7 +111,7 @@ def test_the_table_of_counts_names_its_rows(algorithm: Any) -> None:
 def test_counts_are_of_a_robot() -> None:
     with pytest.raises(
         ArgumentError,
-        match=r"robot is 'iiwa'; expected a ramify\.Robot, as returned by ramify\.load",
+        match=r"robot is 'iiwa'; expected a ramidyn.Robot, as returned by ramidyn.load",
     ):
         explain_operational("iiwa", "hand")
 
@@ -136,15 +136,15 @@ def test_counts_are_of_a_robot() -> None:
         ),
         (
             lambda: operational_inertia_inverse([]),
-            "no tasks given; expected a frame or a ramify.tasks.Task, or several",
+            "no tasks given; expected a frame or a ramidyn.tasks.Task, or several",
         ),
         (
             lambda: operational_inertia_inverse([3]),  # type: ignore[list-item]
-            "3 is not a task; expected the name of a frame or a ramify.tasks.Task",
+            "3 is not a task; expected the name of a frame or a ramidyn.tasks.Task",
         ),
         (
             lambda: operational_inertia_inverse(["hand", None]),  # type: ignore[list-item]
-            "None is not a task; expected the name of a frame or a ramify.tasks.Task",
+            "None is not a task; expected the name of a frame or a ramidyn.tasks.Task",
         ),
         (
             lambda: program_of(operational_inertia_inverse("link"), as_robot(chain(2))),

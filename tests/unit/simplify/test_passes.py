@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify.simplify import passes
-from ramify.simplify.passes import LOWERING, SIMPLIFICATIONS, Pass, lower, simplify
-from ramify.symbolic.checker import check
-from ramify.symbolic.count import Ops, count
-from ramify.symbolic.expr import Expr
-from ramify.symbolic.functions import cos, minimum, sin
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.printer import text
-from ramify.symbolic.program import Program
-from ramify.symbolic.trace import trace
+from ramidyn.simplify import passes
+from ramidyn.simplify.passes import LOWERING, SIMPLIFICATIONS, Pass, lower, simplify
+from ramidyn.symbolic.checker import check
+from ramidyn.symbolic.count import Ops, count
+from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.functions import cos, minimum, sin
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.printer import text
+from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.trace import trace
 from support.programs import Recipe, assert_same, random_recipe, recipes, values_for
 
 

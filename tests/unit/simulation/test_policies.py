@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import math
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.model.pose import Array
-from ramify.robot import Robot
-from ramify.simulation.run import Run
+import ramidyn
+from ramidyn import math
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.pose import Array
+from ramidyn.robot import Robot
+from ramidyn.simulation.run import Run
 
 DT, STEPS, BATCH = 5e-3, 40, 11
-TIP = ramify.tasks.Task("link3", "position", "local_world_aligned")
+TIP = ramidyn.tasks.Task("link3", "position", "local_world_aligned")
 AXES = ((0, 0, 1), (0, 1, 0), (0, 1, 0), (1, 0, 0))
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import ShapeError, TraceError
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.errors import ArgumentError
-from ramify.model.pose import Array
-from ramify.robot import Robot
-from ramify.simulation import rollout as rollouts
+import ramidyn
+from ramidyn import ShapeError, TraceError
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.errors import ArgumentError
+from ramidyn.model.pose import Array
+from ramidyn.robot import Robot
+from ramidyn.simulation import rollout as rollouts
 from support.planar import Planar, four_bar
 
 INERTIA = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.0, 0.2))
@@ -205,7 +205,7 @@ def test_each_state_may_have_its_own_parameters(
     q, qd = start
     gravity = np.array([[0.0, 0.0, -g] for g in range(6)])
     run = robot.rollout(q, qd, dt=DT, steps=5, parameters={"gravity": gravity})
-    dynamics = ramify.compile(ramify.forward_dynamics, robot, parameters=["gravity"])
+    dynamics = ramidyn.compile(ramidyn.forward_dynamics, robot, parameters=["gravity"])
     for _ in range(5):
         qd = qd + DT * dynamics(q, qd, np.zeros(2), gravity)
         q = robot.integrate(q, qd, DT)
@@ -240,7 +240,7 @@ CLOSED = {"project": 1e-13, "partition": 1e-13, "baumgarte": 1e-9, "none": 1e-7}
 def test_no_lane_sees_the_divergence_of_another(
     lanes: int, bad: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAMIFY_LANES", str(lanes))
+    monkeypatch.setenv("RAMIDYN_LANES", str(lanes))
     robot = built(Joint.floating(), Joint.spherical())
     rng = np.random.default_rng(lanes)
     q = robot.random_configuration(rng, batch=11)
@@ -300,7 +300,7 @@ def test_independent_velocities_are_chosen_anew_as_a_crank_turns() -> None:
 @pytest.mark.parametrize("stabilize", ["project", "partition", "none"])
 def test_loops_keep_the_order_of_the_integrator(stabilize: str) -> None:
     """With spherical joints, some of whose velocities are dependent."""
-    robot = ramify.robots.hmmwv("plain", suspension=True)
+    robot = ramidyn.robots.hmmwv("plain", suspension=True)
     qd = np.random.default_rng(0).normal(size=robot.nv)
     q, qd = robot.project(robot.neutral(), qd)
 
@@ -369,7 +369,7 @@ def test_a_run_may_be_written_to_the_arrays_of_another(robot: Robot) -> None:
 
 def test_forces_of_the_robot_act_in_rollouts(robot: Robot) -> None:
     """They are evaluated inside a step, and know the time."""
-    damped = robot.add_force(ramify.forces.JointDamper("link0_joint", damping=0.3))
+    damped = robot.add_force(ramidyn.forces.JointDamper("link0_joint", damping=0.3))
     q, qd = np.array([0.3, 0.2]), np.array([2.0, 0.0])
     run = damped.rollout(q, qd, dt=1e-3, steps=200, integrator="rk4", record="energy")
     loss = 0.3 * run.qd[:, 0] ** 2
@@ -385,8 +385,8 @@ def stiff_pd(q: Any, qd: Any) -> Any:
 def test_implicit_steps_solve_their_linear_equations() -> None:
     """By hand for a joint of constant inertia; stable where others are not."""
     robot = built(Joint.prismatic((1, 0, 0)))
-    spring = ramify.forces.JointSpring("link0_joint", stiffness=4e4)
-    damper = ramify.forces.JointDamper("link0_joint", damping=50.0)
+    spring = ramidyn.forces.JointSpring("link0_joint", stiffness=4e4)
+    damper = ramidyn.forces.JointDamper("link0_joint", damping=50.0)
     robot = robot.add_force(spring).add_force(damper)
     m, k, d = 1.0, 4e4 + 3e4, 50.0 + 2e3
     run = robot.rollout(
@@ -431,7 +431,7 @@ def test_implicit_steps_are_for_trees() -> None:
 def test_results_that_do_not_fit_are_refused(
     robot: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ramify.time_loop.available_memory", lambda: 10**8)
+    monkeypatch.setattr("ramidyn.time_loop.available_memory", lambda: 10**8)
     with pytest.raises(ArgumentError, match=r"'rollout of pendulum' take 3\.2 GB, and"):
         robot.rollout(np.zeros((100, 2)), dt=DT, steps=10**6)
 
@@ -469,7 +469,11 @@ def untraceable(q: Any) -> Any:
         ({"until": pd}, ArgumentError, r"until asks for 'target', .* one of q, qd, d"),
         ({"total": {"cost": pd}}, ArgumentError, "cost asks for 'target', which is"),
         ({"policy": lambda q: q[:1]}, ArgumentError, r"policy returns shape \(1,\); e"),
-        ({"policy": untraceable}, TraceError, "policy cannot be traced: .* use ramify"),
+        (
+            {"policy": untraceable},
+            TraceError,
+            "policy cannot be traced: .* use ramidyn",
+        ),
         ({"total": {"cost": lambda q: q}}, ArgumentError, r"total 'cost' returns sha"),
         ({"until": lambda q: q}, ArgumentError, "until returns .* expected a conditi"),
         ({"parameters": {"x": 1.0}}, ArgumentError, "unknown parameter 'x'; possible"),

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import ArgumentError, Run
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.robot import Robot
+import ramidyn
+from ramidyn import ArgumentError, Run
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.robot import Robot
 
 INERTIA = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.05, 0.2))
 
@@ -201,5 +201,5 @@ def test_times_may_be_one_or_several_and_runs_a_batch() -> None:
 
 
 def test_runs_have_a_public_name() -> None:
-    assert ramify.Run is Run
+    assert ramidyn.Run is Run
     assert re.search(r"run\.energy", Run.__doc__ or "")

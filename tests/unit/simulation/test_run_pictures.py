@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.errors import ArgumentError, Error, UnknownName
-from ramify.model.coordinate_labels import configuration_labels, velocity_labels
-from ramify.robot import Robot
-from ramify.simulation import Run
-from ramify.view.plots import rows_of
+import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.errors import ArgumentError, Error, UnknownName
+from ramidyn.model.coordinate_labels import configuration_labels, velocity_labels
+from ramidyn.robot import Robot
+from ramidyn.simulation import Run
+from ramidyn.view.plots import rows_of
 from support.every_joint import every_joint
 
 pytest.importorskip("matplotlib", reason="matplotlib is absent")
@@ -40,7 +40,7 @@ def two_links() -> Robot:
         Joint.revolute((0, 1, 0)),
         placement=(0, 0, -1),
     )
-    return ramify.Robot.from_description(builder.description())
+    return ramidyn.Robot.from_description(builder.description())
 
 
 ARM = two_links()
@@ -93,7 +93,7 @@ def test_limits_are_shaded_where_a_curve_comes_near() -> None:
 
 
 def test_a_large_robot_has_a_row_for_each_limb() -> None:
-    robot = ramify.robots.humanoid30("plain")
+    robot = ramidyn.robots.humanoid30("plain")
     rows = rows_of(robot.model, robot.model.joints)
     assert len(rows) <= 9
     assert sorted(k for row in rows for k in row.q) == list(range(robot.nq))
@@ -230,8 +230,8 @@ def test_missing_packages_are_named_with_their_command(
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     run = made(swing())
     for show in (run.plot, run.draw, ARM.draw):
-        with pytest.raises(Error, match=r"pip install 'ramify\[plot\]'"):
+        with pytest.raises(Error, match=r"pip install 'ramidyn\[plot\]'"):
             show()
     monkeypatch.setitem(sys.modules, "rerun", None)
-    with pytest.raises(Error, match=r"pip install 'ramify\[rerun\]'"):
+    with pytest.raises(Error, match=r"pip install 'ramidyn\[rerun\]'"):
         run.log_rerun("run.rrd")

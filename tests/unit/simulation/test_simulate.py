@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import ArgumentError, ModelWarning, ShapeError, TraceError
-from ramify.backend.python_call.time_loop import Scanner
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.forces import JointDamper, Motor
-from ramify.model.pose import Array
-from ramify.robot import Robot
+import ramidyn
+from ramidyn import ArgumentError, ModelWarning, ShapeError, TraceError
+from ramidyn.backend.python_call.time_loop import Scanner
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.forces import JointDamper, Motor
+from ramidyn.model.pose import Array
+from ramidyn.robot import Robot
 from support.planar import Planar, four_bar
 
 INERTIA = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.0, 0.2))
@@ -112,7 +112,7 @@ def test_a_torque_of_time_is_followed_within_a_step(
     arm: Robot, integrator: str
 ) -> None:
     def torque(time: Any) -> Any:
-        return np.array([3.0, 1.0]) * ramify.math.sin(20.0 * time)
+        return np.array([3.0, 1.0]) * ramidyn.math.sin(20.0 * time)
 
     q, qd = start(arm)
     options: dict[str, Any] = {"integrator": integrator, "duration": 0.2}
@@ -185,7 +185,7 @@ def test_forces_with_inputs_get_them(arm: Robot) -> None:
 # ------------------------------------------------------------ ends and events
 
 
-def fall(**options: Any) -> ramify.Run:
+def fall(**options: Any) -> ramidyn.Run:
     robot = built(Joint.prismatic((0, 0, 1)))
     return robot.simulate([0.0], [5.0], duration=2.0, **options)
 
@@ -213,7 +213,7 @@ def test_zero_crossings_are_located_between_rows(integrator: str) -> None:
     events = {
         "lands": lambda q: q[0],
         "apex": lambda qd: qd[0],
-        "tick": lambda time: ramify.math.sin(np.pi * time / 0.3),
+        "tick": lambda time: ramidyn.math.sin(np.pi * time / 0.3),
         "height": lambda q, h: q[0] - h,
     }
     run = fall(integrator=integrator, events=events, dt=0.01, inputs={"h": 1.0})
@@ -306,7 +306,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ),
     (
         {"record": {"hand": lambda q: ROBOT.pose(q, "hand")}},
-        ramify.UnknownName,
+        ramidyn.UnknownName,
         "no frame 'hand' in robot 'pendulum'. All 3: 'link0'",
     ),
     ({"record": ["torque"]}, ArgumentError, "record has 'torque'; possible: 'qdd', 't"),

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.builder import Body, Inertia, Joint, RobotBuilder
-from ramify.forces import JointDamper, JointSpring
-from ramify.model.pose import Array
-from ramify.robot import Robot
-from ramify.simulation.step_length import shorter
+import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.forces import JointDamper, JointSpring
+from ramidyn.model.pose import Array
+from ramidyn.robot import Robot
+from ramidyn.simulation.step_length import shorter
 from support.planar import Planar, four_bar
 
 Start = tuple[Robot, Array, Array]
@@ -44,7 +44,7 @@ def sprung(stiffness: float) -> Start:
 
 
 def humanoid() -> Start:
-    robot = ramify.robots.humanoid30("plain")
+    robot = ramidyn.robots.humanoid30("plain")
     rng = np.random.default_rng(0)
     return robot, robot.random_configuration(rng), rng.normal(size=robot.nv)
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-import ramify
-from ramify.errors import FrameError
-from ramify.quantities.context import Context
-from ramify.robot import Robot
-from ramify.spatial.inertia import ArticulatedInertia, RigidInertia
-from ramify.spatial.transform import Shift, Transform
-from ramify.spatial.vector3 import IDENTITY, ONE, ZERO3, unit
-from ramify.spatial.vectors import Force, Motion
-from ramify.symbolic.trace import trace
+import ramidyn
+from ramidyn.errors import FrameError
+from ramidyn.quantities.context import Context
+from ramidyn.robot import Robot
+from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia
+from ramidyn.spatial.transform import Shift, Transform
+from ramidyn.spatial.vector3 import IDENTITY, ONE, ZERO3, unit
+from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.trace import trace
 
 M3, M4 = Motion(unit(0), ZERO3, "link3"), Motion(unit(1), ZERO3, "link4")
 F3, F4 = Force(unit(0), ZERO3, "link3"), Force(unit(1), ZERO3, "link4")
@@ -153,11 +153,11 @@ def run(module: Mapping[str, Any], name: str, robot: Robot) -> None:
     ("name", "mistake"), [(n, m) for n, found in MUTATIONS.items() for m in found]
 )
 def test_a_mistake_in_an_algorithm_is_found(name: str, mistake: str) -> None:
-    module = import_module(f"ramify.algorithms.{name}")
+    module = import_module(f"ramidyn.algorithms.{name}")
     source = Path(str(module.__file__)).read_text(encoding="utf-8")
     right, wrong = mistake.split(" -> ")
     assert right in source
-    robot = ramify.robots.humanoid30("plain")
+    robot = ramidyn.robots.humanoid30("plain")
     changed: dict[str, Any] = {"__name__": module.__name__}
     exec(compile(source.replace(right, wrong), str(module.__file__), "exec"), changed)
     run(vars(module), name, robot)
@@ -167,7 +167,7 @@ def test_a_mistake_in_an_algorithm_is_found(name: str, mistake: str) -> None:
 
 
 def test_the_message_names_the_line_of_the_algorithm() -> None:
-    module = import_module("ramify.algorithms.rnea")
+    module = import_module("ramidyn.algorithms.rnea")
     source = Path(str(module.__file__)).read_text(encoding="utf-8")
     right = "X[i].back(f[i])"
     line = source[: source.index(right)].count("\n") + 1
@@ -178,4 +178,4 @@ def test_the_message_names_the_line_of_the_algorithm() -> None:
         f"(algorithms/rnea.py:{line})"
     )
     with pytest.raises(FrameError, match=re.escape(message)):
-        run(changed, "rnea", ramify.robots.chain(3))
+        run(changed, "rnea", ramidyn.robots.chain(3))

@@ -1,4 +1,4 @@
-"""`ramify.spatial` in public: compact classes are the 6 x 6 matrices they stand for."""
+"""`ramidyn.spatial` in public: compact classes equal the 6 x 6 matrices they encode."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import FrameError, ShapeError
-from ramify.papers import notes
-from ramify.spatial import (
+from ramidyn.errors import FrameError, ShapeError
+from ramidyn.papers import notes
+from ramidyn.spatial import (
     ArticulatedInertia,
     Force,
     Motion,
     RigidInertia,
     Transform,
 )
-from ramify.spatial.transform import Rotate
-from ramify.spatial.vector3 import matrix3, values
-from ramify.symbolic.count import count
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.trace import trace
+from ramidyn.spatial.transform import Rotate
+from ramidyn.spatial.vector3 import matrix3, values
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.trace import trace
 from support.pages import REPOSITORY
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.spatial.vector3 import IDENTITY, ONE, Mat, Vec, mat, vec
-from ramify.symbolic.expr import const
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.trace import trace
+from ramidyn.spatial.vector3 import IDENTITY, ONE, Mat, Vec, mat, vec
+from ramidyn.symbolic.expr import const
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.trace import trace
 
 TWO: dict[str, tuple[Callable[..., Any], str, str]] = {
     "add": (operator.add, "a", "b"),

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from ramify.symbolic.checker import check
-from ramify.symbolic.expr import Condition, Expr
-from ramify.symbolic.program import Program, Variable
+from ramidyn.symbolic.checker import check
+from ramidyn.symbolic.expr import Condition, Expr
+from ramidyn.symbolic.program import Program, Variable
 
 X = Expr("input", (), ("x", 0), 0)
 Y = Expr("input", (), ("x", 1), 0)

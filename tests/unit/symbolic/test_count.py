@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify.symbolic import expr, functions
-from ramify.symbolic.count import DIVISION_COST, FUNCTION_COST, Ops, count
-from ramify.symbolic.expr import Expr
-from ramify.symbolic.trace import trace
+from ramidyn.symbolic import expr, functions
+from ramidyn.symbolic.count import DIVISION_COST, FUNCTION_COST, Ops, count
+from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.trace import trace
 from support.programs import random_program
 
 

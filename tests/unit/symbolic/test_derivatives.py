@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify.errors import ArgumentError
-from ramify.model.pose import Array
-from ramify.simplify.passes import lower, simplify
-from ramify.symbolic import expr, functions
-from ramify.symbolic.checker import check
-from ramify.symbolic.derivatives import between, forward, jvp, reverse, vjp
-from ramify.symbolic.expr import ARITY, BUILD, CONDITIONS
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.program import Program, Variable, reachable
-from ramify.symbolic.trace import trace
+from ramidyn.errors import ArgumentError
+from ramidyn.model.pose import Array
+from ramidyn.simplify.passes import lower, simplify
+from ramidyn.symbolic import expr, functions
+from ramidyn.symbolic.checker import check
+from ramidyn.symbolic.derivatives import between, forward, jvp, reverse, vjp
+from ramidyn.symbolic.expr import ARITY, BUILD, CONDITIONS
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.program import Program, Variable, reachable
+from ramidyn.symbolic.trace import trace
 from support import complex_step
 from support.programs import Recipe, random_recipe, recipes, values_for
 

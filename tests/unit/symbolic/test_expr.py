@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify.errors import TraceError
-from ramify.symbolic import expr, functions
-from ramify.symbolic.expr import Condition, Expr, const, symbol
+import ramidyn
+from ramidyn.errors import TraceError
+from ramidyn.symbolic import expr, functions
+from ramidyn.symbolic.expr import Condition, Expr, const, symbol
 
 X, Y, Z = symbol("x"), symbol("y"), symbol("z")
 C = X < Y
@@ -294,12 +294,13 @@ def test_our_functions_broadcast_as_numpy_does() -> None:
 # Errors, with the line at fault.
 
 NO_TRUTH = (
-    r"a symbol has no truth value .*ramify\.math\.where\(condition, a, b\).*numpy\.less"
+    r"a symbol has no truth value .*"
+    r"ramidyn\.math\.where\(condition, a, b\).*numpy\.less"
 )
-NO_NUMBER = r"a symbol is not a number yet.*ramify\.math\.sin, sqrt"
+NO_NUMBER = r"a symbol is not a number yet.*ramidyn\.math\.sin, sqrt"
 NOT_THERE = r"symbols do not support this operation; supported: \+ - \* / \*\* abs"
 NOT_ITERABLE = "a symbol is a scalar; it cannot be iterated"
-NO_COMPARISON = r"a comparison is not a number; use ramify\.math\.where"
+NO_COMPARISON = r"a comparison is not a number; use ramidyn\.math\.where"
 
 
 def use_if() -> Any:
@@ -344,7 +345,7 @@ def use_while() -> Any:
         (lambda: X @ Y, NOT_THERE),
         (lambda: X & Y, NOT_THERE),
         (lambda: ~X, NOT_THERE),
-        (lambda: X**Y, r"exponent of \*\* must be a constant; use ramify\.math\.exp"),
+        (lambda: X**Y, r"exponent of \*\* must be a constant; use ramidyn\.math\.exp"),
         (lambda: C + 1, NO_COMPARISON),
         (lambda: 2 * C, NO_COMPARISON),
         (lambda: X - C, NO_COMPARISON),
@@ -422,8 +423,8 @@ def test_a_constant_is_a_number_again() -> None:
 
 
 def test_the_public_functions_are_these_functions() -> None:
-    assert ramify.math.sin is functions.sin
-    assert ramify.math.where is functions.where
+    assert ramidyn.math.sin is functions.sin
+    assert ramidyn.math.where is functions.where
 
 
 def test_a_symbol_shows_what_it_is() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.errors import ShapeError, TraceError
-from ramify.symbolic import functions
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.trace import trace
+from ramidyn.errors import ShapeError, TraceError
+from ramidyn.symbolic import functions
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.trace import trace
 from support.close import assert_close
 
 ONE = ("sqrt", "sin", "cos", "tan", "asin", "acos", "exp", "log", "tanh", "absolute")

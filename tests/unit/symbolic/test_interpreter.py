@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify.symbolic import expr, functions
-from ramify.symbolic.expr import Expr
-from ramify.symbolic.interpreter import MEANING, evaluate
-from ramify.symbolic.trace import trace
+from ramidyn.symbolic import expr, functions
+from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.interpreter import MEANING, evaluate
+from ramidyn.symbolic.trace import trace
 from support.programs import (
     Recipe,
     assert_same,

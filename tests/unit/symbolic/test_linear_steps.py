@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.symbolic.checker import check
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.linear_steps import map_linear
-from ramify.symbolic.program import FRESH, Program
-from ramify.symbolic.trace import trace
+from ramidyn.symbolic.checker import check
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.linear_steps import map_linear
+from ramidyn.symbolic.program import FRESH, Program
+from ramidyn.symbolic.trace import trace
 
 Column = Sequence[Any]
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ramify
-from ramify import compiler
-from ramify.backend.llvm import build as building
-from ramify.mechanism import states
-from ramify.model.catalog import humanoid30
-from ramify.symbolic.once import made_once, once
+import ramidyn
+from ramidyn import compiler
+from ramidyn.backend.llvm import build as building
+from ramidyn.mechanism import states
+from ramidyn.model.catalog import humanoid30
+from ramidyn.symbolic.once import made_once, once
 from support.planar import four_bar
 
 THREADS = 6
@@ -35,7 +35,7 @@ def all_at_once(work: Callable[[], Any]) -> list[Any]:
         return list(pool.map(run, range(THREADS)))
 
 
-def first_uses() -> dict[str, Callable[[ramify.Robot], Any]]:
+def first_uses() -> dict[str, Callable[[ramidyn.Robot], Any]]:
     return {
         "a quantity": lambda r: r.mass_matrix(r.neutral()),
         "a quantity of a frame": lambda r: r.jacobian(r.neutral(), "world"),
@@ -68,7 +68,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_the_first_use_from_several_threads_compiles_once(
     made: Counter[str], use: str
 ) -> None:
-    human = ramify.Robot.from_description(humanoid30())
+    human = ramidyn.Robot.from_description(humanoid30())
     results = all_at_once(lambda: first_uses()[use](human))
     assert made == {"traced": 1, "built": 1}
     for result in results[1:]:
@@ -106,14 +106,14 @@ def test_what_fails_is_tried_again_by_the_next_thread() -> None:
 
 
 def test_a_thread_that_traces_may_use_what_another_one_makes() -> None:
-    human = ramify.Robot.from_description(humanoid30())
+    human = ramidyn.Robot.from_description(humanoid30())
 
     def traced(x: Any) -> Any:
         time.sleep(0.05)
         return x * len(human.bias_forces.program.outputs)
 
     def work() -> Any:
-        return ramify.kernel(traced, {"x": ()})(np.array(1.0))
+        return ramidyn.kernel(traced, {"x": ()})(np.array(1.0))
 
     with ThreadPoolExecutor(2) as pool:
         one = pool.submit(work)

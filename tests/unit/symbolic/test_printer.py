@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.simplify.passes import lower, simplify
-from ramify.symbolic import functions
-from ramify.symbolic.expr import Expr, region
-from ramify.symbolic.printer import text
-from ramify.symbolic.program import Program
-from ramify.symbolic.trace import trace
+from ramidyn.simplify.passes import lower, simplify
+from ramidyn.symbolic import functions
+from ramidyn.symbolic.expr import Expr, region
+from ramidyn.symbolic.printer import text
+from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.trace import trace
 from support.paths import GOLDENS
 
 
@@ -71,5 +71,5 @@ def test_a_long_text_says_how_much_is_left() -> None:
     whole = text(CASES["rotation"]).splitlines()
     assert lines[:4] == whole[:4]
     assert lines[4:] == [
-        f"  ... {len(whole) - 4} more lines: ramify.symbolic.printer.text"
+        f"  ... {len(whole) - 4} more lines: ramidyn.symbolic.printer.text"
     ]

@@ -11,12 +11,12 @@ from types import NoneType
 import numpy as np
 from hypothesis import given, settings
 
-from ramify.symbolic import functions
-from ramify.symbolic.checker import check
-from ramify.symbolic.expr import Expr, const, symbol
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.program import Program, Variable, from_flat, live, reachable
-from ramify.symbolic.trace import trace
+from ramidyn.symbolic import functions
+from ramidyn.symbolic.checker import check
+from ramidyn.symbolic.expr import Expr, const, symbol
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.program import Program, Variable, from_flat, live, reachable
+from ramidyn.symbolic.trace import trace
 from support.programs import random_program, recipes, values_for
 
 DEEP = 40_000
@@ -37,9 +37,9 @@ def pendulum(q: Expr, qd: Expr) -> dict[str, Expr]:
 
 
 DIGEST_SCRIPT = """
-from ramify.symbolic import functions
-from ramify.symbolic.trace import trace
-from ramify.simplify.passes import lower, simplify
+from ramidyn.symbolic import functions
+from ramidyn.symbolic.trace import trace
+from ramidyn.simplify.passes import lower, simplify
 
 def pendulum(q, qd):
     return {

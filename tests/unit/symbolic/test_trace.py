@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from ramify.errors import TraceError
-from ramify.symbolic import functions
-from ramify.symbolic.checker import check
-from ramify.symbolic.expr import Expr, const, region, symbol
-from ramify.symbolic.interpreter import evaluate
-from ramify.symbolic.trace import trace
+from ramidyn.errors import TraceError
+from ramidyn.symbolic import functions
+from ramidyn.symbolic.checker import check
+from ramidyn.symbolic.expr import Expr, const, region, symbol
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.trace import trace
 
 
 class Point(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.algorithms.loops.newton import ON, Iterate, Verdict, closed, correction
+from ramidyn.algorithms.loops.newton import ON, Iterate, Verdict, closed, correction
 
 
 def circle(q: Any) -> Iterate:

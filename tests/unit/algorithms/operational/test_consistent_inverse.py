@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.algorithms.operational.tasks import Task
-from ramify.compiler import count, program_of
-from ramify.errors import ArgumentError
-from ramify.loading import load
-from ramify.model.catalog import asimo, chain, chang_khatib24, random_tree
-from ramify.quantities.operational import (
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.compiler import count, program_of
+from ramidyn.errors import ArgumentError
+from ramidyn.loading import load
+from ramidyn.model.catalog import asimo, chain, chang_khatib24, random_tree
+from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
     null_space_projector,
 )
-from ramify.robot import Robot
-from ramify.symbolic.count import count as as_traced
-from ramify.symbolic.interpreter import evaluate
+from ramidyn.robot import Robot
+from ramidyn.symbolic.count import count as as_traced
+from ramidyn.symbolic.interpreter import evaluate
 from support.asimo import HANDS_FEET, as_robot
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
@@ -81,7 +81,7 @@ SHARED = {
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
 @pytest.mark.skipif(not SHARED_ROBOTS.exists(), reason="no folder of shared robots")
 @pytest.mark.parametrize("name", SHARED)
 def test_real_robots_have_the_inverse_of_the_closed_form(name: str) -> None:

@@ -11,9 +11,9 @@ import functools
 import numpy as np
 import pytest
 
-from ramify.algorithms.operational.tasks import Task
-from ramify.compiler import program_of
-from ramify.quantities.operational import operational_inertia_inverse
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.compiler import program_of
+from ramidyn.quantities.operational import operational_inertia_inverse
 from support.asimo import as_robot
 from support.hands import hand
 from support.parameters import some

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramify.algorithms.operational.tasks import Task
-from ramify.builder import RobotBuilder
-from ramify.control import OperationalSpace
-from ramify.errors import ArgumentError
-from ramify.loading import load
-from ramify.model.builder import Body, Joint
-from ramify.robot import Robot
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.builder import RobotBuilder
+from ramidyn.control import OperationalSpace
+from ramidyn.errors import ArgumentError
+from ramidyn.loading import load
+from ramidyn.model.builder import Body, Joint
+from ramidyn.robot import Robot
 from support.loops import as_robot
 from support.paths import SHARED_ROBOTS
 from support.planar import UP, rod
@@ -160,7 +160,7 @@ def test_canceling_velocities_changes_them_by_a_tenth_in_a_period(
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::ramify.ModelWarning")
+@pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
 @pytest.mark.skipif(not SHARED_ROBOTS.exists(), reason="no folder of shared robots")
 @pytest.mark.parametrize("rows", ["position", "pose"])
 @pytest.mark.parametrize("damping", [0.5, 0.05, 1e-2, 1e-4, 1e-6])

@@ -18,16 +18,16 @@ from pathlib import Path
 
 import pytest
 
-import ramify
-from ramify.backend.llvm import cache
+import ramidyn
+from ramidyn.backend.llvm import cache
 
 posix = pytest.mark.skipif(os.name != "posix", reason="a matter of POSIX")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv("RAMIFY_CACHE_SIZE_MB", raising=False)
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("RAMIDYN_CACHE_SIZE_MB", raising=False)
     return tmp_path / "cache"
 
 
@@ -40,15 +40,15 @@ DATA = bytes(range(256)) * 40
 
 
 def file_of(folder: Path, key: str = KEY) -> Path:
-    return folder / f"{key}.ramify"
+    return folder / f"{key}.ramidyn"
 
 
 def entries(folder: Path) -> set[str]:
-    return {f.stem for f in folder.glob("*.ramify")}
+    return {f.stem for f in folder.glob("*.ramidyn")}
 
 
 def unfinished(folder: Path) -> list[Path]:
-    return [f for f in folder.iterdir() if f.name.endswith(".ramify-tmp")]
+    return [f for f in folder.iterdir() if f.name.endswith(".ramidyn-tmp")]
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 3_000_000])
@@ -87,9 +87,9 @@ def test_clear_removes_the_values_and_nothing_else(folder: Path) -> None:
     for i in range(5):
         cache.store(key_of(i), DATA)
     (folder / "notes.txt").write_text("mine")
-    (folder / "abc.ramify.bak").write_text("mine")
+    (folder / "abc.ramidyn.bak").write_text("mine")
     cache.clear()
-    assert {f.name for f in folder.iterdir()} == {"notes.txt", "abc.ramify.bak"}
+    assert {f.name for f in folder.iterdir()} == {"notes.txt", "abc.ramidyn.bak"}
     assert cache.load(key_of(0)) is None
     cache.store(KEY, DATA)
     assert cache.load(KEY) == DATA
@@ -97,7 +97,7 @@ def test_clear_removes_the_values_and_nothing_else(folder: Path) -> None:
 
 def test_clear_of_no_cache_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", "off")
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", "off")
     cache.clear()
 
 
@@ -108,7 +108,7 @@ def test_the_environment_moves_the_folder_at_any_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.store(KEY, DATA)
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", str(tmp_path / "elsewhere" / "deep"))
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", str(tmp_path / "elsewhere" / "deep"))
     assert cache.directory() == tmp_path / "elsewhere" / "deep"
     assert cache.load(KEY) is None
     cache.store(KEY, b"there")
@@ -120,7 +120,7 @@ def test_the_environment_turns_the_cache_off(
     word: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.store(KEY, DATA)
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", word)
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", word)
     assert cache.directory() is None
     assert cache.load(KEY) is None
     cache.store(key_of(1), DATA)
@@ -130,12 +130,12 @@ def test_the_environment_turns_the_cache_off(
 @pytest.mark.parametrize(
     ("platform", "variables", "expected"),
     [
-        ("linux", {"XDG_CACHE_HOME": "/x/caches"}, "/x/caches/ramify"),
-        ("linux", {"XDG_CACHE_HOME": "relative"}, "/home/eve/.cache/ramify"),
-        ("linux", {}, "/home/eve/.cache/ramify"),
-        ("darwin", {}, "/home/eve/Library/Caches/ramify"),
-        ("win32", {"LOCALAPPDATA": "/local"}, "/local/ramify/cache"),
-        ("win32", {}, "/home/eve/AppData/Local/ramify/cache"),
+        ("linux", {"XDG_CACHE_HOME": "/x/caches"}, "/x/caches/ramidyn"),
+        ("linux", {"XDG_CACHE_HOME": "relative"}, "/home/eve/.cache/ramidyn"),
+        ("linux", {}, "/home/eve/.cache/ramidyn"),
+        ("darwin", {}, "/home/eve/Library/Caches/ramidyn"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/ramidyn/cache"),
+        ("win32", {}, "/home/eve/AppData/Local/ramidyn/cache"),
     ],
 )
 @posix
@@ -145,7 +145,7 @@ def test_each_system_has_its_own_place_for_caches(
     expected: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("RAMIFY_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+    for name in ("RAMIDYN_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/home/eve")
     for name, value in variables.items():
@@ -158,25 +158,27 @@ def test_each_system_has_its_own_place_for_caches(
 def test_a_relative_folder_is_refused(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", place)
-    with pytest.raises(ramify.CompileError, match=r"a relative path.*Set it to an abs"):
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", place)
+    with pytest.raises(
+        ramidyn.CompileError, match=r"a relative path.*Set it to an abs"
+    ):
         cache.load(KEY)
-    with pytest.raises(ramify.CompileError, match="RAMIFY_CACHE_DIR is"):
-        ramify.kernel(lambda x: x + 1.0, {"x": ()}).prepare()
+    with pytest.raises(ramidyn.CompileError, match="RAMIDYN_CACHE_DIR is"):
+        ramidyn.kernel(lambda x: x + 1.0, {"x": ()}).prepare()
 
 
 def test_a_folder_in_the_users_home_is_absolute(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", "~/of/ramify")
-    assert cache.directory() == Path.home() / "of" / "ramify"
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", "~/of/ramidyn")
+    assert cache.directory() == Path.home() / "of" / "ramidyn"
 
 
 def test_without_a_home_there_is_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.delenv("RAMIFY_CACHE_DIR")
+    monkeypatch.delenv("RAMIDYN_CACHE_DIR")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", no_home)
     assert cache.directory() is None
@@ -224,7 +226,7 @@ def test_a_file_with_more_at_the_end_is_not_loaded(folder: Path, extra: bytes) -
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"\x7fELF" * 100, b"ramify\r\n", b"\xff" * 5000, b"\0" * 200]
+    "text", [b"", b"\x7fELF" * 100, b"ramidyn\r\n", b"\xff" * 5000, b"\0" * 200]
 )
 def test_a_foreign_file_is_not_loaded_and_gives_way(folder: Path, text: bytes) -> None:
     folder.mkdir()
@@ -268,7 +270,7 @@ def test_every_cache_has_a_secret_of_its_own(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.store(KEY, DATA)
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", str(tmp_path / "other"))
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", str(tmp_path / "other"))
     cache.store(key_of("else"), DATA)
     shutil.copy(file_of(folder), file_of(tmp_path / "other"))
     assert cache.load(KEY) is None
@@ -283,7 +285,7 @@ def test_on_windows_the_secret_is_in_the_users_profile(
     cache.store(KEY, DATA)
     assert cache.load(KEY) == DATA
     assert {f.name for f in folder.iterdir()} == {file_of(folder).name}
-    profile = tmp_path / "local" / "ramify"
+    profile = tmp_path / "local" / "ramidyn"
     assert {f.name for f in profile.iterdir()} == {cache.SECRET}
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "another user"))
     assert cache.load(KEY) is None
@@ -388,14 +390,14 @@ def reachable(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of root's in a place that others can look into, unlike tmp_path."""
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
-        monkeypatch.setenv("RAMIFY_CACHE_DIR", f"{place}/cache")
+        monkeypatch.setenv("RAMIDYN_CACHE_DIR", f"{place}/cache")
         yield Path(place) / "cache"
 
 
 @as_root
 def test_a_folder_left_by_root_is_one_warning_with_the_remedy(reachable: Path) -> None:
     cache.store(KEY, DATA)
-    remedy = f"belongs to root, .*chown -R 12345 {reachable}.*RAMIFY_CACHE_DIR"
+    remedy = f"belongs to root, .*chown -R 12345 {reachable}.*RAMIDYN_CACHE_DIR"
     with another_user():
         with pytest.warns(RuntimeWarning, match=remedy):
             cache.store(KEY, DATA)
@@ -410,11 +412,11 @@ def test_root_leaves_nothing_in_the_home_of_another_user(
     home = tmp_path / "home"
     home.mkdir()
     os.chown(home, 12345, -1)
-    monkeypatch.delenv("RAMIFY_CACHE_DIR")
+    monkeypatch.delenv("RAMIDYN_CACHE_DIR")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(sys, "platform", "linux")
-    expected = f"{home} belongs to user 12345, .* runs as root. Set RAMIFY_CACHE_DIR"
+    expected = f"{home} belongs to user 12345, .* runs as root. Set RAMIDYN_CACHE_DIR"
     with pytest.warns(RuntimeWarning, match=expected):
         cache.store(KEY, DATA)
     cache.store(KEY, DATA)  # a second warning would be an error
@@ -459,7 +461,7 @@ def test_a_folder_that_cannot_be_made_is_no_error(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "in the way").write_text("")
-    monkeypatch.setenv("RAMIFY_CACHE_DIR", str(tmp_path / place))
+    monkeypatch.setenv("RAMIDYN_CACHE_DIR", str(tmp_path / place))
     cache.store(KEY, DATA)
     assert cache.load(KEY) is None
 
@@ -498,7 +500,7 @@ def test_a_step_that_is_refused_is_no_error(
 def test_a_full_disk_is_no_error_and_leaves_no_litter(folder: Path) -> None:
     script = """
 import resource, sys
-from ramify.backend.llvm import cache
+from ramidyn.backend.llvm import cache
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 cache.store(sys.argv[1], b"x" * 100_000)
 assert cache.load(sys.argv[1]) is None
@@ -521,7 +523,7 @@ def test_a_folder_that_vanishes_is_made_again(folder: Path) -> None:
 def test_the_least_recently_used_go_first(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAMIFY_CACHE_SIZE_MB", "1")
+    monkeypatch.setenv("RAMIDYN_CACHE_SIZE_MB", "1")
     block = b"x" * 100_000
     for i in range(10):
         cache.store(key_of(i), block)
@@ -537,7 +539,7 @@ def test_the_least_recently_used_go_first(
 def test_the_bound_holds_after_every_store(
     size: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAMIFY_CACHE_SIZE_MB", "0.5")
+    monkeypatch.setenv("RAMIDYN_CACHE_SIZE_MB", "0.5")
     stores = 3 * 2**19 // size
     for i in range(min(stores, 800)):
         cache.store(key_of(i), bytes(size))
@@ -550,7 +552,7 @@ def test_a_value_larger_than_the_bound_is_not_stored(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.store(KEY, DATA)
-    monkeypatch.setenv("RAMIFY_CACHE_SIZE_MB", "1")
+    monkeypatch.setenv("RAMIDYN_CACHE_SIZE_MB", "1")
     cache.store(key_of(1), bytes(2**20))
     assert entries(folder) == {KEY}
 
@@ -562,7 +564,7 @@ def test_a_value_larger_than_the_bound_is_not_stored(
 def test_the_bound_is_read_from_the_environment(
     text: str, megabytes: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAMIFY_CACHE_SIZE_MB", text)
+    monkeypatch.setenv("RAMIDYN_CACHE_SIZE_MB", text)
     assert cache._bound() == megabytes * 2**20
 
 
@@ -572,7 +574,7 @@ def test_eviction_takes_none_but_our_files(
     folder.mkdir()
     (folder / "precious").write_bytes(bytes(2**20))
     os.utime(folder / "precious", (0, 0))
-    monkeypatch.setenv("RAMIFY_CACHE_SIZE_MB", "0.1")
+    monkeypatch.setenv("RAMIDYN_CACHE_SIZE_MB", "0.1")
     for i in range(20):
         cache.store(key_of(i), bytes(20_000))
     assert (folder / "precious").stat().st_size == 2**20
@@ -596,7 +598,7 @@ def test_few_stores_scan_the_folder(
 
 WRITER = """
 import hashlib, random, sys
-from ramify.backend.llvm import cache
+from ramidyn.backend.llvm import cache
 me, rounds = int(sys.argv[1]), int(sys.argv[2])
 rng = random.Random(me)
 
@@ -625,7 +627,7 @@ def start_writer(me: int, rounds: int) -> subprocess.Popen[bytes]:
 def test_four_processes_fill_one_cache(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RAMIFY_CACHE_SIZE_MB", "4")
+    monkeypatch.setenv("RAMIDYN_CACHE_SIZE_MB", "4")
     writers = [start_writer(me, 40) for me in range(4)]
     while any(w.poll() is None for w in writers):
         for i in range(30):
@@ -644,7 +646,7 @@ def test_four_processes_fill_one_cache(
 
 VICTIM = """
 import sys
-from ramify.backend.llvm import cache
+from ramidyn.backend.llvm import cache
 data = bytes(range(256)) * 20_000
 print(flush=True)
 while True:
@@ -671,7 +673,7 @@ def test_kill_9_during_a_write_leaves_whole_values_and_no_growing_litter(
                 os.utime(litter, (0, 0))  # as if it had lain there for long
             # Each victim sweeps before its first write; only its last can remain.
             assert len(unfinished(folder)) <= 1
-    (folder / ".0123456789abcdef.ramify-tmp").write_bytes(b"half a val")
+    (folder / ".0123456789abcdef.ramidyn-tmp").write_bytes(b"half a val")
     for litter in unfinished(folder):
         os.utime(litter, (0, 0))
     cache.store(KEY, data)
@@ -681,7 +683,7 @@ def test_kill_9_during_a_write_leaves_whole_values_and_no_growing_litter(
 
 def test_the_unfinished_file_of_a_live_writer_is_not_swept(folder: Path) -> None:
     folder.mkdir()
-    young = folder / ".0123456789abcdef.ramify-tmp"
+    young = folder / ".0123456789abcdef.ramidyn-tmp"
     young.write_bytes(b"half a val")
     cache.store(KEY, DATA)
     assert young.exists()

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify.backend.llvm import schedule as scheduling
-from ramify.backend.llvm.schedule import LARGEST, SMALLEST, Schedule, schedule
-from ramify.simplify.passes import lower, simplify
-from ramify.symbolic import functions
-from ramify.symbolic.expr import Condition, Expr, region
-from ramify.symbolic.interpreter import MEANING, evaluate
-from ramify.symbolic.program import Program
-from ramify.symbolic.trace import trace
+from ramidyn.backend.llvm import schedule as scheduling
+from ramidyn.backend.llvm.schedule import LARGEST, SMALLEST, Schedule, schedule
+from ramidyn.simplify.passes import lower, simplify
+from ramidyn.symbolic import functions
+from ramidyn.symbolic.expr import Condition, Expr, region
+from ramidyn.symbolic.interpreter import MEANING, evaluate
+from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.trace import trace
 from support.programs import (
     Recipe,
     assert_same,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import ramify
-from ramify.errors import ArgumentError, ModelError, UnknownName
+import ramidyn
+from ramidyn.errors import ArgumentError, ModelError, UnknownName
 
 ARM = (
     '<robot name="arm"><link name="a"/><link name="b"><inertial><mass value="{}"/>'
@@ -44,7 +44,7 @@ def descriptions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("descriptions")
 def test_a_description_is_loaded_by_its_name() -> None:
-    robot = ramify.robots.load_description("arm_description", root="floating")
+    robot = ramidyn.robots.load_description("arm_description", root="floating")
     assert (robot.name, robot.nq) == ("arm", 8)
 
 
@@ -54,20 +54,20 @@ def test_an_unknown_description_is_told_with_those_close_to_it() -> None:
         "no description 'amr_description' in robot_descriptions. Close: .*'arm_desc"
     )
     with pytest.raises(UnknownName, match=message):
-        ramify.robots.load_description("amr_description")
+        ramidyn.robots.load_description("amr_description")
 
 
 @pytest.mark.usefixtures("descriptions")
 def test_a_failed_download_is_told() -> None:
     message = "'far_description' cannot be downloaded: no route to host. The package "
     with pytest.raises(ModelError, match=message):
-        ramify.robots.load_description("far_description")
+        ramidyn.robots.load_description("far_description")
 
 
 @pytest.mark.usefixtures("descriptions")
 def test_a_description_without_a_robot_file_is_told() -> None:
     with pytest.raises(ModelError, match="has neither a URDF nor an MJCF file"):
-        ramify.robots.load_description("odd_description")
+        ramidyn.robots.load_description("odd_description")
 
 
 def test_without_the_package_the_message_says_how_to_get_it(
@@ -76,7 +76,7 @@ def test_without_the_package_the_message_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "robot_descriptions._descriptions", None)
     message = "needs the package robot_descriptions; run: pip install robot_descriptio"
     with pytest.raises(ModelError, match=message):
-        ramify.robots.load_description("panda_description")
+        ramidyn.robots.load_description("panda_description")
 
 
 # ------------------------------------------------------------ xacro
@@ -99,27 +99,27 @@ def arm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_arguments_are_passed_on_to_xacro(arm: Path) -> None:
-    robot = ramify.load(arm, xacro_arguments={"mass": 3})
+    robot = ramidyn.load(arm, xacro_arguments={"mass": 3})
     assert robot.masses["b"] == 3
 
 
 def test_what_xacro_cannot_expand_is_told_with_the_file(arm: Path) -> None:
     message = r"arm.urdf.xacro: xacro cannot expand it: Undefined substitution argument"
     with pytest.raises(ModelError, match=message):
-        ramify.load(arm)
+        ramidyn.load(arm)
 
 
 def test_errors_in_the_expanded_text_name_it(arm: Path) -> None:
     message = r"arm.urdf \(expanded\):1: link 'b': inertial mass: a negative mass"
     with pytest.raises(ModelError, match=message):
-        ramify.load(arm, xacro_arguments={"mass": -1})
+        ramidyn.load(arm, xacro_arguments={"mass": -1})
 
 
 def test_truth_values_are_written_as_xacro_reads_them(arm: Path) -> None:
     with pytest.raises(
         ModelError, match="cannot read 'true'; expected a finite number"
     ):
-        ramify.load(arm, xacro_arguments={"mass": True})
+        ramidyn.load(arm, xacro_arguments={"mass": True})
 
 
 def test_without_xacro_the_message_says_how_to_get_it(
@@ -128,10 +128,10 @@ def test_without_xacro_the_message_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "xacro", None)
     message = "a xacro file needs the package xacro; run: pip install xacro"
     with pytest.raises(ModelError, match=message):
-        ramify.load(arm, xacro_arguments={"mass": 3})
+        ramidyn.load(arm, xacro_arguments={"mass": 3})
 
 
 def test_arguments_of_xacro_are_refused_for_other_files() -> None:
     message = "xacro_arguments is given, but 'text' is not a .xacro file"
     with pytest.raises(ArgumentError, match=message):
-        ramify.load(ARM.format(1), xacro_arguments={})
+        ramidyn.load(ARM.format(1), xacro_arguments={})

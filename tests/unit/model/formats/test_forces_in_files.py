@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 
-import ramify
-from ramify import forces
-from ramify.errors import ArgumentError, ModelError, ModelWarning
+import ramidyn
+from ramidyn import forces
+from ramidyn.errors import ArgumentError, ModelError, ModelWarning
 
 LINK = '<inertial mass="1" pos=".1 0 0" diaginertia=".1 .2 .2"/>'
 MODEL = f"""<mujoco model="arm"><worldbody>
@@ -33,10 +33,10 @@ URDF = f"""<robot name="arm"><link name="base"/><link name="a"><inertial>
   <dynamics damping="0.4" friction="0.2"/></joint></robot>{""}"""
 
 
-def load(text: str, **options: object) -> tuple[ramify.Robot, list[str]]:
+def load(text: str, **options: object) -> tuple[ramidyn.Robot, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
-        robot = ramify.load(text, **options)  # type: ignore[arg-type]
+        robot = ramidyn.load(text, **options)  # type: ignore[arg-type]
     return robot, [str(w.message) for w in caught]
 
 
@@ -66,7 +66,7 @@ def test_forces_of_mjcf_become_elements() -> None:
         "arm: Not supported: armature of tendon 't'; spatial tendon 's' (stiffness); "
         "intvelocity actuator 'i'; muscle actuator 'u'"
     ]
-    assert ramify.forward_dynamics.input_shapes(robot.model)["control"] == (5,)
+    assert ramidyn.forward_dynamics.input_shapes(robot.model)["control"] == (5,)
 
 
 def test_forces_that_do_not_act_are_named_in_one_warning() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramify.model.description import Description
-from ramify.model.formats.mjcf.parse import parse_mjcf
+from ramidyn.model.description import Description
+from ramidyn.model.formats.mjcf.parse import parse_mjcf
 from support.close import assert_close
 from support.mujoco_agreement import assert_agrees, compiled, mujoco
 from support.random_mjcf import random_mjcf

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify.errors import Error, ModelError, ModelWarning
-from ramify.loading import load
-from ramify.model.formats.mjcf.parse import parse_mjcf
+from ramidyn.errors import Error, ModelError, ModelWarning
+from ramidyn.loading import load
+from ramidyn.model.formats.mjcf.parse import parse_mjcf
 
 LINK = '<geom size=".1"/>'
 BODY = f'<body name="a"><joint name="j"/>{LINK}</body>'

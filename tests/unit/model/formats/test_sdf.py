@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-import ramify
-from ramify.model.description import Description, JointDescription
-from ramify.model.pose import Pose
+import ramidyn
+from ramidyn.model.description import Description, JointDescription
+from ramidyn.model.pose import Pose
 from support.kinematics import body_poses
 from support.sdf import AXIS, INERTIAL, joint, link, links, parse, sdf
 
@@ -70,9 +70,9 @@ def test_a_link_that_nothing_holds_floats_from_where_the_file_has_it() -> None:
 
 def test_a_floating_root_can_be_fixed_where_the_file_has_it() -> None:
     text = sdf(link("a", pose("0 0 1 0 0 0")), link("b"), joint("j", "a", "b"))
-    robot = ramify.load(text, root="fixed")
+    robot = ramidyn.load(text, root="fixed")
     assert (robot.nq, robot.description.bodies[0].placement.origin) == (1, (0, 0, 1))
-    assert ramify.load(text).nq == 8
+    assert ramidyn.load(text).nq == 8
 
 
 def test_a_static_model_stands_on_the_world() -> None:
@@ -170,7 +170,7 @@ def test_an_inertial_is_turned_into_its_link() -> None:
 def test_gravity_is_that_of_the_world() -> None:
     text = '<sdf version="1.7"><world name="w"><gravity>0 0 -1.6</gravity>{}</world>'
     model = f'<model name="m">{links("a")}</model>'
-    assert ramify.load(text.format(model) + "</sdf>").tree.gravity == (0, 0, -1.6)
+    assert ramidyn.load(text.format(model) + "</sdf>").tree.gravity == (0, 0, -1.6)
 
 
 # ------------------------------------------------------------ joints
@@ -289,7 +289,7 @@ def test_springs_and_damping_act_on_request(rng: np.random.Generator) -> None:
         "</spring_stiffness><spring_reference>0.5</spring_reference></dynamics></axis>"
     )
     text = sdf(links("a"), joint("j", "world", "a", axis))
-    free, sprung = (ramify.load(text, passive=x) for x in (False, True))
+    free, sprung = (ramidyn.load(text, passive=x) for x in (False, True))
     q, qd, qdd = rng.normal(size=(3, 1))
     torque = sprung.inverse_dynamics(q, qd, qdd) - free.inverse_dynamics(q, qd, qdd)
     np.testing.assert_allclose(torque, 7 * (q - 0.5) + 5 * qd, rtol=1e-12)
@@ -366,8 +366,8 @@ def test_a_link_above_its_own_branch_hangs_on_a_reversed_joint() -> None:
 
 def test_a_reversed_universal_joint_has_its_second_angle_first() -> None:
     axes = AXIS + "<axis2><xyz>1 0 0</xyz></axis2>"
-    with pytest.warns(ramify.ModelWarning, match="q has the angle about axis2 first"):
-        robot = ramify.load(
+    with pytest.warns(ramidyn.ModelWarning, match="q has the angle about axis2 first"):
+        robot = ramidyn.load(
             sdf(
                 links("a b"),
                 joint("k", "world", "a", "", "fixed"),
@@ -432,9 +432,9 @@ def test_a_robot_has_the_same_dynamics_from_sdf_and_urdf(
         '<pose relative_to="b">0 0.3 0 0 0.7 0</pose>'
         "<axis><xyz>1 0 0</xyz></axis></joint>",
     )
-    with pytest.warns(ramify.ModelWarning, match="no <inertial>"):
-        ramify.load(text.replace(f'<link name="a">{INERTIAL}', '<link name="a">'))
-    robots = [ramify.load(urdf), ramify.load(text)]
+    with pytest.warns(ramidyn.ModelWarning, match="no <inertial>"):
+        ramidyn.load(text.replace(f'<link name="a">{INERTIAL}', '<link name="a">'))
+    robots = [ramidyn.load(urdf), ramidyn.load(text)]
     q, qd, qdd = rng.normal(size=(3, 2))
     ours, theirs = (r.inverse_dynamics(q, qd, qdd) for r in robots[::-1])
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)

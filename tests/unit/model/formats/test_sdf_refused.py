@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import ramify
-from ramify.errors import Error, ModelError, UnsupportedJoint
-from ramify.model.formats.sdf.parse import parse_sdf
+import ramidyn
+from ramidyn.errors import Error, ModelError, UnsupportedJoint
+from ramidyn.model.formats.sdf.parse import parse_sdf
 from support.sdf import AXIS, INERTIAL, joint, link, links, parse, sdf
 
 
@@ -327,9 +327,9 @@ def test_what_is_not_as_it_seems_is_a_warning(case: str) -> None:
 def test_a_file_is_told_by_its_first_element(tmp_path) -> None:
     path = tmp_path / "arm.sdf"
     path.write_text(sdf(links("a")))
-    assert ramify.load(path, root="fixed").nq == 0
+    assert ramidyn.load(path, root="fixed").nq == 0
     with pytest.raises(ModelError, match=r"expected <robot> \(URDF\), <mujoco> \(MJCF"):
-        ramify.load("<world/>")
+        ramidyn.load("<world/>")
 
 
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))

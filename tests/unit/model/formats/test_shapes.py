@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramify.errors import ModelError, ModelWarning
-from ramify.loading import load
-from ramify.model.meshes.mesh_search import find_mesh
-from ramify.model.shapes import MeshShape
+from ramidyn.errors import ModelError, ModelWarning
+from ramidyn.loading import load
+from ramidyn.model.meshes.mesh_search import find_mesh
+from ramidyn.model.shapes import MeshShape
 from support.meshes import box, write_stl
 
 INERTIAL = """<inertial><mass value="1"/>

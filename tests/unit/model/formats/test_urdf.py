@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from ramify.model.description import JointDescription
-from ramify.model.formats.urdf.parse import parse_urdf
-from ramify.model.loop_types import ROWS
-from ramify.model.pose import Pose
+from ramidyn.model.description import JointDescription
+from ramidyn.model.formats.urdf.parse import parse_urdf
+from ramidyn.model.loop_types import ROWS
+from ramidyn.model.pose import Pose
 from support.urdf import (
     CHAIN,
     LIMIT,

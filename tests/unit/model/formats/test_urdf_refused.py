@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ramify.errors import Error, ModelError, UnsupportedJoint
-from ramify.model.formats.urdf.parse import parse_urdf
+from ramidyn.errors import Error, ModelError, UnsupportedJoint
+from ramidyn.model.formats.urdf.parse import parse_urdf
 from support.urdf import (
     CHAIN,
     INERTIA,

@@ -11,9 +11,9 @@ from weakref import ref
 
 import pytest
 
-from ramify.errors import ModelError
-from ramify.model.formats import read as source
-from ramify.model.formats.xml import (
+from ramidyn.errors import ModelError
+from ramidyn.model.formats import read as source
+from ramidyn.model.formats.xml import (
     Element,
     fault,
     number,
@@ -142,7 +142,7 @@ def test_100_megabytes_of_junk_are_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_long_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ramify.model.formats.xml.LARGEST_FILE", 10)
+    monkeypatch.setattr("ramidyn.model.formats.xml.LARGEST_FILE", 10)
     with pytest.raises(ModelError, match="text: larger than 64 MB"):
         parse_xml("<robot      />", "text")
 
@@ -227,7 +227,7 @@ REFUSED = "refused: a document type with entities or external references; remove
 def test_document_with_too_many_elements_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ramify.model.formats.xml.MOST_ELEMENTS", 100)
+    monkeypatch.setattr("ramidyn.model.formats.xml.MOST_ELEMENTS", 100)
     with pytest.raises(ModelError, match="refused: more than 100 elements"):
         parse_xml("<a>" + "<b/>" * 100 + "</a>", "r.urdf")
 

@@ -1,0 +1,291 @@
+"""Ramidyn compiles robot dynamics: robot in, native SIMD code out.
+
+>>> import numpy as np, ramidyn
+>>> robot = ramidyn.robots.humanoid30("plain")
+>>> q, qd, tau = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
+>>> robot.forward_dynamics(q, qd, tau)[:3].round(6) + 0.0  # in free fall
+array([ 0.  ,  0.  , -9.81])
+
+Where to look:
+
+    load, robots, builder        get a Robot: from a file, from papers, from Python
+    Robot                        its methods compute; help(ramidyn.Robot) lists them
+    compile, kernel, count       several quantities, or your own function, as one kernel
+    scan                         a kernel run step by step, in native code
+    export_c                     the same as C99
+    export_library               the same as a shared library for C and C++
+    to_jax, to_torch, to_casadi  the same inside other libraries, with derivatives
+    control, tasks               operational space
+    loops                        closed loops
+    Run                          what Robot.rollout and Robot.simulate return
+    forces                       springs, dampers, contacts, actuators, tires
+    linalg                       sparse factors along a tree
+    math, spatial                functions and 6-vectors for the body of a kernel
+    errors                       everything that is raised
+
+All other names are quantities, such as ``forward_dynamics``: what `compile`, `count`
+and `export_c` take, and methods of Robot at the same time.
+"""
+
+import sys
+import typing
+
+from ramidyn.errors import (
+    ArgumentError,
+    CompileError,
+    Error,
+    FrameError,
+    ModelError,
+    ModelWarning,
+    ShapeError,
+    TraceError,
+    UnknownName,
+    UnsupportedJoint,
+)
+from ramidyn.loading import load
+from ramidyn.model.conventions import Conventions
+from ramidyn.model.pose import Pose
+from ramidyn.robot import Robot
+
+if typing.TYPE_CHECKING:
+    from ramidyn import (
+        builder,
+        control,
+        errors,
+        forces,
+        linalg,
+        loops,
+        math,
+        robots,
+        spatial,
+        tasks,
+    )
+    from ramidyn.compiler import compile, count, kernel
+    from ramidyn.export.c_export import export_c
+    from ramidyn.export.library_export import export_library
+    from ramidyn.function import Function
+    from ramidyn.interop.casadi import to_casadi
+    from ramidyn.interop.jax import to_jax
+    from ramidyn.interop.torch import to_torch
+    from ramidyn.quantities.differentiation import derivative, hessian, jvp, vjp
+    from ramidyn.quantities.public import (
+        acceleration,
+        applied_forces,
+        bias_forces,
+        center_of_mass,
+        center_of_mass_jacobian,
+        centroidal_momentum,
+        centroidal_momentum_matrix,
+        configuration_rate,
+        constrained_operational_inertia_inverse,
+        constraint_bias,
+        constraint_jacobian,
+        constraint_residual,
+        coriolis_matrix,
+        difference_derivatives,
+        dynamically_consistent_inverse,
+        elastic_energy,
+        energy_regressor,
+        forward_dynamics,
+        forward_dynamics_derivatives,
+        gravity_forces,
+        integrate_derivatives,
+        inverse_dynamics,
+        inverse_dynamics_derivatives,
+        jacobian,
+        jacobian_dot_times_qd,
+        joint_wrenches,
+        kinetic_energy,
+        linearize,
+        loop_forces,
+        loop_forces_derivatives,
+        loop_wrenches,
+        mass_matrix,
+        mass_matrix_csr,
+        mass_matrix_factor,
+        mass_matrix_inverse,
+        mass_matrix_solve,
+        null_space_projector,
+        operational_inertia,
+        operational_inertia_inverse,
+        pose,
+        potential_energy,
+        regressor,
+        task_acceleration,
+        task_bias,
+        task_jacobian,
+        velocity,
+    )
+    from ramidyn.quantities.quantity import Quantity
+    from ramidyn.simulation.run import Run
+    from ramidyn.time_loop import scan
+
+    __version__: str
+
+
+def __getattr__(name: str) -> typing.Any:
+    """Import what only some users need when it is asked for."""
+    # Not `from ramidyn import compiler`: that looks for the name here first.
+    match name:
+        case "__version__":
+            from ramidyn.version import version
+
+            return version()
+        case "builder":
+            import ramidyn.builder as found
+        case "control":
+            import ramidyn.control as found
+        case "forces":
+            import ramidyn.forces as found
+        case "linalg":
+            import ramidyn.linalg as found
+        case "loops":
+            import ramidyn.loops as found
+        case "math":
+            import ramidyn.math as found
+        case "robots":
+            import ramidyn.robots as found
+        case "spatial":
+            import ramidyn.spatial as found
+        case "tasks":
+            import ramidyn.tasks as found
+        case "compile" | "count" | "kernel":
+            import ramidyn.compiler as found
+        case "scan":
+            import ramidyn.time_loop as found
+        case "Run":
+            from ramidyn.simulation import run as found
+        case "Function":
+            import ramidyn.function as found
+        case "Quantity":
+            from ramidyn.quantities import quantity as found
+        case "derivative" | "hessian" | "jvp" | "vjp":
+            from ramidyn.quantities import differentiation as found
+        case "to_casadi":
+            from ramidyn.interop import casadi as found
+        case "to_jax":
+            from ramidyn.interop import jax as found
+        case "to_torch":
+            from ramidyn.interop import torch as found
+        case "export_c":
+            from ramidyn.export import c_export as found
+        case "export_library":
+            from ramidyn.export import library_export as found
+        case _ if name not in __all__:
+            raise AttributeError(
+                f"module 'ramidyn' has no attribute {name!r}{_moved(name)}",
+                name=name,
+                obj=sys.modules[__name__],
+            )
+        case _:
+            from ramidyn.quantities import public as found
+    found = getattr(found, name, found)
+    globals()[name] = found
+    return found
+
+
+def _moved(name: str) -> str:
+    """Return where a name is that is in a namespace, for a message."""
+    if name.startswith("_"):
+        return ""
+    from ramidyn import builder, forces, linalg, loops, math, tasks
+
+    spaces = (builder, math, linalg, loops, forces, tasks)
+    homes = [m for m in spaces if name in m.__all__]
+    return f"; use {homes[0].__name__}.{name}" if homes else ""
+
+
+def __dir__() -> list[str]:
+    """Return the public names: tab completion shows them and nothing else."""
+    return sorted({*__all__, *(n for n in globals() if n.startswith("__"))})
+
+
+__all__ = [
+    "ArgumentError",
+    "CompileError",
+    "Conventions",
+    "Error",
+    "FrameError",
+    "Function",
+    "ModelError",
+    "ModelWarning",
+    "Pose",
+    "Quantity",
+    "Robot",
+    "Run",
+    "ShapeError",
+    "TraceError",
+    "UnknownName",
+    "UnsupportedJoint",
+    "__version__",
+    "acceleration",
+    "applied_forces",
+    "bias_forces",
+    "builder",
+    "center_of_mass",
+    "center_of_mass_jacobian",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "compile",
+    "configuration_rate",
+    "constrained_operational_inertia_inverse",
+    "constraint_bias",
+    "constraint_jacobian",
+    "constraint_residual",
+    "control",
+    "coriolis_matrix",
+    "count",
+    "derivative",
+    "difference_derivatives",
+    "dynamically_consistent_inverse",
+    "elastic_energy",
+    "energy_regressor",
+    "errors",
+    "export_c",
+    "export_library",
+    "forces",
+    "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "gravity_forces",
+    "hessian",
+    "integrate_derivatives",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "jacobian",
+    "jacobian_dot_times_qd",
+    "joint_wrenches",
+    "jvp",
+    "kernel",
+    "kinetic_energy",
+    "linalg",
+    "linearize",
+    "load",
+    "loop_forces",
+    "loop_forces_derivatives",
+    "loop_wrenches",
+    "loops",
+    "mass_matrix",
+    "mass_matrix_csr",
+    "mass_matrix_factor",
+    "mass_matrix_inverse",
+    "mass_matrix_solve",
+    "math",
+    "null_space_projector",
+    "operational_inertia",
+    "operational_inertia_inverse",
+    "pose",
+    "potential_energy",
+    "regressor",
+    "robots",
+    "scan",
+    "spatial",
+    "task_acceleration",
+    "task_bias",
+    "task_jacobian",
+    "tasks",
+    "to_casadi",
+    "to_jax",
+    "to_torch",
+    "velocity",
+    "vjp",
+]

@@ -1,0 +1,185 @@
+"""A Coriolis matrix with Ṁ − 2C skew (Echeandia & Wensing 2021).
+
+    C_kl = Σ m j_k · dj_l/dt          over all points of mass, j_k = ∂x/∂q_k
+
+which are the Christoffel symbols: C q̇ is the velocity part of the bias forces, and
+Ṁ = C + Cᵀ. A point x of a body beyond joint l, with S_l = (w, v) at its origin o, has
+j_l = v + w × (x − o), so all that is needed of the points beyond i is, about oᵢ,
+
+    Ic[i]  their inertia as one body
+    P[i]   Σ m (ẋ − ȯ)                K[i]  Σ m (ẋ − ȯ)(x − o)ᵀ
+
+twelve numbers in the place of a 6 × 6 matrix. Then, with Ṡ = (ω × w, ω × v),
+
+    F1 = Ic Ṡ + (tr(K) w − K w, w × P)     F2 = Ic S     G = tr(K) w − Kᵀ w + P × v
+
+and C_jl = S_jᵀ F1,  C_lj = Ṡ_jᵀ F2 + w_j · G  for every ancestor j of l.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, field
+from typing import final
+
+from ramidyn.algorithms.body_motion import joint_motion, transforms
+from ramidyn.algorithms.crba import TreeEntries
+from ramidyn.algorithms.kinematics import onward, seen
+from ramidyn.algorithms.sweeps import inward, outward
+from ramidyn.model.coordinates import JointVector
+from ramidyn.model.joint_transform import position
+from ramidyn.model.tree import ROOT, Tree
+from ramidyn.spatial.frames import Tag
+from ramidyn.spatial.inertia import RigidInertia
+from ramidyn.spatial.transform import Shift, Transform
+from ramidyn.spatial.vector3 import IDENTITY, ZERO3, ZERO33, Mat, Vec, mat
+from ramidyn.spatial.vectors import Force, Motion
+
+_NOTHING = RigidInertia.zero()
+
+
+@final
+@dataclass(eq=False)
+class Points:
+    """The terms that C needs, of the points beyond each body and of the joints."""
+
+    tree: Tree
+    X: dict[int, Transform]
+    S: dict[int, Motion] = field(default_factory=dict[int, Motion])
+    Sd: dict[int, Motion] = field(default_factory=dict[int, Motion])
+    d: dict[int, Vec] = field(default_factory=dict[int, Vec])
+    """ȯᵢ − ȯₚ, in coordinates of the parent p"""
+    Ic: dict[int, RigidInertia] = field(default_factory=lambda: {ROOT: _NOTHING})
+    P: dict[int, Vec] = field(default_factory=lambda: {ROOT: ZERO3})
+    K: dict[int, Mat] = field(default_factory=lambda: {ROOT: ZERO33})
+
+    def forces(self, i: int, k: int) -> tuple[Force, Force, Vec]:
+        """Return F1, F2 and G of degree of freedom k, in coordinates of its body i."""
+        s, I, P, K = self.S[k], self.Ic[i], self.P[i], self.K[i]
+        trace = s.w * (K[0][0] + K[1][1] + K[2][2])
+        F1 = I @ self.Sd[k] + Force(trace - K @ s.w, s.w.cross(P), s.frame)
+        G = trace - K.T @ s.w + P.cross(s.v)
+        return F1, I @ s, G
+
+
+def points(
+    tree: Tree, q: JointVector, qd: JointVector, still: Container[int]
+) -> Points:
+    """Return the points of a tree; S of ``still`` does not turn with its body."""
+    m = Points(tree, transforms(tree, q))
+    w = {ROOT: ZERO3}
+
+    # Root to tips: velocities, and the terms of each body alone.
+    for i, p in outward(tree, "velocity", w=w):
+        columns, X = tree.bodies[i].columns(), m.X[i]
+        vJ = joint_motion(columns, qd[i])
+        w[i] = X.rotate(w[p]) + vJ.w
+        m.d[i] = w[p].cross(position(X)) + X.rotate_back(vJ.v)
+        for k, s in zip(tree.dofs[i], columns, strict=True):
+            turning = Motion(w[i].cross(s.w), w[i].cross(s.v), s.frame)
+            m.S[k], m.Sd[k] = s, Motion.zero() if k in still else turning
+        m.Ic[i] = tree.bodies[i].rigid_inertia()
+        m.P[i] = w[i].cross(m.Ic[i].h)
+        m.K[i] = Mat(map(w[i].cross, second_moments(m.Ic[i]).T)).T
+
+    # Tips to root: add everything beyond i to its parent.
+    for i, p in inward(tree, "points"):
+        X = m.X[i]
+        I, P, r = X.back(m.Ic[i]), X.rotate_back(m.P[i]), position(X)
+        m.Ic[p] = m.Ic[p] + I
+        m.P[p] = m.P[p] + (P + m.d[i] * I.m)
+        turned = _turned_back(X, m.K[i])
+        carried, lever = _outer(m.d[i], I.h), _outer(P, r)
+        m.K[p] = m.K[p] + turned + carried + lever
+    return m
+
+
+def coriolis_in_body_frames(
+    tree: Tree, q: JointVector, qd: JointVector, still: Container[int] = ()
+) -> TreeEntries:
+    """Return C, both triangles along the tree; F1, F2 and G go from body to body."""
+    m = points(tree, q, qd, still)
+    C: TreeEntries = {}
+    for i, _ in inward(tree, "coriolis"):
+        for k in tree.dofs[i]:
+            F1, F2, G = m.forces(i, k)
+            for j in tree.dofs[i]:
+                C[j, k] = m.S[j].dot(F1)
+            child = i
+            for b in tree.ancestors(i):
+                X = m.X[child]
+                F1, F2 = X.back(F1), X.back(F2)
+                G = X.rotate_back(G) + m.d[child].cross(F2.f)
+                for j in tree.dofs[b]:
+                    C[j, k] = m.S[j].dot(F1)
+                    C[k, j] = m.Sd[j].dot(F2) + m.S[j].w.dot(G)
+                child = b
+    return C
+
+
+def coriolis_in_root_frame(
+    tree: Tree, q: JointVector, qd: JointVector, still: Container[int] = ()
+) -> TreeEntries:
+    """Return the same; F1, F2, G, S and Ṡ all in the frame of the root body.
+
+    Where there are several roots, in that of the world. With R and p the axes and the
+    origin of a body there, and ṗ how its origin moves away from the root's.
+    """
+    m = points(tree, q, qd, still)
+    root = tree.roots[0] if len(tree.roots) == 1 else ROOT
+    R, p, pd = {root: IDENTITY}, {root: ZERO3}, {root: ZERO3}
+    S: dict[int, Motion] = {}
+    Sd: dict[int, Motion] = {}
+    C: TreeEntries = {}
+    frame = tree.name(root)
+    for i, parent in outward(tree, "coriolis"):
+        if i != root:
+            R[i], p[i] = R[parent], p[parent]
+            for step in m.X[i].steps:
+                R[i], p[i] = onward(R[i], p[i], step)
+            pd[i] = pd[parent] + R[parent] @ m.d[i]
+        for k in tree.dofs[i]:
+            S[k] = seen(R[i], p[i], m.S[k], frame)
+            turning = seen(R[i], p[i], m.Sd[k], frame)
+            Sd[k] = Motion(turning.w, turning.v + pd[i].cross(S[k].w), frame)
+        for k in tree.dofs[i]:
+            F1, F2, G = m.forces(i, k)
+            for j in tree.dofs[i]:
+                C[j, k] = m.S[j].dot(F1)
+            F1 = force_seen(R[i], p[i], F1, frame)
+            F2 = force_seen(R[i], p[i], F2, frame)
+            G = R[i] @ G + pd[i].cross(F2.f)
+            for b in tree.ancestors(i):
+                for j in tree.dofs[b]:
+                    C[j, k] = S[j].dot(F1)
+                    C[k, j] = Sd[j].dot(F2) + S[j].w.dot(G)
+    return C
+
+
+def force_seen(R: Mat, p: Vec, f: Force, frame: Tag = None) -> Force:
+    """Return a force of a frame with axes R and origin p where these are given."""
+    linear = R @ f.f
+    return Force(R @ f.n + p.cross(linear), linear, frame)
+
+
+def second_moments(inertia: RigidInertia) -> Mat:
+    """Return Σ m x xᵀ = ½ tr(I) 1 − I."""
+    I = inertia.I
+    half = (I[0][0] + I[1][1] + I[2][2]) * 0.5
+    return mat(
+        (half - I[0][0], -I[0][1], -I[0][2]),
+        (-I[1][0], half - I[1][1], -I[1][2]),
+        (-I[2][0], -I[2][1], half - I[2][2]),
+    )
+
+
+def _turned_back(X: Transform, A: Mat) -> Mat:
+    """Return Eᵀ A E, from the axes of the last frame to those of the first."""
+    for step in reversed(X.steps):
+        if not isinstance(step, Shift):
+            A = step.general_back(A)
+    return A
+
+
+def _outer(a: Vec, b: Vec) -> Mat:
+    return Mat((b * a[0], b * a[1], b * a[2]))

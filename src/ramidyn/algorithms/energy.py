@@ -1,0 +1,49 @@
+"""Kinetic and potential energy (RBDA §5.1).
+
+T = ½ Σ vᵢᵀ Iᵢ vᵢ + ½ Σ armature q̇²          V = −Σ mᵢ cᵢ · g
+"""
+
+from __future__ import annotations
+
+from ramidyn.algorithms.body_motion import joint_motion, transforms
+from ramidyn.algorithms.momentum import center_of_mass, mass
+from ramidyn.algorithms.sweeps import outward
+from ramidyn.model.coordinates import JointVector
+from ramidyn.model.tree import ROOT, Tree
+from ramidyn.spatial.inertia import RigidInertia
+from ramidyn.spatial.vector3 import ZERO, Vec
+from ramidyn.spatial.vectors import Motion
+from ramidyn.symbolic.expr import Expr
+
+
+def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
+    """Return T, including the rotors: T = ½ q̇ᵀ M q̇.
+
+    Regrouping leaves it alone: masses on the axis of a joint move alike on either side.
+    """
+    X = transforms(tree, q)
+    v = {ROOT: Motion.zero()}
+    double = ZERO
+    for i, p in outward(tree, "kinetic energy"):
+        joint = tree.bodies[i].joint
+        v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].columns(), qd[i])
+        double = double + twice_energy(tree.bodies[i].rigid_inertia(), v[i])
+        for x in qd[i]:
+            double = double + x * x * joint.armature
+    return double * 0.5
+
+
+def twice_energy(inertia: RigidInertia, v: Motion) -> Expr:
+    """Return vᵀ I v = wᵀ I w + m v·v + 2 h · (v × w)."""
+    h, m = inertia.h, inertia.m
+    turning = (inertia.I @ v.w).dot(v.w)
+    return turning + m * v.v.dot(v.v) + (h + h).dot(v.v.cross(v.w))
+
+
+def potential_energy(tree: Tree, q: JointVector, gravity: Vec) -> Expr:
+    """Return V, zero if all mass is at the world's origin."""
+    m = mass(tree)
+    if m is ZERO:
+        return ZERO
+    weight = Vec(g * -m for g in gravity)
+    return weight.dot(center_of_mass(tree, q))

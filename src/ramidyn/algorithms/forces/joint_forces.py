@@ -1,0 +1,182 @@
+"""Springs, dampers and friction along joints and fixed tendons, and their energy."""
+
+from __future__ import annotations
+
+import math
+
+from ramidyn.algorithms.forces.applied import Applied, Scene
+from ramidyn.model.configurations import quaternion, rotation_between
+from ramidyn.model.coordinates import Entries
+from ramidyn.model.forces.joints import (
+    JointDamper,
+    JointFriction,
+    JointLimit,
+    JointSpring,
+    Tendon,
+)
+from ramidyn.model.joints import transposed_rotation
+from ramidyn.spatial.vector3 import ONE, ZERO, vec
+from ramidyn.symbolic.expr import Expr, const, extremum, where
+
+
+def joint_spring(scene: Scene, element: JointSpring, applied: Applied) -> None:
+    """Add −k (q − reference)."""
+    k = scene.number(element, "stiffness")
+    for i, x in _deflections(scene, element):
+        applied.turn(i, tuple(-(k * e) for e in x))
+
+
+def joint_spring_energy(scene: Scene, element: JointSpring) -> Expr:
+    """Return ½ k |q − reference|²."""
+    total = ZERO
+    for _, x in _deflections(scene, element):
+        for e in x:
+            total = total + e * e
+    return scene.number(element, "stiffness") * total * 0.5
+
+
+def _deflections(scene: Scene, element: JointSpring) -> list[tuple[int, Entries]]:
+    """Return q − reference for each body of a joint, along its degrees of freedom."""
+    bodies = scene.joint_bodies(element.joint)
+    given = scene.numbers(element, "reference")
+    if len(given) == 1 and given[0] is ZERO:
+        neutral = [x for i in bodies for x in _neutral(scene, i)]
+        given = tuple(const(x) for x in neutral)
+    found: list[tuple[int, Entries]] = []
+    for i in bodies:
+        n = scene.tree.bodies[i].joint.nq
+        found.append((i, _deflection(scene, i, given[:n])))
+        given = given[n:]
+    return found
+
+
+def _neutral(scene: Scene, i: int) -> list[float]:
+    joint = scene.tree.bodies[i].joint
+    return [0.0] if joint.nq == 1 else joint.neutral().tolist()
+
+
+def _deflection(scene: Scene, i: int, rest: Entries) -> Entries:
+    q = scene.q[i]
+    match scene.tree.bodies[i].joint.kind:
+        case "spherical":
+            return rotation_between(quaternion(rest), quaternion(q))
+        case "planar":
+            x, y, turn = (a - b for a, b in zip(q, rest, strict=True))
+            c, s = q[2].cos(), q[2].sin()
+            return c * x + s * y, c * y - s * x, turn
+        case "floating":
+            w = rotation_between(quaternion(rest[3:]), quaternion(q[3:]))
+            shift = vec(*q[:3]) - vec(*rest[:3])
+            return (*w, *(transposed_rotation(*q[3:]) @ shift))
+        case _:
+            return (q[0] - rest[0],)
+
+
+def joint_damper(scene: Scene, element: JointDamper, applied: Applied) -> None:
+    """Add −d q̇."""
+    d = scene.number(element, "damping")
+    for i in scene.joint_bodies(element.joint):
+        applied.turn(i, tuple(-(d * v) for v in scene.qd[i]))
+
+
+def joint_friction(scene: Scene, element: JointFriction, applied: Applied) -> None:
+    """Add −f q̇ / √(q̇² + v₀²)."""
+    f = scene.number(element, "friction")
+    slow = scene.number(element, "transition_velocity")
+    for i in scene.joint_bodies(element.joint):
+        applied.turn(i, tuple(-(f * smooth_sign(v, slow)) for v in scene.qd[i]))
+
+
+def smooth_sign(v: Expr, slow: Expr) -> Expr:
+    """Return v / √(v² + v₀²)."""
+    return v / (v * v + slow * slow).sqrt()
+
+
+def joint_limit(scene: Scene, element: JointLimit, applied: Applied) -> None:
+    """Add the forces of one-sided springs where q is beyond a limit."""
+    (i,) = scene.joint_bodies(element.joint)
+    (qd,) = scene.qd[i]
+    k = scene.number(element, "stiffness")
+    c = scene.number(element, "dissipation")
+    total = ZERO
+    for sign, d in _beyond(scene, element):
+        factor = extremum("max", ZERO, ONE + c * qd * sign) if c is not ZERO else ONE
+        total = total - k * d * factor * sign
+    applied.turn(i, (total,))
+
+
+def joint_limit_energy(scene: Scene, element: JointLimit) -> Expr:
+    """Return ½ k d²."""
+    total = ZERO
+    for _, d in _beyond(scene, element):
+        total = total + d * d
+    return scene.number(element, "stiffness") * total * 0.5
+
+
+def _beyond(scene: Scene, element: JointLimit) -> list[tuple[float, Expr]]:
+    """Return how far q is beyond each limit, with the sign of that direction."""
+    (i,) = scene.joint_bodies(element.joint)
+    (q,) = scene.q[i]
+    found: list[tuple[float, Expr]] = []
+    assert element.lower is not None
+    assert element.upper is not None
+    if math.isfinite(element.lower):
+        low = scene.number(element, "lower")
+        found.append((-1.0, extremum("max", ZERO, low - q)))
+    if math.isfinite(element.upper):
+        high = scene.number(element, "upper")
+        found.append((1.0, extremum("max", ZERO, q - high)))
+    return found
+
+
+# ------------------------------------------------------------ fixed tendons
+
+
+def tendon(scene: Scene, element: Tendon, applied: Applied) -> None:
+    """Add the pull of a tendon."""
+    length, speed = tendon_state(scene, element)
+    f = -(scene.number(element, "damping") * speed)
+    if not scene.is_zero(element, "stiffness"):
+        x = _stretch(scene, element, length)
+        f = f - scene.number(element, "stiffness") * x
+    if not scene.is_zero(element, "friction"):
+        slow = scene.number(element, "transition_velocity")
+        f = f - scene.number(element, "friction") * smooth_sign(speed, slow)
+    pull(scene, element, f, applied)
+
+
+def pull(scene: Scene, element: Tendon, f: Expr, applied: Applied) -> None:
+    """Add a force along a tendon."""
+    coefficients = scene.numbers(element, "coefficients")
+    for name, c in zip(element.joints, coefficients, strict=True):
+        (i,) = scene.joint_bodies(name)
+        applied.turn(i, (c * f,))
+
+
+def tendon_energy(scene: Scene, element: Tendon) -> Expr:
+    """Return ½ k x²."""
+    length, _ = tendon_state(scene, element)
+    x = _stretch(scene, element, length)
+    return scene.number(element, "stiffness") * x * x * 0.5
+
+
+def tendon_state(scene: Scene, element: Tendon) -> tuple[Expr, Expr]:
+    """Return the length of a tendon and its rate."""
+    length = speed = ZERO
+    coefficients = scene.numbers(element, "coefficients")
+    for name, c in zip(element.joints, coefficients, strict=True):
+        (i,) = scene.joint_bodies(name)
+        length = length + c * scene.q[i][0]
+        if i in scene.qd:
+            speed = speed + c * scene.qd[i][0]
+    return length, speed
+
+
+def _stretch(scene: Scene, element: Tendon, length: Expr) -> Expr:
+    rest = scene.numbers(element, "rest_length")
+    low, high = rest if len(rest) == 2 else (rest[0], rest[0])
+    if low is high:
+        return length - low
+    return where(
+        length > high, length - high, where(length < low, length - low, const(0.0))
+    )

@@ -1,0 +1,255 @@
+"""Derivatives of inverse dynamics along the tree (Singh, Russell & Wensing 2022).
+
+    ∂τ/∂q, ∂τ/∂q̇ and M = ∂τ/∂q̈, all in coordinates of the tree's root body
+
+∂/∂q is taken along the columns S of the joints: a step along s moves a body and all
+beyond it by the twist s. A point at r of a body with velocity (w, u) has v = u + w × r,
+and all that is needed of the points beyond i are sums,
+
+    m, h, J   ∫ρ, ∫ρ r, ∫ρ r rᵀ       f   ∫ρ v            K   ∫ρ v rᵀ
+    F         force, gravity and external forces included
+
+of which the last four stand for the 6 × 6 matrix B of the paper, B s =
+2 (tr(K) w − K w, w × f). With v and a of the parent, for the degree of freedom s
+
+    sd = v × s        sdd = a × s + v × sd        sj = 2 sd + (S q̇) × s
+    t1 = Ic s         t2 = B s + Ic sj            t3 = B sd + Ic sdd        t4 = Bᵀ s
+
+and for k of an ancestor of the body of l, s ×* F added to t3 for the upper triangle,
+
+    M_kl = s_k · t1_l      ∂τ_k/∂q̇_l = s_k · t2_l     ∂τ_l/∂q̇_k = t1_l · sj_k + t4_l · s_k
+                           ∂τ_k/∂q_l = s_k · t3_l      ∂τ_l/∂q_k = t1_l · sdd_k + t4_l · sd_k
+"""  # noqa: E501  equations side by side
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from ramidyn.algorithms.body_motion import joint_motion, transforms
+from ramidyn.algorithms.coriolis import force_seen, second_moments
+from ramidyn.algorithms.crba import TreeEntries
+from ramidyn.algorithms.kinematics import onward, seen
+from ramidyn.algorithms.sweeps import inward, outward
+from ramidyn.model.coordinates import JointVector
+from ramidyn.model.tree import ROOT, Tree
+from ramidyn.spatial.inertia import RigidInertia, symmetric
+from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
+from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.expr import Expr
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Points:
+    """The terms that the derivatives need of some bodies, except forces."""
+
+    m: Expr
+    h: Vec
+    J: Mat
+    f: Vec
+    K: Mat
+
+    @staticmethod
+    def of(inertia: RigidInertia, R: Mat, p: Vec, v: Motion) -> Points:
+        """Return the points of a body with axes R and origin p, moving with v."""
+        m, h = inertia.m, R @ inertia.h
+        J = _shifted(_turned(R, second_moments(inertia)), h, p, m)
+        h = h + p * m
+        K = _plus(Mat(map(v.w.cross, J)).T, v.v, h)
+        return Points(m, h, J, v.v * m + v.w.cross(h), K)
+
+    def __add__(self, other: Points) -> Points:
+        return Points(
+            self.m + other.m,
+            self.h + other.h,
+            symmetric(lambda i, j: self.J[i][j] + other.J[i][j]),
+            self.f + other.f,
+            self.K + other.K,
+        )
+
+    def force(self, v: Motion, a: Motion) -> Force:
+        """Return the force on a body that moves with v and a."""
+        n = _inertia(self.K, v.w) + (_inertia(self.J, a.w) + self.h.cross(a.v))
+        return Force(n, v.w.cross(self.f) + (a.v * self.m + a.w.cross(self.h)))
+
+    def momentum(self, s: Motion) -> Force:
+        """Return Ic s."""
+        n = _inertia(self.J, s.w) + self.h.cross(s.v)
+        return Force(n, s.v * self.m - self.h.cross(s.w), s.frame)
+
+    def drag(self, s: Motion) -> Force:
+        """Return B s."""
+        w = s.w + s.w
+        return Force(_inertia(self.K, w), w.cross(self.f), s.frame)
+
+    def drag_transposed(self, s: Motion) -> Vec:
+        """Return the moment of Bᵀ s, which has no force."""
+        return _inertia(self.K.T, s.w + s.w) + self.f.cross(s.v + s.v)
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Axis:
+    """A degree of freedom, and how its twist changes."""
+
+    s: Motion
+    sd: Motion
+    sj: Motion
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Derivatives:
+    """τ, without the forces on rotors, and its derivatives where they are not zero."""
+
+    tau: dict[int, Expr]
+    q: TreeEntries
+    qd: TreeEntries
+
+
+@final
+class CommonFrame:
+    """A moving tree, each body in coordinates of its root body."""
+
+    def __init__(self, tree: Tree, q: JointVector, qd: JointVector) -> None:
+        self.tree, self.qd = tree, qd
+        self.X = transforms(tree, q)
+        self.R: dict[int, Mat] = {}
+        self.p: dict[int, Vec] = {}
+        self.v: dict[int, Motion] = {ROOT: Motion.zero()}
+        self.axes: dict[int, Axis] = {}
+        self.body: dict[int, Points] = {}
+        for i, parent in outward(tree, "motion"):
+            R, p = IDENTITY, ZERO3
+            if parent != ROOT:
+                R, p = self.R[parent], self.p[parent]
+                for step in self.X[i].steps:
+                    R, p = onward(R, p, step)
+            S = tuple(seen(R, p, s, self.root(i)) for s in tree.bodies[i].columns())
+            vp, vJ = self.v[parent], joint_motion(S, qd[i])
+            for k, s in zip(tree.dofs[i], S, strict=True):
+                sd = vp.cross(s)
+                sj = sd + sd if len(S) == 1 else sd + sd + vJ.cross(s)
+                self.axes[k] = Axis(s, sd, sj)
+            self.R[i], self.p[i], self.v[i] = R, p, vp + vJ
+            inertia = tree.bodies[i].rigid_inertia()
+            self.body[i] = Points.of(inertia, R, p, self.v[i])
+        self.beyond = dict(self.body)
+        self.M: TreeEntries = {}
+        self.t1: dict[int, Force] = {}
+        for i, parent in inward(tree, "mass matrix"):
+            if parent != ROOT:
+                self.beyond[parent] = self.beyond[parent] + self.beyond[i]
+            self._add_masses(i)
+
+    def root(self, i: int) -> str:
+        """Return the tag of the frame of body i."""
+        return self.tree.name(self.tree.support(i)[0])
+
+    def _add_masses(self, i: int) -> None:
+        """Add the rows of M of body i, the lower triangle."""
+        dofs = self.tree.dofs[i]
+        below = [k for b in self.tree.ancestors(i) for k in self.tree.dofs[b]]
+        for row, l in enumerate(dofs):
+            t1 = self.t1[l] = self.beyond[i].momentum(self.axes[l].s)
+            for k in (*dofs[: row + 1], *below):
+                self.M[l, k] = self.axes[k].s.dot(t1)
+
+    def forces(
+        self,
+        qdd: JointVector,
+        gravity: Vec,
+        external: Mapping[int, Force] | None = None,
+    ) -> tuple[dict[int, Motion], dict[int, Force], dict[int, Expr]]:
+        """Return accelerations, forces across joints, and τ."""
+        tree = self.tree
+        a: dict[int, Motion] = {}
+        F: dict[int, Force] = {}
+        for i, _ in outward(tree, "acceleration"):
+            axes = [self.axes[k] for k in tree.dofs[i]]
+            aJ = joint_motion(tuple(x.s for x in axes), qdd[i])
+            for x, rate in zip(axes, self.qd[i], strict=True):
+                aJ = aJ + x.sd * rate
+            a[i] = self.before(i, a, gravity) + aJ
+            F[i] = self.body[i].force(self.v[i], a[i])
+            if external and i in external:
+                F[i] = F[i] - force_seen(
+                    self.R[i], self.p[i], external[i], self.root(i)
+                )
+        tau: dict[int, Expr] = {}
+        for i, parent in inward(tree, "forces"):
+            if parent != ROOT:
+                F[parent] = F[parent] + F[i]
+            for k in tree.dofs[i]:
+                tau[k] = self.axes[k].s.dot(F[i])
+        return a, F, tau
+
+    def before(self, i: int, a: Mapping[int, Motion], gravity: Vec) -> Motion:
+        """Return the acceleration of the parent of i, gravity included."""
+        parent = self.tree.parents[i]
+        if parent != ROOT:
+            return a[parent]
+        return Motion(ZERO3, -self.X[i].rotate(gravity), self.tree.name(i))
+
+    def derivatives(
+        self,
+        qdd: JointVector,
+        gravity: Vec,
+        external: Mapping[int, Force] | None = None,
+    ) -> Derivatives:
+        """Return τ and its derivatives with respect to q and q̇, at an acceleration."""
+        a, F, tau = self.forces(qdd, gravity, external)
+        d = Derivatives(tau, {}, {})
+        sdd: dict[int, Motion] = {}
+        for i, parent in outward(self.tree, "derivatives"):
+            ap, vp = self.before(i, a, gravity), self.v[parent]
+            c, dofs = self.beyond[i], self.tree.dofs[i]
+            for k in dofs:
+                x = self.axes[k]
+                sdd[k] = ap.cross(x.s) + vp.cross(x.sd)
+            for l in dofs:
+                x, t1 = self.axes[l], self.t1[l]
+                t2, t4 = c.drag(x.s) + c.momentum(x.sj), c.drag_transposed(x.s)
+                t3 = c.drag(x.sd) + c.momentum(sdd[l])
+                for k in dofs:
+                    s = self.axes[k].s
+                    d.q[k, l], d.qd[k, l] = s.dot(t3), s.dot(t2)
+                t3 = t3 + x.s.cross_force(F[i])
+                for b in self.tree.ancestors(i):
+                    for k in self.tree.dofs[b]:
+                        y = self.axes[k]
+                        d.q[k, l], d.qd[k, l] = y.s.dot(t3), y.s.dot(t2)
+                        d.q[l, k] = t1.dot(sdd[k]) + t4.dot(y.sd.w)
+                        d.qd[l, k] = t1.dot(y.sj) + t4.dot(y.s.w)
+        return d
+
+
+def _inertia(J: Mat, w: Vec) -> Vec:
+    """Return tr(J) w − J w."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = J
+    return Vec(
+        (
+            (yy + zz) * w[0] - xy * w[1] - xz * w[2],
+            (xx + zz) * w[1] - yx * w[0] - yz * w[2],
+            (xx + yy) * w[2] - zx * w[0] - zy * w[1],
+        )
+    )
+
+
+def _turned(R: Mat, J: Mat) -> Mat:
+    """Return R J Rᵀ of a symmetric J."""
+    A = R @ J
+    return symmetric(lambda i, j: A[i].dot(R[j]))
+
+
+def _shifted(J: Mat, h: Vec, p: Vec, m: Expr) -> Mat:
+    """Return ∫ρ (r + p)(r + p)ᵀ."""
+    g = h + p * m
+    return symmetric(lambda i, j: J[i][j] + (h[i] * p[j] + p[i] * g[j]))
+
+
+def _plus(A: Mat, u: Vec, h: Vec) -> Mat:
+    """Return A + u hᵀ."""
+    return Mat(Vec(A[i][j] + u[i] * h[j] for j in range(3)) for i in range(3))

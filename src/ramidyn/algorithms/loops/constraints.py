@@ -1,0 +1,208 @@
+"""The constraints of closed loops: Φ(q) = 0, its Jacobian and its bias.
+
+    Φ̇ = J(q) q̇          Φ̈ = J(q) q̈ + γ(q, q̇)
+
+A loop is a path through the tree, from frame A to frame B by their nearest common
+ancestor, and all is in coordinates of A, as if A stood still. Then joints above the
+common ancestor, and those off the path, do not occur: their columns of J are zero.
+
+    R, p  axes and origin of B in A          V, a  spatial velocity and bias of B in A
+    s[k]  motion of B in A by joint k: S beyond the common ancestor, −S before it
+
+Every row is a covector F on B, with J_k = F · s_k:
+
+    position along e      Φ = e · p            F = (p × e, e)
+    turn of axis r        Φ = e · r            F = (r × e, 0)
+    distance              Φ = (p·p − l²) / 2l  F = (0, p / l)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+from ramidyn.algorithms.body_motion import joint_motion
+from ramidyn.algorithms.kinematics import onward, seen
+from ramidyn.algorithms.loops.cuts import CutJoint
+from ramidyn.model.coordinates import JointVector
+from ramidyn.model.joint_transform import fixed_steps, transform
+from ramidyn.model.tree import Tree
+from ramidyn.spatial.transform import Step
+from ramidyn.spatial.vector3 import IDENTITY, ZERO, ZERO3, Mat, Vec, unit
+from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.expr import Expr, const, region
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstraintRow:
+    """One row of the constraints."""
+
+    residual: Expr
+    J: dict[int, Expr]
+    """by degrees of freedom of the tree; those that are not here are zero"""
+    bias: Expr
+    """γ, zero where no velocities were given"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """The way from A to B, in coordinates of A."""
+
+    R: Mat
+    p: Vec
+    s: dict[int, Motion]
+    V: Motion
+    a: Motion
+
+
+def constraint_rows(
+    tree: Tree,
+    cuts: tuple[CutJoint, ...],
+    q: JointVector,
+    qd: JointVector | None = None,
+) -> list[ConstraintRow]:
+    """Return the rows of all loops, in order."""
+    rows: list[ConstraintRow] = []
+    for cut in cuts:
+        region(f"loop {cut.name}")
+        if cut.type == "coupling":
+            rows.append(coupling_row(tree, cut, q, qd))
+            continue
+        path = path_of(tree, cut, q, qd)
+        rows.extend(_row(kind, path, cut.length) for kind in cut.rows)
+    return rows
+
+
+def senses(tree: Tree, cuts: tuple[CutJoint, ...], q: JointVector) -> list[Expr]:
+    """Return what must be positive where loops are closed: axes that agree in sense.
+
+    Φ = 0 holds too for axes that are opposite.
+    """
+    found: list[Expr] = []
+    for cut in cuts:
+        if "rx" in cut.rows:
+            path = path_of(tree, cut, q)
+            found.append(path.R[2][2])
+            if "rz" in cut.rows:
+                found.append(path.R[0][0])
+    return found
+
+
+def path_of(
+    tree: Tree, cut: CutJoint, q: JointVector, qd: JointVector | None = None
+) -> Path:
+    """Return the path of a loop from A to B."""
+    at: tuple[Mat, Vec] = IDENTITY, ZERO3
+    s: dict[int, Motion] = {}
+    v, a = Motion.zero(), Motion.zero()
+    for steps, i, sign in _legs(tree, cut, q):
+        for step in steps:
+            at = onward(*at, step)
+        if i is None:
+            continue
+        R, p = at
+        here = [seen(R, p, x) for x in tree.bodies[i].columns()]
+        columns = tuple(x if sign > 0 else -x for x in here)
+        s.update(zip(tree.dofs[i], columns, strict=True))
+        if qd is not None:
+            vJ = joint_motion(columns, qd[i])
+            a = a + v.cross(vJ)
+            v = v + vJ
+    return Path(*at, s, v, a)
+
+
+Leg = tuple[tuple[Step, ...], int | None, int]
+"""steps, and the joint (its body) that comes after them, along it or against it"""
+
+
+def _legs(tree: Tree, cut: CutJoint, q: JointVector) -> Iterator[Leg]:
+    """Yield the path from A up to the common ancestor, then down to B."""
+    meet = tree.common_ancestor(cut.a, cut.b)
+    steps, i = backwards(fixed_steps(cut.T_a)), cut.a
+    while i != meet:
+        yield steps, i, -1
+        steps = backwards(transform(tree, i, q[i]).steps)
+        i = tree.parents[i]
+    for j in tree.support(cut.b):
+        if j > meet:
+            yield (*steps, *transform(tree, j, q[j]).steps), j, 1
+            steps = ()
+    yield (*steps, *fixed_steps(cut.T_b)), None, 1
+
+
+def backwards(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps that undo some steps."""
+    return tuple(step.undone() for step in reversed(steps))
+
+
+def _row(kind: str, path: Path, length: float) -> ConstraintRow:
+    residual, F, bias = covector(kind, path, length)
+    J = {k: F.dot(s) for k, s in path.s.items()}
+    return ConstraintRow(residual, J, F.dot(path.a) + bias)
+
+
+def covector(kind: str, path: Path, length: float) -> tuple[Expr, Force, Expr]:
+    """Return Φ, F and Ḟ · V of one row of a cut."""
+    x, _, z = path.R.T
+    p, V = path.p, path.V
+    match kind:
+        case "px" | "py" | "pz":
+            e = unit("xyz".index(kind[1]))
+            pd = V.v + V.w.cross(p)
+            return e.dot(p), Force(p.cross(e), e), e.dot(V.w.cross(pd))
+        case "d":
+            pd = V.v + V.w.cross(p)
+            f = p * (1.0 / length)
+            residual = (p.dot(p) - length * length) * (0.5 / length)
+            return residual, Force(ZERO3, f), pd.dot(V.v) * (1.0 / length)
+        case "rx":
+            return _turned(-1.0, unit(1), z, V)
+        case "ry":
+            return _turned(1.0, unit(0), z, V)
+        case "rz":
+            return _turned(1.0, unit(1), x, V)
+        case _:
+            return _turned(-1.0, unit(2), x, V)
+
+
+def _turned(sign: float, e: Vec, r: Vec, V: Motion) -> tuple[Expr, Force, Expr]:
+    """Return the row that keeps an axis r of B perpendicular to an axis e of A."""
+    e = e * sign
+    rd = V.w.cross(r)
+    return e.dot(r), Force(r.cross(e), ZERO3), e.dot(V.w.cross(rd))
+
+
+def coupling_row(
+    tree: Tree, cut: CutJoint, q: JointVector, qd: JointVector | None = None
+) -> ConstraintRow:
+    """Return Φ = y − Σ cₙ xⁿ, for y and x measured from where their joints began."""
+    offsets = [q[i][0] - tree.bodies[i].joint.reference for i in cut.coupled]
+    (y_dof,) = tree.dofs[cut.coupled[0]]
+    if len(cut.coupled) == 1:
+        return ConstraintRow(
+            offsets[0] - cut.coefficients[0], {y_dof: const(1.0)}, ZERO
+        )
+    y, x = offsets
+    (x_dof,) = tree.dofs[cut.coupled[1]]
+    first = _derivative(cut.coefficients)
+    slope = _polynomial(first, x)
+    bias = ZERO
+    if qd is not None:
+        xd = qd[cut.coupled[1]][0]
+        bias = -(_polynomial(_derivative(first), x) * xd * xd)
+    J = {y_dof: const(1.0), x_dof: -slope}
+    return ConstraintRow(y - _polynomial(cut.coefficients, x), J, bias)
+
+
+def _polynomial(coefficients: tuple[float, ...], x: Expr) -> Expr:
+    total = ZERO
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
+def _derivative(coefficients: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(k * c for k, c in enumerate(coefficients))[1:]

@@ -1,0 +1,95 @@
+"""Propagation across the joints of a tree, shared by the propagation algorithms.
+
+    L = 1 − S D⁻¹ Uᵀ          see `algorithms.articulated` for U and D
+
+L takes the acceleration of a joint's one side to that of the other, its transpose the
+force. A joint with several degrees of freedom has one L for each: inwards the last
+comes first, outwards the first.
+
+    X[i]        transform, p to i        Ud    U D⁻¹
+    columns[i]  of joint i, in order
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from ramidyn.algorithms.articulated import Column, last_first, rigid_bodies
+from ramidyn.algorithms.body_motion import transforms
+from ramidyn.algorithms.sweeps import inward
+from ramidyn.model.coordinates import JointVector
+from ramidyn.model.tree import Tree, TreeBody
+from ramidyn.spatial.transform import Transform
+from ramidyn.spatial.vector3 import ONE, ZERO, Vec
+from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.expr import Expr
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Propagator:
+    """L of one degree of freedom."""
+
+    s: Motion
+    Ud: Force
+    Dinv: Expr
+    e: int | None
+    """s is the e-th unit vector, and L has no row and column e"""
+
+    def outwards(self, a: Motion, y: Expr = ZERO) -> Motion:
+        """Return L a + s y."""
+        if self.e is not None:
+            a = without(a, self.e)
+        return a + self.s * (y - self.Ud.dot(a))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Propagators:
+    """The joints of a tree whose bodies move freely under forces."""
+
+    X: dict[int, Transform]
+    columns: dict[int, tuple[Propagator, ...]]
+
+    def outwards(self, i: int, a: Motion) -> Motion:
+        """Return the acceleration of body i that follows its parent's, a."""
+        a = self.X[i] @ a
+        for column in self.columns[i]:
+            a = column.outwards(a)
+        return a
+
+
+def propagators(tree: Tree, q: JointVector) -> Propagators:
+    """Return the ways across all joints."""
+    X, IA = transforms(tree, q), rigid_bodies(tree)
+    columns: dict[int, tuple[Propagator, ...]] = {}
+    for i, p in inward(tree, "articulated inertia", IA=IA):
+        Ia, columns[i] = IA[i], ()
+        for k, s in last_first(ordered(tree.bodies[i])):
+            dof = Column.of(tree.bodies[i], k, s, Ia)
+            columns[i] = (Propagator(s, dof.Ud, ONE / dof.D, dof.e), *columns[i])
+            Ia = dof.eliminated(Ia)
+        IA[p] = IA[p] + X[i].back(Ia)
+    return Propagators(X, columns)
+
+
+def ordered(body: TreeBody) -> tuple[Motion, ...]:
+    """Return S, of a floating joint with turns last: inwards they come first.
+
+    Rows from a limb that begins with the z axis of the base do not turn about it.
+    """
+    S = body.columns()
+    return tuple(S[k] for k in column_order(body))
+
+
+def column_order(body: TreeBody) -> tuple[int, ...]:
+    """Return which column of S each of `ordered` is."""
+    n = range(body.joint.nv)
+    return (*n[3:], *n[:3]) if body.joint.kind == "floating" else tuple(n)
+
+
+def without(a: Motion, e: int) -> Motion:
+    """Return a with entry e (of six) zero."""
+    parts = [ZERO if k == e else x for k, x in enumerate(a.parts())]
+    return Motion(Vec(parts[:3]), Vec(parts[3:]), a.frame)

@@ -1,0 +1,278 @@
+"""Write the cuts of a schedule as LLVM IR, one lane per state.
+
+    void cut(T *in, T *out, void **libm)
+
+``in`` and ``out`` are the same workspace; no slot is both read and written in one
+cut, so both are noalias. The text is written directly: at a million operations,
+objects for every instruction would take longer than LLVM itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Callable
+
+from ramidyn.backend.llvm.schedule import Cut
+from ramidyn.backend.llvm.target import BYTES
+from ramidyn.backend.llvm.vector_exp import exponential
+from ramidyn.backend.llvm.vector_math import lanewise, sincos
+from ramidyn.errors import CompileError
+from ramidyn.symbolic.angles import terms_of
+from ramidyn.symbolic.expr import Expr
+
+ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}
+ALIGNED = "alignstack(64)"
+"""No spilled register lies across two cache lines: that takes up to a third longer."""
+BLOCK = 128
+"""Operations after which a value of the workspace is read again.
+
+LLVM keeps what it has read: in a register while one is free, then in a copy on the
+stack. A use in another block reads it where it is, at no cost.
+"""
+LIBM = frozenset({"tan", "asin", "acos", "atan2", "log", "pow"})
+
+
+class Emitter:
+    """The text of one cut, for one lane width and type.
+
+    Args:
+        lanes: states in a vector.
+        dtype: "float64" or "float32".
+        is_fused: the target has fused multiply-add.
+        angles: of one state that are put in a vector to take their sines together.
+    """
+
+    def __init__(
+        self, lanes: int, dtype: str, is_fused: bool = False, angles: int = 1
+    ) -> None:
+        self.lanes = lanes
+        self.is_fused = is_fused
+        self.angles: int = angles if lanes == 1 else 1
+        self.scalar = "double" if dtype == "float64" else "float"
+        self.is_double: bool = dtype == "float64"
+        self.type: str = self.scalar if lanes == 1 else f"<{lanes} x {self.scalar}>"
+        self.bits: str = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        suffix = "f64" if dtype == "float64" else "f32"
+        self.suffix: str = suffix if lanes == 1 else f"v{lanes}{suffix}"
+        self.stride: int = lanes * BYTES[dtype]
+        self.dtype = dtype
+        self.constants: dict[float | str, str] = {}
+
+    def constant(self, value: float) -> str:
+        """Return a number as an IR constant, in every lane."""
+        key = value or str(value)  # 0 and −0 are equal, and not the same
+        text = self.constants.get(key)
+        if text is None:
+            number = value if self.is_double else _single(value)
+            bits = struct.unpack("<Q", struct.pack("<d", number))[0]
+            text = f"0x{bits:016X}"
+            if self.lanes > 1:
+                text = "<" + ", ".join([f"{self.scalar} {text}"] * self.lanes) + ">"
+            self.constants[key] = text
+        return text
+
+    def cut(self, cut: Cut, symbol: str) -> str:
+        """Return the module of one cut, its function called ``symbol``."""
+        v = self.type
+        lines: list[str] = []
+        name: dict[Expr, str] = {}
+        sines: dict[Expr, tuple[str, str]] = {}
+        calls: set[str] = set()
+        stores: dict[Expr, list[int]] = {}
+        for e, slot in cut.stores:
+            stores.setdefault(e, []).append(slot)
+        loaded: dict[Expr, str] = {}
+        numbers = itertools.count()
+
+        def operand(a: Expr) -> str:
+            text = name.get(a) or loaded.get(a)
+            if text is None:
+                if a.op == "const":
+                    return self.constant(a.value)
+                k = next(numbers)
+                text = loaded[a] = f"%v{k}"
+                offset = cut.loads[a] * self.stride
+                lines.append(f"%p{k} = getelementptr i8, ptr %in, i64 {offset}")
+                lines.append(f"{text} = load {v}, ptr %p{k}, align {self.stride}")
+            return text
+
+        def store(e: Expr) -> None:
+            for slot in stores.get(e, ()):
+                offset = slot * self.stride
+                lines.append(f"%s{slot} = getelementptr i8, ptr %out, i64 {offset}")
+                lines.append(
+                    f"store {v} {operand(e)}, ptr %s{slot}, align {self.stride}"
+                )
+
+        for k, e in enumerate(cut.order):
+            if k % BLOCK == 0:
+                loaded.clear()
+                lines.append(f"br i1 %never, label %end, label %block{k}")
+                lines.append(f"block{k}:")
+            if e.op in ("sin", "cos"):
+                if e.args[0] not in sines:
+                    angles = self._together(cut, k, name)
+                    terms = [
+                        self._terms(a, operand, f"%n{k}_{i}", lines)
+                        for i, a in enumerate(angles)
+                    ]
+                    if all(y is None for _, y in terms):
+                        calls.add("sincos")
+                    else:
+                        calls.add("sincos_sum")
+                    pairs = self._sincos(terms, f"%sc{k}", lines)
+                    sines.update(zip(angles, pairs, strict=True))
+                name[e] = sines[e.args[0]][e.op == "cos"]
+            else:
+                args = [operand(a) for a in e.args]
+                result = name[e] = f"%v{next(numbers)}"
+                lines.extend(self._operation(e.op, args, result, calls))
+            store(e)
+        for e in stores:
+            if not e.args:
+                store(e)
+        body = "\n  ".join(lines)
+        return (
+            f"{self._functions(calls)}\n"
+            f"define void @{symbol}(ptr noalias %in, ptr noalias %out, ptr %libm) "
+            f'nounwind {ALIGNED} "prefer-vector-width"="512" {{\n'
+            f"  %never = icmp eq ptr %libm, null\n"
+            f"  {body}\n  br label %end\nend:\n  ret void\n}}\n"
+        )
+
+    def _operation(
+        self, op: str, args: list[str], result: str, calls: set[str]
+    ) -> list[str]:
+        v, n = self.type, self.suffix
+        if op in ARITHMETIC:
+            return [f"{result} = {ARITHMETIC[op]} {v} {args[0]}, {args[1]}"]
+        if op in ("fma", "fms", "fnma"):
+            a, b, c = args
+            lines: list[str] = []
+            if op == "fms":
+                lines.append(f"{result}n = fneg {v} {c}")
+                c = f"{result}n"
+            elif op == "fnma":
+                lines.append(f"{result}n = fneg {v} {a}")
+                a = f"{result}n"
+            call = f"@llvm.fmuladd.{n}({v} {a}, {v} {b}, {v} {c})"
+            return [*lines, f"{result} = call {v} {call}"]
+        if op == "neg":
+            return [f"{result} = fneg {v} {args[0]}"]
+        if op == "sqrt":
+            return [f"{result} = call {v} @llvm.sqrt.{n}({v} {args[0]})"]
+        if op == "abs":
+            return [f"{result} = call {v} @llvm.fabs.{n}({v} {args[0]})"]
+        if op in COMPARE:
+            return [f"{result} = fcmp {COMPARE[op]} {v} {args[0]}, {args[1]}"]
+        if op in ("and", "or"):
+            return [f"{result} = {op} {self.bits} {args[0]}, {args[1]}"]
+        if op == "not":
+            ones = ", ".join(["i1 true"] * self.lanes)
+            ones = "true" if self.lanes == 1 else f"<{ones}>"
+            return [f"{result} = xor {self.bits} {args[0]}, {ones}"]
+        if op == "where":
+            c, a, b = args
+            return [f"{result} = select {self.bits} {c}, {v} {a}, {v} {b}"]
+        if op in ("min", "max"):
+            return self._extremum(op, args, result)
+        calls.add(op)
+        passed = ", ".join(f"{v} {a}" for a in args)
+        return [f"{result} = call {v} @ramidyn_{op}({passed}, ptr %libm)"]
+
+    def _extremum(self, op: str, args: list[str], result: str) -> list[str]:
+        """Return min or max as NumPy means it: NaN if either is NaN."""
+        v, bits, (a, b) = self.type, self.bits, args
+        order = "ult" if op == "min" else "ugt"
+        return [
+            f"{result}c = fcmp {order} {v} {a}, {b}",
+            f"{result}m = select {bits} {result}c, {v} {a}, {v} {b}",
+            f"{result}u = fcmp uno {v} {b}, {b}",
+            f"{result} = select {bits} {result}u, {v} {b}, {v} {result}m",
+        ]
+
+    def _together(self, cut: Cut, start: int, made: dict[Expr, str]) -> list[Expr]:
+        """Return the angles of the sines from ``start`` on that one vector holds."""
+        angles = dict.fromkeys(cut.order[start].args)
+        for e in cut.order[start : start + 2 * self.angles]:
+            if e.op not in ("sin", "cos") or len(angles) == self.angles:
+                break
+            (x,) = e.args
+            if not (x in made or x in cut.loads):
+                break
+            angles[x] = None
+        return list(angles)
+
+    def _terms(
+        self, angle: Expr, operand: Callable[[Expr], str], name: str, lines: list[str]
+    ) -> tuple[str, str | None]:
+        """Return x and y of an angle x + y, or the angle and None."""
+        terms = terms_of(angle)
+        if terms is None:
+            return operand(angle), None
+        x, y = terms
+        if angle.op == "add":
+            return operand(x), operand(y)
+        if y.op == "const":
+            return operand(x), self.constant(-y.value)
+        lines.append(f"{name} = fneg {self.type} {operand(y)}")
+        return operand(x), name
+
+    def _sincos(
+        self, terms: list[tuple[str, str | None]], result: str, lines: list[str]
+    ) -> list[tuple[str, str]]:
+        """Write the call for some angles; return the names of sine and cosine."""
+        angles = [x for x, _ in terms]
+        width = max(self.lanes, self.angles)
+        v = self.scalar if width == 1 else f"<{width} x {self.scalar}>"
+
+        def together(values: list[str], name: str) -> str:
+            if self.angles == 1:
+                return values[0]
+            x = "poison"
+            for lane in range(width):  # the last one fills the vector
+                value = values[min(lane, len(values) - 1)]
+                one = f"insertelement {v} {x}, {self.scalar} {value}, i32 {lane}"
+                x = f"{name}{lane}"
+                lines.append(f"{x} = {one}")
+            return x
+
+        given = f"{v} {together(angles, f'{result}x')}"
+        function = "ramidyn_sincos"
+        if any(y is not None for _, y in terms):
+            # Minus zero added leaves every number as it is.
+            others = [self.constant(-0.0) if y is None else y for _, y in terms]
+            given += f", {v} {together(others, f'{result}y')}"
+            function = "ramidyn_sincos_sum"
+        lines.append(f"{result} = call {{{v}, {v}}} @{function}({given}, ptr %libm)")
+        for k, kind in enumerate("sc"):
+            lines.append(f"{result}{kind} = extractvalue {{{v}, {v}}} {result}, {k}")
+        if self.angles == 1:
+            return [(f"{result}s", f"{result}c")]
+        for lane in range(len(angles)):
+            for kind in "sc":
+                lines.append(
+                    f"{result}{kind}{lane} = extractelement {v} {result}{kind}, "
+                    f"i32 {lane}"
+                )
+        return [(f"{result}s{lane}", f"{result}c{lane}") for lane in range(len(angles))]
+
+    def _functions(self, calls: set[str]) -> str:
+        texts: list[str] = []
+        width = max(self.lanes, self.angles)
+        for name in sorted(calls & {"sincos", "sincos_sum"}):
+            is_sum = name == "sincos_sum"
+            texts.append(sincos(width, self.dtype, fused=self.is_fused, is_sum=is_sum))
+        if "exp" in calls:
+            texts.append(exponential(self.lanes, self.dtype))
+        texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
+        return "\n".join(texts)
+
+
+def _single(value: float) -> float:
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        raise CompileError(f"the constant {value} is too large for float32") from None

@@ -1,0 +1,189 @@
+"""From LLVM IR to object code, on all cores; and from object code to addresses.
+
+Every cut is a module of its own, in a context of its own, that refers to nothing
+outside: objects need no linking, and compile in parallel.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+import os
+import threading
+from collections.abc import Callable, Sequence
+from ctypes import py_object, pythonapi, string_at
+from typing import Any
+
+from ramidyn.backend.llvm.target import Processor
+from ramidyn.errors import CompileError
+from ramidyn.symbolic.fork_lock import Native
+
+# llvmlite carries no types; behind Any it stays out of the signatures below.
+llvm: Any = importlib.import_module("llvmlite.binding")
+ffi: Any = llvm.ffi
+
+SPEED = 1
+"""The code generator's level: 2 gives the same code and takes a third longer."""
+
+
+def _initialize() -> None:
+    for step in ("", "_native_target", "_native_asmprinter"):
+        try:
+            getattr(llvm, f"initialize{step}")()
+        except RuntimeError:  # newer llvmlite initializes itself, and says so
+            continue
+
+
+_initialize()
+
+
+@functools.cache
+def _initialize_others() -> None:
+    """Let LLVM generate code for architectures other than this one."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def _target_machine(processor: Processor) -> Any:
+    here, there = llvm.get_process_triple(), processor.triple
+    if here.partition("-")[0] != there.partition("-")[0]:
+        _initialize_others()
+    return llvm.Target.from_triple(processor.triple).create_target_machine(
+        cpu=processor.cpu,
+        features=processor.features,
+        opt=SPEED,
+        reloc="pic",
+        # Constants lie near the code (see `LoadedCode`): one instruction reaches them.
+        codemodel="small",
+    )
+
+
+class _Workers(threading.local):
+    """Each thread has its own code generator."""
+
+    machines: dict[Processor, Any]
+
+    def machine(self, processor: Processor) -> Any:
+        if not hasattr(self, "machines"):
+            self.machines = {}
+        if processor not in self.machines:
+            self.machines[processor] = _target_machine(processor)
+        return self.machines[processor]
+
+
+_workers = _Workers()
+
+
+def _unlocked(function: Any) -> Any:
+    """Return a function of llvmlite without the lock around all of LLVM.
+
+    Modules in contexts of their own may compile at the same time; llvmlite does not
+    know that, and lets one thread in. Without the attribute we compile in turn.
+    """
+    return getattr(function, "_cfn", function)
+
+
+# llvmlite's lock keeps a fork out of all other work of LLVM.
+_emitting = Native(getattr(ffi.lib, "_lock", None))
+
+
+def _emit(ir: str, processor: Processor, is_object: bool) -> bytes:
+    machine = _workers.machine(processor)
+    module = llvm.parse_assembly(ir, llvm.create_context())
+    module.triple = processor.triple
+    module.data_layout = str(machine.target_data)
+    emit = _unlocked(ffi.lib.LLVMPY_TargetMachineEmitToMemory)
+    with ffi.OutputString() as error:
+        with _emitting:
+            buffer = emit(machine, module, int(is_object), error)
+        if not buffer:
+            raise CompileError(f"LLVM cannot generate code: {error}")
+    start = ffi.lib.LLVMPY_GetBufferStart(buffer)
+    size = ffi.lib.LLVMPY_GetBufferSize(buffer)
+    try:
+        return string_at(start, size)
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def compile_objects(
+    sources: Sequence[Callable[[], str]],
+    processor: Processor,
+    progress: Callable[[int], None] | None = None,
+) -> list[bytes]:
+    """Return the object code of each module; a source makes its IR when it is due."""
+
+    def work(source: Callable[[], str]) -> bytes:
+        code = _emit(source(), processor, is_object=True)
+        if progress is not None:
+            progress(1)
+        return code
+
+    cores = _cores()
+    if len(sources) == 1 or cores == 1:
+        return [work(s) for s in sources]
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  only to compile
+
+    with ThreadPoolExecutor(min(cores, len(sources))) as pool:
+        return list(pool.map(work, sources))
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def assembly(ir: str, processor: Processor) -> str:
+    """Return the assembly of one module."""
+    return _emit(ir, processor, is_object=False).decode()
+
+
+@functools.cache
+def _linker(processor: Processor) -> Any:
+    """Return the one JIT of this process; it lives as long as the process does."""
+    # RuntimeDyld, the default, aborts on AArch64, and takes twice as long on x86-64.
+    linker = llvm.create_lljit_compiler(_target_machine(processor), use_jit_link=True)
+    # What it loaded must never outlive it, whatever order the exit clears things in.
+    pythonapi.Py_IncRef(py_object(linker))
+    return linker
+
+
+_library = itertools.count()
+
+
+class LoadedCode:
+    """Object code in memory, ready to run, for as long as this object lives.
+
+    The code and constants of each object are in one piece of memory.
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[tuple[bytes, Sequence[str]]],
+        processor: Processor,
+    ) -> None:
+        """Load the code of each object; its functions come to ``addresses``."""
+        self._library = _link(objects, processor)
+        self.addresses: tuple[int, ...] = tuple(
+            self._library[f] for _, functions in objects for f in functions
+        )
+
+
+def _link(objects: Sequence[tuple[bytes, Sequence[str]]], processor: Processor) -> Any:
+    """Return one library of all objects: a library of its own for each takes longer."""
+    builder = llvm.JITLibraryBuilder()
+    for code, functions in objects:
+        builder.add_object_img(code)
+        for f in functions:
+            builder.export_symbol(f)
+    try:
+        return builder.link(_linker(processor), f"ramidyn{next(_library)}")
+    except RuntimeError as error:
+        raise CompileError(f"LLVM cannot load object code: {error}") from None
+
+
+def llvm_version() -> str:
+    """Return the version of the LLVM that generates code."""
+    return ".".join(map(str, llvm.llvm_version_info))

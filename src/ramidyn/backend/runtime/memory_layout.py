@@ -1,0 +1,284 @@
+"""Memory layout shared by emitted code and Python: blocks of 64-bit words.
+
+    Call    one callable: what the FASTCALL function needs, reached through its ``self``
+    Kernel  one compiled program and the driver that runs it
+    Port    one input or output: its core shape
+    View    one array of one call: where its elements are
+    TimeLoop  some steps of a scan
+
+An address, a Python object and a number are one word each, so a block is a plain array
+of int64 here and an offset from an address in the emitted code. ARRAY are the fields of
+a NumPy array's own struct, part of NumPy's binary interface since 1.0.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+import sysconfig
+import weakref
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+
+WORD = 8
+LANES = (1, 2, 4, 8, 16, 32, 64)  # states side by side in a kernel
+LINE = 64  # bytes of a cache line, at which workspaces begin
+PLACE, MOST_BYTES = 4, 2**31 - 1  # bytes of an offset in a workspace, and the largest
+STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024  # larger ones go elsewhere
+NEVER = 2**62  # more than there is of anything
+MAX_PORTS = 32  # more inputs and outputs than this are read in Python
+BUFFER_WORDS = 256  # on the stack, for inputs that are given as Python numbers
+
+SCALAR_TYPES = (
+    *(np.float64, np.float32, np.float16, np.bool_),
+    *(np.int64, np.int32, np.int16, np.int8),
+    *(np.uint64, np.uint32, np.uint16, np.uint8),
+)
+NUMBER_TYPES = (float, int, bool, *SCALAR_TYPES)
+NUMBER_DTYPES = tuple(np.dtype(kind) for kind in SCALAR_TYPES)
+"""Numbers that emitted code takes: exactly of these types, arrays of exactly these.
+
+Converting them runs no user code.
+"""
+
+
+class View(IntEnum):
+    """One array of one call."""
+
+    DATA = 0
+    STEP = 1  # bytes from element to element
+    STRIDE = 2  # bytes from state to state; 0 repeats one state
+    PACE = 3  # of a scan: bytes from step to step; 0 for what has no time axis
+
+
+class Port(IntEnum):
+    """One input or output."""
+
+    SIZE = 0
+    RANK = 1
+    SHAPE = 2  # address of RANK words
+    BUFFER = 3  # of an input: its bytes' place in the buffer of numbers, -1 if none
+
+
+class Kernel(IntEnum):
+    """One compiled program."""
+
+    RUN = 0
+    CUTS = 1  # address of N_CUTS code addresses
+    N_CUTS = 2
+    N_INPUTS = 3
+    N_OUTPUTS = 4
+    PORTS = 5  # address of the inputs' and outputs' ports
+    BYTES = 6  # of the workspace of one tile
+    TILES = 7  # that run together at most
+    PLACES = 8  # address of the outputs' offsets in a workspace
+    ELEMENTS = 9  # of all outputs
+    PART = 10  # elements that are streamed after a cut, at most
+    FAR = 11  # bytes of results from which on they are streamed
+    LIBM = 12
+    MALLOC = 13
+    FREE = 14
+    KEPT = 15  # address of a workspace of one tile, 0 if none or while in use
+
+
+class TimeLoop(IntEnum):
+    """Some steps of a scan."""
+
+    STEPS = 0
+    WAIT = 1  # steps before the first one that is recorded
+    EVERY = 2  # steps from one that is recorded to the next
+    N_RECORDS = 3  # outputs that are recorded; those behind are of the last step
+    MOVES = 4  # address of N_MOVES pairs of offsets: what the next step starts with
+    N_MOVES = 5
+
+
+class Call(IntEnum):
+    """One callable."""
+
+    SINGLE = 0  # address of a Kernel, 0 until compiled
+    BATCH = 1
+    PORTS = 2
+    N_INPUTS = 3  # -1 sends every call to SLOW
+    N_OUTPUTS = 4
+    ITEMSIZE = 5
+    BATCH_LAST = 6
+    SPLIT_FROM = 7  # batches of this size on go to SLOW, which splits them
+    NAMES = 8  # address of the inputs' names, Python strings
+    SHAPES = 9  # address of the outputs' shapes, Python tuples
+    API = 10  # address of the functions of API
+    NUMBER_TYPES = 11  # address of the types of NUMBER_TYPES
+    DEFAULTS = 12  # address of what inputs are unless given: Python objects, or 0
+    NEW_TUPLE = 13  # address of what makes a tuple of a subclass
+    NUMBER_DTYPES = 14  # address of the dtypes of NUMBER_DTYPES
+    DTYPE = 15  # this and all below: Python objects
+    ARRAY_TYPE = 16
+    LIST_TYPE = 17
+    TUPLE_TYPE = 18
+    RESULT_TYPE = 19
+    OUT_NAME = 20
+    NONE = 21
+    EMPTY = 22  # numpy.empty
+    AS_TYPE = 23  # numpy.ndarray.astype
+    BIND = 24  # (values, names) -> (*inputs, out), or the result, which is not a tuple
+    CONVERT = 25  # (index of an input, value) -> array
+    SLOW = 26  # (*inputs, out) -> result
+    CHOSEN = 27  # of a Dispatcher: the dict of the functions that it has found so far
+    OUT_NAMES = 28  # ("out",)
+    N_STATE = 29  # of a Dispatcher, a number: of the arguments that choose nothing
+    NEW_ARRAY = 30  # address of PyArray_NewFromDescr, 0 if it is not known
+    KEPT = 31  # owned: the last array that was returned for one state, or 0
+    KEPT_BEFORE = 32  # owned: the one before
+
+
+API = (
+    "PyDict_GetItemWithError",
+    "PyErr_Clear",
+    "PyErr_NoMemory",
+    "PyErr_Occurred",
+    "PyEval_RestoreThread",
+    "PyEval_SaveThread",
+    "PyFloat_AsDouble",
+    "PyList_GetItem",
+    "PyList_Size",
+    "PyLong_FromSsize_t",
+    "PyObject_VectorcallDict",
+    "PyTuple_GetItem",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyTuple_Size",
+    "Py_DecRef",
+    "Py_IncRef",
+)
+"""The functions of Python that are called; by address, as the code is kept on disk."""
+
+VIEW_WORDS = 4
+PORT_WORDS = 4
+
+HEAD = object.__basicsize__
+INSTANCE_ENTRY = HEAD  # of a Vectorcall: the function, and the address of its Call
+INSTANCE_CALL = HEAD + WORD
+INSTANCE_BYTES = HEAD + 2 * WORD
+TYPE_OFFSET = HEAD - WORD
+
+
+class ArrayField(IntEnum):
+    """Offsets into PyArrayObject."""
+
+    DATA = HEAD
+    RANK = HEAD + 8  # int
+    SHAPE = HEAD + 16
+    STRIDES = HEAD + 24
+    BASE = HEAD + 32
+    DTYPE = HEAD + 40
+    FLAGS = HEAD + 48  # int
+    WEAK_REFERENCES = HEAD + 56
+
+
+TP_NEW = 65  # the number of a slot, see CPython's typeslots.h
+ARRAY_TYPE_PLACE, NEW_ARRAY_PLACE = 2, 94  # in NumPy's table of functions
+CONTIGUOUS, OWNS_DATA = 0x0001, 0x0004
+ALIGNED = 0x0100
+WRITEABLE = 0x0400
+
+Words = ctypes.Array[ctypes.c_int64]
+
+
+def words(values: Sequence[int]) -> Words:
+    """Return a block that holds the values; it must outlive the uses of its address."""
+    return (ctypes.c_int64 * max(len(values), 1))(*values)
+
+
+def python_function(name: str) -> int:
+    """Return the address of a function of Python's C interface."""
+    function = getattr(ctypes.pythonapi, name)
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@functools.cache
+def new_tuple() -> int:
+    """Return the address of ``tuple.__new__`` in C."""
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)
+    return kind(("PyType_GetSlot", ctypes.pythonapi))(tuple, TP_NEW)
+
+
+@functools.cache
+def new_array() -> int:
+    """Return the address of NumPy's PyArray_NewFromDescr, or 0 if it is not known.
+
+    Its place in the table of functions, like that of the type of arrays, is part of
+    NumPy's binary interface since 1.0. It takes half the time of numpy.empty.
+    """
+    table, at = _array_api(), ctypes.c_void_p.from_address
+    if not table or at(table + ARRAY_TYPE_PLACE * WORD).value != id(np.ndarray):
+        return 0
+    return at(table + NEW_ARRAY_PLACE * WORD).value or 0
+
+
+def _array_api() -> int:
+    """Return the address of the table that NumPy gives to extensions, or 0."""
+    core: object = getattr(np, "_core", None)  # NumPy 1 has another name for it
+    capsule: object = getattr(getattr(core, "multiarray", None), "_ARRAY_API", None)
+    if type(capsule).__name__ != "PyCapsule":
+        return 0
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    return kind(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, None) or 0
+
+
+@functools.cache
+def api_table() -> Words:
+    """Return the addresses of the functions of API."""
+    return words([python_function(name) for name in API])
+
+
+@functools.cache
+def number_types() -> Words:
+    """Return the types of NUMBER_TYPES, which live as long as the process."""
+    return words([id(kind) for kind in NUMBER_TYPES])
+
+
+@functools.cache
+def number_dtypes() -> Words:
+    """Return the dtypes of NUMBER_DTYPES, which live as long as the process."""
+    return words([id(dtype) for dtype in NUMBER_DTYPES])
+
+
+def objects_are_as_expected() -> bool:
+    """Say whether this interpreter's objects and arrays have the layout used here."""
+    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != WORD:
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or HEAD != 2 * WORD:
+        return False
+    probe = np.zeros((3, 5, 2), np.float32)[::2, ::-1]
+    probe.flags.writeable = False
+    address = id(probe)
+    reference = weakref.ref(probe)
+    at = ctypes.c_int64.from_address
+    half = ctypes.c_int32.from_address
+    return (
+        at(address + TYPE_OFFSET).value == id(np.ndarray)
+        and at(address + ArrayField.DATA).value == probe.ctypes.data
+        and half(address + ArrayField.RANK).value == probe.ndim
+        and at(address + ArrayField.DTYPE).value == id(np.dtype(np.float32))
+        and half(address + ArrayField.FLAGS).value == probe.flags.num
+        and at(address + ArrayField.BASE).value == id(probe.base)
+        and at(address + ArrayField.WEAK_REFERENCES).value == id(reference)
+        and _three(at(address + ArrayField.SHAPE).value) == probe.shape
+        and _three(at(address + ArrayField.STRIDES).value) == probe.strides
+    )
+
+
+def _three(address: int) -> tuple[int, ...]:
+    """Return three words, if the address can be one."""
+    return tuple((ctypes.c_int64 * 3).from_address(address)) if address > 4096 else ()
+
+
+def wants_plain_calls() -> bool:
+    """Say whether the user forces calls through Python, as on an unknown layout."""
+    return os.environ.get("RAMIDYN_PLAIN_CALLS", "0") not in ("", "0")
+
+
+HAS_KNOWN_OBJECTS = not wants_plain_calls() and objects_are_as_expected()

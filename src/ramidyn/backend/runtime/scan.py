@@ -1,0 +1,192 @@
+"""The time loop: run a kernel step by step, its results the next step's inputs.
+
+    scan(kernel, views, batch, loop) -> 0, or 1 if there is no memory
+
+A group of tiles runs through all steps before the next group begins, and its state
+stays in its workspaces: only the slots of what is carried over are copied. Inputs that
+change with time are packed before a step; recorded outputs are unpacked after it.
+The steps of one state lie side by side in its arrays, far from those of the others, and
+no processor guesses what comes next there: so what the next step reads and writes is
+fetched while this one runs.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from ramidyn.backend.llvm.emitted import load
+from ramidyn.backend.llvm.target import Processor, runnable
+from ramidyn.backend.llvm.word_builder import I32, Code, Module, Value, ir
+from ramidyn.backend.runtime import denormals
+from ramidyn.backend.runtime.driver_code import run_groups
+from ramidyn.backend.runtime.memory_layout import (
+    LINE,
+    PLACE,
+    VIEW_WORDS,
+    WORD,
+    Kernel,
+    TimeLoop,
+    View,
+)
+from ramidyn.backend.runtime.tile_groups import Groups, Ports, tiles_of
+from ramidyn.backend.runtime.tiles import Tile, emit_movers
+
+
+def scan_driver(dtype: str, lanes: int) -> int:
+    """Return the address of ``scan`` for one element type and tile width."""
+    return _scan_driver(dtype, lanes, runnable())
+
+
+@functools.cache
+def _scan_driver(dtype: str, lanes: int, _target: Processor) -> int:
+    tile = Tile(dtype, lanes)
+    return load(lambda: str(emit(tile).llvm), ["scan"], f"scan {dtype} {lanes}")[0]
+
+
+def emit(tile: Tile) -> Module:
+    """Write the time loop for one kind of tile."""
+    module = Module(f"scan_{tile.dtype}_{tile.lanes}")
+    emit_movers(module, tile)
+    emit_fetch(module, tile)
+    emit_pack_step(module, tile)
+    emit_unpack_some(module)
+    emit_carry_over(module, tile)
+    emit_scan_groups(module, tile)
+    emit_scan_all(module, tile)
+    code = module.function("scan", 4)
+    with denormals.flushed(code, runnable()):
+        failed = code.call("scan_all", *code.arguments)
+    code.leave(failed)
+    return module
+
+
+def emit_scan_all(module: Module, tile: Tile) -> None:
+    """scan_all(kernel, views, batch, loop): choose how many tiles run together."""
+    code = module.function("scan_all", 4, local=True)
+    kernel, _, batch, _ = code.arguments
+    most = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
+    run_groups(code, "scan_groups", most, sets=1)
+    code.leave(1)
+
+
+def emit_scan_groups(module: Module, tile: Tile) -> None:
+    """scan_groups(kernel, views, batch, loop, workspaces, most)."""
+    groups = Groups(module, tile, "scan_groups", sets=1, arguments=6)
+    code = groups.code
+    kernel, loop = code.arguments[0], code.arguments[3]
+    steps, wait, every, n_records, moves, n_moves = (
+        code.load(loop, w) for w in TimeLoop
+    )
+    n_outputs = code.load(kernel, Kernel.N_OUTPUTS)
+    due, row = code.cell(0), code.cell(0)
+    with code.loop(groups.count) as group:
+        code.store(wait, due)
+        code.store(code.mul(wait, 0), row)
+
+        def on_tiles(name: str, *further: Value | int, group: Value = group) -> None:
+            with code.loop(groups.tiles(group)) as i:
+                code.call(name, *groups.call, *groups.place(group, i), *further)
+
+        with code.loop(steps) as step:
+            on_tiles("pack_step", step)
+            with groups.each_cut(group):
+                pass
+            with code.when(code.compare(step, "==", code.load(due))):
+                on_tiles("unpack_some", 0, n_records, code.load(row))
+                code.store(code.add(step, every), due)
+                code.store(code.add(code.load(row), 1), row)
+            is_last = code.compare(step, "==", code.add(steps, -1))
+            with code.when(is_last, likely=False):
+                on_tiles("unpack_some", n_records, n_outputs, 0)
+            with code.loop(groups.tiles(group)) as i:
+                code.call("carry_over", groups.place(group, i)[1], moves, n_moves)
+    code.leave(0)
+
+
+def emit_fetch(module: Module, tile: Tile) -> None:
+    """fetch_*(data, size, step, stride, first, batch): bring rows near, if dense.
+
+    Behind the end of an array that is wasted, and does no harm.
+    """
+    for name, is_write in (("fetch_read", 0), ("fetch_write", 1)):
+        code = module.function(name, 6, local=True)
+        data, size, step, stride, first, batch = code.arguments
+        code.leave_if(code.compare(step, "!=", tile.itemsize), 0)
+        pointer = ir.IntType(8).as_pointer()
+        kinds = [pointer, I32, I32, I32]
+        prefetch = module.external("llvm.prefetch.p0", ir.VoidType(), kinds)
+        how = [ir.Constant(I32, k) for k in (is_write, 3, 1)]  # to all levels, of data
+        lines = code.add(code.mul(size, tile.itemsize), LINE - 1)
+        for lane in range(tile.lanes):
+            state = code.min(code.add(first, lane), code.add(batch, -1))
+            row = code.add(data, code.mul(state, stride))
+            with code.loop(lines, LINE) as offset:
+                place = code.b.inttoptr(code.add(row, offset), pointer)
+                code.b.call(prefetch, [place, *how])
+        code.leave(0)
+
+
+def emit_pack_step(module: Module, tile: Tile) -> None:
+    """pack_step(kernel, views, batch, state, workspace, step): what a step reads anew.
+
+    The first step reads all inputs, others those that change with time.
+    """
+    code = module.function("pack_step", 6, local=True)
+    _, _, batch, state, workspace, step = code.arguments
+    inputs = Ports(code, Kernel.N_INPUTS)
+    is_first = code.b.zext(code.compare(step, "==", 0), step.type)
+    with code.fold(inputs.count, workspace) as turn:
+        size, data, *strides = inputs.read(turn.index)
+        pace = pace_of(code, inputs, turn.index)
+        with code.when(code.compare(code.b.or_(pace, is_first), "!=", 0)):
+            start = code.add(data, code.mul(step, pace))
+            call = workspace, turn.value, size, start, *strides, state, batch
+            code.call("pack", *call)
+            with code.when(code.compare(pace, "!=", 0)):
+                following = code.add(start, pace)
+                code.call("fetch_read", following, size, *strides, state, batch)
+        turn.next = code.add(turn.value, code.mul(size, tile.slot))
+    code.leave(0)
+
+
+def emit_unpack_some(module: Module) -> None:
+    """unpack_some(kernel, views, batch, state, workspace, first, end, row).
+
+    Write the outputs from ``first`` to ``end`` to a row of their arrays.
+    """
+    code = module.function("unpack_some", 8, local=True)
+    kernel, _, batch, state, workspace, first, end, row = code.arguments
+    outputs = Ports(code, Kernel.N_OUTPUTS)
+    with code.fold(outputs.count, code.load(kernel, Kernel.PLACES)) as turn:
+        size, data, *strides = outputs.read(turn.index)
+        from_first = code.compare(turn.index, ">=", first)
+        is_asked = code.b.and_(from_first, code.compare(turn.index, "<", end))
+        with code.when(is_asked):
+            pace = pace_of(code, outputs, turn.index)
+            start = code.add(data, code.mul(row, pace))
+            call = workspace, turn.value, size, start, *strides, state, batch
+            code.call("unpack", *call)
+            with code.when(code.compare(pace, "!=", 0)):
+                following = code.add(start, pace)
+                code.call("fetch_write", following, size, *strides, state, batch)
+        turn.next = code.add(turn.value, code.mul(size, PLACE))
+    code.leave(0)
+
+
+def emit_carry_over(module: Module, tile: Tile) -> None:
+    """carry_over(workspace, moves, count): copy slots, one after the other."""
+    code = module.function("carry_over", 3, local=True)
+    workspace, moves, count = code.arguments
+    kind, align = tile.vector(tile.lanes), min(tile.slot, LINE)
+    with code.loop(count) as k:
+        pair = code.add(moves, code.mul(k, 2 * PLACE))
+        source, target = (code.load_int(code.add(pair, n)) for n in (0, PLACE))
+        value = code.load_as(kind, code.add(workspace, source), align)
+        code.store_as(value, code.add(workspace, target), align)
+    code.leave(0)
+
+
+def pace_of(code: Code, ports: Ports, index: Value) -> Value:
+    """Return the bytes from step to step of one array."""
+    view = code.add(ports.views, code.mul(index, VIEW_WORDS * WORD))
+    return code.load(view, View.PACE)

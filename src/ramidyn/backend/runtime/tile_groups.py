@@ -1,0 +1,159 @@
+"""Groups of tiles that run each cut together, and the arrays they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from ramidyn.backend.llvm.word_builder import Code, Module, Value, const
+from ramidyn.backend.runtime.memory_layout import (
+    PLACE,
+    PORT_WORDS,
+    VIEW_WORDS,
+    WORD,
+    Kernel,
+    Port,
+    View,
+)
+from ramidyn.backend.runtime.tiles import Tile
+
+
+def tiles_of(code: Code, tile: Tile, states: Value) -> Value:
+    """Return how many tiles some states take."""
+    return code.b.sdiv(code.add(states, tile.lanes - 1), const(tile.lanes))
+
+
+class Groups:
+    """A function(kernel, views, batch, ..., workspaces, most), run group by group.
+
+    Args:
+        module: where the function belongs.
+        tile: the kind of tiles.
+        name: of the function.
+        sets: of workspaces for ``most`` tiles, which the groups take in turns.
+        arguments: of the function, all in all.
+    """
+
+    def __init__(
+        self, module: Module, tile: Tile, name: str, sets: int, arguments: int = 5
+    ) -> None:
+        code = module.function(name, arguments, local=True)
+        kernel, _, batch, *_, workspaces, most = code.arguments
+        self.code: Code = code
+        self.workspaces: Value = workspaces
+        self.most: Value = most
+        self.call: Sequence[Value] = code.arguments[:3]
+        self.tile = tile
+        self.sets = sets
+        self.cuts: Value = code.load(kernel, Kernel.CUTS)
+        self.n_cuts: Value = code.load(kernel, Kernel.N_CUTS)
+        self.libm: Value = code.load(kernel, Kernel.LIBM)
+        self.size: Value = code.load(kernel, Kernel.BYTES)
+        self.total: Value = tiles_of(code, tile, batch)
+        rounded = code.add(self.total, code.add(self.most, -1))
+        self.count: Value = code.b.sdiv(rounded, self.most)
+
+    def tiles(self, group: Value) -> Value:
+        """Return how many tiles a group has: the last one may have fewer."""
+        code = self.code
+        return code.min(self.most, code.b.sub(self.total, code.mul(group, self.most)))
+
+    def place(self, group: Value, i: Value) -> tuple[Value, Value]:
+        """Return the first state of a tile of a group, and its workspace."""
+        code = self.code
+        before = code.mul(group, self.most)
+        state = code.mul(code.add(before, i), self.tile.lanes)
+        if self.sets > 1:
+            turn = code.b.srem(group, const(self.sets))
+            i = code.add(i, code.mul(turn, self.most))
+        return state, code.add(self.workspaces, code.mul(i, self.size))
+
+    def pack(self, group: Value) -> None:
+        """Pack all tiles of a group."""
+        code = self.code
+        # A repeated state stays in the slots of every workspace.
+        is_new = code.b.zext(code.compare(group, "<", self.sets), group.type)
+        with code.loop(self.tiles(group)) as i:
+            code.call("pack_tile", *self.call, *self.place(group, i), is_new)
+
+    @contextmanager
+    def each_cut(self, group: Value) -> Generator[None]:
+        """Run the cuts, each on all tiles of a group; what is inside follows each."""
+        code = self.code
+        with code.loop(self.n_cuts) as k:
+            cut = code.load(code.at(self.cuts, k))
+            with code.loop(self.tiles(group)) as i:
+                _, workspace = self.place(group, i)
+                code.call_address(cut, workspace, workspace, self.libm)
+                yield
+
+
+def emit_groups(
+    module: Module, tile: Tile, name: str, unpack: str, *bounds: int
+) -> None:
+    """name(kernel, views, batch, workspaces, most): run ``most`` tiles together.
+
+    ``unpack`` moves the outputs of a tile, between some bounds: then it streams them.
+    """
+    groups = Groups(module, tile, name, sets=1)
+    code = groups.code
+    with code.loop(groups.count) as group:
+        groups.pack(group)
+        with groups.each_cut(group):
+            pass
+        with code.loop(groups.tiles(group)) as i:
+            code.call(unpack, *groups.call, *groups.place(group, i), *bounds)
+    if bounds:
+        code.b.fence("seq_cst")
+    code.leave(0)
+
+
+class Ports:
+    """The inputs or the outputs of a call."""
+
+    def __init__(self, code: Code, which: Kernel) -> None:
+        kernel, views = code.arguments[:2]
+        self.code = code
+        self.views: Value = views
+        self.ports: Value = code.load(kernel, Kernel.PORTS)
+        self.count: Value = code.load(kernel, which)
+        if which == Kernel.N_OUTPUTS:
+            before = code.load(kernel, Kernel.N_INPUTS)
+            self.ports = code.add(self.ports, code.mul(before, PORT_WORDS * WORD))
+            self.views = code.add(self.views, code.mul(before, VIEW_WORDS * WORD))
+
+    def read(self, index: Value) -> tuple[Value, Value, Value, Value]:
+        """Return size, data, step and stride of one."""
+        code = self.code
+        port = code.add(self.ports, code.mul(index, PORT_WORDS * WORD))
+        view = code.add(self.views, code.mul(index, VIEW_WORDS * WORD))
+        data, step, stride = (
+            code.load(view, w) for w in (View.DATA, View.STEP, View.STRIDE)
+        )
+        return code.load(port, Port.SIZE), data, step, stride
+
+
+def emit_pack_tile(module: Module, tile: Tile) -> None:
+    """pack_tile(kernel, views, batch, state, workspace, is_new): move all inputs."""
+    code = module.function("pack_tile", 6, local=True)
+    _, _, batch, state, workspace, is_new = code.arguments
+    inputs = Ports(code, Kernel.N_INPUTS)
+    with code.fold(inputs.count, workspace) as turn:
+        size, data, step, stride = inputs.read(turn.index)
+        with code.when(code.compare(code.b.or_(stride, is_new), "!=", 0)):
+            array = data, step, stride
+            code.call("pack", workspace, turn.value, size, *array, state, batch)
+        turn.next = code.add(turn.value, code.mul(size, tile.slot))
+    code.leave(0)
+
+
+def emit_unpack_tile(module: Module) -> None:
+    """unpack_tile(kernel, views, batch, state, workspace): move all outputs."""
+    code = module.function("unpack_tile", 5, local=True)
+    kernel, _, batch, state, workspace = code.arguments
+    outputs = Ports(code, Kernel.N_OUTPUTS)
+    with code.fold(outputs.count, code.load(kernel, Kernel.PLACES)) as turn:
+        size, *array = outputs.read(turn.index)
+        code.call("unpack", workspace, turn.value, size, *array, state, batch)
+        turn.next = code.add(turn.value, code.mul(size, PLACE))
+    code.leave(0)

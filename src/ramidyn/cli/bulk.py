@@ -1,0 +1,144 @@
+"""Shared by ``ramidyn map`` and ``sample``: options, plan, progress, summary."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ramidyn.cli.quantities import named
+from ramidyn.cli.screen import paragraph, wrapped
+from ramidyn.compiler import compile
+from ramidyn.function import Function, compile_progress_hidden
+from ramidyn.out_of_core.chunks import Job
+from ramidyn.out_of_core.journal import Journal
+from ramidyn.out_of_core.run import connected, prepare, run
+from ramidyn.out_of_core.sources import Shapes
+from ramidyn.robot import Robot
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def bulk_options(command: Command) -> Command:
+    """Add the options that both commands have."""
+    options = (
+        click.option(
+            "-f", "--function", "names", multiple=True, default=["inverse_dynamics"],
+            show_default=True, help="A quantity, or quantity:frame; repeatable.",
+        ),
+        click.option(
+            "-o", "--output", required=True, type=click.Path(),
+            help="Output: .zarr, .npy or .parquet.",
+        ),
+        click.option(
+            "--chunk", type=click.IntRange(min=1), help="States in a chunk.",
+        ),
+        click.option(
+            "--workers", type=click.IntRange(min=0), default=0,
+            help="Worker processes on this machine (Dask).",
+        ),
+        click.option("--scheduler", help="Dask scheduler, such as tcp://host:8786."),
+        click.option("--resume", is_flag=True, help="Finish an output begun before."),
+        click.option("--overwrite", is_flag=True, help="Replace an existing output."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def function_of(
+    names: tuple[str, ...], robot: Robot, workers: int, scheduler: str | None
+) -> tuple[Function, Shapes, Shapes]:
+    """Return the compiled function, with its inputs and outputs.
+
+    A worker has one thread; alone, this process uses all cores.
+    """
+    is_alone = scheduler is None and workers <= 1
+    threads = (os.cpu_count() or 1) if is_alone else 1
+    wanted = [named(n) for n in names]
+    function = compile(wanted, robot, threads=threads)
+    program = function.program
+    inputs = tuple((v.name, v.shape) for v in program.inputs)
+    outputs = tuple((v.name, v.shape) for v in program.visible)
+    return function, inputs, outputs
+
+
+def chunk_of(output: str, chunk: int | None, resume: bool) -> int | None:
+    """Return the chunk size that is asked for, or that of the output to resume."""
+    journal = Journal(Path(output).resolve())
+    if chunk is None and resume and journal.folder.exists():
+        found = journal.plan().get("chunk")
+        return found if isinstance(found, int) else None
+    return chunk
+
+
+def run_job(
+    job: Job,
+    names: tuple[str, ...],
+    robot: Robot,
+    resume: bool,
+    overwrite: bool,
+    workers: int,
+    scheduler: str | None,
+) -> None:
+    """Run a job with a progress bar, and say what was done."""
+    plan: dict[str, Any] = {
+        "robot": f"{robot.name} {robot.fingerprint}",
+        "functions": list(names),
+        "states": job.source or f"random, seed {job.seed}",
+        "rows": job.rows,
+        "chunk": job.chunk,
+    }
+    with connected(workers, scheduler) as client:
+        todo, corrupt = prepare(job, plan, resume=resume, overwrite=overwrite)
+        _show_corrupt(corrupt)
+        _run(job, todo, client)
+
+
+def _show_corrupt(corrupt: tuple[int, ...]) -> None:
+    if corrupt:
+        shown = ", ".join(map(str, corrupt[:10])) + (", ..." if corrupt[10:] else "")
+        message = (
+            f"{len(corrupt)} chunks have changed since they were written, and are "
+            f"computed again: {shown}"
+        )
+        click.echo(f"ramidyn: {message}", err=True)
+
+
+def _run(job: Job, todo: list[int], client: object) -> None:
+    start, kept = time.perf_counter(), job.chunks - len(todo)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f}%"),
+        TimeRemainingColumn(),
+        console=Console(file=sys.stderr),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    rows = 0
+    with compile_progress_hidden(), bar:
+        task = bar.add_task("states", total=job.rows, completed=kept * job.chunk)
+
+        def step(count: int) -> None:
+            nonlocal rows
+            rows += count
+            bar.advance(task, count)
+
+        run(job, todo, step, client)
+    seconds = time.perf_counter() - start
+    rate = f", {rows / seconds:,.0f} states/s" if rows else ""
+    earlier = f"; {kept} chunks were there already" if kept else ""
+    paragraph(
+        wrapped(
+            f"{Path(job.output).name}: {job.rows:,} states in {job.chunks} chunks, "
+            f"{rows:,} computed in {seconds:.1f} s{rate}{earlier}"
+        )
+    )

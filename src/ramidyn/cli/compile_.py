@@ -1,0 +1,81 @@
+"""``ramidyn compile``: compile quantities into the cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ramidyn.cli.quantities import functions_option, named
+from ramidyn.cli.robots import RobotFile, passive_option, robot_argument
+from ramidyn.cli.screen import (
+    console,
+    json_option,
+    print_json,
+    show_warnings,
+    steps,
+    table,
+)
+from ramidyn.compiler import compile
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.view.units import seconds
+
+
+@click.command("compile")
+@robot_argument
+@passive_option
+@functions_option
+@click.option("--fused", is_flag=True, help="Compile all of them into one kernel.")
+@click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64")
+@json_option
+def command(
+    robot: str,
+    names: tuple[str, ...],
+    fused: bool,
+    dtype: str,
+    as_json: bool,
+    **options: str,
+) -> None:
+    """Compile quantities into the cache, with times and counts.
+
+    Example: ramidyn compile panda.urdf -f forward_dynamics -f jacobian:panda_hand
+    """
+    wanted = [named(n) for n in names]
+    loaded = RobotFile(robot, **options).load()
+    groups = [wanted] if fused else [[q] for q in wanted]
+    rows = [
+        _compiled(group, loaded, dtype)
+        for group in steps(groups, lambda g: f"compiling {g[0].name}")
+    ]
+    if as_json:
+        print_json({"robot": loaded.name, "dtype": dtype, "kernels": rows})
+        return
+    show_warnings(loaded.warnings)
+    columns = ("quantity", "mul", "add", "div", "sincos", "all", "time", "from cache")
+    title = f"{loaded.name}: nq {loaded.nq}, nv {loaded.nv}, {dtype}"
+    shown = [
+        (
+            r["name"],
+            *(f"{r[k]:,}" for k in ("mul", "add", "div", "sincos", "total")),
+            seconds(r["seconds"]),
+            "yes" if r["cached"] else "no",
+        )
+        for r in rows
+    ]
+    console().print(table(title, columns, shown))
+
+
+def _compiled(group: list[Quantity], robot: Robot, dtype: str) -> dict[str, Any]:
+    f = compile(group, robot, dtype=dtype).prepare()
+    ops = f.ops
+    return {
+        "name": f.name.removesuffix(f" of {robot.name}").replace("+", " + "),
+        "mul": ops.mul,
+        "add": ops.add,
+        "div": ops.div,
+        "sincos": ops.sincos,
+        "total": ops.total,
+        "seconds": f.compile_seconds,
+        "cached": f.cached,
+    }

@@ -1,0 +1,132 @@
+"""``ramidyn explain``: why a robot's code is as fast as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import numpy as np
+
+from ramidyn.cli.bench_ import QUANTITIES, our_times
+from ramidyn.cli.machine import machine_line
+from ramidyn.cli.robots import RobotFile, passive_option, robot_argument
+from ramidyn.cli.screen import (
+    console,
+    json_option,
+    paragraph,
+    print_json,
+    progress,
+    show_warnings,
+    table,
+)
+from ramidyn.cli.selfcheck import state_of
+from ramidyn.compiler import count
+from ramidyn.errors import ModelError
+from ramidyn.explain import Explanation, explain, page
+from ramidyn.explain.crba_cost import CrbaCost
+from ramidyn.explain.data import sentence
+from ramidyn.explain.page import Timing, arithmetic
+from ramidyn.explain.shape import envelope
+from ramidyn.robot import Robot
+
+BATCH = 4096
+DURATION = 0.2
+"""[s] of timing each quantity, as calls and as batches"""
+
+
+@click.command("explain")
+@robot_argument
+@passive_option
+@click.option("--frames", help="Also count operational inertias: hand,foot.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False), help="Write a report with pictures."
+)
+@json_option
+def command(
+    robot: str, frames: str | None, html: str | None, as_json: bool, **options: str
+) -> None:
+    """Explain why it is this fast: sparsity, counts, choices.
+
+    Counts are exact, and the same on every machine: multiplications, divisions and
+    additions of one evaluation. Loops are taken as open. The report has times, too:
+    for it, the dynamics are compiled and timed.
+    """
+    loaded = RobotFile(robot, **options).tree()
+    names = [f.strip() for f in (frames or "").split(",") if f.strip()]
+    with progress(6 if names else 5) as step:
+        explained = explain(loaded, names, step)
+    if html is not None:
+        text = page(explained, _times(loaded), machine_line())
+        Path(html).write_text(text, encoding="utf-8")
+    if as_json:
+        print_json(explained.json())
+        return
+    show_warnings(loaded.warnings)
+    _show(explained)
+    if html is not None:
+        console().print(f"\nreport: {html}", markup=False, soft_wrap=True)
+
+
+def _times(robot: Robot) -> list[Timing]:
+    """Time the dynamics; a quantity that the robot does not allow is left out."""
+    found: list[Timing] = []
+    with progress(len(QUANTITIES)) as step:
+        for quantity in QUANTITIES:
+            step(f"timing {quantity.name}")
+            try:
+                operations = arithmetic(count(quantity, robot))
+                state = state_of(robot, BATCH, np.random.default_rng(0))
+                timed = our_times(robot, quantity.name, state, DURATION)
+            except ModelError:  # a singular mass matrix: no forward dynamics
+                continue
+            found.append(Timing(quantity.name, operations, **timed))
+    return found
+
+
+def _crba_rows(crba: CrbaCost) -> list[tuple[str, str, str]]:
+    """Return the numbers of CRBA's cost analysis that depend on branches."""
+    rows: list[tuple[str, str, str]] = []
+    for kind, words in CRBA_NODES.items():
+        ours, chain = (
+            f"{getattr(c, 'D0' + kind)}, {getattr(c, 'D1' + kind)}"
+            for c in (crba, crba.chain)
+        )
+        rows.append((f"D0{kind}, D1{kind}: {words}", ours, chain))
+    costs = [f"{c.cost.mul:,}m + {c.cost.add:,}a" for c in (crba, crba.chain)]
+    rows.append(("CRBA by formula", costs[0], costs[1]))
+    return rows
+
+
+CRBA_NODES = {"a": "DH nodes", "b": "other nodes", "c": "DH nodes at a floating base"}
+
+
+def _show(e: Explanation) -> None:
+    s, out = e.shape, console()
+    rows = [
+        ("entries of M that can be nonzero", f"{s.nonzeros:,}", f"{s.n**2:,}"),
+        ("D0, of bodies", f"{e.crba.D0:,}", f"{e.crba.chain.D0:,}"),
+        ("D1", f"{s.d1:,}", f"{s.chain.d1:,}"),
+        ("D2", f"{s.d2:,}", f"{s.chain.d2:,}"),
+        *_crba_rows(e.crba),
+        ("factor M, D1 + 2 D2", f"{s.factor_cost:,}", f"{s.chain.factor_cost:,}"),
+        ("solve, 4 D1 + n", f"{s.solve_cost:,}", f"{s.chain.solve_cost:,}"),
+        ("envelope, as numbered", f"{envelope(s.pattern):,}", f"{s.chain.d1:,}"),
+        ("envelope, leaves first", f"{envelope(s.permuted):,}", f"{s.chain.d1:,}"),
+    ]
+    title = f"{e.robot.name}: nv {e.robot.nv}, {len(e.robot.tree)} moving bodies"
+    out.print(table(title, ("", "this robot", "one chain"), rows))
+    out.print()
+    names = [stage.name for stage in e.counts[0].stages]
+    counted = [
+        (name, *(f"{arithmetic(c.stages[k].ops):,}" for c in e.counts))
+        for k, name in enumerate(names)
+    ]
+    chains = [f"{arithmetic(c.chain):,}" if c.chain else "-" for c in e.counts]
+    counted.append(("same bodies, one chain", *chains))
+    heads = ("operations after", *(c.name.split(", ")[1] for c in e.counts))
+    out.print(table("What each algorithm costs, after each pass", heads, counted))
+    out.print()
+    for c in e.choices:
+        paragraph(f"{c.quantity} by {sentence(c)}")
+    if e.force_cost:
+        paragraph(e.force_cost)

@@ -1,0 +1,112 @@
+"""Compiled functions of configurations: steps between them, and other conventions.
+
+Each function here returns the function that a method of Robot calls; see
+`methods.direct`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ramidyn.errors import ArgumentError
+from ramidyn.model.conventions import Conventions, conventions
+from ramidyn.symbolic.once import made_once
+
+if TYPE_CHECKING:
+    from ramidyn.backend.python_call.dispatch import Dispatcher
+    from ramidyn.function import Function
+    from ramidyn.robot import Robot
+
+
+def integrate(robot: Robot) -> Function:
+    """Return the function behind `Robot.integrate`."""
+    from ramidyn.compiler import kernel
+    from ramidyn.model.configurations import integrated
+
+    return kernel(
+        partial(integrated, robot.model, robot.conventions),
+        {"q": robot.nq, "qd": robot.nv, "dt": ()},
+        name=f"integrate of {robot.name}",
+        defaults={"dt": 1.0},
+    )
+
+
+def difference(robot: Robot) -> Function:
+    """Return the function behind `Robot.difference`."""
+    from ramidyn.compiler import kernel
+    from ramidyn.model.configurations import differences
+
+    return kernel(
+        partial(differences, robot.model, robot.conventions),
+        {"q0": robot.nq, "q1": robot.nq},
+        name=f"difference of {robot.name}",
+    )
+
+
+def normalize(robot: Robot) -> Function:
+    """Return the function behind `Robot.normalize`."""
+    from ramidyn.compiler import kernel
+    from ramidyn.model.configurations import normalized
+
+    return kernel(
+        partial(normalized, robot.model, robot.conventions),
+        {"q": robot.nq},
+        name=f"normalize of {robot.name}",
+    )
+
+
+def convert(what: str, *state: str) -> Callable[[Robot], Dispatcher]:
+    """Return the maker of `Robot.convert_q`, `convert_qd`, ...; ``state`` goes in."""
+
+    def make(robot: Robot) -> Dispatcher:
+        from ramidyn.backend.python_call.dispatch import Dispatcher
+
+        known: dict[Any, Function] = {}
+
+        def function(
+            *,
+            to: str | Conventions | None = None,
+            from_: str | Conventions | None = None,
+        ) -> Function:
+            if (to is None) == (from_ is None):
+                given = "neither" if to is None else "both"
+                raise ArgumentError(
+                    f"convert_{what}: {given} of to= and from_= given; pass one, "
+                    'such as to="mujoco"'
+                )
+            source, target = robot.conventions, robot.conventions
+            if to is not None:
+                target = conventions(to)
+            elif from_ is not None:
+                source = conventions(from_)
+            return made_once(
+                known,
+                (source, target),
+                lambda: _converter(robot, what, source, target),
+            )
+
+        return Dispatcher(f"convert_{what}", state, function)
+
+    return make
+
+
+def _converter(
+    robot: Robot, what: str, source: Conventions, target: Conventions
+) -> Function:
+    from ramidyn.compiler import kernel
+    from ramidyn.model import configurations
+
+    model, nq, nv = robot.model, robot.nq, robot.nv
+    name = f"convert_{what} of {robot.name}"
+    if what == "q":
+        of_q = partial(configurations.converted_q, model, source, target)
+        return kernel(of_q, {"q": nq}, name=name)
+    of_vector = partial(configurations.converted_vector, model, source, target)
+    state = {"q": nq, "qd": nv, "qdd": nv} if what == "qdd" else {"q": nq, what: nv}
+
+    def converted(q: Any, *further: Any) -> Any:
+        return of_vector(q, *reversed(further))
+
+    return kernel(converted, state, name=name)

@@ -1,0 +1,116 @@
+"""The errors that Ramidyn raises.
+
+    ramidyn.Error
+    ├── ModelError        an invalid robot description
+    │   └── UnsupportedJoint
+    ├── UnknownName       no joint, body or frame with that name in a model
+    ├── ArgumentError     a value that an argument cannot have (also a ValueError)
+    ├── ShapeError        an array of the wrong shape or type
+    ├── FrameError        spatial quantities in different frames, combined
+    ├── TraceError        a Python function that cannot be traced
+    └── CompileError      a program that cannot become native code
+
+Messages state what was given, what was expected and what is possible. ``ModelWarning``
+is not an error: the robot loads, and the message says what to check.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+__all__ = [
+    "ArgumentError",
+    "CompileError",
+    "Error",
+    "FrameError",
+    "ModelError",
+    "ModelWarning",
+    "ShapeError",
+    "TraceError",
+    "UnknownName",
+    "UnsupportedJoint",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+LONGEST_WORD: Final = 256
+"""[characters] of a name or a path in a message; longer ones are shortened"""
+_LONG_WORD: Final = re.compile(rf"[^\s'\"]{{{LONGEST_WORD + 1},}}")
+
+
+class Error(Exception):
+    """The base class of all errors that Ramidyn raises."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
+
+
+class ModelError(Error):
+    """An invalid robot description."""
+
+
+class UnsupportedJoint(ModelError):  # noqa: N818  what is wrong, in a word
+    """A joint type that Ramidyn does not support."""
+
+
+class UnknownName(Error):  # noqa: N818  what is wrong, in a word
+    """No joint, body or frame with that name in a model."""
+
+
+class ArgumentError(Error, ValueError):
+    """An invalid argument value; the message lists the valid ones."""
+
+
+class ShapeError(Error):
+    """An array of the wrong shape, type or layout."""
+
+
+class FrameError(Error):
+    """Spatial quantities in different frames were combined."""
+
+
+class TraceError(Error):
+    """A Python function that cannot be traced, with the line at fault."""
+
+
+class CompileError(Error):
+    """A program that cannot be compiled to native code."""
+
+
+class ModelWarning(UserWarning):
+    """A problem in a robot description that does not prevent loading."""
+
+
+def shortened(message: str) -> str:
+    """Return a message in which no name is longer than anybody wants to read."""
+    if len(message) <= LONGEST_WORD:
+        return message
+    return _LONG_WORD.sub(
+        lambda m: f"{m[0][:100]}... ({len(m[0])} characters)", message
+    )
+
+
+def close_matches(name: str, known: Iterable[str]) -> list[str]:
+    """Return up to three known names that may have been meant."""
+    import difflib  # noqa: PLC0415  only for messages
+
+    if len(name) > LONGEST_WORD:
+        return []
+    names = [n for n in known if len(n) <= LONGEST_WORD]  # the cost is quadratic
+    return difflib.get_close_matches(name, names, n=3)
+
+
+def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownName:
+    """Return the error for an unknown name, with close matches."""
+    names = list(known)
+    close = close_matches(name, names)
+    hint = " Close: " + ", ".join(map(repr, close)) + "." if close else ""
+    shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+    return UnknownName(
+        f"no {kind} {name!r} in {owner}.{hint} All {len(names)}: {shown or 'none'}."
+    )

@@ -1,0 +1,160 @@
+"""The contents of an explanation, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ramidyn.algorithms.matrix_layout import sparsity_tree
+from ramidyn.compiler import choose_for, count
+from ramidyn.errors import ModelError
+from ramidyn.explain.counts import Counts, counts_of
+from ramidyn.explain.crba_cost import CrbaCost
+from ramidyn.explain.shape import Shape, envelope
+from ramidyn.quantities.choice import Choice
+from ramidyn.quantities.dynamics import forward_dynamics
+from ramidyn.quantities.operational import operational_inertia_inverse
+from ramidyn.robot import Robot
+from ramidyn.symbolic.count import Ops
+
+
+def sentence(choice: Choice) -> str:
+    """Return the algorithm that was chosen and what the others cost."""
+    if len(choice.costs) == 1:
+        return f"{choice.algorithm}, the only algorithm for this robot"
+    best = choice.costs[choice.algorithm]
+    others = {k: v for k, v in choice.costs.items() if k != choice.algorithm}
+    same = [k for k, v in others.items() if v == best]
+    more = [v for v in others.values() if v > best]
+    text = choice.algorithm + (f" (or {', '.join(same)})" if same else "")
+    if more and best:
+        text += f"; the next best costs {min(more) / best - 1:.0%} more"
+    ordered = sorted(choice.costs.items(), key=lambda item: item[1])
+    shown = ", ".join(f"{k} {v:,}" for k, v in ordered)
+    return f"{text} (costs in multiplications: {shown})"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a robot's code is this fast."""
+
+    robot: Robot
+    shape: Shape
+    crba: CrbaCost
+    """by the formula of Featherstone 2005, over bodies"""
+    counts: tuple[Counts, ...]
+    choices: tuple[Choice, ...]
+    force_operations: tuple[int, int] | None = None
+    """of forward dynamics with and without force elements, where there are some"""
+
+    @property
+    def force_cost(self) -> str:
+        """What the robot's force elements cost, in words; "" where it has none."""
+        if self.force_operations is None:
+            return ""
+        total, without = self.force_operations
+        n, more = len(self.robot.forces), total - without
+        return (
+            f"{n} force element{'s' if n != 1 else ''}: {more:,} operations of forward "
+            f"dynamics, besides {without:,} without (+{more / max(without, 1):.1%})"
+        )
+
+    @property
+    def body_limbs(self) -> tuple[int, ...]:
+        """The limb of each body; of one that follows another, its leader's."""
+        order, _ = sparsity_tree(self.robot.model)
+        place = {v: k for k, v in enumerate(order)}
+        joints = [b.joint for b in self.robot.tree.bodies]
+        return tuple(self.shape.limbs[place[j.v_index]] if j.nv else 0 for j in joints)
+
+    def json(self) -> dict[str, Any]:
+        """Return plain data for scripts."""
+        s = self.shape
+        return {
+            "robot": self.robot.name,
+            "nq": self.robot.nq,
+            "nv": self.robot.nv,
+            "bodies": len(self.robot.tree),
+            "D0": self.crba.D0,
+            "D1": s.d1,
+            "D2": s.d2,
+            "nonzeros": s.nonzeros,
+            "crba": {
+                **dict(self.crba.table()),
+                "by_formula": _plain(self.crba.cost),
+            },
+            "dof_parents": list(s.parents),
+            "permutation": list(s.permutation),
+            "envelope": envelope(s.pattern),
+            "envelope_permuted": envelope(s.permuted),
+            "factor": {"operations": s.factor_cost, "chain": s.chain.factor_cost},
+            "solve": {"operations": s.solve_cost, "chain": s.chain.solve_cost},
+            "counts": {
+                c.name: {
+                    "stages": {x.name: _plain(x.ops) for x in c.stages},
+                    "chain": None if c.chain is None else _plain(c.chain),
+                }
+                for c in self.counts
+            },
+            "forces": None
+            if self.force_operations is None
+            else dict(zip(("with", "without"), self.force_operations, strict=True)),
+            "choices": {
+                c.quantity: {"chosen": c.algorithm, "costs": c.costs}
+                for c in self.choices
+            },
+        }
+
+
+def _plain(ops: Ops) -> dict[str, int]:
+    return {"mul": ops.mul, "add": ops.add, "div": ops.div, "sincos": ops.sincos}
+
+
+def explain(
+    robot: Robot,
+    frames: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda _: None,
+) -> Explanation:
+    """Count every algorithm for a robot.
+
+    Args:
+        robot: what to explain.
+        frames: operational points; the algorithms of their inertia are counted too.
+        progress: told what is being counted.
+    """
+    for name in frames:
+        robot.model.frame(name)
+    _, parents = sparsity_tree(robot.model)
+    shape = Shape(parents)
+    counts = tuple(counts_of(robot, progress))
+    progress("choosing")
+    choices: list[Choice] = []
+    wanted = [forward_dynamics]
+    if frames:
+        wanted.append(operational_inertia_inverse(list(frames)))
+    for one in wanted:
+        progress(str(one))
+        try:
+            choices += choose_for([one], robot).choices
+        except ModelError:  # a singular mass matrix: no forward dynamics
+            continue
+    return Explanation(
+        robot,
+        shape,
+        CrbaCost.of(robot.tree),
+        counts,
+        tuple(choices),
+        _force_operations(robot),
+    )
+
+
+def _force_operations(robot: Robot) -> tuple[int, int] | None:
+    """Return the operations of forward dynamics with forces and without."""
+    if not robot.forces:
+        return None
+    plain = Robot(replace(robot.model, forces=()), robot.conventions, robot.joint_order)
+    try:
+        return tuple(count(forward_dynamics, r).total for r in (robot, plain))  # type: ignore[return-value]
+    except ModelError:  # a singular mass matrix: no forward dynamics
+        return None

@@ -1,0 +1,250 @@
+"""Library export: a robot's compiled quantities as a shared library with a C header.
+
+    exported = ramidyn.export_library(ramidyn.inverse_dynamics, robot, "panda_lib")
+    exported.check()                    # equal to the Python call, bit for bit
+
+The object code is the one that a call from Python runs; nothing is compiled from C.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ramidyn.backend.c99.files import MARK
+from ramidyn.compiler import as_list, compilation_of, compile
+from ramidyn.errors import ArgumentError, CompileError
+from ramidyn.export.c_export import default_name, file_name, random_inputs
+from ramidyn.export.glossary import about
+from ramidyn.function import CallOptions
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CheckedLibrary:
+    """How many results of a library differ from those of the Python call."""
+
+    states: int
+    single: int
+    """results that differ, of calls with one state"""
+    batch: int
+    """results that differ, of one call with all states"""
+
+    def __str__(self) -> str:
+        if not self.single and not self.batch:
+            return f"{self.states} random states: equal to the Python call, to the bit"
+        return (
+            f"{self.states} random states: {self.single} results of single calls and "
+            f"{self.batch} of the batch differ from the Python call"
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExportedLibrary:
+    """The files written, and what they were made from."""
+
+    library: Path
+    header: Path
+    cmake: Path
+    """read by ``find_package(<function> CONFIG)``"""
+    function: str
+    """the C function; ``<function>_batch`` is the one for batches"""
+    target: str
+    linker: str
+    dtype: str
+    quantities: tuple[Quantity, ...]
+    robot: Robot
+    parameters: tuple[str, ...]
+
+    def __str__(self) -> str:
+        size = self.library.stat().st_size / 1024
+        return (
+            f"{self.function} in {self.library}: {size:,.0f} kB for {self.target}, "
+            f"linked by {self.linker}"
+        )
+
+    def check(self, states: int = 64, seed: int = 0) -> CheckedLibrary:
+        """Load the library and compare it with the Python call on random states.
+
+        Args:
+            states: the number of random states.
+            seed: seed of the random states.
+
+        Raises:
+            CompileError: this process cannot load the library.
+        """
+        try:
+            library = ctypes.CDLL(str(self.library.resolve()))
+        except OSError as error:
+            raise CompileError(
+                f"check: {self.library.name} (for {self.target}) cannot "
+                f"be loaded here: {error}"
+            ) from None
+        kernel = compile(
+            list(self.quantities),
+            self.robot,
+            dtype=self.dtype,
+            parameters=self.parameters,
+        )
+        program = kernel.program
+        rng = np.random.default_rng(seed)
+        inputs = [
+            np.ascontiguousarray(a, self.dtype)
+            for a in random_inputs(program, self.robot, rng, states)
+        ]
+        shapes = [v.shape for v in program.outputs]
+        one = getattr(library, self.function)
+        many = getattr(library, f"{self.function}_batch")
+        single, batch = (
+            [np.empty((states, *s), self.dtype) for s in shapes] for _ in range(2)
+        )
+        for i in range(states):
+            arrays = [*(a[i] for a in inputs), *(r[i] for r in single)]
+            one(*map(_pointer, arrays))
+        many(ctypes.c_int64(states), *map(_pointer, [*inputs, *batch]))
+        rows = [
+            _results(kernel(*(a[i] for a in inputs)), len(shapes))
+            for i in range(states)
+        ]
+        expected = [np.stack(found) for found in zip(*rows, strict=True)]
+        return CheckedLibrary(
+            states,
+            _differences(single, expected),
+            _differences(batch, _results(kernel(*inputs), len(shapes))),
+        )
+
+
+def export_library(
+    quantities: Quantity | Sequence[Quantity],
+    robot: Robot,
+    folder: str | os.PathLike[str],
+    name: str | None = None,
+    dtype: npt.DTypeLike = "float64",
+    parameters: Sequence[str] = (),
+    *,
+    target: str = "host",
+    linker: str | None = None,
+) -> ExportedLibrary:
+    """Write one quantity of a robot, or several, as a shared library with a C header.
+
+    The folder gets ``lib<name>.so``, ``<name>.h`` and ``<name>Config.cmake``. On the
+    host, results equal those of the Python call to the bit.
+
+    Args:
+        quantities: such as ``ramidyn.forward_dynamics``, or a list.
+        robot: the robot to compile them for.
+        folder: where to write the files; created if necessary.
+        name: of the function and the files; robot and quantity by default.
+        dtype: "float64" (double) or "float32" (float).
+        parameters: constants that become arguments; see `compile`.
+        target: the processor: "host", "x86-64", "x86-64-v2", "x86-64-v3",
+            "x86-64-v4" or "aarch64", all with Linux.
+        linker: such as "cc", "ld", "aarch64-linux-gnu-gcc" or "zig" (the package
+            ziglang); the first one found by default.
+
+    Raises:
+        CompileError: there is no linker, or the files cannot be written.
+    """
+    from ramidyn.backend.llvm.target import (  # noqa: PLC0415  loads LLVM
+        library_names,
+        library_target,
+    )
+    from ramidyn.backend.shared_library.entries import (  # noqa: PLC0415  the same
+        Arrays,
+        library_objects,
+    )
+    from ramidyn.backend.shared_library.header import (  # noqa: PLC0415  the same
+        cmake_package,
+        header,
+    )
+    from ramidyn.backend.shared_library.link import (  # noqa: PLC0415  the same
+        find_linker,
+        link,
+    )
+
+    if target not in library_names():
+        possible = ", ".join(library_names())
+        raise ArgumentError(
+            f"export_library: target is {target!r}; possible: {possible}"
+        )
+    processor = library_target(target)
+    if "linux" not in processor.triple:
+        raise CompileError(
+            f"export_library: target 'host' is {processor.triple}; libraries are "
+            f"written for Linux only: {', '.join(library_names()[1:])}"
+        )
+    options = CallOptions.checked(dtype, None, 1, "batch_first")
+    chosen = as_list(quantities)
+    parameters = tuple(parameters)
+    compilation = compilation_of(chosen, robot, parameters, options)
+    clean = file_name(
+        name if name is not None else default_name(chosen, robot), "export_library"
+    )
+    found = find_linker(processor, linker)
+    interface = compilation.interface
+    arrays = Arrays(interface.inputs, interface.outputs)
+    at = Path(folder)
+    made = ExportedLibrary(
+        at / f"lib{clean}.so",
+        at / f"{clean}.h",
+        at / f"{clean}Config.cmake",
+        clean,
+        processor.triple if target == "host" else target,
+        str(found),
+        options.dtype,
+        tuple(chosen),
+        robot,
+        parameters,
+    )
+    _check_free(made)
+    objects = library_objects(
+        compilation.schedule, arrays, clean, processor, options.dtype
+    )
+    words = about(compilation.program, robot, parameters)
+    try:
+        at.mkdir(parents=True, exist_ok=True)
+        link(objects, (clean, f"{clean}_batch"), made.library, found)
+        text = header(compilation.program, clean, options.dtype, words, processor)
+        made.header.write_text(text, encoding="ascii", newline="\n")
+        made.cmake.write_text(cmake_package(clean, words), "ascii", newline="\n")
+    except OSError as error:
+        raise CompileError(
+            f"export_library: the folder {str(at)!r} cannot be written: {error}"
+        ) from None
+    return made
+
+
+def _check_free(made: ExportedLibrary) -> None:
+    """Raise where a file of somebody else would be overwritten."""
+    ours = made.header.exists() and MARK in made.header.read_text("utf-8", "replace")
+    for path in (made.header, made.library, made.cmake):
+        if path.exists() and not ours:
+            raise CompileError(
+                f"export_library: {str(path)!r} exists and is not from an earlier "
+                "export; choose another folder or name"
+            )
+
+
+def _pointer(array: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(np.asarray(array).ctypes.data)
+
+
+def _results(found: Any, count: int) -> list[Any]:
+    parts: Sequence[Any] = found if count > 1 else [found]
+    return [np.asarray(part) for part in parts]
+
+
+def _differences(found: Sequence[Any], expected: Sequence[Any]) -> int:
+    """Return how many numbers differ in any bit."""
+    pairs = zip(found, expected, strict=True)
+    return sum(int(np.count_nonzero(a.view("u1") != b.view("u1"))) for a, b in pairs)

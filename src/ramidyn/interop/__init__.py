@@ -1,0 +1,1 @@
+"""Ramidyn inside other libraries, each imported only when it is used."""

@@ -1,0 +1,134 @@
+"""Compiled functions as functions of a library with transformations: JAX and PyTorch.
+
+A library says how it takes values as arrays of its own, and how it runs a program on
+them; names, shapes, batches and results are the same for all.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ramidyn.backend.python_call import arguments
+from ramidyn.backend.python_call.arguments import Signature
+from ramidyn.backend.python_call.dispatch import Dispatcher
+from ramidyn.errors import ArgumentError, Error
+from ramidyn.function import Function, compilation_of, signature_of
+from ramidyn.symbolic.once import made_once
+
+if TYPE_CHECKING:
+    from ramidyn.interop.differentiable import Differentiable
+
+
+class Library(Protocol):
+    """What differs between libraries."""
+
+    name: str
+    """in messages"""
+
+    def arrays(self, signature: Signature, values: Sequence[Any]) -> list[Any]:
+        """Return the inputs as arrays of the library, of one dtype."""
+        ...
+
+    def run(
+        self, f: Differentiable, arrays: list[Any], batch: int | None
+    ) -> Sequence[Any]:
+        """Return the outputs; inputs have the batch axis in front, or none."""
+        ...
+
+    def visible(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function as the library's compiler should see it."""
+        ...
+
+
+def require(module: str, name: str) -> None:
+    """Raise an error that says how to install a library that is missing."""
+    if importlib.util.find_spec(module) is None:
+        install = f"pip install 'ramidyn[{module}]'"
+        raise Error(f"to_{module} needs {name}: {install}")
+
+
+def wrapped(f: Any, library: Library) -> Callable[..., Any]:
+    """Return a compiled function as a function of a library."""
+    key = f"_in_{library.name}"
+    if isinstance(f, Dispatcher):
+        return made_once(f.__dict__, key, lambda: _of_dispatcher(f, library))
+    if not isinstance(f, Function):
+        raise ArgumentError(
+            f"f is {f!r}; expected a compiled function, such as "
+            "robot.forward_dynamics or what ramidyn.compile returns"
+        )
+    if signature_of(f).layout != "batch_first":
+        raise ArgumentError(
+            f"f has layout='batch_last'; in {library.name} batch axes come first: "
+            "compile it with layout='batch_first', and choose axes with vmap"
+        )
+    return made_once(f.__dict__, key, lambda: _of_function(f, library))
+
+
+def _of_dispatcher(f: Dispatcher, library: Library) -> Callable[..., Any]:
+    """Return a method whose arguments behind the state choose the function."""
+
+    def call(*values: Any, **options: Any) -> Any:
+        count = len(f.state)
+        function = f.function(*values[count:], **options)
+        return wrapped(function, library)(*values[:count])
+
+    return _described(library.visible(call), f, inspect.signature(f))
+
+
+def _of_function(f: Function, library: Library) -> Callable[..., Any]:
+    from ramidyn.interop.differentiable import Differentiable  # noqa: PLC0415  if used
+
+    signature = signature_of(f)
+    differentiable = Differentiable(compilation_of(f))
+
+    def call(*values: Any, **named: Any) -> Any:
+        given = (*values, *named.values())
+        *bound, out = arguments.bind(signature, given, tuple(named))
+        if out is not None:
+            raise ArgumentError(
+                f"{signature.name} was called with out=, which {library.name} "
+                "functions do not support; omit out="
+            )
+        return _call(library, signature, differentiable, bound)
+
+    kind, known = inspect.Parameter.POSITIONAL_OR_KEYWORD, dict(signature.defaults)
+    parameters = [
+        inspect.Parameter(n, kind, default=known.get(n, inspect.Parameter.empty))
+        for n in signature.input_names
+    ]
+    return _described(library.visible(call), f, inspect.Signature(parameters))
+
+
+def _described(
+    call: Callable[..., Any], f: Function | Dispatcher, signature: inspect.Signature
+) -> Callable[..., Any]:
+    """Return a function with the name, the docstring and the signature of another."""
+    name = f.__dict__.get("__name__") or (f.name if isinstance(f, Function) else "")
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f.__doc__
+    call.__dict__["__signature__"] = signature
+    return call
+
+
+def _call(
+    library: Library, signature: Signature, f: Differentiable, values: Sequence[Any]
+) -> Any:
+    """Check the inputs, by their shapes and dtypes only, and run."""
+    arrays = library.arrays(signature, values)
+    batches = [
+        arguments.batch_of(signature, name, core, tuple(a.shape))
+        for (name, core), a in zip(signature.inputs, arrays, strict=True)
+    ]
+    batch = arguments.common_batch(signature, batches)
+    inputs = [
+        a if own in (None, batch) else a[0]
+        for a, own in zip(arrays, batches, strict=True)
+    ]
+    found = library.run(f, inputs, batch)
+    if len(found) == 1:
+        return found[0]
+    return arguments.make_result(signature.output_names, found)

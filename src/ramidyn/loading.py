@@ -1,0 +1,170 @@
+"""Load a robot from a file or from XML text."""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import warnings
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypedDict, cast
+
+from ramidyn.errors import ArgumentError, ModelError, ModelWarning
+from ramidyn.model.conventions import Conventions
+from ramidyn.model.description import Description
+from ramidyn.model.forces.from_file import not_taken, taken
+from ramidyn.robot import Robot
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+def load(
+    source: str | os.PathLike[str],
+    *,
+    root: str | None = None,
+    conventions: str | Conventions = "pinocchio",
+    joint_order: str | Sequence[str] = "auto",
+    mimic: str = "reduce",
+    strict: bool = False,
+    gravity: Sequence[float] | None = None,
+    passive: bool | None = None,
+    actuators: bool | None = None,
+    include_directory: str | os.PathLike[str] | None = None,
+    xacro_arguments: Mapping[str, object] | None = None,
+) -> Robot:
+    """Load a robot from a URDF, MJCF or SDF file, or from the text of one.
+
+    A file that ends in ``.xacro`` is expanded by the package xacro first, which
+    evaluates expressions of the file: load only files that you trust.
+
+    Meshes need not exist, except where an MJCF body takes its inertia from one.
+    Problems that do not prevent loading are reported as `ModelWarning`s, which name
+    them.
+
+    Args:
+        source: a path, or XML text.
+        root: "floating", "planar" or "fixed" attaches the root body by such a joint;
+            None keeps the file's root.
+        conventions: layout of q, q̇ and 6-vectors: "pinocchio", "mujoco",
+            "featherstone" or a `Conventions` value.
+        joint_order: order of the joints in q. "auto": a URDF with Pinocchio's
+            conventions has Pinocchio's order; everything else has the file's. "file":
+            depth first, siblings as in the file, as in MuJoCo. "alphabetical": depth
+            first, siblings sorted by joint name, as in Pinocchio. Or a list of all
+            joint names.
+        mimic: "reduce" (a mimic joint follows its leader and is not in q) or
+            "independent".
+        strict: turn warnings into a `ModelError`.
+        gravity: (3,) [m/s²]; the file's (MJCF, SDF) or (0, 0, −9.81) by default.
+        passive: whether the file's passive forces act: stiffness, damping and friction
+            of joints, and of MJCF's fixed tendons, and gravity compensation. They
+            become force elements (`Robot.forces`). None warns of those that do not act.
+        actuators: whether MJCF's motors and servos act, by an input ``control``. None
+            warns of those that do not act.
+        include_directory: MJCF: includes and meshes outside of it are refused; by
+            default the parent of the file's own directory.
+        xacro_arguments: values of the arguments of a ``.xacro`` file, by name.
+
+    Raises:
+        ModelError: the file cannot be read or cannot be a robot.
+    """
+    from ramidyn.model.formats.parse import parse  # noqa: PLC0415  only for files
+
+    with _garbage_kept():
+        description = parse(source, include_directory, xacro_arguments)
+        if gravity is not None:
+            description = replace(description, gravity=_checked_gravity(gravity))
+        description = _with_forces(description, passive, actuators)
+        robot = Robot.from_description(
+            description,
+            root=root,
+            conventions=conventions,
+            joint_order=joint_order,
+            mimic=mimic,
+        )
+    if robot.warnings and strict:
+        raise ModelError(f"{description.name} (strict): " + "; ".join(robot.warnings))
+    for text in robot.warnings:
+        warnings.warn(text, ModelWarning, stacklevel=2)
+    return robot
+
+
+def _with_forces(
+    description: Description, passive: object, actuators: object
+) -> Description:
+    """Return the description with the forces of its file that are to act."""
+    for name, value in (("passive", passive), ("actuators", actuators)):
+        if value not in (True, False, None):
+            raise ArgumentError(f"{name} is {value!r}; possible: True, False, None")
+    options = cast("tuple[bool | None, bool | None]", (passive, actuators))
+    left = not_taken(description.offered, *options)
+    return replace(
+        description,
+        forces=taken(description.offered, *options),
+        warnings=(*description.warnings, *(f"{description.name}: {x}" for x in left)),
+    )
+
+
+class LoadOptions(TypedDict, total=False):
+    """Keyword options of `load`."""
+
+    root: str | None
+    conventions: str | Conventions
+    joint_order: str | Sequence[str]
+    mimic: str
+    strict: bool
+    gravity: Sequence[float] | None
+    passive: bool | None
+    actuators: bool | None
+    include_directory: str | os.PathLike[str] | None
+    xacro_arguments: Mapping[str, object] | None
+
+
+def load_description(name: str, **options: Unpack[LoadOptions]) -> Robot:
+    """Load a robot by its name in the package robot_descriptions.
+
+    The package downloads a description once and keeps it; without the network only
+    those kept can be loaded.
+
+    Args:
+        name: such as "panda_description" or "talos_description".
+        **options: as for `load`.
+
+    Raises:
+        ModelError: the package is not installed, or the download failed.
+        UnknownName: the package has no description of that name.
+    """
+    from ramidyn.model.formats.descriptions import find_description  # noqa: PLC0415  only here
+
+    path, xacro_arguments = find_description(name)
+    if xacro_arguments is not None:
+        options.setdefault("xacro_arguments", xacro_arguments)
+    return load(path, **options)
+
+
+@contextmanager
+def _garbage_kept() -> Generator[None]:
+    """Pause garbage collection: scanning a large file's live objects is slow."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            if not gc.get_freeze_count():  # or else the caller has frozen something
+                gc.freeze()
+                gc.unfreeze()  # all objects count as old: none is scanned at once
+            gc.enable()
+
+
+def _checked_gravity(gravity: object) -> tuple[float, float, float]:
+    try:
+        x, y, z = (float(g) for g in cast(Iterable[float], gravity))
+    except (TypeError, ValueError):
+        x = y = z = math.nan
+    if not all(map(math.isfinite, (x, y, z))):
+        raise ArgumentError(f"gravity is {gravity!r}; expected 3 finite numbers [m/s²]")
+    return x, y, z

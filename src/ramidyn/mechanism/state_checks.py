@@ -1,0 +1,135 @@
+"""Invalid states: what is wrong with q and q̇, by joint and index.
+
+The length of a quaternion reveals zeros, or entries of q that are shifted; it cannot
+reveal entries in the wrong order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ramidyn.errors import ModelError, ShapeError
+from ramidyn.mechanism.states import check_closed
+from ramidyn.model.limits import WIDEST
+from ramidyn.model.pose import Array
+
+if TYPE_CHECKING:
+    from ramidyn.robot import Robot
+
+UNIT = 0.1
+"""how far from 1 the length of a quaternion may be: kernels normalize it"""
+TURN = 2 * math.pi
+MOST = 5
+"""number of problems listed in a message"""
+
+Fault = tuple[int, str]
+"""the state, and what is wrong with it"""
+
+
+def check_state(
+    robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike | None, tolerance: float
+) -> None:
+    """Raise ModelError if a state is invalid; see `Robot.check_state`."""
+    states = _rows("q", q, robot.nq)
+    rates = None if qd is None else _rows("qd", qd, robot.nv)
+    if rates is not None:
+        if 1 not in (len(states), len(rates)) and len(states) != len(rates):
+            raise ShapeError(
+                f"batch sizes differ: q {len(states)}, qd {len(rates)}; expected equal "
+                "sizes or 1"
+            )
+        n = max(len(states), len(rates)) if len(states) and len(rates) else 0
+        states, rates = (np.broadcast_to(x, (n, x.shape[1])) for x in (states, rates))
+    is_batch = max(np.ndim(q), np.ndim(qd) if qd is not None else 0) > 1
+    found = [*_not_finite(robot, "q", states)]
+    if rates is not None:
+        found += _not_finite(robot, "qd", rates)
+    if not found:
+        found = [*_bad_quaternions(robot, states), *_far_beyond_limits(robot, states)]
+    if not found and robot.model.loops:
+        found = [*_open_loops(robot, states, rates, tolerance)]
+    if not found:
+        return
+    found.sort(key=lambda fault: fault[0])
+    shown = "; ".join(
+        f"state {k}: {text}" if is_batch else text for k, text in found[:MOST]
+    )
+    more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
+    raise ModelError(f"robot {robot.name!r}: {shown}{more}")
+
+
+def _rows(what: str, value: npt.ArrayLike, n: int) -> Array:
+    """Return one state or a batch as rows of n numbers."""
+    try:
+        x = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"{what} is not an array of numbers; expected ({n},) or (batch, {n})"
+        ) from None
+    if x.ndim not in (1, 2) or x.shape[-1] != n:
+        raise ShapeError(f"{what} has shape {x.shape}; expected ({n},) or (batch, {n})")
+    return np.atleast_2d(x)
+
+
+def _not_finite(robot: Robot, what: str, values: Array) -> Iterator[Fault]:
+    for state, k in np.argwhere(~np.isfinite(values)).tolist():
+        name = _joint_at(robot, what, k)
+        yield state, f"{what}[{k}] of joint {name!r} is {values[state, k]}"
+
+
+def _joint_at(robot: Robot, what: str, index: int) -> str:
+    for j in robot.model.joints:
+        start, n = (j.q_index, j.nq) if what == "q" else (j.v_index, j.nv)
+        if start <= index < start + n:
+            return j.name
+    raise AssertionError(f"no joint has {what}[{index}]")
+
+
+def _bad_quaternions(robot: Robot, q: Array) -> Iterator[Fault]:
+    order = robot.conventions.quaternion
+    for j in robot.model.joints:
+        if j.nq == j.nv:
+            continue
+        end = j.q_index + j.nq  # the last four of its coordinates
+        lengths = np.linalg.norm(q[:, end - 4 : end], axis=1)
+        for state in np.flatnonzero(np.abs(lengths - 1) > UNIT).tolist():
+            yield (
+                state,
+                f"the quaternion q[{end - 4}:{end}] of joint {j.name!r} has length "
+                f"{lengths[state]:.3g}; expected a unit quaternion ({order})",
+            )
+
+
+def _far_beyond_limits(robot: Robot, q: Array) -> Iterator[Fault]:
+    """Yield the angles more than a full turn beyond their limits."""
+    for j in robot.model.joints:
+        if j.type not in ("revolute", "helical"):
+            continue
+        k = j.q_index
+        low, high = float(robot.limits.lower[k]), float(robot.limits.upper[k])
+        if not high - low <= WIDEST:
+            continue  # files use a wider range for "no limit"
+        x = q[:, k]
+        beyond = (x < low - TURN) | (x > high + TURN)
+        for state in np.flatnonzero(beyond).tolist():
+            yield (
+                state,
+                f"q[{k}] of joint {j.name!r} is {x[state]:.6g} rad, more than a full "
+                f"turn beyond its limits ({low:.3g} to {high:.3g}); is it in degrees?",
+            )
+
+
+def _open_loops(
+    robot: Robot, q: Array, qd: Array | None, tolerance: float
+) -> Iterator[Fault]:
+    rates = [None] * len(q) if qd is None else [*qd]
+    for state, (x, v) in enumerate(zip(q, rates, strict=True)):
+        try:
+            check_closed(robot, x, v, tolerance)
+        except ModelError as error:
+            yield state, str(error)

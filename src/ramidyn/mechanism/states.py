@@ -1,0 +1,177 @@
+"""States of a mechanism: check input from users and how well loops are closed.
+
+Φ(q) = 0,   J q̇ = 0
+"""
+
+# ruff: noqa: N803, N806  the book's letters: J
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+import numpy.typing as npt
+
+from ramidyn.algorithms.loops.cuts import row_names
+from ramidyn.algorithms.loops.newton import Iterate
+from ramidyn.compiler import compile
+from ramidyn.errors import ArgumentError, ModelError, ShapeError
+from ramidyn.function import Function
+from ramidyn.model.forces.inputs import force_inputs
+from ramidyn.model.pose import Array
+from ramidyn.quantities import closed_loops
+from ramidyn.quantities.closed_samples import PRECISION
+from ramidyn.quantities.constraint_rank import ROUNDING, Rank, rank_of
+from ramidyn.quantities.dynamics import inverse_dynamics
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.symbolic.once import once
+
+if TYPE_CHECKING:
+    from ramidyn.robot import Robot
+
+ADMISSIBLE = 1e-6
+"""|Φ| and |J q̇| up to which a given state is accepted as consistent"""
+
+
+@final
+class Kernels:
+    """The compiled functions of one mechanism."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = ref(robot)
+
+    def compile(self, quantity: Quantity | list[Quantity]) -> Function:
+        """Return a compiled function of the robot."""
+        robot = self._robot()
+        assert robot is not None
+        return compile(quantity, robot)
+
+    @once
+    def position(self) -> Function:
+        """(q) -> Φ, J, senses."""
+        phi, jacobian = (
+            closed_loops.constraint_residual,
+            closed_loops.constraint_jacobian,
+        )
+        return self.compile([phi, jacobian, closed_loops.constraint_senses])
+
+    @once
+    def bias(self) -> Function:
+        """(q, qd) -> γ."""
+        return self.compile(closed_loops.constraint_bias)
+
+    @once
+    def correction(self) -> Function:
+        """(q, x) -> the minimum-norm v with J v = −x."""
+        return self.compile(closed_loops.constraint_correction)
+
+    @once
+    def inverse_dynamics(self) -> Function:
+        """(q, qd, qdd) -> τ of the tree."""
+        return self.compile(inverse_dynamics)
+
+
+_KERNELS: WeakKeyDictionary[Robot, Kernels] = WeakKeyDictionary()
+
+
+def kernels(robot: Robot) -> Kernels:
+    """Return the compiled functions of a robot with loops."""
+    if not robot.model.loops:
+        raise ModelError(
+            f"robot {robot.name!r} has no loops; add one with robot.add_loop"
+        )
+    return _KERNELS.setdefault(robot, Kernels(robot))
+
+
+def refuse_inputs(robot: Robot, what: str, cure: str) -> None:
+    """Raise ArgumentError if the robot's forces have inputs that cannot be given."""
+    names = list(force_inputs(robot.model.forces))
+    if names:
+        raise ArgumentError(
+            f"{what}: forces of robot {robot.name!r} have inputs "
+            f"({', '.join(map(repr, names))}), which cannot be given here; {cure}"
+        )
+
+
+def check_closed(
+    robot: Robot,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike | None = None,
+    tolerance: float = ADMISSIBLE,
+) -> None:
+    """Raise ModelError unless all loops are closed at q, and stay so with q̇."""
+    position = kernels(robot).position
+    phi, J, senses = position(normalized(robot, "q", q))
+    limit = tolerance
+    if not float(np.abs(phi).max(initial=0.0)) <= limit:
+        limit = max(limit, rank(robot).closed)
+    refuse(robot, phi, limit, "is open at q: |Φ| is", "assemble(q) closes it")
+    if (senses < 0).any():
+        raise ModelError(
+            f"robot {robot.name!r}: the loops are closed at q, but their cut axes "
+            "point in opposite directions"
+        )
+    if qd is not None:
+        v = vector("qd", qd, robot.nv)
+        rate = rounding_filter(robot, J) @ J @ v
+        scale = 1.0 + float(np.abs(v).max(initial=0.0))
+        what = "does not stay closed under qd: |J qd| is"
+        refuse(robot, rate, tolerance * scale, what, "project(q, qd) corrects it")
+
+
+def rank(robot: Robot) -> Rank:
+    """Return which rows of a robot's loops are independent, and how well they close."""
+    return rank_of(robot.placed_model, robot.conventions)
+
+
+def rounding_filter(robot: Robot, J: Array) -> Array:
+    """Return F of `Rank.filter`; the rank is computed only if it may matter."""
+    values = np.linalg.svd(J, compute_uv=False)
+    values = values / max(float(values.max(initial=0.0)), 1e-300)
+    if ((values > ROUNDING) & (values < PRECISION)).any():
+        return rank(robot).filter(J)
+    return np.eye(len(J))
+
+
+def constraints(robot: Robot, q: Array) -> Iterate:
+    """Return Φ and J at q."""
+    phi, J, _ = kernels(robot).position(q)
+    return Iterate(q, phi, J)
+
+
+def refuse(robot: Robot, x: Array, tolerance: float, what: str, cure: str) -> None:
+    """Raise ModelError, naming the loop, if a row exceeds a tolerance."""
+    r = int(np.argmax(np.abs(x)))
+    if not abs(x[r]) <= tolerance:
+        name, row = row_names(robot.model)[r].rsplit(".", 1)
+        raise ModelError(
+            f"loop {name!r} {what} {abs(x[r]):.3g} (row {row!r}); expected at most "
+            f"{tolerance:.3g}; {cure}"
+        )
+
+
+def normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
+    """Return a user's configuration with unit quaternions."""
+    x = vector(what, q, robot.nq)
+    joints = [j for j in robot.model.joints if j.nq > j.nv]
+    for j in joints:
+        end = j.q_index + j.nq  # the last four of its coordinates
+        if not x[end - 4 : end].any():
+            raise ModelError(
+                f"{what} has a quaternion of zero length at joint {j.name!r}; expected "
+                "a nonzero quaternion, as in robot.neutral()"
+            )
+    return robot.normalize(x) if joints else x
+
+
+def vector(what: str, value: npt.ArrayLike, n: int) -> Array:
+    """Return a user's value as n numbers."""
+    try:
+        x: Array = np.ravel(np.array(value, dtype=float))
+    except (TypeError, ValueError):
+        x = np.zeros(0)
+    if x.shape != (n,) or not np.isfinite(x).all():
+        numbers = "finite number" if n == 1 else "finite numbers"
+        raise ShapeError(f"{what} is {value!r}; expected {n} {numbers}")
+    return x

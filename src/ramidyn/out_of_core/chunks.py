@@ -1,0 +1,121 @@
+"""One chunk of work: read or draw states, compute, write, note it.
+
+A job is sent to workers as bytes and opened once in each process. Random states are
+drawn in blocks of BLOCK rows, each with its own seed: they are the same for any chunk
+size, any number of workers and any order.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import numpy as np
+
+from ramidyn.function import Function
+from ramidyn.out_of_core.journal import Journal
+from ramidyn.out_of_core.sinks import Sink, open_sink
+from ramidyn.out_of_core.sources import Array, Shapes, Source, open_source
+from ramidyn.robot import Robot
+
+BLOCK: Final = 4096
+ACCELERATION: Final = 10.0
+"""[rad/s², m/s²]; the largest random one"""
+UNLIMITED: Final = {"velocity": 1.0, "effort": 10.0}
+"""the range of random velocities and forces where a robot has no limit"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is computed, from what, to where."""
+
+    function: Function
+    inputs: Shapes
+    outputs: Shapes
+    """all that is written, drawn inputs included"""
+    rows: int
+    chunk: int
+    dtype: str
+    output: str
+    source: str | None
+    """the file of states; None: they are drawn"""
+    robot: Robot | None = None
+    seed: int = 0
+
+    @property
+    def chunks(self) -> int:
+        """How many there are."""
+        return -(-self.rows // self.chunk)
+
+    def sink(self) -> Sink:
+        """Return where results go."""
+        return open_sink(
+            Path(self.output), self.outputs, self.rows, self.chunk, self.dtype
+        )
+
+    def payload(self) -> bytes:
+        """Return the job as it is sent."""
+        return pickle.dumps(self)
+
+
+@functools.lru_cache(maxsize=4)
+def _opened(payload: bytes) -> tuple[Job, Source | None, Sink, Journal]:
+    job: Job = pickle.loads(payload)
+    source = None if job.source is None else open_source(Path(job.source), job.inputs)
+    return job, source, job.sink(), Journal(Path(job.output))
+
+
+def run_chunk(payload: bytes, chunk: int) -> int:
+    """Compute and write one chunk; return its number."""
+    job, source, sink, journal = _opened(payload)
+    start = chunk * job.chunk
+    stop = min(start + job.chunk, job.rows)
+    states = draw(job, start, stop) if source is None else source.read(start, stop)
+    found: Any = job.function(*states)
+    count = len(job.outputs) - (0 if source is not None else len(job.inputs))
+    results: list[Array] = list(found) if count > 1 else [np.asarray(found)]
+    arrays = results if source is not None else [*states, *results]
+    arrays = [np.ascontiguousarray(a, job.dtype) for a in arrays]
+    sink.write(chunk, arrays)
+    journal.finish(chunk, arrays)
+    return chunk
+
+
+def draw(job: Job, start: int, stop: int) -> list[Array]:
+    """Return random states; ``start`` is a multiple of BLOCK."""
+    parts = [_block(job, k) for k in range(start // BLOCK, -(-stop // BLOCK))]
+    joined = [np.concatenate(rows) for rows in zip(*parts, strict=True)]
+    return [a[: stop - start] for a in joined]
+
+
+def _block(job: Job, k: int) -> list[Array]:
+    assert job.robot is not None
+    rng = np.random.default_rng([job.seed, k])
+    limits = job.robot.limits
+    ranges: dict[str, Any] = {
+        "qd": _bounded(limits.velocity, UNLIMITED["velocity"]),
+        "qdd": ACCELERATION,
+        "tau": _bounded(limits.effort, UNLIMITED["effort"]),
+    }
+    found: list[Array] = []
+    for name, shape in job.inputs:
+        if name == "q":
+            found.append(job.robot.random_configuration(rng, batch=BLOCK))
+        else:
+            found.append(rng.uniform(-1.0, 1.0, (BLOCK, *shape)) * ranges[name])
+    return found
+
+
+def _bounded(limits: Any, otherwise: float) -> Array:
+    return np.where(np.isfinite(limits), limits, otherwise)
+
+
+def default_chunk(inputs: Shapes, outputs: Shapes) -> int:
+    """Return the rows of a chunk of some 32 MB, a multiple of BLOCK."""
+    width = sum(math.prod(shape) for _, shape in (*inputs, *outputs))
+    return max(1, 32 * 2**20 // (8 * max(width, 1)) // BLOCK) * BLOCK

@@ -1,0 +1,213 @@
+"""Chang & Khatib (2000): the six steps of Table 1, and linear growth."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from ramidyn.algorithms.operational.explicit_inverse import explicit_inverse
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.compiler import program_of
+from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.model.catalog import chang_khatib24
+from ramidyn.model.general_geometry import with_geometry
+from ramidyn.papers.document import Plot, Section, Table, robot_of
+from ramidyn.papers.unknown import count_of
+from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.quantities.operational import (
+    operational_inertia,
+    operational_inertia_inverse,
+    task_jacobian,
+)
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+from ramidyn.simplify.passes import simplify
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.program import Program
+
+NAME = "Chang & Khatib 2000"
+HANDS = (Task("left_hand"), Task("right_hand"))
+SIZES = (12, 24, 48, 96)
+STEPS = {
+    "1. outward: X": ("transform",),
+    "2. inward: articulated inertias and force propagators": ("articulated inertia",),
+    "3. outward: diagonal blocks Ωᵢᵢ": ("mobility",),
+    "4. outward: off-diagonal blocks Ωᵢⱼ": ("task inertia",),
+    "5. to the operational points": ("task", "task rows"),
+    "6. inversion: Λ": ("task factor", "task inverse"),
+}
+"""the steps of Table 1, and the regions of our program that are theirs"""
+
+
+def compiled_program(quantity: Quantity, robot: Robot) -> Program:
+    """Return the program that is compiled."""
+    return simplify(program_of(quantity, robot))
+
+
+def by_region(program: Program) -> dict[str, int]:
+    """Return the operations of a program by region, without names and numbers."""
+    found: Counter[str] = Counter()
+    for e in program.order:
+        if e.op not in ("const", "input", "cos"):  # the sine of its angle is counted
+            name = program.regions[e.region]
+            found[name if name in STEP_REGIONS else name.rpartition(" ")[0]] += 1
+    return dict(found)
+
+
+STEP_REGIONS = {r for regions in STEPS.values() for r in regions}
+
+
+def step_counts(program: Program) -> dict[str, int]:
+    """Return the operations of each step of a program of Λ by this algorithm."""
+    found = by_region(program)
+    counts = {
+        step: sum(found.pop(r, 0) for r in regions) for step, regions in STEPS.items()
+    }
+    assert not found, f"regions of no step: {sorted(found)}"
+    return counts
+
+
+def branching(n: int, arm: int | None = None, geometry: str = "general") -> Robot:
+    """Return n links in a trunk and two arms, half of them in the trunk.
+
+    Or with ``arm`` links in each arm.
+    """
+    arm = n // 4 if arm is None else arm
+    builder = RobotBuilder(f"branching{n}")
+    link = Inertia.from_box(1.0, (0.1, 0.1, 0.3), at=(0, 0, 0.15))
+    axes = ((0, 0, 1), (0, 1, 0), (1, 0, 0))
+
+    def add(prefix: str, count: int, parent: str) -> str:
+        for k in range(count):
+            name = f"{prefix}{k}"
+            at = (0, 0, 0) if parent == "world" else (0, 0, 0.3)
+            joint = Joint.revolute(axes[k % 3], name=f"{name}_joint")
+            builder.add(Body(name, link), parent, joint, at)
+            parent = name
+        return parent
+
+    chest = add("trunk", n - 2 * arm, "world")
+    for side in ("left", "right"):
+        builder.add_frame(f"{side}_hand", add(side, arm, chest), (0, 0, 0.3))
+    return robot_of(with_geometry(builder.description(), geometry, 0))
+
+
+def explicit_count(robot: Robot) -> int:
+    """Return the operations of Λ⁻¹ through the explicit inverse of M.
+
+    M and J come from our programs; what follows sees neither tree nor zeros.
+    """
+    n, rows = robot.nv, 6 * len(HANDS)
+
+    def dense(x: Any) -> None:
+        explicit_inverse([[x] * n for _ in range(n)], [[x] * n for _ in range(rows)])
+
+    programs = (compiled_program(q, robot) for q in (mass_matrix, task_jacobian(HANDS)))
+    return count_of(dense).total + sum(count(p).total for p in programs)
+
+
+ARM = 3
+"""links of each arm where only the trunk grows"""
+
+
+def inverse_counts(robot: Robot) -> tuple[int, int]:
+    """Return the operations of Λ⁻¹ by this algorithm, and by our cheapest."""
+    found = [
+        count(compiled_program(operational_inertia_inverse(HANDS, a), robot)).total
+        for a in ("chang_khatib", "auto")
+    ]
+    return found[0], found[1]
+
+
+def sections() -> list[Section]:
+    """Return the sections of this paper."""
+    return [table1(), growth(), trunk_growth()]
+
+
+def table1() -> Section:
+    """Return the six steps."""
+    robot = robot_of(chang_khatib24())
+    program = compiled_program(operational_inertia(HANDS, "chang_khatib"), robot)
+    steps = step_counts(program)
+    total = sum(steps.values())
+    rows = [(name, f"{n:,}", f"{n / total:.0%}") for name, n in steps.items()]
+    rows.append(("all", f"{total:,}", ""))
+    return Section(
+        f"{NAME}, Table 1",
+        f"Λ of both hands of a robot with {len(robot.tree)} links, by the six steps of "
+        "Table 1. The paper prints no counts. Ours are those of the program that is "
+        "compiled (`operational_inertia`, algorithm `chang_khatib`), with a robot of "
+        "the same size and general geometry.",
+        (Table(("step", "operations", "share"), tuple(rows)),),
+    )
+
+
+def growth() -> Section:
+    """Return linear growth, beside the method that the paper replaces."""
+    robots = [branching(n) for n in SIZES]
+    recursive, cheapest = zip(*map(inverse_counts, robots), strict=True)
+    explicit = tuple(map(explicit_count, robots))
+    rows = tuple(
+        (str(n), f"{a:,}", f"{c:,}", f"{b:,}", f"{b / a:.1f}")
+        for n, a, b, c in zip(SIZES, recursive, explicit, cheapest, strict=True)
+    )
+    head = ("n", "recursive", "our cheapest", "through M⁻¹", "M⁻¹ over recursive")
+    series = {
+        "Chang & Khatib": recursive,
+        "through the explicit M⁻¹": explicit,
+        "our cheapest": cheapest,
+    }
+    plot = Plot(
+        "chang_khatib",
+        f"{NAME}: operations for Λ⁻¹ of two hands",
+        "lines",
+        {
+            name: [(float(n), float(y)) for n, y in zip(SIZES, found, strict=True)]
+            for name, found in series.items()
+        },
+        axes=("links n", "operations"),
+    )
+    return Section(
+        f"{NAME}, section 3.3: linear growth",
+        "Λ⁻¹ of two hands on robots with half of their links in the trunk and a "
+        "quarter in each arm, beside the method that the paper replaces: M⁻¹ in "
+        "full, which takes O(n³) (`algorithms/operational/explicit_inverse.py`, "
+        "run on unknown numbers; M and J by our programs).",
+        (Table(head, rows),),
+        (plot,),
+        f"One more link costs the recursive method {_per_link(recursive)} operations "
+        "between these sizes. The servo rate is a time, and stands in the page of "
+        "benchmarks.",
+    )
+
+
+def trunk_growth() -> Section:
+    """Return what a link costs where blocks between the hands do not grow."""
+    found = {
+        geometry: [inverse_counts(branching(n, ARM, geometry)) for n in SIZES]
+        for geometry in ("general", "plain")
+    }
+    rows = tuple(
+        (str(n), *(f"{x:,}" for counts in found.values() for x in counts[k]))
+        for k, n in enumerate(SIZES)
+    )
+    slopes = {g: _per_link([a for a, _ in counts]) for g, counts in found.items()}
+    head = ("n", *(f"{g}: {x}" for g in found for x in ("recursive", "our cheapest")))
+    return Section(
+        f"{NAME}, section 3.3: links in the trunk",
+        f"The same with {ARM} links in each arm and all others in the trunk: a link "
+        "there takes part in steps 1 to 3 only. Plain geometry has axes along x, y and "
+        "z and centers of mass on the links; general geometry has no zeros.",
+        (Table(head, rows),),
+        after="One more link costs the recursive method "
+        + ", and ".join(f"{s} operations ({g})" for g, s in slopes.items())
+        + " between these sizes.",
+    )
+
+
+def _per_link(counts: Sequence[int]) -> str:
+    """Return what one more link costs between the sizes."""
+    steps = zip(itertools.pairwise(SIZES), itertools.pairwise(counts), strict=True)
+    return ", ".join(f"{(d - c) / (b - a):.0f}" for (a, b), (c, d) in steps)

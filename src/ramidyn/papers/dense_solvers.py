@@ -1,0 +1,171 @@
+"""The dense solvers that Negrut, Serban & Potra (1997) compare with: Gauss and Alg-D.
+
+They are written for any numbers with operators: floats to check them, unknown ones to
+count them. Matrices are lists of rows.
+"""
+
+# ruff: noqa: N803, N806  the paper's letters
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ramidyn.papers.unknown import Unknown
+from ramidyn.symbolic.count import Ops
+
+Matrix = list[list[Any]]
+Vector = list[Any]
+
+
+def gauss_factor(A: Matrix) -> Matrix:
+    """Return L and U of A = L U in one matrix, without pivoting."""
+    LU = [list(row) for row in A]
+    n = len(LU)
+    for k in range(n):
+        for i in range(k + 1, n):
+            LU[i][k] = LU[i][k] / LU[k][k]
+            for j in range(k + 1, n):
+                LU[i][j] = LU[i][j] - LU[i][k] * LU[k][j]
+    return LU
+
+
+def gauss_forward(LU: Matrix, b: Vector) -> Vector:
+    """Return y of L y = b."""
+    y = list(b)
+    for i in range(len(y)):
+        for j in range(i):
+            y[i] = y[i] - LU[i][j] * y[j]
+    return y
+
+
+def gauss_back(LU: Matrix, y: Vector) -> Vector:
+    """Return x of U x = y."""
+    x = list(y)
+    for i in reversed(range(len(x))):
+        for j in range(i + 1, len(x)):
+            x[i] = x[i] - LU[i][j] * x[j]
+        x[i] = x[i] / LU[i][i]
+    return x
+
+
+def cholesky(A: Matrix) -> Matrix:
+    """Return the lower triangle L of A = L Lᵀ."""
+    n = len(A)
+    L: Matrix = [list(A[i][: i + 1]) for i in range(n)]
+    for k in range(n):
+        L[k][k] = square_root(L[k][k])
+        for i in range(k + 1, n):
+            L[i][k] = L[i][k] / L[k][k]
+        for i in range(k + 1, n):
+            for j in range(k + 1, i + 1):
+                L[i][j] = L[i][j] - L[i][k] * L[j][k]
+    return L
+
+
+def square_root(x: Any) -> Any:
+    """Return the root of a number of any kind."""
+    return x**0.5 if isinstance(x, float) else x.sqrt()
+
+
+def lower_solve(L: Matrix, b: Vector) -> Vector:
+    """Return y of L y = b."""
+    y = list(b)
+    for i in range(len(y)):
+        for j in range(i):
+            y[i] = y[i] - L[i][j] * y[j]
+        y[i] = y[i] / L[i][i]
+    return y
+
+
+def upper_solve(L: Matrix, y: Vector) -> Vector:
+    """Return x of Lᵀ x = y."""
+    x = list(y)
+    for i in reversed(range(len(x))):
+        for j in range(i + 1, len(x)):
+            x[i] = x[i] - L[j][i] * x[j]
+        x[i] = x[i] / L[i][i]
+    return x
+
+
+def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    total = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = total + x * y
+    return total
+
+
+def algorithm_d(
+    M: Matrix,
+    J: Matrix,
+    Q: Vector,
+    gamma: Vector,
+    done: Callable[[str], None] = lambda _: None,
+) -> tuple[Vector, Vector]:
+    """Solve M q̈ + Jᵀ λ = Q, J q̈ = γ by the steps of section 4.3, dense.
+
+    ``done`` is told of each step that is finished.
+    """
+    L = cholesky(M)
+    done("1")
+    z = lower_solve(L, Q)
+    done("2")
+    T = [lower_solve(L, row) for row in J]  # the columns of T
+    done("3.1")
+    r = [_dot(column, z) - g for column, g in zip(T, gamma, strict=True)]
+    done("3.2")
+    G = [[_dot(a, b) for b in T[: i + 1]] for i, a in enumerate(T)]
+    done("3.3")
+    C = cholesky(G)
+    multipliers = upper_solve(C, lower_solve(C, r))
+    done("3.4")
+    y = [_dot(row, multipliers) for row in zip(*T, strict=True)]
+    done("3.5")
+    qdd = upper_solve(L, [a - b for a, b in zip(z, y, strict=True)])
+    done("4")
+    return qdd, multipliers
+
+
+def stage_counts(run: Callable[[Any, Callable[[str], None]], object]) -> dict[str, Ops]:
+    """Return the operations between one stage and the next, and "Total".
+
+    ``run`` gets an unknown number and a function to call at the end of each stage.
+    """
+    x = Unknown()
+    found: dict[str, Ops] = {}
+    before = [0, 0, 0, 0]
+
+    def done(stage: str) -> None:
+        now = [x.mul, x.add, x.div, x.roots]
+        found[stage] = Ops(*(b - a for a, b in zip(before, now, strict=True)))
+        before[:] = now
+
+    run(x, done)
+    return {**found, "Total": Ops(x.mul, x.add, x.div, x.roots)}
+
+
+def gauss_counts(n: int) -> dict[str, Ops]:
+    """Return the operations of Gaussian elimination of n equations, by stage."""
+
+    def run(x: Any, done: Callable[[str], None]) -> None:
+        LU = gauss_factor([[x] * n for _ in range(n)])
+        done("factorize")
+        y = gauss_forward(LU, [x] * n)
+        done("substitute forward")
+        gauss_back(LU, y)
+        done("substitute back")
+
+    return stage_counts(run)
+
+
+def algorithm_d_counts(n: int, m: int) -> dict[str, Ops]:
+    """Return the operations of Alg-D for n coordinates and m constraints, by step."""
+    return stage_counts(
+        lambda x, done: algorithm_d(
+            [[x] * n for _ in range(n)],
+            [[x] * n for _ in range(m)],
+            [x] * n,
+            [x] * m,
+            done,
+        )
+    )

@@ -1,0 +1,120 @@
+"""Sections with tables and plots, as Markdown and as HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ramidyn.explain.style import STYLE
+from ramidyn.model.description import Description
+from ramidyn.robot import Robot
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text under a head."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """What a picture shows; `plots` draws it."""
+
+    name: str
+    """of its file, without the suffix"""
+    title: str
+    kind: str
+    """"lines" (over logarithmic axes) or "bars" """
+    series: dict[str, list[tuple[float, float]]]
+    labels: tuple[str, ...] = ()
+    """under the bars"""
+    axes: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the document."""
+
+    title: str
+    words: str = ""
+    tables: tuple[Table, ...] = ()
+    plots: tuple[Plot, ...] = field(default=())
+    after: str = ""
+    """what is said below the tables"""
+
+
+def robot_of(made: Description) -> Robot:
+    """Return the robot of a function of `ramidyn.robots`."""
+    return Robot.from_description(made)
+
+
+def compared(printed: object, ours: object) -> str:
+    """Return whether two results are equal, in a plain word."""
+    return "the same" if printed == ours else "differs"
+
+
+def word(printed: float, ours: float) -> str:
+    """Return how our number compares with the printed one, in a word."""
+    if printed == ours:
+        return "the same"
+    share = ours / printed - 1
+    size = f"{abs(share):.0%}" if abs(share) >= 0.005 else "slightly"
+    return f"{size} {'higher' if share > 0 else 'lower'}"
+
+
+def markdown(sections: Sequence[Section], head: str, images: str) -> str:
+    """Return the document as Markdown; plots are files in the folder ``images``."""
+    parts = [head]
+    for s in sections:
+        parts.append(f"## {s.title}")
+        parts += [s.words] if s.words else []
+        parts += [_markdown_table(t) for t in s.tables]
+        parts += [f"![{p.title}]({images}/{p.name}.png)" for p in s.plots]
+        parts += [s.after] if s.after else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_table(table: Table) -> str:
+    lines = ["| " + " | ".join(table.head) + " |", "|" + "---|" * len(table.head)]
+    lines += ["| " + " | ".join(row) + " |" for row in table.rows]
+    return "\n".join(lines)
+
+
+def page(sections: Sequence[Section], title: str, images: str) -> str:
+    """Return the document as one HTML page, next to a folder of plots."""
+    parts = [f"<header><h1>{html.escape(title)}</h1></header>"]
+    for s in sections:
+        inner = [f"<h2>{_text(s.title)}</h2>"]
+        inner += [f"<p>{_text(s.words)}</p>"] if s.words else []
+        inner += [_html_table(t) for t in s.tables]
+        inner += [
+            f'<img src="{images}/{p.name}.png" alt="{html.escape(p.title)}" '
+            'style="max-width:100%;margin-top:1rem">'
+            for p in s.plots
+        ]
+        inner += [f"<p class=note>{_text(s.after)}</p>"] if s.after else []
+        parts.append(f"<section>{''.join(inner)}</section>")
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="icon" href="data:,"><title>{html.escape(title)}</title>'
+        f"<style>{STYLE}</style></head><body><main>{''.join(parts)}</main></body></html>\n"
+    )
+
+
+def _html_table(table: Table) -> str:
+    head = "".join(f"<th>{_text(h)}</th>" for h in table.head)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{_text(c)}</td>" for c in row) + "</tr>"
+        for row in table.rows
+    )
+    return f"<div class=wide><table><tr>{head}</tr>{rows}</table></div>"
+
+
+def _text(words: str) -> str:
+    """Return HTML of a line of Markdown with code in it."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(words))

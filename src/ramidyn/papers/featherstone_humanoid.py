@@ -1,0 +1,223 @@
+"""Featherstone (2005), sections 5 and 6: CRBA's cost analysis, the humanoid, Fig. 7."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from ramidyn.compiler import count
+from ramidyn.explain.crba_cost import CrbaCost
+from ramidyn.explain.shape import Shape
+from ramidyn.model import catalog as robots
+from ramidyn.papers.document import Plot, Section, Table, compared, robot_of, word
+from ramidyn.papers.featherstone import NAME, OPERATIONS, counted
+from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.robot import Robot
+
+TWO = ("humanoid", "chain")
+Cost = tuple[int, int]
+"""multiplications and divisions, additions"""
+
+
+def sections() -> list[Section]:
+    """Return the sections on the two robots."""
+    return [crba_analysis(), humanoid(), figure7()]
+
+
+@cache
+def two_robots() -> tuple[Robot, Robot]:
+    """Return the humanoid and the chain, in general geometry."""
+    made = robots.humanoid30("general"), robots.chain30("general")
+    return robot_of(made[0]), robot_of(made[1])
+
+
+# ------------------------------------------------------------ section 5
+
+ANALYSIS = {
+    "D0": (24, None),
+    "D0a": (21, 24),
+    "D0b": (3, 0),
+    "D0c": (1, 1),
+    "D1": (84, None),
+    "D1a": (66, 300),
+    "D1b": (18, 0),
+    "D1c": (6, 24),
+    "non-DH nodes": (3, None),
+}
+"""of the humanoid and of the chain, as printed; None where it is not printed"""
+CRBA_PRINTED: tuple[Cost, Cost] = (2475, 2124), (6462, 4419)
+
+
+def crba_analysis() -> Section:
+    """Return the numbers of section 5, and the cost by equation 21."""
+    costs = [CrbaCost.of(robot.tree) for robot in two_robots()]
+    tables = [dict(c.table()) for c in costs]
+    rows: list[tuple[str, ...]] = []
+    for name, printed in ANALYSIS.items():
+        row = [name]
+        for p, ours in zip(printed, tables, strict=True):
+            verdict = "" if p is None else compared(p, ours[name])
+            row += ["-" if p is None else f"{p}", f"{ours[name]}", verdict]
+        rows.append(tuple(row))
+    whole = ["cost by (21)"]
+    for printed, c in zip(CRBA_PRINTED, costs, strict=True):
+        ours = c.cost.mul, c.cost.add
+        whole += [_shown(printed), _shown(ours), compared(printed, ours)]
+    saved = ["saved at the floating base"]
+    for c in costs:
+        saved += ["-", _shown((c.saving.mul, c.saving.add)), ""]
+    return Section(
+        f"{NAME}, section 5: what CRBA costs",
+        "The numbers of equations 14 to 21, from the tree of bodies "
+        "(`ramidyn.explain.crba_cost`, also in `ramidyn explain`). Of several children "
+        "one has Denavit-Hartenberg parameters: the one with the largest subtree, "
+        "which maximizes D1a.",
+        (Table(_head("number"), (*rows, tuple(saved), tuple(whole))),),
+    )
+
+
+# ------------------------------------------------------------ section 6
+
+PRINTED: Mapping[str, tuple[Cost, Cost]] = {
+    "RNEA": ((2275, 1996), (2263, 1972)),
+    "CRBA": CRBA_PRINTED,
+    "ABA": ((5544, 5054), (5346, 4883)),
+    "LTDL": ((1258, 1039), (4930, 4495)),
+    "back-substitution": ((468, 438), (900, 870)),
+    "forward dynamics by CRBA": ((6476, 5597), (14555, 11756)),
+}
+"""of the humanoid and of the chain"""
+BY_CRBA, BY_ABA = "forward dynamics by CRBA", "ABA"
+BY_ROOT = "forward dynamics by crba_root"
+QUANTITIES: Mapping[str, Quantity] = {
+    "RNEA": inverse_dynamics,
+    "CRBA": mass_matrix(algorithm="crba"),
+    "our crba_root": mass_matrix(algorithm="crba_root"),
+    BY_ABA: forward_dynamics(algorithm="aba"),
+    BY_CRBA: forward_dynamics(algorithm="crba"),
+    BY_ROOT: forward_dynamics(algorithm="crba_root"),
+}
+PROGRAMS = {"LTDL": "LTDL factorize", "back-substitution": "LTDL back-substitute"}
+"""rows of Table 1"""
+
+
+@cache
+def our_counts() -> Mapping[str, tuple[Cost, ...]]:
+    """Return our counts for the same two robots."""
+    found: dict[str, tuple[Cost, ...]] = {}
+    for name, quantity in QUANTITIES.items():
+        counts = [count(quantity, robot) for robot in two_robots()]
+        found[name] = tuple((c.mul + c.div, c.add) for c in counts)
+    for name, operation in PROGRAMS.items():
+        program = OPERATIONS[operation][0]
+        counts = [counted(program, r.tree.dof_parents) for r in two_robots()]
+        found[name] = tuple((c.mul + c.div, c.add) for c in counts)
+    return found
+
+
+def humanoid() -> Section:
+    """Return the size of M, and all costs of section 6."""
+    expanded = Shape(two_robots()[0].tree.dof_parents)
+    sizes = {
+        "D1 expanded": (219, expanded.d1),
+        "D2 expanded": (1039, expanded.d2),
+        "nonzeros of M": (468, expanded.nonzeros),
+    }
+    topology = Table(
+        ("humanoid", "printed", "ours", ""),
+        tuple((k, f"{p}", f"{o}", compared(p, o)) for k, (p, o) in sizes.items()),
+    )
+    counts = our_counts()
+    rows: list[tuple[str, ...]] = []
+    for name in (*PRINTED, "our crba_root", BY_ROOT):
+        row = [name]
+        for k in range(2):
+            ours = counts[name][k]
+            if name in PRINTED:
+                printed = PRINTED[name][k]
+                row += [_shown(printed), _shown(ours), word(sum(printed), sum(ours))]
+            else:
+                row += ["-", _shown(ours), ""]
+        rows.append(tuple(row))
+    return Section(
+        f"{NAME}, section 6: the humanoid",
+        "A floating torso with four limbs of six joints, and the chain of as many "
+        "bodies; general geometry and inertia. Divisions count as multiplications; "
+        "sines and cosines are counted by neither. `crba_root` is not in the paper: it "
+        "carries the forces of a body straight to the root frame. Both are algorithms "
+        "of `mass_matrix` and of `forward_dynamics`.",
+        (topology, Table(_head("algorithm"), tuple(rows))),
+        after="Ours are lower where masses are moved across joints first, where a "
+        "transform meets a constant zero, and where two sums share a product. Ours "
+        "also normalize the quaternion of the base. Forward dynamics by CRBA includes "
+        "RNEA, CRBA, LTDL and the solve.",
+    )
+
+
+# ------------------------------------------------------------ Fig. 7
+
+
+def _ratio(over: Cost, under: Cost, additions: bool) -> float:
+    return sum(over) / sum(under) if additions else over[0] / under[0]
+
+
+def figure7() -> Section:
+    """Return forward dynamics by CRBA and by ABA, for both robots."""
+    counts = our_counts()
+    ratios: dict[str, tuple[tuple[str, int], tuple[str, int]]] = {
+        "chain over humanoid: CRBA": (("CRBA", 1), ("CRBA", 0)),
+        "chain over humanoid: forward dynamics by CRBA": ((BY_CRBA, 1), (BY_CRBA, 0)),
+        "humanoid: by CRBA over ABA": ((BY_CRBA, 0), (BY_ABA, 0)),
+        "chain: by CRBA over ABA": ((BY_CRBA, 1), (BY_ABA, 1)),
+        "humanoid: by crba_root over ABA": ((BY_ROOT, 0), (BY_ABA, 0)),
+        "chain: by crba_root over ABA": ((BY_ROOT, 1), (BY_ABA, 1)),
+    }
+    rows: list[tuple[str, ...]] = []
+    for name, ((over, i), (under, k)) in ratios.items():
+        row = [name]
+        for additions in (True, False):
+            printed = "-"
+            if over in PRINTED:
+                old = _ratio(PRINTED[over][i], PRINTED[under][k], additions)
+                printed = f"{old:.2f}"
+            ours = _ratio(counts[over][i], counts[under][k], additions)
+            row += [printed, f"{ours:.2f}"]
+        rows.append(tuple(row))
+    bars: dict[str, list[tuple[float, float]]] = {"printed": [], "ours": []}
+    labels: list[str] = []
+    for k, robot in enumerate(TWO):
+        for name in (BY_CRBA, BY_ABA):
+            labels.append(f"{robot}\n{name.replace('forward dynamics by ', '')}")
+            bars["printed"].append((len(labels), sum(PRINTED[name][k])))
+            bars["ours"].append((len(labels), sum(counts[name][k])))
+    plot = Plot(
+        "figure7",
+        f"{NAME}, Fig. 7: operations of forward dynamics",
+        "bars",
+        bars,
+        tuple(labels),
+        ("", "multiplications + additions"),
+    )
+    head = ("ratio", "printed, a = m", "ours", "printed, a = 0", "ours")
+    on_humanoid, on_chain = (
+        _ratio(PRINTED[BY_CRBA][k], PRINTED[BY_ABA][k], True) for k in range(2)
+    )
+    return Section(
+        f"{NAME}, Fig. 7",
+        f"The paper's point: on the chain, forward dynamics by CRBA takes "
+        f"{on_chain:.1f} times the operations of ABA, on the humanoid only "
+        f"{on_humanoid - 1:.0%} more. An addition costs as much as a multiplication "
+        "(a = m) or nothing (a = 0). Printed ratios are those of the printed counts.",
+        (Table(head, tuple(rows)),),
+        (plot,),
+    )
+
+
+def _head(first: str) -> tuple[str, ...]:
+    return (first, "humanoid, printed", "ours", "", "chain, printed", "ours", "")
+
+
+def _shown(cost: Cost) -> str:
+    return f"{cost[0]}m + {cost[1]}a"

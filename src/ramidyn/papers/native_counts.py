@@ -1,0 +1,131 @@
+"""The operations that native loops over a tree execute, counted as they run.
+
+`ramidyn.ltdl` and the methods of its result run loops that know no tree in particular,
+so there is no program to count. Here the same loops are compiled once more, for one
+number at a time, with a counter beside each arithmetic instruction.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from ramidyn.backend.llvm.jit import LoadedCode, compile_objects
+from ramidyn.backend.llvm.target import chosen
+from ramidyn.backend.runtime.memory_layout import WORD
+from ramidyn.backend.tree.factor_loops import address, arguments_of, emit
+from ramidyn.backend.tree.sweeps import SWEEPS, Diagonal
+from ramidyn.linalg.pattern import Pattern, pattern_from
+from ramidyn.symbolic.count import Ops
+
+KINDS = ("mul", "add", "div", "sqrt")
+INSTRUCTIONS = {
+    " = fmul ": ("mul",),
+    " = fadd ": ("add",),
+    " = fsub ": ("add",),
+    " = fdiv ": ("div",),
+    '@"llvm.fmuladd.': ("mul", "add"),
+    '@"llvm.sqrt.': ("sqrt",),
+}
+
+
+def with_counters(ir: str) -> str:
+    """Return LLVM IR in which arithmetic instructions on doubles count themselves."""
+    lines: list[str] = []
+    number = 0
+    for line in ir.splitlines():
+        lines.append(line)
+        is_instruction = " = " in line and not line.startswith("declare")
+        for text, kinds in INSTRUCTIONS.items():
+            if not (is_instruction and text in line and re.search(r"\bdouble\b", line)):
+                continue
+            for kind in kinds:
+                at = f"@counter_{kind}"
+                lines += [
+                    f"  %counted.{number} = load i64, ptr {at}",
+                    f"  %next.{number} = add i64 %counted.{number}, 1",
+                    f"  store i64 %next.{number}, ptr {at}",
+                ]
+                number += 1
+    for kind in KINDS:
+        lines.append(f"@counter_{kind} = internal global i64 0")
+        lines.append(f"define i64 @take_{kind}() {{")
+        lines.append(f"  %n = load i64, ptr @counter_{kind}")
+        lines.append(f"  store i64 0, ptr @counter_{kind}")
+        lines += ["  ret i64 %n", "}"]
+    return "\n".join(lines)
+
+
+@cache
+def _functions() -> dict[str, int]:
+    """Return the addresses of the counting loops, and of what takes the counts."""
+    processor = chosen()
+    processor.check_runs_here()
+    names = [*(f"{n}_entry" for n in arguments_of(1)), *(f"take_{k}" for k in KINDS)]
+    (code,) = compile_objects([lambda: with_counters(str(emit(1).llvm))], processor)
+    loaded = LoadedCode([(code, names)], processor)
+    _kept.append(loaded)
+    return dict(zip(names, loaded.addresses, strict=True))
+
+
+_kept: list[LoadedCode] = []
+
+
+def _run(name: str, *words: int) -> Ops:
+    """Run a loop, and return what it executed."""
+    found = _functions()
+    take = {k: ctypes.CFUNCTYPE(ctypes.c_int64)(found[f"take_{k}"]) for k in KINDS}
+    for one in take.values():
+        one()
+    packed = (ctypes.c_int64 * len(words))(*words)
+    enter = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(found[f"{name}_entry"])
+    enter(ctypes.addressof(packed))
+    return Ops(**{k: one() for k, one in take.items()})
+
+
+def _identity(pattern: Pattern) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    entries = np.zeros(pattern.nnz)
+    entries[pattern.table[:, 0] + pattern.table[:, 1]] = 1.0
+    return entries
+
+
+def factor_count(parents: Sequence[int], roots: bool) -> Ops:
+    """Return the operations of `ramidyn.ltdl`, or of `ramidyn.ltl` with ``roots``."""
+    pattern = pattern_from(tuple(parents))
+    entries = _identity(pattern)
+    return _run(
+        "factor_row",
+        address(entries),
+        pattern.nnz * WORD,
+        pattern.table_address,
+        1,
+        pattern.blocks_address,
+        len(pattern.blocks),
+        roots,
+    )
+
+
+def sweep_count(parents: Sequence[int], sweep: str, *diagonals: Diagonal) -> Ops:
+    """Return the operations of a sweep over one vector, or of "solve"."""
+    if sweep not in (*SWEEPS, "solve"):
+        raise ValueError(sweep)
+    pattern = pattern_from(tuple(parents))
+    entries, x = _identity(pattern), np.ones(pattern.n)
+    kept = np.zeros(pattern.depth)
+    return _run(
+        f"{sweep}_row",
+        address(entries),
+        pattern.nnz * WORD,
+        pattern.table_address,
+        pattern.n,
+        1,
+        address(x),
+        pattern.n * WORD,
+        1,
+        address(kept),
+        *diagonals,
+    )

@@ -1,0 +1,84 @@
+"""Add a force element to a model: checked, and traced where it has functions."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from ramidyn.errors import ModelWarning
+from ramidyn.model.conventions import Conventions
+from ramidyn.model.description import Description
+from ramidyn.model.forces.actuators import PositionServo
+from ramidyn.model.forces.checks import checked
+from ramidyn.model.forces.custom import Custom
+from ramidyn.model.forces.element import ForceElement
+from ramidyn.model.forces.fields import entries
+from ramidyn.model.forces.joints import Tendon
+from ramidyn.model.limits import keyframes, neutral
+from ramidyn.model.model import Model, PublicJoint
+from ramidyn.model.pose import Array
+from ramidyn.quantities.applied import applied_forces
+from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.quantities.tracing import trace_quantities
+from ramidyn.symbolic.interpreter import evaluate
+
+
+def with_damping(model: Model, conventions: Conventions) -> Description:
+    """Return the description of a model with servos' damping ratios as damping.
+
+        damping = 2 ratio √(stiffness m)
+
+    m = 1 / (J M⁻¹ Jᵀ) is the inertia that a servo feels in the initial configuration,
+    J its gears along the joints: as MuJoCo has it since version 4.
+    """
+    assert model.description is not None
+    plain = replace(model, forces=(), loops=())
+    program = trace_quantities([mass_matrix(algorithm="crba")], plain, conventions)
+    start = keyframes(model, model.description, conventions).get("qpos0")
+    q = neutral(model, conventions) if start is None else start
+    (M,) = evaluate(program, {"q": q}).values()
+    forces = tuple(_damped(f, model, M) for f in model.description.forces)
+    return replace(model.description, forces=forces)
+
+
+def _damped(element: ForceElement, model: Model, M: Array) -> ForceElement:
+    if not isinstance(element, PositionServo) or element.damping_ratio is None:
+        return element
+    J = np.zeros(model.nv)
+    for joint, gear in _moments(element, model):
+        J[joint.v_slice] = gear
+    mass = 1.0 / float(J @ np.linalg.solve(M, J))
+    damping = 2.0 * element.damping_ratio * math.sqrt(element.stiffness * mass)
+    return replace(element, damping=damping, damping_ratio=None)
+
+
+def _moments(
+    element: PositionServo, model: Model
+) -> list[tuple[PublicJoint, tuple[float, ...]]]:
+    """Return the joints that a servo moves, and its gears along them."""
+    if element.joint:
+        return [(model.joint(element.joint), entries(element.gear))]
+    (tendon,) = (f for f in model.forces if f.name == element.tendon)
+    assert isinstance(tendon, Tendon)
+    (gear,) = entries(element.gear)
+    pairs = zip(tendon.joints, tendon.coefficients, strict=True)
+    return [(model.joint(n), (gear * c,)) for n, c in pairs]
+
+
+def with_force(
+    model: Model, conventions: Conventions, element: object, name: str | None
+) -> Description:
+    """Return the description of a model with one more force element."""
+    new, notes = checked(element, name, model)
+    if isinstance(new, Custom) or getattr(new, "height", None) is not None:
+        # A function of the user's: errors in it are better found now.
+        alone = replace(model, forces=(new,))
+        trace_quantities([applied_forces], alone, conventions)
+    for text in notes:
+        warnings.warn(text, ModelWarning, stacklevel=4)
+    assert model.description is not None
+    description = model.description
+    return replace(description, forces=(*description.forces, new))

@@ -1,0 +1,192 @@
+"""What acts on a robot besides gravity: its force elements and external forces.
+
+M q̈ + h = τ + τ_applied        τ_applied = Σ of the elements + Σ Jᵀ f
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast, final
+
+import numpy as np
+
+from ramidyn.algorithms.forces.applied import Applied, Scene
+from ramidyn.errors import ArgumentError, Error, ShapeError, TraceError, unknown_name
+from ramidyn.model.forces.inputs import force_inputs
+from ramidyn.model.model import Model
+from ramidyn.quantities.context import Context, array
+from ramidyn.quantities.external import external_forces, in_body
+from ramidyn.quantities.frames import pose, velocity
+from ramidyn.quantities.options import CHECKS
+from ramidyn.quantities.quantity import Shapes, quantity
+from ramidyn.spatial.vectors import Force
+from ramidyn.symbolic.expr import Expr, lift
+
+if TYPE_CHECKING:
+    from ramidyn.model.forces.custom import Custom
+    from ramidyn.model.forces.element import ForceElement
+
+
+def acting_forces(
+    context: Context, external: Sequence[str] = (), expressed_in: str = "local"
+) -> Applied:
+    """Return what the robot's force elements and external forces do to its tree."""
+    applied = forces_of(context, context.model.forces)
+    for i, force in (external_forces(context, external, expressed_in) or {}).items():
+        applied.push(i, force)
+    return applied
+
+
+def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:
+    """Return what some force elements do to the tree."""
+    if not elements:
+        return Applied()
+    from ramidyn.algorithms.forces.elements import element_forces
+    from ramidyn.model.forces.custom import Custom
+
+    applied = element_forces(scene_of(context), elements)
+    for element in elements:
+        if isinstance(element, Custom):
+            _add_custom(context, element, applied)
+    return applied
+
+
+def scene_of(context: Context, is_moving: bool = True) -> Scene:
+    """Return a robot in a trace as force elements see it."""
+    return Scene(
+        context.model,
+        context.tree,
+        context.q,
+        context.qd if is_moving else {},
+        context.gravity,
+        context.inputs,
+    )
+
+
+# ------------------------------------------------------------ functions of users
+
+
+@final
+class State:
+    """The state of a robot, for a force that is a function: symbols, not numbers."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @property
+    def q(self) -> Any:
+        """(nq,) the configuration."""
+        return self._context.inputs["q"]
+
+    @property
+    def qd(self) -> Any:
+        """(nv,) the velocity."""
+        return self._context.inputs["qd"]
+
+    def pose(self, frame: str) -> Any:
+        """Return the pose of a frame in the world, (4, 4)."""
+        return pose(frame).of(self._context)
+
+    def velocity(self, frame: str, expressed_in: str = "local") -> Any:
+        """Return the velocity of a frame, (6,)."""
+        return velocity(frame, expressed_in).of(self._context)
+
+
+def _add_custom(context: Context, element: Custom, applied: Applied) -> None:
+    """Add what the function of an element returns."""
+    what = f"force {element.name!r}"
+    given = [context.inputs[name] for name in dict(element.inputs)]
+    try:
+        found = element.function(State(context), *given)
+    except Error as error:
+        raise type(error)(f"{what}: {error}") from None
+    except Exception as error:
+        raise TraceError(
+            f"{what}: the function cannot be traced: {type(error).__name__}: {error}"
+        ) from error
+    if isinstance(found, Mapping):
+        for frame, wrench in cast("Mapping[str, Any]", found).items():
+            if frame not in context.model.frames:
+                owner = f"robot {context.model.name!r}, for {what}"
+                raise unknown_name(
+                    "body or frame", str(frame), owner, context.model.frames
+                )
+            own = _entries(f"{what}: the wrench on {frame!r}", wrench, 6)
+            force = Force(*context.halves(own))
+            applied.push(*in_body(context, frame, force, element.expressed_in))
+        return
+    nv = context.model.nv
+    tau = context.coordinates.velocity(_entries(f"{what}: joint forces", found, nv))
+    for i, entries in tau.items():
+        if context.tree.bodies[i].joint.leader is None:
+            applied.turn(i, entries)
+
+
+def _entries(said: str, value: object, n: int) -> list[Expr]:
+    """Return n symbols of what a user's function returned."""
+    if value is None:
+        raise TraceError(
+            f"{said}: the function returned None; expected an array of {n} symbols"
+        )
+    found = np.asarray(value, dtype=object)
+    if found.shape != (n,):
+        raise ShapeError(f"{said}: shape {found.shape} returned; expected ({n},)")
+    return [lift(x) for x in found.tolist()]
+
+
+# ------------------------------------------------------------ quantities
+
+
+def chosen(model: Model, names: Sequence[str] | None) -> tuple[ForceElement, ...]:
+    """Return the force elements of some names, or all."""
+    if names is None:
+        return model.forces
+    known = {f.name: f for f in model.forces}
+    for name in names:
+        if name not in known:
+            raise unknown_name("force", name, f"robot {model.name!r}", known)
+    return tuple(known[n] for n in names)
+
+
+def _shapes(model: Model, forces: Sequence[str] | None = None, **_: Any) -> Shapes:
+    return dict(force_inputs(chosen(model, forces)))
+
+
+def _names(value: object) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
+    try:
+        found = tuple(cast("Sequence[object]", names))
+    except TypeError:
+        found = (None,)
+    if not all(isinstance(n, str) for n in found):
+        raise ArgumentError(f"forces is {value!r}; expected a list of names of forces")
+    return cast("tuple[str, ...]", found)
+
+
+CHECKS["forces"] = _names
+
+
+@quantity("q", "qd", further_inputs=_shapes, returns="applied joint forces [N m, N]")
+def applied_forces(context: Context, forces: tuple[str, ...] | None = None) -> Any:
+    """τ_applied of the force elements."""
+    applied = forces_of(context, chosen(context.model, forces))
+    tau = applied.along_joints(context.tree, context.q)
+    return array(context.coordinates.row([e for i, _ in context.tree for e in tau[i]]))
+
+
+@quantity("q", returns="energy stored in force elements [J]")
+def elastic_energy(context: Context, forces: tuple[str, ...] | None = None) -> Any:
+    """The energy of springs, limits, contacts and gravity compensation."""
+    from ramidyn.algorithms.forces.elements import stored_energy
+
+    elements = chosen(context.model, forces)
+    return stored_energy(scene_of(context, is_moving=False), elements)
+
+
+@quantity("q", "qd", returns="points and forces in the world, for pictures [m, N]")
+def force_arrows(context: Context) -> Any:
+    """Where springs, bushings, contacts and tires act, and their forces: (n, 2, 3)."""
+    from ramidyn.algorithms.forces import arrows
+
+    found = arrows.force_arrows(scene_of(context), context.model.forces)
+    return array([[list(x) for x in arrow] for arrow in found])

@@ -1,0 +1,474 @@
+"""Robots with closed loops: their constraints, accelerations and multipliers.
+
+    M q̈ + h = τ + Jᵀ λ,    J q̈ + γ = 0        J = ∂Φ/∂q,  γ = J̇ q̇
+
+Rows of Φ stand in the order of `robot.loops`; `row_names` says what each holds. A
+multiplier is what the loop does to the robot, with the sign of τ: for a cut between
+frame A on body a and frame B on body b, λ of a position row is the force [N] on b, and
+that of a turn the moment [Nm] on b about B's origin, along the axes of A; the opposite
+acts on a. λ of "u" is the moment on b along z of A × x of B. λ of a distance is
+positive where the rod pushes; λ of a coupling is a force on its first joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from ramidyn.algorithms.crba import TreeEntries
+from ramidyn.algorithms.forces.applied import Applied
+from ramidyn.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
+from ramidyn.algorithms.loops.constrained_aba import constrained_aba
+from ramidyn.algorithms.loops.constraints import constraint_rows, senses
+from ramidyn.algorithms.loops.cuts import cuts_of
+from ramidyn.algorithms.loops.joint_formulation import dot, factor, joint_formulation
+from ramidyn.algorithms.loops.loopwise import eliminate, loopwise
+from ramidyn.algorithms.loops.partition import dependent_columns, dependent_motion
+from ramidyn.algorithms.loops.proximal import (
+    DAMPING,
+    Solver,
+    idle,
+    proximal,
+    without,
+    without_idle,
+)
+from ramidyn.algorithms.ltdl import DofVector
+from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.algorithms.rnea import rnea
+from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.model.conventions import Conventions
+from ramidyn.model.model import Model
+from ramidyn.model.singular import check_dynamics
+from ramidyn.quantities.applied import acting_forces
+from ramidyn.quantities.constraint_rank import Rank, rank_of
+from ramidyn.quantities.context import Context, array, zeros
+from ramidyn.quantities.external import external_shape
+from ramidyn.quantities.loop_rows import needed_cuts, rows_of
+from ramidyn.quantities.mass_matrix import sparse_mass_matrix
+from ramidyn.quantities.operational_inertia import jacobian_rows
+from ramidyn.quantities.quantity import Shapes, quantity
+from ramidyn.symbolic.expr import Expr, const
+
+NEWTON_STEPS = 2
+"""of a projection: the first leaves Φ at the square of what a step opens"""
+
+
+@quantity("q", returns="how far loops are open [m, rad]")
+def constraint_residual(context: Context) -> Any:
+    """Φ(q), zero where all loops are closed."""
+    return array(rows_of(context, with_velocities=False).residual)
+
+
+@quantity("q", returns="Jacobian of the loops")
+def constraint_jacobian(context: Context) -> Any:
+    """J = ∂Φ/∂q."""
+    return array(rows_of(context, with_velocities=False).J)
+
+
+@quantity("q", "qd", returns="Jd qd of the loops")
+def constraint_bias(context: Context) -> Any:
+    """γ = J̇ q̇."""
+    return array(rows_of(context).bias)
+
+
+# ------------------------------------------------------------ dynamics
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class System:
+    """The augmented system over the degrees of freedom, parents first."""
+
+    M: TreeEntries
+    parents: tuple[int, ...]
+    order: tuple[int, ...]
+    """the place of each degree of freedom in q̇"""
+    J: list[DofVector]
+    gamma: list[Expr]
+    residual: list[Expr]
+    kept: list[int]
+    """the rows in it: all but those that follow from them wherever the robot is"""
+
+
+def system_of(context: Context, with_velocities: bool = True) -> System:
+    """Return the augmented system of a robot with loops."""
+    check_dynamics(context.model)
+    rows = rows_of(context, with_velocities)
+    M, parents, order = sparse_mass_matrix(context)
+    J = [
+        {k: row[v] for k, v in enumerate(order) if not _is_zero(row[v])}
+        for row in rows.J
+    ]
+    dropped = rank_of(context.model, context.conventions).dropped
+    kept = [r for r in range(len(J)) if r not in dropped]
+    gamma = [rows.bias[r] for r in kept] if with_velocities else []
+    residual = [rows.residual[r] for r in kept]
+    return System(M, parents, order, [J[r] for r in kept], gamma, residual, kept)
+
+
+def solver_of(
+    system: System, algorithm: str, damping: float, scales: Sequence[float]
+) -> Solver:
+    """Return a solver for a factored system, with proximal passes if it is damped."""
+    mu = [damping * scales[r] for r in system.kept] if damping else []
+    if algorithm == "loopwise":
+        E = eliminate(system.M, system.J, len(system.order), mu)
+        solve: Solver = lambda Q, gamma: loopwise(E, Q, gamma)  # noqa: E731
+    else:
+        A = factor(system.M, system.J, system.parents, mu)
+        solve = lambda Q, gamma: joint_formulation(A, Q, gamma)  # noqa: E731
+    if not damping:
+        return solve
+    return lambda Q, gamma: proximal(solve, system.J, Q, gamma)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ClosedMotion:
+    """Motions of a robot that keep its loops closed.
+
+    Φ = M⁻¹ − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁻¹ J M⁻¹ takes forces to accelerations.
+    """
+
+    system: System
+    solve: Solver
+    """Q, γ → q̈ = Φ Q − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁻¹ γ, and λ"""
+    rank: Rank
+
+    @staticmethod
+    def of(context: Context, with_velocities: bool = True) -> ClosedMotion:
+        """Return the closed motions of a robot in one state."""
+        model, conventions = context.model, context.conventions
+        _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
+        system = system_of(context, with_velocities)
+        return ClosedMotion(
+            system, solver_of(system, "loopwise", mu, rank.scales), rank
+        )
+
+    def rows(self, J: Sequence[Sequence[Expr]]) -> list[DofVector]:
+        """Return rows over q̇ as rows over the degrees of freedom, parents first."""
+        order = self.system.order
+        return [
+            {k: row[v] for k, v in enumerate(order) if not _is_zero(row[v])}
+            for row in J
+        ]
+
+    def public_rows(self) -> list[list[Expr]]:
+        """Return the rows of the loops over q̇ in the caller's order."""
+        out = [zeros(len(self.system.order)) for _ in self.system.J]
+        for line, row in zip(out, self.system.J, strict=True):
+            for k, x in row.items():
+                line[self.system.order[k]] = x
+        return out
+
+    def inverse_inertia(self, J: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
+        """Return J Φ Jᵀ of the rows of some tasks."""
+        rows = self.rows(J)
+        still = zeros(len(self.system.J))
+        columns = [self.solve(row, still)[0] for row in rows]
+        half = [[dot(row, x) for x in columns[: r + 1]] for r, row in enumerate(rows)]
+        n = range(len(rows))
+        return [[half[max(r, c)][min(r, c)] for c in n] for r in n]
+
+    def least_motion(self, x: Sequence[Expr]) -> list[Expr]:
+        """Return the smallest v in the norm of M with J v = −x."""
+        found, _ = self.solve({}, list(x))
+        v = zeros(len(self.system.order))
+        for k, place in enumerate(self.system.order):
+            v[place] = found[k]
+        return v
+
+    def acceleration(self, qdd: Sequence[Expr]) -> list[Expr]:
+        """Return q̈ with the least change that keeps the loops closed."""
+        (given,) = self.rows([qdd])
+        open_by = [
+            g + dot(row, given)
+            for g, row in zip(self.system.gamma, self.system.J, strict=True)
+        ]
+        change = self.least_motion(open_by)
+        return [a + b for a, b in zip(qdd, change, strict=True)]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """q̈ and λ of an augmented system, and what solved it."""
+
+    system: System
+    solve: Solver
+    damping: float
+    qdd: list[Expr]
+    found: list[Expr]
+    """λ of the rows that are kept"""
+
+
+def constrained(
+    context: Context,
+    algorithm: str = "auto",
+    damping: float | None = None,
+    applied: Applied | None = None,
+    rate: float = 0.0,
+) -> tuple[list[Expr], list[Expr]]:
+    """Return q̈ and λ of a robot with loops, for its inputs q, qd and tau.
+
+    Without ``applied``, what acts are the robot's own force elements.
+
+    With a ``rate`` [1/s], errors of position and velocity die out at it (Baumgarte's
+    stabilization): Φ̈ = −2 rate Φ̇ − rate² Φ.
+    """
+    check_dynamics(context.model)
+    needed_cuts(context)
+    chosen, mu, rank = settled(
+        context.model, context.conventions, algorithm, damping, context.dtype
+    )
+    if applied is None:
+        applied = acting_forces(context)
+    if chosen == "constrained_aba":
+        return _articulated(context, rank, applied, rate)
+    solution = solved(context, chosen, mu, rank, applied, rate)
+    multipliers = spread(solution.system.kept, rank, solution.found)
+    if rank.spare:
+        multipliers = without_idle(idle_rows(solution, rank), multipliers)
+    return solution.qdd, multipliers
+
+
+def solved(
+    context: Context,
+    algorithm: str,
+    damping: float,
+    rank: Rank,
+    applied: Applied,
+    rate: float = 0.0,
+) -> Solution:
+    """Return q̈ and λ by a factor of the augmented matrix, and the factor."""
+    system = system_of(context)
+    still = zeros(context.model.nv)
+    moved = context.coordinates.acceleration(still, context.qd)
+    tree = context.dynamics_tree
+    gravity = context.gravity
+    tau = rnea(tree, context.q, context.qd, moved, gravity, applied.bodies)
+    bias = context.coordinates.force(applied.taken_from(tau), still)
+    Q = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(system.order)}
+    solve = solver_of(system, algorithm, damping, rank.scales)
+    gamma = system.gamma
+    if rate:
+        qd = {k: context.inputs["qd"][v] for k, v in enumerate(system.order)}
+        terms = zip(gamma, system.J, system.residual, strict=True)
+        gamma = [steadied(g, row, qd, phi, rate) for g, row, phi in terms]
+    x, found = solve(Q, gamma)
+    qdd = zeros(context.model.nv)
+    for k, v in enumerate(system.order):
+        qdd[v] = x[k]
+    return Solution(system, solve, damping, qdd, found)
+
+
+def idle_rows(solution: Solution, rank: Rank) -> list[list[Expr]]:
+    """Return the combinations of rows that do nothing where the loops are closed."""
+    system = solution.system
+    J = dict(zip(system.kept, system.J, strict=True))
+    return idle(J, rank.spare, rank.null, solution.damping)
+
+
+def steadied(
+    gamma: Expr, row: DofVector, qd: DofVector, phi: Expr, rate: float
+) -> Expr:
+    """Return γ of Baumgarte's stabilization."""
+    return gamma + dot(row, qd) * (2.0 * rate) + phi * (rate * rate)
+
+
+def _articulated(
+    context: Context, rank: Rank, applied: Applied, rate: float
+) -> tuple[list[Expr], list[Expr]]:
+    """Return q̈ and λ by articulated bodies, for rows that are independent."""
+    coordinates, tree = context.coordinates, context.dynamics_tree
+    all_cuts = needed_cuts(context)
+    cuts = [cut for cut in all_cuts for _ in cut.rows]
+    rows = constraint_rows(tree, all_cuts, context.q, context.qd)
+    kept = [r for r in range(len(rows)) if r not in rank.dropped]
+    if rate:
+        qd: DofVector = {}
+        for i, dofs in enumerate(tree.dofs):
+            qd.update(zip(dofs, context.qd[i], strict=True))
+        rows = [
+            replace(r, bias=steadied(r.bias, r.J, qd, r.residual, rate)) for r in rows
+        ]
+    tau = coordinates.tree_force(context.inputs["tau"], context.qd)
+    tau = applied.added_to(tau)
+    qdd, found = constrained_aba(
+        tree,
+        [cuts[r] for r in kept],
+        [rows[r] for r in kept],
+        context.q,
+        context.qd,
+        tau,
+        context.gravity,
+        applied.bodies,
+    )
+    public = coordinates.public_acceleration(qdd, context.qd)
+    return public, spread(kept, rank, found)
+
+
+def spread(kept: Sequence[int], rank: Rank, found: Sequence[Expr]) -> list[Expr]:
+    """Return multipliers of all rows, the smallest if the kept rows are independent."""
+    full = zeros(rank.rows)
+    for r, e in zip(kept, found, strict=True):
+        full[r] = e
+    return without(rank.null, full)
+
+
+def settled(
+    model: Model,
+    conventions: Conventions,
+    algorithm: str,
+    damping: float | None,
+    dtype: str = "float64",
+) -> tuple[str, float, Rank]:
+    """Return the algorithm and the damping to use, and the rank they are chosen by.
+
+    Without ``damping``, constraints are damped where they are redundant, by what the
+    rounding of ``dtype`` and the digits of the file need.
+    """
+    known = (*ALGORITHMS, *BY_NAME_ONLY)
+    if algorithm not in known:
+        listed = ", ".join(map(repr, ("auto", *known)))
+        raise ArgumentError(
+            f"algorithm {algorithm!r} cannot be used, because robot {model.name!r} has "
+            f"closed loops; possible: {listed}"
+        )
+    if damping is not None and not 0.0 <= damping < 1.0:
+        raise ArgumentError(f"damping is {damping:g}; expected a number in [0, 1)")
+    rank = rank_of(model, conventions)
+    left = rank.rows - len(rank.dropped)
+    if damping == 0.0 and rank.q is not None and rank.rank < left:
+        raise ModelError(
+            f"robot {model.name!r}: damping is 0, but of {rank.rows} rows of its loops "
+            f"only {rank.rank} are independent; leave damping out, or remove rows"
+        )
+    if damping is None:
+        needed = rank.is_redundant or algorithm == "proximal"
+        damping = max(DAMPING[dtype], rank.damping) if needed else 0.0
+    if algorithm == "proximal":
+        algorithm = "joint_formulation"
+    if algorithm == "constrained_aba" and (damping or model.mimics):
+        why = "has mimic joints" if model.mimics else "has rows that depend on others"
+        raise ModelError(
+            f"algorithm 'constrained_aba' cannot be used, because robot {model.name!r} "
+            f"{why}; possible: 'auto', 'joint_formulation', 'loopwise'"
+        )
+    return algorithm, damping, rank
+
+
+def possible(
+    model: Model,
+    conventions: Conventions,
+    damping: float | None = None,
+    **_: Any,
+) -> tuple[str, ...]:
+    """Return the candidates for ``algorithm="auto"`` for a robot with loops."""
+    if not model.loops:
+        return ()
+    mu = settled(model, conventions, "joint_formulation", damping)[1]
+    return ALGORITHMS[:2] if mu or model.mimics else ALGORITHMS
+
+
+@quantity(
+    "q",
+    "qd",
+    "tau",
+    algorithms=ALGORITHMS,
+    possible=possible,
+    by_name_only=BY_NAME_ONLY,
+    has_forces=True,
+)
+def stabilized_forward_dynamics(
+    context: Context,
+    algorithm: str = "auto",
+    damping: float | None = None,
+    rate: float = 0.0,
+) -> Any:
+    """q̈ with Baumgarte's stabilization at a rate [1/s]."""
+    return array(constrained(context, algorithm, damping, rate=rate)[0])
+
+
+@quantity(
+    "q",
+    "qd",
+    "tau",
+    algorithms=ALGORITHMS,
+    possible=possible,
+    by_name_only=BY_NAME_ONLY,
+    further_inputs=external_shape,
+    has_forces=True,
+    returns="multipliers of the loops [N, N m]",
+)
+def loop_forces(
+    context: Context,
+    algorithm: str = "auto",
+    external: tuple[str, ...] = (),
+    expressed_in: str = "local",
+    damping: float | None = None,
+) -> Any:
+    """λ of M q̈ + h = τ + Jᵀ λ."""
+    applied = acting_forces(context, external, expressed_in)
+    return array(constrained(context, algorithm, damping, applied)[1])
+
+
+def _rows_shape(model: Model, **_: Any) -> Shapes:
+    return {"x": (sum(len(cut.rows) for cut in cuts_of(model)),)}
+
+
+@quantity("q", further_inputs=_rows_shape)
+def constraint_correction(context: Context) -> Any:
+    """The smallest v in the norm of M with J v = −x, for x (rows,)."""
+    closed = ClosedMotion.of(context, with_velocities=False)
+    x = context.inputs["x"]
+    return array(closed.least_motion([x[r] for r in closed.system.kept]))
+
+
+def _partition_shape(model: Model, **_: Any) -> Shapes:
+    return {**_rows_shape(model), "w": (model.nv,)}
+
+
+@quantity("q")
+def dependent_velocities(context: Context) -> Any:
+    """w: 1 for each dependent velocity, 0 for each independent one."""
+    return array(dependent_columns(_independent_rows(context)[0], context.model.nv))
+
+
+@quantity("q", further_inputs=_partition_shape)
+def dependent_correction(context: Context) -> Any:
+    """The v of dependent velocities w alone with J v = −x, for x (rows,)."""
+    J, kept = _independent_rows(context)
+    x, v = context.inputs["x"], zeros(context.model.nv)
+    for k, e in dependent_motion(J, context.inputs["w"], [x[r] for r in kept]).items():
+        v[k] = e
+    return array(v)
+
+
+def _independent_rows(context: Context) -> tuple[list[DofVector], list[int]]:
+    """Return rows of the loops that do not depend on others, and which they are."""
+    rank = rank_of(context.model, context.conventions)
+    J = rows_of(context, with_velocities=False).J
+    kept = [r for r in range(len(J)) if r not in {*rank.dropped, *rank.spare}]
+    return [{k: e for k, e in enumerate(J[r]) if not _is_zero(e)} for r in kept], kept
+
+
+@quantity("q")
+def constraint_senses(context: Context) -> Any:
+    """Values that must be positive besides Φ = 0: cut axes must not be opposite."""
+    found = senses(context.tree, needed_cuts(context), context.q)
+    return array([*found, const(1.0)])
+
+
+@quantity("q", returns="Lambda^-1 with loops closed")
+def constrained_operational_inertia_inverse(
+    context: Context, tasks: tuple[Task, ...]
+) -> Any:
+    """Λ⁻¹ of tasks while all loops stay closed."""
+    closed = ClosedMotion.of(context, with_velocities=False)
+    return array(closed.inverse_inertia(jacobian_rows(context, tasks)))
+
+
+def _is_zero(e: Expr) -> bool:
+    return e.op == "const" and e.value == 0.0

@@ -1,0 +1,223 @@
+"""Derivatives of the dynamics row by row: by recursion over the tree, or of programs.
+
+    τ = ID(q, q̇, q̈)        ∂q̈ = M⁻¹ (∂τ − ∂ID)        at the same q, q̇ and q̈
+
+A row holds the derivatives of one entry along q, q̇ and q̈ (or τ), one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ramidyn.algorithms.coriolis import force_seen
+from ramidyn.algorithms.crba import TreeEntries
+from ramidyn.algorithms.idsva import CommonFrame
+from ramidyn.algorithms.ltdl import solve
+from ramidyn.algorithms.matrix_layout import tree_roots
+from ramidyn.algorithms.minv import minv_ltdl
+from ramidyn.model.coordinates import JointVector
+from ramidyn.model.singular import check_dynamics
+from ramidyn.model.tree import Tree
+from ramidyn.quantities.applied import acting_forces
+from ramidyn.quantities.context import Context, zeros
+from ramidyn.quantities.directions import seeds
+from ramidyn.quantities.dynamics import inverse_dynamics
+from ramidyn.quantities.equation_of_motion import factored
+from ramidyn.quantities.mass_columns import solved_columns
+from ramidyn.quantities.mass_matrix import (
+    LOOPS_INSTEAD,
+    MassSolver,
+    check_factor,
+    sparse_rows,
+)
+from ramidyn.spatial.vector3 import ONE, ZERO, Vec
+from ramidyn.spatial.vectors import Force
+from ramidyn.symbolic.derivatives import Row, forward, held, reverse
+from ramidyn.symbolic.expr import Expr, has_loop
+from ramidyn.symbolic.jacobians import matrix
+
+if TYPE_CHECKING:
+    from ramidyn.quantities.loop_derivatives import LoopDerivatives
+
+STATE = ("q", "qd", "qdd")
+External = tuple[tuple[str, ...], str]
+"""frames with external forces, and what these are expressed in"""
+NO_FORCES: External = ((), "local")
+UNROLLED = 12
+"""degrees of freedom up to which all solves are straight-line code"""
+
+
+def by_name(rows: Sequence[Row], names: Sequence[str], n: int) -> dict[str, Any]:
+    """Return matrices with n columns each, which stand side by side in rows."""
+    return {name: matrix(rows, k * n, n) for k, name in enumerate(names)}
+
+
+def torque_rows(context: Context, algorithm: str, given: External) -> list[Row]:
+    """Return the derivatives of τ along q, q̇ and q̈, one after another."""
+    return _torque_rows(context, seeds(context, STATE), given, algorithm)
+
+
+def _torque_rows(
+    context: Context, directions: Mapping[Expr, Row], given: External, algorithm: str
+) -> list[Row]:
+    if algorithm != "idsva":
+        return _by_program(context, directions, given, algorithm)
+    frame = CommonFrame(context.dynamics_tree, context.q, context.qd)
+    return _by_tree(context, frame, directions, given)
+
+
+def acceleration_rows(
+    context: Context, algorithm: str, given: External = NO_FORCES, rate: float = 0.0
+) -> tuple[list[Expr], list[Row]]:
+    """Return q̈ and its derivatives along q, q̇ and τ, one after another.
+
+    ``rate`` is that of Baumgarte's stabilization, for robots with loops.
+    """
+    model = context.model
+    check_dynamics(model)
+    if model.loops:
+        constrained = with_loops(context, algorithm, given, rate)
+        return constrained.qdd, constrained.accelerations()
+    check_factor(model, LOOPS_INSTEAD)
+    n, frame = model.nv, None
+    if algorithm == "idsva":
+        frame = CommonFrame(context.dynamics_tree, context.q, context.qd)
+        qdd, solver = _factored(context, frame, given)
+    else:
+        qdd, solver = factored(context, acting_forces(context, *given))
+    there = context.with_inputs(qdd=qdd)
+    # q̈ is held constant here: its derivatives are solved for.
+    directions = {**seeds(context, STATE[:2]), **held(qdd)}
+    if frame is not None:
+        rows = _by_tree(there, frame, directions, given)
+    else:
+        rows = _by_program(there, directions, given, algorithm)
+    order = solver.order
+    columns: list[dict[int, Expr]] = [{} for _ in range(2 * n)]
+    for k, v in enumerate(order):
+        for c, x in rows[v].items():
+            if x is not ZERO:
+                columns[c][k] = -x
+    found: list[Row] = [{} for _ in range(n)]
+    if context.rolls and n > UNROLLED and not has_loop():
+        place = {v: k for k, v in enumerate(order)}
+        columns += [{place[v]: ONE} for v in range(n)]
+        solved = solved_columns(solver, columns)
+    else:
+        inverse = minv_ltdl(solver.L, solver.D, solver.parents)
+        for (i, j), value in inverse.items():
+            found[order[i]][2 * n + order[j]] = value
+            found[order[j]][2 * n + order[i]] = value
+        solved = _unrolled(solver, columns)
+    root = tree_roots(solver.parents)
+    reached = [{root[k] for k in b} for b in columns]
+    for k, (v, row) in enumerate(zip(order, solved, strict=True)):
+        found[v].update((c, x) for c, x in enumerate(row) if root[k] in reached[c])
+    return qdd, found
+
+
+def with_loops(
+    context: Context, algorithm: str, given: External, rate: float = 0.0
+) -> LoopDerivatives:
+    """Return the derivatives of a robot with loops."""
+    from ramidyn.quantities.loop_derivatives import loop_derivatives  # noqa: PLC0415  where there are loops
+
+    def rows_there(there: Context, directions: Mapping[Expr, Row]) -> list[Row]:
+        return _torque_rows(there, directions, given, algorithm)
+
+    applied = acting_forces(context, *given)
+    return loop_derivatives(context, applied, rows_there, rate)
+
+
+def _factored(
+    context: Context, frame: CommonFrame, given: External
+) -> tuple[list[Expr], MassSolver]:
+    """Return q̈ and the factor of M, from what `idsva` has anyway."""
+    tree, coordinates = context.dynamics_tree, context.coordinates
+    M = dict(frame.M)
+    for i, body in enumerate(tree.bodies):
+        for k in tree.dofs[i]:
+            M[k, k] = M[k, k] + body.joint.armature
+    solver = MassSolver(*sparse_rows(context, M))
+    still = coordinates.acceleration(zeros(context.model.nv), context.qd)
+    applied = acting_forces(context, *given)
+    _, _, found = frame.forces(still, context.gravity, applied.bodies)
+    bias = applied.taken_from(_by_body(tree, found))
+    row = coordinates.row([x for i, _ in tree for x in bias[i]])
+    tau = context.inputs["tau"]
+    return solver.solved([tau[v] - x for v, x in enumerate(row)]), solver
+
+
+def _unrolled(
+    solver: MassSolver, columns: Sequence[Mapping[int, Expr]]
+) -> list[list[Expr]]:
+    """Return M⁻¹ times a matrix, rows in the solver's order, as straight-line code."""
+    L, D, parents = solver.L, solver.D, solver.parents
+    n = len(parents)
+    solved = [
+        solve(L, D, {k: b.get(k, ZERO) for k in range(n)}, parents) for b in columns
+    ]
+    return [[x[k] for x in solved] for k in range(n)]
+
+
+def _by_program(
+    context: Context,
+    directions: Mapping[Expr, Row],
+    given: External,
+    algorithm: str,
+) -> list[Row]:
+    """Return the derivatives of τ by differentiating its program."""
+    tau: list[Expr] = list(inverse_dynamics(*given).of(context))
+    if algorithm == "forward":
+        return forward(tau, directions)
+    return reverse(tau, [{k: ONE} for k in range(len(tau))], directions)
+
+
+def _by_tree(
+    context: Context,
+    frame: CommonFrame,
+    directions: Mapping[Expr, Row],
+    given: External,
+) -> list[Row]:
+    """Return the derivatives of τ = Pᵀ τ_tree + A q̈, those of τ_tree by `idsva`."""
+    tree, coordinates = context.dynamics_tree, context.coordinates
+    applied = acting_forces(context, *given)
+    qd, qdd = context.qd, context.qdd
+    d = frame.derivatives(qdd, context.gravity, applied.bodies)
+    M = {**frame.M, **{(j, i): value for (i, j), value in frame.M.items()}}
+    # The directions of q come first, and P says how the tree moves along them.
+    moves: list[tuple[TreeEntries, Sequence[Mapping[int, Expr]]]] = [
+        (d.q, coordinates.P),
+        (d.qd, forward([x for i, _ in tree for x in qd[i]], directions)),
+        (M, forward([x for i, _ in tree for x in qdd[i]], directions)),
+    ]
+    rows: dict[int, Row] = {k: {} for k in d.tau}
+    for entries, columns in moves:
+        for (k, j), value in entries.items():
+            row = rows[k]
+            for c, p in columns[j].items():
+                x = value * p
+                row[c] = row[c] + x if c in row else x
+    for i, force in applied.bodies.items():
+        _add_force(rows, frame, i, forward([*force.n, *force.f], directions))
+    known = {**directions, **{d.tau[k]: row for k, row in rows.items()}}
+    tau = applied.taken_from(_by_body(tree, d.tau))
+    return forward(coordinates.force(tau, context.inputs["qdd"]), known)
+
+
+def _by_body(tree: Tree, tau: Mapping[int, Expr]) -> JointVector:
+    """Return a vector over degrees of freedom by body."""
+    return {i: tuple(tau[k] for k in tree.dofs[i]) for i, _ in tree}
+
+
+def _add_force(
+    rows: Mapping[int, Row], frame: CommonFrame, i: int, changes: Sequence[Row]
+) -> None:
+    """Add what changes of the external force on body i, in its coordinates, do to τ."""
+    for c in dict.fromkeys(c for row in changes for c in row):
+        x = [row.get(c, ZERO) for row in changes]
+        F = force_seen(frame.R[i], frame.p[i], Force(Vec(x[:3]), Vec(x[3:])))
+        for b in frame.tree.support(i):
+            for k in frame.tree.dofs[b]:
+                rows[k][c] = rows[k].get(c, ZERO) - frame.axes[k].s.dot(F)

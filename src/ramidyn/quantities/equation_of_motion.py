@@ -1,0 +1,81 @@
+"""The equation of motion over symbols: solved for the forces, or for q̈.
+
+M q̈ + C + g = τ + τ_applied
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ramidyn.algorithms.aba import aba
+from ramidyn.algorithms.forces.applied import Applied
+from ramidyn.algorithms.rnea import rnea
+from ramidyn.errors import ArgumentError
+from ramidyn.quantities.context import Context, zeros
+from ramidyn.quantities.mass_matrix import (
+    CRBA,
+    LOOPS_INSTEAD,
+    MassSolver,
+    check_factor,
+    check_tree_algorithm,
+    sparse_mass_matrix,
+)
+from ramidyn.symbolic.expr import Expr
+
+
+def newton_euler(context: Context, qdd: Sequence[Expr], applied: Applied) -> list[Expr]:
+    """Return M q̈ + C + g less what is applied."""
+    moved = context.coordinates.acceleration(qdd, context.qd)
+    tree, gravity = context.dynamics_tree, context.gravity
+    tau = rnea(tree, context.q, context.qd, moved, gravity, applied.bodies)
+    return context.coordinates.force(applied.taken_from(tau), qdd)
+
+
+def accelerations(
+    context: Context, algorithm: str, applied: Applied, damping: float | None
+) -> list[Expr]:
+    """Return q̈ by an algorithm; ``damping`` is for robots with loops only."""
+    model = context.model
+    if model.loops:
+        from ramidyn.quantities import closed_loops  # noqa: PLC0415  where there are loops
+
+        return closed_loops.constrained(context, algorithm, damping, applied)[0]
+    if damping is not None:
+        raise ArgumentError(
+            f"damping is {damping:g}, but robot {model.name!r} has no loops; damping "
+            "applies to loop constraints only: leave it out"
+        )
+    check_tree_algorithm("forward_dynamics", algorithm, model, tuple(CRBA))
+    if algorithm == "aba":
+        return articulated(context, applied)
+    by_aba = "use algorithm='aba'"
+    check_factor(model, LOOPS_INSTEAD if model.mimics else by_aba)
+    chosen = "auto" if algorithm == "ltdl" else algorithm
+    return factored(context, applied, chosen)[0]
+
+
+def articulated(context: Context, applied: Applied) -> list[Expr]:
+    """Return q̈ by articulated bodies."""
+    coordinates, qd = context.coordinates, context.qd
+    tau = applied.added_to(coordinates.tree_force(context.inputs["tau"], qd))
+    tree, gravity = context.dynamics_tree, context.gravity
+    qdd = aba(tree, context.q, qd, tau, gravity, applied.bodies)
+    return list(coordinates.public_acceleration(qdd, qd))
+
+
+def response(context: Context, force: Sequence[Expr]) -> list[Expr]:
+    """Return M⁻¹ times a force, by the same articulated bodies as q̈."""
+    at_rest = context.with_inputs(
+        qd=zeros(context.model.nv), tau=force, gravity=zeros(3)
+    )
+    return articulated(at_rest, Applied())
+
+
+def factored(
+    context: Context, applied: Applied, algorithm: str = "auto"
+) -> tuple[list[Expr], MassSolver]:
+    """Return q̈ by the factor of M, and the factor; ``algorithm`` is that of M."""
+    bias = newton_euler(context, zeros(context.model.nv), applied)
+    solver = MassSolver(*sparse_mass_matrix(context, algorithm))
+    tau = context.inputs["tau"]
+    return solver.solved([tau[v] - bias[v] for v in range(len(bias))]), solver

@@ -1,0 +1,53 @@
+"""Which body frames the programs of a robot use: those of its file, or cheaper ones.
+
+Frames that take steps out of transforms save operations, unless that puts numbers into
+inertias that were zero, or splits a sine that mimic joints share. So the dynamics is
+counted with both, and the frames of the file stay if it got costlier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ramidyn.model.conventions import Conventions
+from ramidyn.model.massless import massless_bodies
+from ramidyn.model.model import Model, placed
+from ramidyn.model.singular import idle_joints
+from ramidyn.quantities.chooser import cheapest
+from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.quantities.quantity import Quantity
+from ramidyn.quantities.tracing import trace_quantities
+
+NEAR = 1.02
+"""one algorithm in two sets of frames: simplifying takes the same share of both"""
+
+
+def with_cheapest_frames(model: Model, conventions: Conventions) -> Model:
+    """Return the model with the body frames that make its dynamics cheapest."""
+    new = placed(model)
+    if new is model:
+        return model
+    trees = {
+        "placed": replace(new, loops=(), forces=()),
+        "file": replace(model, loops=(), forces=()),
+    }
+    for quantity in _counted(model):
+        programs = {
+            name: trace_quantities([quantity], tree, conventions)
+            for name, tree in trees.items()
+        }
+        if cheapest(programs, NEAR)[0] == "file":
+            return model
+    return new
+
+
+def _counted(model: Model) -> list[Quantity]:
+    """Return quantities that stand for all: those that use every transform most.
+
+    The articulated-body algorithm takes velocities out and forces and inertias back;
+    where it does not apply, two others share that work.
+    """
+    if model.mimics or massless_bodies(model.tree) or idle_joints(model.tree):
+        return [inverse_dynamics, mass_matrix(algorithm="crba")]
+    return [forward_dynamics(algorithm="aba")]

@@ -1,0 +1,263 @@
+"""Derivatives of dynamics with loops, from the conditions that q̈ and λ meet.
+
+    ID(q, q̇, q̈) = τ + Jᵀ λ        J q̈ + γ = 0
+
+Along a direction δ of q, q̇ or τ, with q̈ and λ held on the right:
+
+    [ M  Jᵀ ] [ δq̈ ]   [ δτ − δID + δJᵀ λ ]
+    [ J  −μ ] [−δλ ] = [ −δJ q̈ − δγ       ]
+
+That is the matrix of the dynamics: its factor solves for every column. Where rows are
+redundant, the least λ = J y is in the span of J, and so its change satisfies
+
+    N δλ = N δJ y        N J = 0
+
+Along directions that open the loops such rows contradict each other: then N removes the
+contradiction from the right side.
+
+The least v with J v = −x, which closes loops that are open by x, meets conditions of
+the same form, with M v for ID and x for γ: its derivatives are found in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+from ramidyn.algorithms.forces.applied import Applied
+from ramidyn.algorithms.loops.joint_formulation import dot
+from ramidyn.algorithms.loops.proximal import preimage, without_idle
+from ramidyn.algorithms.ltdl import DofVector
+from ramidyn.algorithms.rnea import rnea
+from ramidyn.quantities.closed_loops import (
+    Solution,
+    idle_rows,
+    settled,
+    solved,
+    solver_of,
+    spread,
+    steadied,
+    system_of,
+)
+from ramidyn.quantities.constraint_rank import Rank
+from ramidyn.quantities.context import Context, zeros
+from ramidyn.quantities.derivative_rows import UNROLLED
+from ramidyn.quantities.directions import seeds
+from ramidyn.quantities.loop_rows import Rows, rows_of
+from ramidyn.spatial.vector3 import ONE, ZERO, vec
+from ramidyn.symbolic.derivatives import Row, forward, held
+from ramidyn.symbolic.expr import Expr, has_loop, region
+from ramidyn.symbolic.linear_steps import map_linear
+
+TorqueRows: TypeAlias = Callable[[Context, Mapping[Expr, Row]], list[Row]]
+"""(context with q̈, directions) -> the derivatives of inverse dynamics"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopDerivatives:
+    """q̈, and the derivatives of q̈ and λ along q, q̇ and τ, one after another."""
+
+    conditions: _Conditions
+    given: list[list[Expr]]
+    """the right side of each column"""
+    rolls: bool
+    """whether columns are solved for in a loop"""
+
+    @property
+    def qdd(self) -> list[Expr]:
+        """q̈."""
+        return self.conditions.solution.qdd
+
+    def accelerations(self) -> list[Row]:
+        """Return the derivatives of q̈."""
+        order = self.conditions.solution.system.order
+        found = self._solved(lambda column: self.conditions.change(column)[0])
+        rows: list[Row] = [{} for _ in order]
+        for v, row in zip(order, found, strict=True):
+            rows[v] = dict(enumerate(row))
+        return rows
+
+    def multipliers(self) -> list[Row]:
+        """Return the derivatives of λ."""
+        found = self._solved(lambda column: self.conditions.change(column)[1])
+        return [dict(enumerate(row)) for row in found]
+
+    def _solved(
+        self, change: Callable[[Sequence[Expr]], list[Expr]]
+    ) -> Sequence[Sequence[Expr]]:
+        """Return what changes for all columns, by rows."""
+        if self.rolls:
+            return map_linear(change, self.given)
+        return list(zip(*map(change, self.given), strict=True))
+
+
+def loop_derivatives(
+    context: Context, applied: Applied, torque_rows: TorqueRows, rate: float = 0.0
+) -> LoopDerivatives:
+    """Return the derivatives of the dynamics of a robot with loops.
+
+    ``rate`` is that of Baumgarte's stabilization.
+    """
+    _, damping, rank = settled(
+        context.model, context.conventions, "loopwise", None, context.dtype
+    )
+    solution = solved(context, "loopwise", damping, rank, applied, rate)
+    rows = rows_of(context)
+    gamma = rows.bias
+    if rate:
+        velocities: Sequence[Expr] = context.inputs["qd"]
+        qd: DofVector = dict(enumerate(velocities))
+        gamma = [
+            steadied(g, dict(enumerate(J)), qd, phi, rate)
+            for g, J, phi in zip(rows.bias, rows.J, rows.residual, strict=True)
+        ]
+    conditions = _Conditions.of(solution, rank, rows)
+    directions = {**seeds(context, ("q", "qd")), **conditions.held()}
+    moved = zip(conditions.rows, conditions.accelerations(), strict=True)
+    opening = forward([x + gamma[r] for r, x in moved], directions)
+    there = context.with_inputs(qdd=solution.qdd)
+    torques, n = torque_rows(there, directions), context.model.nv
+    rolls = context.rolls and n > UNROLLED and not has_loop()
+    return conditions.changes(torques, opening, directions, 2 * n, n, rolls)
+
+
+def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
+    """Return the least v with J v = −x in place of q̈, and its derivatives.
+
+    v is the smallest in the norm of M; derivatives are along q, then along x.
+    """
+    model, n = context.model, context.model.nv
+    _, damping, rank = settled(
+        model, context.conventions, "loopwise", None, context.dtype
+    )
+    system = system_of(context, with_velocities=False)
+    solve = solver_of(system, "loopwise", damping, rank.scales)
+    found, multipliers = solve({}, [x[r] for r in system.kept])
+    v = zeros(n)
+    for k, place in enumerate(system.order):
+        v[place] = found[k]
+    solution = Solution(system, solve, damping, v, multipliers)
+    rows = rows_of(context, with_velocities=False)
+    conditions = _Conditions.of(solution, rank, rows)
+    directions = {**seeds(context, ("q",)), **conditions.held()}
+    opening = forward(conditions.accelerations(), directions)
+    for row, r in zip(opening, conditions.rows, strict=True):
+        row[n + r] = ONE
+    torques = forward(_inertia_times(context, v), directions)
+    return conditions.changes(torques, opening, directions, n + len(x))
+
+
+def _inertia_times(context: Context, v: list[Expr]) -> list[Expr]:
+    """Return M v."""
+    coordinates = context.coordinates
+    still = coordinates.velocity(zeros(context.model.nv))
+    moved = coordinates.acceleration(v, still)
+    tau = rnea(context.dynamics_tree, context.q, still, moved, vec(0.0, 0.0, 0.0))
+    return coordinates.force(tau, v)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Conditions:
+    """A solution, and rows of the loops: those kept, or all if some are redundant."""
+
+    solution: Solution
+    rank: Rank
+    rows: Sequence[int]
+    J: Sequence[DofVector]
+    multipliers: list[Expr]
+    idle: list[list[Expr]]
+    """N, by rows"""
+    y: DofVector
+
+    @staticmethod
+    def of(solution: Solution, rank: Rank, rows: Rows) -> _Conditions:
+        """Return the conditions that a solution meets."""
+        system = solution.system
+        if not rank.spare:
+            kept, found = system.kept, solution.found
+            return _Conditions(solution, rank, kept, system.J, found, [], {})
+        J = [{k: row[v] for k, v in enumerate(system.order)} for row in rows.J]
+        idle = idle_rows(solution, rank)
+        multipliers = without_idle(idle, spread(system.kept, rank, solution.found))
+        basis = [r for r in system.kept if r not in rank.spare]
+        x = [multipliers[r] for r in basis]
+        y = preimage([J[r] for r in basis], x, solution.damping)
+        every = range(len(J))
+        return _Conditions(solution, rank, every, J, multipliers, idle, y)
+
+    def held(self) -> dict[Expr, Row]:
+        """Return seeds that hold q̈, λ and y: their changes are solved for."""
+        return held([*self.solution.qdd, *self.multipliers, *self.y.values()])
+
+    def changes(
+        self,
+        torques: Sequence[Row],
+        opening: Sequence[Row],
+        directions: Mapping[Expr, Row],
+        columns: int,
+        forces: int = 0,
+        rolls: bool = False,
+    ) -> LoopDerivatives:
+        """Return the derivatives along the directions, then along joint forces.
+
+        Args:
+            torques: the derivatives of inverse dynamics.
+            opening: the derivatives of J q̈ + γ.
+            directions: how nodes change, in so many columns.
+            columns: how many.
+            forces: the number of joint forces.
+            rolls: whether columns are solved for in a loop.
+        """
+        order = self.solution.system.order
+        n = len(order)
+        pushes = forward(self._forces(n), directions)
+        turning = forward([dot(row, self.y) for row in self.J], directions)
+        given: list[list[Expr]] = []
+        for c in range(columns):
+            region(f"column {c}")
+            Q = [
+                pushes[k].get(c, ZERO) - torques[v].get(c, ZERO)
+                for k, v in enumerate(order)
+            ]
+            given.append(Q + [row.get(c, ZERO) for row in (*opening, *turning)])
+        rest = [ZERO] * (len(opening) + len(turning))
+        for f in range(forces):
+            given.append([ONE if v == f else ZERO for v in order] + rest)
+        return LoopDerivatives(self, given, rolls)
+
+    def change(self, column: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
+        """Return how q̈, parents first, and λ change.
+
+        The column has the change of Q, of J q̈ + γ, and of J where it acts on y.
+        """
+        region("solve")
+        solution, rank, system = self.solution, self.rank, self.solution.system
+        n, m = len(system.order), len(self.rows)
+        Q, gamma, dJ_y = column[:n], list(column[n : n + m]), column[n + m :]
+        if rank.spare:
+            consistent = without_idle(self.idle, gamma)
+            gamma = [consistent[r] for r in system.kept]
+        x, found = solution.solve(dict(enumerate(Q)), gamma)
+        change = spread(system.kept, rank, found)
+        if rank.spare:
+            rest = [a - b for a, b in zip(change, dJ_y, strict=True)]
+            rest = without_idle(self.idle, rest)
+            change = [a + b for a, b in zip(rest, dJ_y, strict=True)]
+        return [x[k] for k in range(n)], change
+
+    def accelerations(self) -> list[Expr]:
+        """Return J q̈."""
+        order = self.solution.system.order
+        qdd = {k: self.solution.qdd[v] for k, v in enumerate(order)}
+        return [dot(J, qdd) for J in self.J]
+
+    def _forces(self, n: int) -> list[Expr]:
+        """Return Jᵀ λ, parents first."""
+        out = zeros(n)
+        for row, x in zip(self.J, self.multipliers, strict=True):
+            for k, e in row.items():
+                out[k] = out[k] + e * x
+        return out

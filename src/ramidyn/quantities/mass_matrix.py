@@ -1,0 +1,265 @@
+"""The mass matrix: dense, sparse, factored, inverted; and the Coriolis matrix.
+
+    M = Lᵀ D L       x = M⁻¹ b       τ = M q̈ + C q̇ + g
+
+Matrices over the tree's degrees of freedom become the caller's by Pᵀ M P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from ramidyn.algorithms.coriolis import coriolis_in_body_frames, coriolis_in_root_frame
+from ramidyn.algorithms.crba import TreeEntries, crba
+from ramidyn.algorithms.crba_root import crba_root
+from ramidyn.algorithms.ltdl import (
+    MOST_OPERATIONS,
+    elimination_parents,
+    filled,
+    ltdl,
+    operations,
+    solve,
+)
+from ramidyn.algorithms.matrix_layout import mass_matrix_layout
+from ramidyn.algorithms.minv import minv_aba, minv_ltdl
+from ramidyn.errors import ArgumentError, CompileError
+from ramidyn.model.conventions import Conventions
+from ramidyn.model.model import Model
+from ramidyn.model.singular import check_dynamics
+from ramidyn.model.tree import depths
+from ramidyn.quantities.chooser import algorithm_of
+from ramidyn.quantities.context import Context, array, zeros
+from ramidyn.quantities.frames import world_linear
+from ramidyn.quantities.quantity import Shapes, quantity
+from ramidyn.spatial.vector3 import ZERO
+from ramidyn.symbolic.expr import Expr, const
+
+CRBA: dict[str, Callable[..., TreeEntries]] = {"crba": crba, "crba_root": crba_root}
+CORIOLIS: dict[str, Callable[..., TreeEntries]] = {
+    "body_frames": coriolis_in_body_frames,
+    "root_frame": coriolis_in_root_frame,
+}
+
+
+def factored_trees(
+    model: Model, _conventions: Conventions | None = None, **_: Any
+) -> tuple[str, ...]:
+    """Return the tree algorithms; mimic joints tie branches and leave only "ltdl"."""
+    if model.mimics:
+        return ("ltdl",)
+    is_small = operations(model.tree.dof_parents) <= MOST_OPERATIONS
+    return ("aba", "ltdl") if is_small else ("aba",)
+
+
+LOOPS_INSTEAD = (
+    "compile ramidyn.mass_matrix and factor its result with "
+    "ramidyn.linalg.ltdl(H, parents), which runs native loops"
+)
+
+
+def check_factor(model: Model, instead: str) -> None:
+    """Refuse a factor of M that would take minutes to compile, before it is traced."""
+    count = operations(model.tree.dof_parents)
+    if count > MOST_OPERATIONS:
+        raise CompileError(
+            f"the sparse factor of this mass matrix ({model.nv} degrees of freedom, "
+            f"up to {max(depths(model.tree.dof_parents))} in a row) takes {count:,} "
+            f"operations; more than {MOST_OPERATIONS:,} are not compiled to "
+            f"straight-line code. Instead, {instead}"
+        )
+
+
+def check_tree_algorithm(
+    name: str, algorithm: str, model: Model, factored: tuple[str, ...] = ()
+) -> None:
+    """Raise ArgumentError for options that a robot without loops does not allow.
+
+    ``factored`` names algorithms that factor M, besides "ltdl".
+    """
+    allowed = (*factored_trees(model), *factored)
+    if algorithm in allowed or (algorithm == "ltdl" and not model.mimics):
+        return  # a factor that is too large has its own message
+    why = "has no loops"
+    if algorithm == "aba":
+        why = f"has mimic joints, such as {model.mimics[0]!r}"
+    listed = ", ".join(map(repr, ("auto", *allowed)))
+    raise ArgumentError(
+        f"{name}: algorithm {algorithm!r} cannot be used, because robot "
+        f"{model.name!r} {why}; possible: {listed}"
+    )
+
+
+@quantity("q", algorithms=tuple(CRBA), returns="[kg m^2, kg m, kg]")
+def mass_matrix(context: Context, algorithm: str = "auto") -> Any:
+    """M."""
+    M = CRBA[algorithm](context.dynamics_tree, context.q)
+    return array(public_matrix(context, M))
+
+
+@quantity("q", returns="nonzero entries of the mass matrix")
+def mass_matrix_csr(context: Context) -> Any:
+    """The entries of M in `mass_matrix_layout`, MuJoCo's M."""
+    M, _, order = sparse_mass_matrix(context)
+    dense = [zeros(len(order)) for _ in order]
+    for (i, j), value in M.items():
+        dense[order[i]][order[j]] = value
+    return array(_rows(dense, context.model))
+
+
+@quantity("q", returns="L and D of M = L' D L")
+def mass_matrix_factor(context: Context, packed: bool = False) -> dict[str, Any]:
+    """L and D of M = Lᵀ D L."""
+    check_dynamics(context.model)
+    check_factor(context.model, LOOPS_INSTEAD)
+    M, parents, order = sparse_mass_matrix(context)
+    L, D = ltdl(M, parents)
+    n = len(order)
+    dense = [zeros(n) for _ in range(n)]
+    for (i, j), value in L.items():
+        dense[order[i]][order[j]] = value
+    if packed:
+        for k, value in D.items():
+            dense[order[k]][order[k]] = value
+        return {"LD": array(_rows(dense, context.model))}
+    for v in range(n):
+        dense[v][v] = const(1.0)
+    diagonal = zeros(n)
+    for k, value in D.items():
+        diagonal[order[k]] = value
+    return {"L": array(dense).reshape(n, n), "D": array(diagonal)}
+
+
+def _right_hand_side(model: Model, **_: Any) -> Shapes:
+    return {"b": (model.nv,)}
+
+
+@quantity("q", further_inputs=_right_hand_side, returns="M^-1 b")
+def mass_matrix_solve(context: Context) -> Any:
+    """M⁻¹ b."""
+    check_dynamics(context.model)
+    check_factor(context.model, LOOPS_INSTEAD)
+    solver = MassSolver(*sparse_mass_matrix(context))
+    return array(solver.solved(context.inputs["b"]))
+
+
+@quantity("q", algorithms=("aba", "ltdl"), possible=factored_trees, returns="M^-1")
+def mass_matrix_inverse(context: Context, algorithm: str = "auto") -> Any:
+    """M⁻¹."""
+    check_dynamics(context.model)
+    check_tree_algorithm("mass_matrix_inverse", algorithm, context.model)
+    if algorithm == "aba":
+        found = minv_aba(context.dynamics_tree, context.q)
+        return array(public_matrix(context, found))
+    by_aba = "use algorithm='aba'"
+    check_factor(context.model, LOOPS_INSTEAD if context.model.mimics else by_aba)
+    M, parents, order = sparse_mass_matrix(context)
+    L, D = ltdl(M, parents)
+    n = context.model.nv
+    out = [zeros(n) for _ in range(n)]
+    for (i, j), value in minv_ltdl(L, D, parents).items():
+        out[order[i]][order[j]] = out[order[j]][order[i]] = value
+    return array(out)
+
+
+@quantity("q", "qd", algorithms=tuple(CORIOLIS), returns="C of C qd")
+def coriolis_matrix(context: Context, algorithm: str = "auto") -> Any:
+    """C, with Ṁ − 2 C skew."""
+    tree = context.dynamics_tree
+    still = {k for i in world_linear(context) for k in tree.dofs[i][3:]}
+    C = CORIOLIS[algorithm](tree, context.q, context.qd, still)
+    return array(_congruent(context, C))
+
+
+# ------------------------------------------------------------ in the caller's q̇
+
+
+def public_matrix(context: Context, M: TreeEntries) -> list[list[Expr]]:
+    """Return Pᵀ M P, symmetric, of a matrix over the tree's degrees of freedom."""
+    P, n = context.coordinates.P, context.model.nv
+    half: list[dict[int, Expr]] = [{} for _ in P]
+    for (i, j), value in M.items():
+        for row, column in {(i, j), (j, i)}:
+            for b, p in P[column].items():
+                half[row][b] = half[row].get(b, const(0.0)) + value * p
+    out = [zeros(n) for _ in range(n)]
+    for k, row in enumerate(half):
+        for a, p in P[k].items():
+            for b, value in row.items():
+                if b <= a:
+                    out[a][b] = out[a][b] + p * value
+    for a in range(n):
+        for b in range(a):
+            out[b][a] = out[a][b]
+    return out
+
+
+def sparse_mass_matrix(
+    context: Context, algorithm: str = "auto"
+) -> tuple[TreeEntries, tuple[int, ...], tuple[int, ...]]:
+    """Return M along a tree, that tree's parents, and where its rows are in q̇.
+
+    The rows are in an order in which parents come first, whatever the order of q̇ is.
+    """
+    if algorithm == "auto":
+        algorithm = algorithm_of(mass_matrix, context.model, context.conventions)
+    return sparse_rows(context, CRBA[algorithm](context.dynamics_tree, context.q))
+
+
+@final
+class MassSolver:
+    """M = Lᵀ D L of a robot, for right-hand sides in the order of q̇."""
+
+    def __init__(
+        self, M: TreeEntries, parents: tuple[int, ...], order: tuple[int, ...]
+    ) -> None:
+        self.parents, self.order = parents, order
+        self.L, self.D = ltdl(M, parents)
+
+    def solved(self, b: Sequence[Expr]) -> list[Expr]:
+        """Return M⁻¹ b."""
+        x = solve(
+            self.L, self.D, {k: b[v] for k, v in enumerate(self.order)}, self.parents
+        )
+        out = zeros(len(self.order))
+        for k, v in enumerate(self.order):
+            out[v] = x[k]
+        return out
+
+
+def sparse_rows(
+    context: Context, M: TreeEntries
+) -> tuple[TreeEntries, tuple[int, ...], tuple[int, ...]]:
+    """Return the same of a matrix over the tree's degrees of freedom."""
+    full = public_matrix(context, M)
+    order = _dof_order(context)
+    sparse: TreeEntries = {}
+    for i, a in enumerate(order):
+        for j, b in enumerate(order[: i + 1]):
+            e = full[a][b]
+            if e.op != "const" or e.value != 0.0 or i == j:
+                sparse[i, j] = e
+    parents = elimination_parents(sparse, len(order))
+    return filled(sparse, parents), parents, order
+
+
+def _dof_order(context: Context) -> tuple[int, ...]:
+    """Return the entries of q̇ in the order of the tree's bodies."""
+    order: list[int] = []
+    for b in context.tree.bodies:
+        if b.joint.leader is None:
+            order.extend(range(b.joint.v_index, b.joint.v_index + b.joint.nv))
+    return tuple(order)
+
+
+def _congruent(context: Context, C: TreeEntries) -> list[list[Expr]]:
+    """Return Pᵀ C P of any matrix over the tree's degrees of freedom."""
+    dofs = range(len(context.coordinates.P))
+    row = context.coordinates.row
+    half = [row([C.get((i, j), ZERO) for j in dofs]) for i in dofs]
+    columns = [row([half[i][b] for i in dofs]) for b in range(context.model.nv)]
+    return [list(r) for r in zip(*columns, strict=True)]
+
+
+def _rows(dense: list[list[Expr]], model: Model) -> list[Expr]:
+    return [dense[i][j] for i, j in mass_matrix_layout(model).pairs()]

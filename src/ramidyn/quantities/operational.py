@@ -1,0 +1,237 @@
+"""Operational space: inertia, consistent inverse, null space, bias of some tasks.
+
+    Λ⁻¹ = J M⁻¹ Jᵀ       J̄ = M⁻¹ Jᵀ Λ       N = 1 − J̄ J
+    ẍ = J M⁻¹ τ + β      β = J̇ q̇ − J M⁻¹ (C + G)
+
+Rows are those of the tasks, in their order. Quantities that are compiled together share
+what they have in common, Λ⁻¹ first of all, and the choice of its algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from ramidyn.algorithms.dense_ldl import Matrix, symmetric_inverse
+from ramidyn.algorithms.operational.consistent_inverse import consistent_inverse
+from ramidyn.algorithms.operational.tasks import Task, ends
+from ramidyn.errors import ArgumentError
+from ramidyn.model.conventions import Conventions
+from ramidyn.model.model import Model
+from ramidyn.quantities.context import Context, array
+from ramidyn.quantities.dynamics import forward_dynamics
+from ramidyn.quantities.dynamics import possible as possible_dynamics
+from ramidyn.quantities.mass_matrix import factored_trees
+from ramidyn.quantities.operational_inertia import (
+    ALGORITHMS,
+    accelerations,
+    check_rank,
+    inverse_matrix,
+    jacobian_rows,
+    mass_solution,
+    possible,
+    row_count,
+)
+from ramidyn.quantities.quantity import Quantity, quantity
+from ramidyn.spatial.vector3 import ONE, ZERO
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.trace import trace
+
+
+def _of_tasks(returns: str) -> Callable[[Callable[..., Any]], Quantity]:
+    """Declare a quantity of some tasks by one of the algorithms of Λ⁻¹."""
+    return quantity(
+        "q",
+        algorithms=ALGORITHMS,
+        possible=possible,
+        shares_choice=True,
+        returns=returns,
+    )
+
+
+@_of_tasks("Lambda^-1 = J M^-1 J'")
+def operational_inertia_inverse(
+    context: Context, tasks: tuple[Task, ...], algorithm: str = "auto"
+) -> Any:
+    """Λ⁻¹ = J M⁻¹ Jᵀ."""
+    return array(inverse_matrix(context, tasks, algorithm))
+
+
+@_of_tasks("Lambda")
+def operational_inertia(
+    context: Context,
+    tasks: tuple[Task, ...],
+    algorithm: str = "auto",
+    damping: float = 0.0,
+) -> Any:
+    """Λ = (J M⁻¹ Jᵀ + damping 1)⁻¹."""
+    return array(_inertia(context, tasks, algorithm, damping))
+
+
+@_of_tasks("Jbar = M^-1 J' Lambda")
+def dynamically_consistent_inverse(
+    context: Context,
+    tasks: tuple[Task, ...],
+    algorithm: str = "auto",
+    damping: float = 0.0,
+    response: str = "auto",
+) -> Any:
+    """J̄ = M⁻¹ Jᵀ Λ."""
+    L = _inertia(context, tasks, algorithm, damping)
+    return array(_response(context, tasks, algorithm, response, L))
+
+
+@_of_tasks("N = 1 - Jbar J")
+def null_space_projector(
+    context: Context,
+    tasks: tuple[Task, ...],
+    algorithm: str = "auto",
+    damping: float = 0.0,
+    response: str = "auto",
+) -> Any:
+    """N = 1 − J̄ J."""
+    L = _inertia(context, tasks, algorithm, damping)
+    Jbar = _response(context, tasks, algorithm, response, L)
+    N = _product(Jbar, jacobian_rows(context, tasks))
+    return array(
+        [
+            [(ONE if i == j else ZERO) - x for j, x in enumerate(row)]
+            for i, row in enumerate(N)
+        ]
+    )
+
+
+# ------------------------------------------------------------ M⁻¹ Jᵀ Λ
+
+
+def _response(
+    context: Context,
+    tasks: tuple[Task, ...],
+    algorithm: str,
+    response: str,
+    L: Matrix,
+) -> Matrix:
+    """Return M⁻¹ Jᵀ Λ in one of RESPONSES; "auto" is the cheaper one."""
+    if response == "auto" and (algorithm == "sfa" or context.model.mimics):
+        response = "factor"  # M is there already
+    elif response == "auto":
+        response = _cheaper_response(context.model, context.conventions, tasks)
+    return RESPONSES[response](context, tasks, algorithm, L)
+
+
+def _by_factor(
+    context: Context, tasks: tuple[Task, ...], algorithm: str, L: Matrix
+) -> Matrix:
+    MJ = mass_solution(context, tasks, algorithm)
+    return _product(list(map(list, zip(*MJ, strict=True))), L)
+
+
+def _by_propagators(
+    context: Context, tasks: tuple[Task, ...], _algorithm: str, L: Matrix
+) -> Matrix:
+    model = context.model
+    if model.mimics:
+        raise ArgumentError(
+            f"response 'propagators' cannot be used, because robot {model.name!r} has "
+            f"mimic joints, such as {model.mimics[0]!r}; possible: 'auto', 'factor'"
+        )
+    tree, order = context.dynamics_tree, context.conventions.order
+    found = ends(tree, context.q, model, tasks, order)
+    inverse = consistent_inverse(tree, context.q, found, L)
+    columns = [context.coordinates.row(c) for c in zip(*inverse, strict=True)]
+    return list(map(list, zip(*columns, strict=True)))
+
+
+RESPONSES: dict[str, Callable[..., Matrix]] = {
+    "factor": _by_factor,
+    "propagators": _by_propagators,
+}
+
+
+@lru_cache(maxsize=64)
+def _cheaper_response(
+    model: Model, conventions: Conventions, tasks: tuple[Task, ...]
+) -> str:
+    """Return how M⁻¹ Jᵀ Λ costs least beside Λ⁻¹ by propagation, as traced."""
+    if "ltdl" not in factored_trees(model):
+        return "propagators"
+    n = row_count(tasks)
+
+    def cost(response: str) -> int:
+        def run(q: Any, inertia: Any) -> Any:
+            context = Context(model, conventions, {"q": q})
+            inverse = inverse_matrix(context, tasks, "pv")
+            L = [list(inertia[k * n : (k + 1) * n]) for k in range(n)]
+            Jbar = RESPONSES[response](context, tasks, "pv", L)
+            return array([x for row in (*inverse, *Jbar) for x in row])
+
+        return count(trace(run, {"q": model.nq, "inertia": n * n})).cost
+
+    return min(RESPONSES, key=cost)
+
+
+@quantity("q", returns="Jacobian of the tasks")
+def task_jacobian(context: Context, tasks: tuple[Task, ...]) -> Any:
+    """J, the rows of all tasks."""
+    return array(jacobian_rows(context, tasks))
+
+
+def _of_forward_dynamics(
+    *inputs: str, returns: str
+) -> Callable[[Callable[..., Any]], Quantity]:
+    """Declare a quantity through forward dynamics, by one of its algorithms."""
+    of = forward_dynamics.declaration
+    return quantity(
+        *inputs,
+        algorithms=of.algorithms,
+        possible=possible_dynamics,
+        by_name_only=of.by_name_only,
+        has_forces=True,
+        returns=returns,
+    )
+
+
+@_of_forward_dynamics("q", "qd", returns="acceleration of the tasks without torques")
+def task_bias(
+    context: Context, tasks: tuple[Task, ...], algorithm: str = "auto"
+) -> Any:
+    """β = J̇ q̇ − J M⁻¹ (C + G)."""
+    free = context.with_inputs(tau=[ZERO] * context.model.nv)
+    return task_acceleration(tasks, algorithm).of(free)
+
+
+@_of_forward_dynamics("q", "qd", "tau", returns="acceleration of the tasks")
+def task_acceleration(
+    context: Context, tasks: tuple[Task, ...], algorithm: str = "auto"
+) -> Any:
+    """ẍ = J q̈ + J̇ q̇."""
+    qdd = forward_dynamics(algorithm=algorithm).of(context)
+    return array(accelerations(context.with_inputs(qdd=qdd), tasks))
+
+
+def _inertia(
+    context: Context, tasks: tuple[Task, ...], algorithm: str, damping: float
+) -> Matrix:
+    """Return Λ as symbols; reject tasks that are not independent, unless damped."""
+    if damping == 0.0:
+        check_rank(context.model, context.conventions, tasks, algorithm)
+    G = inverse_matrix(context, tasks, algorithm)
+    for k in range(len(G)):
+        G[k][k] = G[k][k] + damping
+    return symmetric_inverse(G)
+
+
+def _product(A: Matrix, B: Matrix) -> Matrix:
+    columns = list(zip(*B, strict=True))
+    out: Matrix = []
+    for row in A:
+        line: list[Expr] = []
+        for column in columns:
+            total = ZERO
+            for x, y in zip(row, column, strict=True):
+                total = total + x * y
+            line.append(total)
+        out.append(line)
+    return out

@@ -1,0 +1,111 @@
+"""The optimizer: a flat list of named passes, Program to Program, in order.
+
+A pass keeps the values (up to rounding) and never raises the cost of a program
+(`Ops.cost`: a division counts by its time on the machine).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ramidyn.simplify import fuse, rules
+from ramidyn.simplify.rewrite import rewrite
+from ramidyn.symbolic.expr import Expr, const, div, mul
+from ramidyn.symbolic.program import Program, live
+
+Pass = Callable[[Program], Program]
+
+
+def drop_dead_code(program: Program) -> Program:
+    """Keep what the results need.    Assumes: nothing."""
+    return replace(program, order=live(program.order, program.results))
+
+
+def fold_trigonometry(program: Program) -> Program:
+    """Use sin² + cos² = 1 and rotations by quarter turns.    Assumes: finite angles."""
+    rule = (rules.fold_trigonometry,)
+    return rewrite(program, {"add": rule, "sin": rule, "cos": rule})
+
+
+def collect_terms(program: Program) -> Program:
+    """Join constants and take out common factors.    Assumes: reassociation allowed."""
+    sums = (rules.collect_constants, rules.factor_common)
+    products = (rules.collect_constants,)
+    return rewrite(
+        program, {"add": sums, "sub": sums, "mul": products, "div": products}
+    )
+
+
+def share_reciprocals(program: Program) -> Program:
+    """x/d, y/d → r = 1/d, x·r, y·r.    Assumes: one rounding more; finite 1/d."""
+    divided: dict[Expr, int] = {}
+    for e in program.order:
+        if e.op == "div" and e.args[1].op != "const":
+            divided[e.args[1]] = divided.get(e.args[1], 0) + 1
+    if all(n < 2 for n in divided.values()):
+        return program
+
+    def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
+        if divided.get(e.args[1], 0) > 1:
+            return mul(args[0], div(const(1.0), args[1]))
+        return None
+
+    return rewrite(program, {"div": (rule,)})
+
+
+def place_signs(program: Program) -> Program:
+    """Let differences and constants take signs.    Assumes: x − y = −(y − x)."""
+    return rewrite(program, {"neg": (rules.place_signs,)})
+
+
+def contract(program: Program) -> Program:
+    """Fuse products into sums.    Assumes: contraction allowed."""
+    taken = fuse.products_of_sums(program)
+
+    def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
+        return fuse.take_in(e, args, taken.get(e))
+
+    return rewrite(program, {"add": (rule,), "sub": (rule,)})
+
+
+def chain_products(program: Program) -> Program:
+    """x + (a·b + c·d) → a·b + (c·d + x).    Assumes: reassociation allowed."""
+    ready = fuse.cycles(program)
+
+    def rule(e: Expr, args: tuple[Expr, ...], uses: dict[Expr, int]) -> Expr | None:
+        return fuse.chain(e, args, uses, ready)
+
+    return rewrite(program, {"add": (rule,), "sub": (rule,)})
+
+
+SIMPLIFICATIONS: tuple[Pass, ...] = (
+    drop_dead_code,
+    fold_trigonometry,
+    collect_terms,
+    place_signs,
+)
+"""What makes the program shorter; operation counts are taken after these."""
+
+LOWERING: tuple[Pass, ...] = (
+    share_reciprocals,
+    contract,
+    chain_products,
+)
+"""What suits the machine: fewer divisions, fused products."""
+
+
+def simplify(program: Program) -> Program:
+    """Return the program after the simplifications."""
+    return _through(SIMPLIFICATIONS, program)
+
+
+def lower(program: Program) -> Program:
+    """Return the simplified program in the form that becomes native code."""
+    return _through(LOWERING, program)
+
+
+def _through(passes: tuple[Pass, ...], program: Program) -> Program:
+    for one in passes:
+        program = one(program)
+    return program

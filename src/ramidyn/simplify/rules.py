@@ -1,0 +1,157 @@
+"""Local rules: each looks at one node and its arguments.
+
+A rule returns the replacement of a node, or None if it does not apply. It
+takes the old node, the new arguments, and how often each old node was used: work
+may move into a node only from arguments that nobody else uses.
+
+All assume that reassociation is allowed and that values are finite.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ramidyn.symbolic import expr
+from ramidyn.symbolic.expr import Expr, add, const, div, mul, neg, sub, sum_of, unary
+
+Args = tuple[Expr, ...]
+Uses = dict[Expr, int]
+
+TINY = 2.0**-1000
+
+
+def fold_trigonometry(e: Expr, args: Args, _: Uses) -> Expr | None:
+    """sin² x + cos² x → 1;  sin and cos of x + k·π/2 → those of x."""
+    if e.op == "add":
+        x, y = _angle_of_square(args[0]), _angle_of_square(args[1])
+        if x and y and x[1] is y[1] and x[0] != y[0]:
+            return const(1.0)
+    elif e.op in ("sin", "cos") and args[0].op in ("add", "sub"):
+        return _quarter_turns(e.op, args[0])
+    return None
+
+
+def _angle_of_square(e: Expr) -> tuple[str, Expr] | None:
+    if e.op == "mul" and e.args[0] is e.args[1] and e.args[0].op in ("sin", "cos"):
+        return e.args[0].op, e.args[0].args[0]
+    return None
+
+
+def _quarter_turns(op: str, angle: Expr) -> Expr | None:
+    x, c = angle.args
+    if x.op == "const":
+        if angle.op == "sub":  # c − x
+            return _turned(op, neg(c), x.value)
+        x, c = c, x
+    if c.op != "const":
+        return None
+    return _turned(op, x, c.value if angle.op == "add" else -c.value)
+
+
+def _turned(op: str, x: Expr, c: float) -> Expr | None:
+    """Return sin or cos of x + c where c is k quarter turns, else None."""
+    k = round(c / (math.pi / 2))
+    if k == 0 or abs(c - k * (math.pi / 2)) > 4e-15 * abs(k):
+        return None
+    if op == "cos":
+        k += 1  # cos x = sin(x + π/2)
+    value = unary("cos" if k % 2 else "sin", x)
+    return neg(value) if k % 4 >= 2 else value
+
+
+def collect_constants(e: Expr, args: Args, _: Uses) -> Expr | None:
+    """Combine constants.
+
+    c·(d·x) → (cd)·x;  (x + c) + d → x + (c + d);  c·x + d·x → (c + d)·x;
+    x/c → x·(1/c), all where no constant comes near the ends of the number range.
+    """
+    if e.op == "mul":
+        c, x = args if args[0].op == "const" else (args[1], args[0])
+        if c.op == "const":
+            return _times(c.value, x)
+    elif e.op in ("add", "sub"):
+        return _sum_of_constants(e, args)
+    elif e.op == "div" and args[1].op == "const":
+        return _times(1.0 / args[1].value, args[0])
+    return None
+
+
+def _times(c: float, x: Expr) -> Expr | None:
+    """Return c·x as (cd)·y for an x = d·y; None where a product leaves the range."""
+    d, y = _scaled(x)
+    c *= d
+    return mul(const(c), y) if TINY < abs(c) < 1 / TINY else None
+
+
+def _sum_of_constants(e: Expr, args: Args) -> Expr | None:
+    sign = 1.0 if e.op == "add" else -1.0
+    (c, x), (d, y) = _scaled(args[0]), _scaled(args[1])
+    if x is y and (c != 1.0 or d != 1.0):
+        total = sum_of(c, sign * d)
+        return mul(const(total), x) if abs(total) < 1 / TINY else None
+    for k, (inner, outer) in enumerate(((args[0], args[1]), (args[1], args[0]))):
+        if outer.op != "const" or inner.op not in ("add", "sub"):
+            continue
+        a, b = inner.args
+        if a.op != "const" and b.op != "const":
+            continue
+        # e = ±inner ± outer, with one of inner's two terms constant.
+        s_inner, s_outer = (1.0, sign) if k == 0 else (sign, 1.0)
+        s_b = -1.0 if inner.op == "sub" else 1.0
+        kept = a.value if a.op == "const" else s_b * b.value
+        total = sum_of(s_inner * kept, s_outer * outer.value)
+        if abs(total) >= 1 / TINY:
+            return None
+        if a.op == "const":
+            negative = s_inner * s_b < 0
+            return sub(const(total), b) if negative else add(const(total), b)
+        return sub(const(total), a) if s_inner < 0 else add(a, const(total))
+    return None
+
+
+def _scaled(e: Expr) -> tuple[float, Expr]:
+    """Return (c, x) with e = c·x."""
+    if e.op == "mul" and e.args[0].op == "const":
+        return e.args[0].value, e.args[1]
+    return 1.0, e
+
+
+def factor_common(e: Expr, args: Args, uses: Uses) -> Expr | None:
+    """a·x ± a·y → a·(x ± y), where only this sum needs the products."""
+    if e.op not in ("add", "sub") or args[0].op != "mul" or args[1].op != "mul":
+        return None
+    if uses[e.args[0]] > 1 or uses[e.args[1]] > 1:
+        return None
+    combine = add if e.op == "add" else sub
+    (a, x), (b, y) = args[0].args, args[1].args
+    if a is b:
+        return mul(a, combine(x, y))
+    if a is y:
+        return mul(a, combine(x, b))
+    if x is b:
+        return mul(x, combine(a, y))
+    if x is y and (a.op != "const" or b.op != "const"):
+        return mul(x, combine(a, b))
+    return None
+
+
+def place_signs(e: Expr, args: Args, uses: Uses) -> Expr | None:
+    """Move a sign into its operand, if nothing else uses the operand.
+
+    −(x − y) → y − x;  −(c·x) → (−c)·x;  −(c + x) → −c − x;  −(c/x) → (−c)/x
+    """
+    if e.op != "neg" or uses[e.args[0]] > 1:
+        return None
+    x = args[0]
+    if x.op == "sub":
+        # Built without looking up its negative, which is the node being replaced.
+        return expr.node("sub", (x.args[1], x.args[0]))
+    if x.op == "mul" and x.args[0].op == "const":
+        return mul(const(-x.args[0].value), x.args[1])
+    if x.op == "add" and x.args[0].op == "const":
+        return sub(const(-x.args[0].value), x.args[1])
+    if x.op == "add" and x.args[1].op == "const":
+        return sub(const(-x.args[1].value), x.args[0])
+    if x.op == "div" and x.args[0].op == "const":
+        return div(const(-x.args[0].value), x.args[1])
+    return None

@@ -1,0 +1,90 @@
+"""Runs in files of NumPy's format .npz: arrays, and a line of JSON about the robot.
+
+Nothing is pickled: loading a file from elsewhere runs no code of it.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from itertools import zip_longest
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ramidyn.errors import ArgumentError
+from ramidyn.model.pose import Array
+from ramidyn.simulation.run import Run
+
+if TYPE_CHECKING:
+    from ramidyn.robot import Robot
+
+FORMAT = "ramidyn run 1"
+GROUPS = ("recorded", "totals", "events")
+
+
+def save(run: Run, path: str | PathLike[str]) -> None:
+    """Write a run to a file."""
+    about = {"format": FORMAT, "robot": None if run.robot is None else facts(run.robot)}
+    arrays: dict[str, Any] = {"about": np.array(json.dumps(about))}
+    arrays |= {"times": run.times, "q": run.q, "qd": run.qd}
+    for group in GROUPS:
+        arrays |= {f"{group}/{n}": x for n, x in getattr(run, group).items()}
+    with Path(path).open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def load(path: str | PathLike[str], robot: Robot | None) -> Run:
+    """Return the run of a file; with a robot, it must be that of the run."""
+    try:
+        with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            arrays = {name: np.asarray(file[name]) for name in file.files}
+        about: dict[str, Any] = json.loads(str(arrays.pop("about")))
+    except (zipfile.BadZipFile, ValueError, KeyError, AttributeError, EOFError):
+        about = {}
+        arrays = {}
+    if about.get("format") != FORMAT:
+        raise ArgumentError(
+            f"{fspath(path)!r} is not a run that Run.save wrote ({FORMAT!r})"
+        )
+    if robot is not None and about["robot"] is not None:
+        check_robot(robot, about["robot"], fspath(path))
+    groups: list[dict[str, Array]] = [
+        {n.partition("/")[2]: x for n, x in arrays.items() if n.startswith(f"{group}/")}
+        for group in GROUPS
+    ]
+    return Run(robot, arrays["times"], arrays["q"], arrays["qd"], *groups)
+
+
+def facts(robot: Robot) -> dict[str, Any]:
+    """Return what q and q̇ mean: joints in their order, and conventions."""
+    return {
+        "name": robot.name,
+        "joints": [[j.name, j.nq, j.nv] for j in robot.model.joints],
+        "conventions": str(robot.conventions),
+    }
+
+
+def check_robot(robot: Robot, saved: dict[str, Any], path: str) -> None:
+    """Raise ArgumentError if q of a run is not q of the robot."""
+    own = facts(robot)
+    if own["conventions"] != saved["conventions"]:
+        raise ArgumentError(
+            f"{path!r} is a run in the conventions {saved['conventions']!r}; robot "
+            f"{robot.name!r} has {own['conventions']!r}"
+        )
+    pairs = zip_longest(saved["joints"], own["joints"])
+    for k, (theirs, ours) in enumerate(pairs):
+        if theirs != ours:
+            there, here = (_joint(x) for x in (theirs, ours))
+            raise ArgumentError(
+                f"{path!r} is a run of {saved['name']!r}, whose joint {k} is {there}; "
+                f"that of robot {robot.name!r} is {here}"
+            )
+
+
+def _joint(facts: list[Any] | None) -> str:
+    """Return a joint as an error message names it."""
+    return "none" if facts is None else "{!r} (nq {}, nv {})".format(*facts)

@@ -1,0 +1,192 @@
+"""Sweeps over all columns of a matrix: a part of a program that is a loop.
+
+Solving M X = B for a hundred columns as straight-line code would be a hundred copies of
+one solve. `map_columns` writes it once. The program then has two more outputs, hidden
+from callers: ``shared``, the factors that all columns need, and COLUMNS, the entries of
+the matrix that are given. The result of the loop replaces the matrix, and
+appears in the program as entries of an input called COLUMNS.
+
+Columns that are treated alike are side by side, as many as fill vectors:
+
+    entry (r, k)  at  (k // 8 · rows + r) · 8 + k % 8
+
+so that one state has vectors of columns, and a column of a batch is close together.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from ramidyn.symbolic import expr
+from ramidyn.symbolic.expr import Expr, const
+from ramidyn.symbolic.program import (
+    COLUMNS,
+    FRESH,
+    ColumnLoop,
+    Program,
+    Sweep,
+    live,
+)
+
+SIDE_BY_SIDE = 8
+"""columns that one vector may hold, when there is only one state"""
+TOGETHER = 8
+"""columns that are worked on together: four of a batch, sixteen of one state"""
+
+
+def place(rows: int, row: int, column: int) -> int:
+    """Return where an entry is in the matrix."""
+    block, k = divmod(column, SIDE_BY_SIDE)
+    return (block * rows + row) * SIDE_BY_SIDE + k
+
+
+def map_columns(
+    shared: Sequence[Expr],
+    columns: Sequence[Mapping[int, Expr]],
+    groups: Sequence[Sequence[int]],
+    sweeps: Sequence[Sweep],
+    rows: int,
+) -> list[list[Expr]]:
+    """Return a matrix after some sweeps over its columns, by rows.
+
+    Args:
+        shared: the factors of all sweeps.
+        columns: the entries that are given, by row. Sweeps set all others before they
+            use them, by steps from zero on.
+        groups: of columns that all sweeps treat alike; a column in none is zero.
+        sweeps: what is done, one after another.
+        rows: the number of rows.
+    """
+    number: dict[int, int] = {}
+    size = 0
+    for group in groups:
+        number.update((c, size + i) for i, c in enumerate(group))
+        size += -(-len(group) // SIDE_BY_SIDE) * SIDE_BY_SIDE
+    given = {
+        place(rows, r, number[c]): e
+        for c, entries in enumerate(columns)
+        for r, e in entries.items()
+    }
+    renumbered = tuple(
+        s._replace(columns=tuple(sorted(number[c] for c in s.columns)))
+        for s in sweeps
+        if s.columns
+    )
+    loop = ColumnLoop(renumbered, rows, size, tuple(given))
+    expr.set_loop((loop, tuple(shared), tuple(given.values())))
+
+    def entry(r: int, c: int) -> Expr:
+        if c not in number:
+            return const(0.0)
+        return expr.symbol(COLUMNS, place(rows, r, number[c]))
+
+    return [[entry(r, c) for c in range(len(columns))] for r in range(rows)]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Columns, and the rows that are given of them."""
+
+    columns: tuple[int, ...]
+    rows: frozenset[int]
+    cost: int
+    """of all columns"""
+
+
+def grouped(
+    nonzeros: Sequence[frozenset[int]], operations: Callable[[frozenset[int]], int]
+) -> list[Group]:
+    """Return columns that are not zero in groups, by the rows where they are not.
+
+    Neighbors are joined where a few columns would have to be filled up with others;
+    ``operations`` says what a column with so many rows takes.
+    """
+
+    def group(columns: tuple[int, ...], rows: frozenset[int]) -> Group:
+        blocks = -(-len(columns) // TOGETHER)
+        return Group(columns, rows, blocks * operations(rows))
+
+    def joined(a: Group, b: Group) -> tuple[int, Group]:
+        both = group(a.columns + b.columns, a.rows | b.rows)
+        return a.cost + b.cost - both.cost, both
+
+    alike: dict[frozenset[int], list[int]] = {}
+    for c, rows in enumerate(nonzeros):
+        if rows:
+            alike.setdefault(rows, []).append(c)
+    groups = [
+        group(tuple(columns), rows)
+        for rows, columns in sorted(alike.items(), key=lambda x: sorted(x[0]))
+    ]
+    joins = [joined(a, b) for a, b in itertools.pairwise(groups)]
+    while joins:
+        k = max(range(len(joins)), key=lambda k: joins[k][0])
+        saved, both = joins[k]
+        if saved <= 0:
+            break
+        groups[k : k + 2] = [both]
+        sides = groups[max(k - 1, 0) : k + 2]
+        around = [joined(a, b) for a, b in itertools.pairwise(sides)]
+        joins[max(k - 1, 0) : k + 2] = around
+    return groups
+
+
+def unrolled(program: Program) -> Program:
+    """Return the program with its loop written out, column after column."""
+    loop = program.loop
+    if loop is None:
+        return program
+    visible, shared, given = program.parts()
+    with expr.fresh_table() as table:
+        table.regions = list(program.regions)
+        for e in program.order:
+            if not _is_column(e):
+                expr.intern(e)
+        matrix = dict(zip(loop.places, given, strict=True))
+        for sweep in loop.sweeps:
+            for k in sweep.columns:
+                expr.region(f"column {k}")
+                at = [place(loop.rows, r, k) for r in range(loop.rows)]
+                for row, scale, terms in sweep.steps:
+                    x = const(0.0) if scale == FRESH else matrix[at[row]]
+                    x = x * shared[scale] if scale >= 0 else x
+                    for f, i in terms:
+                        x = x - shared[f] * matrix[at[i]]
+                    matrix[at[row]] = x
+        results = tuple(matrix[e.value[1]] if _is_column(e) else e for e in visible)
+        order = live(tuple(table.table.values()), results)
+        regions = tuple(table.regions)
+    return replace(
+        program,
+        outputs=program.visible,
+        results=results,
+        order=order,
+        regions=regions,
+        loop=None,
+    )
+
+
+def evaluated(loop: ColumnLoop, shared: Any, given: Any) -> Any:
+    """Return the matrix after the loop; (..., entries) before and after."""
+    size = loop.rows * loop.columns
+    matrix = np.full((*given.shape[:-1], size), np.nan, given.dtype)
+    matrix[..., list(loop.places)] = given
+    for sweep in loop.sweeps:
+        at = [[place(loop.rows, r, k) for k in sweep.columns] for r in range(loop.rows)]
+        for row, scale, terms in sweep.steps:
+            x = np.zeros(()) if scale == FRESH else matrix[..., at[row]]
+            x = x * shared[..., scale, None] if scale >= 0 else x
+            for f, i in terms:
+                x = x - shared[..., f, None] * matrix[..., at[i]]
+            matrix[..., at[row]] = x
+    return matrix
+
+
+def _is_column(e: Expr) -> bool:
+    return e.op == "input" and e.value[0] == COLUMNS

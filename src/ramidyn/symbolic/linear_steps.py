@@ -1,0 +1,202 @@
+"""Steps of a loop over columns, from a linear function that was traced once.
+
+A function of a column's entries x, such as a solve with a matrix that is factored, is
+traced on symbols. What depends on x is sums of products with factors that all columns
+share. Each sum is one step of a `Sweep`, in the row of an operand that is used for the
+last time, or in another one; the first rows are the entries of the column.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import final
+
+from ramidyn.symbolic import expr
+from ramidyn.symbolic.column_loop import grouped, map_columns
+from ramidyn.symbolic.derivatives import between
+from ramidyn.symbolic.expr import Expr, const, div, mul, neg, sub
+from ramidyn.symbolic.program import FRESH, KEPT, Step, Sweep
+
+Terms = list[tuple[Expr, int]]
+"""factors and rows"""
+ENTRY = "entry'"
+"""The name of a column's entries while a function is traced; no user's input has it."""
+LINEAR = frozenset({"add", "sub", "mul", "div", "neg"})
+
+
+@final
+class LinearSteps:
+    """The steps of a linear function.
+
+    Args:
+        inputs: the symbols of a column's entries.
+        results: what was traced on them.
+    """
+
+    def __init__(self, inputs: Sequence[Expr], results: Sequence[Expr]) -> None:
+        self.steps: list[Step] = []
+        self.rows: int = len(inputs)
+        self._factors: dict[Expr, int] = {}
+        self._one = const(1.0)
+        self._terms: dict[Expr, Terms] = {}
+        self._left = Counter[int]()
+        self._free: list[int] = []
+        order = _dependent(inputs, results)
+        uses = Counter(a for e in order for a in e.args)
+        uses.update(results)  # these are used to the end
+        for row, e in enumerate(inputs):
+            self._terms[e] = [(self._one, row)]
+            self._left[row] = uses[e]
+        wanted = set(results)
+        for e in order:
+            self._terms[e] = self._sum(e)
+            if uses[e] > 1 or e in wanted:
+                self._keep(e, uses[e])
+        self.results: list[int | None] = [self._result(e) for e in results]
+        """their rows; None for zero"""
+
+    @property
+    def shared(self) -> list[Expr]:
+        """The factors that all columns share."""
+        return list(self._factors)
+
+    def _factor(self, e: Expr) -> int:
+        """Return the place of a factor."""
+        return self._factors.setdefault(e, len(self._factors))
+
+    def _sum(self, e: Expr) -> Terms:
+        """Return what is added up in a node."""
+        first, *rest = e.args
+        if e.op in ("add", "sub"):
+            (second,) = rest
+            sign = neg if e.op == "sub" else _same
+            assert first in self._terms, f"{e!r} has a constant"
+            assert second in self._terms, f"{e!r} has a constant"
+            return self._terms[first] + [
+                (sign(f), row) for f, row in self._terms[second]
+            ]
+        if e.op == "neg":
+            return [(neg(f), row) for f, row in self._terms[first]]
+        if e.op == "mul" and first not in self._terms:
+            (first,), rest = rest, [first]
+        (factor,) = rest
+        assert factor not in self._terms, f"{e!r} is not linear"
+        if len(self._terms[first]) > 1:
+            self._keep(first, 1)
+        by = factor if e.op == "mul" else div(self._one, factor)
+        return [(mul(f, by), row) for f, row in self._terms[first]]
+
+    def _keep(self, e: Expr, uses: int) -> None:
+        """Write a sum to a row of its own, if it has none."""
+        terms = self._terms[e]
+        (factor, row), *further = terms
+        if not further and factor is self._one:
+            self._left[row] += uses - 1
+            return
+        often = Counter(row for _, row in terms)
+        for k, (factor, row) in enumerate(terms):
+            if self._left[row] == often[row] == 1:
+                rest = terms[:k] + terms[k + 1 :]
+                self._drop(rest)
+                scale = KEPT if factor is self._one else self._factor(factor)
+                self._step(e, row, scale, rest, uses)
+                return
+        self._drop(terms)
+        if self._free:
+            row = self._free.pop()
+        else:
+            row, self.rows = self.rows, self.rows + 1
+        self._step(e, row, FRESH, terms, uses)
+
+    def _result(self, e: Expr) -> int | None:
+        """Return the row of a result."""
+        if e in self._terms:
+            ((_, row),) = self._terms[e]
+            return row
+        assert e is const(0.0), f"{e!r} is not linear"
+        return None
+
+    def _drop(self, terms: Terms) -> None:
+        """Let rows be used again that nothing else needs."""
+        for _, row in terms:
+            self._left[row] -= 1
+            if self._left[row] == 0:
+                self._free.append(row)
+
+    def _step(self, e: Expr, row: int, scale: int, terms: Terms, uses: int) -> None:
+        self._add(row, scale, terms)
+        self._terms[e] = [(self._one, row)]
+        self._left[row] = uses
+
+    def _add(self, row: int, scale: int, terms: Terms) -> None:
+        merged: dict[int, Expr] = {}
+        for factor, i in terms:
+            merged[i] = sub(merged[i], factor) if i in merged else neg(factor)
+        found = tuple((self._factor(f), i) for i, f in merged.items())
+        self.steps.append(Step(row, scale, found))
+
+
+def _same(e: Expr) -> Expr:
+    return e
+
+
+def _dependent(inputs: Sequence[Expr], results: Sequence[Expr]) -> list[Expr]:
+    """Return the operations between, arguments first."""
+    varied = set(inputs)
+    found: list[Expr] = []
+    for e in between(results, varied):
+        if not varied.isdisjoint(e.args):
+            assert e.op in LINEAR, f"{e!r} is not linear"
+            varied.add(e)
+            found.append(e)
+    return found
+
+
+def pruned(
+    steps: Sequence[Step], given: frozenset[int], results: Iterable[int]
+) -> tuple[Step, ...]:
+    """Return the steps for columns with entries in some rows only; others are zero."""
+    filled = set(given)
+    found: list[Step] = []
+    for row, scale, terms in steps:
+        kept = tuple(term for term in terms if term[1] in filled)
+        start = scale if row in filled else FRESH
+        if kept or start != FRESH:
+            filled.add(row)
+            found.append(Step(row, start, kept))
+        else:
+            filled.discard(row)
+    zeros = dict.fromkeys(row for row in results if row not in filled)
+    return (*found, *(Step(row, FRESH, ()) for row in zeros))
+
+
+def map_linear(
+    function: Callable[[Sequence[Expr]], Sequence[Expr]],
+    columns: Sequence[Sequence[Expr]],
+) -> list[list[Expr]]:
+    """Return a linear function of many columns, by rows of its results, as a loop."""
+    zero = const(0.0)
+    symbols = [expr.symbol(ENTRY, k) for k in range(len(columns[0]))]
+    linear = LinearSteps(symbols, function(symbols))
+    results = [row for row in linear.results if row is not None]
+
+    @functools.cache
+    def steps(rows: frozenset[int]) -> tuple[Step, ...]:
+        return pruned(linear.steps, rows, results)
+
+    def operations(rows: frozenset[int]) -> int:
+        return sum(len(step.terms) for step in steps(rows))
+
+    nonzeros = [frozenset(k for k, x in enumerate(b) if x is not zero) for b in columns]
+    groups = grouped(nonzeros, operations)
+    sweeps = [Sweep(group.columns, steps(group.rows)) for group in groups]
+    given: list[dict[int, Expr]] = [{} for _ in columns]
+    for group in groups:
+        for c in group.columns:
+            given[c] = {k: columns[c][k] for k in sorted(group.rows)}
+    every = [group.columns for group in groups]
+    matrix = map_columns(linear.shared, given, every, sweeps, linear.rows)
+    nothing = [zero] * len(columns)
+    return [nothing if row is None else matrix[row] for row in linear.results]

@@ -1,0 +1,159 @@
+"""What loops and force elements look like: marks on bodies, and what joins two bodies.
+
+Springs are helices, dampers and rods bars, cut joints red balls on both bodies. A
+contact is its point or sphere, a tire its disk, a bushing a cube; what acts in a joint
+is a ring around its axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+
+from ramidyn.model.description import Description, JointDescription
+from ramidyn.model.editing import WORLD, frame_of
+from ramidyn.model.forces.actuators import ACTUATORS
+from ramidyn.model.forces.bodies import (
+    ORIGIN,
+    Bushing,
+    GravityCompensation,
+    PointSpring,
+    TorsionSpring,
+)
+from ramidyn.model.forces.contacts import PointContact, SphereContact, Tire
+from ramidyn.model.forces.element import ForceElement
+from ramidyn.model.forces.fields import referred
+from ramidyn.model.meshes.mesh_files import TriangleMesh
+from ramidyn.model.pose import Array, Pose
+from ramidyn.model.shapes import Color
+from ramidyn.view.part import Part
+from ramidyn.view.triangles import (
+    along,
+    ball,
+    box,
+    moved_mesh,
+    ring,
+    scaled,
+)
+
+LOOP: Final[Color] = (0.80, 0.16, 0.24, 1.0)
+PASSIVE: Final[Color] = (0.10, 0.55, 0.50, 1.0)
+ACTIVE: Final[Color] = (0.93, 0.62, 0.15, 1.0)
+CONTACT: Final[Color] = (0.55, 0.30, 0.70, 0.6)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Connection:
+    """What joins a point of one body to a point of another."""
+
+    name: str
+    layer: str
+    """"loops" or "forces" """
+    is_spring: bool
+    color: Color
+    body_a: str
+    point_a: Array
+    body_b: str
+    point_b: Array
+
+
+def connections_of(description: Description) -> list[Connection]:
+    """Return the springs, dampers and loops between two bodies."""
+    found: list[Connection] = []
+    for f in description.forces:
+        if isinstance(f, PointSpring):
+            (a, x), (b, y) = (
+                _point(description, f.frame_a, f.point_a),
+                _point(description, f.frame_b, f.point_b),
+            )
+            has_spring = f.stiffness != 0
+            found.append(Connection(f.name, "forces", has_spring, PASSIVE, a, x, b, y))
+    for loop in description.loops:
+        if not loop.joints:
+            a, b = loop.body_a or WORLD, loop.body_b or WORLD
+            x, y = loop.placement_a.p, loop.placement_b.p
+            found.append(Connection(loop.name, "loops", False, LOOP, a, x, b, y))
+    return found
+
+
+def marks_of(description: Description, size: float) -> Iterator[Part]:
+    """Yield the marks of loops and force elements on their bodies."""
+    for c in connections_of(description):
+        for body, point in ((c.body_a, c.point_a), (c.body_b, c.point_b)):
+            r = (0.015 if c.layer == "loops" else 0.01) * size
+            yield Part(body, c.layer, _ball(r, point), c.color, c.name)
+    joints = {j.name: (b.name, j) for b in description.bodies for j in b.joints}
+    for f in description.forces:
+        color = ACTIVE if isinstance(f, ACTUATORS) else PASSIVE
+        for name in referred(f, "joint"):
+            if name in joints:
+                body, joint = joints[name]
+                mesh = _joint_ring(joint, (0.05 if color is ACTIVE else 0.035) * size)
+                yield Part(body, "forces", mesh, color, f.name)
+        for body, mesh in _on_bodies(description, f, size):
+            yield Part(body, "forces", mesh, _color(f), f.name)
+
+
+def _color(element: ForceElement) -> Color:
+    return (
+        CONTACT if isinstance(element, PointContact | SphereContact | Tire) else PASSIVE
+    )
+
+
+def _on_bodies(
+    description: Description, element: ForceElement, size: float
+) -> Iterator[tuple[str, TriangleMesh]]:
+    """Yield the bodies that an element is fixed to, and its shape there."""
+    match element:
+        case PointContact():
+            body, p = _point(description, element.frame, element.point)
+            yield body, _ball(0.015 * size, p)
+        case SphereContact():
+            body, p = _point(description, element.frame, element.center)
+            yield body, _ball(element.radius, p)
+        case Tire():
+            body, T = _frame(description, element.frame)
+            r = element.radius
+            axis = T.R @ np.array(element.axis)
+            yield (
+                body,
+                moved_mesh(ring(r, 0.03 * r), along(axis, T.apply(element.center))),
+            )
+        case Bushing():
+            body, T = _frame(description, element.frame_b)
+            edge = 0.03 * size
+            yield body, moved_mesh(box(edge, edge, edge), T)
+        case TorsionSpring():
+            body, T = _frame(description, element.frame_b)
+            yield body, moved_mesh(ring(0.04 * size, 0.005 * size), T)
+        case GravityCompensation():
+            own = next(b for b in description.bodies if b.name == element.body)
+            if own.inertial is not None:
+                yield own.name, _ball(0.015 * size, own.inertial.com)
+        case _:
+            return
+
+
+def _joint_ring(joint: JointDescription, radius: float) -> TriangleMesh:
+    shape = ring(radius, 0.12 * radius)
+    return moved_mesh(shape, along(joint.axis, joint.position))
+
+
+def _frame(description: Description, name: str) -> tuple[str, Pose]:
+    body, placement = frame_of(description, name)
+    return body or WORLD, placement
+
+
+def _point(
+    description: Description, frame: str, point: tuple[float, float, float] = ORIGIN
+) -> tuple[str, Array]:
+    body, T = _frame(description, frame)
+    return body, T.apply(np.array(point))
+
+
+def _ball(radius: float, center: Array) -> TriangleMesh:
+    return moved_mesh(scaled(ball(), (radius, radius, radius)), Pose(np.eye(3), center))

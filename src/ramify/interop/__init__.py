@@ -1,1 +1,0 @@
-"""Ramify inside other libraries, each imported only when it is used."""
