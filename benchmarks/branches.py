@@ -34,7 +34,7 @@ from factorization import Parents, binary, chain, humanoid, matrix, swarm
 from machine import options, report
 
 from ramidyn.backend.runtime.memory_layout import WORD
-from ramidyn.backend.tree.factor_loops import address, functions, vector_width
+from ramidyn.backend.sparse_factor.factor_loops import address, functions, vector_width
 from ramidyn.linalg import branches as library
 from ramidyn.linalg.branches import plan_of
 from ramidyn.linalg.factor import ltdl

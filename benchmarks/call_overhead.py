@@ -21,11 +21,11 @@ from collections.abc import Callable
 import numpy as np
 
 import ramidyn
+from ramidyn.backend.calls.callable import Signature, make_callable
+from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
 from ramidyn.backend.llvm.build import NativeKernel
 from ramidyn.backend.llvm.jit import LoadedCode, compile_objects
 from ramidyn.backend.llvm.target import host
-from ramidyn.backend.python_call.callable import Signature, make_callable
-from ramidyn.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
 
 N = 50
 PROMISE = 2.5

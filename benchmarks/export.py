@@ -27,10 +27,10 @@ import numpy as np
 from machine import options, report
 
 from ramidyn.backend.llvm.libm import libm_table
+from ramidyn.catalog.paper_robots import chain, humanoid30
 from ramidyn.compiler import compile
 from ramidyn.export.c_export import export_c, random_inputs
 from ramidyn.loading import load
-from ramidyn.model.catalog import chain, humanoid30
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.robot import Robot

@@ -27,7 +27,7 @@ import scipy.linalg
 
 from ramidyn.linalg.factor import TreeMatrix, ltdl
 from ramidyn.linalg.pattern import eliminate, pattern_from, repack
-from ramidyn.model.tree import D1, D2
+from ramidyn.tree.tree import D1, D2
 
 Parents = tuple[int, ...]
 

@@ -18,8 +18,8 @@ import numpy as np
 from machine import best, options, report
 
 import ramidyn
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.explain.shape import Shape, family
-from ramidyn.model import catalog as robots
 
 SLOPE = 1.15
 BATCH = 512

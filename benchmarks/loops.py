@@ -38,18 +38,19 @@ from ramidyn.algorithms.block_cholesky import block_cholesky, blocks_of
 from ramidyn.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.algorithms.ltdl import ltdl, ltl
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import compile
 from ramidyn.loading import load
+from ramidyn.mechanism.constraints import rank as constraint_rank
 from ramidyn.mechanism.mobility import partition_of
 from ramidyn.mechanism.projection import project
-from ramidyn.model import catalog as robots
-from ramidyn.model.tree import ancestors
-from ramidyn.quantities import closed_loops, constraint_rank, dynamics, mass_matrix
+from ramidyn.quantities import closed_loops, dynamics, mass_matrix
 from ramidyn.quantities.closed_loops import settled, solver_of, system_of
-from ramidyn.quantities.context import Context
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.robot import Robot
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.context import Context
+from ramidyn.tree.tree import ancestors
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "robots"
 PROMISES = {"one": 5.0, "batch": 20.0, "pinocchio_one": 4.0, "pinocchio_batch": 20.0}

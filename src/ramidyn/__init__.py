@@ -30,6 +30,8 @@ and `export_c` take, and methods of Robot at the same time.
 import sys
 import typing
 
+from ramidyn.description.conventions import Conventions
+from ramidyn.description.pose import Pose
 from ramidyn.errors import (
     ArgumentError,
     CompileError,
@@ -43,8 +45,6 @@ from ramidyn.errors import (
     UnsupportedJoint,
 )
 from ramidyn.loading import load
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.pose import Pose
 from ramidyn.robot import Robot
 
 if typing.TYPE_CHECKING:
@@ -116,9 +116,9 @@ if typing.TYPE_CHECKING:
         task_jacobian,
         velocity,
     )
-    from ramidyn.quantities.quantity import Quantity
     from ramidyn.simulation.run import Run
-    from ramidyn.time_loop import scan
+    from ramidyn.simulation.scan import scan
+    from ramidyn.tracing.quantity import Quantity
 
     __version__: str
 
@@ -152,13 +152,13 @@ def __getattr__(name: str) -> typing.Any:
         case "compile" | "count" | "kernel":
             import ramidyn.compiler as found
         case "scan":
-            import ramidyn.time_loop as found
+            import ramidyn.simulation.scan as found
         case "Run":
             from ramidyn.simulation import run as found
         case "Function":
             import ramidyn.function as found
         case "Quantity":
-            from ramidyn.quantities import quantity as found
+            from ramidyn.tracing import quantity as found
         case "derivative" | "hessian" | "jvp" | "vjp":
             from ramidyn.quantities import differentiation as found
         case "to_casadi":

@@ -14,6 +14,6 @@
 1
 """
 
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 
 __all__ = ["Body", "Inertia", "Joint", "RobotBuilder"]

@@ -21,26 +21,25 @@ from weakref import WeakValueDictionary
 import numpy.typing as npt
 
 from ramidyn.backend.llvm import cache
+from ramidyn.concurrency import Lock, made_once
+from ramidyn.coordinates.limits import size_hints
+from ramidyn.description.fingerprint import fingerprint
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.function import CallOptions, Function, Kind, Progress, Variables
-from ramidyn.model.fingerprint import fingerprint
-from ramidyn.model.limits import size_hints
-from ramidyn.quantities.choice import Choice
-from ramidyn.quantities.quantity import Quantity
-from ramidyn.symbolic.fork_lock import Lock
-from ramidyn.symbolic.once import made_once
+from ramidyn.tracing.choice import Choice
+from ramidyn.tracing.quantity import Quantity
 from ramidyn.version import source_digest
 
 if TYPE_CHECKING:
+    from ramidyn.backend.calls.callable import Otherwise
     from ramidyn.backend.llvm.build import Interface, NativeKernel
     from ramidyn.backend.llvm.schedule import Schedule
     from ramidyn.backend.llvm.target import Target
-    from ramidyn.backend.python_call.callable import Otherwise
-    from ramidyn.quantities.chooser import Chosen
     from ramidyn.robot import Robot
     from ramidyn.symbolic.count import Ops
     from ramidyn.symbolic.program import Program
     from ramidyn.symbolic.trace import Shape
+    from ramidyn.tracing.chooser import Chosen
 
 
 def compile(
@@ -170,7 +169,7 @@ def choose_for(
     dtype: str = "float64",
 ) -> Chosen:
     """Return the program of some quantities of a robot, and how it was chosen."""
-    from ramidyn.quantities.chooser import choose  # noqa: PLC0415  not from the cache
+    from ramidyn.tracing.chooser import choose  # noqa: PLC0415  not from the cache
 
     check_robot(robot)
     rounding = dtype if robot.model.loops else "float64"  # all else is the same

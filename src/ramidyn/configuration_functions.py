@@ -10,12 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ramidyn.concurrency import made_once
+from ramidyn.description.conventions import Conventions, conventions
 from ramidyn.errors import ArgumentError
-from ramidyn.model.conventions import Conventions, conventions
-from ramidyn.symbolic.once import made_once
 
 if TYPE_CHECKING:
-    from ramidyn.backend.python_call.dispatch import Dispatcher
+    from ramidyn.backend.calls.dispatch import Dispatcher
     from ramidyn.function import Function
     from ramidyn.robot import Robot
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def integrate(robot: Robot) -> Function:
     """Return the function behind `Robot.integrate`."""
     from ramidyn.compiler import kernel
-    from ramidyn.model.configurations import integrated
+    from ramidyn.coordinates.configurations import integrated
 
     return kernel(
         partial(integrated, robot.model, robot.conventions),
@@ -36,7 +36,7 @@ def integrate(robot: Robot) -> Function:
 def difference(robot: Robot) -> Function:
     """Return the function behind `Robot.difference`."""
     from ramidyn.compiler import kernel
-    from ramidyn.model.configurations import differences
+    from ramidyn.coordinates.configurations import differences
 
     return kernel(
         partial(differences, robot.model, robot.conventions),
@@ -48,7 +48,7 @@ def difference(robot: Robot) -> Function:
 def normalize(robot: Robot) -> Function:
     """Return the function behind `Robot.normalize`."""
     from ramidyn.compiler import kernel
-    from ramidyn.model.configurations import normalized
+    from ramidyn.coordinates.configurations import normalized
 
     return kernel(
         partial(normalized, robot.model, robot.conventions),
@@ -61,7 +61,7 @@ def convert(what: str, *state: str) -> Callable[[Robot], Dispatcher]:
     """Return the maker of `Robot.convert_q`, `convert_qd`, ...; ``state`` goes in."""
 
     def make(robot: Robot) -> Dispatcher:
-        from ramidyn.backend.python_call.dispatch import Dispatcher
+        from ramidyn.backend.calls.dispatch import Dispatcher
 
         known: dict[Any, Function] = {}
 
@@ -96,7 +96,7 @@ def _converter(
     robot: Robot, what: str, source: Conventions, target: Conventions
 ) -> Function:
     from ramidyn.compiler import kernel
-    from ramidyn.model import configurations
+    from ramidyn.coordinates import configurations
 
     model, nq, nv = robot.model, robot.nq, robot.nv
     name = f"convert_{what} of {robot.name}"

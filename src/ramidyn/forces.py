@@ -17,22 +17,22 @@
 0.5
 """
 
-from ramidyn.model.forces.actuators import (
+from ramidyn.description.forces.actuators import (
     ActuatorForceRange,
     GeneralActuator,
     Motor,
     PositionServo,
     VelocityServo,
 )
-from ramidyn.model.forces.bodies import (
+from ramidyn.description.forces.bodies import (
     Bushing,
     GravityCompensation,
     PointSpring,
     TorsionSpring,
 )
-from ramidyn.model.forces.contacts import PointContact, SphereContact, Tire
-from ramidyn.model.forces.custom import Custom
-from ramidyn.model.forces.joints import (
+from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
+from ramidyn.description.forces.custom import Custom
+from ramidyn.description.forces.joints import (
     JointDamper,
     JointFriction,
     JointLimit,

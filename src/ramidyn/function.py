@@ -16,25 +16,25 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.backend.llvm.libm import libm_table
-from ramidyn.backend.python_call.callable import (
+from ramidyn.backend.calls.callable import (
     Calls,
     Kind,
     Otherwise,
     Signature,
     make_callable,
 )
-from ramidyn.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
+from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
+from ramidyn.backend.llvm.libm import libm_table
 from ramidyn.backend.runtime.memory_layout import LANES
+from ramidyn.concurrency import made_once, once
 from ramidyn.errors import ArgumentError
-from ramidyn.symbolic.once import made_once, once
 
 if TYPE_CHECKING:
-    from ramidyn.backend.native_entry import Entry
+    from ramidyn.backend.calls.c_entry import Entry
     from ramidyn.compiler import Compilation
-    from ramidyn.quantities.choice import Choice
     from ramidyn.symbolic.count import Ops
     from ramidyn.symbolic.program import Program
+    from ramidyn.tracing.choice import Choice
 
 DType = Literal["float64", "float32"]
 Layout = Literal["batch_first", "batch_last"]
@@ -218,7 +218,7 @@ class Function(Vectorcall):
 
     @once
     def _c_function(self) -> Entry:
-        from ramidyn.backend.native_entry import c_function  # noqa: PLC0415  loads LLVM
+        from ramidyn.backend.calls.c_entry import c_function  # noqa: PLC0415  loads LLVM
 
         return c_function(calls_of(self._compilation))
 

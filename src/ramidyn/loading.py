@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, cast
 
+from ramidyn.description.conventions import Conventions
+from ramidyn.description.description import Description
+from ramidyn.description.forces.from_file import not_taken, taken
 from ramidyn.errors import ArgumentError, ModelError, ModelWarning
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.description import Description
-from ramidyn.model.forces.from_file import not_taken, taken
 from ramidyn.robot import Robot
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def load(
     Raises:
         ModelError: the file cannot be read or cannot be a robot.
     """
-    from ramidyn.model.formats.parse import parse  # noqa: PLC0415  only for files
+    from ramidyn.description.formats.parse import parse  # noqa: PLC0415  only for files
 
     with _garbage_kept():
         description = parse(source, include_directory, xacro_arguments)
@@ -137,7 +137,7 @@ def load_description(name: str, **options: Unpack[LoadOptions]) -> Robot:
         ModelError: the package is not installed, or the download failed.
         UnknownName: the package has no description of that name.
     """
-    from ramidyn.model.formats.descriptions import find_description  # noqa: PLC0415  only here
+    from ramidyn.description.formats.descriptions import find_description  # noqa: PLC0415  only here
 
     path, xacro_arguments = find_description(name)
     if xacro_arguments is not None:

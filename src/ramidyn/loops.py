@@ -12,8 +12,8 @@ Methods of a robot: ``add_loop`` and ``loops``; ``assemble``, ``project`` and
 ``constraint_jacobian``, ``constraint_bias``.
 """
 
+from ramidyn.description.loop_types import ROWS
 from ramidyn.mechanism.loops import Loop
 from ramidyn.mechanism.mobility import InverseDynamics, Mobility
-from ramidyn.model.loop_types import ROWS
 
 __all__ = ["ROWS", "InverseDynamics", "Loop", "Mobility"]

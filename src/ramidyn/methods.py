@@ -15,11 +15,11 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
-from ramidyn.quantities.documentation import DOCUMENTATION
-from ramidyn.symbolic.once import made_once
+from ramidyn.concurrency import made_once
+from ramidyn.tracing.documentation import DOCUMENTATION
 
 if TYPE_CHECKING:
-    from ramidyn.backend.python_call.dispatch import Dispatcher
+    from ramidyn.backend.calls.dispatch import Dispatcher
     from ramidyn.function import Function
     from ramidyn.robot import Robot
 
@@ -49,11 +49,11 @@ class Computed:
         return made_once(robot.__dict__, name, lambda: self._made(robot))
 
     def _made(self, robot: Robot) -> Function | Dispatcher:
-        from ramidyn.backend.python_call.dispatch import Dispatcher
+        from ramidyn.backend.calls.dispatch import Dispatcher
         from ramidyn.compiler import compile, deferred
         from ramidyn.quantities.external import wrenches
-        from ramidyn.quantities.quantity import INPUTS, REQUIRED
         from ramidyn.quantities.registry import QUANTITIES
+        from ramidyn.tracing.quantity import INPUTS, REQUIRED
 
         quantity = QUANTITIES[self.method.__name__]
         needed = [n for n, x in quantity.declaration.defaults.items() if x is REQUIRED]

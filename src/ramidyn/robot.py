@@ -13,6 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ramidyn import configuration_functions
+from ramidyn.concurrency import once
+from ramidyn.coordinates import limits
+from ramidyn.coordinates.limits import JointLimits
+from ramidyn.description import editing
+from ramidyn.description.conventions import Conventions
+from ramidyn.description.conventions import conventions as conventions_named
+from ramidyn.description.description import Actuator, Description
+from ramidyn.description.editing import Placement
+from ramidyn.description.fingerprint import fingerprint
+from ramidyn.description.pose import Array
 from ramidyn.errors import (
     ArgumentError,
     ModelError,
@@ -20,31 +30,22 @@ from ramidyn.errors import (
     unknown_name,
 )
 from ramidyn.methods import computed, direct
-from ramidyn.model import editing, limits
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.conventions import conventions as conventions_named
-from ramidyn.model.description import Actuator, Description
-from ramidyn.model.editing import Placement
-from ramidyn.model.fingerprint import fingerprint
-from ramidyn.model.limits import JointLimits
-from ramidyn.model.model import Model, PublicJoint, build_model, resolved_order
-from ramidyn.model.pose import Array
-from ramidyn.model.tree import Tree, nonzeros
-from ramidyn.symbolic.once import once
+from ramidyn.tree.model import Model, PublicJoint, build_model, resolved_order
+from ramidyn.tree.tree import Tree, nonzeros
 
 if TYPE_CHECKING:
     from ramidyn.algorithms.matrix_layout import Layout
     from ramidyn.algorithms.operational.tasks import Tasks
+    from ramidyn.description.forces.element import ForceElement
+    from ramidyn.description.shapes import Shape
     from ramidyn.function import Function
     from ramidyn.mechanism.base_parameters import BaseParameters
     from ramidyn.mechanism.loops import Loop
     from ramidyn.mechanism.mobility import InverseDynamics, Mobility
-    from ramidyn.model.forces.element import ForceElement
-    from ramidyn.model.mass_regrouping import Regrouping
-    from ramidyn.model.named_frame import NamedFrame
-    from ramidyn.model.shapes import Shape
     from ramidyn.simulation.controlled import Controller
     from ramidyn.simulation.run import Run
+    from ramidyn.tree.mass_regrouping import Regrouping
+    from ramidyn.tree.named_frame import NamedFrame
     from ramidyn.view.scene import Scene
     from ramidyn.view.viewer import Viewer
 
@@ -103,12 +104,12 @@ class Robot:
         return Robot, (self.model, self.conventions, self.joint_order, self.mimic)
 
     def __repr__(self) -> str:
-        from ramidyn.model.drawing import summary
+        from ramidyn.view.robot_text import summary
 
         return summary(self.model, self.conventions)
 
     def __str__(self) -> str:
-        from ramidyn.model.drawing import drawing
+        from ramidyn.view.robot_text import drawing
 
         return drawing(self.model, self.description, self.conventions, self.joint_order)
 
@@ -207,7 +208,7 @@ class Robot:
         Raises:
             UnknownName: the robot has no such frame.
         """
-        from ramidyn.model.named_frame import named_frame
+        from ramidyn.tree.named_frame import named_frame
 
         return named_frame(self.model, name)
 
@@ -222,7 +223,7 @@ class Robot:
 
         Shapes that cannot be read are left out and named in a `ModelWarning`.
         """
-        from ramidyn.model.formats.shapes import read_shapes, warn_of_shapes
+        from ramidyn.description.formats.shapes import read_shapes, warn_of_shapes
 
         sources = self.description.shape_sources
         shapes, problems = read_shapes(sources, self.body_names)
@@ -332,7 +333,7 @@ class Robot:
 
     def _scene(self, mesh_directories: Sequence[str | os.PathLike[str]]) -> Scene:
         """Return all there is to see; missing meshes are warned of."""
-        from ramidyn.model.formats.shapes import warn_of_shapes
+        from ramidyn.description.formats.shapes import warn_of_shapes
         from ramidyn.view.scene import scene_of
 
         directories = [Path(d).expanduser() for d in mesh_directories]
@@ -615,7 +616,7 @@ class Robot:
         >>> found.massless
         ('body0', 'body1', 'body2')
         """
-        from ramidyn.model.mass_regrouping import Regrouping, regrouping
+        from ramidyn.tree.mass_regrouping import Regrouping, regrouping
 
         model = self.placed_model
         tree, moves = regrouping(model.tree)
@@ -1412,8 +1413,8 @@ class Robot:
         Raises:
             UnknownName: the robot has no such body.
         """
-        from ramidyn.model.inertial_parameters import inertial_parameters
         from ramidyn.quantities.identification import checked_bodies, checked_terms
+        from ramidyn.tree.inertial_parameters import inertial_parameters
 
         return inertial_parameters(
             self.model, checked_bodies(bodies), checked_terms(joint_terms)

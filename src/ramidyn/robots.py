@@ -9,8 +9,8 @@
     load_description           a robot of the package robot_descriptions
 
 Each of the others takes ``geometry="general"`` (random, seeded) or ``"plain"`` and
-returns a `Robot`; `ramidyn.model.catalog` has them as descriptions. "general" is the
-default; the vehicle is "plain".
+returns a `Robot`; `ramidyn.catalog.paper_robots` has them as descriptions. "general" is
+the default; the vehicle is "plain".
 
 >>> from ramidyn import robots
 >>> robots.humanoid30("plain").nv
@@ -23,9 +23,9 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec
 
+from ramidyn.catalog import paper_robots as catalog
+from ramidyn.description.description import Description
 from ramidyn.loading import load_description
-from ramidyn.model import catalog
-from ramidyn.model.description import Description
 from ramidyn.robot import Robot
 
 P = ParamSpec("P")

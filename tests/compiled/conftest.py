@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramidyn.backend.python_call import callable as native
+from ramidyn.backend.calls import callable as native
 from ramidyn.backend.runtime import kernel_sizes
 from ramidyn.backend.runtime import memory_layout as words
 

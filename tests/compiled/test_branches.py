@@ -16,7 +16,7 @@ from ramidyn.linalg import branches
 from ramidyn.linalg.branches import plan_of
 from ramidyn.linalg.factor import Factor, TreeMatrix, ltdl, ltl
 from ramidyn.linalg.pattern import pattern_from
-from ramidyn.model.tree import depth_first
+from ramidyn.tree.tree import depth_first
 
 
 def along(parents: tuple[int, ...], rng: np.random.Generator) -> TreeMatrix:

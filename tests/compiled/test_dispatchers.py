@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn.backend.python_call import vectorcall
-from ramidyn.backend.python_call.dispatch import Dispatcher
-from ramidyn.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
+from ramidyn.backend.calls import vectorcall
+from ramidyn.backend.calls.dispatch import Dispatcher
+from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
 from ramidyn.errors import ArgumentError, ShapeError, UnknownName
 from ramidyn.robot import Robot
 from support.affine import affine

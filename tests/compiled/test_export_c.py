@@ -18,14 +18,14 @@ import pytest
 
 from ramidyn.backend.c99.files import MARK
 from ramidyn.backend.c99.names import Names, comment, identifier, number
+from ramidyn.catalog.paper_robots import chain, humanoid30, random_tree
 from ramidyn.compiler import compile
+from ramidyn.description.description import Description
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.c_export import ExportedC, export_c, random_inputs
 from ramidyn.function import Function
 from ramidyn.linalg.pattern import Array
 from ramidyn.loading import load
-from ramidyn.model.catalog import chain, humanoid30, random_tree
-from ramidyn.model.description import Description
 from ramidyn.quantities.closed_loops import loop_forces
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.frames import jacobian
@@ -38,11 +38,11 @@ from ramidyn.quantities.operational import (
     operational_inertia,
     operational_inertia_inverse,
 )
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import lower, simplify
 from ramidyn.symbolic.expr import Expr, label
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.quantity import Quantity
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
 
@@ -412,7 +412,7 @@ import json, sys
 from ramidyn.export.c_export import export_c
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.robot import Robot
-from ramidyn.model.catalog import random_tree
+from ramidyn.catalog.paper_robots import random_tree
 robot = Robot.from_description(random_tree(7, 3))
 e = export_c(forward_dynamics, robot, sys.argv[1])
 print(json.dumps({p.name: p.read_text() for p in sorted(e.folder.iterdir())}))

@@ -14,9 +14,9 @@ from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.compiler import program_of
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.c_export import export_c, found_compiler
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.quantity import Quantity
 from support.every_joint import every_joint
 from support.loops import as_robot
 from support.planar import Planar, four_bar

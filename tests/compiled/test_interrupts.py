@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from ramidyn.backend.python_call import runnable as native
-from ramidyn.backend.python_call.runnable import Pace
+from ramidyn.backend.calls import runnable as native
+from ramidyn.backend.calls.runnable import Pace
 from support.affine import affine_kernel
 
 LIMIT = 120.0  # seconds, with the start of Python; the batch would take far longer

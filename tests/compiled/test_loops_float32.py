@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import compile, program_of
 from ramidyn.loading import load
 from ramidyn.mechanism.assembly import assemble
 from ramidyn.mechanism.projection import project
-from ramidyn.model import catalog as robots
 from ramidyn.quantities.closed_loops import loop_forces
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.robot import Robot

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.backend.python_call.callable import Calls
-from ramidyn.backend.python_call.vectorcall import Vectorcall, attach, vectorcalled
+from ramidyn.backend.calls.callable import Calls
+from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
 from ramidyn.backend.runtime import memory_layout as words
 from support.affine import affine
 

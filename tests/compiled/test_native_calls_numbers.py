@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.backend.python_call.callable import Calls
+from ramidyn.backend.calls.callable import Calls
 from ramidyn.backend.runtime.memory_layout import HAS_KNOWN_OBJECTS
 from ramidyn.errors import ShapeError
 from support.affine import Affine, affine

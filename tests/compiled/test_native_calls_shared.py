@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.backend.python_call.callable import Calls
+from ramidyn.backend.calls.callable import Calls
 from ramidyn.backend.runtime import memory_layout as words
 from ramidyn.errors import ShapeError
 from support.affine import affine

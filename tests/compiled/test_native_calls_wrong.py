@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.backend.calls.callable import Signature, make_callable
 from ramidyn.backend.llvm.build import NativeKernel
-from ramidyn.backend.python_call.callable import Signature, make_callable
 from ramidyn.errors import CompileError, ShapeError
 from support.affine import NO_LIBM, affine
 from support.processes import run_script

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn import function, math, time_loop
-from ramidyn.backend.python_call import runnable
+from ramidyn import function, math
+from ramidyn.backend.calls import runnable
+from ramidyn.simulation import scan as time_loop
 
 LENGTH = 12
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 from ramidyn.robot import Robot
 from support.states import CASES, case, state
 

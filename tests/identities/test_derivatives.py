@@ -14,11 +14,11 @@ import pytest
 import ramidyn
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.compiler import program_of
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
-from ramidyn.model.pose import Array
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.quantity import Quantity
 from support import complex_step
 from support.every_joint import every_joint
 from support.planar import four_bar

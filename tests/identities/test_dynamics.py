@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from ramidyn.algorithms.ltdl import elimination_parents, filled, ltdl, ltl, solve
+from ramidyn.catalog.paper_robots import chain, random_tree
 from ramidyn.compiler import program_of
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
-from ramidyn.model.catalog import chain, random_tree
-from ramidyn.model.pose import Array
 from ramidyn.quantities import dynamics, mass_matrix, momentum_energy
 from ramidyn.quantities.frames import jacobian
-from ramidyn.quantities.options import EXPRESSED_IN
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.options import EXPRESSED_IN
 from support.close import assert_close
 from support.states import CASES, case, rate, state, value
 

@@ -18,17 +18,17 @@ import pytest
 
 import ramidyn
 from ramidyn import forces
+from ramidyn.catalog.paper_robots import JOINTS, random_tree
 from ramidyn.compiler import program_of
-from ramidyn.model.catalog import JOINTS, random_tree
-from ramidyn.model.description import Mimic
-from ramidyn.model.pose import Array
-from ramidyn.quantities.quantity import REQUIRED, Quantity
+from ramidyn.description.description import Mimic
+from ramidyn.description.pose import Array
 from ramidyn.quantities.registry import MODULES, QUANTITIES
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.jacobians import identifier
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.quantity import REQUIRED, Quantity
 from support import complex_step
 from support.close import assert_close
 from support.every_joint import every_joint

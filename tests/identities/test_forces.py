@@ -11,8 +11,8 @@ import pytest
 import ramidyn
 from ramidyn import forces
 from ramidyn.compiler import program_of
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.pose import Array
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.pose import Array
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close

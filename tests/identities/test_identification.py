@@ -10,17 +10,17 @@ import pytest
 
 import ramidyn
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.catalog.paper_robots import random_tree
 from ramidyn.compiler import program_of
+from ramidyn.description.description import BodyDescription, Mimic
+from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ArgumentError, UnknownName
-from ramidyn.model.catalog import random_tree
-from ramidyn.model.description import BodyDescription, Mimic
-from ramidyn.model.identifiable import identifiable, span
-from ramidyn.model.inertial_parameters import inertia_frames, inertia_of, ten
-from ramidyn.model.mass_regrouping import movable
-from ramidyn.model.pose import Array, Pose
 from ramidyn.quantities.identification import energy_regressor, regressor
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tree.identifiable import identifiable, span
+from ramidyn.tree.inertial_parameters import inertia_frames, inertia_of, ten
+from ramidyn.tree.mass_regrouping import movable
 from support import complex_step
 from support.close import assert_close
 from support.every_joint import every_joint

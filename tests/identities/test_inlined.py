@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import ramidyn
+from ramidyn.catalog.paper_robots import random_tree
 from ramidyn.compiler import program_of
 from ramidyn.errors import CompileError, ShapeError, TraceError
 from ramidyn.linalg.factor import ltdl
-from ramidyn.model.catalog import random_tree
-from ramidyn.quantities.quantity import REQUIRED, Quantity
 from ramidyn.quantities.registry import QUANTITIES
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
@@ -24,6 +23,7 @@ from ramidyn.symbolic.functions import sqrt
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.quantity import REQUIRED, Quantity
 from support.close import assert_close
 from support.planar import four_bar, parallelogram
 

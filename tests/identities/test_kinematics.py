@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ramidyn.catalog.paper_robots import chain
 from ramidyn.compiler import count, program_of
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, UnknownName
-from ramidyn.model.catalog import chain
-from ramidyn.model.pose import Array
 from ramidyn.quantities.frames import (
     acceleration,
     jacobian,
@@ -17,8 +17,8 @@ from ramidyn.quantities.frames import (
     velocity,
 )
 from ramidyn.quantities.momentum_energy import center_of_mass
-from ramidyn.quantities.options import EXPRESSED_IN
 from ramidyn.robot import Robot
+from ramidyn.tracing.options import EXPRESSED_IN
 from support.close import assert_close
 from support.states import (
     angular,

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import ramidyn
+from ramidyn.catalog import paper_robots as robots
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
+from ramidyn.mechanism.constraints.rank import rank_of
 from ramidyn.mechanism.projection import project
-from ramidyn.model import catalog as robots
-from ramidyn.model.pose import Array
-from ramidyn.quantities.constraint_rank import rank_of
 from ramidyn.robot import Robot
 from support.loops import as_robot, closed_state
 from support.paths import SHARED_ROBOTS

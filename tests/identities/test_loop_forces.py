@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.catalog import paper_robots as robots
+from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelWarning
+from ramidyn.mechanism.constraints.rank import rank_of
 from ramidyn.mechanism.loops import add_loop
 from ramidyn.mechanism.mobility import constrained_inverse_dynamics
-from ramidyn.model import catalog as robots
-from ramidyn.model.pose import Pose
 from ramidyn.quantities import closed_loops
-from ramidyn.quantities.constraint_rank import rank_of
 from ramidyn.robot import Robot
 from support.loops import as_robot, dense, value
 from support.parameters import some

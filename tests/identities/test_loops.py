@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.model import catalog as robots
-from ramidyn.model.description import LoopDescription
-from ramidyn.model.loop_types import ROWS
+from ramidyn.catalog import paper_robots as robots
+from ramidyn.description.description import LoopDescription
+from ramidyn.description.loop_types import ROWS
+from ramidyn.mechanism.constraints.rank import numerical_rank, rank_of
 from ramidyn.quantities import closed_loops, dynamics
-from ramidyn.quantities.constraint_rank import numerical_rank, rank_of
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.robot import Robot
 from support.loops import (

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ramidyn.compiler import choose_for, program_of
+from ramidyn.description.builder import Body, Joint, RobotBuilder
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
-from ramidyn.model.builder import Body, Joint, RobotBuilder
-from ramidyn.model.pose import Array
 from ramidyn.quantities.dynamics import (
     bias_forces,
     forward_dynamics,
@@ -31,11 +31,11 @@ from ramidyn.quantities.momentum_energy import (
     kinetic_energy,
     potential_energy,
 )
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count as count_operations
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.quantity import Quantity
 from support.close import assert_close
 from support.states import (
     angular,

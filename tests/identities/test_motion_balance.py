@@ -10,8 +10,8 @@ import pytest
 
 import ramidyn
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.pose import Array
 from ramidyn.forces import JointDamper, JointSpring, Motor, PointSpring
-from ramidyn.model.pose import Array
 from ramidyn.robot import Robot
 from ramidyn.simulation.run import Run
 from support.planar import Planar, four_bar

@@ -9,14 +9,13 @@ from ramidyn.algorithms.crba import crba
 from ramidyn.algorithms.ltdl import ltdl
 from ramidyn.algorithms.operational.mixed import COLUMN, TRANSFORM
 from ramidyn.algorithms.operational.tasks import Task, tasks_of
+from ramidyn.catalog.paper_robots import chain, chang_khatib24, random_tree
 from ramidyn.compiler import compile, program_of
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.explain.operational import explain_operational
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.catalog import chain, chang_khatib24, random_tree
-from ramidyn.model.pose import Array
-from ramidyn.quantities import frames, options
-from ramidyn.quantities.context import Context, Symbols
+from ramidyn.quantities import frames
 from ramidyn.quantities.dynamics import bias_forces, forward_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational import (
@@ -33,6 +32,8 @@ from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing import options
+from ramidyn.tracing.context import Context, Symbols
 from support.asimo import as_robot
 from support.close import assert_close
 from support.parameters import some

@@ -9,13 +9,13 @@ import pytest
 
 import ramidyn
 from ramidyn.builder import Body, Inertia, RobotBuilder
+from ramidyn.catalog.paper_robots import random_tree
 from ramidyn.compiler import program_of
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, CompileError, UnknownName
-from ramidyn.model.catalog import random_tree
-from ramidyn.model.pose import Array
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.quantity import Quantity
 from support import complex_step
 from support.close import assert_close
 from support.states import state

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.catalog.paper_robots import random_tree
 from ramidyn.compiler import count
+from ramidyn.coordinates.rates import rates
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.conventions import Conventions
+from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.catalog import random_tree
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.coordinate_rates import rates
-from ramidyn.model.pose import Array
 from ramidyn.quantities import (
     dynamics,
     frames,
@@ -23,10 +23,10 @@ from ramidyn.quantities import (
     momentum_energy,
     operational,
 )
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.quantity import Quantity
 from support.close import assert_close
 from support.parameters import some
 from support.states import quaternions, state, value

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 import ramidyn
+from ramidyn.catalog.paper_robots import random_tree
+from ramidyn.description.description import LoopDescription
+from ramidyn.description.formats.parse import parse
+from ramidyn.description.loop_types import ROWS
+from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ArgumentError, ModelError
-from ramidyn.model.catalog import random_tree
-from ramidyn.model.description import LoopDescription
-from ramidyn.model.formats.parse import parse
-from ramidyn.model.loop_types import ROWS
-from ramidyn.model.pose import Array, Pose
 from ramidyn.quantities.closed_loops import constraint_jacobian, loop_forces
-from ramidyn.quantities.context import Context
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.frames import acceleration, jacobian, pose, velocity
-from ramidyn.quantities.quantity import Shapes, quantity
 from ramidyn.quantities.reactions import joint_wrenches, wrenches_of_cuts
 from ramidyn.robot import Robot
+from ramidyn.tracing.context import Context
+from ramidyn.tracing.quantity import Shapes, quantity
 from support import loops, states
 from support.close import assert_close
 from support.loops import JOINT_TYPES, random_pose

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ramidyn.catalog.paper_robots import chain, hmmwv, random_tree
 from ramidyn.compiler import program_of
-from ramidyn.model.catalog import chain, hmmwv, random_tree
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
-from ramidyn.quantities.tracing import trace_quantities
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.tracing import trace_quantities
 from support.every_joint import every_joint
 
 

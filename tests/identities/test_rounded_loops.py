@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.mechanism.constraints.rank import CLOSED, rank_of
 from ramidyn.mechanism.mobility import mobility
 from ramidyn.quantities import closed_loops, dynamics
-from ramidyn.quantities.constraint_rank import CLOSED, rank_of
 from ramidyn.robot import Robot
 from support.loops import value
 from support.rounded import MECHANISMS, rounded

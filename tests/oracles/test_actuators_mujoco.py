@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.model.formats.parse import parse
+from ramidyn.description.formats.parse import parse
 from support.mujoco_agreement import without_meshes
 from support.references import MJCFS, needs_shared_robots, path_of
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from ramidyn.description.builder import Joint
+from ramidyn.description.pose import Array, Pose
 from ramidyn.forces import JointDamper, JointSpring, PointSpring, TorsionSpring
-from ramidyn.model.builder import Joint
-from ramidyn.model.pose import Array, Pose
 from ramidyn.quantities.applied import applied_forces
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.frames import acceleration, pose, velocity

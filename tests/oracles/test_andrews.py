@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.pose import Array, Pose
 from ramidyn.forces import PointSpring
-from ramidyn.model.pose import Array, Pose
 from ramidyn.robot import Robot
 
 pytest.importorskip("scipy")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.loading import load
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.robot import Robot
 
 pin: Any = pytest.importorskip("pinocchio", reason="Pinocchio, the oracle, is absent")

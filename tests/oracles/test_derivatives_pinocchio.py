@@ -11,12 +11,12 @@ import pytest
 
 import ramidyn
 from ramidyn.compiler import program_of
+from ramidyn.description.formats.parse import parse
+from ramidyn.description.pose import Array
 from ramidyn.errors import Error
-from ramidyn.model.formats.parse import parse
-from ramidyn.model.pose import Array
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.quantity import Quantity
 from support.close import assert_close
 from support.pinocchio_loops import with_cuts
 from support.real_robots import example_urdfs

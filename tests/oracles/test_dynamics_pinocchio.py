@@ -7,8 +7,8 @@ import functools
 import numpy as np
 import pytest
 
+from ramidyn.description.formats.parse import parse
 from ramidyn.errors import Error
-from ramidyn.model.formats.parse import parse
 from ramidyn.quantities import dynamics, mass_matrix
 from ramidyn.robot import Robot
 from support.close import assert_close

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.model.formats.parse import parse
+from ramidyn.description.formats.parse import parse
 from ramidyn.quantities import dynamics
 from ramidyn.robot import Robot
 from support.close import assert_close

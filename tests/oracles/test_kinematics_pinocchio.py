@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.description.pose import Array
 from ramidyn.errors import ModelWarning
 from ramidyn.loading import load
-from ramidyn.model.pose import Array
 from ramidyn.quantities import frames, mass_matrix, momentum_energy
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
+from ramidyn.tracing.quantity import Quantity
 from support.close import assert_close
 from support.real_robots import example_urdfs
 from support.states import state, value

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.loading import load
-from ramidyn.model import catalog as robots
+from ramidyn.mechanism.constraints.rank import rank_of
 from ramidyn.quantities import closed_loops, dynamics
-from ramidyn.quantities.constraint_rank import rank_of
 from ramidyn.robot import Robot
 from support.close import assert_close
 from support.loops import as_robot, value

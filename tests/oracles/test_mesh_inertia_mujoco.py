@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from ramidyn.cli import main
+from ramidyn.description.meshes.mesh_files import TriangleMesh
+from ramidyn.description.meshes.mesh_inertia import RULES
 from ramidyn.errors import ModelError
 from ramidyn.loading import load
-from ramidyn.model.meshes.mesh_files import TriangleMesh
-from ramidyn.model.meshes.mesh_inertia import RULES
 from support.meshes import angle_iron, box, pebble, write_obj, write_stl
 from support.mujoco_agreement import assert_inertias_agree
 

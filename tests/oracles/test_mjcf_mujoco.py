@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ramidyn.description.description import Description
+from ramidyn.description.formats.mjcf.parse import parse_mjcf
+from ramidyn.description.formats.read import read_source
 from ramidyn.errors import Error
-from ramidyn.model.description import Description
-from ramidyn.model.formats.mjcf.parse import parse_mjcf
-from ramidyn.model.formats.read import read_source
 from support.close import assert_close
 from support.kinematics import body_poses
 from support.mujoco_agreement import (

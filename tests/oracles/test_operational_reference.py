@@ -6,7 +6,7 @@ import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.compiler import compile, program_of
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.quantities.operational_inertia import ALGORITHMS
 from ramidyn.robot import Robot

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ramidyn.description.formats.parse import parse
 from ramidyn.errors import Error
-from ramidyn.model.formats.parse import parse
 from ramidyn.quantities.reactions import joint_wrenches
 from ramidyn.robot import Robot
 from support.close import assert_close

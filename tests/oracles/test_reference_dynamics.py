@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from ramidyn.compiler import compile
+from ramidyn.description.formats.parse import parse
+from ramidyn.description.pose import Array
 from ramidyn.errors import ModelWarning
 from ramidyn.loading import load
-from ramidyn.model.formats.parse import parse
-from ramidyn.model.pose import Array
 from ramidyn.quantities.dynamics import (
     bias_forces,
     forward_dynamics,

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ramidyn.compiler import program_of
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 from ramidyn.quantities import frames, momentum_energy
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.quantity import Quantity
 from support.close import assert_close
 from support.paths import SHARED_ROBOTS
 from support.references import MJCFS, MOCAP, TOLERANCE, URDFS, Reference, loaded

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ramidyn
+from ramidyn.description.formats.parse import parse
 from ramidyn.errors import Error
-from ramidyn.model.formats.parse import parse
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close

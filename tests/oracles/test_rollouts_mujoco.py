@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ramidyn.cli.robots import RobotFile
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 from support.close import assert_close
 from support.references import MJCFS, needs_shared_robots, path_of
 

@@ -14,10 +14,14 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn.model.description import BodyDescription, Description, JointDescription
-from ramidyn.model.formats.parse import parse
-from ramidyn.model.formats.sdf.parse import parse_sdf
-from ramidyn.model.pose import Array, Pose
+from ramidyn.description.description import (
+    BodyDescription,
+    Description,
+    JointDescription,
+)
+from ramidyn.description.formats.parse import parse
+from ramidyn.description.formats.sdf.parse import parse_sdf
+from ramidyn.description.pose import Array, Pose
 from support.kinematics import SIZES, body_poses, random_coordinates
 from support.paths import SHARED_ROBOTS
 

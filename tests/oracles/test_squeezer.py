@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.description.body_inertia import Inertia
+from ramidyn.description.builder import Body, Joint, RobotBuilder
 from ramidyn.forces import PointSpring
-from ramidyn.model.body_inertia import Inertia
-from ramidyn.model.builder import Body, Joint, RobotBuilder
 from ramidyn.quantities.closed_loops import constraint_residual
 from ramidyn.robot import Robot
 from support.close import assert_close

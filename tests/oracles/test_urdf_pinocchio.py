@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ramidyn.description.description import Description
+from ramidyn.description.formats.urdf.parse import parse_urdf
+from ramidyn.description.formats.xml import read_source
+from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ModelError
-from ramidyn.model.description import Description
-from ramidyn.model.formats.urdf.parse import parse_urdf
-from ramidyn.model.formats.xml import read_source
-from ramidyn.model.pose import Array, Pose
 from support.kinematics import body_poses, merged_inertias, random_coordinates
 from support.paths import SHARED_ROBOTS
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 import ramidyn
+from ramidyn.catalog.paper_robots import chain
 from ramidyn.errors import ModelError
-from ramidyn.model.catalog import chain
 from ramidyn.quantities.registry import QUANTITIES
 from ramidyn.robot import Robot
 from support.language_server import LanguageServer

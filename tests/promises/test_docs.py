@@ -81,21 +81,25 @@ def test_code_for_users_has_public_names_only(path: Path) -> None:
             assert rest.partition(".")[0] in namespace.__all__, f"ramidyn.{name}"
 
 
+HEAD = "ramidyn."
+
+
 def names_of_ramidyn(tree: ast.AST) -> set[str]:
     """Return what code imports from ramidyn, and the attributes of it that it uses."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             module = f"{node.module}."
-            if module.startswith("ramidyn."):
-                found.update(f"{module[7:]}{alias.name}" for alias in node.names)
+            if module.startswith(HEAD):
+                inner = module.removeprefix(HEAD)
+                found.update(f"{inner}{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-            found.update(n[7:] for n in names if n.startswith("ramidyn."))
+            found.update(n.removeprefix(HEAD) for n in names if n.startswith(HEAD))
         elif isinstance(node, ast.Attribute):
             written = ast.unparse(node)
-            if written.startswith("ramidyn."):
-                found.add(written[7:])
+            if written.startswith(HEAD):
+                found.add(written.removeprefix(HEAD))
     return found
 
 

@@ -41,7 +41,7 @@ ONLY_TO_COMPILE = (
     "ramidyn.simplify",
     "ramidyn.symbolic.trace",
     "ramidyn.symbolic.program",
-    "ramidyn.quantities.chooser",
+    "ramidyn.tracing.chooser",
     "ramidyn.backend.llvm.schedule",
     "ramidyn.backend.llvm.emit_loop",
     "ramidyn.backend.llvm.vector_math",
@@ -49,9 +49,9 @@ ONLY_TO_COMPILE = (
 )
 ONLY_WITH_SUCH_PARTS = (
     "ramidyn.quantities.closed_loops",
-    "ramidyn.model.forces.actuators",
-    "ramidyn.model.forces.contacts",
-    "ramidyn.model.forces.element",
+    "ramidyn.description.forces.actuators",
+    "ramidyn.description.forces.contacts",
+    "ramidyn.description.forces.element",
 )
 NAMES = {"ramidyn.algorithms.loops"}
 """modules of nothing but names"""

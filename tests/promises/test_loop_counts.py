@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ramidyn.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import count
-from ramidyn.model import catalog as robots
 from ramidyn.quantities.dynamics import forward_dynamics
 from support.loops import as_robot, jacobian_columns
 

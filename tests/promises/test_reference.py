@@ -10,10 +10,10 @@ import sys
 import pytest
 
 import ramidyn
-from ramidyn.explain.reference import page
-from ramidyn.explain.stub import stub
 from ramidyn.quantities.registry import QUANTITIES
 from support.pages import REPOSITORY
+from tools.reference import page
+from tools.stub import stub
 
 
 def test_the_reference_page_is_up_to_date(update_golden: bool) -> None:

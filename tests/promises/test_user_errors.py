@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn.model.catalog import chain
+from ramidyn.catalog.paper_robots import chain
 
 ROBOT = ramidyn.Robot.from_description(chain(2))
 Q = np.zeros(2)

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.model.body_inertia import Inertia
-from ramidyn.model.builder import Body, Joint, RobotBuilder
-from ramidyn.model.pose import Array, Pose
+from ramidyn.description.body_inertia import Inertia
+from ramidyn.description.builder import Body, Joint, RobotBuilder
+from ramidyn.description.pose import Array, Pose
 from ramidyn.quantities.frames import jacobian
 from ramidyn.robot import Robot
 from support.paths import SHARED_ROBOTS

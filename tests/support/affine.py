@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.backend.calls.callable import Signature, make_callable
 from ramidyn.backend.llvm.build import NativeKernel
 from ramidyn.backend.llvm.jit import LoadedCode, compile_objects
 from ramidyn.backend.llvm.target import chosen
-from ramidyn.backend.python_call.callable import Signature, make_callable
 
 _kept: list[LoadedCode] = []  # freeing code is not what these tests are about
 NO_LIBM = (ctypes.c_void_p * 1)()

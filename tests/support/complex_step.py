@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 from ramidyn.symbolic.interpreter import MEANING, evaluate
 from ramidyn.symbolic.program import Program
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.model.pose import Array, Pose
+from ramidyn.description.pose import Array, Pose
 
 X, Y, Z = range(3)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.conventions import Conventions
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.conventions import Conventions
 from ramidyn.robot import Robot
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ramidyn import forces
-from ramidyn.model.forces.element import ForceElement
+from ramidyn.description.forces.element import ForceElement
 from ramidyn.robot import Robot
 
 SINGLE = ("revolute", "prismatic", "helical")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.description import Description
+from ramidyn.description.description import Description
 
 
 def hand(trunk: int, fingers: int, idle: int = 0, joints: int = 2) -> Description:

@@ -9,8 +9,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ramidyn.model.description import BodyDescription, Description, JointDescription
-from ramidyn.model.pose import Array, Pose
+from ramidyn.description.description import (
+    BodyDescription,
+    Description,
+    JointDescription,
+)
+from ramidyn.description.pose import Array, Pose
 
 SIZES = {
     "revolute": 1,

@@ -11,15 +11,15 @@ import numpy as np
 
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.compiler import program_of
-from ramidyn.model.description import Description, LoopDescription
-from ramidyn.model.loop_types import ROWS
-from ramidyn.model.pose import Pose
+from ramidyn.description.description import Description, LoopDescription
+from ramidyn.description.loop_types import ROWS
+from ramidyn.description.pose import Pose
 from ramidyn.quantities import closed_loops, dynamics, mass_matrix
 from ramidyn.quantities.frames import pose
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
+from ramidyn.tracing.quantity import Quantity
 
 JOINT_TYPES = tuple(t for t in ROWS if t != "coupling")
 TERMS = (

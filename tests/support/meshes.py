@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ramidyn.model.meshes.convex_hull import convex_hull
-from ramidyn.model.meshes.mesh_files import TriangleMesh
+from ramidyn.description.meshes.convex_hull import convex_hull
+from ramidyn.description.meshes.mesh_files import TriangleMesh
 
 _BOX = [[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
 

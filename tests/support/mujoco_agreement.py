@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.model.description import Description, JointDescription
-from ramidyn.model.pose import Array, Pose
+from ramidyn.description.description import Description, JointDescription
+from ramidyn.description.pose import Array, Pose
 from support.close import TOLERANCE, assert_close
 from support.kinematics import SIZES, body_poses, random_coordinates
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.cli.peers.urdf import urdf
-from ramidyn.model import catalog as robots
 from ramidyn.robot import Robot
 
 REPOSITORY = Path(__file__).resolve().parents[2]

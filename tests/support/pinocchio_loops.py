@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.model.description import LoopDescription
-from ramidyn.model.pose import Array, Pose
+from ramidyn.description.description import LoopDescription
+from ramidyn.description.pose import Array, Pose
 from ramidyn.quantities import closed_loops
 from ramidyn.quantities.frames import pose
 from ramidyn.robot import Robot

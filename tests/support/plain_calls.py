@@ -8,9 +8,9 @@ import threading
 import numpy as np
 
 import ramidyn
-from ramidyn.backend.python_call.vectorcall import Plain
+from ramidyn.backend.calls.vectorcall import Plain
+from ramidyn.catalog.paper_robots import humanoid30
 from ramidyn.function import Function
-from ramidyn.model.catalog import humanoid30
 
 
 def show(*results: object) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import mpmath
 import numpy as np
 
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.pose import Pose
 from ramidyn.mechanism.loops import add_loop
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.pose import Pose
 from ramidyn.robot import Robot
 from support.loops import as_robot
 

@@ -14,15 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ramidyn
+from ramidyn.catalog import paper_robots as catalog
+from ramidyn.catalog.general_geometry import GEOMETRIES
 from ramidyn.compiler import program_of
 from ramidyn.export.c_export import export_c
 from ramidyn.loading import load
-from ramidyn.model import catalog
-from ramidyn.model.general_geometry import GEOMETRIES
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
+from ramidyn.tracing.quantity import Quantity
 from support.paths import SHARED_ROBOTS
 from support.references import path_of
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ramidyn.compiler import program_of
+from ramidyn.description.formats.parse import parse
 from ramidyn.errors import Error
-from ramidyn.model.formats.parse import parse
 from ramidyn.quantities import dynamics, mass_matrix
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramidyn.model.formats.parse import parse
-from ramidyn.model.pose import Array
+from ramidyn.description.formats.parse import parse
+from ramidyn.description.pose import Array
 from ramidyn.robot import Robot
 from support.paths import SHARED_ROBOTS
 from support.states import with_joints

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.model.coordinates import Coordinates
-from ramidyn.model.joint_transform import fixed_steps, position, rotation, transform
-from ramidyn.model.tree import ROOT
+from ramidyn.coordinates.coordinates import Coordinates
 from ramidyn.robot import Robot
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import Vec
@@ -16,6 +14,8 @@ from ramidyn.symbolic.expr import const
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tree.joint_transform import fixed_steps, position, rotation, transform
+from ramidyn.tree.tree import ROOT
 
 
 def poses_program(robot: Robot) -> Program:

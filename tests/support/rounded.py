@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.description import LoopDescription
-from ramidyn.model.pose import Pose
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.description import LoopDescription
+from ramidyn.description.pose import Pose
 from ramidyn.robot import Robot
 
 X = (1.0, 0.0, 0.0)

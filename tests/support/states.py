@@ -12,15 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from ramidyn.catalog.paper_robots import random_tree
 from ramidyn.compiler import program_of
-from ramidyn.model.catalog import random_tree
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.description import Description, Mimic
-from ramidyn.model.pose import Array, Pose
-from ramidyn.quantities.quantity import Quantity
+from ramidyn.description.conventions import Conventions
+from ramidyn.description.description import Description, Mimic
+from ramidyn.description.pose import Array, Pose
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
+from ramidyn.tracing.quantity import Quantity
 
 STEP = 1e-30
 """of complex steps: below any rounding of the values, far above the smallest double"""

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ramidyn.description.meshes.mesh_files import MOST_FACES, TriangleMesh
 from ramidyn.errors import ModelWarning
 from ramidyn.loading import load
-from ramidyn.model.meshes.mesh_files import MOST_FACES, TriangleMesh
 from ramidyn.robot import Robot
 from ramidyn.view.scene import Scene
 from support.meshes import box, write_stl

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from ramidyn import robots
+from ramidyn.description.meshes.mesh_inertia import mesh_inertia
+from ramidyn.description.pose import Pose
+from ramidyn.description.shapes import MeshShape, Shape
 from ramidyn.errors import ArgumentError, Error, ModelWarning, ShapeError
 from ramidyn.loading import load
-from ramidyn.model.meshes.mesh_inertia import mesh_inertia
-from ramidyn.model.pose import Pose
-from ramidyn.model.shapes import MeshShape, Shape
 from ramidyn.robot import Robot
 from ramidyn.view.scene import LAYERS, scene_of
 from ramidyn.view.triangles import read_any_mesh, split_long, thinned, triangles_of

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.conventions import Conventions
+from ramidyn.description.pose import Pose
 from ramidyn.errors import (
     ArgumentError,
     ModelError,
@@ -15,9 +18,6 @@ from ramidyn.errors import (
     UnknownName,
 )
 from ramidyn.loading import load
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.pose import Pose
 from ramidyn.robot import Robot
 from support.every_joint import every_joint
 from support.robot_poses import poses

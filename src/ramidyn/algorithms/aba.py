@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from ramidyn.algorithms.articulated import Column, last_first, moving_bodies
 from ramidyn.algorithms.body_motion import velocities
 from ramidyn.algorithms.sweeps import inward, outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO3, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tree.tree import ROOT, Tree
 
 
 def aba(

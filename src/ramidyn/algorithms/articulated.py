@@ -15,11 +15,11 @@ from typing import final
 
 from ramidyn.algorithms.body_motion import Velocities, wrench
 from ramidyn.algorithms.sweeps import label_value, outward
-from ramidyn.model.tree import ROOT, Tree, TreeBody
 from ramidyn.spatial.inertia import ArticulatedInertia
 from ramidyn.spatial.vector3 import ZERO3
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, const
+from ramidyn.tree.tree import ROOT, Tree, TreeBody
 
 
 @final

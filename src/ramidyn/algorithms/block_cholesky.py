@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.model.tree import ancestors
+from ramidyn.tree.tree import ancestors
 
 Block = list[list[Any]]
 Blocks = dict[tuple[int, int], Block]

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.sweeps import outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.joint_transform import position, transform
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ZERO3, ZERO33, Mat, Vec, mat
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tree.joint_transform import position, transform
+from ramidyn.tree.tree import ROOT, Tree
 
 
 def transforms(tree: Tree, q: JointVector) -> dict[int, Transform]:

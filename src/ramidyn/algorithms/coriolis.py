@@ -26,14 +26,14 @@ from ramidyn.algorithms.body_motion import joint_motion, transforms
 from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.kinematics import onward, seen
 from ramidyn.algorithms.sweeps import inward, outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.joint_transform import position
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.frames import Tag
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Shift, Transform
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, ZERO33, Mat, Vec, mat
 from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.tree.joint_transform import position
+from ramidyn.tree.tree import ROOT, Tree
 
 _NOTHING = RigidInertia.zero()
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from ramidyn.algorithms.body_motion import joint_columns, transforms
 from ramidyn.algorithms.sweeps import inward, label_value
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tree.tree import ROOT, Tree
 
 TreeEntries = dict[tuple[int, int], Expr]
 """Entries (i, j) by degrees of freedom of the tree, j = i or an ancestor of i."""

@@ -17,10 +17,10 @@ from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.kinematics import onward, seen
 from ramidyn.algorithms.momentum import composite_inertias, rigid_inertias
 from ramidyn.algorithms.sweeps import outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Motion
+from ramidyn.tree.tree import ROOT, Tree
 
 
 def crba_root(tree: Tree, q: JointVector) -> TreeEntries:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from ramidyn.algorithms.body_motion import joint_motion, transforms
 from ramidyn.algorithms.momentum import center_of_mass, mass
 from ramidyn.algorithms.sweeps import outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.vector3 import ZERO, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tree.tree import ROOT, Tree
 
 
 def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:

@@ -32,12 +32,12 @@ from ramidyn.algorithms.coriolis import force_seen, second_moments
 from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.kinematics import onward, seen
 from ramidyn.algorithms.sweeps import inward, outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia, symmetric
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tree.tree import ROOT, Tree
 
 
 @final

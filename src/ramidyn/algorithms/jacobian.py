@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.kinematics import axes, onward, seen
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.joint_transform import fixed_steps, transform
-from ramidyn.model.model import Frame
-from ramidyn.model.tree import Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.transform import Rotate, Shift, Step
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import region
+from ramidyn.tree.joint_transform import fixed_steps, transform
+from ramidyn.tree.model import Frame
+from ramidyn.tree.tree import Tree
 
 
 @final

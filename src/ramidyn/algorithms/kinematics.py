@@ -20,15 +20,15 @@ from dataclasses import dataclass, field
 from typing import final
 
 from ramidyn.algorithms.body_motion import centripetal, joint_motion
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.joint_transform import fixed_steps, position, transform
-from ramidyn.model.model import Frame
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.frames import Tag, common
 from ramidyn.spatial.transform import Rotate, Shift, Step, Transform
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, ZERO33, Mat, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import region
+from ramidyn.tree.joint_transform import fixed_steps, position, transform
+from ramidyn.tree.model import Frame
+from ramidyn.tree.tree import ROOT, Tree
 
 
 @final

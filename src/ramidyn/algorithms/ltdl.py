@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.model.tree import D1, D2, ROOT, ancestors
 from ramidyn.symbolic.expr import Expr, const, label, region
+from ramidyn.tree.tree import D1, D2, ROOT, ancestors
 
 Diagonal = dict[int, Expr]
 DofVector = dict[int, Expr]

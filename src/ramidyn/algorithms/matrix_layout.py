@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.algorithms.ltdl import elimination_parents
-from ramidyn.model.model import Model
-from ramidyn.model.tree import depths
+from ramidyn.tree.model import Model
+from ramidyn.tree.tree import depths
 
 Indices = npt.NDArray[np.int32]
 

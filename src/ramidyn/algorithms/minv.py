@@ -21,14 +21,14 @@ from collections.abc import Sequence
 from ramidyn.algorithms.articulated import Column, last_first, rigid_bodies
 from ramidyn.algorithms.body_motion import joint_columns, transforms
 from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.following import Rules, following, total
 from ramidyn.algorithms.ltdl import Diagonal
 from ramidyn.algorithms.sweeps import inward, outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree, ancestors
+from ramidyn.algorithms.unforced_limbs import Rules, following, total
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, region
+from ramidyn.tree.tree import ROOT, Tree, ancestors
 
 
 def minv_aba(tree: Tree, q: JointVector) -> TreeEntries:

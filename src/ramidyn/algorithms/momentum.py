@@ -17,14 +17,14 @@ from typing import final
 from ramidyn.algorithms.body_motion import joint_motion, transforms
 from ramidyn.algorithms.kinematics import axes
 from ramidyn.algorithms.sweeps import inward, outward
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.errors import ModelError
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, ZERO33, Mat, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tree.tree import ROOT, Tree
 
 
 @final

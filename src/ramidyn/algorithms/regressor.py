@@ -26,13 +26,13 @@ from typing import final
 from ramidyn.algorithms.body_motion import centripetal, joint_motion, transforms
 from ramidyn.algorithms.kinematics import fixed, plus_cross
 from ramidyn.algorithms.sweeps import outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.joint_transform import position
-from ramidyn.model.model import Frame
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO, ZERO3, ZERO33, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tree.joint_transform import position
+from ramidyn.tree.model import Frame
+from ramidyn.tree.tree import ROOT, Tree
 
 Ten = tuple[Expr, ...]
 """the factors of a body's parameters"""

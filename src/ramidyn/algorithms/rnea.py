@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from ramidyn.algorithms.body_motion import joint_motion, velocities, wrench
 from ramidyn.algorithms.kinematics import plus_cross
 from ramidyn.algorithms.sweeps import inward, label_value, outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO3, ZERO33, Vec
 from ramidyn.spatial.vectors import Force
+from ramidyn.tree.tree import ROOT, Tree
 
 
 def rnea(

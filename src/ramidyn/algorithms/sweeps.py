@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ramidyn.model.tree import Tree
 from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia
 from ramidyn.spatial.vector3 import Mat, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, label, region
+from ramidyn.tree.tree import Tree
 
 Value = Expr | Vec | Mat | Motion | Force | RigidInertia | ArticulatedInertia
 

@@ -32,8 +32,8 @@ from ramidyn.cli.selfcheck import relative, state_of
 from ramidyn.compiler import compile
 from ramidyn.errors import ModelError
 from ramidyn.quantities import dynamics, mass_matrix
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
+from ramidyn.tracing.quantity import Quantity
 from ramidyn.view.units import seconds
 
 STEPS, DT = 50, 1e-3

@@ -17,8 +17,8 @@ from ramidyn.cli.screen import (
     table,
 )
 from ramidyn.compiler import compile
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
+from ramidyn.tracing.quantity import Quantity
 from ramidyn.view.units import seconds
 
 

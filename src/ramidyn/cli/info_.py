@@ -9,9 +9,9 @@ import click
 from ramidyn.algorithms.matrix_layout import sparsity_tree
 from ramidyn.cli.robots import RobotFile, passive_option, robot_argument
 from ramidyn.cli.screen import console, json_option, paragraph, print_json, wrapped
-from ramidyn.model.drawing import drawing
-from ramidyn.model.tree import D1, D2
 from ramidyn.robot import Robot
+from ramidyn.tree.tree import D1, D2
+from ramidyn.view.robot_text import drawing
 
 
 @click.command("info")

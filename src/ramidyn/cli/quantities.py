@@ -7,8 +7,8 @@ import difflib
 import click
 
 from ramidyn.errors import UnknownName
-from ramidyn.quantities.quantity import REQUIRED, Quantity
 from ramidyn.quantities.registry import QUANTITIES
+from ramidyn.tracing.quantity import REQUIRED, Quantity
 
 functions_option = click.option(
     "-f", "--function", "names", multiple=True, default=["forward_dynamics"],

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import click
 
+from ramidyn.catalog import paper_robots as robots
+from ramidyn.description.conventions import NAMED
+from ramidyn.description.description import Description
+from ramidyn.description.formats.read import read_source
 from ramidyn.errors import ModelError
 from ramidyn.loading import load
-from ramidyn.model import catalog as robots
-from ramidyn.model.conventions import NAMED
-from ramidyn.model.description import Description
-from ramidyn.model.formats.read import read_source
 from ramidyn.robot import Robot
 
 BUILT_IN: dict[str, Callable[[], Any]] = {

@@ -8,8 +8,8 @@ import numpy as np
 
 from ramidyn.cli.peers import State
 from ramidyn.compiler import choose_for, compile
+from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError
-from ramidyn.model.pose import Array
 from ramidyn.quantities.closed_loops import constraint_bias, constraint_jacobian
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.robot import Robot

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ramidyn.cli.screen import paragraph, wrapped
-from ramidyn.model.formats.mjcf.write_inertials import with_inertials
+from ramidyn.description.formats.mjcf.write_inertials import with_inertials
 
 
 @click.command("write-inertials")

@@ -16,10 +16,9 @@ import numpy.typing as npt
 
 from ramidyn.algorithms.operational.tasks import Task, Tasks, tasks_of
 from ramidyn.compiler import compile
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, ShapeError
 from ramidyn.function import Function
-from ramidyn.model.model import Model
-from ramidyn.model.pose import Array
 from ramidyn.quantities.operational_inertia import SINGULAR, row_count
 from ramidyn.quantities.operational_torques import (
     Directions,
@@ -27,6 +26,7 @@ from ramidyn.quantities.operational_torques import (
     operational_torques,
 )
 from ramidyn.robot import Robot
+from ramidyn.tree.model import Model
 
 Levels = Tasks | Sequence[Tasks]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ModelError
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.model import Model, placed
-from ramidyn.model.tree import Tree, TreeBody
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
-from ramidyn.quantities.quantity import Quantity
-from ramidyn.quantities.tracing import trace_quantities
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import SIMPLIFICATIONS
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
+from ramidyn.tracing.quantity import Quantity
+from ramidyn.tracing.tracing import trace_quantities
+from ramidyn.tree.model import Model, placed
+from ramidyn.tree.tree import Tree, TreeBody
 
 ALGORITHMS = {
     "inverse dynamics, RNEA": inverse_dynamics,

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
-from ramidyn.model.tree import D0, D1, ROOT, Tree
 from ramidyn.symbolic.count import Ops
+from ramidyn.tree.tree import D0, D1, ROOT, Tree
 
 FLOATING_DOFS = 6
 

@@ -12,11 +12,11 @@ from ramidyn.errors import ModelError
 from ramidyn.explain.counts import Counts, counts_of
 from ramidyn.explain.crba_cost import CrbaCost
 from ramidyn.explain.shape import Shape, envelope
-from ramidyn.quantities.choice import Choice
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
+from ramidyn.tracing.choice import Choice
 
 
 def sentence(choice: Choice) -> str:

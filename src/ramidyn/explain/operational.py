@@ -7,13 +7,13 @@ from typing import final
 
 from ramidyn.algorithms.operational.tasks import Task, Tasks, tasks_of
 from ramidyn.errors import ArgumentError
-from ramidyn.quantities.chooser import choose
 from ramidyn.quantities.operational import operational_inertia_inverse
-from ramidyn.quantities.options import one_of
-from ramidyn.quantities.tracing import trace_quantities
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
+from ramidyn.tracing.chooser import choose
+from ramidyn.tracing.options import one_of
+from ramidyn.tracing.tracing import trace_quantities
 
 
 @final

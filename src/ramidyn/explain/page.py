@@ -14,9 +14,9 @@ from ramidyn.explain.counts import Counts
 from ramidyn.explain.data import Explanation, sentence
 from ramidyn.explain.shape import envelope, topologies
 from ramidyn.explain.style import STYLE
-from ramidyn.model.tree import depth_first
-from ramidyn.quantities.choice import Choice
 from ramidyn.symbolic.count import Ops
+from ramidyn.tracing.choice import Choice
+from ramidyn.tree.tree import depth_first
 from ramidyn.version import version
 from ramidyn.view import blocks
 from ramidyn.view.blocks import Item, breakable

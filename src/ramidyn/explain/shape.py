@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.model.tree import D1, D2, ROOT, depth_first, renumbering, sparsity_pattern
+from ramidyn.tree.tree import D1, D2, ROOT, depth_first, renumbering, sparsity_pattern
 
 Pattern = npt.NDArray[np.bool_]
 

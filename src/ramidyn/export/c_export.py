@@ -29,13 +29,13 @@ from ramidyn.compiler import as_list, compile, program_of
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.glossary import about
 from ramidyn.function import CallOptions
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import share_reciprocals, simplify
 from ramidyn.symbolic.column_loop import unrolled
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.sparse_jacobian import SparseJacobian, sparse_jacobian
+from ramidyn.tracing.quantity import Quantity
 
 TAKEN = frozenset(
     re.findall(

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramidyn.backend.c99.files import About
-from ramidyn.model.forces.fields import described
-from ramidyn.model.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
-from ramidyn.model.model import PublicJoint
-from ramidyn.quantities.quantity import INPUT_WORDS
+from ramidyn.description.forces.fields import described
+from ramidyn.description.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
 from ramidyn.quantities.registry import QUANTITIES
 from ramidyn.robot import Robot
 from ramidyn.symbolic.program import Program
+from ramidyn.tracing.quantity import INPUT_WORDS
+from ramidyn.tree.model import PublicJoint
 
 LETTERS = {
     "w": "angular velocity [rad/s]",

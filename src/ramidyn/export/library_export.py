@@ -24,8 +24,8 @@ from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.c_export import default_name, file_name, random_inputs
 from ramidyn.export.glossary import about
 from ramidyn.function import CallOptions
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
+from ramidyn.tracing.quantity import Quantity
 
 
 @final

@@ -20,12 +20,12 @@ from ramidyn.backend.c99.casadi import casadi_source
 from ramidyn.backend.c99.files import About, files
 from ramidyn.backend.c99.names import identifier
 from ramidyn.compiler import Compilation
+from ramidyn.concurrency import made_once
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.c_export import found_compiler, prepared
 from ramidyn.function import Function, compilation_of
 from ramidyn.interop.wrapping import require
 from ramidyn.symbolic.column_loop import unrolled
-from ramidyn.symbolic.once import made_once
 from ramidyn.symbolic.program import Program, Variable
 from ramidyn.symbolic.sparse_jacobian import Pattern, SparseJacobian, sparse_jacobian
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any, final
 
 from ramidyn.compiler import Compilation
+from ramidyn.concurrency import made_once
 from ramidyn.function import CallOptions, DType
 from ramidyn.symbolic.derivatives import jvp, vjp
-from ramidyn.symbolic.once import made_once
 from ramidyn.symbolic.program import Program, live
 
 Places = tuple[int, ...]

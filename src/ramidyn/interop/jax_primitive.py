@@ -25,16 +25,16 @@ from typing import Any, final
 
 import numpy as np
 
+from ramidyn.backend.calls.arguments import Signature
+from ramidyn.backend.calls.c_entry import Entry, xla_handler
+from ramidyn.backend.calls.callable import Kind
 from ramidyn.backend.llvm.build import key_of
-from ramidyn.backend.native_entry import Entry, xla_handler
-from ramidyn.backend.python_call.arguments import Signature
-from ramidyn.backend.python_call.callable import Kind
 from ramidyn.backend.runtime.memory_layout import wants_plain_calls
 from ramidyn.compiler import Compilation
+from ramidyn.concurrency import made_once
 from ramidyn.errors import Error, ShapeError
 from ramidyn.function import DType, Function, calls_of
 from ramidyn.interop.differentiable import Differentiable, mapped
-from ramidyn.symbolic.once import made_once
 
 # JAX is an extra: behind Any it need not be there to check types.
 jax: Any = importlib.import_module("jax")

@@ -24,11 +24,11 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from ramidyn.backend.python_call.arguments import Signature
+from ramidyn.backend.calls.arguments import Signature
+from ramidyn.concurrency import made_once
 from ramidyn.errors import ArgumentError, Error, ShapeError
 from ramidyn.function import DType, Function
 from ramidyn.interop.differentiable import Differentiable, leading_axes, mapped
-from ramidyn.symbolic.once import made_once
 
 # PyTorch is an extra: behind Any it need not be there to check types.
 torch: Any = importlib.import_module("torch")

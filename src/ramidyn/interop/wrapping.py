@@ -11,12 +11,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ramidyn.backend.python_call import arguments
-from ramidyn.backend.python_call.arguments import Signature
-from ramidyn.backend.python_call.dispatch import Dispatcher
+from ramidyn.backend.calls import arguments
+from ramidyn.backend.calls.arguments import Signature
+from ramidyn.backend.calls.dispatch import Dispatcher
+from ramidyn.concurrency import made_once
 from ramidyn.errors import ArgumentError, Error
 from ramidyn.function import Function, compilation_of, signature_of
-from ramidyn.symbolic.once import made_once
 
 if TYPE_CHECKING:
     from ramidyn.interop.differentiable import Differentiable

@@ -10,7 +10,7 @@ A tree is an array of parents, −1 at the root, such as ``robot.tree.dof_parent
 """
 
 from ramidyn.linalg.factor import Factor, TreeMatrix, ltdl, ltl
-from ramidyn.model.tree import D1, D2, sparsity_pattern
+from ramidyn.tree.tree import D1, D2, sparsity_pattern
 
 __all__ = ["D1", "D2", "Factor", "TreeMatrix", "ltdl", "ltl", "sparsity_pattern"]
 

@@ -22,7 +22,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.backend.tree.factor_loops import address, functions
+from ramidyn.backend.sparse_factor.factor_loops import address, functions
 from ramidyn.linalg.pattern import Array, Pattern, chain_blocks
 
 Words = npt.NDArray[np.int64]

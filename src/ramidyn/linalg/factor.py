@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from ramidyn.algorithms.matrix_layout import Layout
 from ramidyn.backend.runtime.memory_layout import WORD
-from ramidyn.backend.tree.factor_loops import address, functions, vector_width
-from ramidyn.backend.tree.sweeps import Diagonal
+from ramidyn.backend.sparse_factor.factor_loops import address, functions, vector_width
+from ramidyn.backend.sparse_factor.sweeps import Diagonal
 from ramidyn.errors import ArgumentError, ShapeError
 from ramidyn.linalg.branches import plan_of
 from ramidyn.linalg.pattern import (

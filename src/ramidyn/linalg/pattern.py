@@ -13,12 +13,17 @@ import numpy.typing as npt
 
 from ramidyn.algorithms.matrix_layout import Layout, layout_of
 from ramidyn.backend.runtime.memory_layout import WORD
-from ramidyn.backend.tree.factor_loops import BLOCKS, address, functions, vector_width
+from ramidyn.backend.sparse_factor.factor_loops import (
+    BLOCKS,
+    address,
+    functions,
+    vector_width,
+)
+from ramidyn.concurrency import Lock
 from ramidyn.errors import ModelError, ShapeError, TraceError
-from ramidyn.model.tree import check_parents, depth_first
 from ramidyn.symbolic.expr import users_line
-from ramidyn.symbolic.fork_lock import Lock
 from ramidyn.symbolic.inline import has_symbols
+from ramidyn.tree.tree import check_parents, depth_first
 
 Array = npt.NDArray[np.float64]
 Parents = Sequence[int] | npt.NDArray[np.integer[Any]]

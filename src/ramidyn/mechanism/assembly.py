@@ -1,7 +1,5 @@
 """Assembly: find a configuration that closes all loops, from a distant guess."""
 
-# ruff: noqa: N803, N806  the book's letters: J
-
 from __future__ import annotations
 
 import math
@@ -14,7 +12,9 @@ import numpy.typing as npt
 
 from ramidyn.algorithms.loops import newton
 from ramidyn.algorithms.loops.cuts import row_names
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.mechanism.constraints.rank import CLOSED
 from ramidyn.mechanism.states import (
     constraints,
     kernels,
@@ -23,8 +23,6 @@ from ramidyn.mechanism.states import (
     rounding_filter,
     vector,
 )
-from ramidyn.model.pose import Array
-from ramidyn.quantities.constraint_rank import CLOSED
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
-from ramidyn.model.identifiable import identifiable
-from ramidyn.model.inertial_parameters import inertia_frames, parameter_names
-from ramidyn.model.pose import Array
-from ramidyn.quantities.options import one_of
+from ramidyn.tracing.options import one_of
+from ramidyn.tree.identifiable import identifiable
+from ramidyn.tree.inertial_parameters import inertia_frames, parameter_names
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -5,8 +5,6 @@ consistent, `mobility` for degrees of freedom and actuation, and `simulation` fo
 motion.
 """
 
-# ruff: noqa: N806  the book's letters: J, N, T_a
-
 from __future__ import annotations
 
 import warnings
@@ -17,18 +15,18 @@ from typing import TYPE_CHECKING, cast, final
 
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.compiler import program_of
-from ramidyn.errors import ArgumentError, ModelError, ModelWarning, unknown_name
-from ramidyn.mechanism.assembly import assemble
-from ramidyn.model.editing import Placement, pose_of
-from ramidyn.model.loop_types import (
+from ramidyn.description.editing import Placement, pose_of
+from ramidyn.description.loop_types import (
     check_given,
     check_single,
     check_type,
     coupling,
     cut_joint,
 )
-from ramidyn.model.pose import Pose
-from ramidyn.quantities.constraint_rank import CLOSED, rank_of
+from ramidyn.description.pose import Pose
+from ramidyn.errors import ArgumentError, ModelError, ModelWarning, unknown_name
+from ramidyn.mechanism.assembly import assemble
+from ramidyn.mechanism.constraints.rank import CLOSED, rank_of
 from ramidyn.quantities.frames import pose
 from ramidyn.symbolic.interpreter import evaluate
 

@@ -10,8 +10,6 @@ Inverse dynamics: of all τ and λ with Sᵀ τ + Jᵀ λ = M q̈ + h, S the act
 τ must satisfy Nᵀ Sᵀ τ = Nᵀ (M q̈ + h).
 """
 
-# ruff: noqa: N803, N806  the book's letters: J, N, T_a
-
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -22,8 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.algorithms.loops.cuts import row_names
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.mechanism.assembly import assemble
+from ramidyn.mechanism.constraints.rank import ROUNDING
 from ramidyn.mechanism.states import (
     ADMISSIBLE,
     check_closed,
@@ -34,8 +34,6 @@ from ramidyn.mechanism.states import (
     rounding_filter,
     vector,
 )
-from ramidyn.model.pose import Array
-from ramidyn.quantities.constraint_rank import ROUNDING
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -3,8 +3,6 @@
 `project` changes it least in the norm of M.
 """
 
-# ruff: noqa: N806  the book's letters: J
-
 from __future__ import annotations
 
 import math
@@ -15,6 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.algorithms.loops import newton
+from ramidyn.description.pose import Array
+from ramidyn.mechanism.constraints.rank import CLOSED
+from ramidyn.mechanism.constraints.samples import PRECISION
 from ramidyn.mechanism.states import (
     constraints,
     kernels,
@@ -24,9 +25,6 @@ from ramidyn.mechanism.states import (
     rounding_filter,
     vector,
 )
-from ramidyn.model.pose import Array
-from ramidyn.quantities.closed_samples import PRECISION
-from ramidyn.quantities.constraint_rank import CLOSED
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.coordinates.limits import WIDEST
+from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError, ShapeError
 from ramidyn.mechanism.states import check_closed
-from ramidyn.model.limits import WIDEST
-from ramidyn.model.pose import Array
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

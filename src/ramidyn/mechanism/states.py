@@ -3,8 +3,6 @@
 Φ(q) = 0,   J q̇ = 0
 """
 
-# ruff: noqa: N803, N806  the book's letters: J
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
@@ -16,16 +14,16 @@ import numpy.typing as npt
 from ramidyn.algorithms.loops.cuts import row_names
 from ramidyn.algorithms.loops.newton import Iterate
 from ramidyn.compiler import compile
+from ramidyn.concurrency import once
+from ramidyn.description.forces.inputs import force_inputs
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, ShapeError
 from ramidyn.function import Function
-from ramidyn.model.forces.inputs import force_inputs
-from ramidyn.model.pose import Array
+from ramidyn.mechanism.constraints.rank import ROUNDING, Rank, rank_of
+from ramidyn.mechanism.constraints.samples import PRECISION
 from ramidyn.quantities import closed_loops
-from ramidyn.quantities.closed_samples import PRECISION
-from ramidyn.quantities.constraint_rank import ROUNDING, Rank, rank_of
 from ramidyn.quantities.dynamics import inverse_dynamics
-from ramidyn.quantities.quantity import Quantity
-from ramidyn.symbolic.once import once
+from ramidyn.tracing.quantity import Quantity
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.catalog import paper_robots as robots
+from ramidyn.description.pose import Array
 from ramidyn.linalg.factor import ltdl, ltl
-from ramidyn.model import catalog as robots
-from ramidyn.model.pose import Array
 from ramidyn.papers.document import Section, Table, robot_of
 from ramidyn.robot import Robot
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from ramidyn.algorithms.operational.explicit_inverse import explicit_inverse
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.catalog.general_geometry import with_geometry
+from ramidyn.catalog.paper_robots import chang_khatib24
 from ramidyn.compiler import program_of
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.catalog import chang_khatib24
-from ramidyn.model.general_geometry import with_geometry
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.papers.document import Plot, Section, Table, robot_of
 from ramidyn.papers.unknown import count_of
 from ramidyn.quantities.mass_matrix import mass_matrix
@@ -21,11 +21,11 @@ from ramidyn.quantities.operational import (
     operational_inertia_inverse,
     task_jacobian,
 )
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.program import Program
+from ramidyn.tracing.quantity import Quantity
 
 NAME = "Chang & Khatib 2000"
 HANDS = (Task("left_hand"), Task("right_hand"))

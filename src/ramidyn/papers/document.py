@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ramidyn.description.description import Description
 from ramidyn.explain.style import STYLE
-from ramidyn.model.description import Description
 from ramidyn.robot import Robot
 
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ramidyn.algorithms import ltdl as tree_factor
-from ramidyn.backend.tree.sweeps import SWEEPS, Diagonal
+from ramidyn.backend.sparse_factor.sweeps import SWEEPS, Diagonal
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.explain.shape import Shape, family
-from ramidyn.model import catalog as robots
-from ramidyn.model.tree import ancestors
 from ramidyn.papers.document import Plot, Section, Table, compared, robot_of
 from ramidyn.papers.native_counts import factor_count, sweep_count
 from ramidyn.papers.unknown import count_of
 from ramidyn.symbolic.count import Ops
+from ramidyn.tree.tree import ancestors
 
 TREE1_EXPANDED = (-1, 0, 1, 2, 1, 3, 3, 4, 7, 8, 4)
 """the example of section 2, numbered from 0"""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import count
 from ramidyn.explain.crba_cost import CrbaCost
 from ramidyn.explain.shape import Shape
-from ramidyn.model import catalog as robots
 from ramidyn.papers.document import Plot, Section, Table, compared, robot_of, word
 from ramidyn.papers.featherstone import NAME, OPERATIONS, counted
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
+from ramidyn.tracing.quantity import Quantity
 
 TWO = ("humanoid", "chain")
 Cost = tuple[int, int]

@@ -17,8 +17,8 @@ import numpy as np
 from ramidyn.backend.llvm.jit import LoadedCode, compile_objects
 from ramidyn.backend.llvm.target import chosen
 from ramidyn.backend.runtime.memory_layout import WORD
-from ramidyn.backend.tree.factor_loops import address, arguments_of, emit
-from ramidyn.backend.tree.sweeps import SWEEPS, Diagonal
+from ramidyn.backend.sparse_factor.factor_loops import address, arguments_of, emit
+from ramidyn.backend.sparse_factor.sweeps import SWEEPS, Diagonal
 from ramidyn.linalg.pattern import Pattern, pattern_from
 from ramidyn.symbolic.count import Ops
 

@@ -13,8 +13,7 @@ from ramidyn.algorithms.loops.counting import (
     loopwise_counts,
 )
 from ramidyn.algorithms.loops.cuts import cuts_of
-from ramidyn.model import catalog as robots
-from ramidyn.model.tree import ancestors
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.papers import negrut_differences as differences
 from ramidyn.papers.dense_solvers import algorithm_d_counts, gauss_counts
 from ramidyn.papers.document import Section, Table, compared, robot_of
@@ -22,6 +21,7 @@ from ramidyn.papers.featherstone import entries_of
 from ramidyn.papers.unknown import count_of
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
+from ramidyn.tree.tree import ancestors
 
 SPARSE = {
     "A": (975, 165, 708, 172, 834, 680, 145, 192, 3871),

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ramidyn.catalog import paper_robots as catalog
 from ramidyn.errors import Error
 from ramidyn.explain.counts import traced
 from ramidyn.loading import load
-from ramidyn.model import catalog
 from ramidyn.papers.document import Section, Table, robot_of, word
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.robot import Robot

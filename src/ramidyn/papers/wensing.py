@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.explain.operational import OperationalCounts, explain_operational
-from ramidyn.model import catalog as robots
-from ramidyn.model.tree import sparsity_pattern
 from ramidyn.papers import wensing_stages
 from ramidyn.papers.document import Plot, Section, Table, robot_of
 from ramidyn.papers.wensing_stages import (
@@ -29,6 +28,7 @@ from ramidyn.papers.wensing_stages import (
     stages,
 )
 from ramidyn.robot import Robot
+from ramidyn.tree.tree import sparsity_pattern
 
 FINGERS = ("left_forefinger", "left_thumb", "right_forefinger", "right_thumb")
 FINGERTIPS = tuple(

@@ -12,10 +12,9 @@ from ramidyn.algorithms.operational.explicit_inverse import symmetric_inverse
 from ramidyn.algorithms.operational.inverse_inertia import InverseInertia
 from ramidyn.algorithms.operational.sfa import sfa
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import program_of
-from ramidyn.model import catalog as robots
 from ramidyn.papers.document import Section, Table, robot_of, word
-from ramidyn.quantities.context import Context
 from ramidyn.quantities.mass_matrix import CRBA
 from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
@@ -29,6 +28,7 @@ from ramidyn.spatial.transform import Turn
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.context import Context
 
 NAME = "Wensing, Featherstone & Orin 2012"
 HANDS_FEET = ("left_hand", "right_hand", "left_foot", "right_foot")

@@ -8,22 +8,22 @@ from dataclasses import replace
 
 import numpy as np
 
+from ramidyn.coordinates.limits import keyframes, neutral
+from ramidyn.description.conventions import Conventions
+from ramidyn.description.description import Description
+from ramidyn.description.forces.actuators import PositionServo
+from ramidyn.description.forces.custom import Custom
+from ramidyn.description.forces.element import ForceElement
+from ramidyn.description.forces.fields import entries
+from ramidyn.description.forces.joints import Tendon
+from ramidyn.description.pose import Array
 from ramidyn.errors import ModelWarning
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.description import Description
-from ramidyn.model.forces.actuators import PositionServo
-from ramidyn.model.forces.checks import checked
-from ramidyn.model.forces.custom import Custom
-from ramidyn.model.forces.element import ForceElement
-from ramidyn.model.forces.fields import entries
-from ramidyn.model.forces.joints import Tendon
-from ramidyn.model.limits import keyframes, neutral
-from ramidyn.model.model import Model, PublicJoint
-from ramidyn.model.pose import Array
 from ramidyn.quantities.applied import applied_forces
 from ramidyn.quantities.mass_matrix import mass_matrix
-from ramidyn.quantities.tracing import trace_quantities
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.tracing import trace_quantities
+from ramidyn.tree.force_checks import checked
+from ramidyn.tree.model import Model, PublicJoint
 
 
 def with_damping(model: Model, conventions: Conventions) -> Description:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, cast, final
 import numpy as np
 
 from ramidyn.algorithms.forces.applied import Applied, Scene
+from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.errors import ArgumentError, Error, ShapeError, TraceError, unknown_name
-from ramidyn.model.forces.inputs import force_inputs
-from ramidyn.model.model import Model
-from ramidyn.quantities.context import Context, array
 from ramidyn.quantities.external import external_forces, in_body
 from ramidyn.quantities.frames import pose, velocity
-from ramidyn.quantities.options import CHECKS
-from ramidyn.quantities.quantity import Shapes, quantity
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr, lift
+from ramidyn.tracing.context import Context, array
+from ramidyn.tracing.options import CHECKS
+from ramidyn.tracing.quantity import Shapes, quantity
+from ramidyn.tree.model import Model
 
 if TYPE_CHECKING:
-    from ramidyn.model.forces.custom import Custom
-    from ramidyn.model.forces.element import ForceElement
+    from ramidyn.description.forces.custom import Custom
+    from ramidyn.description.forces.element import ForceElement
 
 
 def acting_forces(
@@ -42,7 +42,7 @@ def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:
     if not elements:
         return Applied()
     from ramidyn.algorithms.forces.elements import element_forces
-    from ramidyn.model.forces.custom import Custom
+    from ramidyn.description.forces.custom import Custom
 
     applied = element_forces(scene_of(context), elements)
     for element in elements:

@@ -36,19 +36,19 @@ from ramidyn.algorithms.loops.proximal import (
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.algorithms.rnea import rnea
+from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, ModelError
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.model import Model
-from ramidyn.model.singular import check_dynamics
+from ramidyn.mechanism.constraints.rank import Rank, rank_of
+from ramidyn.mechanism.constraints.rows import needed_cuts, rows_of
 from ramidyn.quantities.applied import acting_forces
-from ramidyn.quantities.constraint_rank import Rank, rank_of
-from ramidyn.quantities.context import Context, array, zeros
 from ramidyn.quantities.external import external_shape
-from ramidyn.quantities.loop_rows import needed_cuts, rows_of
 from ramidyn.quantities.mass_matrix import sparse_mass_matrix
 from ramidyn.quantities.operational_inertia import jacobian_rows
-from ramidyn.quantities.quantity import Shapes, quantity
 from ramidyn.symbolic.expr import Expr, const
+from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.quantity import Shapes, quantity
+from ramidyn.tree.model import Model
+from ramidyn.tree.singular import check_dynamics
 
 NEWTON_STEPS = 2
 """of a projection: the first leaves Φ at the square of what a step opens"""

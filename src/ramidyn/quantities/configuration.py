@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ramidyn.model.coordinate_rates import rates
-from ramidyn.quantities.context import Context, array
-from ramidyn.quantities.quantity import quantity
+from ramidyn.coordinates.rates import rates
+from ramidyn.tracing.context import Context, array
+from ramidyn.tracing.quantity import quantity
 
 
 @quantity("q", "qd", returns="time derivative of the entries of q [rad/s, m/s, 1/s]")

@@ -16,11 +16,8 @@ from ramidyn.algorithms.idsva import CommonFrame
 from ramidyn.algorithms.ltdl import solve
 from ramidyn.algorithms.matrix_layout import tree_roots
 from ramidyn.algorithms.minv import minv_ltdl
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.singular import check_dynamics
-from ramidyn.model.tree import Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.quantities.applied import acting_forces
-from ramidyn.quantities.context import Context, zeros
 from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics import inverse_dynamics
 from ramidyn.quantities.equation_of_motion import factored
@@ -36,6 +33,9 @@ from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.derivatives import Row, forward, held, reverse
 from ramidyn.symbolic.expr import Expr, has_loop
 from ramidyn.symbolic.jacobians import matrix
+from ramidyn.tracing.context import Context, zeros
+from ramidyn.tree.singular import check_dynamics
+from ramidyn.tree.tree import Tree
 
 if TYPE_CHECKING:
     from ramidyn.quantities.loop_derivatives import LoopDerivatives

@@ -15,20 +15,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
+from ramidyn.description.conventions import NAMED, Conventions
 from ramidyn.errors import ArgumentError
-from ramidyn.model.conventions import NAMED, Conventions
-from ramidyn.model.model import Model
-from ramidyn.model.parameters import is_parameter, parameter_shapes
-from ramidyn.model.singular import check_dynamics
 from ramidyn.quantities.applied import acting_forces
-from ramidyn.quantities.context import Context, array
 from ramidyn.quantities.directions import SPACES, directions_shape, seeds
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.equation_of_motion import articulated, factored, response
 from ramidyn.quantities.mass_matrix import check_tree_algorithm, factored_trees
-from ramidyn.quantities.options import CHECKS, one_of
-from ramidyn.quantities.quantity import Quantity, Shapes, input_shapes, quantity
-from ramidyn.quantities.tracing import trace_quantities, values_of
 from ramidyn.symbolic import function_derivatives
 from ramidyn.symbolic.derivatives import checked_wrt, held, names_of
 from ramidyn.symbolic.function_derivatives import differentiated
@@ -42,6 +35,13 @@ from ramidyn.symbolic.jacobians import (
     with_tangents,
 )
 from ramidyn.symbolic.program import free_name
+from ramidyn.tracing.context import Context, array
+from ramidyn.tracing.options import CHECKS, one_of
+from ramidyn.tracing.quantity import Quantity, Shapes, input_shapes, quantity
+from ramidyn.tracing.tracing import trace_quantities, values_of
+from ramidyn.tree.model import Model
+from ramidyn.tree.parameters import is_parameter, parameter_shapes
+from ramidyn.tree.singular import check_dynamics
 
 # ------------------------------------------------------------ of quantities
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ramidyn.model.coordinate_rates import rates
-from ramidyn.model.joints import transposed_rotation
-from ramidyn.quantities.context import Context, zeros
+from ramidyn.coordinates.rates import rates
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec, unit
 from ramidyn.symbolic.derivatives import Row
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tracing.context import Context, zeros
+from ramidyn.tree.joints import transposed_rotation
 
 SPACES = ("tangent", "coordinates")
 

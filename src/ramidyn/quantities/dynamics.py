@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ramidyn.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.model import Model
-from ramidyn.model.singular import check_dynamics
-from ramidyn.quantities.context import Context, array, zeros
+from ramidyn.description.conventions import Conventions
 from ramidyn.quantities.external import external_forces, external_shape
-from ramidyn.quantities.quantity import quantity
+from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.quantity import quantity
+from ramidyn.tree.model import Model
+from ramidyn.tree.singular import check_dynamics
 
 
 @quantity(

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.model import Model
-from ramidyn.model.singular import check_dynamics
-from ramidyn.quantities.context import Context, array
 from ramidyn.quantities.external import external_shape
-from ramidyn.quantities.quantity import quantity
 from ramidyn.spatial.vector3 import ZERO
+from ramidyn.tracing.context import Context, array
+from ramidyn.tracing.quantity import quantity
+from ramidyn.tree.model import Model
+from ramidyn.tree.singular import check_dynamics
 
 if TYPE_CHECKING:
     from ramidyn.algorithms.matrix_layout import Layout
@@ -128,8 +128,8 @@ def loop_forces_derivatives(
     expressed_in: str = "local",
 ) -> dict[str, Any]:
     """∂λ/∂q, ∂λ/∂q̇ and ∂λ/∂τ."""
+    from ramidyn.mechanism.constraints.rows import needed_cuts
     from ramidyn.quantities.derivative_rows import by_name, with_loops
-    from ramidyn.quantities.loop_rows import needed_cuts
 
     check_dynamics(context.model)
     needed_cuts(context)

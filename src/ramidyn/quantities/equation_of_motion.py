@@ -11,7 +11,6 @@ from ramidyn.algorithms.aba import aba
 from ramidyn.algorithms.forces.applied import Applied
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.errors import ArgumentError
-from ramidyn.quantities.context import Context, zeros
 from ramidyn.quantities.mass_matrix import (
     CRBA,
     LOOPS_INSTEAD,
@@ -21,6 +20,7 @@ from ramidyn.quantities.mass_matrix import (
     sparse_mass_matrix,
 )
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tracing.context import Context, zeros
 
 
 def newton_euler(context: Context, qdd: Sequence[Expr], applied: Applied) -> list[Expr]:

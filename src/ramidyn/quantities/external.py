@@ -14,12 +14,12 @@ from typing import Any, cast
 import numpy as np
 
 from ramidyn.errors import ArgumentError, ShapeError
-from ramidyn.model.joint_transform import fixed_steps
-from ramidyn.model.model import Model
-from ramidyn.quantities.context import Context
-from ramidyn.quantities.quantity import Shapes
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vectors import Force
+from ramidyn.tracing.context import Context
+from ramidyn.tracing.quantity import Shapes
+from ramidyn.tree.joint_transform import fixed_steps
+from ramidyn.tree.model import Model
 
 
 def external_shape(model: Model, external: Sequence[str] = (), **_: Any) -> Shapes:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.massless import massless_bodies
-from ramidyn.model.model import Model, placed
-from ramidyn.model.singular import idle_joints
-from ramidyn.quantities.chooser import cheapest
+from ramidyn.description.conventions import Conventions
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
-from ramidyn.quantities.quantity import Quantity
-from ramidyn.quantities.tracing import trace_quantities
+from ramidyn.tracing.chooser import cheapest
+from ramidyn.tracing.quantity import Quantity
+from ramidyn.tracing.tracing import trace_quantities
+from ramidyn.tree.massless import massless_bodies
+from ramidyn.tree.model import Model, placed
+from ramidyn.tree.singular import idle_joints
 
 NEAR = 1.02
 """one algorithm in two sets of frames: simplifying takes the same share of both"""

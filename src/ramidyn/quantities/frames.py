@@ -15,14 +15,14 @@ from typing import Any
 from ramidyn.algorithms import jacobian as jacobians
 from ramidyn.algorithms import kinematics
 from ramidyn.algorithms.jacobian import Columns
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.model import Frame
-from ramidyn.quantities.context import Context, array, zeros
-from ramidyn.quantities.options import KINDS, one_of
-from ramidyn.quantities.quantity import quantity
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.options import KINDS, one_of
+from ramidyn.tracing.quantity import quantity
+from ramidyn.tree.model import Frame
 
 JACOBIANS: dict[str, Callable[..., Columns]] = {
     "local": jacobians.local_jacobian,

@@ -15,12 +15,12 @@ from typing import Any, cast
 
 from ramidyn.algorithms import regressor as by_tree
 from ramidyn.errors import ArgumentError
-from ramidyn.model.inertial_parameters import JOINT_TERMS, inertia_frames
-from ramidyn.quantities.context import Context, array, zeros
-from ramidyn.quantities.options import CHECKS, one_of
-from ramidyn.quantities.quantity import quantity
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.functions import sign
+from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.options import CHECKS, one_of
+from ramidyn.tracing.quantity import quantity
+from ramidyn.tree.inertial_parameters import JOINT_TERMS, inertia_frames
 
 
 @quantity("q", "qd", "qdd", returns="Y of tau = Y p")

@@ -30,6 +30,8 @@ from ramidyn.algorithms.loops.joint_formulation import dot
 from ramidyn.algorithms.loops.proximal import preimage, without_idle
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.algorithms.rnea import rnea
+from ramidyn.mechanism.constraints.rank import Rank
+from ramidyn.mechanism.constraints.rows import Rows, rows_of
 from ramidyn.quantities.closed_loops import (
     Solution,
     idle_rows,
@@ -40,15 +42,13 @@ from ramidyn.quantities.closed_loops import (
     steadied,
     system_of,
 )
-from ramidyn.quantities.constraint_rank import Rank
-from ramidyn.quantities.context import Context, zeros
 from ramidyn.quantities.derivative_rows import UNROLLED
 from ramidyn.quantities.directions import seeds
-from ramidyn.quantities.loop_rows import Rows, rows_of
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
 from ramidyn.symbolic.derivatives import Row, forward, held
 from ramidyn.symbolic.expr import Expr, has_loop, region
 from ramidyn.symbolic.linear_steps import map_linear
+from ramidyn.tracing.context import Context, zeros
 
 TorqueRows: TypeAlias = Callable[[Context, Mapping[Expr, Row]], list[Row]]
 """(context with q̈, directions) -> the derivatives of inverse dynamics"""

@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import final
 
-from ramidyn.algorithms.following import Rules, following
-from ramidyn.model.tree import ROOT, ancestors
+from ramidyn.algorithms.unforced_limbs import Rules, following
 from ramidyn.quantities.mass_matrix import MassSolver
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.column_loop import Group, grouped, map_columns
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.program import FRESH, KEPT, Step, Sweep
+from ramidyn.tree.tree import ROOT, ancestors
 
 
 def solved_columns(

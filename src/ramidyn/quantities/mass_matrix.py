@@ -23,17 +23,17 @@ from ramidyn.algorithms.ltdl import (
 )
 from ramidyn.algorithms.matrix_layout import mass_matrix_layout
 from ramidyn.algorithms.minv import minv_aba, minv_ltdl
+from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, CompileError
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.model import Model
-from ramidyn.model.singular import check_dynamics
-from ramidyn.model.tree import depths
-from ramidyn.quantities.chooser import algorithm_of
-from ramidyn.quantities.context import Context, array, zeros
 from ramidyn.quantities.frames import world_linear
-from ramidyn.quantities.quantity import Shapes, quantity
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr, const
+from ramidyn.tracing.chooser import algorithm_of
+from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.quantity import Shapes, quantity
+from ramidyn.tree.model import Model
+from ramidyn.tree.singular import check_dynamics
+from ramidyn.tree.tree import depths
 
 CRBA: dict[str, Callable[..., TreeEntries]] = {"crba": crba, "crba_root": crba_root}
 CORIOLIS: dict[str, Callable[..., TreeEntries]] = {
@@ -94,7 +94,7 @@ def check_tree_algorithm(
 def mass_matrix(context: Context, algorithm: str = "auto") -> Any:
     """M."""
     M = CRBA[algorithm](context.dynamics_tree, context.q)
-    return array(public_matrix(context, M))
+    return array(context.coordinates.matrix(M))
 
 
 @quantity("q", returns="nonzero entries of the mass matrix")
@@ -150,7 +150,7 @@ def mass_matrix_inverse(context: Context, algorithm: str = "auto") -> Any:
     check_tree_algorithm("mass_matrix_inverse", algorithm, context.model)
     if algorithm == "aba":
         found = minv_aba(context.dynamics_tree, context.q)
-        return array(public_matrix(context, found))
+        return array(context.coordinates.matrix(found))
     by_aba = "use algorithm='aba'"
     check_factor(context.model, LOOPS_INSTEAD if context.model.mimics else by_aba)
     M, parents, order = sparse_mass_matrix(context)
@@ -172,26 +172,6 @@ def coriolis_matrix(context: Context, algorithm: str = "auto") -> Any:
 
 
 # ------------------------------------------------------------ in the caller's q̇
-
-
-def public_matrix(context: Context, M: TreeEntries) -> list[list[Expr]]:
-    """Return Pᵀ M P, symmetric, of a matrix over the tree's degrees of freedom."""
-    P, n = context.coordinates.P, context.model.nv
-    half: list[dict[int, Expr]] = [{} for _ in P]
-    for (i, j), value in M.items():
-        for row, column in {(i, j), (j, i)}:
-            for b, p in P[column].items():
-                half[row][b] = half[row].get(b, const(0.0)) + value * p
-    out = [zeros(n) for _ in range(n)]
-    for k, row in enumerate(half):
-        for a, p in P[k].items():
-            for b, value in row.items():
-                if b <= a:
-                    out[a][b] = out[a][b] + p * value
-    for a in range(n):
-        for b in range(a):
-            out[b][a] = out[a][b]
-    return out
 
 
 def sparse_mass_matrix(
@@ -231,7 +211,7 @@ def sparse_rows(
     context: Context, M: TreeEntries
 ) -> tuple[TreeEntries, tuple[int, ...], tuple[int, ...]]:
     """Return the same of a matrix over the tree's degrees of freedom."""
-    full = public_matrix(context, M)
+    full = context.coordinates.matrix(M)
     order = _dof_order(context)
     sparse: TreeEntries = {}
     for i, a in enumerate(order):

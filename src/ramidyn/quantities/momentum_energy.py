@@ -7,9 +7,9 @@ from typing import Any
 from ramidyn.algorithms import energy, momentum
 from ramidyn.algorithms.momentum import Momenta
 from ramidyn.quantities.applied import elastic_energy
-from ramidyn.quantities.context import Context, array
 from ramidyn.quantities.frames import public_rows, translations
-from ramidyn.quantities.quantity import quantity
+from ramidyn.tracing.context import Context, array
+from ramidyn.tracing.quantity import quantity
 
 
 @quantity("q", returns="center of mass [m]")

@@ -16,10 +16,8 @@ from typing import Any
 from ramidyn.algorithms.dense_ldl import Matrix, symmetric_inverse
 from ramidyn.algorithms.operational.consistent_inverse import consistent_inverse
 from ramidyn.algorithms.operational.tasks import Task, ends
+from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.model import Model
-from ramidyn.quantities.context import Context, array
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.dynamics import possible as possible_dynamics
 from ramidyn.quantities.mass_matrix import factored_trees
@@ -33,11 +31,13 @@ from ramidyn.quantities.operational_inertia import (
     possible,
     row_count,
 )
-from ramidyn.quantities.quantity import Quantity, quantity
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.context import Context, array
+from ramidyn.tracing.quantity import Quantity, quantity
+from ramidyn.tree.model import Model
 
 
 def _of_tasks(returns: str) -> Callable[[Callable[..., Any]], Quantity]:

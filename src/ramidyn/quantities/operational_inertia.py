@@ -21,15 +21,12 @@ from ramidyn.algorithms.operational.pv import pv
 from ramidyn.algorithms.operational.pvr import pvr
 from ramidyn.algorithms.operational.rjk import rjk
 from ramidyn.algorithms.operational.sfa import sfa
-from ramidyn.algorithms.operational.symmetric import Symmetric
+from ramidyn.algorithms.operational.symmetric_entries import Symmetric
 from ramidyn.algorithms.operational.tasks import Task, ends
+from ramidyn.coordinates.limits import joint_limits, random_configurations
+from ramidyn.description.conventions import Conventions
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.limits import joint_limits, random_configurations
-from ramidyn.model.model import Model
-from ramidyn.model.pose import Array
-from ramidyn.model.singular import check_dynamics
-from ramidyn.quantities.context import Context, array
 from ramidyn.quantities.frames import JACOBIANS, acceleration, jacobian
 from ramidyn.quantities.mass_matrix import (
     check_factor,
@@ -41,6 +38,9 @@ from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.context import Context, array
+from ramidyn.tree.model import Model
+from ramidyn.tree.singular import check_dynamics
 
 PROPAGATIONS: dict[str, Callable[..., Symmetric]] = {
     "rjk": rjk,

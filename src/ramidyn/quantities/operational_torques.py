@@ -49,13 +49,11 @@ from ramidyn.algorithms.dense_ldl import Matrix, damped_ldl, ldl, solve_column
 from ramidyn.algorithms.energy import kinetic_energy
 from ramidyn.algorithms.operational.tasks import Task, ends
 from ramidyn.algorithms.rnea import rnea
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.model import Model
-from ramidyn.model.pose import Array
+from ramidyn.description.conventions import Conventions
+from ramidyn.description.pose import Array
+from ramidyn.mechanism.constraints.rank import rank_of
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.closed_loops import ClosedMotion
-from ramidyn.quantities.constraint_rank import rank_of
-from ramidyn.quantities.context import Context, array
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational_inertia import (
     ALGORITHMS,
@@ -66,12 +64,14 @@ from ramidyn.quantities.operational_inertia import (
     ranks,
     row_count,
 )
-from ramidyn.quantities.quantity import Shapes, quantity
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.context import Context, array
+from ramidyn.tracing.quantity import Shapes, quantity
+from ramidyn.tree.model import Model
 
 Directions = tuple[tuple[float, ...], ...]
 """Vectors of numbers, one after the other."""

@@ -1,7 +1,7 @@
 """The quantities that users see, as attributes of a module.
 
 ``public.pyi`` declares each one for editors, with its options and its docstring.
-`ramidyn.explain.stub` generates it.
+`tools/stub.py` generates it.
 """
 
 from __future__ import annotations

@@ -20,20 +20,20 @@ from ramidyn.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramidyn.algorithms.loops.cut_wrenches import cut_wrenches, forces_of_cuts
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.algorithms.rnea import newton_euler
-from ramidyn.model.joint_frames import joint_frames
-from ramidyn.model.joint_transform import fixed_steps
-from ramidyn.model.model import Frame, Model
-from ramidyn.model.tree import ROOT
+from ramidyn.mechanism.constraints.rows import needed_cuts
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.closed_loops import constrained, possible
-from ramidyn.quantities.context import Context, array, zeros
 from ramidyn.quantities.external import external_shape
-from ramidyn.quantities.loop_rows import needed_cuts
-from ramidyn.quantities.quantity import Shapes, quantity
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ZERO3, Mat, Vec, vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.quantity import Shapes, quantity
+from ramidyn.tree.joint_frames import joint_frames
+from ramidyn.tree.joint_transform import fixed_steps
+from ramidyn.tree.model import Frame, Model
+from ramidyn.tree.tree import ROOT
 
 
 def _loop_forces_shape(model: Model, **options: Any) -> Shapes:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Final, final
 
-from ramidyn.quantities.quantity import Quantity
+from ramidyn.tracing.quantity import Quantity
 
 MODULES: Final = {
     "inverse_dynamics": "dynamics",

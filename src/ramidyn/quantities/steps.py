@@ -11,23 +11,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ramidyn.algorithms.loops.joint_formulation import dot
-from ramidyn.model.configurations import differences, integrated, tangent_rate
-from ramidyn.model.coordinate_rates import velocity_of
-from ramidyn.model.model import Model
-from ramidyn.quantities.chooser import algorithm_of
+from ramidyn.coordinates.configurations import differences, integrated, tangent_rate
+from ramidyn.coordinates.rates import velocity_of
+from ramidyn.mechanism.constraints.rows import rows_of
 from ramidyn.quantities.closed_loops import NEWTON_STEPS
-from ramidyn.quantities.context import Context
 from ramidyn.quantities.derivative_rows import acceleration_rows
 from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics_derivatives import forward_dynamics_derivatives
 from ramidyn.quantities.loop_derivatives import closing_derivatives
-from ramidyn.quantities.loop_rows import rows_of
-from ramidyn.quantities.options import CHECKS, nonnegative, one_of
-from ramidyn.quantities.quantity import Shapes, quantity
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.derivatives import Row, forward, known
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
+from ramidyn.tracing.chooser import algorithm_of
+from ramidyn.tracing.context import Context
+from ramidyn.tracing.options import CHECKS, nonnegative, one_of
+from ramidyn.tracing.quantity import Shapes, quantity
+from ramidyn.tree.model import Model
 
 INTEGRATORS = ("semi_implicit_euler", "rk4")
 STABILIZE = ("none", "baumgarte", "project")

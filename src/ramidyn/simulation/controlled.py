@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.function import ProgressLine, signature_of
-from ramidyn.model.pose import Array
 from ramidyn.simulation.rollout import CompiledStep
 from ramidyn.simulation.run import Run, selected_rows
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.compiler import kernel
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 from ramidyn.simulation.run import Run
 from ramidyn.simulation.traced_step import Traced, called, checked_shape, wanted_names
 

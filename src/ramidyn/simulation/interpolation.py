@@ -13,17 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.compiler import kernel
-from ramidyn.errors import ArgumentError
-from ramidyn.function import Function
-from ramidyn.model.configurations import (
+from ramidyn.concurrency import made_once
+from ramidyn.coordinates.configurations import (
     differences,
     integrated,
     long_tangent_rate,
     velocity_of_tangent,
 )
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
+from ramidyn.errors import ArgumentError
+from ramidyn.function import Function
 from ramidyn.symbolic.expr import const
-from ramidyn.symbolic.once import made_once
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.concurrency import made_once
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ShapeError
 from ramidyn.function import signature_of
-from ramidyn.model.pose import Array
 from ramidyn.simulation.run import Run
+from ramidyn.simulation.scan import Scan, check_fits, plan_of
 from ramidyn.simulation.traced_step import (
     BUILT_IN,
     INTEGRATORS,
@@ -29,8 +31,6 @@ from ramidyn.simulation.traced_step import (
     Traced,
     wanted_names,
 )
-from ramidyn.symbolic.once import made_once
-from ramidyn.time_loop import Scan, check_fits, plan_of
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
-from ramidyn.model.pose import Array
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -154,7 +154,7 @@ class Run:
         Returns:
             The 3-D axes of matplotlib; ``axes.figure.savefig("run.png")`` saves them.
         """
-        from ramidyn.simulation.run_pictures import draw  # noqa: PLC0415  only here
+        from ramidyn.view.runs.pictures import draw  # noqa: PLC0415  only here
 
         return draw(self, times, states, trails, layers, axes, view, mesh_directories)
 
@@ -179,7 +179,7 @@ class Run:
         Returns:
             The figure of matplotlib; ``figure.savefig("run.png")`` saves it.
         """
-        from ramidyn.simulation.run_pictures import plot  # noqa: PLC0415  only here
+        from ramidyn.view.runs.pictures import plot  # noqa: PLC0415  only here
 
         return plot(self, names, joints, states)
 
@@ -200,7 +200,7 @@ class Run:
             layers: what of the robot; see `Robot.draw`.
             mesh_directories: where else to look for meshes; see `Robot.draw`.
         """
-        from ramidyn.simulation.run_pictures import log_rerun  # noqa: PLC0415  only here
+        from ramidyn.view.runs.pictures import log_rerun  # noqa: PLC0415  only here
 
         log_rerun(self, path, states, layers, mesh_directories)
 
@@ -225,7 +225,7 @@ class Run:
             port: the first port to try; the next free one is taken.
             mesh_directories: where else to look for meshes and ROS packages.
         """
-        from ramidyn.simulation.playback import play  # noqa: PLC0415  only here
+        from ramidyn.view.runs.playback import play  # noqa: PLC0415  only here
 
         return play(self, trails, layers, port, mesh_directories)
 
@@ -245,7 +245,7 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
-        from ramidyn.simulation.run_pictures import run_in_notebook  # noqa: PLC0415  only notebooks
+        from ramidyn.view.runs.pictures import run_in_notebook  # noqa: PLC0415  only notebooks
 
         return run_in_notebook(self)
 

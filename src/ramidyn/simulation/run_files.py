@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
-from ramidyn.model.pose import Array
 from ramidyn.simulation.run import Run
 
 if TYPE_CHECKING:

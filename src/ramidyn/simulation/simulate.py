@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.concurrency import made_once
+from ramidyn.description.forces.inputs import force_inputs
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelWarning, ShapeError
 from ramidyn.mechanism.states import ADMISSIBLE, check_closed, normalized, rank, vector
-from ramidyn.model.forces.inputs import force_inputs
-from ramidyn.model.pose import Array
 from ramidyn.simulation.adaptive import Equations, integrate
 from ramidyn.simulation.controlled import (
     Controller,
@@ -50,7 +51,6 @@ from ramidyn.simulation.traced_step import (
     StepOptions,
     Traced,
 )
-from ramidyn.symbolic.once import made_once
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ramidyn.compiler import compile
+from ramidyn.concurrency import made_once
+from ramidyn.description.pose import Array
 from ramidyn.function import Function
-from ramidyn.model.pose import Array
 from ramidyn.quantities.momentum_energy import kinetic_energy
 from ramidyn.simulation.rollout import CompiledStep
 from ramidyn.simulation.run import Run
-from ramidyn.symbolic.once import made_once
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from ramidyn.compiler import compile, kernel
+from ramidyn.coordinates.configurations import tangent_rate
 from ramidyn.errors import ArgumentError, TraceError
 from ramidyn.function import Function, compilation_of
-from ramidyn.model.configurations import tangent_rate
 from ramidyn.quantities.applied import applied_forces, elastic_energy
 from ramidyn.quantities.closed_loops import (
     NEWTON_STEPS,
@@ -41,12 +41,12 @@ from ramidyn.quantities.configuration import configuration_rate
 from ramidyn.quantities.dynamics import bias_forces, forward_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.momentum_energy import kinetic_energy, potential_energy
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.symbolic import functions as math
 from ramidyn.symbolic.derivatives import forward
 from ramidyn.symbolic.expr import const, lift
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.parameters import parameters_of
+from ramidyn.tracing.quantity import Quantity
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -20,8 +20,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias
 from weakref import WeakValueDictionary
 
+from ramidyn.concurrency import tracing_lock
 from ramidyn.errors import TraceError
-from ramidyn.symbolic.fork_lock import Lock
 
 Key: TypeAlias = tuple[Any, ...]
 ScalarLike: TypeAlias = "Expr | float | SupportsFloat"
@@ -282,7 +282,7 @@ def _abandon() -> None:
 
 
 _collects = gc.isenabled()  # outside of traces
-_lock = Lock(_abandon)
+tracing_lock.repair = _abandon
 
 
 @contextlib.contextmanager
@@ -297,7 +297,7 @@ def fresh_table(dtype: str = "float64") -> Generator[_Trace]:
     traced before: the same function gives the same program in every process.
     """
     global _current, _table, _collects  # noqa: PLW0603  one table, swapped whole
-    with _lock:
+    with tracing_lock:
         outer, collected = _current, gc.isenabled()
         if outer is _outside:
             _collects = collected
@@ -310,11 +310,6 @@ def fresh_table(dtype: str = "float64") -> Generator[_Trace]:
             _current, _table = outer, outer.table
             if collected:
                 gc.enable()
-
-
-def tracing() -> contextlib.AbstractContextManager[object]:
-    """Return the lock that a thread holds while it traces; one may take it again."""
-    return _lock
 
 
 def is_tracing() -> bool:

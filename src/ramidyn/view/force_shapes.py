@@ -13,22 +13,22 @@ from typing import Final, final
 
 import numpy as np
 
-from ramidyn.model.description import Description, JointDescription
-from ramidyn.model.editing import WORLD, frame_of
-from ramidyn.model.forces.actuators import ACTUATORS
-from ramidyn.model.forces.bodies import (
+from ramidyn.description.description import Description, JointDescription
+from ramidyn.description.editing import WORLD, frame_of
+from ramidyn.description.forces.actuators import ACTUATORS
+from ramidyn.description.forces.bodies import (
     ORIGIN,
     Bushing,
     GravityCompensation,
     PointSpring,
     TorsionSpring,
 )
-from ramidyn.model.forces.contacts import PointContact, SphereContact, Tire
-from ramidyn.model.forces.element import ForceElement
-from ramidyn.model.forces.fields import referred
-from ramidyn.model.meshes.mesh_files import TriangleMesh
-from ramidyn.model.pose import Array, Pose
-from ramidyn.model.shapes import Color
+from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
+from ramidyn.description.forces.element import ForceElement
+from ramidyn.description.forces.fields import referred
+from ramidyn.description.meshes.mesh_files import TriangleMesh
+from ramidyn.description.pose import Array, Pose
+from ramidyn.description.shapes import Color
 from ramidyn.view.part import Part
 from ramidyn.view.triangles import (
     along,

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ramidyn.model.conventions import Conventions
-from ramidyn.model.description import BodyDescription, Description
-from ramidyn.model.drawing import head, joint_text
-from ramidyn.model.model import Model
-from ramidyn.model.pose import Array
+from ramidyn.description.conventions import Conventions
+from ramidyn.description.description import BodyDescription, Description
+from ramidyn.description.pose import Array
+from ramidyn.tree.model import Model
 from ramidyn.view.blocks import Item, table, tree
+from ramidyn.view.robot_text import head, joint_text
 
 OPEN = 40
 """Trees with more bodies than this are folded."""

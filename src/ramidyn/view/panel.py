@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
-from ramidyn.model.description import BodyDescription
-from ramidyn.model.drawing import joint_text
-from ramidyn.model.forces.fields import described, referred
-from ramidyn.model.model import Model, PublicJoint
-from ramidyn.model.named_frame import named_frame
-from ramidyn.model.pose import Array
+from ramidyn.description.description import BodyDescription
+from ramidyn.description.forces.fields import described, referred
+from ramidyn.description.pose import Array
+from ramidyn.tree.model import Model, PublicJoint
+from ramidyn.tree.named_frame import named_frame
 from ramidyn.view.nodes import ARROWS, EXTRAS, RobotNodes
+from ramidyn.view.robot_text import joint_text
 from ramidyn.view.scene import LAYERS
 
 _DEEPEST: Final = 12

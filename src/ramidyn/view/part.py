@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.model.meshes.mesh_files import TriangleMesh
-from ramidyn.model.shapes import Color
+from ramidyn.description.meshes.mesh_files import TriangleMesh
+from ramidyn.description.shapes import Color
 
 
 @final

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ramidyn.description.pose import Array
 from ramidyn.errors import Error
-from ramidyn.model.pose import Array
 from ramidyn.view.figure import COLORS, new_figure
 from ramidyn.view.part import Part
 from ramidyn.view.scene import Scene, coarser_parts

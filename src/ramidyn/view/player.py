@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 
 
 @final

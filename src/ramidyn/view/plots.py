@@ -13,9 +13,9 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from ramidyn.model.coordinate_labels import Label
-from ramidyn.model.model import Model, PublicJoint
-from ramidyn.model.pose import Array
+from ramidyn.coordinates.labels import Label
+from ramidyn.description.pose import Array
+from ramidyn.tree.model import Model, PublicJoint
 from ramidyn.view.figure import COLORS, new_figure
 
 SINGLE: Final = 10

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, Error
-from ramidyn.model.pose import Array
 from ramidyn.view.plots import Series
 from ramidyn.view.scene import Part
 

@@ -17,10 +17,10 @@ from typing import Final, final
 
 import numpy as np
 
+from ramidyn.description.description import Description
+from ramidyn.description.pose import Array, Pose
+from ramidyn.description.shapes import Color, Shape
 from ramidyn.errors import ArgumentError, ModelError
-from ramidyn.model.description import Description
-from ramidyn.model.pose import Array, Pose
-from ramidyn.model.shapes import Color, Shape
 from ramidyn.view.force_shapes import Connection, connections_of, marks_of
 from ramidyn.view.part import Part
 from ramidyn.view.stick_figure import body_points, stick_body, tires

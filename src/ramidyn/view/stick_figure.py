@@ -13,11 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from ramidyn.model.description import BodyDescription, Description
-from ramidyn.model.forces.contacts import Tire
-from ramidyn.model.meshes.convex_hull import convex_hull
-from ramidyn.model.meshes.mesh_files import TriangleMesh
-from ramidyn.model.pose import Array, Pose
+from ramidyn.description.description import BodyDescription, Description
+from ramidyn.description.forces.contacts import Tire
+from ramidyn.description.meshes.convex_hull import convex_hull
+from ramidyn.description.meshes.mesh_files import TriangleMesh
+from ramidyn.description.pose import Array, Pose
 from ramidyn.view.triangles import (
     ball,
     bar,

@@ -10,19 +10,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from ramidyn.errors import ModelError
-from ramidyn.model.constants import eigen, norm
-from ramidyn.model.description import Inertial
-from ramidyn.model.meshes.convex_hull import convex_hull
-from ramidyn.model.meshes.mesh_files import (
+from ramidyn.description.constants import eigen, norm
+from ramidyn.description.description import Inertial
+from ramidyn.description.meshes.convex_hull import convex_hull
+from ramidyn.description.meshes.mesh_files import (
     READABLE,
     TriangleMesh,
     checked_mesh,
     read_mesh,
 )
-from ramidyn.model.meshes.mesh_search import find_mesh
-from ramidyn.model.pose import Array, Pose
-from ramidyn.model.shapes import MeshShape, Shape
+from ramidyn.description.meshes.mesh_search import find_mesh
+from ramidyn.description.pose import Array, Pose
+from ramidyn.description.shapes import MeshShape, Shape
+from ramidyn.errors import ModelError
 
 _AROUND: Final = 24
 """corners of a circle"""

@@ -22,10 +22,10 @@ from typing import Any, Final, final
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, Error, ShapeError
-from ramidyn.model.model import Model, PublicJoint
-from ramidyn.model.named_frame import named_frame
-from ramidyn.model.pose import Array
+from ramidyn.tree.model import Model, PublicJoint
+from ramidyn.tree.named_frame import named_frame
 from ramidyn.view.nodes import RobotNodes
 from ramidyn.view.panel import Panel
 from ramidyn.view.player import Player

@@ -13,12 +13,12 @@ import pytest
 
 import ramidyn
 from ramidyn.compiler import program_of
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import lower, simplify
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.program import Program, live
+from ramidyn.tracing.quantity import Quantity
 from support.paths import SHARED_ROBOTS
 from support.real_robots import example_urdfs
 

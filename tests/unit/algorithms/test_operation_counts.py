@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from ramidyn.algorithms.ltdl import ltdl, solve
-from ramidyn.model.catalog import chain30, humanoid30
-from ramidyn.model.mass_regrouping import regroup
-from ramidyn.model.model import placed
+from ramidyn.catalog.paper_robots import chain30, humanoid30
 from ramidyn.quantities import dynamics, mass_matrix
-from ramidyn.quantities.context import Context
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.context import Context
+from ramidyn.tracing.quantity import Quantity
+from ramidyn.tree.mass_regrouping import regroup
+from ramidyn.tree.model import placed
 from support.paths import GOLDENS
 from support.references import MJCFS, URDFS, loaded, needs_shared_robots
 

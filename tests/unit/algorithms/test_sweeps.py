@@ -7,12 +7,12 @@ import pytest
 import ramidyn
 from ramidyn.algorithms.sweeps import inward, label_value, outward
 from ramidyn.compiler import program_of
-from ramidyn.model.tree import Tree
-from ramidyn.quantities.quantity import Quantity
 from ramidyn.spatial.vector3 import Vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.quantity import Quantity
+from ramidyn.tree.tree import Tree
 
 
 def tree() -> Tree:

@@ -10,10 +10,10 @@ import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.control import OperationalSpace
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ArgumentError
 from ramidyn.mechanism.loops import add_loop
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.pose import Array, Pose
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
 from support.loops import as_robot

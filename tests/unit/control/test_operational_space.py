@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.catalog.paper_robots import asimo, chain, chang_khatib24, random_tree
 from ramidyn.compiler import program_of
 from ramidyn.control import OperationalSpace
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, ShapeError, UnknownName
-from ramidyn.model.catalog import asimo, chain, chang_khatib24, random_tree
-from ramidyn.model.pose import Array
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.operational import task_acceleration
 from ramidyn.robot import Robot

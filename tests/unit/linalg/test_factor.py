@@ -16,15 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramidyn.algorithms import ltdl as symbolic
-from ramidyn.backend.tree import factor_loops as treeloops
-from ramidyn.backend.tree.factor_loops import vector_width
+from ramidyn.backend.sparse_factor import factor_loops as treeloops
+from ramidyn.backend.sparse_factor.factor_loops import vector_width
 from ramidyn.errors import ModelError
 from ramidyn.linalg import factor as sparse
 from ramidyn.linalg import pattern as treerows
 from ramidyn.linalg.factor import Factor, TreeMatrix, ltdl, ltl
-from ramidyn.model.tree import D1, D2, factor_pattern, sparsity_pattern
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.trace import trace
+from ramidyn.tree.tree import D1, D2, factor_pattern, sparsity_pattern
 from support.close import assert_close
 
 Parents = tuple[int, ...]

@@ -7,15 +7,15 @@ import re
 import numpy as np
 import pytest
 
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import compile
+from ramidyn.description.builder import Body, Joint, RobotBuilder
 from ramidyn.errors import ModelError, ShapeError, UnknownName
 from ramidyn.mechanism.assembly import assemble
 from ramidyn.mechanism.loops import add_loop
 from ramidyn.mechanism.mobility import constrained_inverse_dynamics, partition_of
 from ramidyn.mechanism.projection import project
 from ramidyn.mechanism.states import check_closed
-from ramidyn.model import catalog as robots
-from ramidyn.model.builder import Body, Joint, RobotBuilder
 from ramidyn.quantities.closed_loops import constraint_jacobian
 from support.loops import as_robot
 from support.planar import Planar, four_bar, pin_at, rod

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.loop_types import ROWS
+from ramidyn.description.pose import Pose
 from ramidyn.errors import UnsupportedJoint
 from ramidyn.loading import load
 from ramidyn.mechanism.loops import add_loop
 from ramidyn.mechanism.loops import loops_of as loops
-from ramidyn.model.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.loop_types import ROWS
-from ramidyn.model.pose import Pose
 from ramidyn.quantities.closed_loops import (
     constraint_bias,
     constraint_jacobian,

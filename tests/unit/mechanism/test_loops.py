@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import compile
+from ramidyn.description.builder import Body, Joint, RobotBuilder
+from ramidyn.description.pose import Pose
 from ramidyn.errors import (
     ArgumentError,
     ModelError,
@@ -19,9 +22,6 @@ from ramidyn.errors import (
 )
 from ramidyn.mechanism.loops import add_loop
 from ramidyn.mechanism.loops import loops_of as loops
-from ramidyn.model import catalog as robots
-from ramidyn.model.builder import Body, Joint, RobotBuilder
-from ramidyn.model.pose import Pose
 from ramidyn.quantities.closed_loops import constraint_residual, loop_forces
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.robot import Robot

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.description.builder import Body, Joint, RobotBuilder
+from ramidyn.description.description import LoopDescription
+from ramidyn.description.pose import Pose
 from ramidyn.errors import (
     ArgumentError,
     Error,
@@ -21,9 +24,6 @@ from ramidyn.errors import (
 )
 from ramidyn.loading import load
 from ramidyn.mechanism.loops import loops_of as loops
-from ramidyn.model.builder import Body, Joint, RobotBuilder
-from ramidyn.model.description import LoopDescription
-from ramidyn.model.pose import Pose
 from ramidyn.robot import Robot
 from support.loops import as_robot
 from support.planar import four_bar, open_bars, pin_at, rod

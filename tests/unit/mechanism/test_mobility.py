@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import compile
 from ramidyn.errors import ModelError
 from ramidyn.mechanism.mobility import constrained_inverse_dynamics, mobility
 from ramidyn.mechanism.projection import project
-from ramidyn.model import catalog as robots
 from ramidyn.quantities.closed_loops import (
     constrained_operational_inertia_inverse,
     constraint_jacobian,

@@ -11,12 +11,12 @@ import pytest
 from ramidyn.algorithms import ltdl as tree_factor
 from ramidyn.explain.crba_cost import CrbaCost
 from ramidyn.explain.shape import Shape, family
-from ramidyn.model.tree import ROOT, ancestors
 from ramidyn.papers import featherstone, featherstone_humanoid
 from ramidyn.papers.featherstone import OPERATIONS, TREE1_EXPANDED, counted
 from ramidyn.papers.native_counts import factor_count
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.trace import trace
+from ramidyn.tree.tree import ROOT, ancestors
 
 TREE1 = (-1, 0, 0, 1, 1, 2, 2)
 HUMANOID = featherstone.humanoid_parents()

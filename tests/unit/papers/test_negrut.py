@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramidyn.algorithms.loops.counting import STEPS, joint_formulation_counts
-from ramidyn.model.catalog import hmmwv
+from ramidyn.catalog.paper_robots import hmmwv
 from ramidyn.papers import negrut
 from ramidyn.papers import negrut_differences as differences
 from ramidyn.papers.document import robot_of

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.catalog.paper_robots import asimo
 from ramidyn.compiler import program_of
-from ramidyn.model.catalog import asimo
-from ramidyn.model.tree import sparsity_pattern
 from ramidyn.papers.wensing import BASE, MORE
 from ramidyn.papers.wensing_stages import appendix, stages
 from ramidyn.quantities.operational import operational_inertia_inverse, task_jacobian
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
+from ramidyn.tree.tree import sparsity_pattern
 from support.asimo import CASES, GOLDEN, HANDS_FEET, as_robot, counted, table
 from support.pages import REPOSITORY
 

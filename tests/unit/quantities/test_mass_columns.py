@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.model.tree import ROOT, ancestors
 from ramidyn.quantities.mass_columns import solved_columns
 from ramidyn.quantities.mass_matrix import MassSolver
 from ramidyn.symbolic.checker import check
@@ -16,6 +15,7 @@ from ramidyn.symbolic.column_loop import unrolled
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import FRESH, Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tree.tree import ROOT, ancestors
 
 
 def random_tree(n: int, seed: int) -> list[int]:

@@ -10,10 +10,9 @@ import pytest
 import ramidyn
 from ramidyn import robots
 from ramidyn.algorithms.operational.tasks import EXPRESSED_IN, Task, tasks_of
+from ramidyn.catalog.paper_robots import random_tree
 from ramidyn.compiler import choose_for, compile, count, program_of
 from ramidyn.explain.operational import explain_operational
-from ramidyn.model.catalog import random_tree
-from ramidyn.quantities.context import Context
 from ramidyn.quantities.mass_matrix import mass_matrix_inverse
 from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
@@ -22,9 +21,10 @@ from ramidyn.quantities.operational import (
     operational_inertia_inverse,
 )
 from ramidyn.quantities.operational_inertia import possible
-from ramidyn.quantities.quantity import Quantity, quantity
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
+from ramidyn.tracing.context import Context
+from ramidyn.tracing.quantity import Quantity, quantity
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
 from support.references import path_of
@@ -208,7 +208,7 @@ def test_a_choice_is_remembered_on_disk(monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(*_: object) -> None:
         raise AssertionError("the algorithms are counted anew")
 
-    monkeypatch.setattr("ramidyn.quantities.chooser.cheapest", refuse)
+    monkeypatch.setattr("ramidyn.tracing.chooser.cheapest", refuse)
     q = robot.random_configuration(0)
     again = compile(operational_inertia_inverse(["body2", "body4"]), robot)
     assert np.array_equal(first(q), again(q))

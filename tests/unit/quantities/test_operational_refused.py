@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from ramidyn.algorithms.operational.tasks import Task, tasks_of
+from ramidyn.catalog.paper_robots import chain
 from ramidyn.compiler import program_of
 from ramidyn.errors import ArgumentError, UnknownName
 from ramidyn.explain.operational import explain_operational
-from ramidyn.model.catalog import chain
 from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
     null_space_projector,

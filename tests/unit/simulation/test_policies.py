@@ -15,7 +15,7 @@ import pytest
 import ramidyn
 from ramidyn import math
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 from ramidyn.robot import Robot
 from ramidyn.simulation.run import Run
 

@@ -12,8 +12,8 @@ import pytest
 import ramidyn
 from ramidyn import ShapeError, TraceError
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
-from ramidyn.model.pose import Array
 from ramidyn.robot import Robot
 from ramidyn.simulation import rollout as rollouts
 from support.planar import Planar, four_bar
@@ -431,7 +431,7 @@ def test_implicit_steps_are_for_trees() -> None:
 def test_results_that_do_not_fit_are_refused(
     robot: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ramidyn.time_loop.available_memory", lambda: 10**8)
+    monkeypatch.setattr("ramidyn.simulation.scan.available_memory", lambda: 10**8)
     with pytest.raises(ArgumentError, match=r"'rollout of pendulum' take 3\.2 GB, and"):
         robot.rollout(np.zeros((100, 2)), dt=DT, steps=10**6)
 

@@ -11,8 +11,8 @@ import pytest
 
 import ramidyn
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.coordinates.labels import configuration_labels, velocity_labels
 from ramidyn.errors import ArgumentError, Error, UnknownName
-from ramidyn.model.coordinate_labels import configuration_labels, velocity_labels
 from ramidyn.robot import Robot
 from ramidyn.simulation import Run
 from ramidyn.view.plots import rows_of

@@ -14,10 +14,10 @@ import pytest
 
 import ramidyn
 from ramidyn import ArgumentError, ModelWarning, ShapeError, TraceError
-from ramidyn.backend.python_call.time_loop import Scanner
+from ramidyn.backend.calls.scan_call import Scanner
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.pose import Array
 from ramidyn.forces import JointDamper, Motor
-from ramidyn.model.pose import Array
 from ramidyn.robot import Robot
 from support.planar import Planar, four_bar
 

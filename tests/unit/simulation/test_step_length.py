@@ -12,8 +12,8 @@ import pytest
 
 import ramidyn
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.pose import Array
 from ramidyn.forces import JointDamper, JointSpring
-from ramidyn.model.pose import Array
 from ramidyn.robot import Robot
 from ramidyn.simulation.step_length import shorter
 from support.planar import Planar, four_bar

@@ -12,13 +12,13 @@ import pytest
 
 import ramidyn
 from ramidyn.errors import FrameError
-from ramidyn.quantities.context import Context
 from ramidyn.robot import Robot
 from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia
 from ramidyn.spatial.transform import Shift, Transform
 from ramidyn.spatial.vector3 import IDENTITY, ONE, ZERO3, unit
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.context import Context
 
 M3, M4 = Motion(unit(0), ZERO3, "link3"), Motion(unit(1), ZERO3, "link4")
 F3, F4 = Force(unit(0), ZERO3, "link3"), Force(unit(1), ZERO3, "link4")

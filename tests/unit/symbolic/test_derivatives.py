@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
-from ramidyn.model.pose import Array
 from ramidyn.simplify.passes import lower, simplify
 from ramidyn.symbolic import expr, functions
 from ramidyn.symbolic.checker import check

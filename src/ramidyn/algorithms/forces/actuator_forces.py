@@ -10,21 +10,21 @@ from collections.abc import Sequence
 
 from ramidyn.algorithms.forces.applied import Applied, Scene
 from ramidyn.algorithms.forces.joint_forces import pull, tendon_state
-from ramidyn.model.configurations import quaternion, rotation_between
-from ramidyn.model.coordinates import Entries
-from ramidyn.model.forces.actuators import (
+from ramidyn.coordinates.configurations import quaternion, rotation_between
+from ramidyn.coordinates.coordinates import Entries
+from ramidyn.description.forces.actuators import (
     Actuator,
     ActuatorForceRange,
     GeneralActuator,
     Motor,
     PositionServo,
 )
-from ramidyn.model.forces.element import ForceElement
-from ramidyn.model.forces.inputs import CONTROL, actuators
-from ramidyn.model.forces.joints import Tendon
-from ramidyn.model.joints import transposed_rotation
+from ramidyn.description.forces.element import ForceElement
+from ramidyn.description.forces.inputs import CONTROL, actuators
+from ramidyn.description.forces.joints import Tendon
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
 from ramidyn.symbolic.expr import Expr, const, extremum, lift, region
+from ramidyn.tree.joints import transposed_rotation
 
 
 def actuator_forces(

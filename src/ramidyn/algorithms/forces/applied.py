@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from ramidyn.algorithms.forces.relative import Leg, leg
-from ramidyn.model.coordinates import Entries, JointVector
-from ramidyn.model.joint_transform import transform
-from ramidyn.model.model import Model
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import Entries, JointVector
 from ramidyn.spatial.vector3 import ZERO, Vec, vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr, const, lift
+from ramidyn.tree.joint_transform import transform
+from ramidyn.tree.model import Model
+from ramidyn.tree.tree import ROOT, Tree
 
 if TYPE_CHECKING:
-    from ramidyn.model.forces.element import ForceElement
+    from ramidyn.description.forces.element import ForceElement
 
 
 @final

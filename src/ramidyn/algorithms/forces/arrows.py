@@ -9,11 +9,11 @@ from ramidyn.algorithms.forces.applied import Scene
 from ramidyn.algorithms.forces.contact_forces import contact_point
 from ramidyn.algorithms.forces.elements import element_forces
 from ramidyn.algorithms.forces.relative import point_of
-from ramidyn.model.forces.bodies import ORIGIN, Bushing, PointSpring
-from ramidyn.model.forces.contacts import PointContact, SphereContact, Tire
-from ramidyn.model.forces.element import ForceElement
-from ramidyn.model.tree import ROOT
+from ramidyn.description.forces.bodies import ORIGIN, Bushing, PointSpring
+from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
+from ramidyn.description.forces.element import ForceElement
 from ramidyn.spatial.vector3 import Vec
+from ramidyn.tree.tree import ROOT
 
 WithArrows: TypeAlias = PointSpring | Bushing | PointContact | SphereContact | Tire
 """elements whose force acts at a point"""

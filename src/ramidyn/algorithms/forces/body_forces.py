@@ -16,8 +16,8 @@ from ramidyn.algorithms.forces.relative import (
     point_of,
     rotation_vector,
 )
-from ramidyn.model.configurations import against_screw
-from ramidyn.model.forces.bodies import (
+from ramidyn.coordinates.configurations import against_screw
+from ramidyn.description.forces.bodies import (
     ORIGIN,
     Bushing,
     GravityCompensation,

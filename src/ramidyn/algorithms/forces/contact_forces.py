@@ -15,8 +15,8 @@ from typing import final
 from ramidyn.algorithms.forces.applied import Applied, Scene
 from ramidyn.algorithms.forces.ground import slope
 from ramidyn.algorithms.forces.relative import Leg, axes_of, point_of
-from ramidyn.model.forces.bodies import Point
-from ramidyn.model.forces.contacts import PointContact, SphereContact, Tire
+from ramidyn.description.forces.bodies import Point
+from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec, vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr, const, extremum, power, where

@@ -12,15 +12,15 @@ from ramidyn.algorithms.forces import (
 )
 from ramidyn.algorithms.forces.actuator_forces import actuator_forces
 from ramidyn.algorithms.forces.applied import Applied, Scene
-from ramidyn.model.forces.bodies import (
+from ramidyn.description.forces.bodies import (
     Bushing,
     GravityCompensation,
     PointSpring,
     TorsionSpring,
 )
-from ramidyn.model.forces.contacts import PointContact, SphereContact, Tire
-from ramidyn.model.forces.element import ForceElement
-from ramidyn.model.forces.joints import (
+from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
+from ramidyn.description.forces.element import ForceElement
+from ramidyn.description.forces.joints import (
     JointDamper,
     JointFriction,
     JointLimit,

@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ramidyn.description.forces.contacts import (
+    Height,
+    PointContact,
+    SphereContact,
+    Tire,
+)
 from ramidyn.errors import ShapeError, TraceError
-from ramidyn.model.forces.contacts import Height, PointContact, SphereContact, Tire
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.symbolic.derivatives import forward
 from ramidyn.symbolic.expr import Expr, lift

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 
 from ramidyn.algorithms.forces.applied import Applied, Scene
-from ramidyn.model.configurations import quaternion, rotation_between
-from ramidyn.model.coordinates import Entries
-from ramidyn.model.forces.joints import (
+from ramidyn.coordinates.configurations import quaternion, rotation_between
+from ramidyn.coordinates.coordinates import Entries
+from ramidyn.description.forces.joints import (
     JointDamper,
     JointFriction,
     JointLimit,
     JointSpring,
     Tendon,
 )
-from ramidyn.model.joints import transposed_rotation
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
 from ramidyn.symbolic.expr import Expr, const, extremum, where
+from ramidyn.tree.joints import transposed_rotation
 
 
 def joint_spring(scene: Scene, element: JointSpring, applied: Applied) -> None:

@@ -14,14 +14,14 @@ from typing import final
 
 from ramidyn.algorithms.body_motion import joint_motion
 from ramidyn.algorithms.kinematics import onward
-from ramidyn.model.constants import moved
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.joint_transform import transform
-from ramidyn.model.model import Frame
-from ramidyn.model.tree import Tree
+from ramidyn.coordinates.coordinates import JointVector
+from ramidyn.description.constants import moved
 from ramidyn.spatial.vector3 import IDENTITY, ONE, ZERO3, Mat, Vec, mat, vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import atan2, const
+from ramidyn.tree.joint_transform import transform
+from ramidyn.tree.model import Frame
+from ramidyn.tree.tree import Tree
 
 TINY = 1e-30
 """square of a sine below which a rotation counts as none: never divided by"""

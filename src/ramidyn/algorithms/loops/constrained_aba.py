@@ -30,13 +30,13 @@ from ramidyn.algorithms.body_motion import velocities
 from ramidyn.algorithms.loops.constraints import ConstraintRow
 from ramidyn.algorithms.loops.cuts import CutJoint
 from ramidyn.algorithms.sweeps import inward, outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import ArticulatedInertia
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ZERO, ZERO3, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tree.tree import ROOT, Tree
 
 
 @final

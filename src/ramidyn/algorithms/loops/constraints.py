@@ -25,13 +25,13 @@ from typing import final
 from ramidyn.algorithms.body_motion import joint_motion
 from ramidyn.algorithms.kinematics import onward, seen
 from ramidyn.algorithms.loops.cuts import CutJoint
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.joint_transform import fixed_steps, transform
-from ramidyn.model.tree import Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.transform import Step
 from ramidyn.spatial.vector3 import IDENTITY, ZERO, ZERO3, Mat, Vec, unit
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, const, region
+from ramidyn.tree.joint_transform import fixed_steps, transform
+from ramidyn.tree.tree import Tree
 
 
 @final

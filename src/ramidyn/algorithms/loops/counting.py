@@ -13,10 +13,10 @@ from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.loops import joint_formulation as steps
 from ramidyn.algorithms.loops.loopwise import eliminate, loopwise
 from ramidyn.algorithms.ltdl import ltdl
-from ramidyn.model.tree import ancestors
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.trace import trace
+from ramidyn.tree.tree import ancestors
 
 STEPS = ("1", "2", "3.1", "3.2", "3.3", "3.4", "3.5", "4")
 

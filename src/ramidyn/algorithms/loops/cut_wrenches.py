@@ -14,12 +14,12 @@ from typing import final
 
 from ramidyn.algorithms.loops.constraints import Path, covector, path_of
 from ramidyn.algorithms.loops.cuts import CutJoint
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.joint_transform import fixed_steps
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr, region
+from ramidyn.tree.joint_transform import fixed_steps
+from ramidyn.tree.tree import ROOT, Tree
 
 
 @final

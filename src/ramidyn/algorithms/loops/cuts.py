@@ -12,12 +12,12 @@ import math
 from dataclasses import dataclass
 from typing import final
 
+from ramidyn.description.description import LoopDescription
+from ramidyn.description.loop_types import ROWS, check_single, check_type
+from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelError, unknown_name
-from ramidyn.model.description import LoopDescription
-from ramidyn.model.loop_types import ROWS, check_single, check_type
-from ramidyn.model.model import Model
-from ramidyn.model.pose import Pose
-from ramidyn.model.tree import ROOT
+from ramidyn.tree.model import Model
+from ramidyn.tree.tree import ROOT
 
 ORIGIN = Pose.identity()
 

@@ -27,9 +27,9 @@ from typing import final
 
 from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.ltdl import Diagonal, DofVector, ltdl
-from ramidyn.model.tree import ancestors
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr, region
+from ramidyn.tree.tree import ancestors
 
 Triangle = list[list[Expr]]
 """rows of a lower triangle"""

@@ -16,7 +16,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 
 
 @final

@@ -28,7 +28,7 @@ from ramidyn.algorithms.loops.joint_formulation import (
     gram,
 )
 from ramidyn.algorithms.ltdl import DofVector
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr, const
 

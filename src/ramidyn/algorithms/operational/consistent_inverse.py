@@ -20,14 +20,14 @@ from ramidyn.algorithms.operational.propagators import (
     column_order,
     propagators,
 )
-from ramidyn.algorithms.operational.symmetric import inner
+from ramidyn.algorithms.operational.symmetric_entries import inner
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.algorithms.sweeps import inward, outward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tree.tree import ROOT, Tree
 
 
 def consistent_inverse(

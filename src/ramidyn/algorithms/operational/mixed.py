@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.operational.pvr import over_junctions
-from ramidyn.algorithms.operational.symmetric import Symmetric
+from ramidyn.algorithms.operational.symmetric_entries import Symmetric
 from ramidyn.algorithms.operational.tasks import End
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import ROOT, Tree
+from ramidyn.coordinates.coordinates import JointVector
+from ramidyn.tree.tree import ROOT, Tree
 
 TRANSFORM = 28
 """a row through the two screws of a DH node"""

@@ -18,12 +18,12 @@ from typing import final
 from ramidyn.algorithms.articulated import Column, last_first, rigid_bodies
 from ramidyn.algorithms.body_motion import transforms
 from ramidyn.algorithms.sweeps import inward
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.tree import Tree, TreeBody
+from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
+from ramidyn.tree.tree import Tree, TreeBody
 
 
 @final

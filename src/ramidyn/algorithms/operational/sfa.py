@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 
 from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.ltdl import ltdl
-from ramidyn.algorithms.operational.symmetric import Symmetric, add, is_zero
-from ramidyn.model.tree import ancestors
+from ramidyn.algorithms.operational.symmetric_entries import Symmetric, add, is_zero
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.expr import Expr, region
+from ramidyn.tree.tree import ancestors
 
 JacobianRow = Mapping[int, Expr]
 """The entries of a row of J that are not zero, by degree of freedom."""

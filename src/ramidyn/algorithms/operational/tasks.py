@@ -22,14 +22,14 @@ from typing import cast, final
 import numpy as np
 
 from ramidyn.algorithms.kinematics import axes, origin
+from ramidyn.coordinates.coordinates import JointVector
+from ramidyn.description.axes import EXPRESSED_IN, axes_named
 from ramidyn.errors import ArgumentError
-from ramidyn.model.axes import EXPRESSED_IN, axes_named
-from ramidyn.model.coordinates import JointVector
-from ramidyn.model.model import Model
-from ramidyn.model.tree import ROOT, Tree
 from ramidyn.spatial.vector3 import ZERO3, Vec, vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import region
+from ramidyn.tree.model import Model
+from ramidyn.tree.tree import ROOT, Tree
 
 ANGULAR = ("rx", "ry", "rz")
 LINEAR = ("x", "y", "z")

@@ -11,8 +11,8 @@ from ramidyn.backend.llvm import cache
 from ramidyn.backend.llvm.jit import LoadedCode, compile_objects, llvm_version
 from ramidyn.backend.llvm.target import Processor, runnable
 from ramidyn.backend.runtime.memory_layout import HEAD
+from ramidyn.concurrency import Lock
 from ramidyn.errors import CompileError
-from ramidyn.symbolic.fork_lock import Lock
 from ramidyn.version import source_digest
 
 _loaded: list[LoadedCode] = []  # code that is called until the process ends

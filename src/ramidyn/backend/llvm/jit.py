@@ -16,8 +16,8 @@ from ctypes import py_object, pythonapi, string_at
 from typing import Any
 
 from ramidyn.backend.llvm.target import Processor
+from ramidyn.concurrency import Native
 from ramidyn.errors import CompileError
-from ramidyn.symbolic.fork_lock import Native
 
 # llvmlite carries no types; behind Any it stays out of the signatures below.
 llvm: Any = importlib.import_module("llvmlite.binding")

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import click
 
 from ramidyn.cli.robots import RobotFile
-from ramidyn.model.pose import Array
-from ramidyn.quantities.quantity import Quantity
+from ramidyn.description.pose import Array
 from ramidyn.robot import Robot
+from ramidyn.tracing.quantity import Quantity
 
 Peers = Sequence["Peer"]
 

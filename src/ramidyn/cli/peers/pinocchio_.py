@@ -14,7 +14,7 @@ import numpy as np
 from ramidyn.cli.peers import Answer, PeerError, State
 from ramidyn.cli.peers.urdf import text_of
 from ramidyn.cli.robots import RobotFile
-from ramidyn.model.pose import Array
+from ramidyn.description.pose import Array
 from ramidyn.quantities import dynamics, frames, mass_matrix, momentum_energy
 from ramidyn.robot import Robot
 

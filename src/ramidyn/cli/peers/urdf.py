@@ -7,9 +7,9 @@ import re
 
 from ramidyn.cli.peers import PeerError
 from ramidyn.cli.robots import RobotFile, built_in
-from ramidyn.model.description import BodyDescription, Description
-from ramidyn.model.formats.read import read_source
-from ramidyn.model.pose import Array, Pose
+from ramidyn.description.description import BodyDescription, Description
+from ramidyn.description.formats.read import read_source
+from ramidyn.description.pose import Array, Pose
 
 URDF_JOINTS = {"revolute": "revolute", "prismatic": "prismatic"}
 

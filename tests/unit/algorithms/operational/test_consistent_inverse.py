@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.catalog.paper_robots import asimo, chain, chang_khatib24, random_tree
 from ramidyn.compiler import count, program_of
 from ramidyn.errors import ArgumentError
 from ramidyn.loading import load
-from ramidyn.model.catalog import asimo, chain, chang_khatib24, random_tree
 from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
     null_space_projector,

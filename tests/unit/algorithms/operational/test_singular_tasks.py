@@ -10,9 +10,9 @@ import pytest
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.builder import RobotBuilder
 from ramidyn.control import OperationalSpace
+from ramidyn.description.builder import Body, Joint
 from ramidyn.errors import ArgumentError
 from ramidyn.loading import load
-from ramidyn.model.builder import Body, Joint
 from ramidyn.robot import Robot
 from support.loops import as_robot
 from support.paths import SHARED_ROBOTS

@@ -1,0 +1,115 @@
+"""A compiled kernel as the driver reads it, and how much of it runs at a time."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ramidyn.backend.calls.arguments import Signature
+from ramidyn.backend.runtime.kernel_sizes import TILES, kernel_sizes
+from ramidyn.backend.runtime.memory_layout import (
+    LINE,
+    MOST_BYTES,
+    STACK_BYTES,
+    Kernel,
+    Words,
+    python_function,
+    words,
+)
+from ramidyn.errors import CompileError
+
+if TYPE_CHECKING:
+    from ramidyn.backend.llvm.build import NativeKernel
+
+CHUNK_WORK = 100_000
+"""Slots times states that are worth a thread: some 50 us, what waking one costs."""
+SLICE = 0.004
+"""Seconds of native code after which Python may handle a signal, such as Ctrl-C."""
+
+
+class Pace:
+    """How many states of a kernel take about a SLICE, learned from what was run."""
+
+    def __init__(self, kernel: NativeKernel) -> None:
+        self._least = kernel.lanes * TILES
+        self.states: int = max(self._least, chunk_of(kernel))
+
+    def learn(self, states: int, seconds: float) -> None:
+        """Note how long some states took."""
+        fit = int(states * SLICE / max(seconds, 1e-9)) // self._least * self._least
+        if seconds > 2 * SLICE:
+            self.states = max(self._least, min(self.states, fit))
+        else:
+            self.states = max(self.states, min(8 * states, fit))
+
+
+def ports_of(
+    shapes: Sequence[tuple[int, ...]], blocks: Sequence[Words], places: Sequence[int]
+) -> Words:
+    """Return the ports of inputs and outputs: their shapes and places for numbers."""
+    return words(
+        [
+            word
+            for shape, block, place in zip(shapes, blocks, places, strict=True)
+            for word in (math.prod(shape), len(shape), ctypes.addressof(block), place)
+        ]
+    )
+
+
+def kernel_block(
+    signature: Signature,
+    kernel: NativeKernel,
+    run: int,
+    ports: Words,
+    libm: Any,
+    further_slots: int = 0,
+) -> tuple[Words, object]:
+    """Return the Kernel block of native code, and what must outlive it.
+
+    Args:
+        signature: of what is called.
+        kernel: its code.
+        run: the address of the driver.
+        ports: of all inputs and outputs.
+        libm: table of C functions.
+        further_slots: of a workspace, behind those of the kernel.
+    """
+    sizes = kernel_sizes(
+        kernel.slots + further_slots,
+        kernel.outputs,
+        len(kernel.cuts),
+        kernel.lanes,
+        signature.dtype,
+    )
+    if sizes.bytes > MOST_BYTES:
+        raise CompileError(
+            f"{signature.name!r} needs a workspace of {sizes.bytes:,} bytes for "
+            f"{kernel.lanes} states; the limit is {MOST_BYTES:,}"
+        )
+    cuts = words(kernel.cuts)
+    places = (ctypes.c_int32 * len(sizes.places))(*sizes.places)
+    block = words([0] * len(Kernel))
+    for field, value in sizes.fields.items():
+        block[field] = value
+    block[Kernel.RUN] = run
+    block[Kernel.CUTS] = ctypes.addressof(cuts)
+    block[Kernel.N_CUTS] = len(kernel.cuts)
+    block[Kernel.N_INPUTS] = len(signature.inputs)
+    block[Kernel.N_OUTPUTS] = len(signature.outputs)
+    block[Kernel.PORTS] = ctypes.addressof(ports)
+    block[Kernel.PLACES] = ctypes.addressof(places)
+    block[Kernel.LIBM] = ctypes.addressof(libm)
+    block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
+    block[Kernel.FREE] = python_function("PyMem_RawFree")
+    kept = None
+    if kernel.lanes == 1 and sizes.bytes + LINE > STACK_BYTES:
+        kept = (ctypes.c_char * (sizes.bytes + LINE))()
+        block[Kernel.KEPT] = ctypes.addressof(kept)
+    return block, (cuts, places, ports, libm, kept)
+
+
+def chunk_of(kernel: NativeKernel) -> int:
+    """Return the smallest number of states that is worth a thread."""
+    return max(kernel.lanes, CHUNK_WORK // max(kernel.slots, 1))

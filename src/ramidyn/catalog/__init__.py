@@ -1,0 +1,1 @@
+"""Robots of the papers, and trees of any shape."""

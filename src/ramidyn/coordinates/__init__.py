@@ -1,0 +1,1 @@
+"""q and its velocities: layout, integration, labels, limits."""

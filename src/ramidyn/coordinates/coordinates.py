@@ -1,0 +1,181 @@
+"""Convert between the caller's vectors and those of a Tree during tracing.
+
+    q̇_tree = P q̇        q̈_tree = P q̈ + Ṗ q̇        τ = Pᵀ τ_tree + A q̈
+
+P reorders, applies mimic couplings and the conventions; most of its entries are 0 and
+1 and leave no trace in the program. A is the armature, which acts on q̈ as the caller
+has it, so that Ṗ q̇ moves no rotor. Vectors of a tree are dicts: body -> entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+from ramidyn.description.conventions import Conventions
+from ramidyn.spatial.vector3 import ONE, ZERO, Vec
+from ramidyn.symbolic.expr import Expr, const, lift
+from ramidyn.tree.joints import transposed_rotation
+from ramidyn.tree.model import Model
+
+Entries = tuple[Expr, ...]
+JointVector = dict[int, Entries]
+
+
+@final
+class Coordinates:
+    """One configuration in the tree's coordinates, and the map P of velocities."""
+
+    def __init__(
+        self, model: Model, conventions: Conventions, q: Sequence[Expr]
+    ) -> None:
+        self.model = model
+        self.tree = model.tree
+        self.conventions = conventions
+        self.q: JointVector = {i: self._q(i, q) for i, _ in self.tree}
+        self.P: list[dict[int, Expr]] = []
+        for i, _ in self.tree:
+            self.P.extend(self._rows(i))
+
+    def _q(self, i: int, q: Sequence[Expr]) -> Entries:
+        joint = self.tree.bodies[i].joint
+        own = tuple(q[joint.q_index : joint.q_index + joint.nq])
+        if joint.leader is not None:
+            return (own[0] * joint.multiplier + joint.offset,)
+        if self.conventions.quaternion == "wxyz" and joint.kind in (
+            "spherical",
+            "floating",
+        ):
+            *lead, w, x, y, z = own
+            return (*lead, x, y, z, w)
+        return own
+
+    def _rows(self, i: int) -> list[dict[int, Expr]]:
+        """Return the rows of P for the joint of body i."""
+        joint = self.tree.bodies[i].joint
+        v = joint.v_index
+        if joint.leader is not None:
+            return [{v: const(joint.multiplier)}]
+        if joint.kind != "floating":
+            return [{v + k: ONE} for k in range(joint.nv)]
+        linear, angular = self._halves(v)
+        rows = [{angular + k: ONE} for k in range(3)]
+        if self.conventions.floating_velocity == "body":
+            return rows + [{linear + k: ONE} for k in range(3)]
+        E = transposed_rotation(*self.q[i][3:])
+        return rows + [{linear + c: E[r][c] for c in range(3)} for r in range(3)]
+
+    def _halves(self, v: int) -> tuple[int, int]:
+        """Return where the linear and the angular part of a floating joint begin."""
+        return (v, v + 3) if self.conventions.order == "linear_first" else (v + 3, v)
+
+    def velocity(self, qd: Sequence[Expr]) -> JointVector:
+        """Return P q̇."""
+        return self._apply(qd)
+
+    def acceleration(self, qdd: Sequence[Expr], qd: JointVector) -> JointVector:
+        """Return P q̈ + Ṗ q̇, for q̇ in the tree's coordinates."""
+        a = self._apply(qdd)
+        for i in self._world_linear():
+            w, v = Vec(qd[i][:3]), Vec(qd[i][3:])
+            a[i] = (*a[i][:3], *(Vec(a[i][3:]) - w.cross(v)))
+        return a
+
+    def _apply(self, x: Sequence[Expr]) -> JointVector:
+        out: JointVector = {}
+        for i, dofs in enumerate(self.tree.dofs):
+            out[i] = tuple(_dot(self.P[k], x) for k in dofs)
+        return out
+
+    def _world_linear(self) -> list[int]:
+        if self.conventions.floating_velocity == "body":
+            return []
+        return [i for i, b in enumerate(self.tree.bodies) if b.joint.kind == "floating"]
+
+    def force(self, tau: JointVector, qdd: Sequence[Expr]) -> list[Expr]:
+        """Return Pᵀ τ + A q̈, for τ in the tree's coordinates and q̈ in the caller's."""
+        total = self.row([e for i, _ in self.tree for e in tau[i]])
+        for k, a in self._armature().items():
+            total[k] = total[k] + lift(qdd[k]) * a
+        return total
+
+    def _armature(self) -> dict[int, float]:
+        """Return the diagonal of A where it is not zero."""
+        A: dict[int, float] = {}
+        for body in self.tree.bodies:
+            joint = body.joint
+            if joint.armature == 0.0:
+                continue
+            for k in range(joint.v_index, joint.v_index + joint.nv):
+                A[k] = A.get(k, 0.0) + joint.armature * joint.multiplier**2
+        return A
+
+    def row(self, x: Sequence[Expr]) -> list[Expr]:
+        """Return xᵀ P for one entry per degree of freedom of the tree."""
+        out = [ZERO] * self.model.nv
+        for row, value in zip(self.P, x, strict=True):
+            for k, p in row.items():
+                out[k] = out[k] + p * value
+        return out
+
+    def matrix(self, M: Mapping[tuple[int, int], Expr]) -> list[list[Expr]]:
+        """Return Pᵀ M P, symmetric, of a matrix over the tree's degrees of freedom."""
+        P, n = self.P, self.model.nv
+        half: list[dict[int, Expr]] = [{} for _ in P]
+        for (i, j), value in M.items():
+            for row, column in {(i, j), (j, i)}:
+                for b, p in P[column].items():
+                    half[row][b] = half[row].get(b, ZERO) + value * p
+        out = [[ZERO] * n for _ in range(n)]
+        for k, row in enumerate(half):
+            for a, p in P[k].items():
+                for b, value in row.items():
+                    if b <= a:
+                        out[a][b] = out[a][b] + p * value
+        for a in range(n):
+            for b in range(a):
+                out[b][a] = out[a][b]
+        return out
+
+    def public_acceleration(self, qdd: JointVector, qd: JointVector) -> list[Expr]:
+        """Return q̈ of q̈_tree = P q̈ + Ṗ q̇, where P is square (no mimic joints)."""
+        out = [ZERO] * self.model.nv
+        world_linear = set(self._world_linear())
+        for i, _ in self.tree:
+            joint = self.tree.bodies[i].joint
+            values = qdd[i]
+            if joint.kind == "floating":
+                linear, angular = self._halves(joint.v_index)
+                v = Vec(values[3:])
+                if i in world_linear:
+                    c = Vec(qd[i][:3]).cross(Vec(qd[i][3:]))
+                    E = transposed_rotation(*self.q[i][3:])
+                    v = E.T @ (v + c)
+                out[angular : angular + 3] = values[:3]
+                out[linear : linear + 3] = v
+            else:
+                out[joint.v_index : joint.v_index + joint.nv] = values
+        return out
+
+    def tree_force(self, tau: Sequence[Expr], qd: JointVector) -> JointVector:
+        """Return P τ + P A Pᵀ Ṗ q̇, for q̇ in the tree's coordinates.
+
+        It is what accelerates a tree whose armature acts on q̈_tree, where P is
+        orthogonal (no mimic joints).
+        """
+        force = self._apply(tau)
+        for i in self._world_linear():
+            a = self.tree.bodies[i].joint.armature
+            if a == 0.0:
+                continue
+            c = Vec(qd[i][:3]).cross(Vec(qd[i][3:]))
+            linear = (x - y * a for x, y in zip(force[i][3:], c, strict=True))
+            force[i] = (*force[i][:3], *linear)
+        return force
+
+
+def _dot(row: dict[int, Expr], x: Sequence[Expr]) -> Expr:
+    total = ZERO
+    for k, p in row.items():
+        total = total + p * lift(x[k])
+    return total

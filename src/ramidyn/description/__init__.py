@@ -1,0 +1,1 @@
+"""Robots as data: bodies, joints, loops, forces, shapes; files and a builder."""

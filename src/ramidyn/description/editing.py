@@ -1,0 +1,495 @@
+"""Edit robots: lock joints, attach parts, change the root, add frames.
+
+Each function takes a description and returns another; unknown or duplicate names are
+errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ramidyn.description.constants import quaternion
+from ramidyn.description.description import (
+    BodyDescription,
+    Description,
+    FrameDescription,
+    JointDescription,
+    LoopDescription,
+)
+from ramidyn.description.forces.editing import (
+    forces_without,
+    on_frame,
+    with_prefix,
+    without,
+)
+from ramidyn.description.forces.fields import referred
+from ramidyn.description.pose import Array, Pose, Vector, frame_with_z
+from ramidyn.errors import ArgumentError, ModelError, ShapeError, unknown_name
+
+ROOTS = ("fixed", "floating", "planar")
+WORLD = "world"
+COORDINATES = {
+    **{"revolute": 1, "prismatic": 1, "helical": 1, "cylindrical": 2},
+    **{"universal": 2, "planar": 3, "spherical": 4, "floating": 7},
+}
+"""how many coordinates a joint of each type has"""
+
+Placement = Pose | Vector | npt.NDArray[np.float64]
+"""a pose, its (4, 4) matrix, or the position of a frame with parallel axes"""
+
+
+# ------------------------------------------------------------ another root
+
+
+def with_root(description: Description, root: str | None) -> Description:
+    """Return the description with its one root body on a joint of that type.
+
+    A root that was free stands, fixed or planar, where the file's own configuration
+    (``qpos0``) has it.
+    """
+    if root is None:
+        return description
+    if root not in ROOTS:
+        raise ArgumentError(f"root is {root!r}; possible: {', '.join(ROOTS)} or None")
+    tops = [b for b in description.bodies if b.parent is None]
+    parents = {b.parent for b in description.bodies}
+    moving = [b for b in tops if b.joints or b.name in parents] or tops
+    if len(moving) != 1:
+        names = ", ".join(repr(b.name) for b in moving[:6])
+        raise ModelError(
+            f"root={root!r} needs exactly one body attached to the world; "
+            f"{description.name!r} has {len(moving)}: {names}"
+        )
+    (top,) = moving
+    types = [j.type for j in top.joints]
+    if types == [root] or (not types and root == "fixed"):
+        return description
+    placement = _standing(description, top)
+    start = np.zeros(0)
+    joints: tuple[JointDescription, ...] = ()
+    if root != "fixed":
+        joints = (JointDescription(_free_name(description, "root_joint"), root),)
+        start = neutral_coordinates(joints[0])
+        if root == "floating" and description.format == "mjcf":
+            # As MuJoCo has it: q of a free joint is the pose in the world.
+            start = np.array([*placement.origin, *quaternion(placement.rows)])
+            placement = Pose.identity()
+    new = replace(top, joints=joints, placement=placement)
+    bodies = tuple(new if b is top else b for b in description.bodies)
+    gone = {j.name for j in top.joints}
+    keyframes: dict[str, Array] = {}
+    for name, q in description.keyframes.items():
+        by_joint = split(description, q)
+        by_joint = {n: x for n, x in by_joint.items() if n not in gone}
+        by_joint |= {j.name: start for j in joints}
+        keyframes[name] = joined(bodies, by_joint)
+    changed = replace(
+        description,
+        bodies=bodies,
+        keyframes=keyframes,
+        actuators=tuple(a for a in description.actuators if a.joint not in gone),
+        forces=forces_without(description.forces, dict.fromkeys(gone)),
+    )
+    return without_followers(changed, gone)
+
+
+def _standing(description: Description, top: BodyDescription) -> Pose:
+    """Return the pose of a root body in the configuration of its file."""
+    q = description.keyframes.get("qpos0")
+    if [j.type for j in top.joints] != ["floating"] or q is None:
+        return top.placement
+    own = split(description, q)[top.joints[0].name]
+    return top.placement @ Pose.from_quaternion(own[3:], own[:3], order="wxyz")
+
+
+def _free_name(description: Description, name: str) -> str:
+    taken = {j.name for b in description.bodies for j in b.joints}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def without_followers(description: Description, gone: set[str]) -> Description:
+    """Return the description without mimic joints whose leader is gone."""
+    bodies = tuple(
+        replace(
+            b,
+            joints=tuple(
+                replace(j, mimic=None) if j.mimic and j.mimic.of in gone else j
+                for j in b.joints
+            ),
+        )
+        for b in description.bodies
+    )
+    return replace(description, bodies=bodies)
+
+
+# ------------------------------------------------------------ locked joints
+
+
+def locked(description: Description, values: Mapping[str, Array]) -> Description:
+    """Return the description with joints fixed at values, quaternions (w, x, y, z).
+
+    A body with several joints is split where one in the middle is locked.
+    """
+    bodies: list[BodyDescription] = []
+    for body in description.bodies:
+        bodies.extend(_locked_body(body, values))
+    kept = {j.name for b in bodies for j in b.joints}
+    keyframes = {
+        name: joined(
+            bodies, {n: x for n, x in split(description, q).items() if n in kept}
+        )
+        for name, q in description.keyframes.items()
+    }
+    references = {j.name: j.reference for b in description.bodies for j in b.joints}
+    loops: list[LoopDescription] = []
+    for loop in description.loops:
+        left = _locked_loop(loop, values, references)
+        if left is not None:
+            loops.append(left)
+    return replace(
+        description,
+        bodies=tuple(bodies),
+        keyframes=keyframes,
+        loops=tuple(loops),
+        actuators=tuple(a for a in description.actuators if a.joint not in values),
+        forces=forces_without(description.forces, values),
+    )
+
+
+def _locked_body(
+    body: BodyDescription, values: Mapping[str, Array]
+) -> list[BodyDescription]:
+    """Return the body, behind massless ones where a joint before the locked stays."""
+    out: list[BodyDescription] = []
+    placement, parent = body.placement, body.parent
+    waiting: list[JointDescription] = []
+    for joint in body.joints:
+        if joint.name not in values:
+            waiting.append(joint)
+            continue
+        if waiting:
+            name = f"{body.name}:{waiting[-1].name}"
+            out.append(BodyDescription(name, parent, placement, tuple(waiting)))
+            placement, parent, waiting = Pose.identity(), name, []
+        there, back = Pose.at(joint.position), Pose.at(-joint.position)
+        placement = placement @ there @ joint_pose(joint, values[joint.name]) @ back
+    if len(waiting) == len(body.joints):
+        return [body]
+    fixed = body.fixed_joint
+    if not waiting:
+        fixed = body.joints[-1].name
+    moved = replace(
+        body,
+        parent=parent,
+        placement=placement,
+        joints=tuple(waiting),
+        fixed_joint=fixed,
+    )
+    return [*out, moved]
+
+
+def _locked_loop(
+    loop: LoopDescription, values: Mapping[str, Array], references: Mapping[str, float]
+) -> LoopDescription | None:
+    """Return the loop, a coupling with what is left of it, or None: it holds anyway."""
+    if not any(n in values for n in loop.joints):
+        return loop
+    dependent, *others = loop.joints
+    if dependent in values:
+        left = [n for n in others if n not in values]
+        if left:
+            raise ModelError(
+                f"joint {dependent!r} cannot be locked alone: {loop.name!r} makes it "
+                f"follow {left[0]!r}; lock both"
+            )
+        return None
+    (leader,) = others
+    x = float(values[leader][0]) - references[leader]
+    y = 0.0
+    for c in reversed(loop.coefficients):
+        y = y * x + c
+    return replace(loop, joints=(dependent,), coefficients=(y,))
+
+
+def joint_pose(joint: JointDescription, q: Array) -> Pose:
+    """Return how a joint has moved its body at q, quaternions (w, x, y, z)."""
+    match joint.type:
+        case "revolute":
+            return Pose.from_axis_angle(joint.axis, q[0] - joint.reference)
+        case "prismatic":
+            return Pose.at(joint.axis * (q[0] - joint.reference))
+        case "helical":
+            x = q[0] - joint.reference
+            return Pose.from_axis_angle(joint.axis, x, joint.axis * joint.pitch * x)
+        case "cylindrical":
+            return Pose.from_axis_angle(joint.axis, q[0], joint.axis * q[1])
+        case "universal":
+            second = np.array([1.0, 0.0, 0.0]) if joint.axis2 is None else joint.axis2
+            first = Pose.from_axis_angle(joint.axis, q[0])
+            return first @ Pose.from_axis_angle(second, q[1])
+        case "planar":
+            F = Pose.of(frame_with_z(joint.axis))
+            inside = Pose.from_axis_angle((0, 0, 1), q[2], (q[0], q[1], 0.0))
+            return F @ inside @ F.inverse()
+        case "spherical":
+            return Pose.from_quaternion(q, order="wxyz")
+        case _:
+            return Pose.from_quaternion(q[3:], q[:3], order="wxyz")
+
+
+# ------------------------------------------------------------ parts and frames
+
+
+def attached(
+    description: Description,
+    other: Description,
+    body: str | None,
+    placement: Pose,
+    prefix: str,
+) -> Description:
+    """Return both robots as one, the other's roots on a body of the first."""
+    part = prefixed(other, prefix)
+    _refuse_shared_names(description, part)
+    roots = tuple(
+        replace(b, parent=body, placement=placement @ b.placement)
+        if b.parent is None
+        else b
+        for b in part.bodies
+    )
+    frames = tuple(
+        replace(f, body=body, placement=placement @ f.placement)
+        if f.body is None
+        else f
+        for f in part.frames
+    )
+    loops = tuple(_moved_loop(loop, body, placement) for loop in part.loops)
+    forces = part.forces
+    if any(WORLD in referred(f, "frame") for f in forces):
+        # Its world is a frame of this robot now.
+        stand = FrameDescription(
+            f"{prefix or other.name + '_'}{WORLD}", body, placement
+        )
+        forces = tuple(on_frame(f, WORLD, stand.name) for f in forces)
+        frames = (*frames, stand)
+    rest, part_rest = rest_coordinates(description), rest_coordinates(other)
+    keyframes = {n: np.concatenate([rest, q]) for n, q in part.keyframes.items()}
+    keyframes |= {
+        n: np.concatenate([q, part_rest]) for n, q in description.keyframes.items()
+    }
+    return replace(
+        description,
+        bodies=(*description.bodies, *roots),
+        frames=(*description.frames, *frames),
+        loops=(*description.loops, *loops),
+        keyframes=keyframes,
+        actuators=(*description.actuators, *part.actuators),
+        forces=(*description.forces, *forces),
+        warnings=(*description.warnings, *part.warnings),
+        shape_sources=(
+            *description.shape_sources,
+            *(s.attached(body, placement, prefix) for s in other.shape_sources),
+        ),
+    )
+
+
+def reordered(description: Description, body_names: Sequence[str]) -> Description:
+    """Return the description with its bodies in another order, parents first."""
+    by_name = {b.name: b for b in description.bodies}
+    bodies = tuple(by_name[n] for n in body_names)
+    keyframes = {
+        name: joined(bodies, split(description, q))
+        for name, q in description.keyframes.items()
+    }
+    return replace(description, bodies=bodies, keyframes=keyframes)
+
+
+def _moved_loop(
+    loop: LoopDescription, body: str | None, placement: Pose
+) -> LoopDescription:
+    """Return a loop whose ends on the world are on a body now."""
+    if loop.joints:
+        return loop
+    if loop.body_a is None:
+        loop = replace(loop, body_a=body, placement_a=placement @ loop.placement_a)
+    if loop.body_b is None:
+        loop = replace(loop, body_b=body, placement_b=placement @ loop.placement_b)
+    return loop
+
+
+def prefixed(description: Description, prefix: str) -> Description:
+    """Return the description with every name behind a prefix."""
+    if not prefix:
+        return description
+
+    def named(name: str | None) -> str | None:
+        return None if name is None else prefix + name
+
+    def joint(j: JointDescription) -> JointDescription:
+        mimic = replace(j.mimic, of=prefix + j.mimic.of) if j.mimic else None
+        return replace(j, name=prefix + j.name, mimic=mimic)
+
+    return replace(
+        description,
+        bodies=tuple(
+            replace(
+                b,
+                name=prefix + b.name,
+                parent=named(b.parent),
+                joints=tuple(map(joint, b.joints)),
+                fixed_joint=named(b.fixed_joint),
+            )
+            for b in description.bodies
+        ),
+        frames=tuple(
+            replace(f, name=prefix + f.name, body=named(f.body))
+            for f in description.frames
+        ),
+        loops=tuple(
+            replace(
+                loop,
+                name=prefix + loop.name,
+                body_a=named(loop.body_a),
+                body_b=named(loop.body_b),
+                joints=tuple(prefix + n for n in loop.joints),
+            )
+            for loop in description.loops
+        ),
+        keyframes={prefix + n: q for n, q in description.keyframes.items()},
+        actuators=tuple(
+            replace(a, name=prefix + a.name, joint=named(a.joint))
+            for a in description.actuators
+        ),
+        forces=tuple(with_prefix(f, prefix) for f in description.forces),
+    )
+
+
+def _refuse_shared_names(a: Description, b: Description) -> None:
+    kinds = {
+        "body or frame": (_frame_names(a), _frame_names(b)),
+        "joint": (_joint_names(a), _joint_names(b)),
+        "loop": ({x.name for x in a.loops}, {x.name for x in b.loops}),
+        "force": ({x.name for x in a.forces}, {x.name for x in b.forces}),
+    }
+    for kind, (first, second) in kinds.items():
+        shared = sorted(first & second)
+        if shared:
+            raise ModelError(
+                f"attach: both robots have a {kind} {shared[0]!r} ({len(shared)} names "
+                'are shared); pass prefix="..." to rename those of the second'
+            )
+
+
+def _frame_names(description: Description) -> set[str]:
+    names = {b.name for b in description.bodies}
+    return names | {f.name for f in description.frames} - {WORLD}
+
+
+def _joint_names(description: Description) -> set[str]:
+    moving = {j.name for b in description.bodies for j in b.joints}
+    return moving | {b.fixed_joint for b in description.bodies if b.fixed_joint}
+
+
+def with_frame(
+    description: Description, name: str, on: str, placement: Pose
+) -> Description:
+    """Return the description with an additional frame, fixed to a body or a frame."""
+    if not isinstance(name, str) or not name:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ModelError(f"a frame is called {name!r}; expected a name")
+    if name in _frame_names(description) | {WORLD}:
+        raise ModelError(
+            f"robot {description.name!r} already has a body or frame {name!r}"
+        )
+    body, T = frame_of(description, on)
+    frame = FrameDescription(name, body, T @ placement)
+    return replace(description, frames=(*description.frames, frame))
+
+
+def without_force(description: Description, name: str) -> Description:
+    """Return the description without a force element."""
+    owner = f"robot {description.name!r}"
+    return replace(description, forces=without(description.forces, name, owner))
+
+
+def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:
+    """Return what a frame is fixed to (None: the world), and its pose there."""
+    frames = {f.name: f for f in description.frames}
+    bodies = [b.name for b in description.bodies]
+    if name in bodies:
+        return name, Pose.identity()
+    if name == WORLD:
+        return None, Pose.identity()
+    if not isinstance(name, str) or name not in frames:  # pyright: ignore[reportUnnecessaryIsInstance]
+        owner = f"robot {description.name!r}"
+        raise unknown_name("body or frame", str(name), owner, [*bodies, *frames, WORLD])
+    return frames[name].body, frames[name].placement
+
+
+def pose_of(what: str, value: object) -> Pose:
+    """Return a user's placement as a pose."""
+    matrix = np.eye(4)
+    try:
+        if isinstance(value, Pose):
+            matrix[:3, :3], matrix[:3, 3] = value.R, value.p
+        else:
+            given = np.asarray(cast(npt.ArrayLike, value), dtype=float)
+            if given.shape == (4, 4):
+                matrix = given
+            else:
+                matrix[0, 3], matrix[1, 3], matrix[2, 3] = given
+    except (TypeError, ValueError):
+        matrix[:] = np.nan
+    if not np.isfinite(matrix).all() or matrix[3].tolist() != [0, 0, 0, 1]:
+        raise ShapeError(
+            f"{what} is {value!r}; expected a position of 3 finite numbers, a Pose, or "
+            "its (4, 4) matrix"
+        )
+    R, p = matrix[:3, :3], matrix[:3, 3]
+    if np.abs(R @ np.transpose(R) - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
+        raise ShapeError(f"{what}: R is not a rotation matrix")
+    return Pose(R, p)
+
+
+# ------------------------------------------------------------ configurations by joint
+
+
+def split(description: Description, q: Array) -> dict[str, Array]:
+    """Return a configuration of the file, by joint."""
+    parts: dict[str, Array] = {}
+    at = 0
+    for body in description.bodies:
+        for joint in body.joints:
+            n = COORDINATES[joint.type]
+            parts[joint.name] = q[at : at + n]
+            at += n
+    return parts
+
+
+def joined(bodies: Iterable[BodyDescription], parts: Mapping[str, Array]) -> Array:
+    """Return the configuration of the file that its parts make."""
+    values = [parts[j.name] for b in bodies for j in b.joints]
+    return np.concatenate([np.zeros(0), *values])
+
+
+def rest_coordinates(description: Description) -> Array:
+    """Return the configuration of the file: ``qpos0``, or the neutral one."""
+    if "qpos0" in description.keyframes:
+        return description.keyframes["qpos0"]
+    joints = [j for b in description.bodies for j in b.joints]
+    return np.concatenate([np.zeros(0), *map(neutral_coordinates, joints)])
+
+
+def neutral_coordinates(joint: JointDescription) -> Array:
+    """Return where a joint does not move its body, quaternions (w, x, y, z)."""
+    q = np.zeros(COORDINATES[joint.type])
+    if len(q) == 1:
+        q[0] = joint.reference
+    elif joint.type in ("spherical", "floating"):
+        q[-4] = 1.0
+    return q

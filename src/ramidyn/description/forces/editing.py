@@ -1,0 +1,95 @@
+"""Force elements of robots that are edited: renamed, removed, their joints locked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ramidyn.description.forces.fields import entries, referred, renamed
+from ramidyn.description.forces.joints import Tendon
+from ramidyn.errors import ModelError, unknown_name
+
+if TYPE_CHECKING:
+    from ramidyn.description.forces.element import ForceElement
+
+
+def with_prefix(element: ForceElement, prefix: str) -> ForceElement:
+    """Return an element with every name behind a prefix."""
+    from ramidyn.description.forces.custom import Custom  # noqa: PLC0415  where there are forces
+
+    if isinstance(element, Custom):
+        raise ModelError(
+            f"attach: force {element.name!r} is a function of the whole robot; remove "
+            "it first, and add one to the result"
+        )
+
+    def new_name(_: str, name: str) -> str:
+        return name if name == "world" else prefix + name
+
+    changes = renamed(element, new_name)
+    return replace(element, name=prefix + element.name, **changes)
+
+
+def on_frame(element: ForceElement, old: str, new: str) -> ForceElement:
+    """Return an element that names another frame in the place of one."""
+    changes = renamed(
+        element, lambda kind, n: new if (kind, n) == ("frame", old) else n
+    )
+    return replace(element, **changes)
+
+
+def without(
+    forces: Sequence[ForceElement], name: str, owner: str
+) -> tuple[ForceElement, ...]:
+    """Return the elements but one."""
+    if name not in {f.name for f in forces}:
+        raise unknown_name("force", str(name), owner, [f.name for f in forces])
+    users = [f.name for f in forces if name in referred(f, "force")]
+    if users:
+        raise ModelError(
+            f"force {name!r} cannot be removed: {users[0]!r} pulls on it; remove that "
+            "one first"
+        )
+    return tuple(f for f in forces if f.name != name)
+
+
+def forces_without(
+    forces: Sequence[ForceElement], gone: Mapping[str, Any]
+) -> tuple[ForceElement, ...]:
+    """Return what is left of elements if some joints are gone, locked at values.
+
+    A force along a locked joint does nothing; a tendon loses a part that is constant.
+    """
+    left: list[ForceElement] = []
+    lost: set[str] = set()
+    for element in forces:
+        if isinstance(element, Tendon):
+            rest = _tendon_without(element, gone)
+        else:
+            is_lost = any(n in gone for n in referred(element, "joint"))
+            is_lost |= any(n in lost for n in referred(element, "force"))
+            rest = None if is_lost else element
+        if rest is None:
+            lost.add(element.name)
+        else:
+            left.append(rest)
+    return tuple(left)
+
+
+def _tendon_without(element: Tendon, gone: Mapping[str, Any]) -> Tendon | None:
+    pairs = list(zip(element.joints, element.coefficients, strict=True))
+    kept = [(n, c) for n, c in pairs if n not in gone]
+    if not kept:
+        return None
+    fixed = sum(
+        c * float(gone[n][0]) for n, c in pairs if n in gone and gone[n] is not None
+    )
+    joints, coefficients = zip(*kept, strict=True)
+    rest = tuple(x - fixed for x in entries(element.rest_length))
+    return replace(
+        element,
+        joints=joints,
+        coefficients=coefficients,
+        rest_length=rest[0] if len(rest) == 1 else rest,
+    )

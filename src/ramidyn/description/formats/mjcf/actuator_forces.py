@@ -1,0 +1,176 @@
+"""MJCF's actuators as force elements: motors and servos without a state of their own.
+
+What each shortcut means is MuJoCo's: a position actuator is a gain kp and a bias
+(0, −kp, −kv), a velocity actuator kv and (0, 0, −kv), a damper the gain (0, 0, −kv).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ramidyn.description.description import Actuator, JointDescription
+from ramidyn.description.forces.actuators import (
+    ANY,
+    ActuatorForceRange,
+    GeneralActuator,
+    Motor,
+    PositionServo,
+    VelocityServo,
+)
+from ramidyn.description.forces.element import ForceElement
+from ramidyn.description.forces.joints import JointDamper
+from ramidyn.description.formats.mjcf.actuators import FREEDOMS, actuator_elements
+from ramidyn.description.formats.mjcf.defaults import LARGEST, Defaults
+from ramidyn.description.formats.xml import Element, number, numbers
+
+
+def read_actuator_forces(
+    sections: list[Element],
+    data: Sequence[Actuator],
+    joints: Mapping[str, JointDescription],
+    tendons: Sequence[str],
+    defaults: Defaults,
+    clamps: bool = True,
+) -> tuple[list[ForceElement], list[str]]:
+    """Return the actuators that can be elements, and what is not supported.
+
+    Args:
+        sections: the sections <actuator>.
+        data: what `read_actuators` made of them.
+        joints: all joints by name.
+        tendons: names of fixed tendons.
+        defaults: the default classes.
+        clamps: whether the ranges of controls count.
+    """
+    found: list[ForceElement] = []
+    unsupported: list[str] = []
+    pairs = actuator_elements(sections, defaults)
+    for (element, merged), actuator in zip(pairs, data, strict=True):
+        common = _transmission(merged, actuator, joints, tendons)
+        made = None
+        if common is not None and number(merged, "delay", 0.0, largest=LARGEST) == 0.0:
+            if not clamps:
+                common["control_range"] = ANY
+            made = _element(element, merged, common)
+        if made is None:
+            unsupported.append(f"{element.tag} actuator {actuator.name!r}")
+            continue
+        found.append(made)
+        damping = numbers(merged, "damping", range(1, 4), (0.0,), largest=LARGEST)
+        if any(damping[1:]) or (damping[0] and not actuator.joint):
+            unsupported.append(f"damping of actuator {actuator.name!r}")
+        elif damping[0] and actuator.joint:
+            d = damping[0] * actuator.gear[0] ** 2
+            name = f"{actuator.name}_damping"
+            found.append(JointDamper(actuator.joint, d, name=name))
+    driven = {a.joint for a in data}
+    for joint in joints.values():
+        if joint.actuator_force_range is not None and joint.name in driven:
+            name = f"{joint.name}_actuator_range"
+            limit = ActuatorForceRange(
+                joint.name, *joint.actuator_force_range, name=name
+            )
+            found.append(limit)
+    return found, unsupported
+
+
+def _transmission(
+    merged: Element,
+    actuator: Actuator,
+    joints: Mapping[str, JointDescription],
+    tendons: Sequence[str],
+) -> dict[str, Any] | None:
+    """Return the fields that all actuators share, or None if it is not supported."""
+    common: dict[str, Any] = {
+        "name": actuator.name,
+        "control_range": actuator.control_range,
+        "force_range": actuator.force_range,
+        "armature": number(merged, "armature", 0.0, largest=LARGEST),
+    }
+    if actuator.joint is not None:
+        n = FREEDOMS.get(joints[actuator.joint].type, 1)
+        if n == 1:
+            return {**common, "joint": actuator.joint, "gear": actuator.gear[0]}
+        if common["armature"]:
+            return None
+        if "jointinparent" in merged.attrib:
+            common["in_parent"] = True
+        return {**common, "joint": actuator.joint, "gear": tuple(actuator.gear)}
+    tendon = merged.get("tendon")
+    if tendon in tendons and not common["armature"]:
+        return {**common, "tendon": tendon, "gear": actuator.gear[0]}
+    return None
+
+
+def _element(
+    element: Element, merged: Element, common: dict[str, Any]
+) -> ForceElement | None:
+    gain = _three(merged, "gainprm", 1.0)
+    bias = _three(merged, "biasprm", 0.0)
+    own = merged.get("kp"), merged.get("kv")
+    if "in_parent" in common and element.tag != "motor":
+        return None
+    match element.tag:
+        case "motor":
+            return Motor(**common)
+        case "position":
+            kp = gain[0] if own[0] is None else number(merged, "kp", largest=LARGEST)
+            if number(merged, "timeconst", 0.0, largest=LARGEST):
+                return None
+            return _servo(kp, _damping(merged, bias), common)
+        case "velocity":
+            kv = gain[0] if own[1] is None else number(merged, "kv", largest=LARGEST)
+            return VelocityServo(damping=kv, **common)
+        case "damper":
+            kv = number(merged, "kv", 0.0, largest=LARGEST)
+            return GeneralActuator(gain=(0.0, 0.0, -kv), **common)
+        case "general":
+            return _general(merged, gain, bias, common)
+        case _:
+            return None
+
+
+def _general(
+    merged: Element, gain: list[float], bias: list[float], common: dict[str, Any]
+) -> ForceElement | None:
+    words = [merged.get(f"{n}type", w) for n, w in _TYPES.items()]
+    if words[0] != "none" or words[1] not in ("fixed", "affine"):
+        return None
+    if words[2] not in ("none", "affine"):
+        return None
+    if words[1] == "fixed":
+        gain = [gain[0], 0.0, 0.0]
+    if words[2] == "none":
+        bias = [0.0, 0.0, 0.0]
+    if words[1] == "fixed" and words[2] == "affine" and gain[0] == -bias[1]:
+        if bias[0] == 0.0:
+            return _servo(gain[0], bias[2], common)
+        if bias[2] > 0.0:
+            return None  # a damping ratio, and a constant force
+    g, b = tuple(gain), tuple(bias)
+    return GeneralActuator(gain=g, bias=b, **common)  # type: ignore[arg-type]
+
+
+_TYPES = {"dyn": "none", "gain": "fixed", "bias": "none"}
+
+
+def _servo(kp: float, last_bias: float, common: dict[str, Any]) -> PositionServo:
+    """Return a servo; a positive last bias is a damping ratio, as MuJoCo has it."""
+    if last_bias > 0.0:
+        return PositionServo(stiffness=kp, damping_ratio=last_bias, **common)
+    return PositionServo(stiffness=kp, damping=-last_bias, **common)
+
+
+def _damping(merged: Element, bias: list[float]) -> float:
+    """Return the last bias of a position actuator."""
+    if "kv" in merged.attrib:
+        return -number(merged, "kv", largest=LARGEST)
+    if "dampratio" in merged.attrib:
+        return number(merged, "dampratio", largest=LARGEST)
+    return bias[2]
+
+
+def _three(element: Element, attribute: str, first: float) -> list[float]:
+    given = numbers(element, attribute, range(1, 11), (first,), largest=LARGEST)
+    return [*given, 0.0, 0.0][:3]

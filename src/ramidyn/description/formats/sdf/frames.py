@@ -1,0 +1,147 @@
+"""Where the links, joints and frames of an SDF model stand.
+
+A pose is relative to another frame: the one that ``relative_to`` names, or that of the
+model (a link), the frame it is attached to (a frame), or its child (a joint).
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from typing import Final, final
+
+from ramidyn.description.constants import IDENTITY
+from ramidyn.description.formats.urdf.graph import Elements, listed
+from ramidyn.description.formats.xml import CONTENT, fault, numbers, word
+from ramidyn.description.pose import Pose
+from ramidyn.errors import unknown_name
+
+MODEL: Final = "__model__"
+"""the name of the model's own frame"""
+WORLD: Final = "world"
+LARGEST: Final = 1e100
+"""No length, mass or inertia beyond this: products of a few stay finite."""
+
+_FORMATS: Final = {"euler_rpy": 6, "quat_xyzw": 7}
+
+
+@final
+class Frames:
+    """The frames of one model, by name."""
+
+    def __init__(
+        self, model: ET.Element, links: Elements, joints: Elements, frames: Elements
+    ) -> None:
+        self._links = links
+        # Before version 1.7 a joint may have the name of a link.
+        self._elements: Elements = {**joints, **frames, **links}
+        self._poses: dict[str, Pose] = {MODEL: Pose.identity()}
+        first = next(iter(links))
+        self._canonical = first
+        if model.get("canonical_link", "").strip():
+            self._canonical = word(model, "canonical_link")
+            self._check(model, self._canonical, links)
+
+    def pose(self, name: str, user: ET.Element) -> Pose:
+        """Return T_model_name; ``user`` is the element that names it."""
+        chain: dict[str, ET.Element] = {}
+        while name not in self._poses:
+            self._check(user, name, self._elements)
+            if name in chain:
+                path = listed([*chain, name], " -> ")
+                raise fault(user, f"a cycle of poses: {path}")
+            user = chain[name] = self._elements[name]
+            name = _base(user)
+        T = self._poses[name]
+        for below, element in reversed(chain.items()):
+            T = self._poses[below] = T @ read_pose(element)
+        return T
+
+    def link(self, name: str, user: ET.Element) -> str:
+        """Return the link that a frame is fixed to."""
+        chain: dict[str, None] = {}
+        while name not in self._links:
+            if name == MODEL:
+                return self._canonical
+            self._check(user, name, self._elements)
+            if name in chain:
+                path = listed([*chain, name], " -> ")
+                raise fault(user, f"a cycle of attached frames: {path}")
+            chain[name] = None
+            user = self._elements[name]
+            name = _attached(user)
+        return name
+
+    def _check(self, user: ET.Element, name: str, known: Mapping[str, object]) -> None:
+        if name in known:
+            return
+        if "::" in name:
+            raise fault(
+                user, f"{name!r} is in a nested model; nested models are not supported"
+            )
+        kind = "link" if known is self._links else "link, joint or frame"
+        raise fault(user, str(unknown_name(kind, name, "the model", known)))
+
+
+def _base(element: ET.Element) -> str:
+    """Return the name of the frame that an element's pose is relative to."""
+    pose = element.find("pose")
+    given = "" if pose is None else pose.get("relative_to", "").strip()
+    if given:
+        return given
+    return MODEL if element.tag == "link" else _attached(element)
+
+
+def _attached(element: ET.Element) -> str:
+    if element.tag == "joint":
+        return child_text(element, "child")
+    return element.get("attached_to", "").strip() or MODEL
+
+
+def child_text(element: ET.Element, tag: str) -> str:
+    """Return the text of a required child."""
+    child = element.find(tag)
+    if child is None:
+        raise fault(element, f"no <{tag}>; it is required")
+    return word(child, CONTENT)
+
+
+def read_pose(element: ET.Element) -> Pose:
+    """Return the pose of an element in the frame it is relative to."""
+    pose = element.find("pose")
+    if pose is None:
+        return Pose.identity()
+    old = pose.get("frame", "").strip()
+    if old:
+        raise fault(
+            pose,
+            f"frame={old!r} has no defined meaning; name the frame with relative_to "
+            "(SDF 1.7)",
+        )
+    if not (pose.text or "").strip():
+        return Pose.identity()
+    form = pose.get("rotation_format", "euler_rpy").strip()
+    if form not in _FORMATS:
+        raise fault(
+            pose, f"rotation_format is {form!r}; expected one of {listed(_FORMATS)}"
+        )
+    x = numbers(pose, CONTENT, _FORMATS[form], largest=LARGEST)
+    if form == "quat_xyzw":
+        if not any(x[3:]):
+            raise fault(pose, "a quaternion of zeros; expected a rotation")
+        return Pose.from_quaternion(x[3:], x[:3], order="xyzw")
+    rpy = x[3:]
+    if flag(pose, pose.get("degrees", "false")):
+        rpy = tuple(map(math.radians, rpy))
+    return Pose.from_rpy(rpy, x[:3]) if any(rpy) else Pose.of(IDENTITY, x[:3])
+
+
+def flag(element: ET.Element, text: str) -> bool:
+    """Return a truth value as SDF writes it."""
+    given = text.strip().lower()
+    if given in ("true", "1"):
+        return True
+    if given in ("false", "0"):
+        return False
+    raise fault(element, f"cannot read {given!r}; expected true or false")

@@ -1,0 +1,1 @@
+"""The constraints of loops: their rows over symbols, closed samples, and their rank."""

@@ -1,1 +1,0 @@
-"""From a robot description to a Tree."""

@@ -1,0 +1,334 @@
+"""Time loops in native code: `scan` runs a compiled step many times."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from ramidyn.backend.calls import arguments
+from ramidyn.backend.calls.arguments import Array, Shape, Signature
+from ramidyn.backend.calls.scan_call import Scanner, Timed, Times, timed
+from ramidyn.backend.llvm.libm import libm_table
+from ramidyn.errors import ArgumentError, ShapeError, TraceError
+from ramidyn.function import (
+    Function,
+    ProgressLine,
+    compilation_of,
+    native_kernel,
+    signature_of,
+)
+
+SMALL = 2**26
+"""Bytes of results that always fit; asking for the memory takes longer than a call."""
+
+
+def scan(
+    step: Function,
+    *,
+    carry: Sequence[str] | Mapping[str, str],
+    length: int,
+    per_step: Sequence[str] = (),
+    record: Sequence[str] | None = None,
+    every: int = 1,
+) -> Scan:
+    """Return a function that runs a compiled step many times, in native code.
+
+    Outputs of one step are inputs of the next, as ``carry`` says. One call runs all
+    steps, of one state or of a batch; results equal those of calling the step again
+    and again. The result has the outputs of the step: recorded ones with an axis for
+    time behind the batch axis, the others after the last step.
+
+    Args:
+        step: from `kernel` or `compile`; its dtype, threads and layout apply.
+        carry: inputs that are outputs of the step before: names that are both, or
+            ``{"x": "x_next"}`` for inputs whose outputs have other names.
+        length: number of steps.
+        per_step: inputs with a value for each step: (length, ...) or (batch, length,
+            ...); 1 in place of length repeats a value.
+        record: outputs to record; by default all.
+        every: record after every so many steps; length must be a multiple of it.
+
+    >>> import numpy as np, ramidyn
+    >>> fall = ramidyn.kernel(
+    ...     lambda z, v, dt: {"z": z + dt * v, "v": v - dt * 9.81},
+    ...     {"z": (), "v": (), "dt": ()},
+    ...     name="fall",
+    ... )
+    >>> run = ramidyn.scan(fall, carry=("z", "v"), length=4, record=("z",))
+    >>> run(1.0, 0.0, 0.1).z.round(4)
+    array([1.    , 0.9019, 0.7057, 0.4114])
+    """
+    return Scan(step, plan_of(step, carry, length, per_step, record, every))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a scan does with the inputs and outputs of its step."""
+
+    carry: tuple[tuple[int, int], ...]
+    """pairs of an input and the output that it is in the next step"""
+    per_step: frozenset[int]
+    records: tuple[int, ...]
+    times: Times
+    """which steps there are, and which of them are recorded"""
+
+    def finals(self, outputs: int) -> list[int]:
+        """Return the outputs of the last step that are kept: carried ones first."""
+        carried = [o for _, o in self.carry]
+        known = {*carried, *self.records}
+        return [*carried, *(o for o in range(outputs) if o not in known)]
+
+
+@final
+class Scan:
+    """A compiled step that runs many times in one call; see `ramidyn.scan`."""
+
+    def __init__(self, step: Function, plan: Plan) -> None:
+        self.step = step
+        self.plan = plan
+        self._signature: Signature = signature_of(step)
+        outputs = self._signature.outputs
+        self._finals: list[int] = plan.finals(len(outputs))
+        rows = plan.times.rows
+        self._results: Signature = replace(
+            self._signature,
+            outputs=tuple(
+                (name, (rows, *core) if k in plan.records else core)
+                for k, (name, core) in enumerate(outputs)
+            ),
+        )
+        self._scanner = Scanner(
+            self._signature,
+            partial(native_kernel, compilation_of(step)),
+            libm_table(),
+            plan.carry,
+            plan.records,
+            self._finals,
+        )
+
+    @property
+    def length(self) -> int:
+        """The number of steps."""
+        return self.plan.times.length
+
+    def __repr__(self) -> str:
+        return f"{self.length:,} steps of {self.step!r}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scan, (self.step, self.plan)
+
+    def __call__(self, *values: Any, out: Any = None, **named: Any) -> Any:
+        """Run all steps from the values of the inputs, by position or by name.
+
+        ``out`` has the arrays to write to, or is a function of the batch (None for one
+        state) that returns them.
+        """
+        given = (*values, *named.values())
+        *bound, _ = arguments.bind(self._signature, given, tuple(named))
+        arrays = [self._array(k, value) for k, value in enumerate(bound)]
+        batches = [self._batch(k, array.shape) for k, array in enumerate(arrays)]
+        batch = arguments.common_batch(self._signature, batches)
+        if callable(out):
+            out = out(batch)
+        if out is None:
+            result: Any = self._allocated(batch)
+            is_one = len(self._results.outputs) == 1
+            outputs: list[Array] = [result] if is_one else list(result)
+        else:
+            result, outputs = out, arguments.read_out(self._results, out, batch)
+        if batch != 0:
+            # Steps read their inputs when earlier ones have been written.
+            inputs = [
+                self._timed(
+                    np.array(array)
+                    if array.ndim
+                    and any(arguments.overlaps(array, one) for one in outputs)
+                    else array,
+                    own is not None,
+                    self._has_time(k, array.shape),
+                )
+                for k, (array, own) in enumerate(zip(arrays, batches, strict=True))
+            ]
+            self._run(inputs, outputs, batch)
+        return result
+
+    def _array(self, index: int, value: object) -> Array:
+        """Return an input as an array of numbers."""
+        name, core = self._signature.inputs[index]
+        array = arguments.to_array(self._signature, name, core, value)
+        if array.dtype == object:
+            raise TraceError(
+                f"{name} is an array of symbols; a scan takes numbers. Call "
+                f"{self._signature.name!r} in a Python loop instead, which is unrolled"
+            )
+        return array
+
+    def _has_time(self, index: int, shape: Shape) -> bool:
+        """Say whether an input has a time axis."""
+        core = self._signature.inputs[index][1]
+        return index in self.plan.per_step and len(shape) > len(core)
+
+    def _batch(self, index: int, shape: Shape) -> int | None:
+        """Return the batch of an input, or None; raise ShapeError for others."""
+        signature, (name, core) = self._signature, self._signature.inputs[index]
+        if not self._has_time(index, shape):
+            return arguments.batch_of(signature, name, core, shape)
+        batch, rest, first = None, shape, signature.layout == "batch_first"
+        if len(shape) == len(core) + 2:
+            batch, rest = (shape[0], shape[1:]) if first else (shape[-1], shape[:-1])
+        if rest in ((self.length, *core), (1, *core)):
+            return batch
+        full = ", ".join(map(str, (self.length, *core)))
+        alone = f"({full})" if core else f"({full},)"
+        batched = f"(batch, {full})" if first else f"({full}, batch)"
+        raise ShapeError(
+            f"{name} has shape {shape}; {self.length} steps of {signature.name!r} "
+            f"need {alone}, {batched}, or {core} for all steps"
+        )
+
+    def _timed(self, array: Array, is_batch: bool, has_time: bool) -> Timed:
+        """Return an array as the time loop reads it, or a copy if it cannot."""
+        found = timed(self._signature, array, is_batch, has_time)
+        if found is None or not array.flags.aligned:
+            copy = np.array(array, order="C")
+            found = timed(self._signature, copy, is_batch, has_time)
+            assert found is not None
+        return found
+
+    def _allocated(self, batch: int | None) -> Any:
+        """Return new arrays for the results, if they fit in memory."""
+        shapes = [self._results.shape(core, batch) for _, core in self._results.outputs]
+        size = sum(math.prod(shape) for shape in shapes)
+        check_fits(self._signature.name, size * self._signature.element.itemsize)
+        return arguments.allocator(self._results)(-1 if batch is None else batch)
+
+    def _run(
+        self, inputs: list[Timed], outputs: list[Array], batch: int | None
+    ) -> None:
+        """Run all steps; outputs that cannot be written as they are get copies."""
+        records, is_batch = self.plan.records, batch is not None
+        targets = [
+            self._timed(array, is_batch, k in records)
+            for k, array in enumerate(outputs)
+        ]
+        finals: list[Timed] = []
+        for k in self._finals:
+            if k not in records:
+                finals.append(targets[k])
+                continue
+            shape = self._signature.shape(self._signature.outputs[k][1], batch)
+            last = np.empty(shape, self._signature.element)
+            finals.append(self._timed(last, is_batch, has_time=False))
+        progress = ProgressLine(f"running {self.length:,} steps", "%")
+        recorded = [targets[k] for k in records]
+        try:
+            self._scanner.run(
+                inputs, recorded, finals, batch, self.plan.times, progress.percent
+            )
+        finally:  # interrupted or not, what is done is written
+            for array, target in zip(outputs, targets, strict=True):
+                if target.whole is not array:
+                    array[...] = target.whole
+
+
+def plan_of(
+    step: object,
+    carry: Sequence[str] | Mapping[str, str],
+    length: object,
+    per_step: Sequence[str] = (),
+    record: Sequence[str] | None = None,
+    every: object = 1,
+    *,
+    from_first: bool = False,
+) -> Plan:
+    """Return the plan of a scan; an error says what does not fit the step.
+
+    The first of ``every`` steps is recorded with ``from_first``, else the last.
+    """
+    if not isinstance(step, Function):
+        raise ArgumentError(
+            f"step is {step!r}; expected a compiled function, such as ramidyn.kernel "
+            "returns"
+        )
+    signature = signature_of(step)
+    inputs, outputs = dict(signature.inputs), dict(signature.outputs)
+    if isinstance(carry, str) or isinstance(per_step, str) or isinstance(record, str):
+        raise ArgumentError(
+            "carry, per_step and record are sequences of names, such as ('q', 'qd')"
+        )
+    pairs = dict(carry) if isinstance(carry, Mapping) else {n: n for n in carry}
+    listed_inputs = [("carry", n) for n in pairs] + [("per_step", n) for n in per_step]
+    for option, name in listed_inputs:
+        if name not in inputs:
+            raise ArgumentError(
+                f"{option} has {name!r}, which is not an input of {signature.name!r}; "
+                f"inputs: {', '.join(inputs)}"
+            )
+    if record is None:
+        record = tuple(outputs)
+    asked = [("carry", n) for n in pairs.values()] + [("record", n) for n in record]
+    for option, name in asked:
+        if name not in outputs:
+            raise ArgumentError(
+                f"{option} has {name!r}, which is not an output of {signature.name!r}; "
+                f"outputs: {', '.join(outputs)}"
+            )
+    for name, source in pairs.items():
+        if inputs[name] != outputs[source]:
+            raise ArgumentError(
+                f"carry: input {name!r} of {signature.name!r} has shape "
+                f"{inputs[name]}, output {source!r} {outputs[source]}"
+            )
+        if name in per_step:
+            raise ArgumentError(f"{name!r} is in carry and in per_step")
+    for option, value in (("length", length), ("every", every)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ArgumentError(f"{option} is {value!r}; expected 1 or more")
+    assert isinstance(length, int) and isinstance(every, int)  # noqa: PT018
+    if length % every:
+        raise ArgumentError(
+            f"length is {length}; expected a multiple of every, which is {every}"
+        )
+    names, results = list(inputs), list(outputs)
+    return Plan(
+        tuple((names.index(n), results.index(source)) for n, source in pairs.items()),
+        frozenset(names.index(n) for n in per_step),
+        tuple(k for k, n in enumerate(results) if n in record),
+        Times(length, every, 0 if from_first else every - 1),
+    )
+
+
+def check_fits(name: str, size: int) -> None:
+    """Raise ArgumentError if results of so many bytes do not fit in memory."""
+    if size < SMALL:
+        return
+    free = available_memory()
+    if size > free:
+        raise ArgumentError(
+            f"the results of {name!r} take {size / 1e9:,.1f} GB, and {free / 1e9:,.1f} "
+            "GB of memory are available; record fewer steps with every=, or fewer "
+            "outputs with record="
+        )
+
+
+def available_memory() -> int:
+    """Return the bytes of memory that can be had, as far as is known."""
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    if hasattr(os, "sysconf"):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return sys.maxsize

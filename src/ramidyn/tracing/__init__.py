@@ -1,0 +1,1 @@
+"""The engine of quantities: declarations, options, tracing, choice of algorithms."""

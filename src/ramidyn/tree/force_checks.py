@@ -1,0 +1,435 @@
+"""Checks of a force element against the robot it is added to, before any tracing."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from numbers import Real
+from typing import Any, cast
+
+from ramidyn.description.axes import EXPRESSED_IN
+from ramidyn.description.forces.actuators import (
+    ACTUATORS,
+    Actuator,
+    ActuatorForceRange,
+)
+from ramidyn.description.forces.bodies import (
+    SIDES,
+    Bushing,
+    GravityCompensation,
+    PointSpring,
+    TorsionSpring,
+)
+from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
+from ramidyn.description.forces.custom import Custom
+from ramidyn.description.forces.element import KINDS, RESERVED, ForceElement
+from ramidyn.description.forces.fields import entries, is_signed, parameters, references
+from ramidyn.description.forces.inputs import force_inputs
+from ramidyn.description.forces.joints import JointLimit, JointSpring, Tendon
+from ramidyn.errors import ArgumentError, ModelError, unknown_name
+from ramidyn.tree.model import Model
+from ramidyn.tree.tree import ROOT
+
+POSITIVE = ("radius", "low_speed", "transition_velocity")
+VECTORS = ("point", "point_a", "point_b", "center", "normal", "axis")
+
+
+def checked(
+    element: object, name: str | None, model: Model
+) -> tuple[ForceElement, list[str]]:
+    """Return an element with its name and clean numbers, and warnings about it.
+
+    Raises:
+        ArgumentError, ModelError, UnknownName: it cannot act on that robot.
+    """
+    if not isinstance(element, KINDS):
+        raise ArgumentError(
+            f"add_force: {element!r} given; expected a force element, such as "
+            'ramidyn.forces.JointSpring("knee", 100.0)'
+        )
+    taken = {f.name for f in model.forces}
+    label = _label(element, name, taken)
+    what = f"force {label!r}"
+    if label in taken:
+        raise ModelError(f"{what} already exists in robot {model.name!r}")
+    new: Any = replace(element, name=label, **_numbers(what, element))
+    _check_names(what, new, model)
+    new = _CHECKS[type(new)](what, new, model) if type(new) in _CHECKS else new
+    return new, _warnings(what, new)
+
+
+def _label(element: ForceElement, name: object, taken: set[str]) -> str:
+    given = element.name if name is None else name
+    if not isinstance(given, str) or (name is not None and not given):
+        raise ArgumentError(f"name is {given!r}; expected the name of a force")
+    if given:
+        return given
+    kind = type(element).__name__
+    stem = "".join("_" + c.lower() if c.isupper() else c for c in kind).strip("_")
+    k = 0
+    while f"{stem}{k}" in taken:
+        k += 1
+    return f"{stem}{k}"
+
+
+# ------------------------------------------------------------ numbers
+
+
+def _numbers(what: str, element: ForceElement) -> dict[str, Any]:
+    """Return all numbers of an element as floats; an error names the field."""
+    found: dict[str, Any] = {}
+    for f in fields(element):
+        value: object = getattr(element, f.name)
+        said = f"{what}: {f.name}"
+        if "unit" in f.metadata and value is not None:
+            found[f.name] = _parameter(said, value, f.default)
+        elif f.name in VECTORS:
+            found[f.name] = _vector(said, value)
+        elif f.name in ("control_range", "force_range"):
+            found[f.name] = _range(said, value)
+        elif f.name in ("exponent", "armature", "damping_ratio") and value is not None:
+            found[f.name] = _finite(said, value)
+        if f.name in POSITIVE and not cast(float, found[f.name]) > 0.0:
+            raise ArgumentError(f"{said} is {value!r}; expected more than 0")
+    return found
+
+
+def _finite(said: str, value: object, is_bounded: bool = True) -> float:
+    number = math.nan
+    if isinstance(value, Real) and value is not True and value is not False:
+        number = float(value)
+    if math.isnan(number) or (is_bounded and math.isinf(number)):
+        raise ArgumentError(f"{said} is {value!r}; expected a finite number")
+    return number
+
+
+def _parameter(said: str, value: object, default: object) -> Any:
+    is_limit = said.endswith((": lower", ": upper"))
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        entries = tuple(_finite(said, x) for x in cast("Iterable[object]", value))
+        if isinstance(default, tuple) and len(entries) != len(
+            cast("tuple[float]", default)
+        ):
+            raise ArgumentError(f"{said} is {value!r}; expected 3 numbers")
+        return entries
+    if isinstance(default, tuple):
+        raise ArgumentError(f"{said} is {value!r}; expected 3 numbers")
+    return _finite(said, value, is_bounded=not is_limit)
+
+
+def _vector(said: str, value: object) -> tuple[float, float, float]:
+    try:
+        x, y, z = cast("Iterable[object]", value)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{said} is {value!r}; expected 3 numbers") from None
+    return _finite(said, x), _finite(said, y), _finite(said, z)
+
+
+def _range(said: str, value: object) -> tuple[float, float]:
+    try:
+        low, high = cast("Iterable[float]", value)
+        ok = float(low) <= float(high)
+    except (TypeError, ValueError):
+        ok, low, high = False, 0.0, 0.0
+    if not ok:
+        raise ArgumentError(
+            f"{said} is {value!r}; expected (lower, upper), infinite where unlimited"
+        )
+    return float(low), float(high)
+
+
+def _warnings(what: str, element: ForceElement) -> list[str]:
+    found: list[str] = []
+    for name in parameters(element):
+        value = getattr(element, name)
+        if not is_signed(element, name) and any(x < 0.0 for x in entries(value)):
+            found.append(f"{what}: {name} is {value!r}; a negative one adds energy")
+    return found
+
+
+# ------------------------------------------------------------ names
+
+
+def joint_types(model: Model) -> dict[str, str]:
+    """Return the type of every joint, those that follow others included."""
+    assert model.description is not None
+    return {j.name: j.type for b in model.description.bodies for j in b.joints}
+
+
+def _check_names(what: str, element: ForceElement, model: Model) -> None:
+    owner = f"robot {model.name!r}, for {what}"
+    tendons = [f.name for f in model.forces if isinstance(f, Tendon)]
+    known: dict[str, tuple[str, Sequence[str]]] = {
+        "joint": ("joint", list(joint_types(model))),
+        "frame": ("body or frame", list(model.frames)),
+        "force": ("tendon", tendons),
+    }
+    for _, kind, names in references(element):
+        word, possible = known[kind]
+        for name in names:
+            if name not in possible:
+                raise unknown_name(word, str(name), owner, possible)
+
+
+def _check_single(what: str, joint: str, model: Model) -> None:
+    kind = joint_types(model)[joint]
+    if kind not in ("revolute", "prismatic", "helical"):
+        raise ModelError(
+            f"{what}: joint {joint!r} is {kind}; expected a joint with one coordinate"
+        )
+
+
+# ------------------------------------------------------------ each kind
+
+
+def _joint_spring(what: str, element: JointSpring, model: Model) -> JointSpring:
+    sizes = {
+        **dict.fromkeys(("cylindrical", "universal"), 2),
+        **{"planar": 3, "spherical": 4, "floating": 7},
+    }
+    kind = joint_types(model)[element.joint]
+    n = sizes.get(kind, 1)
+    given = element.reference
+    if isinstance(given, tuple) and len(given) != n:
+        raise ArgumentError(
+            f"{what}: reference is {given!r}; joint {element.joint!r} ({kind}) has {n} "
+            f"coordinate{'s' if n > 1 else ''}"
+        )
+    if not isinstance(given, tuple) and given and n > 1:
+        raise ArgumentError(
+            f"{what}: reference is {given!r}; joint {element.joint!r} ({kind}) has {n} "
+            "coordinates"
+        )
+    if n in (4, 7) and isinstance(given, tuple) and not any(given[-4:]):
+        raise ArgumentError(f"{what}: reference has a quaternion of zero length")
+    if isinstance(given, tuple) and n == 1:
+        return replace(element, reference=given[0])
+    return element
+
+
+def _joint_limit(what: str, element: JointLimit, model: Model) -> JointLimit:
+    _check_single(what, element.joint, model)
+    assert model.description is not None
+    (joint,) = (
+        j for b in model.description.bodies for j in b.joints if j.name == element.joint
+    )
+    low, high = element.lower, element.upper
+    if low is None:
+        low = joint.limits.lower[0] if joint.limits else -math.inf
+    if high is None:
+        high = joint.limits.upper[0] if joint.limits else math.inf
+    if not low < high:
+        raise ArgumentError(
+            f"{what}: lower is {low:g} and upper is {high:g}; expected lower < upper"
+        )
+    if math.isinf(low) and math.isinf(high):
+        raise ArgumentError(
+            f"{what}: joint {element.joint!r} has no limits; pass lower or upper"
+        )
+    return replace(element, lower=low, upper=high)
+
+
+def _tendon(what: str, element: Tendon, model: Model) -> Tendon:
+    joints: object = element.joints
+    if isinstance(joints, str) or not joints:
+        raise ArgumentError(f"{what}: joints is {joints!r}; expected a tuple of names")
+    given = entries(element.coefficients)
+    if len(given) != len(element.joints):
+        raise ArgumentError(
+            f"{what}: coefficients is {element.coefficients!r}; expected one for each "
+            f"of its {len(element.joints)} joints"
+        )
+    for joint in element.joints:
+        _check_single(what, joint, model)
+    rest = element.rest_length
+    if isinstance(rest, tuple) and not (len(rest) == 2 and rest[0] <= rest[1]):
+        raise ArgumentError(
+            f"{what}: rest_length is {rest!r}; expected a number or (shortest, longest)"
+        )
+    return element
+
+
+def _actuator(what: str, element: Actuator, model: Model) -> Actuator:
+    if bool(element.joint) == bool(element.tendon):
+        raise ArgumentError(f"{what}: expected a joint or a tendon, and not both")
+    sizes = {"spherical": 3, "floating": 6}
+    n = 1
+    if element.joint:
+        kind = joint_types(model)[element.joint]
+        n = sizes.get(kind, 1)
+        if n == 1:
+            _check_single(what, element.joint, model)
+    gear = element.gear if isinstance(element.gear, tuple) else (element.gear,)
+    if len(gear) != n:
+        expected = "1 number" if n == 1 else f"{n} numbers"
+        raise ArgumentError(f"{what}: gear is {element.gear!r}; expected {expected}")
+    if element.armature < 0.0 or (element.armature and n > 1):
+        raise ArgumentError(
+            f"{what}: armature is {element.armature!r}; expected at least 0, and 0 on "
+            "joints with several degrees of freedom"
+        )
+    ratio = getattr(element, "damping_ratio", None)
+    if ratio is not None and (ratio < 0.0 or element.damping):  # type: ignore[union-attr]
+        raise ArgumentError(
+            f"{what}: damping_ratio is {ratio!r}; expected at least 0, and no damping "
+            "besides"
+        )
+    if element.armature and element.tendon:
+        raise ArgumentError(f"{what}: armature on a tendon is not supported")
+    return replace(element, gear=gear[0] if n == 1 else gear)
+
+
+def _actuator_range(
+    what: str, element: ActuatorForceRange, model: Model
+) -> ActuatorForceRange:
+    _check_single(what, element.joint, model)
+    if not element.lower <= element.upper:
+        raise ArgumentError(
+            f"{what}: lower is {element.lower:g} and upper is {element.upper:g}; "
+            "expected lower <= upper"
+        )
+    return element
+
+
+Between = PointSpring | TorsionSpring | Bushing
+
+
+def _between(what: str, element: Between, model: Model) -> Between:
+    a, b = (model.frames[n].body for n in (element.frame_a, element.frame_b))
+    if a == b:
+        raise ModelError(
+            f"{what}: {element.frame_a!r} and {element.frame_b!r} are fixed to each "
+            "other; a force between them does nothing"
+        )
+    if isinstance(element, PointSpring) and element.one_sided is not None:
+        _one_of(f"{what}: one_sided", element.one_sided, SIDES, "None")
+    return element
+
+
+def _gravity_compensation(
+    what: str, element: GravityCompensation, model: Model
+) -> GravityCompensation:
+    if element.body not in model.masses:
+        raise unknown_name(
+            "body", element.body, f"robot {model.name!r}, for {what}", model.body_names
+        )
+    return element
+
+
+Contact = PointContact | SphereContact | Tire
+
+
+def _contact(what: str, element: Contact, model: Model) -> Contact:
+    if model.frames[element.frame].body == ROOT:
+        raise ModelError(
+            f"{what}: {element.frame!r} is fixed to the world and cannot touch it"
+        )
+    if not isinstance(element, Tire) and element.exponent < 1.0:
+        raise ArgumentError(
+            f"{what}: exponent is {element.exponent:g}; expected 1 or more"
+        )
+    normal = _unit(f"{what}: normal", element.normal)
+    if element.height is not None:
+        if not callable(element.height):
+            raise ArgumentError(
+                f"{what}: height is {element.height!r}; expected a function of x and y"
+            )
+        if normal != (0.0, 0.0, 1.0) or element.offset:
+            raise ArgumentError(
+                f"{what}: height is given, and normal or offset too; expected one "
+                "ground"
+            )
+    if isinstance(element, Tire):
+        return replace(
+            element, normal=normal, axis=_unit(f"{what}: axis", element.axis)
+        )
+    return replace(element, normal=normal)
+
+
+def _unit(said: str, v: tuple[float, float, float]) -> tuple[float, float, float]:
+    length = math.sqrt(sum(x * x for x in v))
+    if not length > 0.0:
+        raise ArgumentError(f"{said} is {v!r}; expected a direction")
+    return v[0] / length, v[1] / length, v[2] / length
+
+
+def _custom(what: str, element: Custom, model: Model) -> Custom:
+    if not callable(element.function):
+        raise ArgumentError(
+            f"{what}: function is {element.function!r}; expected a function of the "
+            "state, such as lambda state: -0.1 * state.qd"
+        )
+    _one_of(f"{what}: expressed_in", element.expressed_in, EXPRESSED_IN)
+    inputs = tuple(_inputs(what, element.inputs).items())
+    known = force_inputs(model.forces)
+    for name, shape in inputs:
+        if known.get(name, shape) != shape:
+            raise ArgumentError(
+                f"{what}: input {name!r} has shape {shape}, but shape {known[name]} in "
+                "another force; use another name"
+            )
+    _check_arity(what, element.function, [n for n, _ in inputs])
+    return replace(element, inputs=inputs)
+
+
+def _inputs(what: str, given: object) -> dict[str, tuple[int, ...]]:
+    try:
+        raw: dict[Any, Any] = dict(cast("Mapping[Any, Any]", given))
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{what}: inputs is {given!r}; expected a dict of shapes by name"
+        ) from None
+    found: dict[str, tuple[int, ...]] = {}
+    for name, shape in raw.items():
+        if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+            raise ArgumentError(
+                f"{what}: an input cannot be called {name!r}; expected an identifier "
+                "that is not the name of another argument"
+            )
+        try:
+            sizes = shape if hasattr(shape, "__iter__") else [shape]
+            found[name] = tuple(operator.index(n) for n in sizes)
+        except TypeError:
+            found[name] = (-1,)
+        if any(n < 0 for n in found[name]):
+            raise ArgumentError(
+                f"{what}: input {name!r} has shape {shape!r}; expected an integer or a "
+                "tuple of integers"
+            )
+    return found
+
+
+def _check_arity(what: str, function: Callable[..., Any], names: list[str]) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # a builtin, which does not tell
+    try:
+        signature.bind(None, *names)
+    except TypeError:
+        expected = ", ".join(["state", *names])
+        raise ArgumentError(
+            f"{what}: the function takes {signature}; expected ({expected})"
+        ) from None
+
+
+def _one_of(said: str, value: object, possible: Sequence[str], *others: str) -> None:
+    if value not in possible:
+        listed = ", ".join([*map(repr, possible), *others])
+        raise ArgumentError(f"{said} is {value!r}; possible: {listed}")
+
+
+_CHECKS: dict[type, Callable[[str, Any, Model], Any]] = {
+    JointSpring: _joint_spring,
+    JointLimit: _joint_limit,
+    Tendon: _tendon,
+    ActuatorForceRange: _actuator_range,
+    GravityCompensation: _gravity_compensation,
+    Custom: _custom,
+    **dict.fromkeys(ACTUATORS, _actuator),
+    **dict.fromkeys((PointSpring, TorsionSpring, Bushing), _between),
+    **dict.fromkeys((PointContact, SphereContact, Tire), _contact),
+}
