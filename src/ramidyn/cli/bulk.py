@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ramidyn.cli.outputs import check_output
 from ramidyn.cli.quantities import named
 from ramidyn.cli.screen import paragraph, wrapped
 from ramidyn.compiler import compile
@@ -68,6 +69,12 @@ def function_of(
     inputs = tuple((v.name, v.shape) for v in program.inputs)
     outputs = tuple((v.name, v.shape) for v in program.visible)
     return function, inputs, outputs
+
+
+def check_outputs(output: str, *inputs: Path | None) -> None:
+    """Raise Error where the output, or the folder of its progress, has an input."""
+    check_output(output, *inputs)
+    check_output(Journal(Path(output).resolve()).folder, *inputs)
 
 
 def chunk_of(output: str, chunk: int | None, resume: bool) -> int | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ramidyn.cli.bulk import bulk_options, chunk_of, function_of, run_job
+from ramidyn.cli.bulk import bulk_options, check_outputs, chunk_of, function_of, run_job
 from ramidyn.cli.robots import RobotFile, robot_argument
 from ramidyn.cli.screen import show_warnings
 from ramidyn.errors import Error
@@ -44,7 +44,8 @@ def command(
         raise Error(f"-n is {number:g}; expected a whole number of states, 1 or more")
     if seed < 0:
         raise Error(f"--seed is {seed}; expected 0 or more")
-    loaded = RobotFile(robot, **options).load()
+    file = RobotFile(robot, **options)
+    loaded = file.load()
     show_warnings(loaded.warnings)
     if loaded.model.loops:
         raise Error(
@@ -52,6 +53,7 @@ def command(
             "them"
         )
     check_suffix(Path(output))
+    check_outputs(output, file.path)
     function, inputs, results = function_of(names, loaded, workers, scheduler)
     for name, _ in inputs:
         if name not in ("q", "qd", "qdd", "tau"):

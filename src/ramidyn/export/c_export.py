@@ -264,7 +264,11 @@ def _check_folder(folder: Path, names: set[str]) -> None:
         return
     if not folder.is_dir():
         raise NotADirectoryError("it is a file")
-    foreign = [p.name for p in sorted(folder.iterdir()) if not _is_ours(p, names)]
+    foreign = [
+        p.name
+        for p in sorted(folder.iterdir())
+        if p.name not in names or not is_marked(p)
+    ]
     if foreign:
         shown = ", ".join(map(repr, foreign[:5])) + (
             ", ..." if len(foreign) > 5 else ""
@@ -276,8 +280,9 @@ def _check_folder(folder: Path, names: set[str]) -> None:
         )
 
 
-def _is_ours(path: Path, names: set[str]) -> bool:
-    if path.name not in names or path.is_symlink() or not path.is_file():
+def is_marked(path: Path) -> bool:
+    """Whether a file, not a link to one, was written by an export."""
+    if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
         return MARK.encode() in file.readline(200)

@@ -18,10 +18,14 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.backend.c99.files import MARK
 from ramidyn.compiler import as_list, compilation_of, compile
 from ramidyn.errors import ArgumentError, CompileError
-from ramidyn.export.c_export import default_name, file_name, random_inputs
+from ramidyn.export.c_export import (
+    default_name,
+    file_name,
+    is_marked,
+    random_inputs,
+)
 from ramidyn.export.glossary import about
 from ramidyn.function import CallOptions
 from ramidyn.robot import Robot
@@ -226,9 +230,11 @@ def export_library(
 
 def _check_free(made: ExportedLibrary) -> None:
     """Raise where a file of somebody else would be overwritten."""
-    ours = made.header.exists() and MARK in made.header.read_text("utf-8", "replace")
+    ours = {p for p in (made.header, made.cmake) if is_marked(p)}
+    if made.header in ours:  # a library has no comment to mark it
+        ours.add(made.library)
     for path in (made.header, made.library, made.cmake):
-        if path.exists() and not ours:
+        if path.is_symlink() or (path.exists() and path not in ours):
             raise CompileError(
                 f"export_library: {str(path)!r} exists and is not from an earlier "
                 "export; choose another folder or name"

@@ -109,7 +109,10 @@ class Run:
         return interpolated(self, time)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the run to a file in NumPy's .npz format, without the robot."""
+        """Write the run to a file in NumPy's .npz format, without the robot.
+
+        Of files that exist, only runs are replaced.
+        """
         from ramidyn.simulation.run_files import save  # noqa: PLC0415  only here
 
         save(self, path)
