@@ -79,8 +79,9 @@ def check_outputs(output: str, *inputs: Path | None) -> None:
 
 def chunk_of(output: str, chunk: int | None, resume: bool) -> int | None:
     """Return the chunk size that is asked for, or that of the output to resume."""
-    journal = Journal(Path(output).resolve())
-    if chunk is None and resume and journal.folder.exists():
+    path = Path(output).resolve()
+    journal = Journal(path)
+    if chunk is None and resume and path.exists():
         found = journal.plan().get("chunk")
         return found if isinstance(found, int) else None
     return chunk
@@ -99,7 +100,7 @@ def run_job(
     plan: dict[str, Any] = {
         "robot": f"{robot.name} {robot.fingerprint}",
         "functions": list(names),
-        "states": job.source or f"random, seed {job.seed}",
+        "states": f"random, seed {job.seed}" if job.source is None else "from a file",
         "rows": job.rows,
         "chunk": job.chunk,
     }

@@ -10,7 +10,7 @@ from ramidyn.cli.bulk import bulk_options, check_outputs, chunk_of, function_of,
 from ramidyn.cli.robots import RobotFile, robot_argument
 from ramidyn.cli.screen import show_warnings
 from ramidyn.errors import Error
-from ramidyn.out_of_core.chunks import BLOCK, Job, default_chunk
+from ramidyn.out_of_core.chunks import Job, default_chunk
 from ramidyn.out_of_core.sinks import check_suffix
 
 
@@ -59,8 +59,6 @@ def command(
         if name not in ("q", "qd", "qdd", "tau"):
             raise Error(f"{name!r} cannot be drawn; possible: q, qd, qdd and tau")
     chunk = chunk_of(output, chunk, resume)
-    if chunk is not None and chunk % BLOCK:
-        raise Error(f"--chunk is {chunk}; expected a multiple of {BLOCK}")
     outputs = (*inputs, *results)
     job = Job(
         function,
