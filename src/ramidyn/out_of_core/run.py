@@ -18,6 +18,7 @@ from ramidyn.out_of_core.sources import Source, one_line
 
 ANSWER_SECONDS: Final = 8
 """within which a scheduler must answer"""
+LOOPBACK: Final = "127.0.0.1"
 
 Progress = Callable[[int], None]
 """told the rows of a finished chunk"""
@@ -145,9 +146,9 @@ def connected(workers: int, scheduler: str | None) -> Generator[Any]:
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=":0",
+                dashboard_address=f"{LOOPBACK}:0",
                 silence_logs=logging.CRITICAL,
-                host="127.0.0.1",
+                host=LOOPBACK,
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
