@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError
+from ramidyn.errors import ArgumentError, printable
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -242,7 +242,7 @@ class Run:
         if len(self.times):
             first, last = self.times[[0, -1]]
             rows = f"t = {first:.4g} to {last:.4g} s in {len(self.times):,} rows"
-        return (
+        return printable(
             f"Run{of}: {states}{rows}, nq "
             f"{self.q.shape[-1]}, nv {self.qd.shape[-1]}{listed}{bad}"
         )
