@@ -36,7 +36,8 @@ def command(
 ) -> None:
     """Write random states within limits, and quantities of them.
 
-    States depend on the seed only, not on chunks or workers.
+    States are the inputs of the quantities. They depend on the seed, not on chunks or
+    workers.
 
     Example: ramidyn sample robot.urdf -n 1e6 -f forward_dynamics -o data.zarr
     """
