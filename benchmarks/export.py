@@ -210,7 +210,9 @@ def casadi(
 def batches(robot: Robot, folder: Path, samples: int) -> dict[str, float]:
     """Return ns per state of batches of 1,024: our kernel, gcc and clang."""
     n = 1024
-    exported = export_c(inverse_dynamics, robot, folder / "batch", name="batched")
+    exported = export_c(
+        inverse_dynamics, robot, folder / "batch", name="batched", layout="batch_last"
+    )
     f = compile(inverse_dynamics, robot, layout="batch_last")
     rng = np.random.default_rng(0)
     given = [np.ascontiguousarray(a.T) for a in random_inputs(f.program, robot, rng, n)]

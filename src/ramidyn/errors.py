@@ -47,7 +47,7 @@ class Error(Exception):
     """The base class of all errors that Ramidyn raises."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shortened(message))
+        super().__init__(readable(message))
 
 
 class ModelError(Error):
@@ -85,9 +85,26 @@ class CompileError(Error):
 class ModelWarning(UserWarning):
     """A problem in a robot description that does not prevent loading."""
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(readable(message))
 
-def shortened(message: str) -> str:
-    """Return a message in which no name is longer than anybody wants to read."""
+
+def printable(text: str) -> str:
+    """Return text that is safe to print: line breaks stay, other controls are escaped.
+
+    Names come from files: they could move a terminal's cursor, or reverse its text.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode()
+        for c in text
+    )
+
+
+def readable(message: str) -> str:
+    """Return a message that is safe to print and has no endless names."""
+    message = printable(message)
     if len(message) <= LONGEST_WORD:
         return message
     return _LONG_WORD.sub(

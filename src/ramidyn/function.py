@@ -27,7 +27,7 @@ from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
 from ramidyn.backend.llvm.libm import libm_table
 from ramidyn.backend.runtime.memory_layout import LANES
 from ramidyn.concurrency import made_once, once
-from ramidyn.errors import ArgumentError
+from ramidyn.errors import ArgumentError, printable
 
 if TYPE_CHECKING:
     from ramidyn.backend.calls.c_entry import Entry
@@ -233,7 +233,7 @@ class Function(Vectorcall):
     def __repr__(self) -> str:
         if "_compilation" not in self.__dict__ and "_first" in self.__dict__:
             return f"{self.__dict__.get('__name__', 'function')}: not compiled yet"
-        return (
+        return printable(
             f"{self.name}: {self.ops}; {self._compilation.options.dtype} x {self.lanes}"
         )
 
@@ -302,7 +302,7 @@ class ProgressLine:
     is_hidden = False
 
     def __init__(self, what: str, units: str) -> None:
-        self.what = what
+        self.what = printable(what)
         self.units = units
         self.start = time.perf_counter()
         self.shown: tuple[int, int] | None = None

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import ramidyn
 from ramidyn import robots
 from ramidyn.backend.shared_library import link
 from ramidyn.errors import ArgumentError, CompileError
+from ramidyn.export.c_export import found_compiler, shared_library
 from ramidyn.export.library_export import export_library
 from ramidyn.robot import Robot
 from support.pages import REPOSITORY
@@ -57,6 +59,49 @@ def test_a_library_equals_the_python_call_to_the_bit(
     assert (checked.single, checked.batch) == (0, 0)
     assert str(checked) == "21 random states: equal to the Python call, to the bit"
     assert made.linker == linker
+
+
+PLACES = {"batch_first": "[i * size + j]", "batch_last": "[j * n + i]"}
+
+
+@native_linker
+@pytest.mark.parametrize("layout", [None, "batch_first", "batch_last"])
+def test_batches_of_c_and_of_libraries_have_the_layout_of_python(
+    layout: str | None, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    robot, n, wanted = arm(), 21, [ramidyn.mass_matrix, ramidyn.inverse_dynamics]
+    option = {} if layout is None else {"layout": layout}
+    called = ramidyn.compile(wanted, robot, **option)
+    shape = (3, n) if layout == "batch_last" else (n, 3)
+    states = [rng.normal(size=shape) for _ in range(3)]
+    expected = called(*states)
+    in_c = ramidyn.export_c(wanted, robot, tmp_path / "c", name="arm", **option)
+    library = export_library(wanted, robot, tmp_path / "so", name="arm", **option)
+    compiled = shared_library(in_c, tmp_path, found_compiler())
+    for batch, count in (
+        (compiled.arm_batch, ctypes.c_int(n)),
+        (ctypes.CDLL(str(library.library)).arm_batch, ctypes.c_int64(n)),
+    ):
+        results = [np.full_like(x, np.nan) for x in expected]
+        arrays = [*states, *results]
+        batch(count, *(a.ctypes.data_as(ctypes.c_void_p) for a in arrays))
+        for found, there in zip(results, expected, strict=True):
+            np.testing.assert_allclose(found, there, atol=1e-12)
+    name = layout or "batch_first"
+    for header in (in_c.header, library.header):
+        text = header.read_text()
+        assert f"Layout {name}: entry j of state i is at {PLACES[name]}" in text
+    assert library.check(states=21).batch == 0
+    checked = in_c.check(states=21)
+    assert checked.batch is not None
+    assert checked.batch < 1e-12
+
+
+@pytest.mark.parametrize("export", [ramidyn.export_c, export_library])
+def test_another_layout_is_refused(export: Any, tmp_path: Path) -> None:
+    message = "layout is 'rows'; possible: batch_first, batch_last"
+    with pytest.raises(ArgumentError, match=message):
+        export(ramidyn.gravity_forces, arm(), tmp_path, layout="rows")
 
 
 @native_linker

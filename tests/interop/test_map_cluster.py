@@ -96,6 +96,34 @@ def workers_of(pid: int) -> list[int]:
     return found
 
 
+def listening(pids: list[int]) -> set[str]:
+    """The addresses, in hexadecimal, that processes listen on."""
+    sockets = {
+        os.readlink(link).removeprefix("socket:[").removesuffix("]")
+        for pid in pids
+        for link in Path(f"/proc/{pid}/fd").iterdir()
+        if os.readlink(link).startswith("socket:[")
+    }
+    found: set[str] = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            _, local, _, state, *rest = line.split()
+            if state == "0A" and rest[5] in sockets:
+                found.add(local.partition(":")[0])
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks for sockets in /proc")
+def test_worker_processes_listen_on_loopback_only(folder: Path) -> None:
+    process = started(folder, "local.zarr", least=1)
+    try:
+        found = listening([process.pid, *workers_of(process.pid)])
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    assert found == {"0100007F"}  # 127.0.0.1
+
+
 def test_results_on_two_workers_equal_one_call(folder: Path) -> None:
     done = ramidyn_(*mapping("tau.zarr"), "--workers", "2", cwd=folder)
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ import ramidyn
 from ramidyn.cli import COMMANDS
 from ramidyn.papers import sections
 from ramidyn.papers.document import markdown
-from support.pages import REPOSITORY, blocks, program, write_robots
+from support.pages import REPOSITORY, commands, program, write_robots
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
 NEEDS = {"from_pinocchio": "pinocchio", "from_mujoco": "mujoco"}
@@ -44,12 +44,8 @@ def test_code_in_the_page_runs(
     "page", [REPOSITORY / "README.md", *PAGES], ids=lambda p: p.stem
 )
 def test_commands_in_the_page_exist(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    lines = [x for block in blocks(page, "console") for x in block.splitlines()]
-    lines += re.findall(r"^    (ramidyn .*)$", text, flags=re.M)
-    for line in lines:
-        if line.startswith("ramidyn "):
-            assert line.split()[1] in COMMANDS, line
+    for line in commands(page):
+        assert line.split()[1] in COMMANDS, line
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,18 @@ def blocks(page: Path, language: str) -> list[str]:
     return [code for name, code in BLOCK.findall(text) if name == language]
 
 
+def commands(page: Path) -> list[str]:
+    """Return the ramidyn commands of a page in their order, without comments."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    indented = re.compile(r"^    (ramidyn .*)$", re.M)
+    found = [(m.start(), m[1]) for m in indented.finditer(text)]
+    for block in BLOCK.finditer(text):
+        if block[1] == "console":
+            lines = re.compile(r"^(ramidyn .*)$", re.M).finditer(block[2])
+            found += [(block.start(2) + m.start(), m[1]) for m in lines]
+    return [line.partition(" #")[0].strip() for _, line in sorted(found)]
+
+
 def program(page: Path) -> str:
     """Return all Python blocks of a page as one program, at their own lines."""
     text = page.read_text(encoding="utf-8")

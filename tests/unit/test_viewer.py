@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from ramidyn.cli import main
 from ramidyn.errors import ArgumentError, Error, ShapeError, UnknownName
 from ramidyn.robot import Robot
 from ramidyn.view.nodes import quaternions
+from ramidyn.view.own_page import start_for_own_page
 from ramidyn.view.viewer import Viewer
 from support.browser import Page, chromium
 from support.paths import SHARED_ROBOTS
@@ -451,3 +453,53 @@ def test_clicks_select_and_names_stay_text(arm: Robot, tmp_path: Path) -> None:
         assert changed(first, canvas(page)) > 50  # it plays
         assert page.evaluate("window.hacked") is None
         assert page.errors == []
+
+
+# ------------------------------------------------------------ other pages
+
+
+def handshake(viewer: Viewer, origin: str | None, host: str | None = None) -> int:
+    """Return the status with which a WebSocket of a page is answered."""
+    address = viewer.url.removeprefix("http://")
+    port = int(address.rpartition(":")[2])
+    lines = [
+        "GET / HTTP/1.1",
+        f"Host: {host or address}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Protocol: viser-v1.1.1",
+        *([] if origin is None else [f"Origin: {origin}"]),
+    ]
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as found:
+        found.sendall("\r\n".join([*lines, "", ""]).encode())
+        return int(found.recv(100).split()[1])
+
+
+def test_other_pages_cannot_open_the_viewer(viewer: Viewer) -> None:
+    port = viewer.url.rpartition(":")[2]
+    for own in (None, viewer.url):
+        assert handshake(viewer, own) == 101
+    assert handshake(viewer, f"http://localhost:{port}", f"localhost:{port}") == 101
+    assert handshake(viewer, "http://localhost:9", "localhost:9") == 101  # forwarded
+    for other in (
+        "https://example.com",
+        "http://127.0.0.1:1",
+        f"http://127.0.0.1:{port}.example.com",
+        f"http://example.com:{port}",
+        "null",
+        "http://[",
+        "",
+    ):
+        assert handshake(viewer, other) == 403, other
+    rebound = f"example.com:{port}"  # a name that leads to this machine
+    assert handshake(viewer, f"http://{rebound}", rebound) == 403
+
+
+def test_a_viewer_that_cannot_check_pages_does_not_start() -> None:
+    message = "cannot check which pages use it with this version of viser"
+    server = Mock()
+    with pytest.raises(Error, match=message):
+        start_for_own_page(lambda: server)
+    server.stop.assert_called_once()

@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from ramidyn.cli.group import Group
-from ramidyn.errors import Error
+from ramidyn.errors import Error, printable
 
 HOLDS_NOT, WRONG_INPUT, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
 
@@ -129,6 +129,6 @@ def _explained(error: Exception) -> int:
 
 
 def _failed(text: str, code: int) -> int:
-    line = " ".join(text.split())
+    line = " ".join(printable(text).split())
     print(f"ramidyn: {line}", file=sys.stderr)
     return code

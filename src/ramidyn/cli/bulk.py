@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ramidyn.cli.outputs import check_output
 from ramidyn.cli.quantities import named
 from ramidyn.cli.screen import paragraph, wrapped
 from ramidyn.compiler import compile
@@ -70,10 +71,17 @@ def function_of(
     return function, inputs, outputs
 
 
+def check_outputs(output: str, *inputs: Path | None) -> None:
+    """Raise Error where the output, or the folder of its progress, has an input."""
+    check_output(output, *inputs)
+    check_output(Journal(Path(output).resolve()).folder, *inputs)
+
+
 def chunk_of(output: str, chunk: int | None, resume: bool) -> int | None:
     """Return the chunk size that is asked for, or that of the output to resume."""
-    journal = Journal(Path(output).resolve())
-    if chunk is None and resume and journal.folder.exists():
+    path = Path(output).resolve()
+    journal = Journal(path)
+    if chunk is None and resume and path.exists():
         found = journal.plan().get("chunk")
         return found if isinstance(found, int) else None
     return chunk
@@ -92,7 +100,7 @@ def run_job(
     plan: dict[str, Any] = {
         "robot": f"{robot.name} {robot.fingerprint}",
         "functions": list(names),
-        "states": job.source or f"random, seed {job.seed}",
+        "states": f"random, seed {job.seed}" if job.source is None else "from a file",
         "rows": job.rows,
         "chunk": job.chunk,
     }

@@ -9,6 +9,7 @@ import numpy as np
 
 from ramidyn.cli.bench_ import QUANTITIES, our_times
 from ramidyn.cli.machine import machine_line
+from ramidyn.cli.outputs import check_output
 from ramidyn.cli.robots import RobotFile, passive_option, robot_argument
 from ramidyn.cli.screen import (
     console,
@@ -51,7 +52,10 @@ def command(
     additions of one evaluation. Loops are taken as open. The report has times, too:
     for it, the dynamics are compiled and timed.
     """
-    loaded = RobotFile(robot, **options).tree()
+    file = RobotFile(robot, **options)
+    if html is not None:
+        check_output(html, file.path)
+    loaded = file.tree()
     names = [f.strip() for f in (frames or "").split(",") if f.strip()]
     with progress(6 if names else 5) as step:
         explained = explain(loaded, names, step)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ramidyn.cli.quantities import functions_option, named
+from ramidyn.cli.quantities import functions_option, layout_option, named
 from ramidyn.cli.robots import RobotFile, robot_argument
 from ramidyn.cli.screen import paragraph, show_warnings, wrapped
 from ramidyn.export.library_export import export_library
@@ -24,6 +24,7 @@ from ramidyn.export.library_export import export_library
     "--target", default="host", show_default=True,
     help="Processor: host, x86-64[-v2, -v3, -v4] or aarch64.",
 )  # fmt: skip
+@layout_option
 @click.option("--linker", help="Linker, such as cc, ld or zig (package ziglang).")
 def command(
     robot: str,
@@ -31,6 +32,7 @@ def command(
     output: str,
     name: str | None,
     target: str,
+    layout: str,
     linker: str | None,
     **options: str,
 ) -> None:
@@ -39,7 +41,13 @@ def command(
     loaded = RobotFile(robot, **options).load()
     show_warnings(loaded.warnings)
     made = export_library(
-        wanted, loaded, Path(output), name, target=target, linker=linker
+        wanted,
+        loaded,
+        Path(output),
+        name,
+        layout=layout,
+        target=target,
+        linker=linker,
     )
     paragraph(wrapped(str(made)))
     if target == "host":

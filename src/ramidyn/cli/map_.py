@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ramidyn.cli.bulk import bulk_options, chunk_of, function_of, run_job
+from ramidyn.cli.bulk import bulk_options, check_outputs, chunk_of, function_of, run_job
 from ramidyn.cli.robots import RobotFile, robot_argument
 from ramidyn.cli.screen import show_warnings
 from ramidyn.errors import Error
@@ -35,9 +35,11 @@ def command(
 
     Example: ramidyn map robot.urdf states.zarr -f inverse_dynamics -o tau.zarr
     """
-    loaded = RobotFile(robot, **options).load()
+    file = RobotFile(robot, **options)
+    loaded = file.load()
     show_warnings(loaded.warnings)
     check_suffix(Path(output))
+    check_outputs(output, file.path, Path(states))
     function, inputs, outputs = function_of(names, loaded, workers, scheduler)
     chunk = chunk_of(output, chunk, resume)
     source = open_source(Path(states), inputs)

@@ -7,6 +7,7 @@ import difflib
 import click
 
 from ramidyn.errors import UnknownName
+from ramidyn.function import LAYOUTS
 from ramidyn.quantities.registry import QUANTITIES
 from ramidyn.tracing.quantity import REQUIRED, Quantity
 
@@ -15,6 +16,12 @@ functions_option = click.option(
     show_default=True, help="A quantity, or quantity:frame; repeatable.",
 )  # fmt: skip
 """the quantities of a command, as ``names``"""
+
+layout_option = click.option(
+    "--layout", type=click.Choice(LAYOUTS), default="batch_first", show_default=True,
+    help="Arrays of a batch: one state after the other, or side by side.",
+)  # fmt: skip
+"""where the batch axis of exported functions is"""
 
 
 def needs(quantity: Quantity) -> str:

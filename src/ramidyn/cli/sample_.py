@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from ramidyn.cli.bulk import bulk_options, chunk_of, function_of, run_job
+from ramidyn.cli.bulk import bulk_options, check_outputs, chunk_of, function_of, run_job
 from ramidyn.cli.robots import RobotFile, robot_argument
 from ramidyn.cli.screen import show_warnings
 from ramidyn.errors import Error
-from ramidyn.out_of_core.chunks import BLOCK, Job, default_chunk
+from ramidyn.out_of_core.chunks import Job, default_chunk
 from ramidyn.out_of_core.sinks import check_suffix
 
 
@@ -36,7 +36,8 @@ def command(
 ) -> None:
     """Write random states within limits, and quantities of them.
 
-    States depend on the seed only, not on chunks or workers.
+    States are the inputs of the quantities. They depend on the seed, not on chunks or
+    workers.
 
     Example: ramidyn sample robot.urdf -n 1e6 -f forward_dynamics -o data.zarr
     """
@@ -44,7 +45,8 @@ def command(
         raise Error(f"-n is {number:g}; expected a whole number of states, 1 or more")
     if seed < 0:
         raise Error(f"--seed is {seed}; expected 0 or more")
-    loaded = RobotFile(robot, **options).load()
+    file = RobotFile(robot, **options)
+    loaded = file.load()
     show_warnings(loaded.warnings)
     if loaded.model.loops:
         raise Error(
@@ -52,13 +54,12 @@ def command(
             "them"
         )
     check_suffix(Path(output))
+    check_outputs(output, file.path)
     function, inputs, results = function_of(names, loaded, workers, scheduler)
     for name, _ in inputs:
         if name not in ("q", "qd", "qdd", "tau"):
             raise Error(f"{name!r} cannot be drawn; possible: q, qd, qdd and tau")
     chunk = chunk_of(output, chunk, resume)
-    if chunk is not None and chunk % BLOCK:
-        raise Error(f"--chunk is {chunk}; expected a multiple of {BLOCK}")
     outputs = (*inputs, *results)
     job = Job(
         function,

@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console, Group
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from ramidyn.errors import printable
 from ramidyn.function import compile_progress_hidden
 
 Item = TypeVar("Item")
@@ -26,7 +28,17 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON o
 
 
 class Screen(Console):
-    """A console whose reader may go away: ``ramidyn ... | head``."""
+    """A console whose reader may go away: ``ramidyn ... | head``.
+
+    Control characters in what it prints are escaped: names come from files.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield the segments of what is printed."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else printable(text), style, control)
 
     def on_broken_pipe(self) -> None:
         """Stop silently."""
@@ -116,7 +128,7 @@ def show_warnings(texts: Sequence[str]) -> None:
         more = len(texts) - SHOWN_WARNINGS
         shown.append(f"warning: and {more} more (ramidyn info shows all)")
     for text in shown:
-        print(wrapped(text), file=sys.stderr)
+        print(printable(wrapped(text)), file=sys.stderr)
 
 
 def wrapped(text: str, indent: str = "  ") -> str:
@@ -134,7 +146,7 @@ def wrapped(text: str, indent: str = "  ") -> str:
 def progress(total: int) -> Generator[Callable[[str], None]]:
     """Show a progress bar on standard error; yield what to call before each step."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    err = Console(stderr=True)
+    err = Screen(stderr=True)
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     with bar, compile_progress_hidden():
         task = bar.add_task("", total=total, completed=-1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ramidyn.cli.outputs import check_output
 from ramidyn.cli.robots import RobotFile, robot_argument
 from ramidyn.cli.screen import paragraph, show_warnings, wrapped
 
@@ -36,7 +37,10 @@ def command(
 
     Ctrl-C ends it. Example: ramidyn view panda.urdf
     """
-    loaded = RobotFile(robot, **options).load()
+    file = RobotFile(robot, **options)
+    if save is not None:
+        check_output(save, file.path)
+    loaded = file.load()
     show_warnings(loaded.warnings)
     with loaded.show(port=port, mesh_directories=directories) as viewer:
         if save is not None:

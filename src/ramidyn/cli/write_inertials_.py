@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ramidyn.cli.outputs import check_output
 from ramidyn.cli.screen import paragraph, wrapped
 from ramidyn.description.formats.mjcf.write_inertials import with_inertials
 
@@ -28,7 +29,9 @@ def command(model: str, output: str, include_directory: str | None) -> None:
 
     Example: ramidyn write-inertials robot.xml -o robot_inertials.xml
     """
-    text, bodies = with_inertials(model, include_directory)
+    check_output(output, Path(model))
+    text, bodies, files = with_inertials(model, include_directory)
+    check_output(output, *files)
     Path(output).write_text(text, encoding="utf-8")
     word = "body" if len(bodies) == 1 else "bodies"
     paragraph(wrapped(f"{output}: wrote the inertia of {len(bodies)} {word}"))

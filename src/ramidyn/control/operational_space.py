@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ramidyn.algorithms.operational.tasks import Task, Tasks, tasks_of
 from ramidyn.compiler import compile
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, ModelError, ShapeError
+from ramidyn.errors import ArgumentError, ModelError, ShapeError, printable
 from ramidyn.function import Function
 from ramidyn.quantities.operational_inertia import SINGULAR, row_count
 from ramidyn.quantities.operational_torques import (
@@ -175,7 +175,9 @@ class OperationalSpace:
 
     def __repr__(self) -> str:
         shown = " > ".join(", ".join(map(str, level)) for level in self.levels)
-        return f"OperationalSpace of {self.robot.name}: {shown}; {self.function.ops}"
+        return printable(
+            f"OperationalSpace of {self.robot.name}: {shown}; {self.function.ops}"
+        )
 
 
 @final

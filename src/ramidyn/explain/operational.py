@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.operational.tasks import Task, Tasks, tasks_of
-from ramidyn.errors import ArgumentError
+from ramidyn.errors import ArgumentError, printable
 from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
@@ -61,7 +61,7 @@ class OperationalCounts:
                 f"{r.algorithm:<14}{r.mul:>9,}{r.add:>9,}{r.div:>7,}{r.total:>9,}"
                 f"{r.cost:>9,}{mark}"
             )
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
 def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:

@@ -66,6 +66,8 @@ class ExportedC:
     stack_bytes: int
     """maximum stack size of one call"""
     batch_stack_bytes: int | None
+    layout: str
+    """of the arrays of a batch"""
     dtype: str
     quantities: tuple[Quantity, ...]
     robot: Robot
@@ -123,6 +125,7 @@ def export_c(
     parameters: Sequence[str] = (),
     *,
     batch: bool = True,
+    layout: str = "batch_first",
     casadi: bool = False,
 ) -> ExportedC:
     """Write one quantity of a robot, or several in one function, as C99.
@@ -139,6 +142,8 @@ def export_c(
         dtype: "float64" (double) or "float32" (float).
         parameters: constants that become arguments; see `compile`.
         batch: also write the function for batches.
+        layout: of the arrays of a batch, as in `compile`: "batch_first" (one state
+            after the other) or "batch_last" (the states of one entry side by side).
         casadi: also write ``<name>_jacobian.c``, the derivatives by all inputs, and
             ``<name>_casadi.c``, with which ``casadi.external("<name>_casadi", ...)``
             loads both. Derivatives by q are by its entries.
@@ -148,7 +153,7 @@ def export_c(
         CompileError: the folder cannot be written or contains other files. Nothing is
             written in this case.
     """
-    kind = CallOptions.checked(dtype, None, 1, "batch_first").dtype
+    kind = CallOptions.checked(dtype, None, 1, layout).dtype
     chosen = as_list(quantities)
     parameters = tuple(parameters)
     traced = unrolled(program_of(chosen, robot, parameters, kind))
@@ -156,7 +161,8 @@ def export_c(
     clean = file_name(
         name if name is not None else default_name(chosen, robot), "export_c"
     )
-    made = files(program, clean, kind, about(program, robot, parameters), batch)
+    words = about(program, robot, parameters)
+    made = files(program, clean, kind, words, layout if batch else None)
     if casadi:
         _check_casadi(program, kind)
         jacobian = sparse_jacobian(traced)
@@ -174,6 +180,7 @@ def export_c(
         ops=count(program),
         stack_bytes=made.stack,
         batch_stack_bytes=made.batch_stack,
+        layout=layout,
         dtype=kind,
         quantities=tuple(chosen),
         robot=robot,
@@ -225,7 +232,7 @@ def _casadi_texts(
     derived = f"{name}_jacobian"
     derivatives = prepared(jacobian.program)
     words = about(derivatives, robot, parameters)
-    texts = files(derivatives, derived, "float64", words, batch=False).texts
+    texts = files(derivatives, derived, "float64", words, layout=None).texts
     source = casadi_source(
         name, first_line(words), program.inputs, program.outputs, jacobian.patterns
     )
@@ -264,7 +271,11 @@ def _check_folder(folder: Path, names: set[str]) -> None:
         return
     if not folder.is_dir():
         raise NotADirectoryError("it is a file")
-    foreign = [p.name for p in sorted(folder.iterdir()) if not _is_ours(p, names)]
+    foreign = [
+        p.name
+        for p in sorted(folder.iterdir())
+        if p.name not in names or not is_marked(p)
+    ]
     if foreign:
         shown = ", ".join(map(repr, foreign[:5])) + (
             ", ..." if len(foreign) > 5 else ""
@@ -276,8 +287,9 @@ def _check_folder(folder: Path, names: set[str]) -> None:
         )
 
 
-def _is_ours(path: Path, names: set[str]) -> bool:
-    if path.name not in names or path.is_symlink() or not path.is_file():
+def is_marked(path: Path) -> bool:
+    """Whether a file, not a link to one, was written by an export."""
+    if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:
         return MARK.encode() in file.readline(200)
@@ -374,14 +386,20 @@ def _batched(
 ) -> list[Any]:
     function = getattr(library, f"{exported.function}_batch")
     n = len(inputs[0]) if inputs else 1
-    given = [np.ascontiguousarray(a.reshape(n, -1).T, exported.dtype) for a in inputs]
-    results: list[Any] = [
-        np.empty((v.size, n), exported.dtype) for v in program.outputs
+    axis = 0 if exported.layout == "batch_first" else -1
+    given = [
+        np.ascontiguousarray(np.moveaxis(a, 0, axis), exported.dtype) for a in inputs
     ]
+    results = empty_batch(program, n, exported.dtype, axis)
     arrays = [*given, *results]
     function(ctypes.c_int(n), *(ctypes.c_void_p(a.ctypes.data) for a in arrays))
-    shapes = [v.shape for v in program.outputs]
-    return [r.T.reshape(n, *s) for r, s in zip(results, shapes, strict=True)]
+    return [np.moveaxis(r, axis, 0) for r in results]
+
+
+def empty_batch(program: Program, n: int, dtype: str, axis: int) -> list[Any]:
+    """Return arrays for the results of n states, the batch at the given axis."""
+    shapes = [(n, *v.shape) if axis == 0 else (*v.shape, n) for v in program.outputs]
+    return [np.empty(shape, dtype) for shape in shapes]
 
 
 def _error(found: list[Any], expected: list[Any]) -> float:

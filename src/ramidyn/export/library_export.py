@@ -18,10 +18,15 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.backend.c99.files import MARK
 from ramidyn.compiler import as_list, compilation_of, compile
 from ramidyn.errors import ArgumentError, CompileError
-from ramidyn.export.c_export import default_name, file_name, random_inputs
+from ramidyn.export.c_export import (
+    default_name,
+    empty_batch,
+    file_name,
+    is_marked,
+    random_inputs,
+)
 from ramidyn.export.glossary import about
 from ramidyn.function import CallOptions
 from ramidyn.robot import Robot
@@ -61,6 +66,8 @@ class ExportedLibrary:
     """the C function; ``<function>_batch`` is the one for batches"""
     target: str
     linker: str
+    layout: str
+    """of the arrays of a batch"""
     dtype: str
     quantities: tuple[Quantity, ...]
     robot: Robot
@@ -105,22 +112,24 @@ class ExportedLibrary:
         shapes = [v.shape for v in program.outputs]
         one = getattr(library, self.function)
         many = getattr(library, f"{self.function}_batch")
-        single, batch = (
-            [np.empty((states, *s), self.dtype) for s in shapes] for _ in range(2)
-        )
+        axis = 0 if self.layout == "batch_first" else -1
+        single = empty_batch(program, states, self.dtype, 0)
+        batch = empty_batch(program, states, self.dtype, axis)
         for i in range(states):
             arrays = [*(a[i] for a in inputs), *(r[i] for r in single)]
             one(*map(_pointer, arrays))
-        many(ctypes.c_int64(states), *map(_pointer, [*inputs, *batch]))
+        given = [np.ascontiguousarray(np.moveaxis(a, 0, axis)) for a in inputs]
+        many(ctypes.c_int64(states), *map(_pointer, [*given, *batch]))
+        found = [np.ascontiguousarray(np.moveaxis(r, axis, 0)) for r in batch]
         rows = [
             _results(kernel(*(a[i] for a in inputs)), len(shapes))
             for i in range(states)
         ]
-        expected = [np.stack(found) for found in zip(*rows, strict=True)]
+        expected = [np.stack(entries) for entries in zip(*rows, strict=True)]
         return CheckedLibrary(
             states,
             _differences(single, expected),
-            _differences(batch, _results(kernel(*inputs), len(shapes))),
+            _differences(found, _results(kernel(*inputs), len(shapes))),
         )
 
 
@@ -132,6 +141,7 @@ def export_library(
     dtype: npt.DTypeLike = "float64",
     parameters: Sequence[str] = (),
     *,
+    layout: str = "batch_first",
     target: str = "host",
     linker: str | None = None,
 ) -> ExportedLibrary:
@@ -147,6 +157,8 @@ def export_library(
         name: of the function and the files; robot and quantity by default.
         dtype: "float64" (double) or "float32" (float).
         parameters: constants that become arguments; see `compile`.
+        layout: of the arrays of a batch, as in `compile`: "batch_first" (one state
+            after the other) or "batch_last" (the states of one entry side by side).
         target: the processor: "host", "x86-64", "x86-64-v2", "x86-64-v3",
             "x86-64-v4" or "aarch64", all with Linux.
         linker: such as "cc", "ld", "aarch64-linux-gnu-gcc" or "zig" (the package
@@ -183,7 +195,7 @@ def export_library(
             f"export_library: target 'host' is {processor.triple}; libraries are "
             f"written for Linux only: {', '.join(library_names()[1:])}"
         )
-    options = CallOptions.checked(dtype, None, 1, "batch_first")
+    options = CallOptions.checked(dtype, None, 1, layout)
     chosen = as_list(quantities)
     parameters = tuple(parameters)
     compilation = compilation_of(chosen, robot, parameters, options)
@@ -201,6 +213,7 @@ def export_library(
         clean,
         processor.triple if target == "host" else target,
         str(found),
+        layout,
         options.dtype,
         tuple(chosen),
         robot,
@@ -208,13 +221,15 @@ def export_library(
     )
     _check_free(made)
     objects = library_objects(
-        compilation.schedule, arrays, clean, processor, options.dtype
+        compilation.schedule, arrays, clean, processor, options.dtype, layout
     )
     words = about(compilation.program, robot, parameters)
     try:
         at.mkdir(parents=True, exist_ok=True)
         link(objects, (clean, f"{clean}_batch"), made.library, found)
-        text = header(compilation.program, clean, options.dtype, words, processor)
+        text = header(
+            compilation.program, clean, options.dtype, words, processor, layout
+        )
         made.header.write_text(text, encoding="ascii", newline="\n")
         made.cmake.write_text(cmake_package(clean, words), "ascii", newline="\n")
     except OSError as error:
@@ -226,9 +241,11 @@ def export_library(
 
 def _check_free(made: ExportedLibrary) -> None:
     """Raise where a file of somebody else would be overwritten."""
-    ours = made.header.exists() and MARK in made.header.read_text("utf-8", "replace")
+    ours = {p for p in (made.header, made.cmake) if is_marked(p)}
+    if made.header in ours:  # a library has no comment to mark it
+        ours.add(made.library)
     for path in (made.header, made.library, made.cmake):
-        if path.exists() and not ours:
+        if path.is_symlink() or (path.exists() and path not in ours):
             raise CompileError(
                 f"export_library: {str(path)!r} exists and is not from an earlier "
                 "export; choose another folder or name"

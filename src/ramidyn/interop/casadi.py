@@ -82,7 +82,7 @@ def _external(
     texts: dict[str, str] = {}
     for program, called in ((traced, name), (jacobian.program, f"{name}_jacobian")):
         about = About(program.name, (), (), {}, {}, {}, {}, {})
-        texts |= files(prepared(program), called, "float64", about, batch=False).texts
+        texts |= files(prepared(program), called, "float64", about, layout=None).texts
     texts[f"{name}_casadi.c"] = casadi_source(
         name, traced.name, traced.inputs, traced.outputs, jacobian.patterns
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError
+from ramidyn.errors import ArgumentError, printable
 from ramidyn.tracing.options import one_of
 from ramidyn.tree.identifiable import identifiable
 from ramidyn.tree.inertial_parameters import inertia_frames, parameter_names
@@ -51,7 +51,7 @@ class BaseParameters:
             self._sum(row, own)
             for row, own in zip(self.matrix, self.columns, strict=True)
         )
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
     def _sum(self, row: Array, own: int) -> str:
         text = self.names[own]

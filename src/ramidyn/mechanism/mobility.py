@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ramidyn.algorithms.loops.cuts import row_names
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.errors import ArgumentError, ModelError, printable
 from ramidyn.mechanism.assembly import assemble
 from ramidyn.mechanism.constraints.rank import ROUNDING
 from ramidyn.mechanism.states import (
@@ -111,7 +111,7 @@ class Mobility:
         text = f"mobility {self.mobility}: {self.rank} of {self.rows} rows independent"
         if self.redundant_rows:
             text += f" (redundant: {', '.join(self.redundant_rows)})"
-        return f"{text}; independent: {', '.join(self.independent)}"
+        return printable(f"{text}; independent: {', '.join(self.independent)}")
 
 
 def mobility(robot: Robot, q: npt.ArrayLike | None = None) -> Mobility:

@@ -16,10 +16,17 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from ramidyn.errors import Error
 from ramidyn.function import Function
 from ramidyn.out_of_core.journal import Journal
 from ramidyn.out_of_core.sinks import Sink, open_sink
-from ramidyn.out_of_core.sources import Array, Shapes, Source, open_source
+from ramidyn.out_of_core.sources import (
+    Array,
+    Shapes,
+    Source,
+    one_line,
+    open_source,
+)
 from ramidyn.robot import Robot
 
 BLOCK: Final = 4096
@@ -52,6 +59,31 @@ class Job:
         """How many there are."""
         return -(-self.rows // self.chunk)
 
+    def bounds(self, chunk: int) -> tuple[int, int]:
+        """Return the first row of a chunk, and the one after its last."""
+        start = chunk * self.chunk
+        return start, min(start + self.chunk, self.rows)
+
+    def opened_source(self) -> Source | None:
+        """Return where states come from; None: they are drawn."""
+        return (
+            None if self.source is None else open_source(Path(self.source), self.inputs)
+        )
+
+    def read(self, source: Source, chunk: int) -> list[Array]:
+        """Return the states of a chunk, as the function takes them."""
+        first, end = self.bounds(chunk)
+        try:
+            found = source.read(first, end)
+        except Error:
+            raise
+        except Exception as error:  # damaged files: every reader has its own errors
+            raise Error(
+                f"{self.source}: states {first:,} to {end - 1:,} cannot be read: "
+                f"{one_line(error)}"
+            ) from error
+        return [np.ascontiguousarray(a, self.dtype) for a in found]
+
     def sink(self) -> Sink:
         """Return where results go."""
         return open_sink(
@@ -66,31 +98,31 @@ class Job:
 @functools.lru_cache(maxsize=4)
 def _opened(payload: bytes) -> tuple[Job, Source | None, Sink, Journal]:
     job: Job = pickle.loads(payload)
-    source = None if job.source is None else open_source(Path(job.source), job.inputs)
-    return job, source, job.sink(), Journal(Path(job.output))
+    return job, job.opened_source(), job.sink(), Journal(Path(job.output))
 
 
 def run_chunk(payload: bytes, chunk: int) -> int:
     """Compute and write one chunk; return its number."""
     job, source, sink, journal = _opened(payload)
-    start = chunk * job.chunk
-    stop = min(start + job.chunk, job.rows)
-    states = draw(job, start, stop) if source is None else source.read(start, stop)
+    states = (
+        draw(job, *job.bounds(chunk)) if source is None else job.read(source, chunk)
+    )
     found: Any = job.function(*states)
     count = len(job.outputs) - (0 if source is not None else len(job.inputs))
     results: list[Array] = list(found) if count > 1 else [np.asarray(found)]
     arrays = results if source is not None else [*states, *results]
     arrays = [np.ascontiguousarray(a, job.dtype) for a in arrays]
     sink.write(chunk, arrays)
-    journal.finish(chunk, arrays)
+    journal.finish(chunk, arrays, () if source is None else states)
     return chunk
 
 
 def draw(job: Job, start: int, stop: int) -> list[Array]:
-    """Return random states; ``start`` is a multiple of BLOCK."""
-    parts = [_block(job, k) for k in range(start // BLOCK, -(-stop // BLOCK))]
+    """Return random states: those rows of the blocks that they are drawn in."""
+    first, skipped = divmod(start, BLOCK)
+    parts = [_block(job, k) for k in range(first, -(-stop // BLOCK))]
     joined = [np.concatenate(rows) for rows in zip(*parts, strict=True)]
-    return [a[: stop - start] for a in joined]
+    return [a[skipped : skipped + stop - start] for a in joined]
 
 
 def _block(job: Job, k: int) -> list[Array]:

@@ -14,10 +14,11 @@ from typing import Any, Final
 from ramidyn.errors import Error
 from ramidyn.out_of_core.chunks import Job, run_chunk
 from ramidyn.out_of_core.journal import Journal
-from ramidyn.out_of_core.sinks import remove
+from ramidyn.out_of_core.sources import Source, one_line
 
 ANSWER_SECONDS: Final = 8
 """within which a scheduler must answer"""
+LOOPBACK: Final = "127.0.0.1"
 
 Progress = Callable[[int], None]
 """told the rows of a finished chunk"""
@@ -29,16 +30,16 @@ def prepare(
     """Create the output, or check the one to resume; return the chunks to compute.
 
     Raises:
-        Error: the output exists, or is of another plan.
+        Error: the output exists, or is of another plan or of other states.
     """
     output = Path(job.output)
     journal = Journal(output)
-    if not resume or not (output.exists() or journal.folder.exists()):
-        if (output.exists() or journal.folder.exists()) and not overwrite:
+    if not (resume and output.exists()):
+        if output.exists() and not overwrite:
             raise Error(f"{output}: exists; use --resume to finish it, or --overwrite")
         output.parent.mkdir(parents=True, exist_ok=True)
         # Nothing may claim chunks of what is being removed.
-        remove(journal.folder)
+        journal.clear()
         job.sink().create()
         journal.start(plan)
         return list(range(job.chunks)), ()
@@ -49,12 +50,14 @@ def prepare(
         raise Error(
             f"{output}: --resume, but it was begun otherwise: {shown}; use --overwrite"
         )
-    sink = job.sink()
+    sink, source = job.sink(), job.opened_source()
     todo: list[int] = []
     corrupt: list[int] = []
     for chunk in range(job.chunks):
         match journal.state(chunk, sink):
             case "done":
+                if source is not None:
+                    _check_states(job, source, journal, chunk)
                 continue
             case "corrupt":
                 journal.forget(chunk)
@@ -65,6 +68,16 @@ def prepare(
     if len(todo) == job.chunks:  # nothing of it is valid
         sink.create()
     return todo, tuple(corrupt)
+
+
+def _check_states(job: Job, source: Source, journal: Journal, chunk: int) -> None:
+    if not journal.is_of(chunk, job.read(source, chunk)):
+        first, end = job.bounds(chunk)
+        raise Error(
+            f"{job.output}: --resume, but states {first:,} to {end - 1:,} of "
+            f"{job.source} have changed since their results were written, which would "
+            "mix old and new results; use --overwrite"
+        )
 
 
 def run(job: Job, todo: Sequence[int], progress: Progress, client: Any = None) -> None:
@@ -133,9 +146,9 @@ def connected(workers: int, scheduler: str | None) -> Generator[Any]:
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=":0",
+                dashboard_address=f"{LOOPBACK}:0",
                 silence_logs=logging.CRITICAL,
-                host="127.0.0.1",
+                host=LOOPBACK,
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
@@ -144,9 +157,9 @@ def connected(workers: int, scheduler: str | None) -> Generator[Any]:
     try:
         client = distributed.Client(scheduler, timeout=ANSWER_SECONDS)
     except (OSError, ValueError, TimeoutError) as error:
-        said = " ".join(str(error).split()) or type(error).__name__
+        said = one_line(error)[:200]
         raise Error(
-            f"no Dask scheduler answers at {scheduler} ({said[:200]}); start one with "
+            f"no Dask scheduler answers at {scheduler} ({said}); start one with "
             "`dask scheduler`, and workers with `dask worker`"
         ) from None
     with client:

@@ -27,6 +27,10 @@ Shapes = Sequence[tuple[str, tuple[int, ...]]]
 INPUT_SUFFIXES: Final = (".zarr", ".npy", ".npz", ".parquet")
 
 
+NULL: Final = -1
+"""the length of a list that is not there"""
+
+
 class Source(Protocol):
     """States that can be read row by row."""
 
@@ -53,8 +57,15 @@ def open_source(path: Path, inputs: Shapes) -> Source:
         if path.suffix == ".parquet":
             return _Parquet(path, inputs)
         return _Named(path, inputs)
-    except (OSError, ValueError, EOFError) as error:
-        raise Error(f"{path}: cannot be read: {error}") from None
+    except Error:
+        raise
+    except Exception as error:  # damaged files: every reader has its own errors
+        raise Error(f"{path}: cannot be read: {one_line(error)}") from error
+
+
+def one_line(error: Exception) -> str:
+    """Return an error of another package for a message."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def needed(inputs: Shapes) -> str:
@@ -64,18 +75,20 @@ def needed(inputs: Shapes) -> str:
 
 def package(name: str, why: str) -> Any:
     """Import an optional package."""
-    packages = {"zarr": "zarr", "pyarrow.parquet": "pyarrow", "pyarrow": "pyarrow"}
     try:
         match name:
             case "zarr":
                 return importlib.import_module("zarr")
             case "pyarrow":
                 return importlib.import_module("pyarrow")
+            case "pyarrow.compute":
+                return importlib.import_module("pyarrow.compute")
             case _:
                 return importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise Error(
-            f"{why} needs the package {packages[name]}: pip install 'ramidyn[bulk]'"
+            f"{why} needs the package {name.partition('.')[0]}: pip install "
+            "'ramidyn[bulk]'"
         ) from None
 
 
@@ -101,26 +114,17 @@ class _Named:
     """Arrays by name: zarr and npz."""
 
     def __init__(self, path: Path, inputs: Shapes) -> None:
-        group: Any
+        self._arrays: list[Any] = []
         if path.suffix == ".npz":
-            group = np.load(path, allow_pickle=False)
+            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+                self._take(path, inputs, file)
         else:
             zarr = package("zarr", str(path))
             try:
                 group = zarr.open_group(str(path), mode="r")
             except Exception as error:  # zarr raises many kinds
-                raise Error(f"{path}: not a zarr group: {error}") from None
-        names = sorted(map(str, group.keys()))
-        self._arrays: list[Any] = []
-        for name, shape in inputs:
-            if name not in names:
-                raise UnknownName(
-                    f"{path}: no array {name!r}; it has {', '.join(names) or 'none'}. "
-                    f"Needed: {needed(inputs)}"
-                )
-            array = group[name]
-            _check(path, name, array, shape)
-            self._arrays.append(array)
+                raise Error(f"{path}: not a zarr group: {one_line(error)}") from None
+            self._take(path, inputs, group)
         counts = {
             name: a.shape[0] for (name, _), a in zip(inputs, self._arrays, strict=True)
         }
@@ -128,8 +132,27 @@ class _Named:
             raise ShapeError(f"{path}: arrays of different lengths: {counts}")
         self.rows: int = next(iter(counts.values()), 0)
 
+    def _take(self, path: Path, inputs: Shapes, group: Any) -> None:
+        for name, shape in inputs:
+            if name not in group:
+                names = ", ".join(_names(path, group)) or "none"
+                raise UnknownName(
+                    f"{path}: no array {name!r}; it has {names}. "
+                    f"Needed: {needed(inputs)}"
+                )
+            array = group[name]
+            _check(path, name, array, shape)
+            self._arrays.append(array)
+
     def read(self, start: int, stop: int) -> list[Array]:
         return [np.asarray(a[start:stop]) for a in self._arrays]
+
+
+def _names(path: Path, group: Any) -> list[str]:
+    """Return the arrays in a file; zarr's own list of them would open them all."""
+    if path.is_dir():
+        return sorted(p.name for p in path.iterdir() if p.is_dir())
+    return sorted(map(str, group.keys()))
 
 
 @final
@@ -177,6 +200,7 @@ class _Parquet:
 
     def __init__(self, path: Path, inputs: Shapes) -> None:
         self._parquet: Any = package("pyarrow.parquet", str(path))
+        self._compute: Any = package("pyarrow.compute", str(path))
         self._path, self._inputs = path, inputs
         files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         self._groups: list[_RowGroup] = []
@@ -206,19 +230,33 @@ class _Parquet:
             names = [name for name, _ in self._inputs]
             table = opened.read_row_group(group.index, columns=names)
             for k, (name, shape) in enumerate(self._inputs):
-                array = self._column(table.column(name), name, shape)
+                array = self._column(table.column(name), name, shape, group.start)
                 parts[k].append(array[low - group.start : high - group.start])
         return [np.concatenate(part) for part in parts]
 
-    def _column(self, column: Any, name: str, shape: tuple[int, ...]) -> Array:
-        rows, width = len(column), math.prod(shape)
-        flat = column.combine_chunks()
-        values = flat.flatten() if hasattr(flat, "flatten") else flat
+    def _column(
+        self, column: Any, name: str, shape: tuple[int, ...], first: int
+    ) -> Array:
+        """Return a column, of which every row is checked; ``first`` is its first."""
+        rows, width = column.combine_chunks(), math.prod(shape)
+        values, lengths = rows, np.where(rows.is_valid(), 1, NULL)
+        if hasattr(rows, "flatten") and hasattr(rows.type, "value_type"):  # lists
+            values = rows.flatten()
+            lengths = np.asarray(self._compute.list_value_length(rows).fill_null(NULL))
+        wrong = np.flatnonzero(lengths != width)
+        if wrong.size:
+            k, length = wrong[0], lengths[wrong[0]]
+            given = "is null" if length == NULL else f"has {length} numbers"
+            raise ShapeError(
+                f"{self._path}: column {name!r} {given} in row {first + k}; expected "
+                f"{width} numbers"
+            )
+        if values.null_count:
+            k = np.flatnonzero(values.is_null())[0] // width
+            raise ShapeError(
+                f"{self._path}: column {name!r} has a null in row {first + k}; "
+                f"expected {width} numbers"
+            )
         found: Any = np.asarray(values)
         _check_type(self._path, f"column {name!r}", found.dtype)
-        if found.size != rows * width:
-            raise ShapeError(
-                f"{self._path}: column {name!r} has {found.size / max(rows, 1):g} "
-                f"numbers in a row; expected {width}"
-            )
-        return found.reshape(rows, *shape)
+        return found.reshape(len(rows), *shape)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError
+from ramidyn.errors import ArgumentError, printable
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -109,7 +109,10 @@ class Run:
         return interpolated(self, time)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the run to a file in NumPy's .npz format, without the robot."""
+        """Write the run to a file in NumPy's .npz format, without the robot.
+
+        Of files that exist, only runs are replaced.
+        """
         from ramidyn.simulation.run_files import save  # noqa: PLC0415  only here
 
         save(self, path)
@@ -239,7 +242,7 @@ class Run:
         if len(self.times):
             first, last = self.times[[0, -1]]
             rows = f"t = {first:.4g} to {last:.4g} s in {len(self.times):,} rows"
-        return (
+        return printable(
             f"Run{of}: {states}{rows}, nq "
             f"{self.q.shape[-1]}, nv {self.qd.shape[-1]}{listed}{bad}"
         )

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Sequence
 from itertools import zip_longest
-from os import PathLike, fspath
+from os import PathLike, fspath, getpid, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,32 +24,32 @@ if TYPE_CHECKING:
 
 FORMAT = "ramidyn run 1"
 GROUPS = ("recorded", "totals", "events")
+NOT_A_RUN = (zipfile.BadZipFile, ValueError, KeyError, AttributeError, EOFError)
+"""what NumPy and JSON raise for other files"""
 
 
 def save(run: Run, path: str | PathLike[str]) -> None:
-    """Write a run to a file."""
+    """Write a run to a file; of files that exist, only runs are replaced."""
+    target = Path(path).resolve()
+    if target.exists() and target.stat().st_size:
+        _read(path, ["about"])
     about = {"format": FORMAT, "robot": None if run.robot is None else facts(run.robot)}
     arrays: dict[str, Any] = {"about": np.array(json.dumps(about))}
     arrays |= {"times": run.times, "q": run.q, "qd": run.qd}
     for group in GROUPS:
         arrays |= {f"{group}/{n}": x for n, x in getattr(run, group).items()}
-    with Path(path).open("wb") as file:
-        np.savez(file, **arrays)
+    part = target.with_name(f".{target.name}.{getpid()}")
+    try:
+        with part.open("wb") as file:
+            np.savez(file, **arrays)
+        replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def load(path: str | PathLike[str], robot: Robot | None) -> Run:
     """Return the run of a file; with a robot, it must be that of the run."""
-    try:
-        with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = {name: np.asarray(file[name]) for name in file.files}
-        about: dict[str, Any] = json.loads(str(arrays.pop("about")))
-    except (zipfile.BadZipFile, ValueError, KeyError, AttributeError, EOFError):
-        about = {}
-        arrays = {}
-    if about.get("format") != FORMAT:
-        raise ArgumentError(
-            f"{fspath(path)!r} is not a run that Run.save wrote ({FORMAT!r})"
-        )
+    about, arrays = _read(path)
     if robot is not None and about["robot"] is not None:
         check_robot(robot, about["robot"], fspath(path))
     groups: list[dict[str, Array]] = [
@@ -56,6 +57,25 @@ def load(path: str | PathLike[str], robot: Robot | None) -> Run:
         for group in GROUPS
     ]
     return Run(robot, arrays["times"], arrays["q"], arrays["qd"], *groups)
+
+
+def _read(
+    path: str | PathLike[str], names: Sequence[str] | None = None
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the facts about a run and its arrays; raise if the file is not a run."""
+    try:
+        with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            arrays = {name: np.asarray(file[name]) for name in names or file.files}
+        about: dict[str, Any] = json.loads(str(arrays.pop("about")))
+        is_run = about.get("format") == FORMAT
+    except NOT_A_RUN:
+        about, arrays, is_run = {}, {}, False
+    if not is_run:
+        advice = "" if names is None else "; choose another file to save to"
+        raise ArgumentError(
+            f"{fspath(path)!r} is not a run that Run.save wrote ({FORMAT!r}){advice}"
+        )
+    return about, arrays
 
 
 def facts(robot: Robot) -> dict[str, Any]:

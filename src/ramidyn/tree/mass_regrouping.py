@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, final
 
 from ramidyn.description.constants import ORIGIN
+from ramidyn.errors import printable
 from ramidyn.tree.tree import ROOT, BodyInertia, Tree, nonzeros
 
 
@@ -67,7 +68,7 @@ class Regrouping(Generic[RobotType]):
         for move in self.moves:
             to = "the world" if move.parent is None else move.parent
             lines.append(f"  {move.body} -> {to}: {move.mass:.4g} kg")
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
 def regroup(tree: Tree) -> Tree:

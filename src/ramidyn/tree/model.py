@@ -33,7 +33,7 @@ from ramidyn.errors import (
     ModelError,
     UnknownName,
     UnsupportedJoint,
-    shortened,
+    readable,
     unknown_name,
 )
 from ramidyn.tree.frame_placement import place_frames
@@ -342,7 +342,7 @@ class _Builder:
             loops=description.loops,
             forces=description.forces,
             keyframes=description.keyframes,
-            warnings=tuple(map(shortened, grouped(warnings))),
+            warnings=tuple(map(readable, grouped(warnings))),
             mimics=tuple(leaders),
             description=description,
         )

@@ -15,6 +15,7 @@ from ramidyn.description.description import (
 )
 from ramidyn.description.forces.fields import described, referred
 from ramidyn.description.warning_groups import listed
+from ramidyn.errors import printable
 from ramidyn.tree.model import Model, PublicJoint
 
 if TYPE_CHECKING:
@@ -87,19 +88,24 @@ def drawing(
             below += "   " if is_last else "│  "
         inner = children.get(body.name, [])[::-1]
         bar = below + ("│" if inner else " ")
-        tree = indent + branch + body.name
-        rows.append(_Row(tree, shown, joint_text(body, public), bar))
+        tree = indent + branch + _line(body.name)
+        rows.append(_Row(tree, shown, _line(joint_text(body, public)), bar))
         stack.extend((b, below, k == 0) for k, b in enumerate(inner))
     wide = max(len(row.tree) for row in rows)
     heavy = max(len(row.mass) for row in rows)
-    first = [*head(model, conventions, joint_order)]
-    loops = [*_loops(model.loops), *force_lines(model.forces)]
+    first = [*map(_line, head(model, conventions, joint_order))]
+    loops = [*map(_line, (*_loops(model.loops), *force_lines(model.forces)))]
     if width is not None:
         wide = min(wide, width - heavy - 2)
         first = [textwrap.fill(text, width, subsequent_indent="  ") for text in first]
         loops = [textwrap.fill(text, width, subsequent_indent="  ") for text in loops]
     lines = [line for row in rows for line in row.lines(wide, heavy, width)]
     return "\n".join([*first, *lines, *loops])
+
+
+def _line(text: str) -> str:
+    """Return text as one line, whatever is in the names."""
+    return printable(text).replace("\n", "\\n")
 
 
 ORDERS = {

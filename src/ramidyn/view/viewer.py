@@ -27,6 +27,7 @@ from ramidyn.errors import ArgumentError, Error, ShapeError
 from ramidyn.tree.model import Model, PublicJoint
 from ramidyn.tree.named_frame import named_frame
 from ramidyn.view.nodes import RobotNodes
+from ramidyn.view.own_page import start_for_own_page
 from ramidyn.view.panel import Panel
 from ramidyn.view.player import Player
 from ramidyn.view.scene import Scene, check_layers, coarser_parts
@@ -336,8 +337,12 @@ def _server(label: str, port: int) -> Any:
         raise Error("the viewer needs viser: pip install 'ramidyn[view]'") from None
     free = _free_port(port)
     logging.getLogger("websockets.server").addFilter(_is_news)
-    with redirect_stdout(io.StringIO()):  # its banner
+
+    def start() -> Any:
         return viser.ViserServer(host=HOST, port=free, label=label, verbose=False)
+
+    with redirect_stdout(io.StringIO()):  # its banner
+        return start_for_own_page(start)
 
 
 def _is_news(record: logging.LogRecord) -> bool:

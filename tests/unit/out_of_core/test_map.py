@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -167,16 +168,109 @@ def test_another_plan_is_not_resumed(capsys: pytest.CaptureFixture[str]) -> None
     assert "it was begun otherwise: chunk was 700, is 600; use" in said(capsys)
 
 
+def stop_after(chunks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the disk be full after some chunks."""
+    write, written = sinks._Npy.write, []
+
+    def full(self: Any, chunk: int, arrays: Any) -> None:
+        if len(written) == chunks:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(chunk)
+        write(self, chunk, arrays)
+
+    monkeypatch.setattr(sinks._Npy, "write", full)
+
+
+@pytest.mark.parametrize("row", [0, 2 * CHUNK + 3, None])
+def test_states_that_changed_are_not_resumed(
+    row: int | None,
+    states: np.ndarray,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with monkeypatch.context() as patch:
+        stop_after(3, patch)
+        assert mapped("-o", "tau.npy") == 2
+    said(capsys)
+    before = Path("tau.npy").read_bytes()
+    changed = states.copy()
+    changed[slice(None) if row is None else row] += 1e-9
+    np.save("states.npy", changed)
+    assert mapped("-o", "tau.npy", "--resume") == 2
+    chunk = (row or 0) // CHUNK
+    rows = f"states {chunk * CHUNK:,} to {(chunk + 1) * CHUNK - 1:,} of "
+    text = said(capsys)
+    assert f"tau.npy: --resume, but {rows}" in text
+    assert "have changed since their results were written, which would mix" in text
+    assert Path("tau.npy").read_bytes() == before
+    assert mapped("-o", "tau.npy", "--overwrite") == 0
+    np.testing.assert_array_equal(np.load("tau.npy"), expected(changed))
+
+
+def test_a_copied_folder_is_resumed(
+    states: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        stop_after(3, patch)
+        assert mapped("-o", "tau.npy") == 2
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path, copy)  # other paths, and other times of files
+    monkeypatch.chdir(copy)
+    np.save("states.npy", states.astype(">f8"))  # the same numbers
+    again: list[int] = []
+    write = sinks._Npy.write
+    monkeypatch.setattr(
+        sinks._Npy, "write", lambda *a: (again.append(a[1]), write(*a))[1]
+    )
+    assert mapped("-o", "tau.npy", "--resume") == 0
+    assert again == [3, 4, 5, 6, 7]
+    np.testing.assert_array_equal(np.load("tau.npy"), expected(states))
+
+
+@pytest.mark.usefixtures("here")
+def test_random_states_within_other_limits_are_not_resumed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sampled = ("sample", "arm.urdf", "-n", "9000", "-o", "a.npy", "--chunk", "4096")
+    assert ran(*sampled) == 0
+    Journal(Path("a.npy")).forget(1)
+    Path("arm.urdf").write_text(URDF.replace('velocity="3"', 'velocity="5"'))
+    assert ran(*sampled, "--resume") == 2
+    assert "it was begun otherwise: robot was 'arm " in said(capsys)
+
+
+@pytest.mark.parametrize("option", ["", "--resume"])
+def test_an_output_that_was_removed_is_computed_anew(
+    option: str, states: np.ndarray
+) -> None:
+    assert mapped("-o", "tau.npy") == 0
+    Path("tau.npy").unlink()  # and tau.npy.progress stays
+    assert mapped("-o", "tau.npy", *option.split()) == 0
+    np.testing.assert_array_equal(np.load("tau.npy"), expected(states))
+
+
+@pytest.mark.usefixtures("states")
+def test_progress_is_not_noted_among_other_files(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("tau.npy.progress").mkdir()
+    Path("tau.npy.progress/diary.txt").write_text("mine")
+    assert mapped("-o", "tau.npy", "--overwrite") == 2
+    assert "tau.npy.progress: this folder, where the progress would be" in said(capsys)
+    assert Path("tau.npy.progress/diary.txt").read_text() == "mine"
+
+
 # ------------------------------------------------------------ random states
 
 
 @pytest.mark.usefixtures("here")
 def test_random_states_do_not_depend_on_chunks_and_are_within_limits() -> None:
-    for name, chunk in (("a.npy", "4096"), ("b.npy", "8192")):
+    for name, chunk in (("a.npy", "4096"), ("b.npy", "8192"), ("c.npy", "777")):
         sampled = ("sample", "arm.urdf", "-n", "9e3", "--chunk", chunk, "-o", name)
         assert ran(*sampled, "-f", "forward_dynamics", "--seed", "3") == 0
     a, b = np.load("a.npy"), np.load("b.npy")
     np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(a, np.load("c.npy"))
     q, qd, tau, qdd = (a[:, k : k + 1] for k in range(4))
     assert (q.min(), q.max()) == (
         pytest.approx(-1, abs=0.01),
@@ -205,6 +299,17 @@ BAD_STATES = {
     "broken.npy": (
         lambda p: Path(p).write_bytes(b"\x93NUMPY\x01\x00truncated"),
         r"broken.npy: cannot be read: ",
+    ),
+    "broken.npz": (
+        lambda p: Path(p).write_bytes(b"PK\x03\x04 and nothing else"),
+        r"broken.npz: cannot be read: File is not a zip file",
+    ),
+    "damaged.npz": (
+        lambda p: (
+            np.savez(p, q=np.zeros((4, 1)), qd=np.zeros((4, 1)), qdd=np.zeros((4, 1))),
+            Path(p).write_bytes(Path(p).read_bytes().replace(bytes(32), b"\1" * 32)),
+        ),
+        r"damaged.npz: cannot be read: Bad CRC-32 for file 'q.npy'",
     ),
     "lacks.npz": (
         lambda p: np.savez(p, q=np.zeros((4, 1))),
@@ -241,7 +346,6 @@ def test_bad_states_are_named_with_what_is_expected(
 BAD_OPTIONS = {
     "map arm.urdf states.npy -o t.csv": "t.csv: expected one of .zarr, .npy, .parquet",
     "sample arm.urdf -n 0 -o t.npy": "-n is 0; expected a whole number of states",
-    "sample arm.urdf -n 9 -o t.npy --chunk 9": "--chunk is 9; expected a multiple of",
     "sample arm.urdf -n 9 -o t.npy --seed -1": "--seed is -1; expected 0 or more",
     "sample arm.urdf -n 9 -o t.npy -f regresor": "no quantity 'regresor'.",
     "sample arm.urdf -n 9 -o t.npy -f difference_derivatives": "cannot be drawn; poss",
@@ -260,8 +364,10 @@ def test_a_journal_forgets_and_remembers(tmp_path: Path) -> None:
     journal.start({"rows": 3})
     assert journal.plan() == {"rows": 3}
     assert journal.finished(0) is None
-    journal.finish(0, [np.zeros(3)])
-    assert journal.finished(0) == checksum([np.zeros(3)]) != checksum([np.ones(3)])
+    journal.finish(0, [np.zeros(3)], [np.ones(3)])
+    assert journal.finished(0) == (checksum([np.zeros(3)]), checksum([np.ones(3)]))
+    assert journal.is_of(0, [np.ones(3)])
+    assert not journal.is_of(0, [np.zeros(3)])
     journal.forget(0)
     assert journal.finished(0) is None
 

@@ -126,6 +126,26 @@ def test_a_file_holds_no_pickle(tmp_path: Path) -> None:
         assert {"times", "q", "qd", "recorded/energy"} <= set(file.files)
 
 
+@pytest.mark.parametrize("name", ["robot.urdf", "states.npz"])
+def test_a_run_is_saved_over_runs_only(name: str, tmp_path: Path) -> None:
+    run, path = spinning(built(Joint.revolute((0, 1, 0)))), tmp_path / name
+    path.write_text("<robot/>")
+    if path.suffix == ".npz":
+        np.savez(path, q=run.q)
+    (tmp_path / "link.npz").symlink_to(path)
+    before = path.read_bytes()
+    message = r"is not a run that Run.save wrote .*; choose another file to save to"
+    for refused in (path, tmp_path / "link.npz"):
+        with pytest.raises(ArgumentError, match=message):
+            run.save(refused)
+    assert path.read_bytes() == before
+    path.write_bytes(b"")  # such as a temporary file
+    run.save(path)
+    run.save(path)
+    np.testing.assert_array_equal(Run.load(path).q, run.q)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.npz", name]
+
+
 def test_a_run_of_another_robot_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     spinning(tumbler()).save(path)

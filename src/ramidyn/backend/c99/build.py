@@ -36,10 +36,40 @@ VECTORS_ON = (
 )
 
 
-def copies(t: str) -> list[str]:
-    """Return the functions between the caller's rows of n states and lanes."""
+def copies(t: str, layout: str) -> list[str]:
+    """Return the functions between the caller's arrays of n states and lanes."""
+    about = "/* LANES states of an array; if there are fewer, the last one repeats. */"
+    if layout == "batch_first":
+        return [
+            about,
+            f"static void load(int size, int count, const {t} *from, values *to)",
+            "{",
+            "    int i, j;",
+            "",
+            "    for (i = 0; i < LANES; ++i) {",
+            "        const int k = i < count ? i : count - 1;",
+            f"        const {t} *state = from + (long long)k * size;",
+            "",
+            "        for (j = 0; j < size; ++j)",
+            "            to[j][i] = state[j];",
+            "    }",
+            "}",
+            "",
+            f"static void store(int size, int count, {t} *to, values *from)",
+            "{",
+            "    int i, j;",
+            "",
+            "    for (i = 0; i < count; ++i) {",
+            f"        {t} *state = to + (long long)i * size;",
+            "",
+            "        for (j = 0; j < size; ++j)",
+            "            state[j] = from[j][i];",
+            "    }",
+            "}",
+            "",
+        ]
     return [
-        "/* LANES states of an array; if there are fewer, the last one repeats. */",
+        about,
         f"static void load(int rows, int n, int count, const {t} *from, values *to)",
         "{",
         "    int i, j;",

@@ -79,7 +79,8 @@ class _Export:
     plan: Plan
     inputs: dict[str, str]
     outputs: dict[str, str]
-    batch: bool
+    layout: str | None
+    """of the version for batches; None: there is none"""
 
     @property
     def program(self) -> Program:
@@ -113,7 +114,9 @@ class _Export:
         return BYTES[self.dtype] * lanes * values + FRAME
 
 
-def files(program: Program, name: str, dtype: str, about: About, batch: bool) -> Files:
+def files(
+    program: Program, name: str, dtype: str, about: About, layout: str | None
+) -> Files:
     """Return the files of a program.
 
     Args:
@@ -121,7 +124,8 @@ def files(program: Program, name: str, dtype: str, about: About, batch: bool) ->
         name: an identifier: of the function, and of the files.
         dtype: "float64" or "float32".
         about: what the header says.
-        batch: also write the version for batches.
+        layout: of the version for batches, "batch_first" or "batch_last"; None: do not
+            write one.
     """
     variables = Names([*RESERVED, *"wijnxsc", "start", "count", "row"])
     inputs = {v.name: variables.unique(v.name) for v in program.inputs}
@@ -135,7 +139,7 @@ def files(program: Program, name: str, dtype: str, about: About, batch: bool) ->
         *outputs.values(),
     ]
     made = plan(program, about.entry_names, _doubled(Names(taken), program))
-    export = _Export(name, dtype, about, made, inputs, outputs, batch)
+    export = _Export(name, dtype, about, made, inputs, outputs, layout)
     texts = {
         f"{name}.h": _header(export),
         f"{name}.c": _source(export),
@@ -143,7 +147,8 @@ def files(program: Program, name: str, dtype: str, about: About, batch: bool) ->
         "CMakeLists.txt": cmake(name, first_line(about)),
     }
     lanes = LANES[dtype]
-    return Files(texts, name, export.stack(1), export.stack(lanes) if batch else None)
+    batch_stack = None if layout is None else export.stack(lanes)
+    return Files(texts, name, export.stack(1), batch_stack)
 
 
 def _doubled(names: Names, program: Program) -> Names:
@@ -201,17 +206,30 @@ def _header(x: _Export) -> str:
         " */",
         *wrapped(_prototype(x, batch=False) + ";", 0),
     ]
-    if x.batch:
+    if x.layout is not None:
         lines += [
             "",
-            f"/* For n states, {LANES[x.dtype]} at a time. Entry j of state i is at",
-            " * [j * n + i]: the states of one entry lie side by side.",
+            f"/* For n states, {LANES[x.dtype]} at a time.",
+            *layout_lines(x.layout),
             f" * Stack: at most {x.stack(LANES[x.dtype])} bytes.",
             " */",
             *wrapped(_prototype(x, batch=True) + ";", 0),
         ]
     lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)
+
+
+def layout_lines(layout: str) -> list[str]:
+    """Return the comment that says where the entries of a batch are."""
+    if layout == "batch_first":
+        return [
+            " * Layout batch_first: entry j of state i is at [i * size + j], where",
+            " * size is that of the array: states lie one after the other.",
+        ]
+    return [
+        " * Layout batch_last: entry j of state i is at [j * n + i]: the states of one",
+        " * entry lie side by side.",
+    ]
 
 
 def array_lines(
@@ -291,8 +309,8 @@ def _source(x: _Export) -> str:
         "",
         *VECTORS_ON,
     ]
-    if x.batch:
-        lines += _batch(x)
+    if x.layout is not None:
+        lines += _batch(x, x.layout)
     return "\n".join(lines)
 
 
@@ -331,7 +349,7 @@ def _letters(x: _Export) -> list[str]:
     return lines if shown else [" * Values t1, t2, ... are those without a name."]
 
 
-def _batch(x: _Export) -> list[str]:
+def _batch(x: _Export, layout: str) -> list[str]:
     lanes = "LANES"
     style = x.style(lanes)
     writer = c99.StepWriter(x.plan, style, x.about.steps)
@@ -359,7 +377,7 @@ def _batch(x: _Export) -> list[str]:
         lines += c99.declarations("values", names)
     if any(len(pair) < 2 for pair in x.plan.angles.values()):
         lines.append("    values unused;")
-    lines += ["};", "", *copies(t), *functions]
+    lines += ["};", "", *copies(t, layout), *functions]
     calls = [f"{step.symbol}_batch(&w);" for step in x.plan.steps]
     lines += wrapped(_prototype(x, batch=True, is_definition=True), 0)
     lines += ["{", "    struct lanes w;", "    int start;"]
@@ -370,18 +388,21 @@ def _batch(x: _Export) -> list[str]:
         f"        const int count = n - start < {lanes} ? n - start : {lanes};",
         "",
     ]
-    for v in inputs:
-        name = x.inputs[v.name]
-        lines.append(f"        load({v.size}, n, count, {name} + start, w.{name});")
+
+    def copied(word: str, v: Variable, name: str) -> str:
+        if layout == "batch_last":
+            return f"        {word}({v.size}, n, count, {name} + start, w.{name});"
+        start = f"{name} + (long long)start * {v.size}"
+        return f"        {word}({v.size}, count, {start}, w.{name});"
+
+    lines += [copied("load", v, x.inputs[v.name]) for v in inputs]
     if first or last:
         spread = [f"        for (i = 0; i < {lanes}; ++i) {{"]
         body = [f"    {line}" for line in [*first, *last]]
         fixed = [*spread, *body, "        }"]
         lines += [line.replace("w->", "w.") for line in fixed]
     lines += [f"        {c}" for c in calls]
-    for v in outputs:
-        name = x.outputs[v.name]
-        lines.append(f"        store({v.size}, n, count, {name} + start, w.{name});")
+    lines += [copied("store", v, x.outputs[v.name]) for v in outputs]
     return [*lines, "    }", "}", ""]
 
 

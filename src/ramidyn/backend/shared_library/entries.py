@@ -19,7 +19,7 @@ from ramidyn.backend.llvm.libm import LIBM
 from ramidyn.backend.llvm.schedule import Schedule
 from ramidyn.backend.llvm.sources import sources
 from ramidyn.backend.llvm.target import BYTES, Processor, Target
-from ramidyn.backend.llvm.word_builder import I64, Code, Module, Value, const, ir
+from ramidyn.backend.llvm.word_builder import I64, Module, Value, const, ir
 from ramidyn.backend.runtime.driver_code import emit
 from ramidyn.backend.runtime.kernel_sizes import kernel_sizes
 from ramidyn.backend.runtime.memory_layout import PORT_WORDS, VIEW_WORDS, Kernel, View
@@ -36,7 +36,12 @@ class Arrays:
 
 
 def library_objects(
-    schedule: Schedule, arrays: Arrays, name: str, processor: Processor, dtype: str
+    schedule: Schedule,
+    arrays: Arrays,
+    name: str,
+    processor: Processor,
+    dtype: str,
+    layout: str,
 ) -> list[bytes]:
     """Return the object files of a library: for one state, and for batches."""
     objects: list[bytes] = []
@@ -44,13 +49,18 @@ def library_objects(
         target = Target(processor, lanes, dtype)
         seal = "_single" if lanes == 1 else "_batch"
         objects += compile_objects(sources(schedule, target, seal), processor)
-        module = _entry(schedule, arrays, symbol, target, seal)
+        module = _entry(schedule, arrays, symbol, target, seal, layout)
         objects += compile_objects([lambda m=module: str(m.llvm)], processor)
     return objects
 
 
 def _entry(
-    schedule: Schedule, arrays: Arrays, symbol: str, target: Target, seal: str
+    schedule: Schedule,
+    arrays: Arrays,
+    symbol: str,
+    target: Target,
+    seal: str,
+    layout: str,
 ) -> Module:
     module = emit(Tile(target.dtype, target.lanes), target.processor)
     for function in module.llvm.functions:
@@ -63,20 +73,17 @@ def _entry(
     views = code.cell(0, VIEW_WORDS * max(len(sizes), 1))
     batch: Value = code.arguments[0] if is_batch else const(1)
     code.leave_if(code.compare(batch, "<=", 0), 0)
+    item = BYTES[target.dtype]
     for k, size in enumerate(sizes):
-        _fill_view(code, views, k, code.arguments[k + is_batch], size, target)
+        step, stride = const(item), const(size * item)
+        if is_batch and layout == "batch_last":
+            step, stride = code.mul(batch, item), const(item)
+        view = k * VIEW_WORDS
+        code.store(code.arguments[k + is_batch], views, view + View.DATA)
+        code.store(step, views, view + View.STEP)
+        code.store(stride, views, view + View.STRIDE)
     code.leave(code.call("run", code.b.ptrtoint(kernel, I64), views, batch))
     return module
-
-
-def _fill_view(
-    code: Code, views: Value, k: int, data: Value, size: int, target: Target
-) -> None:
-    item = BYTES[target.dtype]
-    at = k * VIEW_WORDS
-    code.store(data, views, at + View.DATA)
-    code.store(const(item), views, at + View.STEP)
-    code.store(const(size * item), views, at + View.STRIDE)
 
 
 def _kernel(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from ramidyn.backend.c99.files import About, array_lines, first_line
+from ramidyn.backend.c99.files import About, array_lines, first_line, layout_lines
 from ramidyn.backend.c99.names import RESERVED, Names, comment, tied, wrapped
 from ramidyn.backend.llvm.target import Processor
 from ramidyn.symbolic.program import Program, Variable
 
 
 def header(
-    program: Program, name: str, dtype: str, about: About, processor: Processor
+    program: Program,
+    name: str,
+    dtype: str,
+    about: About,
+    processor: Processor,
+    layout: str,
 ) -> str:
     """Return the header of a library."""
     names = Names([*RESERVED, name, f"{name}_batch", "n"])
@@ -55,7 +60,8 @@ def header(
         " */",
         *wrapped(prototype(batch=False), 0),
         "",
-        "/* For n states, one after the other: state i of q is at q + i * (its size).",
+        "/* For n states.",
+        *layout_lines(layout),
         " * Returns 0, or 1 if there is no memory.",
         " */",
         *wrapped(prototype(batch=True), 0),

@@ -17,7 +17,7 @@ from ramidyn.description.formats.sdf.shapes import sdf_shapes
 from ramidyn.description.formats.urdf.shapes import urdf_shapes
 from ramidyn.description.shapes import Shape, ShapeSource
 from ramidyn.description.warning_groups import grouped
-from ramidyn.errors import ModelError, ModelWarning, shortened
+from ramidyn.errors import ModelError, ModelWarning, readable
 
 
 def read_shapes(
@@ -43,7 +43,7 @@ def warn_of_shapes(problems: Sequence[str]) -> None:
     if problems:
         shown = grouped(problems)
         rest = f"; and {len(shown) - 5} more" if len(shown) > 5 else ""
-        text = "; ".join(map(shortened, shown[:5]))
+        text = "; ".join(map(readable, shown[:5]))
         warnings.warn(f"not drawn: {text}{rest}", ModelWarning, stacklevel=4)
 
 

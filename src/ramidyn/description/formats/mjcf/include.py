@@ -25,6 +25,7 @@ class Allowed:
     limit: Path
     """the directory that holds every file that may be included"""
     seen: set[Path] = field(default_factory=set[Path])
+    """all files that were read: the model, includes and meshes"""
 
     @staticmethod
     def around(

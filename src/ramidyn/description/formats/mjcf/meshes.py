@@ -164,6 +164,7 @@ class MeshAssets:
                     "text; pass a path instead",
                 )
             path = found(element, self.file(element), self._allowed)
+            self._allowed.seen.add(path)
             try:
                 mesh = read_mesh(path)
             except ModelError as e:

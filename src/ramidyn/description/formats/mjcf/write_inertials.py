@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
+from pathlib import Path
 
 from ramidyn.description.description import Inertial
 from ramidyn.description.formats.mjcf.parse import MjcfModel, read_document
@@ -16,10 +17,13 @@ from ramidyn.errors import ModelError
 def with_inertials(
     source: str | os.PathLike[str],
     include_directory: str | os.PathLike[str] | None = None,
-) -> tuple[str, list[str]]:
-    """Return a model with an <inertial> in every body, and the bodies that got one.
+) -> tuple[str, list[str], list[Path]]:
+    """Return a model with an <inertial> in every body.
 
     Included files become part of the text; comments are lost.
+
+    Returns:
+        The text, the bodies that got an inertia, and all files that were read.
 
     Raises:
         ModelError: the model cannot be loaded, or is not MJCF.
@@ -46,7 +50,8 @@ def with_inertials(
     for compiler in root.iter("compiler"):
         compiler.attrib.pop("inertiafromgeom", None)
     ET.indent(root)
-    return ET.tostring(root, encoding="unicode") + "\n", written
+    files = [] if allowed is None else sorted(allowed.seen)
+    return ET.tostring(root, encoding="unicode") + "\n", written, files
 
 
 def _remove_inertial(body: Element) -> None:
