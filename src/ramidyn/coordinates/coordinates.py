@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from typing import final
 
 from ramidyn.description.conventions import Conventions
+from ramidyn.description.joint_interface import Entries
+from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.symbolic.expr import Expr, const, lift
-from ramidyn.tree.joints import transposed_rotation
+from ramidyn.tree.joints import TreeJoint
 from ramidyn.tree.model import Model
 
-Entries = tuple[Expr, ...]
 JointVector = dict[int, Entries]
 
 
@@ -39,15 +40,9 @@ class Coordinates:
 
     def _q(self, i: int, q: Sequence[Expr]) -> Entries:
         joint = self.tree.bodies[i].joint
-        own = tuple(q[joint.q_index : joint.q_index + joint.nq])
+        own = joint_coordinates(joint, self.conventions, q)
         if joint.leader is not None:
             return (own[0] * joint.multiplier + joint.offset,)
-        if self.conventions.quaternion == "wxyz" and joint.kind in (
-            "spherical",
-            "floating",
-        ):
-            *lead, w, x, y, z = own
-            return (*lead, x, y, z, w)
         return own
 
     def _rows(self, i: int) -> list[dict[int, Expr]]:
@@ -56,7 +51,7 @@ class Coordinates:
         v = joint.v_index
         if joint.leader is not None:
             return [{v: const(joint.multiplier)}]
-        if joint.kind != "floating":
+        if not joint.type.is_free:
             return [{v + k: ONE} for k in range(joint.nv)]
         linear, angular = self._halves(v)
         rows = [{angular + k: ONE} for k in range(3)]
@@ -90,7 +85,7 @@ class Coordinates:
     def _world_linear(self) -> list[int]:
         if self.conventions.floating_velocity == "body":
             return []
-        return [i for i, b in enumerate(self.tree.bodies) if b.joint.kind == "floating"]
+        return [i for i, b in enumerate(self.tree.bodies) if b.joint.type.is_free]
 
     def force(self, tau: JointVector, qdd: Sequence[Expr]) -> list[Expr]:
         """Return Pᵀ τ + A q̈, for τ in the tree's coordinates and q̈ in the caller's."""
@@ -144,7 +139,7 @@ class Coordinates:
         for i, _ in self.tree:
             joint = self.tree.bodies[i].joint
             values = qdd[i]
-            if joint.kind == "floating":
+            if joint.type.is_free:
                 linear, angular = self._halves(joint.v_index)
                 v = Vec(values[3:])
                 if i in world_linear:
@@ -172,6 +167,24 @@ class Coordinates:
             linear = (x - y * a for x, y in zip(force[i][3:], c, strict=True))
             force[i] = (*force[i][:3], *linear)
         return force
+
+
+def joint_coordinates(
+    joint: TreeJoint, conventions: Conventions, q: Sequence[Expr]
+) -> Entries:
+    """Return a joint's entries of q, quaternions x y z w."""
+    own = q[joint.q_index : joint.q_index + joint.nq]
+    return joint.type.scalar_last(own) if conventions.quaternion == "wxyz" else (*own,)
+
+
+def joint_velocity(
+    joint: TreeJoint, conventions: Conventions, qd: Sequence[Expr]
+) -> Entries:
+    """Return a joint's entries of q̇, the angular ones of a free joint first."""
+    own = qd[joint.v_index : joint.v_index + joint.nv]
+    if joint.type.is_free and conventions.order == "linear_first":
+        return (*own[3:], *own[:3])
+    return (*own,)
 
 
 def _dot(row: dict[int, Expr], x: Sequence[Expr]) -> Expr:

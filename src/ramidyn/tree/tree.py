@@ -59,6 +59,12 @@ class BodyInertia:
         """(3, 3) about the origin."""
         return full(self.upper)
 
+    def matrix(self) -> Array:
+        """Return the spatial inertia, (6, 6), angular part first."""
+        x, y, z = self.h
+        h = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        return np.block([[self.I, h], [np.transpose(h), self.m * np.eye(3)]])
+
     @staticmethod
     def zero() -> BodyInertia:
         """Return the inertia of a body without mass."""
