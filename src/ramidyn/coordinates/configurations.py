@@ -1,33 +1,28 @@
-"""Configurations on a manifold, over symbols: integrate, difference.
-
-    joint                 integrate                      difference
-    one coordinate        q + v                          q₁ − q₀
-    spherical             q ⊗ exp(v/2)                   2 log(q₀* ⊗ q₁)
-    planar                T exp(v), v in body axes       log(T₀⁻¹ T₁)
-    floating, "body"      T exp(v), v in body axes       log(T₀⁻¹ T₁)
-    floating, "world_linear"   p + v and q ⊗ exp(w/2)    p₁ − p₀ and 2 log(q₀* ⊗ q₁)
+"""Configurations on a manifold, over symbols; `joint_types` has what each joint does.
 
 The angle of a planar joint, and of a continuous one that no other joint follows, is a
-point of the circle: its difference is in [−π, π]. Functions of an angle near zero are
-series there, and the other branch is kept finite.
+point of the circle: its difference is in [−π, π].
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import factorial
 
 from ramidyn.coordinates.coordinates import (
     Coordinates,
+    assembled,
+    assembled_velocity,
+    joint_coordinates,
     joint_velocity,
 )
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.joint_interface import Entries
 from ramidyn.spatial.rotations import transposed_rotation, wrapped_angle
-from ramidyn.spatial.vector3 import ZERO, Vec
+from ramidyn.spatial.vector3 import vec
 from ramidyn.symbolic.expr import Expr, lift
-from ramidyn.tree.joints import TreeJoint
 from ramidyn.tree.model import Model
+from ramidyn.tree.tree import TreeJoint
 
 # ------------------------------------------------------------ configurations of a robot
 
@@ -126,39 +121,32 @@ def differences(
     return assembled_velocity(model, conventions, between)
 
 
+def rates(
+    model: Model, conventions: Conventions, q: Sequence[Expr], qd: Sequence[Expr]
+) -> list[Expr]:
+    """Return dq/dt at velocity q̇."""
+    here = Coordinates(model, conventions, q)
+    v = here.velocity(qd)
+    return assembled(
+        model, conventions, lambda i, joint: joint.type.rate(here.q[i], v[i])
+    )
+
+
+def velocity_of(
+    model: Model, conventions: Conventions, q: Sequence[Expr], rate: Sequence[Expr]
+) -> list[Expr]:
+    """Return the q̇ at which q changes by a rate that keeps quaternions' lengths."""
+
+    def of(_: int, joint: TreeJoint) -> Entries:
+        here, change = (joint_coordinates(joint, conventions, x) for x in (q, rate))
+        return joint.type.under(conventions).velocity(here, change)
+
+    return assembled_velocity(model, conventions, of)
+
+
 def normalized(model: Model, conventions: Conventions, q: Sequence[Expr]) -> list[Expr]:
     """Return q with its quaternions scaled to length one."""
     return converted_q(model, conventions, conventions, q)
-
-
-def assembled(
-    model: Model, conventions: Conventions, part: Callable[[int, TreeJoint], Entries]
-) -> list[Expr]:
-    """Return q, given the tree's coordinates of each joint."""
-    out = [ZERO] * model.nq
-    for i, body in enumerate(model.tree.bodies):
-        joint = body.joint
-        if joint.leader is None:
-            values = part(i, joint)
-            if conventions.quaternion == "wxyz":
-                values = joint.type.scalar_first(values)
-            out[joint.q_index : joint.q_index + joint.nq] = values
-    return out
-
-
-def assembled_velocity(
-    model: Model, conventions: Conventions, part: Callable[[int, TreeJoint], Entries]
-) -> list[Expr]:
-    """Return q̇, given that of each joint, the angular part of a free one first."""
-    out = [ZERO] * model.nv
-    for i, body in enumerate(model.tree.bodies):
-        joint = body.joint
-        if joint.leader is None:
-            values = part(i, joint)
-            if joint.type.is_free and conventions.order == "linear_first":
-                values = (*values[3:], *values[:3])
-            out[joint.v_index : joint.v_index + joint.nv] = values
-    return out
 
 
 # ------------------------------------------------------------ between conventions
@@ -186,34 +174,24 @@ def converted_vector(
 ) -> list[Expr]:
     """Return q̇ or τ, or with ``qd`` q̈, in other conventions; q is in the source's."""
     here = Coordinates(model, source, q)
-    out = [lift(e) for e in x]
-    for i, body in enumerate(model.tree.bodies):
-        joint = body.joint
+
+    def of(i: int, joint: TreeJoint) -> Entries:
+        own = joint_velocity(joint, source, x)
         if not joint.type.is_free:
-            continue
-        v = joint.v_index
+            return own
         E = transposed_rotation(*here.q[i][3:])
-        angular, linear = _halves(x, joint, source)
+        angular, linear = vec(*own[:3]), vec(*own[3:])
         if source.floating_velocity != target.floating_velocity:
             to_body = target.floating_velocity == "body"
             linear = (E if to_body else E.T) @ linear
             if qd is not None:
                 # d/dt (E u) = E u̇ − w × E u;  d/dt (Eᵀ v) = Eᵀ (v̇ + w × v)
-                w, u = _halves(qd, joint, source)
+                own = joint_velocity(joint, source, qd)
+                w, u = vec(*own[:3]), vec(*own[3:])
                 if to_body:
                     linear = linear - w.cross(E @ u)
                 else:
                     linear = linear + E.T @ w.cross(u)
-        halves = (linear, angular)
-        if target.order == "angular_first":
-            halves = (angular, linear)
-        out[v : v + 6] = (*halves[0], *halves[1])
-    return out
+        return (*angular, *linear)
 
-
-def _halves(
-    x: Sequence[Expr], joint: TreeJoint, conventions: Conventions
-) -> tuple[Vec, Vec]:
-    """Return the angular and the linear part of a free joint's entries."""
-    own = [lift(e) for e in joint_velocity(joint, conventions, x)]
-    return Vec(own[:3]), Vec(own[3:])
+    return assembled_velocity(model, target, of)

@@ -9,16 +9,16 @@ has it, so that Ṗ q̇ moves no rotor. Vectors of a tree are dicts: body -> ent
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
 from ramidyn.description.conventions import Conventions
-from ramidyn.description.joint_interface import Entries
+from ramidyn.description.joint_interface import Entries, Entry, JointType
 from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.symbolic.expr import Expr, const, lift
-from ramidyn.tree.joints import TreeJoint
 from ramidyn.tree.model import Model
+from ramidyn.tree.tree import TreeJoint
 
 JointVector = dict[int, Entries]
 
@@ -134,23 +134,12 @@ class Coordinates:
 
     def public_acceleration(self, qdd: JointVector, qd: JointVector) -> list[Expr]:
         """Return q̈ of q̈_tree = P q̈ + Ṗ q̇, where P is square (no mimic joints)."""
-        out = [ZERO] * self.model.nv
-        world_linear = set(self._world_linear())
-        for i, _ in self.tree:
-            joint = self.tree.bodies[i].joint
-            values = qdd[i]
-            if joint.type.is_free:
-                linear, angular = self._halves(joint.v_index)
-                v = Vec(values[3:])
-                if i in world_linear:
-                    c = Vec(qd[i][:3]).cross(Vec(qd[i][3:]))
-                    E = transposed_rotation(*self.q[i][3:])
-                    v = E.T @ (v + c)
-                out[angular : angular + 3] = values[:3]
-                out[linear : linear + 3] = v
-            else:
-                out[joint.v_index : joint.v_index + joint.nv] = values
-        return out
+        own = dict(qdd)
+        for i in self._world_linear():
+            c = Vec(qd[i][:3]).cross(Vec(qd[i][3:]))
+            E = transposed_rotation(*self.q[i][3:])
+            own[i] = (*qdd[i][:3], *(E.T @ (Vec(qdd[i][3:]) + c)))
+        return assembled_velocity(self.model, self.conventions, lambda i, _: own[i])
 
     def tree_force(self, tau: Sequence[Expr], qd: JointVector) -> JointVector:
         """Return P τ + P A Pᵀ Ṗ q̇, for q̇ in the tree's coordinates.
@@ -182,9 +171,42 @@ def joint_velocity(
 ) -> Entries:
     """Return a joint's entries of q̇, the angular ones of a free joint first."""
     own = qd[joint.v_index : joint.v_index + joint.nv]
-    if joint.type.is_free and conventions.order == "linear_first":
-        return (*own[3:], *own[:3])
-    return (*own,)
+    return public_halves(joint.type, conventions, own)
+
+
+def public_halves(
+    type_: JointType, conventions: Conventions, x: Sequence[Entry]
+) -> tuple[Entry, ...]:
+    """Return entries of q̇ as the caller orders them, or back."""
+    if type_.is_free and conventions.order == "linear_first":
+        return (*x[3:], *x[:3])
+    return (*x,)
+
+
+def assembled(
+    model: Model, conventions: Conventions, part: Callable[[int, TreeJoint], Entries]
+) -> list[Expr]:
+    """Return q, given the tree's coordinates of each joint."""
+    out = [ZERO] * model.nq
+    for i, joint in enumerate(b.joint for b in model.tree.bodies):
+        if joint.leader is None:
+            values = part(i, joint)
+            if conventions.quaternion == "wxyz":
+                values = joint.type.scalar_first(values)
+            out[joint.q_index : joint.q_index + joint.nq] = values
+    return out
+
+
+def assembled_velocity(
+    model: Model, conventions: Conventions, part: Callable[[int, TreeJoint], Entries]
+) -> list[Expr]:
+    """Return q̇, given that of each joint, the angular part of a free one first."""
+    out = [ZERO] * model.nv
+    for i, joint in enumerate(b.joint for b in model.tree.bodies):
+        if joint.leader is None:
+            own = public_halves(joint.type, conventions, part(i, joint))
+            out[joint.v_index : joint.v_index + joint.nv] = own
+    return out
 
 
 def _dot(row: dict[int, Expr], x: Sequence[Expr]) -> Expr:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from ramidyn.coordinates.coordinates import public_halves
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.joint_types import joint_type
 from ramidyn.tree.model import Model, PublicJoint
@@ -38,9 +39,7 @@ def velocity_labels(model: Model, conventions: Conventions) -> list[Label]:
     labels = [Label("", "")] * model.nv
     for joint in model.joints:
         type_ = joint_type(joint.name, joint.type)
-        entries = type_.velocities
-        if type_.is_free and conventions.order == "linear_first":
-            entries = (*entries[3:], *entries[:3])
+        entries = public_halves(type_, conventions, type_.velocities)
         labels[joint.v_slice] = _labels(joint, entries, "/s")
     return labels
 

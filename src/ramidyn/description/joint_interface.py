@@ -82,7 +82,6 @@ class SimpleJoint(JointType):
 
     def under(self, conventions: Conventions) -> SimpleJoint:
         """Return the motion whose velocity is the caller's."""
-        del conventions
         return self
 
     @abstractmethod
@@ -99,12 +98,10 @@ class SimpleJoint(JointType):
 
     def rate(self, q: Entries, v: Entries) -> Entries:
         """Return dq/dt = Q(q) v."""
-        del q
         return v
 
     def velocity(self, q: Entries, rate: Entries) -> Entries:
         """Return v of dq/dt = Q(q) v, for a rate that keeps a quaternion's length."""
-        del q
         return rate
 
     def integrate(self, q: Entries, v: Entries) -> Entries:
@@ -117,7 +114,6 @@ class SimpleJoint(JointType):
 
     def bracket(self, u: Entries, v: Entries) -> Entries:
         """Return [u, v] of the Lie algebra of the motions."""
-        del u, v
         return (ZERO,) * self.nv
 
     def deflection(self, rest: Entries, q: Entries) -> Entries:

@@ -12,13 +12,14 @@ of the body that it moves (RBDA §4.4):
     floating    position, quaternion     angular, then linear     anything
 
 Others are chains of these, with massless bodies between: a cylindrical joint is a
-revolute and a prismatic one, a universal joint two revolute ones.
+revolute and a prismatic one, a universal joint two revolute ones. S is constant in body
+coordinates (`columns`), and the rest follows from the group of the motions:
 
-    steps        X_J(q): from the frame on the parent to that of the body
-    columns      S: the motion of each degree of freedom in body coordinates; constant
-    rate         dq/dt = Q(q) q̇             velocity     q̇ of dq/dt
-    integrate    q ⊕ v                       difference   v with q₀ ⊕ v = q₁
-    bracket      [u, v] of the motions       pose         X_J in numbers
+                dq/dt (`rate`)     q ⊕ v (`integrate`)   v of q₀ ⊕ v = q₁ (`difference`)
+    1 freedom   v                  q + v                 q₁ − q₀
+    spherical   ½ q ⊗ (v, 0)       q ⊗ exp(v/2)          2 log(q₀* ⊗ q₁)
+    planar      R v                T exp(v)              log(T₀⁻¹ T₁)
+    floating    R v, ½ q ⊗ (w, 0)  T exp(v)              log(T₀⁻¹ T₁)
 
 A new type is one class, one line in `JOINT_TYPES`, and the parsers that read it.
 """
@@ -79,17 +80,14 @@ class Axial(SimpleJoint):
     """shift along z for each unit of q"""
 
     def pose(self, axis: Array, q: Array) -> Pose:
-        """Return a turn about the axis and a shift along it."""
         angle = q[0] if self.turns else 0.0
         return Pose.from_axis_angle(axis, angle, axis * self.advance * q[0])
 
     def steps(self, q: Entries) -> tuple[Step, ...]:
-        """Return a turn about z, a shift along it, or both."""
         turn = (_turn_z(q[0]),) if self.turns else ()
         return (*turn, Shift(2, q[0] * self.advance)) if self.advance else turn
 
     def columns(self) -> tuple[Column, ...]:
-        """Return S = wz + advance·vz, or vz of a prismatic joint."""
         return ((0.0, 0.0, float(self.turns), 0.0, 0.0, self.advance),)
 
 
@@ -125,7 +123,6 @@ class Helical(Axial):
     shared_inertia = ("rod",)
 
     def parts(self, joint: JointDescription) -> tuple[Part, ...]:
-        """Return the screw with the joint's pitch."""
         return ((Helical(joint.pitch), joint.axis),)
 
 
@@ -142,31 +139,25 @@ class Planar(SimpleJoint):
     shared_inertia = ("rod",)
 
     def pose(self, axis: Array, q: Array) -> Pose:
-        """Return a motion in the plane normal to the axis."""
         F = Pose.of(frame_with_z(axis))
         inside = Pose.from_axis_angle((0, 0, 1), q[2], (q[0], q[1], 0.0))
         return F @ inside @ F.inverse()
 
     def steps(self, q: Entries) -> tuple[Step, ...]:
-        """Return shifts along x and y, and a turn about z."""
         return Shift(0, q[0]), Shift(1, q[1]), _turn_z(q[2])
 
     def columns(self) -> tuple[Column, ...]:
-        """Return S = (vx, vy, wz)."""
         return VX, VY, WZ
 
     def rate(self, q: Entries, v: Entries) -> Entries:
-        """Return v along the axes of the parent."""
         c, s = q[2].cos(), q[2].sin()
         return c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]
 
     def velocity(self, q: Entries, rate: Entries) -> Entries:
-        """Return the rate along the axes of the body."""
         c, s = q[2].cos(), q[2].sin()
         return c * rate[0] + s * rate[1], c * rate[1] - s * rate[0], rate[2]
 
     def integrate(self, q: Entries, v: Entries) -> Entries:
-        """Return T exp(v), where V(v) = sinc(v₂/2) R(v₂/2)."""
         half = v[2] * 0.5
         s, c = (q[2] + half).sin(), (q[2] + half).cos()
         k = sinc(half * half)
@@ -174,7 +165,6 @@ class Planar(SimpleJoint):
         return q[0] + (c * x - s * y), q[1] + (s * x + c * y), q[2] + v[2]
 
     def difference(self, q0: Entries, q1: Entries) -> Entries:
-        """Return log(T₀⁻¹ T₁), its angle in [−π, π]."""
         turn = wrapped_angle(q1[2] - q0[2])
         half = turn * 0.5
         s, c = (q0[2] + half).sin(), (q0[2] + half).cos()
@@ -183,11 +173,9 @@ class Planar(SimpleJoint):
         return (c * x + s * y) / k, (c * y - s * x) / k, turn
 
     def bracket(self, u: Entries, v: Entries) -> Entries:
-        """Return [u, v] of motions in the plane."""
         return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], ZERO
 
     def deflection(self, rest: Entries, q: Entries) -> Entries:
-        """Return the displacement in body axes, and the angle."""
         x, y, turn = (a - b for a, b in zip(q, rest, strict=True))
         return self.velocity(q, (x, y, turn))
 
@@ -205,36 +193,27 @@ class Spherical(SimpleJoint):
     has_quaternion = True
 
     def pose(self, axis: Array, q: Array) -> Pose:
-        """Return the rotation of the quaternion."""
-        del axis
         return Pose.from_quaternion(q, order="wxyz")
 
     def steps(self, q: Entries) -> tuple[Step, ...]:
-        """Return the rotation E = Rᵀ."""
         return (Rotate(transposed_rotation(*q)),)
 
     def columns(self) -> tuple[Column, ...]:
-        """Return S = (wx, wy, wz)."""
         return WX, WY, WZ
 
     def rate(self, q: Entries, v: Entries) -> Entries:
-        """Return ½ q ⊗ (w, 0)."""
         return quaternion_rate(q, v)
 
     def velocity(self, q: Entries, rate: Entries) -> Entries:
-        """Return w of dq/dt = ½ q ⊗ (w, 0)."""
         return angular_velocity(q, rate)
 
     def integrate(self, q: Entries, v: Entries) -> Entries:
-        """Return q ⊗ exp(v/2)."""
         return turned_quaternion(quaternion(q), vec(*v))
 
     def difference(self, q0: Entries, q1: Entries) -> Entries:
-        """Return 2 log(q₀* ⊗ q₁)."""
         return rotation_between(quaternion(q0), quaternion(q1))
 
     def bracket(self, u: Entries, v: Entries) -> Entries:
-        """Return u × v."""
         return vec(*u).cross(vec(*v))
 
 
@@ -257,47 +236,38 @@ class Floating(SimpleJoint):
     is_free = True
 
     def under(self, conventions: Conventions) -> SimpleJoint:
-        """Return the motion whose velocity is the caller's."""
         return Floating(apart=conventions.floating_velocity != "body")
 
     def pose(self, axis: Array, q: Array) -> Pose:
-        """Return the pose that q is."""
-        del axis
         return Pose.from_quaternion(q[3:], q[:3], order="wxyz")
 
     def steps(self, q: Entries) -> tuple[Step, ...]:
-        """Return the shifts by the position, and the rotation E = Rᵀ."""
         x, y, z, *orientation = q
         E = transposed_rotation(*orientation)
         return Shift(0, x), Shift(1, y), Shift(2, z), Rotate(E)
 
     def columns(self) -> tuple[Column, ...]:
-        """Return S = 1."""
         return WX, WY, WZ, VX, VY, VZ
 
     def rate(self, q: Entries, v: Entries) -> Entries:
-        """Return R v and ½ q ⊗ (w, 0)."""
         linear = Vec(v[3:])
         if not self.apart:
             linear = transposed_rotation(*q[3:]).T @ linear
         return (*linear, *quaternion_rate(q[3:], v[:3]))
 
     def velocity(self, q: Entries, rate: Entries) -> Entries:
-        """Return w, and v = E dp/dt."""
         linear, w = Vec(rate[:3]), angular_velocity(q[3:], rate[3:])
         if not self.apart:
             linear = transposed_rotation(*q[3:]) @ linear
         return (*w, *linear)
 
     def integrate(self, q: Entries, v: Entries) -> Entries:
-        """Return T exp(v)."""
         w, shift = vec(*v[:3]), vec(*v[3:])
         if not self.apart:
             shift = transposed_rotation(*q[3:]).T @ along_screw(w, shift)
         return (*(vec(*q[:3]) + shift), *turned_quaternion(quaternion(q[3:]), w))
 
     def difference(self, q0: Entries, q1: Entries) -> Entries:
-        """Return log(T₀⁻¹ T₁)."""
         w = rotation_between(quaternion(q0[3:]), quaternion(q1[3:]))
         shift = vec(*q1[:3]) - vec(*q0[:3])
         if not self.apart:
@@ -305,13 +275,11 @@ class Floating(SimpleJoint):
         return (*w, *shift)
 
     def bracket(self, u: Entries, v: Entries) -> Entries:
-        """Return the cross product of two motions."""
         wu, lu, wv, lv = (vec(*x) for x in (u[:3], u[3:], v[:3], v[3:]))
         turning = wu.cross(wv)
         return (*turning, *(ZERO3 if self.apart else wu.cross(lv) + lu.cross(wv)))
 
     def deflection(self, rest: Entries, q: Entries) -> Entries:
-        """Return the rotation vector, and the displacement in body axes."""
         w = rotation_between(quaternion(rest[3:]), quaternion(q[3:]))
         shift = vec(*q[:3]) - vec(*rest[:3])
         return (*w, *(transposed_rotation(*q[3:]) @ shift))
@@ -333,7 +301,6 @@ class Cylindrical(JointType):
     coordinates = velocities = (("angle", "rad"), ("distance", "m"))
 
     def parts(self, joint: JointDescription) -> tuple[Part, ...]:
-        """Return a hinge and a slide on one axis."""
         return (Revolute(), joint.axis), (Prismatic(), joint.axis)
 
 
@@ -346,7 +313,6 @@ class Universal(JointType):
     coordinates = velocities = (("angle 1", "rad"), ("angle 2", "rad"))
 
     def parts(self, joint: JointDescription) -> tuple[Part, ...]:
-        """Return two hinges."""
         second = np.array([1.0, 0.0, 0.0]) if joint.axis2 is None else joint.axis2
         return (Revolute(), joint.axis), (Revolute(), second)
 

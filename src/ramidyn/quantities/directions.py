@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ramidyn.coordinates.rates import rates
+from ramidyn.coordinates.configurations import rates
 from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec, unit
 from ramidyn.symbolic.derivatives import Row

@@ -11,8 +11,7 @@ from ramidyn.spatial.transform import Rotate, Shift, Step, Transform, Turn
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.tree.frame_placement import screws
-from ramidyn.tree.joints import TreeJoint
-from ramidyn.tree.tree import Tree, TreeBody
+from ramidyn.tree.tree import Tree, TreeBody, TreeJoint
 
 
 def transform(tree: Tree, i: int, q: tuple[Expr, ...]) -> Transform:

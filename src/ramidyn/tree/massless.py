@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ramidyn.description.constants import eigen, full, squares
-from ramidyn.tree.joints import TreeJoint
-from ramidyn.tree.tree import ROOT, BodyInertia, Tree
+from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeJoint
 
 SINGULAR = 1e-14
 """Moments below this share of the largest are zero."""

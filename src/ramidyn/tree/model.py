@@ -33,9 +33,8 @@ from ramidyn.errors import (
     unknown_name,
 )
 from ramidyn.tree.frame_placement import place_frames
-from ramidyn.tree.joints import TreeJoint
 from ramidyn.tree.massless import warn_massless
-from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeBody
+from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeBody, TreeJoint
 
 if TYPE_CHECKING:
     from ramidyn.description.forces.element import ForceElement
