@@ -30,7 +30,6 @@ from ramidyn.description.constants import (
     turned,
     upper,
 )
-from ramidyn.description.description import Limits
 from ramidyn.description.joint_interface import Entries, SimpleJoint
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelError
@@ -133,11 +132,6 @@ class TreeJoint:
     reference: float = 0.0
     """the coordinate at which the joint does not move its body (MJCF ``ref``)"""
     armature: float = 0.0
-    damping: float = 0.0
-    friction: float = 0.0
-    stiffness: float = 0.0
-    spring_reference: float = 0.0
-    limits: Limits | None = None
     is_continuous: bool = False
     leader: int | None = None
     multiplier: float = 1.0
