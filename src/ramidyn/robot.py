@@ -22,6 +22,7 @@ from ramidyn.description.conventions import conventions as conventions_named
 from ramidyn.description.description import Actuator, Description
 from ramidyn.description.editing import Placement
 from ramidyn.description.fingerprint import fingerprint
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import (
     ArgumentError,
@@ -551,11 +552,11 @@ class Robot:
             raise ShapeError(
                 f"lock: joint {name!r} ({joint.type}) given {value!r}; expected {size}"
             )
-        if joint.nq in (4, 7):
-            if np.linalg.norm(q[-4:]) < 1e-9:
-                raise ShapeError(f"lock: joint {name!r} given a zero quaternion")
-            if self.conventions.quaternion == "xyzw":
-                q[-4:] = np.roll(q[-4:], 1)
+        type_ = joint_type(name, joint.type)
+        if type_.has_quaternion and np.linalg.norm(q[-4:]) < 1e-9:
+            raise ShapeError(f"lock: joint {name!r} given a zero quaternion")
+        if self.conventions.quaternion == "xyzw":
+            return np.array(type_.scalar_first(q.tolist()))
         return q
 
     def attach(

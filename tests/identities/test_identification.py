@@ -231,13 +231,13 @@ def test_what_regrouping_moves_is_what_cannot_be_identified(kind: str) -> None:
     bodies = (base[0], replace(only.bodies[1], parent=base[0].name))
     robot = Robot.from_description(replace(only, bodies=bodies))
     model = robot.model
-    (i,) = [k for k, b in enumerate(model.tree.bodies) if b.joint.kind == kind]
+    (i,) = [k for k, b in enumerate(model.tree.bodies) if b.joint.type.name == kind]
     frames = [replace(f, placement=Pose.identity()) for f in inertia_frames(model)]
     seen = identifiable(model.tree, frames)
     assert len(seen) == 20 - MOVABLE[kind]
     moves: list[Array] = []
     for e in np.eye(10):
-        moved = movable(kind, inertia_of(e))
+        moved = movable(model.tree.bodies[i].joint.type, inertia_of(e))
         assert moved is not None
         carried = moved.seen_from(model.tree.bodies[i].placement)
         moves.append(np.array([*ten(carried), *(-x for x in ten(moved))]))

@@ -11,7 +11,7 @@ import pytest
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog.paper_robots import random_tree
 from ramidyn.compiler import count
-from ramidyn.coordinates.rates import rates
+from ramidyn.coordinates.configurations import rates
 from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array

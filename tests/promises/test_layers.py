@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "concurrency": set(),
     "symbolic": set(),
     "spatial": {"symbolic"},
-    "description": {"symbolic"},
+    "description": {"symbolic", "spatial"},
     "tree": {"symbolic", "spatial", "description"},
     "coordinates": {"symbolic", "spatial", "description", "tree"},
     "catalog": {"description", "tree"},

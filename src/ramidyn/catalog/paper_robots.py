@@ -30,6 +30,7 @@ from ramidyn.description.constants import Array
 from ramidyn.description.description import (
     Description,
 )
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelError, unknown_name
 
@@ -381,7 +382,7 @@ def random_tree(
     types: list[str] = []
     while len(types) < n:
         types += [str(t) for t in rng.permutation(list(dict.fromkeys(joints)))]
-    simple = [t in ("revolute", "prismatic", "helical") for t in types[:n]]
+    simple = [t != "fixed" and joint_type("", t).nq == 1 for t in types[:n]]
     first_child = {p: i for i, p in reversed(list(enumerate(parents)))}
     light = [False] * n
     for i in range(n):

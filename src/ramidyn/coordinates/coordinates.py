@@ -9,16 +9,17 @@ has it, so that Ṗ q̇ moves no rotor. Vectors of a tree are dicts: body -> ent
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
 from ramidyn.description.conventions import Conventions
+from ramidyn.description.joint_interface import Entries, Entry, JointType
+from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.symbolic.expr import Expr, const, lift
-from ramidyn.tree.joints import transposed_rotation
 from ramidyn.tree.model import Model
+from ramidyn.tree.tree import TreeJoint
 
-Entries = tuple[Expr, ...]
 JointVector = dict[int, Entries]
 
 
@@ -39,15 +40,9 @@ class Coordinates:
 
     def _q(self, i: int, q: Sequence[Expr]) -> Entries:
         joint = self.tree.bodies[i].joint
-        own = tuple(q[joint.q_index : joint.q_index + joint.nq])
+        own = joint_coordinates(joint, self.conventions, q)
         if joint.leader is not None:
             return (own[0] * joint.multiplier + joint.offset,)
-        if self.conventions.quaternion == "wxyz" and joint.kind in (
-            "spherical",
-            "floating",
-        ):
-            *lead, w, x, y, z = own
-            return (*lead, x, y, z, w)
         return own
 
     def _rows(self, i: int) -> list[dict[int, Expr]]:
@@ -56,7 +51,7 @@ class Coordinates:
         v = joint.v_index
         if joint.leader is not None:
             return [{v: const(joint.multiplier)}]
-        if joint.kind != "floating":
+        if not joint.type.is_free:
             return [{v + k: ONE} for k in range(joint.nv)]
         linear, angular = self._halves(v)
         rows = [{angular + k: ONE} for k in range(3)]
@@ -90,7 +85,7 @@ class Coordinates:
     def _world_linear(self) -> list[int]:
         if self.conventions.floating_velocity == "body":
             return []
-        return [i for i, b in enumerate(self.tree.bodies) if b.joint.kind == "floating"]
+        return [i for i, b in enumerate(self.tree.bodies) if b.joint.type.is_free]
 
     def force(self, tau: JointVector, qdd: Sequence[Expr]) -> list[Expr]:
         """Return Pᵀ τ + A q̈, for τ in the tree's coordinates and q̈ in the caller's."""
@@ -139,23 +134,12 @@ class Coordinates:
 
     def public_acceleration(self, qdd: JointVector, qd: JointVector) -> list[Expr]:
         """Return q̈ of q̈_tree = P q̈ + Ṗ q̇, where P is square (no mimic joints)."""
-        out = [ZERO] * self.model.nv
-        world_linear = set(self._world_linear())
-        for i, _ in self.tree:
-            joint = self.tree.bodies[i].joint
-            values = qdd[i]
-            if joint.kind == "floating":
-                linear, angular = self._halves(joint.v_index)
-                v = Vec(values[3:])
-                if i in world_linear:
-                    c = Vec(qd[i][:3]).cross(Vec(qd[i][3:]))
-                    E = transposed_rotation(*self.q[i][3:])
-                    v = E.T @ (v + c)
-                out[angular : angular + 3] = values[:3]
-                out[linear : linear + 3] = v
-            else:
-                out[joint.v_index : joint.v_index + joint.nv] = values
-        return out
+        own = dict(qdd)
+        for i in self._world_linear():
+            c = Vec(qd[i][:3]).cross(Vec(qd[i][3:]))
+            E = transposed_rotation(*self.q[i][3:])
+            own[i] = (*qdd[i][:3], *(E.T @ (Vec(qdd[i][3:]) + c)))
+        return assembled_velocity(self.model, self.conventions, lambda i, _: own[i])
 
     def tree_force(self, tau: Sequence[Expr], qd: JointVector) -> JointVector:
         """Return P τ + P A Pᵀ Ṗ q̇, for q̇ in the tree's coordinates.
@@ -172,6 +156,57 @@ class Coordinates:
             linear = (x - y * a for x, y in zip(force[i][3:], c, strict=True))
             force[i] = (*force[i][:3], *linear)
         return force
+
+
+def joint_coordinates(
+    joint: TreeJoint, conventions: Conventions, q: Sequence[Expr]
+) -> Entries:
+    """Return a joint's entries of q, quaternions x y z w."""
+    own = q[joint.q_index : joint.q_index + joint.nq]
+    return joint.type.scalar_last(own) if conventions.quaternion == "wxyz" else (*own,)
+
+
+def joint_velocity(
+    joint: TreeJoint, conventions: Conventions, qd: Sequence[Expr]
+) -> Entries:
+    """Return a joint's entries of q̇, the angular ones of a free joint first."""
+    own = qd[joint.v_index : joint.v_index + joint.nv]
+    return public_halves(joint.type, conventions, own)
+
+
+def public_halves(
+    type_: JointType, conventions: Conventions, x: Sequence[Entry]
+) -> tuple[Entry, ...]:
+    """Return entries of q̇ as the caller orders them, or back."""
+    if type_.is_free and conventions.order == "linear_first":
+        return (*x[3:], *x[:3])
+    return (*x,)
+
+
+def assembled(
+    model: Model, conventions: Conventions, part: Callable[[int, TreeJoint], Entries]
+) -> list[Expr]:
+    """Return q, given the tree's coordinates of each joint."""
+    out = [ZERO] * model.nq
+    for i, joint in enumerate(b.joint for b in model.tree.bodies):
+        if joint.leader is None:
+            values = part(i, joint)
+            if conventions.quaternion == "wxyz":
+                values = joint.type.scalar_first(values)
+            out[joint.q_index : joint.q_index + joint.nq] = values
+    return out
+
+
+def assembled_velocity(
+    model: Model, conventions: Conventions, part: Callable[[int, TreeJoint], Entries]
+) -> list[Expr]:
+    """Return q̇, given that of each joint, the angular part of a free one first."""
+    out = [ZERO] * model.nv
+    for i, joint in enumerate(b.joint for b in model.tree.bodies):
+        if joint.leader is None:
+            own = public_halves(joint.type, conventions, part(i, joint))
+            out[joint.v_index : joint.v_index + joint.nv] = own
+    return out
 
 
 def _dot(row: dict[int, Expr], x: Sequence[Expr]) -> Expr:

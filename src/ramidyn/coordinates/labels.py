@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from ramidyn.coordinates.coordinates import public_halves
 from ramidyn.description.conventions import Conventions
+from ramidyn.description.joint_types import joint_type
 from ramidyn.tree.model import Model, PublicJoint
 
 
@@ -23,8 +26,11 @@ def configuration_labels(model: Model, conventions: Conventions) -> list[Label]:
     """Return a label for every entry of q."""
     labels = [Label("", "")] * model.nq
     for joint in model.joints:
-        entries = _configuration(joint, conventions)
-        labels[joint.q_slice] = _labels(joint, entries, joint.nq)
+        type_ = joint_type(joint.name, joint.type)
+        entries = type_.coordinates
+        if conventions.quaternion == "wxyz":
+            entries = type_.scalar_first(entries)
+        labels[joint.q_slice] = _labels(joint, entries)
     return labels
 
 
@@ -32,8 +38,9 @@ def velocity_labels(model: Model, conventions: Conventions) -> list[Label]:
     """Return a label for every entry of q̇."""
     labels = [Label("", "")] * model.nv
     for joint in model.joints:
-        entries = [(name, f"{unit}/s") for name, unit in _velocity(joint, conventions)]
-        labels[joint.v_slice] = _labels(joint, entries, joint.nv)
+        type_ = joint_type(joint.name, joint.type)
+        entries = public_halves(type_, conventions, type_.velocities)
+        labels[joint.v_slice] = _labels(joint, entries, "/s")
     return labels
 
 
@@ -42,51 +49,7 @@ def force_unit(velocity_unit: str) -> str:
     return {"rad/s": "N m", "m/s": "N"}.get(velocity_unit, "")
 
 
-_POSITION = [("x", "m"), ("y", "m"), ("z", "m")]
-
-
-def _configuration(
-    joint: PublicJoint, conventions: Conventions
-) -> list[tuple[str, str]]:
-    quaternion = [(f"q{c}", "") for c in conventions.quaternion]
-    match joint.type:
-        case "floating":
-            return [*_POSITION, *quaternion]
-        case "spherical":
-            return quaternion
-        case _:
-            return _own(joint.type)
-
-
-def _velocity(joint: PublicJoint, conventions: Conventions) -> list[tuple[str, str]]:
-    angular = [(f"w{c}", "rad") for c in "xyz"]
-    match joint.type:
-        case "floating":
-            linear = [(f"v{c}", "m") for c in "xyz"]
-            first = conventions.order == "linear_first"
-            return [*linear, *angular] if first else [*angular, *linear]
-        case "spherical":
-            return angular
-        case _:
-            return _own(joint.type)
-
-
-def _own(kind: str) -> list[tuple[str, str]]:
-    """Return the coordinates of a joint whose velocities are their rates."""
-    match kind:
-        case "prismatic":
-            return [("", "m")]
-        case "cylindrical":
-            return [("angle", "rad"), ("distance", "m")]
-        case "universal":
-            return [("angle 1", "rad"), ("angle 2", "rad")]
-        case "planar":
-            return [("x", "m"), ("y", "m"), ("angle", "rad")]
-        case _:
-            return [("", "rad")]
-
-
 def _labels(
-    joint: PublicJoint, entries: list[tuple[str, str]], count: int
+    joint: PublicJoint, entries: Sequence[tuple[str, str]], per: str = ""
 ) -> list[Label]:
-    return [Label(f"{joint.name} {e}".strip(), unit) for e, unit in entries[:count]]
+    return [Label(f"{joint.name} {e}".strip(), unit + per) for e, unit in entries]

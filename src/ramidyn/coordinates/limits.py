@@ -12,6 +12,7 @@ import numpy as np
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description
 from ramidyn.description.editing import split
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.tree.model import Model
 
@@ -81,14 +82,10 @@ def neutral(model: Model, conventions: Conventions) -> Array:
         joint = body.joint
         if joint.leader is None:
             values = joint.neutral()
-            if joint.nq in (4, 7) and conventions.quaternion == "wxyz":
-                values = np.roll(values, 1) if joint.nq == 4 else _wxyz(values)
+            if conventions.quaternion == "wxyz":
+                values = joint.type.scalar_first(values)
             q[joint.q_index : joint.q_index + joint.nq] = values
     return q
-
-
-def _wxyz(pose: Array) -> Array:
-    return np.concatenate([pose[:3], pose[6:], pose[3:6]])
 
 
 def random_configurations(
@@ -103,19 +100,16 @@ def random_configurations(
         joint = body.joint
         if joint.leader is not None:
             continue
-        for k in range(joint.nq):
-            is_turn = joint.kind in ("revolute", "helical") or (
-                joint.kind == "planar" and k == 2
-            )
+        for k, (_, unit) in enumerate(joint.type.coordinates):
             at = joint.q_index + k
             low, high = _range(
                 float(limits.lower[at]),
                 float(limits.upper[at]),
                 joint.reference,
-                math.pi if is_turn else 1.0,
+                math.pi if unit == "rad" else 1.0,
             )
             q[:, at] = rng.uniform(low, high, n)
-        if joint.nq in (4, 7):
+        if joint.type.has_quaternion:
             end = joint.q_index + joint.nq
             x = rng.normal(size=(n, 4))
             q[:, end - 4 : end] = x / np.linalg.norm(x, axis=1, keepdims=True)
@@ -138,9 +132,9 @@ def keyframes(
         q = np.zeros(model.nq)
         for joint in model.joints:
             values = parts[joint.name]
-            if joint.nq in (4, 7) and conventions.quaternion == "xyzw":
-                w, x, y, z = values[-4:]
-                values = np.array([*values[:-4], x, y, z, w])
+            if conventions.quaternion == "xyzw":
+                type_ = joint_type(joint.name, joint.type)
+                values = np.array(type_.scalar_last(values.tolist()))
             q[joint.q_index : joint.q_index + joint.nq] = values
         out[name] = q
     return out

@@ -46,6 +46,7 @@ from ramidyn.description.description import (
     LoopDescription,
     Mimic,
 )
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.loop_types import (
     check_given,
     check_single,
@@ -58,12 +59,6 @@ from ramidyn.errors import ModelError, unknown_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-_COORDINATES = {
-    **{"revolute": 1, "prismatic": 1, "helical": 1},
-    **{"cylindrical": 2, "universal": 2, "planar": 3},
-}
-"""number of coordinates of a joint that can have limits"""
 
 ORIGIN = (0.0, 0.0, 0.0)
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -396,7 +391,7 @@ def _joint(type_: str, options: Mapping[str, Any], **axis: Vector) -> Joint:
     }
     for word, value in axis.items():
         details["axis"] = _direction(f"{owner}: {word}", value)
-    if "mimic" in details and _COORDINATES.get(type_) != 1:
+    if "mimic" in details and joint_type(name, type_).nq != 1:
         raise ModelError(
             f"{owner} cannot mimic; only a joint with one coordinate can: revolute, "
             "prismatic or helical"
@@ -408,9 +403,10 @@ def _joint(type_: str, options: Mapping[str, Any], **axis: Vector) -> Joint:
 def _limits(owner: str, type_: str, given: Mapping[str, Any]) -> Limits | None:
     if not {"limits", "velocity", "effort"} & given.keys():
         return None
-    n = _COORDINATES.get(type_, 0)
-    if n == 0:
+    kind = joint_type(owner, type_)
+    if kind.has_quaternion:
         raise ModelError(f"{owner}: a {type_} joint cannot have limits")
+    n = kind.nq
     pairs: list[tuple[float, float]] = [(-math.inf, math.inf)] * n
     if "limits" in given:
         shape = (n, 2) if n > 1 else (2,)

@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from ramidyn.description.forces.element import ForceElement
     from ramidyn.description.shapes import ShapeSource
 
-JOINT_TYPES = (
-    "revolute",
-    "prismatic",
-    "helical",
-    "cylindrical",
-    "universal",
-    "planar",
-    "spherical",
-    "floating",
-)
-"""Joint types with freedom; a body without joints is fixed to its parent."""
-
-
 Z, ORIGIN = np.array([0.0, 0.0, 1.0]), np.zeros(3)
 for shared in (Z, ORIGIN):
     shared.setflags(write=False)

@@ -28,16 +28,16 @@ from ramidyn.description.forces.editing import (
     without,
 )
 from ramidyn.description.forces.fields import referred
-from ramidyn.description.pose import Array, Pose, Vector, frame_with_z
+from ramidyn.description.joint_types import (
+    joint_pose,
+    joint_type,
+    neutral_coordinates,
+)
+from ramidyn.description.pose import Array, Pose, Vector
 from ramidyn.errors import ArgumentError, ModelError, ShapeError, unknown_name
 
 ROOTS = ("fixed", "floating", "planar")
 WORLD = "world"
-COORDINATES = {
-    **{"revolute": 1, "prismatic": 1, "helical": 1, "cylindrical": 2},
-    **{"universal": 2, "planar": 3, "spherical": 4, "floating": 7},
-}
-"""how many coordinates a joint of each type has"""
 
 Placement = Pose | Vector | npt.NDArray[np.float64]
 """a pose, its (4, 4) matrix, or the position of a frame with parallel axes"""
@@ -216,32 +216,6 @@ def _locked_loop(
     for c in reversed(loop.coefficients):
         y = y * x + c
     return replace(loop, joints=(dependent,), coefficients=(y,))
-
-
-def joint_pose(joint: JointDescription, q: Array) -> Pose:
-    """Return how a joint has moved its body at q, quaternions (w, x, y, z)."""
-    match joint.type:
-        case "revolute":
-            return Pose.from_axis_angle(joint.axis, q[0] - joint.reference)
-        case "prismatic":
-            return Pose.at(joint.axis * (q[0] - joint.reference))
-        case "helical":
-            x = q[0] - joint.reference
-            return Pose.from_axis_angle(joint.axis, x, joint.axis * joint.pitch * x)
-        case "cylindrical":
-            return Pose.from_axis_angle(joint.axis, q[0], joint.axis * q[1])
-        case "universal":
-            second = np.array([1.0, 0.0, 0.0]) if joint.axis2 is None else joint.axis2
-            first = Pose.from_axis_angle(joint.axis, q[0])
-            return first @ Pose.from_axis_angle(second, q[1])
-        case "planar":
-            F = Pose.of(frame_with_z(joint.axis))
-            inside = Pose.from_axis_angle((0, 0, 1), q[2], (q[0], q[1], 0.0))
-            return F @ inside @ F.inverse()
-        case "spherical":
-            return Pose.from_quaternion(q, order="wxyz")
-        case _:
-            return Pose.from_quaternion(q[3:], q[:3], order="wxyz")
 
 
 # ------------------------------------------------------------ parts and frames
@@ -465,7 +439,7 @@ def split(description: Description, q: Array) -> dict[str, Array]:
     at = 0
     for body in description.bodies:
         for joint in body.joints:
-            n = COORDINATES[joint.type]
+            n = joint_type(joint.name, joint.type).nq
             parts[joint.name] = q[at : at + n]
             at += n
     return parts
@@ -483,13 +457,3 @@ def rest_coordinates(description: Description) -> Array:
         return description.keyframes["qpos0"]
     joints = [j for b in description.bodies for j in b.joints]
     return np.concatenate([np.zeros(0), *map(neutral_coordinates, joints)])
-
-
-def neutral_coordinates(joint: JointDescription) -> Array:
-    """Return where a joint does not move its body, quaternions (w, x, y, z)."""
-    q = np.zeros(COORDINATES[joint.type])
-    if len(q) == 1:
-        q[0] = joint.reference
-    elif joint.type in ("spherical", "floating"):
-        q[-4] = 1.0
-    return q

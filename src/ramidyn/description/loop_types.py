@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from ramidyn.description.constants import norm
 from ramidyn.description.description import LoopDescription
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelError, UnsupportedJoint
 
@@ -140,7 +141,7 @@ def coupling(
 
 def check_single(what: str, joint: str, type_: str) -> None:
     """Raise ModelError unless a coupled joint's type has one coordinate."""
-    if type_ not in ("revolute", "prismatic", "helical"):
+    if joint_type(joint, type_).nq != 1:
         raise ModelError(
             f"{what} couples joint {joint!r}, which is {type_}; expected a joint with "
             "one coordinate"

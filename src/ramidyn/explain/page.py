@@ -106,7 +106,7 @@ def _tree(e: Explanation) -> str:
     for i in order[:SHOWN_BODIES]:
         body = tree.bodies[i]
         color = svg.limb_class(limbs[i])
-        detail = f"{body.joint.kind}, {body.inertia.m:.3g} kg"
+        detail = f"{body.joint.type.name}, {body.inertia.m:.3g} kg"
         items.append(Item(tree.depths[i] - 1, body.name, detail, color))
     note = "Each limb has its own color, here and in the matrices."
     if len(order) > SHOWN_BODIES:

@@ -10,6 +10,7 @@ import numpy as np
 from ramidyn.backend.c99.files import About
 from ramidyn.description.forces.fields import described
 from ramidyn.description.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
+from ramidyn.description.joint_types import joint_type
 from ramidyn.quantities.registry import QUANTITIES
 from ramidyn.robot import Robot
 from ramidyn.symbolic.program import Program
@@ -61,18 +62,6 @@ STEPS = {
     "factor": "Eliminate row {} of the matrix.",
 }
 """Prefixes of the algorithms' regions, and what they compute."""
-
-UNITS = {
-    "revolute": "rad",
-    "continuous": "rad",
-    "prismatic": "m",
-    "helical": "rad",
-    "universal": "rad",
-    "spherical": "quaternion",
-    "planar": "m, m, rad",
-    "cylindrical": "rad, m",
-    "floating": "m, quaternion",
-}
 
 
 def about(program: Program, robot: Robot, parameters: Sequence[str]) -> About:
@@ -158,11 +147,19 @@ def _row(joint: PublicJoint, robot: Robot) -> tuple[str, ...]:
         _span(v, joint.nv),
         joint.name,
         joint.type,
-        UNITS.get(joint.type, ""),
+        _units(joint),
         f"{low:g} .. {high:g}" if one and np.isfinite([low, high]).all() else "-",
         f"{velocity:g}" if np.isfinite(velocity) else "-",
         f"{effort:g}" if np.isfinite(effort) else "-",
     )
+
+
+def _units(joint: PublicJoint) -> str:
+    """Return the units of a joint's coordinates: one of each if all are the same."""
+    type_ = joint_type(joint.name, joint.type)
+    units = [unit for _, unit in type_.coordinates if unit]
+    units = units[:1] if len(set(units)) == 1 else units
+    return ", ".join([*units, "quaternion"] if type_.has_quaternion else units)
 
 
 def _span(start: int, n: int) -> str:

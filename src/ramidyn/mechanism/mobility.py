@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.algorithms.loops.cuts import row_names
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, printable
 from ramidyn.mechanism.assembly import assemble
@@ -225,7 +226,9 @@ def _driven(robot: Robot, actuated: Iterable[str] | None) -> list[int]:
     if isinstance(actuated, str):
         raise ArgumentError(f"actuated is {actuated!r}; expected a list of joint names")
     if actuated is None:
-        joints = [j for j in robot.model.joints if j.type != "floating"]
+        joints = [
+            j for j in robot.model.joints if not joint_type(j.name, j.type).is_free
+        ]
     else:
         joints = [robot.model.joint(n) for n in actuated]
     return [v for j in joints for v in range(j.v_index, j.v_index + j.nv)]

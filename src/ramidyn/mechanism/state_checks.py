@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.coordinates.limits import WIDEST
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError, ShapeError
 from ramidyn.mechanism.states import check_closed
@@ -93,7 +94,7 @@ def _joint_at(robot: Robot, what: str, index: int) -> str:
 def _bad_quaternions(robot: Robot, q: Array) -> Iterator[Fault]:
     order = robot.conventions.quaternion
     for j in robot.model.joints:
-        if j.nq == j.nv:
+        if not joint_type(j.name, j.type).has_quaternion:
             continue
         end = j.q_index + j.nq  # the last four of its coordinates
         lengths = np.linalg.norm(q[:, end - 4 : end], axis=1)
@@ -108,7 +109,7 @@ def _bad_quaternions(robot: Robot, q: Array) -> Iterator[Fault]:
 def _far_beyond_limits(robot: Robot, q: Array) -> Iterator[Fault]:
     """Yield the angles more than a full turn beyond their limits."""
     for j in robot.model.joints:
-        if j.type not in ("revolute", "helical"):
+        if joint_type(j.name, j.type).coordinates != (("", "rad"),):
             continue
         k = j.q_index
         low, high = float(robot.limits.lower[k]), float(robot.limits.upper[k])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ramidyn.coordinates.rates import rates
+from ramidyn.coordinates.configurations import rates
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import quantity
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ramidyn.coordinates.rates import rates
+from ramidyn.coordinates.configurations import rates
+from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec, unit
 from ramidyn.symbolic.derivatives import Row
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tracing.context import Context, zeros
-from ramidyn.tree.joints import transposed_rotation
 
 SPACES = ("tangent", "coordinates")
 
@@ -62,7 +62,7 @@ def _add_tangents(
             if rate is not ZERO:
                 found.setdefault(e, {})[start + k] = rate
     for i, body in enumerate(context.tree.bodies):
-        if body.joint.kind in ("spherical", "floating"):
+        if body.joint.type.has_quaternion:
             E = transposed_rotation(*context.q[i][-4:])
             angular = [context.coordinates.P[k] for k in context.tree.dofs[i][:3]]
             for axis, columns in enumerate(angular):

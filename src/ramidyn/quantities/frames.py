@@ -134,7 +134,7 @@ def world_linear(context: Context) -> dict[int, range]:
     return {
         i: range(b.joint.v_index + skip, b.joint.v_index + skip + 3)
         for i, b in enumerate(context.tree.bodies)
-        if b.joint.kind == "floating"
+        if b.joint.type.is_free
     }
 
 

@@ -11,8 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ramidyn.algorithms.loops.joint_formulation import dot
-from ramidyn.coordinates.configurations import differences, integrated, tangent_rate
-from ramidyn.coordinates.rates import velocity_of
+from ramidyn.coordinates.configurations import (
+    differences,
+    integrated,
+    tangent_rate,
+    velocity_of,
+)
 from ramidyn.mechanism.constraints.rows import rows_of
 from ramidyn.quantities.closed_loops import NEWTON_STEPS
 from ramidyn.quantities.derivative_rows import acceleration_rows

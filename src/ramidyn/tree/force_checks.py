@@ -29,6 +29,7 @@ from ramidyn.description.forces.element import KINDS, RESERVED, ForceElement
 from ramidyn.description.forces.fields import entries, is_signed, parameters, references
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.forces.joints import JointLimit, JointSpring, Tendon
+from ramidyn.description.joint_types import joint_type
 from ramidyn.errors import ArgumentError, ModelError, unknown_name
 from ramidyn.tree.model import Model
 from ramidyn.tree.tree import ROOT
@@ -176,7 +177,7 @@ def _check_names(what: str, element: ForceElement, model: Model) -> None:
 
 def _check_single(what: str, joint: str, model: Model) -> None:
     kind = joint_types(model)[joint]
-    if kind not in ("revolute", "prismatic", "helical"):
+    if joint_type(joint, kind).nq != 1:
         raise ModelError(
             f"{what}: joint {joint!r} is {kind}; expected a joint with one coordinate"
         )
@@ -186,12 +187,9 @@ def _check_single(what: str, joint: str, model: Model) -> None:
 
 
 def _joint_spring(what: str, element: JointSpring, model: Model) -> JointSpring:
-    sizes = {
-        **dict.fromkeys(("cylindrical", "universal"), 2),
-        **{"planar": 3, "spherical": 4, "floating": 7},
-    }
     kind = joint_types(model)[element.joint]
-    n = sizes.get(kind, 1)
+    type_ = joint_type(element.joint, kind)
+    n = type_.nq
     given = element.reference
     if isinstance(given, tuple) and len(given) != n:
         raise ArgumentError(
@@ -203,7 +201,7 @@ def _joint_spring(what: str, element: JointSpring, model: Model) -> JointSpring:
             f"{what}: reference is {given!r}; joint {element.joint!r} ({kind}) has {n} "
             "coordinates"
         )
-    if n in (4, 7) and isinstance(given, tuple) and not any(given[-4:]):
+    if type_.has_quaternion and isinstance(given, tuple) and not any(given[-4:]):
         raise ArgumentError(f"{what}: reference has a quaternion of zero length")
     if isinstance(given, tuple) and n == 1:
         return replace(element, reference=given[0])
@@ -255,12 +253,12 @@ def _tendon(what: str, element: Tendon, model: Model) -> Tendon:
 def _actuator(what: str, element: Actuator, model: Model) -> Actuator:
     if bool(element.joint) == bool(element.tendon):
         raise ArgumentError(f"{what}: expected a joint or a tendon, and not both")
-    sizes = {"spherical": 3, "floating": 6}
     n = 1
     if element.joint:
-        kind = joint_types(model)[element.joint]
-        n = sizes.get(kind, 1)
-        if n == 1:
+        type_ = joint_type(element.joint, joint_types(model)[element.joint])
+        if type_.has_quaternion:
+            n = type_.nv
+        else:
             _check_single(what, element.joint, model)
     gear = element.gear if isinstance(element.gear, tuple) else (element.gear,)
     if len(gear) != n:

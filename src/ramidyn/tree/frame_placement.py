@@ -27,10 +27,10 @@ from ramidyn.description.constants import (
     total,
     turned_back,
 )
+from ramidyn.description.joint_types import Axial
 from ramidyn.description.pose import Pose
 from ramidyn.tree.tree import ROOT, Tree, nonzeros
 
-AXIAL = ("revolute", "prismatic", "helical")
 SMALLEST_SINE = 0.01
 """Below it b and d would be a hundred times the distances in the file: digits lost."""
 
@@ -123,7 +123,7 @@ def _cheapest_move(tree: Tree, i: int, placement: Pose, costs: _Costs) -> Pose:
     need not move stays.
     """
     body = tree.bodies[i]
-    if body.joint.kind not in AXIAL:
+    if not isinstance(body.joint.type, Axial):
         return Pose.identity()
 
     def cost(A: Pose) -> float:
@@ -148,7 +148,7 @@ def _moves(tree: Tree, i: int, placement: Pose) -> list[Pose]:
             moves.append(screw_z(direction_of(hx, hy), -own.d))
     for c in tree.children[i]:
         to = screws(tree.bodies[c].placement)
-        if tree.bodies[c].joint.kind not in AXIAL or not to.is_usable:
+        if not (isinstance(tree.bodies[c].joint.type, Axial) and to.is_usable):
             continue
         # Parallel axes leave b free: take it to cancel this body's own shift.
         b = to.b if not to.is_parallel else -own.d if own.is_usable else 0.0
@@ -183,15 +183,16 @@ class _Costs:
 
     def transform(self, i: int, T: Pose) -> float:
         """Return the cost of placing body i at T, with its joint behind it."""
-        s, kind = screws(T), self.bodies[i].joint.kind
+        s, motion = screws(T), self.bodies[i].joint.type
+        screw = motion if isinstance(motion, Axial) else None
         theta = s.theta
-        if s.turned is not None and kind in AXIAL:
+        if s.turned is not None and screw:
             angles, shifts, theta = [], [*T.origin[:2], s.d], s.turned
-        elif s.is_usable and kind in AXIAL:
+        elif s.is_usable and screw:
             angles, shifts = [s.gamma, s.alpha], [s.b, s.a, s.d]
         else:
             angles, shifts = [s.gamma, s.alpha], T.origin
-        if kind not in ("revolute", "helical"):
+        if screw is None or not screw.turns:
             angles.append(theta)
         turns = sum(0.0 not in x for x in angles)
         moved = sum(x != 0.0 for x in shifts)

@@ -27,7 +27,6 @@ import numpy as np
 
 from ramidyn.description.pose import Array, Pose
 from ramidyn.tree.inertial_parameters import TEN, inertia_of, ten
-from ramidyn.tree.joints import TreeJoint
 from ramidyn.tree.model import Frame
 from ramidyn.tree.tree import ROOT, Tree
 
@@ -64,7 +63,7 @@ def _conditions(tree: Tree) -> dict[int, Array]:
     found: dict[int, Array] = {}
     for i, p in tree:
         body = tree.bodies[i]
-        S = _columns(body.joint)
+        S = np.transpose(body.joint.basis())
         crosses = [_cross(s) for s in S]
         rates = [_rate(X) for X in crosses]
         v = V[p] @ np.transpose(_motion(body.placement))
@@ -86,12 +85,6 @@ def _closed(rows: Array, generators: Sequence[Array]) -> Array:
         if len(larger) == len(basis):
             return basis
         basis = larger
-
-
-def _columns(joint: TreeJoint) -> Array:
-    """Return S, transposed."""
-    columns = [[e.value for e in (*s.w, *s.v)] for s in joint.columns(None)]
-    return np.array(columns, dtype=float)
 
 
 def _cross(s: Array) -> Array:
@@ -126,9 +119,7 @@ def _upper(I: Array) -> list[float]:
 
 def _matrix(k: int) -> Array:
     """Return the spatial inertia (6, 6) whose k-th parameter is 1."""
-    I = inertia_of([float(n == k) for n in range(len(TEN))])
-    h = _skew(np.array(I.h))
-    return np.block([[I.I, h], [np.transpose(h), I.m * np.eye(3)]])
+    return inertia_of([float(n == k) for n in range(len(TEN))]).matrix()
 
 
 def _products(a: Array, b: Array) -> Array:

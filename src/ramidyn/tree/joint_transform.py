@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ramidyn.description.constants import AHEAD, Direction, Three, angle_of
+from ramidyn.description.joint_types import Axial
 from ramidyn.description.pose import Pose
 from ramidyn.spatial.transform import Rotate, Shift, Step, Transform, Turn
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramidyn.symbolic.expr import Expr, const
-from ramidyn.tree.frame_placement import AXIAL, screws
-from ramidyn.tree.tree import Tree, TreeBody
+from ramidyn.tree.frame_placement import screws
+from ramidyn.tree.tree import Tree, TreeBody, TreeJoint
 
 
 def transform(tree: Tree, i: int, q: tuple[Expr, ...]) -> Transform:
@@ -21,31 +24,30 @@ def _steps(body: TreeBody, q: tuple[Expr, ...]) -> tuple[Step, ...]:
     joint = body.joint
     if body.steps is not None:
         return (*body.steps, *joint.steps(q))
-    if joint.kind not in AXIAL:
+    if not isinstance(joint.type, Axial):
         return (*fixed_steps(body.placement), *joint.steps(q))
     s = screws(body.placement)
+    last = partial(_last_screw, joint, joint.type, q=q[0])
     if s.turned is not None:  # two shifts cost less than a turn and one
         x, y, _ = _shifts(body.placement.origin)
-        return _clean(x, y, _turn(0, s.alpha), *_axial(body, s.turned, s.d, q))
+        return _clean(x, y, _turn(0, s.alpha), *last(s.turned, s.d))
     if not s.is_usable:
         lead = (*_shifts(body.placement.origin), _turn(2, s.gamma), _turn(0, s.alpha))
-        return _clean(*lead, *_axial(body, s.theta, 0.0, q))
+        return _clean(*lead, *last(s.theta, 0.0))
     lead = (_turn(2, s.gamma), _shift(2, s.b), _turn(0, s.alpha), _shift(0, s.a))
-    return _clean(*lead, *_axial(body, s.theta, s.d, q))
+    return _clean(*lead, *last(s.theta, s.d))
 
 
-def _axial(
-    body: TreeBody, theta: Direction, d: float, q: tuple[Expr, ...]
+def _last_screw(
+    joint: TreeJoint, screw: Axial, theta: Direction, d: float, q: Expr
 ) -> tuple[Step, ...]:
-    """Return the last screw, about z: the placement's and the joint's in one."""
-    joint = body.joint
-    x = q[0] - joint.reference
-    if joint.kind == "prismatic":
-        return _turn(2, theta), Shift(2, x + d)
-    angle = q[0] + (angle_of(theta) - joint.reference)
-    turn = Turn(2, angle.cos(), angle.sin())
-    slide = const(d) if joint.kind == "revolute" else x * joint.pitch + d
-    return turn, Shift(2, slide)
+    """Return the screw about z: the placement's and the joint's in one."""
+    if screw.turns:
+        angle = q + (angle_of(theta) - joint.reference)
+        turn = Turn(2, angle.cos(), angle.sin())
+    else:
+        turn = _turn(2, theta)
+    return turn, Shift(2, (q - joint.reference) * screw.advance + d)
 
 
 def fixed_steps(T: Pose) -> tuple[Step, ...]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, final
 
-from ramidyn.description.constants import ORIGIN
+from ramidyn.description.joint_interface import SimpleJoint
 from ramidyn.errors import printable
 from ramidyn.tree.tree import ROOT, BodyInertia, Tree, nonzeros
 
@@ -82,7 +82,7 @@ def regrouping(tree: Tree) -> tuple[Tree, tuple[Move, ...]]:
     moves: list[Move] = []
     for i, p in reversed(tree):
         body = tree.bodies[i]
-        moved = movable(body.joint.kind, inertias[i])
+        moved = movable(body.joint.type, inertias[i])
         if moved is None or body.steps is not None:
             continue
         own = inertias[i]
@@ -102,16 +102,15 @@ def regrouping(tree: Tree) -> tuple[Tree, tuple[Move, ...]]:
     return Tree(tuple(bodies), tree.gravity), tuple(moves)
 
 
-def movable(kind: str, inertia: BodyInertia) -> BodyInertia | None:
+def movable(joint: SimpleJoint, inertia: BodyInertia) -> BodyInertia | None:
     """Return the part of an inertia that its parent may carry instead."""
-    J = inertia.upper[3]
-    rod = (J, 0.0, 0.0, J, 0.0, 0.0)
-    if kind == "revolute":
-        return BodyInertia(inertia.m, (0.0, 0.0, inertia.h[2]), rod)
-    if kind == "prismatic":
-        return BodyInertia(0.0, ORIGIN, inertia.upper)
-    if kind in ("helical", "planar"):
-        return BodyInertia(0.0, ORIGIN, rod)
-    if kind == "spherical":
-        return BodyInertia(inertia.m, ORIGIN, (0.0,) * 6)
-    return None
+    shared = joint.shared_inertia
+    if not shared:
+        return None
+    m, hz, J = inertia.m, inertia.h[2], inertia.upper[3]
+    rod = (J, 0.0, 0.0, J, 0.0, 0.0) if "rod" in shared else (0.0,) * 6
+    return BodyInertia(
+        m if "m" in shared else 0.0,
+        (0.0, 0.0, hz if "hz" in shared else 0.0),
+        inertia.upper if "I" in shared else rod,
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ramidyn.description.constants import Array, eigen, full, squares
-from ramidyn.tree.tree import ROOT, BodyInertia, Tree
+import numpy as np
+
+from ramidyn.description.constants import eigen, full, squares
+from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeJoint
 
 SINGULAR = 1e-14
 """Moments below this share of the largest are zero."""
@@ -24,7 +26,7 @@ def massless_bodies(tree: Tree) -> tuple[str, ...]:
     for i, body in enumerate(tree.bodies):
         joint = body.joint
         is_idle = joint.armature == 0.0 and (
-            empty[i] or (not tree.children[i] and _gives_way(joint.kind, body.inertia))
+            empty[i] or (not tree.children[i] and _gives_way(joint, body.inertia))
         )
         leader = i if joint.leader is None else joint.leader
         found.setdefault(leader, []).append((is_idle, body.name))
@@ -44,39 +46,27 @@ def warn_massless(tree: Tree) -> tuple[str, ...]:
 
 def resists(inertia: BodyInertia) -> bool:
     """Return whether a body resists every motion."""
-    return not _gives_way("floating", inertia)
+    (hx, hy, hz), m, I = inertia.h, inertia.m, inertia.upper
+    if m == 0.0:
+        return False
+    at_com = squares((hx / m, hy / m, hz / m))
+    about_com = [x - m * y for x, y in zip(I, at_com, strict=True)]
+    values = [abs(x) for x in eigen(full(about_com))[0]]
+    return min(values) > SINGULAR * max(values)
 
 
 def _is_nothing(inertia: BodyInertia) -> bool:
     return inertia.m == 0.0 and not any(inertia.upper)
 
 
-def _gives_way(kind: str, inertia: BodyInertia) -> bool:
+def _gives_way(joint: TreeJoint, inertia: BodyInertia) -> bool:
     """Return whether a body that carries nothing can move along its joint for free."""
-    (hx, hy, hz), m, I = inertia.h, inertia.m, inertia.upper
-    scale, about_z = max(map(abs, I)), I[5]
-    match kind:
-        case "revolute":
-            return abs(about_z) <= SINGULAR * scale
-        case "prismatic":
-            return m == 0.0
-        case "helical":
-            return m == 0.0 and abs(about_z) <= SINGULAR * scale
-        case "spherical":
-            return _is_singular(inertia.I)
-        case "planar":
-            return _is_singular(full((m, 0.0, -hy, m, hx, about_z)))
-        case _:
-            if m == 0.0:
-                return True
-            at_com = squares((hx / m, hy / m, hz / m))
-            about_com = [x - m * y for x, y in zip(I, at_com, strict=True)]
-            return _is_singular(full(about_com))
-
-
-def _is_singular(A: Array) -> bool:
-    values = [abs(x) for x in eigen(A)[0]]
-    return min(values) <= SINGULAR * max(values)
+    if joint.nv > 1 and resists(inertia):
+        return False
+    S = joint.basis()
+    scale = max(map(abs, (*inertia.upper, inertia.m if S[3:].any() else 0.0)))
+    resistance = np.linalg.eigvalsh(np.transpose(S) @ inertia.matrix() @ S)
+    return bool(np.abs(resistance).min() <= SINGULAR * scale)
 
 
 def listed(names: tuple[str, ...]) -> str:

@@ -11,12 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
-import numpy as np
-
-from ramidyn.description.constants import (
-    IDENTITY,
-    Rows,
-)
+from ramidyn.description.constants import IDENTITY
 from ramidyn.description.conventions import NAMED, Conventions
 from ramidyn.description.description import (
     BodyDescription,
@@ -26,20 +21,20 @@ from ramidyn.description.description import (
     LoopDescription,
 )
 from ramidyn.description.forces.inputs import actuators
+from ramidyn.description.joint_interface import SimpleJoint
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array, Pose, frame_with_z, placed_at
 from ramidyn.description.warning_groups import grouped
 from ramidyn.errors import (
     ArgumentError,
     ModelError,
     UnknownName,
-    UnsupportedJoint,
     readable,
     unknown_name,
 )
 from ramidyn.tree.frame_placement import place_frames
-from ramidyn.tree.joints import SIZES, TreeJoint
 from ramidyn.tree.massless import warn_massless
-from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeBody
+from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeBody, TreeJoint
 
 if TYPE_CHECKING:
     from ramidyn.description.forces.element import ForceElement
@@ -221,7 +216,7 @@ class _Part:
     name: str
     parent: int
     joint: JointDescription
-    kind: str
+    type: SimpleJoint
     placement: Pose
     inertia: BodyInertia | None = None
     q_index: int = -1
@@ -235,17 +230,11 @@ class _Part:
         d = self.joint
         joint = TreeJoint(
             d.name,
-            self.kind,
+            self.type,
             self.q_index,
             self.v_index,
-            pitch=d.pitch,
-            reference=d.reference if SIZES[self.kind][0] == 1 else 0.0,
+            reference=d.reference if self.type.nq == 1 else 0.0,
             armature=d.armature,
-            damping=d.damping,
-            friction=d.friction,
-            stiffness=d.stiffness,
-            spring_reference=d.spring_reference,
-            limits=d.limits,
             is_continuous=d.is_continuous,
             leader=self.leader,
             multiplier=self.multiplier,
@@ -299,10 +288,11 @@ class _Builder:
         self.described[joint.name] = joint
         self.between[joint.name] = (body.parent or "world", body.name)
         first, anchor = len(self.parts), joint.position.tolist()
-        for kind, axis in _simple_joints(joint):
-            T_body_joint = placed_at(axis, anchor)
+        for type_, axis in joint_type(joint.name, joint.type).parts(joint):
+            rows = frame_with_z(axis) if type_.has_axis else IDENTITY
+            T_body_joint = placed_at(rows, anchor)
             between = f"{body.name}:{joint.name}"  # unless it turns out to be the last
-            self.parts.append(_Part(between, i, joint, kind, pose @ T_body_joint))
+            self.parts.append(_Part(between, i, joint, type_, pose @ T_body_joint))
             i, pose = len(self.parts) - 1, T_body_joint.inverse()
         self.moved[joint.name] = tuple(range(first, len(self.parts)))
         return i, pose
@@ -366,7 +356,7 @@ class _Builder:
             for k in self.moved[name]:
                 part = self.parts[k]
                 part.q_index, part.v_index = nq, nv
-                nq, nv = nq + SIZES[part.kind][0], nv + SIZES[part.kind][1]
+                nq, nv = nq + part.type.nq, nv + part.type.nv
             d = self.described[name]
             joints.append(
                 PublicJoint(
@@ -409,7 +399,7 @@ class _Builder:
                     break
                 of, a, b = further.of, a * further.multiplier, a * further.offset + b
             for n in (name, of):
-                if SIZES.get(self.described[n].type, (2, 2)) != (1, 1):
+                if joint_type(n, self.described[n].type).nq != 1:
                     raise ModelError(
                         f"joint {name!r} mimics {of!r}: both need one coordinate, but "
                         f"{n!r} is {self.described[n].type}"
@@ -432,30 +422,6 @@ def _checked(order: Sequence[str], names: Sequence[str]) -> list[str]:
         what = f"lacks {missing}" if missing else "names a joint twice"
         raise ModelError(f"joint_order {what}; it must name every joint once")
     return wanted
-
-
-def _simple_joints(joint: JointDescription) -> list[tuple[str, Rows]]:
-    """Return the tree's joints that make up one: (kind, axes of its frame)."""
-    match joint.type:
-        case "revolute" | "prismatic" | "helical" | "planar":
-            return [(joint.type, frame_with_z(joint.axis))]
-        case "spherical" | "floating":
-            return [(joint.type, IDENTITY)]
-        case "cylindrical":
-            R = frame_with_z(joint.axis)
-            return [("revolute", R), ("prismatic", R)]
-        case "universal":
-            second = np.array([1.0, 0.0, 0.0]) if joint.axis2 is None else joint.axis2
-            return [
-                ("revolute", frame_with_z(joint.axis)),
-                ("revolute", frame_with_z(second)),
-            ]
-        case _:
-            raise UnsupportedJoint(
-                f"joint {joint.name!r} is {joint.type!r}; supported: revolute, "
-                "prismatic, helical, cylindrical, universal, planar, spherical, "
-                "floating, fixed"
-            )
 
 
 def placed(model: Model) -> Model:

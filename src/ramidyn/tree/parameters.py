@@ -21,10 +21,10 @@ from ramidyn.description.forces.fields import entries, parameters
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ArgumentError, CompileError, unknown_name
 from ramidyn.spatial.inertia import RigidInertia
+from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.transform import Rotate, Shift, Step, Transform
 from ramidyn.spatial.vector3 import Vec, mat
 from ramidyn.tree.joint_transform import fixed_steps
-from ramidyn.tree.joints import transposed_rotation
 from ramidyn.tree.mass_regrouping import regroup
 from ramidyn.tree.model import Model
 from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeBody

@@ -25,7 +25,7 @@ from ramidyn.symbolic.expr import Expr, const
 from ramidyn.tree.joint_transform import position, rotation, transform
 from ramidyn.tree.massless import listed, massless_bodies, resists
 from ramidyn.tree.model import Model
-from ramidyn.tree.tree import ROOT, Tree, TreeBody
+from ramidyn.tree.tree import ROOT, Tree
 
 SINGULAR = 1e-12
 """of D over what it is with the joints beyond locked"""
@@ -69,8 +69,8 @@ def _by_sweep(tree: Tree, is_weak: list[bool]) -> tuple[str, ...]:
     swept = [i for i, p in tree if is_weak[i] or (p != ROOT and is_weak[p])]
     bodies = {i: tree.bodies[i] for i in swept}
     X = {i: _motion_transform(tree, i, rng) for i in swept}
-    S = {i: _basis(b) for i, b in bodies.items()}
-    IA = {i: _inertia(b) for i, b in bodies.items()}
+    S = {i: b.joint.basis() for i, b in bodies.items()}
+    IA = {i: b.inertia.matrix() for i, b in bodies.items()}
     Ic = {i: np.array(I) for i, I in IA.items()}
     U: dict[int, Array] = {}
     D: dict[int, Array] = {}
@@ -124,8 +124,8 @@ def _by_matrix(tree: Tree) -> tuple[str, ...]:
         factor = 1.0 if joint.leader is None else joint.multiplier
         P[:, joint.v_index : joint.v_index + joint.nv] = factor * np.eye(joint.nv)
         X = _motion_transform(tree, i, rng)
-        J[i] = X @ J[p] + _basis(tree.bodies[i]) @ P
-        M += np.transpose(J[i]) @ _inertia(tree.bodies[i]) @ J[i]
+        J[i] = X @ J[p] + joint.basis() @ P
+        M += np.transpose(J[i]) @ tree.bodies[i].inertia.matrix() @ J[i]
         M += joint.armature * np.transpose(P) @ P
     free = _null(M, M)
     if free is None:
@@ -158,16 +158,6 @@ def _motion_transform(tree: Tree, i: int, rng: np.random.Generator) -> Array:
     X[:3, :3] = X[3:, 3:] = E
     X[3:, :3] = -E @ _cross(r)
     return X
-
-
-def _basis(body: TreeBody) -> Array:
-    columns = [_numbers((*s.w, *s.v)) for s in body.columns()]
-    return np.transpose(np.array(columns))
-
-
-def _inertia(body: TreeBody) -> Array:
-    I, h = body.inertia.I, _cross(body.inertia.h)
-    return np.block([[I, h], [np.transpose(h), body.inertia.m * np.eye(3)]])
 
 
 def _cross(r: Vector) -> Array:

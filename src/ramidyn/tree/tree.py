@@ -30,15 +30,15 @@ from ramidyn.description.constants import (
     turned,
     upper,
 )
+from ramidyn.description.joint_interface import Entries, SimpleJoint
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelError
-from ramidyn.spatial.frames import WORLD
+from ramidyn.spatial.frames import WORLD, Tag
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Step
 from ramidyn.spatial.vector3 import Mat, vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import const
-from ramidyn.tree.joints import TreeJoint
 
 ROOT = -1
 
@@ -58,6 +58,12 @@ class BodyInertia:
     def I(self) -> Array:  # noqa: E743 (the book's letter)
         """(3, 3) about the origin."""
         return full(self.upper)
+
+    def matrix(self) -> Array:
+        """Return the spatial inertia, (6, 6), angular part first."""
+        x, y, z = self.h
+        h = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        return np.block([[self.I, h], [np.transpose(h), self.m * np.eye(3)]])
 
     @staticmethod
     def zero() -> BodyInertia:
@@ -108,6 +114,55 @@ def _sum(a: BodyInertia, b: BodyInertia, sign: float) -> BodyInertia:
 def nonzeros(inertia: BodyInertia) -> int:
     """Return how many of the ten parameters are not zero."""
     return sum(x != 0.0 for x in (inertia.m, *inertia.h, *inertia.upper))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeJoint:
+    """One joint of a Tree, at its place in q and q̇.
+
+    A joint that follows another (mimic) has no place of its own: ``leader`` is the
+    body whose joint it follows, with q = multiplier · q_leader + offset.
+    """
+
+    name: str
+    type: SimpleJoint
+    q_index: int
+    v_index: int
+    reference: float = 0.0
+    """the coordinate at which the joint does not move its body (MJCF ``ref``)"""
+    armature: float = 0.0
+    is_continuous: bool = False
+    leader: int | None = None
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+    @property
+    def nq(self) -> int:
+        """The number of its coordinates."""
+        return self.type.nq
+
+    @property
+    def nv(self) -> int:
+        """The number of its degrees of freedom."""
+        return self.type.nv
+
+    def steps(self, q: Entries) -> tuple[Step, ...]:
+        """Return the steps from the joint's frame on the parent to the body's frame."""
+        return self.type.steps(tuple(x - self.reference for x in q))
+
+    def columns(self, frame: Tag) -> tuple[Motion, ...]:
+        """Return the motion of each degree of freedom in body coordinates."""
+        columns = self.type.columns()
+        return tuple(Motion(vec(*s[:3]), vec(*s[3:]), frame) for s in columns)
+
+    def basis(self) -> Array:
+        """Return the same in numbers, (6, nv): S."""
+        return np.transpose(np.array(self.type.columns()))
+
+    def neutral(self) -> tuple[float, ...]:
+        """Return the coordinates at which the body is at its placement."""
+        return (self.reference,) if self.nq == 1 else self.type.neutral
 
 
 @final

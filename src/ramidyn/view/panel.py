@@ -12,6 +12,7 @@ from typing import Any, Final, final
 
 from ramidyn.description.description import BodyDescription
 from ramidyn.description.forces.fields import described, referred
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.tree.model import Model, PublicJoint
 from ramidyn.tree.named_frame import named_frame
@@ -175,7 +176,7 @@ class Panel:
         low, high = _range(joint)
         step = 10.0 ** math.floor(math.log10((high - low) / 500))
         start = min(max(0.0, low), high)
-        unit = "m" if joint.type == "prismatic" else "rad"
+        unit = _unit(joint)
         hint = f"{joint.type} joint [{unit}]: moves {joint.child!r} on {joint.parent!r}"
         slider = gui.add_slider(joint.name, low, high, step, start, hint=hint)
 
@@ -196,13 +197,19 @@ class Panel:
 
 def _range(joint: PublicJoint) -> tuple[float, float]:
     """Return the range of a slider: the limits, or a turn or a meter each way."""
-    reach = 1.0 if joint.type == "prismatic" else math.pi
+    reach = 1.0 if _unit(joint) == "m" else math.pi
     if joint.limits is None:
         return -reach, reach
     low, high = joint.limits.lower[0], joint.limits.upper[0]
     if not math.isfinite(low) or not math.isfinite(high) or high <= low:
         return -reach, reach
     return low, high
+
+
+def _unit(joint: PublicJoint) -> str:
+    """Return the unit of a joint with one coordinate."""
+    ((_, unit),) = joint_type(joint.name, joint.type).coordinates
+    return unit
 
 
 def _depths(bodies: Sequence[BodyDescription]) -> dict[str, int]:

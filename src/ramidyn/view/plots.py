@@ -14,6 +14,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from ramidyn.coordinates.labels import Label
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.tree.model import Model, PublicJoint
 from ramidyn.view.figure import COLORS, new_figure
@@ -71,7 +72,7 @@ def rows_of(model: Model, joints: Sequence[PublicJoint]) -> list[Row]:
             range(*joint.v_slice.indices(model.nv)),
         )
         if joint.nq != joint.nv:
-            halves = [(q[:3], v[:3]), (q[3:], v[3:])] if joint.nq == 7 else [(q, v)]
+            halves = [(q[:3], v[:3]), (q[3:], v[3:])] if joint.nv == 6 else [(q, v)]
             rows += [Row(tuple(a), tuple(b)) for a, b in halves]
         elif few:
             rows += [Row((a,), (b,)) for a, b in zip(q, v, strict=True)]
@@ -99,12 +100,17 @@ def _merged(limbs: Sequence[list[PublicJoint]]) -> list[list[PublicJoint]]:
         if (
             last is not None
             and len(last) + len(limb) <= _LIMB
-            and {j.type == "prismatic" for j in last + limb} != {True, False}
+            and {_is_slide(j) for j in last + limb} != {True, False}
         ):
             last.extend(limb)
         else:
             merged.append(list(limb))
     return merged
+
+
+def _is_slide(joint: PublicJoint) -> bool:
+    units = [unit for _, unit in joint_type(joint.name, joint.type).coordinates]
+    return set(units) == {"m"}
 
 
 def _row(joints: Sequence[PublicJoint]) -> Row:

@@ -18,6 +18,7 @@ from typing import Final, final
 import numpy as np
 
 from ramidyn.description.description import Description
+from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array, Pose
 from ramidyn.description.shapes import Color, Shape
 from ramidyn.errors import ArgumentError, ModelError
@@ -164,7 +165,7 @@ def _axes(description: Description, radius: float) -> list[Part]:
     parts: list[Part] = []
     for body in description.bodies:
         for joint in body.joints:
-            if joint.type in ("spherical", "floating"):
+            if not joint_type(joint.name, joint.type).has_axis:
                 continue
             axes = [joint.axis] if joint.axis2 is None else [joint.axis, joint.axis2]
             for axis in axes:

@@ -126,7 +126,7 @@ def test_the_first_child_of_a_general_base_is_a_pure_rotation(
     make: Callable[..., Description],
 ) -> None:
     tree = place_frames(build_model(make("general")).tree)[0]
-    assert tree.bodies[0].joint.kind == "floating"
+    assert tree.bodies[0].joint.type.name == "floating"
     assert tree.bodies[0].placement.is_identity()
     np.testing.assert_allclose(tree.bodies[1].placement.R, np.eye(3), atol=1e-15)
     np.testing.assert_allclose(tree.bodies[1].placement.p, 0.0, atol=1e-15)
@@ -267,7 +267,7 @@ def test_asimo_on_one_foot_moves_as_the_floating_one(rng: np.random.Generator) -
 def test_chang_khatib24_has_two_hands_on_24_joints(geometry: str) -> None:
     model = build_model(robots.chang_khatib24(geometry))
     assert (len(model.tree), model.nv) == (24, 24)
-    assert {j.kind for j in (b.joint for b in model.tree.bodies)} == {
+    assert {j.type.name for j in (b.joint for b in model.tree.bodies)} == {
         "revolute",
         "prismatic",
     }
@@ -328,11 +328,11 @@ def neutral_mass_matrix(model: Model) -> Array:
         angular, linear = {
             "revolute": (e[2:], o[2:]),
             "prismatic": (o[2:], e[2:]),
-            "helical": (e[2:], body.joint.pitch * e[2:]),
+            "helical": (e[2:], getattr(body.joint.type, "advance", 0.0) * e[2:]),
             "spherical": (e, o),
             "planar": (e * (0, 0, 1), e * (1, 1, 0)),
             "floating": (np.vstack([e, o]), np.vstack([o, e])),
-        }[body.joint.kind]
+        }[body.joint.type.name]
         J.append(J[p].copy() if p != ROOT else np.zeros((6, len(M))))
         w, v = angular @ T[i].R.T, linear @ T[i].R.T
         J[i][:, tree.dofs[i]] = np.vstack([w.T, (v + np.cross(T[i].p, w)).T])

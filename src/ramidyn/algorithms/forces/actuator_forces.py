@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from ramidyn.algorithms.forces.applied import Applied, Scene
 from ramidyn.algorithms.forces.joint_forces import pull, tendon_state
-from ramidyn.coordinates.configurations import quaternion, rotation_between
 from ramidyn.coordinates.coordinates import Entries
 from ramidyn.description.forces.actuators import (
     Actuator,
@@ -22,9 +21,9 @@ from ramidyn.description.forces.actuators import (
 from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.inputs import CONTROL, actuators
 from ramidyn.description.forces.joints import Tendon
-from ramidyn.spatial.vector3 import ONE, ZERO, vec
+from ramidyn.spatial.rotations import transposed_rotation
+from ramidyn.spatial.vector3 import ZERO, vec
 from ramidyn.symbolic.expr import Expr, const, extremum, lift, region
-from ramidyn.tree.joints import transposed_rotation
 
 
 def actuator_forces(
@@ -81,14 +80,12 @@ def _tree_gear(scene: Scene, i: int, gear: Entries, in_parent: bool) -> Entries:
 
 
 def _length(scene: Scene, i: int, gear: Entries) -> Expr:
-    match scene.tree.bodies[i].joint.kind:
-        case "spherical":
-            still = (ZERO, ZERO, ZERO, ONE)
-            return _dot(gear, rotation_between(still, quaternion(scene.q[i])))
-        case "floating":
-            return ZERO
-        case _:
-            return gear[0] * scene.q[i][0]
+    """Return the length of an actuator: of a free joint zero, as in MuJoCo."""
+    type_ = scene.tree.bodies[i].joint.type
+    if type_.is_free:
+        return ZERO
+    neutral = tuple(const(x) for x in type_.neutral)
+    return _dot(gear, type_.deflection(neutral, scene.q[i]))
 
 
 def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:

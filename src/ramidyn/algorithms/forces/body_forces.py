@@ -16,7 +16,6 @@ from ramidyn.algorithms.forces.relative import (
     point_of,
     rotation_vector,
 )
-from ramidyn.coordinates.configurations import against_screw
 from ramidyn.description.forces.bodies import (
     ORIGIN,
     Bushing,
@@ -24,6 +23,7 @@ from ramidyn.description.forces.bodies import (
     PointSpring,
     TorsionSpring,
 )
+from ramidyn.spatial.rotations import against_screw
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec, vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr, extremum, where

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from ramidyn.algorithms.forces.applied import Applied, Scene
-from ramidyn.coordinates.configurations import quaternion, rotation_between
 from ramidyn.coordinates.coordinates import Entries
 from ramidyn.description.forces.joints import (
     JointDamper,
@@ -14,9 +13,8 @@ from ramidyn.description.forces.joints import (
     JointSpring,
     Tendon,
 )
-from ramidyn.spatial.vector3 import ONE, ZERO, vec
+from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.expr import Expr, const, extremum, where
-from ramidyn.tree.joints import transposed_rotation
 
 
 def joint_spring(scene: Scene, element: JointSpring, applied: Applied) -> None:
@@ -40,36 +38,14 @@ def _deflections(scene: Scene, element: JointSpring) -> list[tuple[int, Entries]
     bodies = scene.joint_bodies(element.joint)
     given = scene.numbers(element, "reference")
     if len(given) == 1 and given[0] is ZERO:
-        neutral = [x for i in bodies for x in _neutral(scene, i)]
-        given = tuple(const(x) for x in neutral)
+        types = [scene.tree.bodies[i].joint.type for i in bodies]
+        given = tuple(const(x) for t in types for x in t.neutral)
     found: list[tuple[int, Entries]] = []
     for i in bodies:
-        n = scene.tree.bodies[i].joint.nq
-        found.append((i, _deflection(scene, i, given[:n])))
-        given = given[n:]
+        type_ = scene.tree.bodies[i].joint.type
+        found.append((i, type_.deflection(given[: type_.nq], scene.q[i])))
+        given = given[type_.nq :]
     return found
-
-
-def _neutral(scene: Scene, i: int) -> list[float]:
-    joint = scene.tree.bodies[i].joint
-    return [0.0] if joint.nq == 1 else joint.neutral().tolist()
-
-
-def _deflection(scene: Scene, i: int, rest: Entries) -> Entries:
-    q = scene.q[i]
-    match scene.tree.bodies[i].joint.kind:
-        case "spherical":
-            return rotation_between(quaternion(rest), quaternion(q))
-        case "planar":
-            x, y, turn = (a - b for a, b in zip(q, rest, strict=True))
-            c, s = q[2].cos(), q[2].sin()
-            return c * x + s * y, c * y - s * x, turn
-        case "floating":
-            w = rotation_between(quaternion(rest[3:]), quaternion(q[3:]))
-            shift = vec(*q[:3]) - vec(*rest[:3])
-            return (*w, *(transposed_rotation(*q[3:]) @ shift))
-        case _:
-            return (q[0] - rest[0],)
 
 
 def joint_damper(scene: Scene, element: JointDamper, applied: Applied) -> None:

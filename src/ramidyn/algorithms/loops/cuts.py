@@ -98,6 +98,6 @@ def _end(
 def _joint_body(model: Model, loop: LoopDescription, name: str) -> int:
     for i, body in enumerate(model.tree.bodies):
         if body.joint.name == name:
-            check_single(f"loop {loop.name!r}", name, body.joint.kind)
+            check_single(f"loop {loop.name!r}", name, body.joint.type.name)
             return i
     raise ModelError(f"loop {loop.name!r} couples joint {name!r}, which does not move")

@@ -86,7 +86,7 @@ def ordered(body: TreeBody) -> tuple[Motion, ...]:
 def column_order(body: TreeBody) -> tuple[int, ...]:
     """Return which column of S each of `ordered` is."""
     n = range(body.joint.nv)
-    return (*n[3:], *n[:3]) if body.joint.kind == "floating" else tuple(n)
+    return (*n[3:], *n[:3]) if body.joint.type.is_free else tuple(n)
 
 
 def without(a: Motion, e: int) -> Motion:
