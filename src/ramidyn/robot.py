@@ -434,7 +434,7 @@ class Robot:
 
     @direct(configuration_functions.normalize)
     def normalize(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return q with its quaternions scaled to length one."""
+        """Return q with its quaternions, of any length except zero, scaled to one."""
         ...
 
     # ------------------------------------------------------------ other conventions
@@ -552,7 +552,7 @@ class Robot:
                 f"lock: joint {name!r} ({joint.type}) given {value!r}; expected {size}"
             )
         if joint.nq in (4, 7):
-            if np.linalg.norm(q[-4:]) < 1e-9:
+            if not q[-4:].any():
                 raise ShapeError(f"lock: joint {name!r} given a zero quaternion")
             if self.conventions.quaternion == "xyzw":
                 q[-4:] = np.roll(q[-4:], 1)

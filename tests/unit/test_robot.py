@@ -19,6 +19,7 @@ from ramidyn.errors import (
 )
 from ramidyn.loading import load
 from ramidyn.robot import Robot
+from support.close import assert_close
 from support.every_joint import every_joint
 from support.robot_poses import poses
 from support.urdf import INERTIA, joint, links, robot
@@ -473,6 +474,14 @@ def test_coupling_with_a_locked_joint_keeps_its_sense() -> None:
 def test_wrong_locks_are_named(joints: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         load(ARM).lock(joints)
+
+
+@pytest.mark.parametrize("length", [1e200, 1e-10, 1e-200])
+def test_a_locked_quaternion_may_have_any_length(length: float) -> None:
+    q = np.array([0.5, -0.5, 0.5, 0.5])
+    expected, found = (load(WALKER).lock({"knee": k * q}) for k in (1.0, length))
+    at = expected.neutral()
+    assert_close(found.mass_matrix(at), expected.mass_matrix(at))
 
 
 def test_zero_quaternion_cannot_be_locked() -> None:

@@ -21,6 +21,7 @@ from ramidyn.coordinates.coordinates import Coordinates, Entries
 from ramidyn.description.conventions import Conventions
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec, vec
 from ramidyn.symbolic.expr import Expr, atan2, const, lift, where
+from ramidyn.symbolic.functions import maximum
 from ramidyn.tree.joints import TreeJoint, transposed_rotation
 from ramidyn.tree.model import Model
 
@@ -185,7 +186,8 @@ def converted_q(
     def scaled(i: int, joint: TreeJoint) -> Entries:
         if joint.kind not in ("spherical", "floating"):
             return here.q[i]
-        return (*here.q[i][:-4], *unit_quaternion(quaternion(here.q[i][-4:])))
+        *lead, x, y, z, w = here.q[i]
+        return (*lead, *unit_quaternion(near_one((x, y, z, w))))
 
     return assembled(model, target, scaled)
 
@@ -373,6 +375,16 @@ def multiplied(a: Quaternion, b: Quaternion) -> Quaternion:
         aw * bz + az * bw + (ax * by - ay * bx),
         aw * bw - (ax * bx + ay * by + az * bz),
     )
+
+
+def near_one(q: Quaternion) -> Quaternion:
+    """Return q of any length times r², r = 1/√max |qᵢ|: its largest entry is one.
+
+    Neither r nor q r overflows or underflows, in float64 and in float32.
+    """
+    x, y, z, w = (abs(e) for e in q)
+    r = ONE / maximum(maximum(x, y), maximum(z, w)).sqrt()
+    return quaternion([e * r * r for e in q])
 
 
 def unit_quaternion(q: Quaternion) -> Quaternion:
