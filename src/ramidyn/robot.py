@@ -17,10 +17,10 @@ from ramidyn.concurrency import once
 from ramidyn.coordinates import limits
 from ramidyn.coordinates.limits import JointLimits
 from ramidyn.description import editing
+from ramidyn.description.builder_checks import Placement, checked_pose
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.conventions import conventions as conventions_named
 from ramidyn.description.description import Actuator, Description
-from ramidyn.description.editing import Placement
 from ramidyn.description.fingerprint import fingerprint
 from ramidyn.description.pose import Array
 from ramidyn.errors import (
@@ -591,7 +591,7 @@ class Robot:
         if not isinstance(prefix, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"attach: prefix is {prefix!r}; expected a string")
         body, pose = editing.frame_of(self.description, frame)
-        pose = pose @ editing.pose_of("attach: placement", placement)
+        pose = pose @ checked_pose("attach: placement", placement, ShapeError)
         return self._edited(
             editing.attached(self.description, part, body, pose, prefix)
         )
@@ -601,7 +601,7 @@ class Robot:
 
         ``placement`` is a position, a `Pose` or its (4, 4) matrix.
         """
-        pose = editing.pose_of(f"frame {name!r}: placement", placement)
+        pose = checked_pose(f"frame {name!r}: placement", placement, ShapeError)
         return self._edited(editing.with_frame(self.description, name, body, pose))
 
     def regrouped(self) -> Regrouping[Robot]:

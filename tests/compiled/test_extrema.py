@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.catalog.paper_robots import chain
 from ramidyn.compiler import kernel
 from ramidyn.export.c_export import export_c
-from ramidyn.model.catalog import chain
-from ramidyn.quantities.context import Context, array
-from ramidyn.quantities.quantity import quantity
 from ramidyn.robot import Robot
 from ramidyn.symbolic import functions
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.context import Context, array
+from ramidyn.tracing.quantity import quantity
 
 VALUES = (np.nan, -np.inf, -1.0, 0.0, 2.0, np.inf)
 A, B = (x.flatten() for x in np.meshgrid(VALUES, VALUES))
