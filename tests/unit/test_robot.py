@@ -493,6 +493,17 @@ def test_zero_quaternion_cannot_be_locked() -> None:
         load(WALKER).lock({"knee": 1})
 
 
+@pytest.mark.parametrize("mass", [0, 3])
+def test_a_link_called_world_is_the_world(mass: int) -> None:
+    inertia = f'<inertial><mass value="{mass}"/>{INERTIA}</inertial>' if mass else ""
+    named = f'<link name="world">{inertia}</link>'
+    text = robot(named, links("a"), joint("j", "world", "a", type_="fixed"))
+    drawn = [line.split() for line in str(load(text)).splitlines()[-2:]]
+    assert drawn == [["world", "3", "kg"] if mass else ["world"], ["└╌", "a", "fixed"]]
+    if mass:
+        assert "└─ world" in str(load(text, root="floating"))
+
+
 # ------------------------------------------------------------ attach, frames
 
 
