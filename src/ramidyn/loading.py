@@ -154,9 +154,6 @@ def _garbage_kept() -> Generator[None]:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():  # or else the caller has frozen something
-                gc.freeze()
-                gc.unfreeze()  # all objects count as old: none is scanned at once
             gc.enable()
 
 

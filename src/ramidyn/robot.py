@@ -17,10 +17,10 @@ from ramidyn.concurrency import once
 from ramidyn.coordinates import limits
 from ramidyn.coordinates.limits import JointLimits
 from ramidyn.description import editing
+from ramidyn.description.builder_checks import Placement, checked_pose
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.conventions import conventions as conventions_named
 from ramidyn.description.description import Actuator, Description
-from ramidyn.description.editing import Placement
 from ramidyn.description.fingerprint import fingerprint
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
@@ -435,7 +435,7 @@ class Robot:
 
     @direct(configuration_functions.normalize)
     def normalize(self, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """Return q with its quaternions scaled to length one."""
+        """Return q with its quaternions, of any length except zero, scaled to one."""
         ...
 
     # ------------------------------------------------------------ other conventions
@@ -553,7 +553,7 @@ class Robot:
                 f"lock: joint {name!r} ({joint.type}) given {value!r}; expected {size}"
             )
         type_ = joint_type(name, joint.type)
-        if type_.has_quaternion and np.linalg.norm(q[-4:]) < 1e-9:
+        if type_.has_quaternion and not q[-4:].any():
             raise ShapeError(f"lock: joint {name!r} given a zero quaternion")
         if self.conventions.quaternion == "xyzw":
             return np.array(type_.scalar_first(q.tolist()))
@@ -592,7 +592,7 @@ class Robot:
         if not isinstance(prefix, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"attach: prefix is {prefix!r}; expected a string")
         body, pose = editing.frame_of(self.description, frame)
-        pose = pose @ editing.pose_of("attach: placement", placement)
+        pose = pose @ checked_pose("attach: placement", placement, ShapeError)
         return self._edited(
             editing.attached(self.description, part, body, pose, prefix)
         )
@@ -602,7 +602,7 @@ class Robot:
 
         ``placement`` is a position, a `Pose` or its (4, 4) matrix.
         """
-        pose = editing.pose_of(f"frame {name!r}: placement", placement)
+        pose = checked_pose(f"frame {name!r}: placement", placement, ShapeError)
         return self._edited(editing.with_frame(self.description, name, body, pose))
 
     def regrouped(self) -> Regrouping[Robot]:

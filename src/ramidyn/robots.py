@@ -20,6 +20,7 @@ the default; the vehicle is "plain".
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import ParamSpec
 
@@ -50,11 +51,25 @@ def __dir__() -> list[str]:
     return __all__
 
 
+GEOMETRY = """
+``geometry="plain"`` has joint axes along x, y or z, parallel frames, and simple solids
+as bodies. ``"general"`` has random placements and inertias instead, of about the same
+size, by ``seed``, as the operation counts of the papers assume.
+"""
+
+
 def _robot(describe: Callable[P, Description]) -> Callable[P, Robot]:
+    signature = inspect.signature(describe)
+
     @functools.wraps(describe)
     def robot(*args: P.args, **kwargs: P.kwargs) -> Robot:
         return Robot.from_description(describe(*args, **kwargs))
 
+    if "geometry" in signature.parameters:
+        robot.__doc__ = f"{inspect.getdoc(describe)}\n{GEOMETRY}"
+    robot.__module__ = __name__
+    robot.__annotations__["return"] = "Robot"
+    robot.__dict__["__signature__"] = signature.replace(return_annotation="Robot")
     return robot
 
 

@@ -48,7 +48,7 @@ def test_exported_forces_equal_the_kernel_and_are_in_the_header(tmp_path: Path) 
     )
     lines = exported.header.read_text(encoding="utf-8").replace("\n *", " ")
     header = " ".join(lines.split())
-    assert "spring: JointSpring, stiffness 40 N m/rad or N/m, reference 0.1" in header
+    assert "spring: JointSpring, stiffness 40 N m/rad, reference 0.1 rad" in header
     assert "motor: Motor, gear 3" in header
     assert "foot: SphereContact, radius 0.1 m, stiffness 1000 N/m^n" in header
     assert "dissipation 0.5 s/m, friction 0.8, transition_velocity 0.01 m/s" in header

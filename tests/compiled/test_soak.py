@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import resource
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +10,9 @@ import pytest
 
 import ramidyn
 from ramidyn.robot import Robot
+from support.processes import resident
 
 DT = 1e-3
-
-
-def resident() -> int:
-    """Return the bytes of memory that this process has."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * resource.getpagesize()
 
 
 def robot() -> Robot:

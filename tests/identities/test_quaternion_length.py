@@ -10,12 +10,13 @@ import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog.paper_robots import random_tree
-from ramidyn.compiler import count
+from ramidyn.compiler import compile, count, kernel
 from ramidyn.coordinates.configurations import rates
 from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError
+from ramidyn.function import DType
 from ramidyn.quantities import (
     dynamics,
     frames,
@@ -116,6 +117,53 @@ def test_configurations_are_normalized_on_the_way(
         same(back, robot.convert_tau(q, v, to=to))
         back = robot.convert_qdd(long, v, a, to=to)
         same(back, robot.convert_qdd(q, v, a, to=to))
+
+
+LENGTHS = {
+    "float64": [1.7e308, 1e200, 1e155, 1e-155, 1e-200, 1e-300],
+    "float32": [3e38, 1e20, 1e-20, 1e-30],
+}
+"""whose squares overflow or underflow"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length"), [(d, x) for d, xs in LENGTHS.items() for x in xs]
+)
+@pytest.mark.parametrize("conventions", CONVENTIONS)
+def test_normalize_takes_extreme_lengths(
+    conventions: str, dtype: DType, length: float, rng: np.random.Generator
+) -> None:
+    robot = case(conventions, 0)
+    q = state(robot, rng)["q"].astype(dtype)
+    long = np.array(q)
+    for start, _, _ in quaternions(robot):
+        long[start : start + 4] *= length
+    normalize = kernel(robot.normalize, {"q": robot.nq}, dtype=dtype)
+    close = functools.partial(assert_close, tolerance=8 * float(np.finfo(dtype).eps))
+    close(normalize(long), q)
+    close(normalize(np.tile(long, (3, 1))), np.tile(q, (3, 1)))
+    if dtype == "float64":
+        close(robot.convert_q(long, to="mujoco"), robot.convert_q(q, to="mujoco"))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length"),
+    [("float64", 1e140), ("float64", 1e-140), ("float32", 1e15), ("float32", 1e-15)],
+)
+def test_kernels_take_lengths_far_from_one(
+    dtype: DType, length: float, rng: np.random.Generator
+) -> None:
+    robot = case("pinocchio", 0)
+    now = {k: x.astype(dtype) for k, x in state(robot, rng).items()}
+    long = np.array(now["q"])
+    for start, _, _ in quaternions(robot):
+        long[start : start + 4] *= length
+    wanted = [dynamics.inverse_dynamics, frames.pose(robot.body_names[-1])]
+    function = compile(wanted, robot, dtype=dtype)
+    found = function(long, now["qd"], now["qdd"])
+    expected = function(now["q"], now["qd"], now["qdd"])
+    for x, y in zip(found, expected, strict=True):
+        assert_close(x, y, tolerance=100 * float(np.finfo(dtype).eps))
 
 
 @pytest.mark.parametrize("conventions", CONVENTIONS)

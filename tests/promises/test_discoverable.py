@@ -35,6 +35,16 @@ def methods() -> list[str]:
     ]
 
 
+@pytest.mark.parametrize("name", [n for n in dir(ramidyn.robots) if "load" not in n])
+def test_robots_say_that_they_are_robots(name: str) -> None:
+    make = getattr(ramidyn.robots, name)
+    signature = inspect.signature(make)
+    assert signature.return_annotation == "Robot"
+    assert make.__module__ == "ramidyn.robots"
+    if "geometry" in signature.parameters:
+        assert '``geometry="plain"`` has joint axes along x, y' in pydoc.getdoc(make)
+
+
 def test_every_quantity_is_a_method() -> None:
     assert set(QUANTITIES) <= set(methods())
 

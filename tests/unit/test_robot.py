@@ -19,6 +19,7 @@ from ramidyn.errors import (
 )
 from ramidyn.loading import load
 from ramidyn.robot import Robot
+from support.close import assert_close
 from support.every_joint import every_joint
 from support.robot_poses import poses
 from support.urdf import INERTIA, joint, links, robot
@@ -475,6 +476,14 @@ def test_wrong_locks_are_named(joints: Any, error: Any, message: str) -> None:
         load(ARM).lock(joints)
 
 
+@pytest.mark.parametrize("length", [1e200, 1e-10, 1e-200])
+def test_a_locked_quaternion_may_have_any_length(length: float) -> None:
+    q = np.array([0.5, -0.5, 0.5, 0.5])
+    expected, found = (load(WALKER).lock({"knee": k * q}) for k in (1.0, length))
+    at = expected.neutral()
+    assert_close(found.mass_matrix(at), expected.mass_matrix(at))
+
+
 def test_zero_quaternion_cannot_be_locked() -> None:
     with pytest.raises(ShapeError, match="'knee' given a zero quaternion"):
         load(WALKER).lock({"knee": (0, 0, 0, 0)})
@@ -482,6 +491,17 @@ def test_zero_quaternion_cannot_be_locked() -> None:
         ShapeError, match=r"'knee' \(spherical\) given 1; expected 4 num"
     ):
         load(WALKER).lock({"knee": 1})
+
+
+@pytest.mark.parametrize("mass", [0, 3])
+def test_a_link_called_world_is_the_world(mass: int) -> None:
+    inertia = f'<inertial><mass value="{mass}"/>{INERTIA}</inertial>' if mass else ""
+    named = f'<link name="world">{inertia}</link>'
+    text = robot(named, links("a"), joint("j", "world", "a", type_="fixed"))
+    drawn = [line.split() for line in str(load(text)).splitlines()[-2:]]
+    assert drawn == [["world", "3", "kg"] if mass else ["world"], ["└╌", "a", "fixed"]]
+    if mass:
+        assert "└─ world" in str(load(text, root="floating"))
 
 
 # ------------------------------------------------------------ attach, frames

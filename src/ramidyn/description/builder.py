@@ -216,7 +216,8 @@ class RobotBuilder:
             parent: a body added before, its name, or "world".
             joint: its joint, or several, in order from the parent outward; none, or
                 ``Joint.fixed()``, fixes it.
-            placement: pose of its frame in the parent's, with all joints at zero.
+            placement: of its frame in the parent's, with all joints at zero: a
+                position, a `Pose` or its (4, 4) matrix.
         """
         what = f"body {checked_instance('body', body, Body).name!r}"
         for name in (body.name, *body.frames):

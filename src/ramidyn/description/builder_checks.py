@@ -6,16 +6,17 @@ import math
 from typing import Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from ramidyn.description.constants import Array
 from ramidyn.description.pose import Pose, Vector
-from ramidyn.errors import ModelError
+from ramidyn.errors import Error, ModelError
 
 WORLD = "world"
 """the name of the world"""
 
-Placement = Pose | Vector
-"""a pose, or the position of a frame with parallel axes"""
+Placement = Pose | Vector | npt.NDArray[np.float64]
+"""a pose, its (4, 4) matrix, or the position of a frame with parallel axes"""
 
 T = TypeVar("T")
 
@@ -84,13 +85,28 @@ def checked_vector(what: str, value: object, at_least: float = -math.inf) -> Arr
     return array
 
 
-def checked_pose(what: str, value: object) -> Pose:
-    """Return a pose, or the pose at a position."""
-    if not isinstance(value, Pose):
-        return Pose.at(checked_vector(what, value))
-    R, p = checked_array(what, value.R, (3, 3)), checked_vector(what, value.p)
+def checked_pose(what: str, value: object, error: type[Error] = ModelError) -> Pose:
+    """Return a user's placement as a pose."""
+    matrix = np.eye(4)
+    try:
+        if isinstance(value, Pose):
+            matrix[:3, :3], matrix[:3, 3] = value.R, value.p
+        else:
+            given = np.asarray(cast(npt.ArrayLike, value), dtype=float)
+            if given.shape == (4, 4):
+                matrix = given
+            else:
+                matrix[0, 3], matrix[1, 3], matrix[2, 3] = given
+    except (TypeError, ValueError):
+        matrix[:] = np.nan
+    if not np.isfinite(matrix).all() or matrix[3].tolist() != [0, 0, 0, 1]:
+        raise error(
+            f"{what} is {shown(value)}; expected a position of 3 finite numbers, a "
+            "Pose, or its (4, 4) matrix"
+        )
+    R, p = matrix[:3, :3], matrix[:3, 3]
     if np.abs(R @ np.transpose(R) - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
-        raise ModelError(f"{what}: R is not a rotation matrix")
+        raise error(f"{what}: R is not a rotation matrix")
     return Pose(R, p)
 
 

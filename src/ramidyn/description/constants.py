@@ -60,11 +60,13 @@ def dot(a: Vector, b: Vector) -> float:
 
 
 def norm(a: Vector) -> float:
-    """Return |a|."""
+    """Return |a|, even where squares of entries overflow or underflow."""
     out = 0.0
     for x in a:
         out += x * x
-    return math.sqrt(out)
+    if 1e-280 < out < math.inf:
+        return math.sqrt(out)
+    return math.hypot(*a)
 
 
 def cross(a: Vector, b: Vector) -> Three:

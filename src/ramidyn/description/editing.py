@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from ramidyn.description.constants import quaternion
 from ramidyn.description.description import (
@@ -33,14 +31,11 @@ from ramidyn.description.joint_types import (
     joint_type,
     neutral_coordinates,
 )
-from ramidyn.description.pose import Array, Pose, Vector
-from ramidyn.errors import ArgumentError, ModelError, ShapeError, unknown_name
+from ramidyn.description.pose import Array, Pose
+from ramidyn.errors import ArgumentError, ModelError, unknown_name
 
 ROOTS = ("fixed", "floating", "planar")
 WORLD = "world"
-
-Placement = Pose | Vector | npt.NDArray[np.float64]
-"""a pose, its (4, 4) matrix, or the position of a frame with parallel axes"""
 
 
 # ------------------------------------------------------------ another root
@@ -403,31 +398,6 @@ def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:
         owner = f"robot {description.name!r}"
         raise unknown_name("body or frame", str(name), owner, [*bodies, *frames, WORLD])
     return frames[name].body, frames[name].placement
-
-
-def pose_of(what: str, value: object) -> Pose:
-    """Return a user's placement as a pose."""
-    matrix = np.eye(4)
-    try:
-        if isinstance(value, Pose):
-            matrix[:3, :3], matrix[:3, 3] = value.R, value.p
-        else:
-            given = np.asarray(cast(npt.ArrayLike, value), dtype=float)
-            if given.shape == (4, 4):
-                matrix = given
-            else:
-                matrix[0, 3], matrix[1, 3], matrix[2, 3] = given
-    except (TypeError, ValueError):
-        matrix[:] = np.nan
-    if not np.isfinite(matrix).all() or matrix[3].tolist() != [0, 0, 0, 1]:
-        raise ShapeError(
-            f"{what} is {value!r}; expected a position of 3 finite numbers, a Pose, or "
-            "its (4, 4) matrix"
-        )
-    R, p = matrix[:3, :3], matrix[:3, 3]
-    if np.abs(R @ np.transpose(R) - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
-        raise ShapeError(f"{what}: R is not a rotation matrix")
-    return Pose(R, p)
 
 
 # ------------------------------------------------------------ configurations by joint

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from ramidyn.spatial.rotations import quaternion, unit_quaternion
+from ramidyn.spatial.rotations import near_one, quaternion, unit_quaternion
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr
 
@@ -124,7 +124,7 @@ class SimpleJoint(JointType):
         """Return q, its quaternion of length one."""
         if not self.has_quaternion:
             return q
-        return (*q[:-4], *unit_quaternion(quaternion(q[-4:])))
+        return (*q[:-4], *unit_quaternion(near_one(quaternion(q[-4:]))))
 
 
 Part = tuple[SimpleJoint, "Array"]

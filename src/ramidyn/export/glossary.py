@@ -117,7 +117,7 @@ def _forces(robot: Robot) -> list[str]:
     lines: list[str] = []
     for element in robot.forces:
         text = f"{element.name}: {type(element).__name__}"
-        numbers = described(element)
+        numbers = described(element, robot.model.joints)
         text += f", {numbers}" if numbers else ""
         first, *more = textwrap.wrap(text.encode("ascii", "replace").decode(), 78)
         lines += [f"force        {first}", *(f"{'':15}{line}" for line in more)]

@@ -14,9 +14,9 @@ def to_jax(f: Any) -> Callable[..., Any]:
     It takes and returns JAX arrays, and works under jit, vmap, grad, vjp, jvp, jacfwd,
     jacrev, hessian and lax.scan. Derivatives are compiled too, when they are first
     needed. Inputs are float32 or float64, and so is the computation: without JAX's
-    option jax_enable_x64 everything is float32. Several outputs are a named tuple.
-    Derivatives with respect to q are those by its entries, such as those of a
-    quaternion.
+    option jax_enable_x64 everything is float32. Numbers and integers take the dtype of
+    the other inputs. Several outputs are a named tuple. Derivatives with respect to q
+    are those by its entries, such as those of a quaternion.
 
     Args:
         f: a method of a robot such as ``robot.forward_dynamics``, or a function from

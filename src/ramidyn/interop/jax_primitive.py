@@ -21,7 +21,7 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -57,14 +57,17 @@ class Jax:
     name = "JAX"
 
     def arrays(self, signature: Signature, values: Sequence[Any]) -> list[Any]:
-        """Return the inputs as JAX arrays of one dtype; numbers take that of arrays."""
-        arrays = [
+        """Return the inputs as JAX arrays of one dtype.
+
+        Numbers and integers take the dtype of the others.
+        """
+        given = [
             _array(signature, name, value)
             for name, value in zip(signature.input_names, values, strict=True)
         ]
-        strong = [a.dtype for a in arrays if not a.weak_type]
-        dtype: Any = jnp.result_type(*strong) if strong else jnp.result_type(float)
-        return [a.astype(dtype) for a in arrays]
+        fixed = [a.dtype for a, is_fixed in given if is_fixed]
+        dtype: Any = jnp.result_type(*fixed) if fixed else jnp.result_type(float)
+        return [a.astype(dtype) for a, _ in given]
 
     def run(self, f: Differentiable, arrays: list[Any], batch: int | None) -> Any:
         """Return the outputs."""
@@ -76,20 +79,27 @@ class Jax:
         return call
 
 
-def _array(signature: Signature, name: str, value: Any) -> Any:
-    """Return an input as a JAX array of real numbers."""
+def _array(signature: Signature, name: str, value: Any) -> tuple[Any, bool]:
+    """Return an input as a JAX array, and whether its dtype decides that of all."""
+    is_integer = is_numpy_integer(value)
     try:
-        array = jnp.asarray(value)
+        # Without its option jax_enable_x64, JAX cuts integers off at 32 bits.
+        array = jnp.asarray(value.astype(float) if is_integer else value)
         given = f"an array of {array.dtype}"
         if array.dtype.name in ("float32", "float64"):
-            return array
-        if array.weak_type and array.dtype.kind == "i":
-            return array
+            return array, not is_integer and not array.weak_type
+        if array.dtype.kind in "iub":
+            return array, False
     except (TypeError, ValueError):
         given = type(value).__name__
-    raise ShapeError(
-        f"{name} is {given}; {signature.name!r} in JAX needs float32 or float64"
-    )
+    needed = f"{signature.name!r} in JAX needs float32, float64 or integers"
+    raise ShapeError(f"{name} is {given}; {needed}")
+
+
+def is_numpy_integer(value: Any) -> bool:
+    """Whether a value is a NumPy array of integers, or a NumPy integer."""
+    is_numpy = isinstance(value, (np.ndarray, np.generic))
+    return is_numpy and np.issubdtype(np.asarray(cast(Any, value)).dtype, np.integer)
 
 
 def run(f: Differentiable, inputs: Sequence[Any], batch: Shape, dtype: str) -> Any:

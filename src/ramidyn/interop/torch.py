@@ -14,8 +14,9 @@ def to_torch(f: Any) -> Callable[..., Any]:
     It takes and returns tensors in CPU memory, without copies, and works with autograd,
     torch.func.vmap, grad, vjp and jacrev, and torch.compile. Gradients of any order are
     compiled too, when they are first needed. Inputs are float32 or float64, and so is
-    the computation. Several outputs are a named tuple. Derivatives with respect to q
-    are those by its entries, such as those of a quaternion.
+    the computation. Numbers, lists and integers take the dtype of the other inputs;
+    lists and NumPy arrays are copied. Several outputs are a named tuple. Derivatives
+    with respect to q are those by its entries, such as those of a quaternion.
 
     Args:
         f: a method of a robot such as ``robot.forward_dynamics``, or a function from

@@ -24,6 +24,9 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+import numpy as np
+import numpy.typing as npt
+
 from ramidyn.backend.calls.arguments import Signature
 from ramidyn.concurrency import made_once
 from ramidyn.errors import ArgumentError, Error, ShapeError
@@ -45,18 +48,26 @@ class PyTorch:
     name = "PyTorch"
 
     def arrays(self, signature: Signature, values: Sequence[Any]) -> list[Any]:
-        """Return the inputs as tensors of one dtype; numbers take that of tensors."""
+        """Return the inputs as tensors of one dtype, on one device.
+
+        Numbers, lists and integers take the dtype of the others.
+        """
         if not values:
             raise ArgumentError(
                 f"{signature.name!r} has no inputs; call the compiled function itself"
             )
-        given = zip(signature.input_names, values, strict=True)
-        dtypes = [_dtype(signature, name, value) for name, value in given]
+        names = signature.input_names
+        device = _device(signature, names, values)
+        given = [
+            _readable(signature, name, value)
+            for name, value in zip(names, values, strict=True)
+        ]
+        dtypes = [own for _, own in given]
         is_single = torch.float32 in dtypes and torch.float64 not in dtypes
         dtype = torch.float32 if is_single else torch.float64
         return [
-            value if own is dtype else torch.as_tensor(value, dtype=dtype)
-            for value, own in zip(values, dtypes, strict=True)
+            x if own is dtype else torch.as_tensor(x, dtype=dtype, device=device)
+            for x, own in given
         ]
 
     def run(
@@ -71,33 +82,57 @@ class PyTorch:
 
     def visible(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function as one node of the graphs that torch.compile makes."""
-        node = torch.compiler.allow_in_graph(call)
-
-        def outer(*values: Any, **named: Any) -> Any:  # or `call` itself is traced
-            return node(*values, **named)
-
-        # torch.compile limits recompilations per code object: each has its own.
-        outer.__code__ = outer.__code__.replace()
-        return outer
+        return torch.compiler.allow_in_graph(call)
 
 
-def _dtype(signature: Signature, name: str, value: Any) -> Any:
-    """Return the dtype of an input that can be used, or None for a number."""
+def _device(signature: Signature, names: Sequence[str], values: Sequence[Any]) -> str:
+    """Return the device of the tensors: "cpu", or "meta" for their shapes only."""
+    found: dict[str, str] = {}
+    for name, value in zip(names, values, strict=True):
+        if isinstance(value, torch.Tensor):
+            found.setdefault(value.device.type, name)
+            if value.device.type not in ("cpu", "meta"):
+                raise ArgumentError(
+                    f"{name} is on device {str(value.device)!r}, but "
+                    f"{signature.name!r} runs on the CPU only; pass {name}.cpu()"
+                )
+    if len(found) > 1:
+        raise ArgumentError(
+            f"{found['meta']} is on device 'meta' and {found['cpu']} on 'cpu'; "
+            f"{signature.name!r} needs all tensors on one device"
+        )
+    return next(iter(found), "cpu")
+
+
+def _readable(signature: Signature, name: str, value: Any) -> tuple[Any, Any]:
+    """Return an input for PyTorch, and its dtype if that decides the dtype of all."""
     if isinstance(value, (int, float)):
-        return None
-    needed = f"{signature.name!r} in PyTorch needs a tensor of float32 or float64"
+        return value, None
+    needed = f"{signature.name!r} in PyTorch needs float32, float64 or integers"
     if not isinstance(value, torch.Tensor):
-        raise ShapeError(f"{name} is {type(value).__name__}; {needed}")
-    if value.dtype not in (torch.float32, torch.float64):
-        raise ShapeError(f"{name} is a tensor of {value.dtype}; {needed}")
+        return _copied(name, value, needed)
     if value.layout is not torch.strided:
         raise ShapeError(f"{name} has layout {value.layout}; pass {name}.to_dense()")
-    if value.device.type not in ("cpu", "meta"):
-        raise ArgumentError(
-            f"{name} is on device {str(value.device)!r}, but {signature.name!r} runs "
-            f"on the CPU only; pass {name}.cpu()"
-        )
-    return value.dtype
+    if value.dtype in (torch.float32, torch.float64):
+        return value, value.dtype
+    if value.dtype.is_floating_point or value.dtype.is_complex:
+        raise ShapeError(f"{name} is a tensor of {value.dtype}; {needed}")
+    return value, None
+
+
+def _copied(name: str, value: Any, needed: str) -> tuple[Any, Any]:
+    """Return a copy of a NumPy array or a list, as PyTorch cannot read all of them."""
+    try:
+        array: npt.NDArray[Any] = np.array(value, order="C")
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ShapeError(f"{name} is not an array: {error}; {needed}") from error
+    is_integer = array.dtype.kind in "iub"
+    if not is_integer and str(array.dtype) not in ("float32", "float64"):
+        given = f"{type(value).__name__} of {array.dtype}"
+        raise ShapeError(f"{name} is {given}; {needed}")
+    tensor = torch.from_numpy(array.astype(float) if is_integer else array)
+    is_fixed = not is_integer and not isinstance(value, (list, tuple))
+    return tensor, tensor.dtype if is_fixed else None
 
 
 def run(name: str, inputs: Sequence[Any]) -> tuple[Any, ...]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib.util
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Protocol, cast, final
 
 from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Signature
@@ -39,7 +40,7 @@ class Library(Protocol):
         ...
 
     def visible(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function as the library's compiler should see it."""
+        """Return a function as the library's compiler should see it in a method."""
         ...
 
 
@@ -76,7 +77,7 @@ def _of_dispatcher(f: Dispatcher, library: Library) -> Callable[..., Any]:
         function = f.function(*values[count:], **options)
         return wrapped(function, library)(*values[:count])
 
-    return _described(library.visible(call), f, inspect.signature(f))
+    return Owner(f, library).method(call, inspect.signature(f))
 
 
 def _of_function(f: Function, library: Library) -> Callable[..., Any]:
@@ -100,18 +101,48 @@ def _of_function(f: Function, library: Library) -> Callable[..., Any]:
         inspect.Parameter(n, kind, default=known.get(n, inspect.Parameter.empty))
         for n in signature.input_names
     ]
-    return _described(library.visible(call), f, inspect.Signature(parameters))
+    return Owner(f, library).method(call, inspect.Signature(parameters))
 
 
-def _described(
-    call: Callable[..., Any], f: Function | Dispatcher, signature: inspect.Signature
-) -> Callable[..., Any]:
-    """Return a function with the name, the docstring and the signature of another."""
-    name = f.__dict__.get("__name__") or (f.name if isinstance(f, Function) else "")
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f.__doc__
-    call.__dict__["__signature__"] = signature
-    return call
+@final
+class Owner:
+    """The object whose only method is a compiled function as one of a library.
+
+    A method is pickled as its owner and its name, and a function not at all.
+    """
+
+    def __init__(self, f: Function | Dispatcher, library: Library) -> None:
+        self.f = f
+        self.library = library
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _owner_of, (self.f, self.library)
+
+    def method(
+        self, call: Callable[..., Any], signature: inspect.Signature
+    ) -> Callable[..., Any]:
+        """Return the method, with the name and the docstring of the function."""
+        node, f = self.library.visible(call), self.f
+
+        def method(_owner: Owner, *values: Any, **named: Any) -> Any:
+            return node(*values, **named)
+
+        # torch.compile limits recompilations per code object: each has its own.
+        method.__code__ = method.__code__.replace()
+        name = f.__dict__.get("__name__") or (f.name if isinstance(f, Function) else "")
+        method.__name__ = method.__qualname__ = name
+        method.__doc__ = f.__doc__
+        own = inspect.Parameter("_owner", inspect.Parameter.POSITIONAL_ONLY)
+        method.__dict__["__signature__"] = signature.replace(
+            parameters=[own, *signature.parameters.values()]
+        )
+        made = self.__dict__[name] = MethodType(method, self)
+        return made
+
+
+def _owner_of(f: Function | Dispatcher, library: Library) -> Any:
+    """Return the owner of the function in this process."""
+    return cast(Any, wrapped(f, library)).__self__
 
 
 def _call(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast, final
 
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.compiler import program_of
-from ramidyn.description.editing import Placement, pose_of
+from ramidyn.description.builder_checks import Placement, checked_pose
 from ramidyn.description.loop_types import (
     check_given,
     check_single,
@@ -24,7 +24,13 @@ from ramidyn.description.loop_types import (
     cut_joint,
 )
 from ramidyn.description.pose import Pose
-from ramidyn.errors import ArgumentError, ModelError, ModelWarning, unknown_name
+from ramidyn.errors import (
+    ArgumentError,
+    ModelError,
+    ModelWarning,
+    ShapeError,
+    unknown_name,
+)
 from ramidyn.mechanism.assembly import assemble
 from ramidyn.mechanism.constraints.rank import CLOSED, rank_of
 from ramidyn.quantities.frames import pose
@@ -106,10 +112,10 @@ def add_loop(
         ends = _body(robot, what, body_a), _body(robot, what, body_b)
         T_a = Pose.identity()
         if placement_a is not None:
-            T_a = pose_of(f"{what}: placement_a", placement_a)
+            T_a = checked_pose(f"{what}: placement_a", placement_a, ShapeError)
         T_b = None
         if placement_b is not None:
-            T_b = pose_of(f"{what}: placement_b", placement_b)
+            T_b = checked_pose(f"{what}: placement_b", placement_b, ShapeError)
         neutral = partial(_neutral_pose, robot)
         new = cut_joint(
             what, label, type_, ends, T_a, T_b, length, neutral, "placement_b"

@@ -97,7 +97,9 @@ def _bad_quaternions(robot: Robot, q: Array) -> Iterator[Fault]:
         if not joint_type(j.name, j.type).has_quaternion:
             continue
         end = j.q_index + j.nq  # the last four of its coordinates
-        lengths = np.linalg.norm(q[:, end - 4 : end], axis=1)
+        x: Array = q[:, end - 4 : end]
+        halves: Array = np.hypot(x[:, :2], x[:, 2:])  # its squares may overflow
+        lengths: Array = np.hypot(halves[:, 0], halves[:, 1])
         for state in np.flatnonzero(np.abs(lengths - 1) > UNIT).tolist():
             yield (
                 state,

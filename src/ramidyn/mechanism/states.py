@@ -15,6 +15,7 @@ from ramidyn.algorithms.loops.cuts import row_names
 from ramidyn.algorithms.loops.newton import Iterate
 from ramidyn.compiler import compile
 from ramidyn.concurrency import once
+from ramidyn.description.builder_checks import shown
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, ShapeError
@@ -165,11 +166,15 @@ def normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
 
 def vector(what: str, value: npt.ArrayLike, n: int) -> Array:
     """Return a user's value as n numbers."""
+    given = shown(value)
     try:
-        x: Array = np.ravel(np.array(value, dtype=float))
+        array: Array = np.array(value, dtype=float)
+        if array.ndim > 1:
+            given = f"an array of shape {array.shape}"
     except (TypeError, ValueError):
-        x = np.zeros(0)
+        array = np.zeros(0)
+    x: Array = np.ravel(array)
     if x.shape != (n,) or not np.isfinite(x).all():
         numbers = "finite number" if n == 1 else "finite numbers"
-        raise ShapeError(f"{what} is {value!r}; expected {n} {numbers}")
+        raise ShapeError(f"{what} is {given}; expected {n} {numbers} for one state")
     return x

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ramidyn.spatial.vector3 import ONE, ZERO, Mat, Vec, mat
 from ramidyn.symbolic.expr import Expr, atan2, const, lift, where
+from ramidyn.symbolic.functions import maximum
 
 Quaternion = tuple[Expr, Expr, Expr, Expr]
 """x, y, z, w"""
@@ -56,6 +57,16 @@ def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
         aw * bz + az * bw + (ax * by - ay * bx),
         aw * bw - (ax * bx + ay * by + az * bz),
     )
+
+
+def near_one(q: Quaternion) -> Quaternion:
+    """Return q of any length times r², r = 1/√max |qᵢ|: its largest entry is one.
+
+    Neither r nor q r overflows or underflows, in float64 and in float32.
+    """
+    x, y, z, w = (abs(e) for e in q)
+    r = ONE / maximum(maximum(x, y), maximum(z, w)).sqrt()
+    return quaternion([e * r * r for e in q])
 
 
 def unit_quaternion(q: Quaternion) -> Quaternion:

@@ -142,12 +142,12 @@ def sign(x: Any) -> Any:
 
 
 def minimum(a: Any, b: Any) -> Any:
-    """Return the smaller of a and b."""
+    """Return the smaller of a and b; NaN if either is NaN."""
     return _elementwise(np.minimum, partial(_extremum, "min"), a, b)
 
 
 def maximum(a: Any, b: Any) -> Any:
-    """Return the larger of a and b."""
+    """Return the larger of a and b; NaN if either is NaN."""
     return _elementwise(np.maximum, partial(_extremum, "max"), a, b)
 
 

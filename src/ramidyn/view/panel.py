@@ -161,7 +161,7 @@ class Panel:
     def _forces_on(self, body: BodyDescription) -> list[str]:
         joints = {j.name for j in body.joints}
         return [
-            f"{f.name}: {type(f).__name__}, {described(f)}"
+            f"{f.name}: {type(f).__name__}, {described(f, self._model.joints)}"
             for f in self._model.forces
             if joints & set(referred(f, "joint"))
             or body.name

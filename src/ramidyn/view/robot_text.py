@@ -75,8 +75,12 @@ def drawing(
     for body in description.bodies:
         children.setdefault(body.parent, []).append(body)
     public = {j.name: j for j in model.joints}
-    rows = [_Row("world", "", "", "")]
-    stack = [(b, "", k == 0) for k, b in enumerate(reversed(children.get(None, [])))]
+    ground = [b for b in children.get(None, []) if b.name == "world" and not b.joints]
+    mass = f"{model.masses['world']:.4g} kg" if ground and model.masses["world"] else ""
+    rows = [_Row("world", mass, "", "")]
+    below_world = children.get("world", []) if ground else []
+    tops = [b for b in children.get(None, []) if b not in ground] + below_world
+    stack = [(b, "", k == 0) for k, b in enumerate(reversed(tops))]
     while stack:
         body, indent, is_last = stack.pop()
         is_fixed = not body.joints
@@ -94,7 +98,7 @@ def drawing(
     wide = max(len(row.tree) for row in rows)
     heavy = max(len(row.mass) for row in rows)
     first = [*map(_line, head(model, conventions, joint_order))]
-    loops = [*map(_line, (*_loops(model.loops), *force_lines(model.forces)))]
+    loops = [*map(_line, (*_loops(model.loops), *force_lines(model)))]
     if width is not None:
         wide = min(wide, width - heavy - 2)
         first = [textwrap.fill(text, width, subsequent_indent="  ") for text in first]
@@ -180,10 +184,10 @@ def _loops(loops: Sequence[LoopDescription]) -> Iterator[str]:
         yield f"loop {loop.name} {loop.type}: {ends}"
 
 
-def force_lines(forces: Sequence[ForceElement]) -> Iterator[str]:
+def force_lines(model: Model) -> Iterator[str]:
     """Yield a line for each force element, or for each kind of which there are many."""
     kinds: dict[str, list[ForceElement]] = {}
-    for element in forces:
+    for element in model.forces:
         kinds.setdefault(type(element).__name__, []).append(element)
     for kind, elements in kinds.items():
         if len(elements) > MOST_FORCES:
@@ -192,7 +196,7 @@ def force_lines(forces: Sequence[ForceElement]) -> Iterator[str]:
         for element in elements:
             names = (*referred(element, "joint"), *referred(element, "force"))
             ends = " ⟷ ".join((*names, *referred(element, "frame")))
-            details = described(element)
+            details = described(element, model.joints)
             text = f"force {element.name} {kind}"
             text += f": {ends}" if ends else ""
             yield text + (f", {details}" if details else "")

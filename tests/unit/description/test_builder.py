@@ -6,6 +6,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from ramidyn.description.builder import (
     neutral_poses,
 )
 from ramidyn.description.description import Description, Mimic
+from ramidyn.description.fingerprint import fingerprint
 from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import Error, ModelError, UnknownName
 from ramidyn.tree.model import build_model
@@ -275,6 +277,28 @@ def test_a_joint_can_follow_another(
     assert build_model(description).nv == 1
 
 
+def test_placements_may_be_matrices() -> None:
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = TILTED.R, TILTED.p
+
+    def built(placement: Any) -> Description:
+        builder = arm()
+        solid = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=placement)
+        hand = Body("hand", solid, frames={"palm": placement})
+        builder.add(hand, "link", Joint.prismatic(), placement)
+        builder.add_frame("grip", hand, placement)
+        builder.close("weld", "weld", "link", "hand", at=placement, at_b=placement)
+        return builder.description()
+
+    expected = fingerprint(built(TILTED))
+    assert expected is not None
+    for given in (matrix, matrix.tolist()):
+        assert fingerprint(built(given)) == expected
+    matrix[3, 3] = 2.0
+    with pytest.raises(ModelError, match=r"placement is array.*or its .4, 4. matrix"):
+        arm().add(Body("hand"), placement=matrix)
+
+
 def test_a_loop_closes_where_the_bodies_stand() -> None:
     builder = arm()
     builder.add(Body("left"), "link", Joint.revolute(), TILTED)
@@ -371,7 +395,8 @@ BAD_INERTIAS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Inertia.from_point(1, at=(1, 2, "z")),  # type: ignore[arg-type]
-        "Inertia.from_point: at is (1, 2, 'z'); expected 3 numbers",
+        "Inertia.from_point: at is (1, 2, 'z'); expected a position of 3 finite "
+        "numbers, a Pose, or its (4, 4) matrix",
     ),
     (
         lambda: Inertia.from_sphere(1, 1, at=Pose(2 * np.eye(3), np.zeros(3))),
@@ -508,7 +533,8 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Body("b", frames={"tip": (0, 0)}),
-        "body 'b': frame 'tip' is (0, 0); expected 3 numbers",
+        "body 'b': frame 'tip' is (0, 0); expected a position of 3 finite "
+        "numbers, a Pose, or its (4, 4) matrix",
     ),
     (
         lambda: arm().add("hand"),  # type: ignore[arg-type]
@@ -552,7 +578,8 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: arm().add(Body("b"), placement=(0, 0, math.nan)),
-        "body 'b': placement is (0, 0, nan); expected finite numbers",
+        "body 'b': placement is (0, 0, nan); expected a position of 3 finite "
+        "numbers, a Pose, or its (4, 4) matrix",
     ),
     (
         lambda: arm().close("loop", "weld", "link", "link"),
@@ -586,7 +613,8 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: arm().close("loop", "weld", "link", "world", at=(0, math.nan, 0)),
-        "loop 'loop': at is (0, nan, 0); expected finite numbers",
+        "loop 'loop': at is (0, nan, 0); expected a position of 3 finite "
+        "numbers, a Pose, or its (4, 4) matrix",
     ),
     (
         lambda: arm().close("loop", "weld", "link", "world", joints=("shoulder",)),

@@ -14,6 +14,7 @@ import ramidyn
 from ramidyn import forces
 from ramidyn.compiler import program_of
 from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.description import Description
 from ramidyn.errors import (
     ArgumentError,
     Error,
@@ -374,14 +375,26 @@ def test_attached_robot_brings_its_forces() -> None:
         ARM.attach(custom, "finger", prefix="b_")
 
 
+def only(joint: Joint) -> Description:
+    builder = RobotBuilder("one")
+    builder.add(Body("body", Inertia.from_sphere(1.0, 0.1)), joint=joint)
+    return builder.description()
+
+
 def test_robot_shows_its_forces() -> None:
     robot = ARM.add_force(forces.JointSpring(UPPER, 20.0), name="spring")
     robot = robot.add_force(
         forces.PointSpring("world", "lower", 5.0, 0.1, 0.2), name="strut"
     )
     text = str(robot)
-    assert "force spring JointSpring: upper_joint, stiffness 20 N m/rad or N/m" in text
+    assert "force spring JointSpring: upper_joint, stiffness 20 N m/rad" in text
     assert "force strut PointSpring: world ⟷ lower, stiffness 5 N/m" in text
+    slide = Robot.from_description(only(Joint.prismatic(name="slide")))
+    slide = slide.add_force(forces.JointSpring("slide", 20.0, 0.1), name="spring")
+    assert "slide, stiffness 20 N/m, reference 0.1 m" in str(slide)
+    plane = Robot.from_description(only(Joint.planar(name="plane")))
+    plane = plane.add_force(forces.JointDamper("plane", 2.0), name="damper")
+    assert "plane, damping 2 N m s/rad or N s/m" in str(plane)  # both hold
     assert ", 2 forces; " in repr(robot)
     for k in range(9):
         robot = robot.add_force(forces.JointDamper(LOWER, 0.1), name=f"d{k}")

@@ -31,6 +31,13 @@ def test_quaternions_are_scipys_in_xyzw_and_turned_in_wxyz() -> None:
     )
 
 
+@pytest.mark.parametrize("length", [1e300, 1e155, 1e-155, 1e-300])
+def test_quaternions_may_have_extreme_lengths(length: float) -> None:
+    expected = Pose.from_quaternion(QUATERNION, order="xyzw").R
+    R = Pose.from_quaternion(length * QUATERNION, order="xyzw").R
+    np.testing.assert_allclose(R, expected, atol=1e-15)
+
+
 @pytest.mark.parametrize("angle", [0.0, 1e-7, 1.0, 3.1, np.pi - 1e-9, np.pi])
 def test_rotation_vectors_are_scipys(angle: float) -> None:
     vector = angle * np.array([2.0, -3.0, 6.0]) / 7

@@ -151,7 +151,7 @@ ASSEMBLY: list[Case] = [
     (
         lambda: four_bar().assemble(fixed={"crank_joint": np.nan}),
         ShapeError,
-        "fixed['crank_joint'] is nan; expected 1 finite number",
+        "fixed['crank_joint'] is nan; expected 1 finite number for one state",
     ),
     (
         lambda: four_bar().assemble(fixed={"crank_joint": 0.3, "rocker_joint": -1}),
@@ -293,3 +293,15 @@ def test_messages_of_add_loop_point_at_the_caller() -> None:
         )
     files: list[Any] = [w.filename for w in caught]
     assert files == [__file__]
+
+
+def test_a_batch_is_named_by_its_shape() -> None:
+    robot = four_bar()
+    message = (
+        r"^q_guess is an array of shape \(500, 3\); expected 3 finite numbers for one "
+        "state$"
+    )
+    with pytest.raises(ShapeError, match=message):
+        robot.assemble(np.zeros((500, 3)))
+    with pytest.raises(ShapeError, match=r"^q_guess is array\(.{,60}\.\.\.; expected"):
+        robot.assemble(np.zeros(500))

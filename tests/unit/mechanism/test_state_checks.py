@@ -65,6 +65,13 @@ def test_states_that_can_be_meant_pass(rng: np.random.Generator) -> None:
             "quaternion (wxyz)",
         ),
         (
+            "mujoco",
+            {"_4": 1e200},
+            None,
+            "the quaternion q[3:7] of joint 'free' has length 1e+200; expected a unit "
+            "quaternion (wxyz)",
+        ),
+        (
             "pinocchio",
             {"_5": 2.0},
             None,

@@ -333,8 +333,8 @@ class StepWriter:
         if op == "where":
             return f"({first[0]} ? {first[1]} : {first[2]})", ATOM
         if op in ("min", "max"):
-            sign = "<" if op == "min" else ">"
-            return f"({first[0]} {sign} {first[1]} ? {first[0]} : {first[1]})", ATOM
+            a, sign, b = first[0], "<" if op == "min" else ">", first[1]
+            return f"({a} {sign} {b} || {a} != {a} ? {a} : {b})", ATOM  # NaN stays
         name = {"abs": "fabs"}.get(op, op)
         assert name == "fabs" or name in CALLS, f"no C for {op}"
         return f"{self.style.call(name)}({', '.join(a for a, _ in args)})", ATOM

@@ -178,7 +178,9 @@ class Calls:
         self, kept: tuple[int, ...] = KEPT, release: Callable[[int], None] = RELEASE
     ) -> None:
         """Release the results that emitted code keeps, even as Python shuts down."""
-        block: Words | None = self.__dict__.get("block")
+        # Asked for its __dict__, Python 3.11 makes one, which the collector takes for a
+        # new owner of all: a robot would outlive the collection.
+        block: Words | None = getattr(self, "block", None)
         for result in (block[word] for word in kept) if block is not None else ():
             if result:
                 release(result)

@@ -12,7 +12,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Sequence
-from ctypes import py_object, pythonapi, string_at
+from ctypes import string_at
 from typing import Any
 
 from ramidyn.backend.llvm.target import Processor
@@ -140,14 +140,15 @@ def assembly(ir: str, processor: Processor) -> str:
     return _emit(ir, processor, is_object=False).decode()
 
 
-@functools.cache
-def _linker(processor: Processor) -> Any:
-    """Return the one JIT of this process; it lives as long as the process does."""
+LIBRARIES_PER_LINKER = 64
+"""llvmlite frees all memory of a library, and its name, only with the linker (9 kB)."""
+
+
+@functools.lru_cache(maxsize=2)  # the current one, even if two processors take turns
+def _linker(processor: Processor, _number: int) -> Any:
+    """Return a JIT; it lives as long as it is in use or code that it loaded lives."""
     # RuntimeDyld, the default, aborts on AArch64, and takes twice as long on x86-64.
-    linker = llvm.create_lljit_compiler(_target_machine(processor), use_jit_link=True)
-    # What it loaded must never outlive it, whatever order the exit clears things in.
-    pythonapi.Py_IncRef(py_object(linker))
-    return linker
+    return llvm.create_lljit_compiler(_target_machine(processor), use_jit_link=True)
 
 
 _library = itertools.count()
@@ -178,8 +179,10 @@ def _link(objects: Sequence[tuple[bytes, Sequence[str]]], processor: Processor) 
         builder.add_object_img(code)
         for f in functions:
             builder.export_symbol(f)
+    number = next(_library)
+    linker = _linker(processor, number // LIBRARIES_PER_LINKER)
     try:
-        return builder.link(_linker(processor), f"ramidyn{next(_library)}")
+        return builder.link(linker, f"ramidyn{number}")
     except RuntimeError as error:
         raise CompileError(f"LLVM cannot load object code: {error}") from None
 

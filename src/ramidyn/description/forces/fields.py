@@ -7,7 +7,7 @@ number with a unit, says so in its metadata: checks, editing, printing and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, Field, field, fields
 from typing import Any, Final, cast
 
@@ -92,10 +92,31 @@ def is_signed(element: Any, name: str) -> bool:
     return bool(found[0].metadata["signed"])
 
 
-def described(element: Any) -> str:
-    """Return an element in a few words: its parameters with units."""
+ANGULAR = frozenset(("revolute", "helical", "universal", "spherical"))
+"""joints whose coordinates are all angles"""
+
+
+def unit_on(unit: str, types: Iterable[str]) -> str:
+    """Return the unit for joints of these types, if it is "angular or linear"."""
+    angular, _, linear = unit.partition(" or ")
+    found = set(types)
+    if not linear or not found:
+        return unit
+    if found <= ANGULAR:
+        return angular
+    return linear if found == {"prismatic"} else unit
+
+
+def described(element: Any, joints: Iterable[Any]) -> str:
+    """Return an element of a robot in a few words: its parameters with units.
+
+    ``joints`` are those of the robot: what they are decides between N m/rad and N/m.
+    """
+    types = {joint.name: joint.type for joint in joints}
+    on = [types.get(name, "") for name in referred(element, "joint")]
     parts: list[str] = []
-    for name, unit in parameters(element).items():
+    for name, either in parameters(element).items():
+        unit = unit_on(either, on)
         value = getattr(element, name)
         if value not in (0.0, (0.0, 0.0, 0.0)):
             shown = ", ".join(f"{x:.4g}" for x in entries(value))
