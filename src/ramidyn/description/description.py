@@ -91,6 +91,9 @@ class JointDescription:
     mimic: Mimic | None = None
     actuator_force_range: tuple[float, float] | None = None
     """of the sum of all actuators on it (MJCF ``actuatorfrcrange``)"""
+    actuator_gravity_compensation: bool = False
+    """whether actuators apply the gravity compensation along it, within that range
+    (MJCF ``actuatorgravcomp``)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -111,6 +111,42 @@ def test_flags_of_mjcf_switch_forces_off() -> None:
     assert kinds == {"JointDamper", "JointFriction", "GravityCompensation", "Tendon"}
 
 
+def test_disabled_groups_of_actuators_do_not_act() -> None:
+    text = MODEL.replace("<motor ", '<motor group="3" ').replace(
+        "<worldbody>", '<option actuatorgroupdisable="1 3"/><worldbody>'
+    )
+    robot, told = load(text, passive=False, actuators=True)
+    assert "m" not in {f.name for f in robot.forces}
+    assert "motor actuator 'm' (its group is disabled)" in told[0]
+
+
+def test_gravity_compensation_is_split_among_joints_and_actuators() -> None:
+    text = MODEL.replace('name="j"', 'name="j" actuatorgravcomp="true"')
+    text = text.replace('name="b"', 'name="b" gravcomp="2"')
+    robot, _ = load(text, passive=True, actuators=True)
+    found = [f for f in robot.forces if isinstance(f, forces.GravityCompensation)]
+    assert found == [
+        forces.GravityCompensation("b", 2.0, ("k",), name="b_gravity_compensation"),
+        forces.GravityCompensation(
+            "a", 0.5, by_actuators=True, name="a_actuator_gravity_compensation"
+        ),
+        forces.GravityCompensation(
+            "b", 2.0, ("j",), True, name="b_actuator_gravity_compensation"
+        ),
+    ]
+    left = robot.lock({"k": 0.0}).forces
+    assert [f.name for f in left if isinstance(f, forces.GravityCompensation)] == [
+        "a_actuator_gravity_compensation",
+        "b_actuator_gravity_compensation",
+    ]
+
+
+def test_range_of_a_tendon_without_zero_is_refused() -> None:
+    text = MODEL.replace('name="t"', 'name="t" actuatorfrcrange="1 2"')
+    with pytest.raises(ModelError, match=r"actuatorfrcrange excludes 0; expected it"):
+        load(text)
+
+
 @pytest.mark.parametrize("option", ["passive", "actuators"])
 def test_option_that_is_not_a_choice_is_refused(option: str) -> None:
     with pytest.raises(ArgumentError, match=f"{option} is 3; possible: True, False, "):

@@ -28,7 +28,7 @@ from ramidyn.description.description import (
     Inertial,
 )
 from ramidyn.description.forces.element import ForceElement
-from ramidyn.description.formats.mjcf.actuator_forces import read_actuator_forces
+from ramidyn.description.formats.mjcf.actuator_forces import ActuatorForces
 from ramidyn.description.formats.mjcf.actuators import read_actuators
 from ramidyn.description.formats.mjcf.bodies import MjcfBody, Worldbody
 from ramidyn.description.formats.mjcf.defaults import (
@@ -56,7 +56,12 @@ from ramidyn.description.formats.mjcf.known_attributes import (
     warn_of_unknown_attributes,
 )
 from ramidyn.description.formats.mjcf.meshes import MeshAssets
-from ramidyn.description.formats.mjcf.passive_forces import read_passive, read_tendons
+from ramidyn.description.formats.mjcf.passive_forces import (
+    read_gravity_compensation,
+    read_passive,
+    read_tendon_ranges,
+    read_tendons,
+)
 from ramidyn.description.formats.xml import Element, fault, numbers, parse_xml, where
 from ramidyn.description.pose import Array, Pose
 from ramidyn.description.warning_groups import listed
@@ -168,6 +173,10 @@ class MjcfModel:
             self.flag, ("spring", "damper", "actuation", "clampctrl")
         )
         passive = read_passive(self.world, has_springs, has_dampers)
+        actuated: list[ForceElement] = []
+        if has_springs or has_dampers:
+            others, actuated = read_gravity_compensation(self.world)
+            passive += others
         tendons, unsupported = read_tendons(
             self.sections["tendon"],
             self.world,
@@ -176,17 +185,29 @@ class MjcfModel:
             has_dampers,
         )
         driving: list[ForceElement] = []
-        if acts:
-            driving, others = read_actuator_forces(
-                self.sections["actuator"],
-                actuators,
+        if acts and actuators:
+            reader = ActuatorForces(
                 {j.name: j for body in self.world.bodies for j in body.joints},
-                [t.name for t in tendons],
+                tendons,
                 self.defaults,
                 clamps,
+                self.disabled_groups(),
             )
-            unsupported += others
+            reader.read(self.sections["actuator"], actuators)
+            ranges = read_tendon_ranges(
+                self.sections["tendon"], self.defaults, self.settings, self.warnings
+            )
+            limits = reader.limits(actuated, ranges)
+            driving = [*reader.found, *actuated, *limits]
+            unsupported += reader.unsupported
         return FileForces((*passive, *tendons), tuple(driving), tuple(unsupported))
+
+    def disabled_groups(self) -> frozenset[int]:
+        """Return the groups of actuators that <option> switches off."""
+        groups: tuple[float, ...] = ()
+        for section in self.sections["option"]:
+            groups = numbers(section, "actuatorgroupdisable", None, groups)
+        return frozenset(map(int, groups))
 
     def flag(self, name: str) -> bool:
         """Return whether <option> leaves a part of the physics on."""

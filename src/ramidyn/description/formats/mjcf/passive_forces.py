@@ -9,15 +9,20 @@ from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.from_file import joint_elements
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.description.formats.mjcf.bodies import MjcfBody, Worldbody
-from ramidyn.description.formats.mjcf.defaults import LARGEST, Defaults, unknown
-from ramidyn.description.formats.mjcf.joints import LARGEST_FORCE
-from ramidyn.description.formats.xml import Element, number, numbers
+from ramidyn.description.formats.mjcf.defaults import (
+    LARGEST,
+    Defaults,
+    Settings,
+    unknown,
+)
+from ramidyn.description.formats.mjcf.joints import LARGEST_FORCE, is_limited
+from ramidyn.description.formats.xml import Element, fault, number, numbers
 
 
 def read_passive(
     world: Worldbody, has_springs: bool, has_dampers: bool
 ) -> list[ForceElement]:
-    """Return the passive forces of joints and bodies."""
+    """Return the passive forces of joints."""
     found: list[ForceElement] = []
     for body in world.bodies[1:]:
         for joint in body.joints:
@@ -28,15 +33,51 @@ def read_passive(
                 joint.damping if has_dampers else 0.0,
                 joint.friction,
             )
-    if has_springs or has_dampers:
-        found += [
-            GravityCompensation(
-                b.name, b.gravity_compensation, name=f"{b.name}_gravity_compensation"
-            )
-            for b in world.bodies[1:]
-            if b.gravity_compensation and b.is_moving
-        ]
     return found
+
+
+def read_gravity_compensation(
+    world: Worldbody,
+) -> tuple[list[ForceElement], list[ForceElement]]:
+    """Return the gravity compensation: as passive forces, and by actuators.
+
+    MuJoCo has none unless some body's is positive.
+    """
+    passive: list[ForceElement] = []
+    actuated: list[ForceElement] = []
+    if not any(body.gravity_compensation > 0 for body in world.bodies):
+        return passive, actuated
+    for body in world.bodies[1:]:
+        if not body.gravity_compensation:
+            continue
+        carrying = _carrying_joints(body)
+        by_actuators = [j for j in carrying if j.actuator_gravity_compensation]
+        others = [j for j in carrying if not j.actuator_gravity_compensation]
+        for found, joints, word in (
+            (passive, others, ""),
+            (actuated, by_actuators, "actuator_"),
+        ):
+            if joints:
+                is_all = len(joints) == len(carrying)
+                element = GravityCompensation(
+                    body.name,
+                    body.gravity_compensation,
+                    () if is_all else tuple(j.name for j in joints),
+                    by_actuators=bool(word),
+                    name=f"{body.name}_{word}gravity_compensation",
+                )
+                found.append(element)
+    return passive, actuated
+
+
+def _carrying_joints(body: MjcfBody) -> list[JointDescription]:
+    """Return the joints between the world and a body."""
+    joints: list[JointDescription] = []
+    above: MjcfBody | None = body
+    while above is not None:
+        joints = [*above.joints, *joints]
+        above = above.parent
+    return joints
 
 
 def _spring_reference(
@@ -100,6 +141,23 @@ def read_tendons(
             )
         )
     return found, unsupported
+
+
+def read_tendon_ranges(
+    sections: list[Element], defaults: Defaults, settings: Settings, notes: list[str]
+) -> dict[str, tuple[float, float]]:
+    """Return the limits of the sum of all actuators of each tendon, by its name."""
+    found: dict[str, tuple[float, float]] = {}
+    elements = [e for section in sections for e in section]
+    for k, element in enumerate(elements):
+        assert isinstance(element, Element)
+        merged = defaults.apply(element, tag="tendon")
+        if is_limited(merged, "actuatorfrc", settings, notes):
+            low, high = numbers(merged, "actuatorfrcrange", 2, (0.0, 0.0))
+            if not low <= 0.0 <= high:
+                raise fault(element, "actuatorfrcrange excludes 0; expected it inside")
+            found[element.get("name") or f"tendon{k}"] = low, high
+    return found
 
 
 def _weight(element: object) -> float:
