@@ -12,6 +12,7 @@ import pytest
 from ramidyn.cli import main
 from ramidyn.description.meshes.mesh_files import TriangleMesh, read_mesh
 from ramidyn.description.meshes.mesh_inertia import RULES
+from ramidyn.description.meshes.mesh_search import find_mesh
 from ramidyn.errors import ModelError
 from ramidyn.loading import load
 from support.meshes import angle_iron, box, pebble, write_obj, write_stl
@@ -146,6 +147,46 @@ def test_vertices_in_the_model_make_a_hull(tmp_path: Path) -> None:
     )
     assert sum(load(path).masses.values()) == pytest.approx(1000)
     assert_same(path)
+
+
+INCLUDED = {
+    "beside the included file": ("", "iron.obj", "parts/deep/iron.obj"),
+    "not in meshdir": ('meshdir="other"', "iron.obj", "parts/deep/iron.obj"),
+    "above the included file": ("", "../iron.obj", "parts/iron.obj"),
+    "in meshdir first": ('meshdir="parts"', "wrong.obj", "parts/wrong.obj"),
+    "in meshdir only": (
+        'meshdir="parts" strippath="true"',
+        "deep/wrong.obj",
+        "parts/wrong.obj",
+    ),
+}
+"""for each place: words of the compiler, the file that is named, where the mesh is"""
+
+
+@pytest.mark.parametrize("name", INCLUDED)
+def test_meshes_of_included_files_are_found_where_mujoco_finds_them(
+    name: str, tmp_path: Path
+) -> None:
+    compiler, file, place = INCLUDED[name]
+    (tmp_path / "parts/deep").mkdir(parents=True)
+    write_obj(tmp_path / "parts/deep/wrong.obj", box(1, 1, 1))
+    write_obj(tmp_path / place, angle_iron())
+    files = {
+        "main.xml": f"""<mujoco><compiler {compiler}/><include file="parts/a.xml"/>
+          <worldbody><body><freejoint/><geom type="mesh" mesh="m"/></body></worldbody>
+          </mujoco>""",
+        "parts/a.xml": '<mujoco><include file="deep/b.xml"/></mujoco>',
+        "parts/deep/b.xml": f"""<mujoco><asset><mesh name="m" file="{file}"
+          inertia="exact"/></asset></mujoco>""",
+    }
+    for inner, text in files.items():
+        (tmp_path / inner).write_text(text)
+    robot = load(tmp_path / "main.xml")
+    theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "main.xml"))
+    assert_inertias_agree(robot.description, theirs)
+    (shape,) = robot.shapes
+    assert shape.mesh is not None
+    assert find_mesh(shape.mesh) == (tmp_path / place).resolve()
 
 
 def test_a_missing_or_foreign_file_is_named(folder: Path) -> None:
