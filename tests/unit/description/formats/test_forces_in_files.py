@@ -120,6 +120,43 @@ def test_disabled_groups_of_actuators_do_not_act() -> None:
     assert "motor actuator 'm' (its group is disabled)" in told[0]
 
 
+SERVO = '<actuator><position name="p" joint="{}" kp="3" dampratio="1" gear="{}"/>'
+SLIDES = f'<body><joint name="k" type="slide"/><joint type="slide"/>{LINK}</body>'
+
+
+def servo(joint: str, gear: float, bodies: str, kp: str = "3") -> str:
+    actuator = SERVO.format(joint, gear).replace('kp="3"', f'kp="{kp}"')
+    return f"""<mujoco model="arm"><worldbody><body><joint name="j"/>{LINK}</body>
+      {bodies}</worldbody>{actuator}</actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("bodies", ['<body><joint name="k"/></body>', SLIDES])
+def test_damping_ratio_on_joints_without_inertia_is_refused(bodies: str) -> None:
+    text = (
+        "arm: servo 'p' has a damping ratio, but it moves joints without inertia; "
+        r"give it damping instead \(MJCF: kv instead of dampratio\)"
+    )
+    with pytest.raises(ModelError, match=text):
+        load(servo("k", 1.0, bodies), actuators=True)
+
+
+def test_damping_ratio_with_a_negative_stiffness_is_refused() -> None:
+    with pytest.raises(ModelError, match="a damping ratio, but its stiffness is -2; "):
+        load(servo("j", 1.0, "", "-2"), actuators=True)
+
+
+def test_damping_ratio_does_not_depend_on_bodies_without_inertia_elsewhere() -> None:
+    massless = '<body><joint name="k"/></body>'
+    given, alone = (
+        load(servo("j", 2.0, bodies), actuators=True)[0].forces
+        for bodies in (massless, "")
+    )
+    assert given == alone
+    (idle,) = load(servo("j", 0.0, ""), actuators=True)[0].forces
+    assert isinstance(idle, forces.PositionServo)
+    assert idle.damping == 0.0
+
+
 def test_gravity_compensation_is_split_among_joints_and_actuators() -> None:
     text = MODEL.replace('name="j"', 'name="j" actuatorgravcomp="true"')
     text = text.replace('name="b"', 'name="b" gravcomp="2"')
