@@ -71,6 +71,9 @@ _SECTIONS: Final = (
     *("asset", "worldbody", "deformable", "contact", "tendon", "equality", "actuator"),
     *("sensor", "custom", "keyframe"),
 )
+_SHORTEST_QUATERNION: Final = 1e-15
+"""MuJoCo replaces shorter ones in keyframes"""
+_IDENTITY: Final = (1.0, 0.0, 0.0, 0.0)
 
 
 def parse_mjcf(
@@ -343,16 +346,16 @@ class MjcfModel:
                     raise fault(key, f"duplicate key {name!r}; expected one")
                 given = numbers(key, "qpos", len(rest), rest, largest=LARGEST)
                 q = np.array(given, dtype=float)
-                lengths = [norm(given[at : at + 4]) for at in quaternions]
-                if lengths and min(lengths) < TINY:
-                    at = quaternions[lengths.index(min(lengths))]
+                for at in quaternions:
+                    length = norm(given[at : at + 4])
+                    if length >= _SHORTEST_QUATERNION:
+                        q[at : at + 4] /= length
+                        continue
+                    q[at : at + 4] = _IDENTITY
                     self.warnings.append(
-                        f"{where(key)}: a zero quaternion at {at} of qpos; the key is "
-                        "ignored"
+                        f"{where(key)}: a zero quaternion in qpos counts as 1 0 0 0, "
+                        f"as in MuJoCo: at {at}"
                     )
-                    continue
-                for at, length in zip(quaternions, lengths, strict=True):
-                    q[at : at + 4] /= length
                 keys[name] = q
         return {"qpos0": np.array(rest)} | keys
 
@@ -369,7 +372,7 @@ class MjcfModel:
                         q += quaternion(body.placement.rows)
                     case "spherical":
                         quaternions.append(len(q))
-                        q += [1.0, 0.0, 0.0, 0.0]
+                        q += _IDENTITY
                     case _:
                         q.append(joint.reference)
         return q, quaternions
