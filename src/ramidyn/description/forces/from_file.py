@@ -77,9 +77,9 @@ def taken(
         wanted += offered.passive
     if actuators:
         pulled = {n for a in offered.actuators for n in referred(a, "force")}
-        have = {f.name for f in wanted if isinstance(f, Tendon)}
+        missing = pulled - {f.name for f in wanted if isinstance(f, Tendon)}
         for tendon in offered.passive:
-            if tendon.name in pulled - have and isinstance(tendon, Tendon):
+            if tendon.name in missing and isinstance(tendon, Tendon):
                 slack = replace(tendon, stiffness=0.0, damping=0.0, friction=0.0)
                 wanted.append(slack)
         wanted += offered.actuators

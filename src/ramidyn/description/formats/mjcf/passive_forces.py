@@ -47,37 +47,33 @@ def read_gravity_compensation(
     actuated: list[ForceElement] = []
     if not any(body.gravity_compensation > 0 for body in world.bodies):
         return passive, actuated
-    for body in world.bodies[1:]:
-        if not body.gravity_compensation:
-            continue
-        carrying = _carrying_joints(body)
-        by_actuators = [j for j in carrying if j.actuator_gravity_compensation]
-        others = [j for j in carrying if not j.actuator_gravity_compensation]
-        for found, joints, word in (
-            (passive, others, ""),
-            (actuated, by_actuators, "actuator_"),
-        ):
-            if joints:
-                is_all = len(joints) == len(carrying)
-                element = GravityCompensation(
-                    body.name,
-                    body.gravity_compensation,
-                    () if is_all else tuple(j.name for j in joints),
-                    by_actuators=bool(word),
-                    name=f"{body.name}_{word}gravity_compensation",
-                )
-                found.append(element)
+    kinds: dict[MjcfBody | None, frozenset[bool]] = {None: frozenset()}
+    for body in world.bodies:
+        own = {j.actuator_gravity_compensation for j in body.joints}
+        kinds[body] = kinds[body.parent] | own
+        for by_actuators in sorted(kinds[body]) if body.gravity_compensation else ():
+            is_all = len(kinds[body]) == 1
+            element = GravityCompensation(
+                body.name,
+                body.gravity_compensation,
+                () if is_all else _carrying_joints(body, by_actuators),
+                by_actuators,
+                name=f"{body.name}_{'actuator_' * by_actuators}gravity_compensation",
+            )
+            (actuated if by_actuators else passive).append(element)
     return passive, actuated
 
 
-def _carrying_joints(body: MjcfBody) -> list[JointDescription]:
-    """Return the joints between the world and a body."""
-    joints: list[JointDescription] = []
+def _carrying_joints(body: MjcfBody, by_actuators: bool) -> tuple[str, ...]:
+    """Return the joints of one kind between the world and a body."""
+    names: list[str] = []
     above: MjcfBody | None = body
     while above is not None:
-        joints = [*above.joints, *joints]
+        for joint in reversed(above.joints):
+            if joint.actuator_gravity_compensation == by_actuators:
+                names.append(joint.name)
         above = above.parent
-    return joints
+    return tuple(reversed(names))
 
 
 def _spring_reference(
