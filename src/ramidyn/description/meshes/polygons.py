@@ -48,7 +48,7 @@ def _split_quads(points: Singles, quads: Indices) -> Indices:
     return np.reshape(np.stack(halves, axis=1), (-1, 3))
 
 
-def _squares(v: Singles) -> Singles:
+def _squares(v: Singles) -> npt.NDArray[Any]:
     return v[:, 0] * v[:, 0] + v[:, 1] * v[:, 1] + v[:, 2] * v[:, 2]
 
 

@@ -379,8 +379,17 @@ def test_site_frames_name_their_bodies() -> None:
     )
     assert [(f.name, f.body) for f in robot.frames] == [("w", None), ("a_site", "a")]
     assert robot.warnings == (
-        "site 'a' has the same name as a body; its frame is 'a_site'",
+        "model.xml: 1 site has the name of a body; called as frames: 'a_site'",
     )
+
+
+def test_sites_with_names_of_bodies_are_one_line() -> None:
+    bodies = "".join(
+        f'<body name="b{k}"><joint/>{LINK}<site name="b{k}"/></body>' for k in range(14)
+    )
+    (text,) = parse(mjcf(bodies)).warnings
+    assert text.startswith("model.xml: 14 sites have the name of a body; called as fra")
+    assert text.endswith(" 'b7_site' and 6 more")
 
 
 def test_a_chain_of_hundreds_of_bodies_loads() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from ramidyn.description.description import Actuator, JointDescription
+from ramidyn.description.description import Actuator, JointDescription, Unsupported
 from ramidyn.description.forces.actuators import (
     ANY,
     ActuatorForceRange,
@@ -47,7 +47,7 @@ class ActuatorForces:
         disabled: Container[int],
     ) -> None:
         self.found: list[ForceElement] = []
-        self.unsupported: list[str] = []
+        self.unsupported: list[Unsupported] = []
         self._joints = joints
         self._tendons = {t.name: t for t in tendons}
         self._defaults = defaults
@@ -58,9 +58,8 @@ class ActuatorForces:
         """Read the sections <actuator>, and ``data``, made of them before."""
         pairs = actuator_elements(sections, self._defaults)
         for (element, merged), actuator in zip(pairs, data, strict=True):
-            words = f"{element.tag} actuator {actuator.name!r}"
             if whole(merged, "group", 0) in self._disabled:
-                self.unsupported.append(f"{words} (its group is disabled)")
+                self._leave_out("{n} actuator{s}", actuator, "in a disabled group")
                 continue
             common = self._transmission(merged, actuator)
             made = None
@@ -69,7 +68,7 @@ class ActuatorForces:
                     common["control_range"] = ANY
                 made = _element(element, merged, common)
             if made is None:
-                self.unsupported.append(words)
+                self._leave_out(f"{{n}} {element.tag} actuator{{s}}", actuator)
                 continue
             self.found.append(made)
             self._read_damping(merged, actuator)
@@ -77,11 +76,17 @@ class ActuatorForces:
     def _read_damping(self, merged: Element, actuator: Actuator) -> None:
         damping = numbers(merged, "damping", range(1, 4), (0.0,), largest=LARGEST)
         if any(damping[1:]) or (damping[0] and not actuator.joint):
-            self.unsupported.append(f"damping of actuator {actuator.name!r}")
+            self._leave_out("damping of {n} actuator{s}", actuator)
         elif damping[0] and actuator.joint:
             d = damping[0] * actuator.gear[0] ** 2
             name = f"{actuator.name}_damping"
             self.found.append(JointDamper(actuator.joint, d, name=name))
+
+    def _leave_out(
+        self, kind: str, actuator: Actuator, reason: str = "not supported"
+    ) -> None:
+        one = Unsupported(kind, actuator.name, "actuators", reason)
+        self.unsupported.append(one)
 
     def limits(
         self,

@@ -31,6 +31,7 @@ from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.formats.mjcf.actuator_forces import ActuatorForces
 from ramidyn.description.formats.mjcf.actuators import read_actuators
 from ramidyn.description.formats.mjcf.bodies import MjcfBody, Worldbody
+from ramidyn.description.formats.mjcf.contacts import touching_geoms
 from ramidyn.description.formats.mjcf.defaults import (
     LARGEST,
     TINY,
@@ -64,7 +65,7 @@ from ramidyn.description.formats.mjcf.passive_forces import (
 )
 from ramidyn.description.formats.xml import Element, fault, numbers, parse_xml, where
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.warning_groups import listed
+from ramidyn.description.warning_groups import counted, listed
 
 _SECTIONS: Final = (
     *("compiler", "option", "size", "statistic", "visual", "default", "extension"),
@@ -203,7 +204,16 @@ class MjcfModel:
             limits = reader.limits(actuated, ranges)
             driving = [*reader.found, *actuated, *limits]
             unsupported += reader.unsupported
-        return FileForces((*passive, *tendons), tuple(driving), tuple(unsupported))
+        return FileForces(
+            (*passive, *tendons), tuple(driving), tuple(unsupported), self.contacts()
+        )
+
+    def contacts(self) -> tuple[str, ...]:
+        """Return the geoms that can touch others in MuJoCo."""
+        if not (self.flag("contact") and self.flag("constraint")):
+            return ()
+        sections = self.sections["contact"]
+        return touching_geoms(self.world, sections, self.flag("filterparent"))
 
     def disabled_groups(self) -> frozenset[int]:
         """Return the groups of actuators that <option> switches off."""
@@ -309,18 +319,22 @@ class MjcfModel:
         taken |= {site.name for site in self.world.sites}
         bodies = {body.name for body in self.world.bodies}
         frames: list[FrameDescription] = []
+        others: list[str] = []
         for site in self.world.sites:
             name = site.name
             if name in bodies:
                 while name in taken:
                     name += "_site"
                 taken.add(name)
-                self.warnings.append(
-                    f"site {site.name!r} has the same name as a body; its frame is "
-                    f"{name!r}"
-                )
+                others.append(name)
             body = None if site.body.is_world else site.body.name
             frames.append(FrameDescription(name, body, site.placement))
+        if others:
+            what = counted(len(others), "site has", "sites have")
+            self.warnings.append(
+                f"{self.root.label}: {what} the name of a body; called as frames: "
+                f"{listed(others)}"
+            )
         return tuple(frames)
 
     def gravity(self) -> tuple[float, float, float]:

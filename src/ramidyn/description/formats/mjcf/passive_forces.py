@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ramidyn.description.constants import quaternion
-from ramidyn.description.description import JointDescription
+from ramidyn.description.description import JointDescription, Unsupported
 from ramidyn.description.forces.bodies import GravityCompensation
 from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.from_file import joint_elements
@@ -92,11 +92,11 @@ def read_tendons(
     defaults: Defaults,
     has_springs: bool,
     has_dampers: bool,
-) -> tuple[list[Tendon], list[str]]:
+) -> tuple[list[Tendon], list[Unsupported]]:
     """Return the fixed tendons, and what is not supported about all tendons."""
     joints = {j.name: j for body in world.bodies for j in body.joints}
     found: list[Tendon] = []
-    unsupported: list[str] = []
+    unsupported: list[Unsupported] = []
     elements = [e for section in sections for e in section]
     for k, element in enumerate(elements):
         assert isinstance(element, Element)
@@ -109,10 +109,12 @@ def read_tendons(
         ]
         if element.tag != "fixed":
             if acting:
-                unsupported.append(f"spatial tendon {name!r} ({', '.join(acting)})")
+                kind = f"{{n}} spatial tendon{{s}} with {' and '.join(acting)}"
+                unsupported.append(Unsupported(kind, name, "passive"))
             continue
         if "armature" in acting:
-            unsupported.append(f"armature of tendon {name!r}")
+            kind = "armature of {n} tendon{s}"
+            unsupported.append(Unsupported(kind, name, "passive"))
         parts = [e for e in element if e.tag == "joint"]
         names = [str(e.get("joint")) for e in parts]
         for part, joint in zip(parts, names, strict=True):
