@@ -21,7 +21,7 @@ CONTACT = {"radius": 0.02, "stiffness": 1e6, "friction": 0.9}
 load, name = ramidyn.robots.load_description, "cassie_mj_description"
 if sys.argv[1:]:
     load, name = ramidyn.load, sys.argv[1]
-robot = load(name, passive=True, actuators=False)
+robot = load(name, passive=True, actuators=False, contacts=False)
 for foot in (f"{side}-foot" for side in SIDES):
     for end in SOLE:
         sphere = {"center": end, "transition_velocity": 0.2, **CONTACT}

@@ -32,6 +32,7 @@ def load(
     gravity: Sequence[float] | None = None,
     passive: bool | None = None,
     actuators: bool | None = None,
+    contacts: bool | None = None,
     include_directory: str | os.PathLike[str] | None = None,
     xacro_arguments: Mapping[str, object] | None = None,
 ) -> Robot:
@@ -41,8 +42,8 @@ def load(
     evaluates expressions of the file: load only files that you trust.
 
     Meshes need not exist, except where an MJCF body takes its inertia from one.
-    Problems that do not prevent loading are reported as `ModelWarning`s, which name
-    them.
+    Problems that do not prevent loading, and parts of the file that do not act, are
+    reported in one `ModelWarning`, with a line for each kind.
 
     Args:
         source: a path, or XML text.
@@ -64,6 +65,8 @@ def load(
             become force elements (`Robot.forces`). None warns of those that do not act.
         actuators: whether MJCF's motors and servos act, by an input ``control``. None
             warns of those that do not act.
+        contacts: False declines contacts between MJCF's geoms, which are not
+            supported; None warns of geoms that would touch in MuJoCo.
         include_directory: MJCF: includes and meshes outside of it are refused; by
             default the parent of the file's own directory.
         xacro_arguments: values of the arguments of a ``.xacro`` file, by name.
@@ -77,7 +80,8 @@ def load(
         description = parse(source, include_directory, xacro_arguments)
         if gravity is not None:
             description = replace(description, gravity=_checked_gravity(gravity))
-        description = _with_forces(description, passive, actuators)
+        answers = {"passive": passive, "actuators": actuators, "contacts": contacts}
+        description = _with_forces(description, answers)
         robot = Robot.from_description(
             description,
             root=root,
@@ -87,23 +91,27 @@ def load(
         )
     if robot.warnings and strict:
         raise ModelError(f"{description.name} (strict): " + "; ".join(robot.warnings))
-    for text in robot.warnings:
-        warnings.warn(text, ModelWarning, stacklevel=2)
+    if robot.warnings:
+        warnings.warn("\n".join(robot.warnings), ModelWarning, stacklevel=2)
     return robot
 
 
 def _with_forces(
-    description: Description, passive: object, actuators: object
+    description: Description, answers: Mapping[str, bool | None]
 ) -> Description:
     """Return the description with the forces of its file that are to act."""
-    for name, value in (("passive", passive), ("actuators", actuators)):
+    for name, value in answers.items():
         if value not in (True, False, None):
             raise ArgumentError(f"{name} is {value!r}; possible: True, False, None")
-    options = cast("tuple[bool | None, bool | None]", (passive, actuators))
-    left = not_taken(description.offered, *options)
+    if answers["contacts"]:
+        raise ArgumentError(
+            "contacts is True; contacts in the file are not supported: add "
+            "forces.SphereContact to the robot, and load with contacts=False"
+        )
+    left = not_taken(description.offered, answers)
     return replace(
         description,
-        forces=taken(description.offered, *options),
+        forces=taken(description.offered, answers["passive"], answers["actuators"]),
         warnings=(*description.warnings, *(f"{description.name}: {x}" for x in left)),
     )
 
@@ -119,6 +127,7 @@ class LoadOptions(TypedDict, total=False):
     gravity: Sequence[float] | None
     passive: bool | None
     actuators: bool | None
+    contacts: bool | None
     include_directory: str | os.PathLike[str] | None
     xacro_arguments: Mapping[str, object] | None
 

@@ -24,7 +24,8 @@ JOINTS = {
     "slide": '<joint type="slide" axis="1 2 3" armature=".5"/>',
     "hinge": '<joint axis="1 2 3" pos=".1 .2 .3" armature=".5"/>',
 }
-MODEL = """<mujoco><worldbody><body pos="1 2 3">{}
+MODEL = """<mujoco><option><flag contact="disable"/></option><worldbody>
+  <body pos="1 2 3">{}
   <geom type="box" size=".1 .2 .3" pos=".1 0 .2" mass="1"/>
   <body pos="0 0 1"><joint axis="0 1 1" armature=".2"/><geom size=".1" mass="2"/></body>
 </body></worldbody></mujoco>"""

@@ -182,7 +182,7 @@ def test_difference_is_accurate_where_nothing_moves(rng: np.random.Generator) ->
 # ------------------------------------------------------------ MuJoCo
 
 ALL_OF_MUJOCO = """
-<mujoco><worldbody>
+<mujoco><option><flag contact="disable"/></option><worldbody>
   <body name="a" pos="0 0 1"><freejoint/><geom type="box" size=".1 .2 .3"/>
     <body name="b" pos="0 0 .4" quat="1 2 3 4"><joint type="ball" pos=".1 0 0"/>
       <geom type="box" size=".1 .2 .3"/>

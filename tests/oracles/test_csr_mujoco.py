@@ -138,7 +138,7 @@ def test_random_model_has_mujocos_rows(seed: int) -> None:
 
 
 ARM = """
-<mujoco><worldbody>
+<mujoco><option><flag contact="disable"/></option><worldbody>
   <body><joint name="a" axis="0 0 1" armature="{}"/><geom size=".1" mass="1"/>
     <body pos="2 0 0">
       <joint name="b" axis="0 1 0"/><geom size=".1" mass="2" pos="1 0 0"/>

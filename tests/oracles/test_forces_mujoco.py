@@ -45,7 +45,7 @@ def assert_forces_are_mujocos(
     data = mujoco.MjData(model)
     q = robot.random_configuration(rng)
     qd, tau = rng.normal(size=(2, robot.nv))
-    control = rng.normal(size=model.nu)
+    control = rng.normal(scale=3.0, size=model.nu)
     data.qpos, data.qvel, data.ctrl, data.qfrc_applied = q, qd, control, tau
     mujoco.mj_forward(model, data)
     state = {"q": q, "qd": qd, "tau": tau, "control": control}
@@ -102,6 +102,87 @@ def assert_random_models_agree(seeds: range) -> None:
         text = random_forces(rng)
         model = mujoco.MjModel.from_xml_string(text)
         assert_forces_are_mujocos(load(text), model, rng)
+
+
+LINK = '<inertial mass="4" pos="1 0 0" diaginertia=".1 .2 .2"/>'
+MOTOR = '<motor joint="j" gear="2"/>'
+
+
+def arm(
+    first: str = "", second: str = "", *, rest: str, on_body: str = "", option: str = ""
+) -> str:
+    """Return an arm of two joints, j and k, with words for each of its parts."""
+    return f"""<mujoco>{option}<worldbody>
+      <body name="a" {on_body}><joint name="j" axis="0 1 0" {first}/>{LINK}
+        <body name="b" pos="1 0 0" {on_body}><joint name="k" axis="0 1 0" {second}/>
+          {LINK}</body></body></worldbody>{rest}</mujoco>"""
+
+
+def tendon(words: str, actuators: str) -> str:
+    return f"""<tendon><fixed name="t" {words}><joint joint="j" coef="2"/>
+      <joint joint="k" coef="-.5"/></fixed></tendon><actuator>{actuators}</actuator>"""
+
+
+PULL = '<motor name="m" tendon="t" gear="3"/>'
+SMALL_RANGE = 'actuatorfrcrange="-.1 .2"'
+COMPENSATED = 'actuatorgravcomp="true"'
+LIMITED_TENDON = f'{SMALL_RANGE} actuatorfrclimited="true"'
+LIMITED_MODELS = {
+    "joints pulled by a tendon": arm(
+        SMALL_RANGE, SMALL_RANGE, rest=tendon("", PULL + MOTOR)
+    ),
+    "a tendon": arm(rest=tendon(LIMITED_TENDON, PULL)),
+    "a tendon pulled by three": arm(
+        rest=tendon(
+            LIMITED_TENDON,
+            PULL
+            + '<position tendon="t" kp="9" forcerange="-.05 .05"/>'
+            + '<motor tendon="t" gear="-2"/>',
+        )
+    ),
+    "a tendon by default": arm(rest=tendon(SMALL_RANGE, PULL)),
+    "a range without zero": arm(
+        second='actuatorfrcrange="1 2"', rest=f"<actuator>{MOTOR}</actuator>"
+    ),
+    "compensation within ranges": arm(
+        f'{COMPENSATED} actuatorfrcrange="-1 1"',
+        f'{COMPENSATED} actuatorfrcrange="-3 50"',
+        on_body='gravcomp="1.1"',
+        rest=f"<actuator>{MOTOR}</actuator>",
+    ),
+    "compensation of one joint by actuators": arm(
+        f'{COMPENSATED} actuatorfrcrange="-1 1"',
+        SMALL_RANGE,
+        on_body='gravcomp="1"',
+        rest=f"<actuator>{MOTOR}</actuator>",
+    ),
+    "compensation without an actuator": arm(
+        COMPENSATED, on_body='gravcomp="1"', rest=""
+    ),
+    "compensation, actuation disabled": arm(
+        COMPENSATED,
+        on_body='gravcomp="1"',
+        rest=f"<actuator>{MOTOR}</actuator>",
+        option='<option><flag actuation="disable"/></option>',
+    ),
+    "compensation, springs and dampers disabled": arm(
+        COMPENSATED,
+        on_body='gravcomp="1"',
+        rest=f"<actuator>{MOTOR}</actuator>",
+        option='<option><flag spring="disable" damper="disable"/></option>',
+    ),
+    "negative compensation on all bodies": arm(on_body='gravcomp="-1"', rest=""),
+}
+
+
+@pytest.mark.parametrize("name", LIMITED_MODELS)
+def test_limits_and_compensation_by_actuators_are_mujocos(
+    name: str, rng: np.random.Generator
+) -> None:
+    text = LIMITED_MODELS[name]
+    robot = load(text)
+    for _ in range(5):
+        assert_forces_are_mujocos(robot, mujoco.MjModel.from_xml_string(text), rng)
 
 
 def test_forces_of_random_models_are_mujocos() -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from ramidyn.cli import main
-from ramidyn.description.meshes.mesh_files import TriangleMesh
+from ramidyn.description.meshes.mesh_files import TriangleMesh, read_mesh
 from ramidyn.description.meshes.mesh_inertia import RULES
+from ramidyn.description.meshes.mesh_search import find_mesh
 from ramidyn.errors import ModelError
 from ramidyn.loading import load
 from support.meshes import angle_iron, box, pebble, write_obj, write_stl
@@ -87,6 +88,45 @@ def test_a_mesh_weighs_what_mujoco_says(
         assert_same(model_file(folder, file, **given))
 
 
+def star(rng: np.random.Generator, corners: int) -> str:
+    """Return an OBJ file: a bent, concave polygon, and sides from it to a tip."""
+    angles = np.sort(rng.uniform(0, 2 * np.pi, corners))
+    radii = rng.uniform(0.3, 1.0, corners)
+    x = np.c_[radii * np.cos(angles), radii * np.sin(angles)]
+    x = np.c_[x, 0.2 * rng.normal(size=corners)]
+    x = np.r_[x, [[0.0, 0.0, -3.0]]]
+    x = np.roll(x, int(rng.integers(3)), axis=1) + rng.normal(size=3)
+    text = "".join("v {!r} {!r} {!r}\n".format(*p) for p in x.tolist())
+    text += "f " + " ".join(str(k + 1) for k in range(corners)) + "\n"
+    sides = (((k + 1) % corners, k) for k in range(corners))
+    return text + "".join(f"f {a + 1} {b + 1} {corners + 1}\n" for a, b in sides)
+
+
+@pytest.mark.parametrize("corners", [4, 5, 6, 9, 17])
+def test_polygons_are_split_as_mujoco_does(corners: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(corners)
+    for k in range(40):
+        (tmp_path / f"{k}.obj").write_text(star(rng, corners))
+        (tmp_path / "model.xml").write_text(STAR.format(file=f"{k}.obj", rule="shell"))
+        theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "model.xml")).mesh_face
+        ours = read_mesh(tmp_path / f"{k}.obj").faces
+        assert sorted(ours.tolist()) == sorted(theirs.tolist())
+
+
+def test_bent_quads_weigh_what_mujoco_says(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    for k in range(10):  # MuJoCo keeps files by name: each needs its own
+        path = tmp_path / f"{k}.xml"
+        path.write_text(STAR.format(file=f"{k}.obj", rule="exact"))
+        (tmp_path / f"{k}.obj").write_text(star(rng, 4))
+        assert_same(path)
+
+
+STAR = """<mujoco><asset><mesh name="m" file="{file}" inertia="{rule}"/></asset>
+  <worldbody><body><freejoint/><geom type="mesh" mesh="m"/><geom size="1"/></body>
+  </worldbody></mujoco>"""
+
+
 @pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "ellipsoid", "box"])
 @pytest.mark.parametrize("file", ["pebble.stl", "iron.obj"])
 def test_a_fitted_primitive_weighs_what_mujoco_says(
@@ -107,6 +147,46 @@ def test_vertices_in_the_model_make_a_hull(tmp_path: Path) -> None:
     )
     assert sum(load(path).masses.values()) == pytest.approx(1000)
     assert_same(path)
+
+
+INCLUDED = {
+    "beside the included file": ("", "iron.obj", "parts/deep/iron.obj"),
+    "not in meshdir": ('meshdir="other"', "iron.obj", "parts/deep/iron.obj"),
+    "above the included file": ("", "../iron.obj", "parts/iron.obj"),
+    "in meshdir first": ('meshdir="parts"', "wrong.obj", "parts/wrong.obj"),
+    "in meshdir only": (
+        'meshdir="parts" strippath="true"',
+        "deep/wrong.obj",
+        "parts/wrong.obj",
+    ),
+}
+"""for each place: words of the compiler, the file that is named, where the mesh is"""
+
+
+@pytest.mark.parametrize("name", INCLUDED)
+def test_meshes_of_included_files_are_found_where_mujoco_finds_them(
+    name: str, tmp_path: Path
+) -> None:
+    compiler, file, place = INCLUDED[name]
+    (tmp_path / "parts/deep").mkdir(parents=True)
+    write_obj(tmp_path / "parts/deep/wrong.obj", box(1, 1, 1))
+    write_obj(tmp_path / place, angle_iron())
+    files = {
+        "main.xml": f"""<mujoco><compiler {compiler}/><include file="parts/a.xml"/>
+          <worldbody><body><freejoint/><geom type="mesh" mesh="m"/></body></worldbody>
+          </mujoco>""",
+        "parts/a.xml": '<mujoco><include file="deep/b.xml"/></mujoco>',
+        "parts/deep/b.xml": f"""<mujoco><asset><mesh name="m" file="{file}"
+          inertia="exact"/></asset></mujoco>""",
+    }
+    for inner, text in files.items():
+        (tmp_path / inner).write_text(text)
+    robot = load(tmp_path / "main.xml")
+    theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "main.xml"))
+    assert_inertias_agree(robot.description, theirs)
+    (shape,) = robot.shapes
+    assert shape.mesh is not None
+    assert find_mesh(shape.mesh) == (tmp_path / place).resolve()
 
 
 def test_a_missing_or_foreign_file_is_named(folder: Path) -> None:

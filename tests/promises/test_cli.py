@@ -354,7 +354,7 @@ def test_explain_tells_what_forces_cost(run: Run, tmp_path: Path) -> None:
     _, out, _ = run("info", str(path), "--passive")
     assert "force j_damping JointDamper: j, damping 3 N m s/rad" in out
     assert "do not act" not in out
-    assert "do not act: springs of joints 'j'" in run("info", str(path))[1]
+    assert "do not act: springs of 1 joint ('j')" in run("info", str(path))[1]
     data = json.loads(run("info", "--json", str(path), "--passive")[1])
     assert [f["type"] for f in data["forces"]] == ["JointSpring", "JointDamper"]
 

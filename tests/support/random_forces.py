@@ -7,11 +7,27 @@ import numpy as np
 KINDS = ("hinge", "slide", "hinge", "ball")
 
 
+def _some(rng: np.random.Generator, n: int, low: float, high: float) -> str:
+    return " ".join(repr(float(x)) for x in rng.uniform(low, high, n))
+
+
+def _tendon(rng: np.random.Generator, joints: list[str]) -> str:
+    weights = [_some(rng, 1, -1.0, 1.0) for _ in joints]
+    pairs = zip(joints, weights, strict=True)
+    parts = "".join(f'<joint joint="{n}" coef="{c}"/>' for n, c in pairs)
+    rests = ("", 'springlength="0.1"', 'springlength="-0.2 0.3"')
+    words = f'stiffness="{_some(rng, 1, 0, 9)}" damping="{_some(rng, 1, 0, 1)}"'
+    words += f" {rng.choice(rests)}"
+    if rng.random() < 0.5:
+        words += ' actuatorfrcrange="-0.3 0.5"'
+    return f'<tendon><fixed name="t" {words}>{parts}</fixed></tendon>'
+
+
 def random_forces(rng: np.random.Generator) -> str:
     """Return the text of a model: a free body, branches, and forces of every kind."""
 
     def some(n: int = 1, low: float = -1.0, high: float = 1.0) -> str:
-        return " ".join(repr(float(x)) for x in rng.uniform(low, high, n))
+        return _some(rng, n, low, high)
 
     def passive() -> str:
         words = [f'stiffness="{some(1, 0, 20)}"', f'damping="{some(1, 0, 2)}"']
@@ -30,7 +46,9 @@ def random_forces(rng: np.random.Generator) -> str:
             words += f' axis="{some(3)}" ref="{some()}" springref="{some()}"'
             if rng.random() < 0.3:
                 words += ' actuatorfrcrange="-1.5 1"'
-        lifted = f'gravcomp="{some(1, 0, 2)}"' if rng.random() < 0.3 else ""
+        if rng.random() < 0.4:
+            words += ' actuatorgravcomp="true"'
+        lifted = f'gravcomp="{some(1, -0.5, 2)}"' if rng.random() < 0.5 else ""
         bodies += f'<body name="b{k}" pos="{some(3)}" euler="{some(3)}" {lifted}>'
         bodies += f"<joint {words}/>"
         bodies += f'<inertial pos="{some(3)}" mass="{some(1, 0.5, 2)}" '
@@ -41,13 +59,7 @@ def random_forces(rng: np.random.Generator) -> str:
             open_bodies -= 1
     bodies += "</body>" * open_bodies
     single = [f"j{k}" for k, kind in enumerate(kinds) if kind in ("hinge", "slide")]
-    tendons = ""
-    if len(single) > 1:
-        parts = "".join(f'<joint joint="{n}" coef="{some()}"/>' for n in single[:3])
-        rests = ("", 'springlength="0.1"', 'springlength="-0.2 0.3"')
-        words = f'stiffness="{some(1, 0, 9)}" damping="{some(1, 0, 1)}"'
-        words += f" {rng.choice(rests)}"
-        tendons = f'<tendon><fixed name="t" {words}>{parts}</fixed></tendon>'
+    tendons = _tendon(rng, single[:3]) if len(single) > 1 else ""
     shapes = (
         "motor",
         f"position kp='{some(1, 1, 9)}' kv='{some(1, 0, 1)}'",
@@ -67,9 +79,10 @@ def random_forces(rng: np.random.Generator) -> str:
         words = f"joint='{name}' gear='{some(1, 0.5, 3)}' {weight}"
         actuators += f"<{shape} {words}{limits}/>"
     if tendons:
-        actuators += (
-            f"<{shapes[int(rng.integers(4))]} tendon='t' gear='{some(1, 1, 2)}'/>"
-        )
+        for _ in range(int(rng.integers(1, 3))):
+            shape, limits = shapes[int(rng.integers(4))], "forcerange='-0.2 0.4'"
+            words = limits if rng.random() < 0.3 else ""
+            actuators += f"<{shape} tendon='t' gear='{some(1, 1, 2)}' {words}/>"
     for k, kind in enumerate(kinds):
         size = {"ball": 3, "free": 6}.get(kind, 0)
         if size:

@@ -11,7 +11,8 @@ from ramidyn.compiler import compile
 from ramidyn.quantities.applied import force_arrows
 from ramidyn.robot import Robot
 
-ROBOT = """<mujoco><worldbody><body name="a" pos="0 0 .4"><freejoint/>
+ROBOT = """<mujoco><option><flag contact="disable"/></option><worldbody>
+<body name="a" pos="0 0 .4"><freejoint/>
 <geom size=".1" pos=".1 0 0"/><site name="s" pos="0 .2 .1"/>
 <body name="b" pos=".3 0 .1"><joint name="j" axis="0 1 1"/>
 <geom type="box" size=".1 .2 .1"/></body></body></worldbody></mujoco>"""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from ramidyn.errors import ModelWarning
 from ramidyn.loading import load
-from support.urdf import joint, robot
+from support.urdf import LIMIT, joint, robot
 
 LINK = (
     '<link name="l{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
@@ -33,6 +35,27 @@ def mjcf(n: int, links: int) -> str:
     return f"<mujoco><worldbody>{''.join(arms)}</worldbody></mujoco>"
 
 
+def mimics(n: int) -> str:
+    links = [LINK.format(k) for k in range(n)]
+    joints = [
+        joint(
+            f"j{k}", "l0", f"l{k}", LIMIT + f'<mimic joint="j{k + 1}"/>' * (k < n - 1)
+        )
+        for k in range(1, n)
+    ]
+    return robot(*links, *joints)
+
+
+def sdf(n: int, words: str) -> str:
+    frames = "".join(
+        f'<frame name="f{k}" attached_to="f{k + 1}"><pose {words.format(k + 1)}>'
+        "0 0 1 0 0 0</pose></frame>"
+        for k in range(n)
+    )
+    return f"""<sdf version="1.9"><model name="m"><link name="f{n}"/>{frames}</model>
+      </sdf>"""
+
+
 def calls(text: str) -> int:
     """Return how many calls, of Python and of C, loading makes."""
     count = 0
@@ -44,7 +67,9 @@ def calls(text: str) -> int:
     before = sys.getprofile()
     sys.setprofile(counted)
     try:
-        load(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            load(text)
     finally:
         sys.setprofile(before)
     return count
@@ -54,7 +79,13 @@ ROBOTS: dict[str, Callable[[int], str]] = {
     "URDF chain": lambda n: urdf(n, 1),
     "URDF star": lambda n: urdf(n, n),
     "URDF tree": lambda n: urdf(n, 3),
+    "URDF mimic chain": mimics,
+    "SDF frames": lambda n: sdf(n, ""),
+    "SDF poses": lambda n: sdf(n, 'relative_to="f{}"'),
     "MJCF chain": lambda n: mjcf(n, n),
+    "MJCF gravity compensation": lambda n: mjcf(n, n).replace(
+        "<body ", '<body gravcomp="1" '
+    ),
     "MJCF star": lambda n: mjcf(n, 1),
     "MJCF arms": lambda n: mjcf(n, 50),
 }
@@ -67,5 +98,5 @@ def test_a_chain_may_be_longer_than_python_recurses() -> None:
 
 @pytest.mark.parametrize("shape", ROBOTS)
 def test_twice_the_bodies_take_twice_the_calls(shape: str) -> None:
-    small, large, larger = (calls(ROBOTS[shape](n)) for n in (100, 200, 400))
+    _, small, large, larger = (calls(ROBOTS[shape](n)) for n in (2, 100, 200, 400))
     assert larger - large <= 2.05 * (large - small)

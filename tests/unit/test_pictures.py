@@ -137,7 +137,8 @@ def test_a_body_that_spins_about_its_center_of_mass_is_an_ellipsoid() -> None:
 
 def test_a_drawing_is_where_the_poses_are() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is absent")
-    text = """<mujoco><worldbody><geom type="plane" size="0 0 1"/>
+    text = """<mujoco><option><flag contact="disable"/></option><worldbody>
+    <geom type="plane" size="0 0 1"/>
     <body pos="0 0 1"><joint type="slide" axis="1 0 0"/>
     <geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>"""
     robot = load(text)
@@ -192,7 +193,8 @@ def test_bars_replace_missing_meshes_beside_shapes_that_are_there() -> None:
 
 def test_a_picture_shows_the_ground_that_the_robot_stands_on() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is absent")
-    text = """<mujoco><worldbody><geom type="plane" size="0 0 1"/>
+    text = """<mujoco><option><flag contact="disable"/></option><worldbody>
+    <geom type="plane" size="0 0 1"/>
     <body pos="0 0 {}"><joint type="slide" axis="0 0 1"/>
     <geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>"""
     standing = load(text.format(0.11)).draw()

@@ -26,7 +26,8 @@ from support.urdf import INERTIA, joint, links, robot
 
 BOX = '<geom type="box" size=".1 .2 .3" pos=".1 0 .2"/>'
 WALKER = f"""
-<mujoco model="walker"><option gravity="0 0 -3"/><worldbody>
+<mujoco model="walker"><option gravity="0 0 -3"><flag contact="disable"/></option>
+<worldbody>
   <body name="torso" pos="0 0 1.3" quat="1 0 0 1"><freejoint name="free"/>{BOX}
     <site name="imu" pos="0 0 .1"/>
     <body name="thigh" pos="0 .1 -.2">
@@ -530,7 +531,7 @@ def test_attached_robot_hangs_on_its_frame(rng: np.random.Generator) -> None:
 
 def test_attached_robot_keeps_its_order_and_keyframes() -> None:
     pair = load(
-        f"""<mujoco model="pair"><worldbody>
+        f"""<mujoco model="pair"><option><flag contact="disable"/></option><worldbody>
         <body name="second"><joint name="z"/>{BOX}</body>
         <body name="first"><joint name="a"/>{BOX}</body></worldbody>
         <keyframe><key name="up" qpos=".1 .2"/></keyframe></mujoco>""",

@@ -31,7 +31,8 @@ from support.paths import SHARED_ROBOTS
 pytest.importorskip("viser", reason="viser is absent")
 
 HOSTILE = "<img src=x onerror=window.hacked=1>/../a"
-ARM = f"""<mujoco model="arm"><worldbody><geom type="plane" size="0 0 1"/>
+ARM = f"""<mujoco model="arm"><option><flag contact="disable"/></option><worldbody>
+<geom type="plane" size="0 0 1"/>
 <body name="{HOSTILE.replace("<", "&lt;").replace(">", "&gt;")}">
 <joint name="swing" axis="0 1 0" range="-90 90"/>
 <geom type="capsule" fromto="0 0 0 0 0 1" size=".05" rgba="1 0 0 1"/>

@@ -91,6 +91,9 @@ class JointDescription:
     mimic: Mimic | None = None
     actuator_force_range: tuple[float, float] | None = None
     """of the sum of all actuators on it (MJCF ``actuatorfrcrange``)"""
+    actuator_gravity_compensation: bool = False
+    """whether actuators apply the gravity compensation along it, within that range
+    (MJCF ``actuatorgravcomp``)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,6 +159,18 @@ class Actuator:
     """[N m, N], before the gear"""
 
 
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A force of a file that cannot act."""
+
+    kind: str
+    """such as "{n} muscle actuator{s}": how a number of them is called"""
+    name: str
+    option: str
+    """the option of `load` that declines it: "passive" or "actuators" """
+    reason: str = "not supported"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FileForces:
     """What a file asks for."""
@@ -163,8 +178,10 @@ class FileForces:
     passive: tuple[ForceElement, ...] = ()
     actuators: tuple[ForceElement, ...] = ()
     """with the limits of their sums, and tendons that they pull"""
-    unsupported: tuple[str, ...] = ()
-    """what no option takes, in words"""
+    unsupported: tuple[Unsupported, ...] = ()
+    """what no option takes"""
+    contacts: tuple[str, ...] = ()
+    """geoms that touch others in MuJoCo"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -55,7 +55,12 @@ def _together(group: Sequence[_Placed]) -> str:
         return f"{first.file}:{lines}: {first.kind}: {text}"
     kinds = _PLURALS.get(first.kind, first.kind + "s")
     names = list(dict.fromkeys(one.name for one in group if one.name is not None))
-    return f"{first.file}:{first.line}: {kinds} {listed(names)}: {text}"
+    return f"{first.file}:{first.line}: {len(names)} {kinds} {listed(names)}: {text}"
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """Return a number of things."""
+    return f"{n} {one}" if n == 1 else f"{n} {many or one + 's'}"
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

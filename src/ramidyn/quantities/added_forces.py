@@ -17,7 +17,7 @@ from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.fields import entries
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.description.pose import Array
-from ramidyn.errors import ModelWarning
+from ramidyn.errors import ModelError, ModelWarning
 from ramidyn.quantities.applied import applied_forces
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.symbolic.interpreter import evaluate
@@ -50,9 +50,33 @@ def _damped(element: ForceElement, model: Model, M: Array) -> ForceElement:
     J = np.zeros(model.nv)
     for joint, gear in _moments(element, model):
         J[joint.v_slice] = gear
-    mass = 1.0 / float(J @ np.linalg.solve(M, J))
+    mass = _felt_inertia(J, M)
+    problem = ""
+    if element.stiffness < 0.0:
+        problem = f"its stiffness is {element.stiffness:g}"
+    elif not 0.0 <= mass < math.inf:
+        problem = "it moves joints without inertia"
+    if problem:
+        raise ModelError(
+            f"{model.name}: servo {element.name!r} has a damping ratio, but {problem}; "
+            "give it damping instead (MJCF: kv instead of dampratio)"
+        )
     damping = 2.0 * element.damping_ratio * math.sqrt(element.stiffness * mass)
     return replace(element, damping=damping, damping_ratio=None)
+
+
+def _felt_inertia(J: Array, M: Array) -> float:
+    """Return 1 / (J M⁻¹ Jᵀ), NaN where that does not exist."""
+    if not J.any():
+        return 0.0
+    heavy = np.diagonal(M) > 0.0  # where not, the whole row of M is zero
+    if J[~heavy].any():
+        return math.nan
+    try:
+        x = np.linalg.solve(M[np.ix_(heavy, heavy)], J[heavy])
+    except np.linalg.LinAlgError:
+        return math.nan
+    return 1.0 / float(J[heavy] @ x)
 
 
 def _moments(

@@ -230,10 +230,15 @@ def _joint_limit(what: str, element: JointLimit, model: Model) -> JointLimit:
     return replace(element, lower=low, upper=high)
 
 
-def _tendon(what: str, element: Tendon, model: Model) -> Tendon:
-    joints: object = element.joints
-    if isinstance(joints, str) or not joints:
+def _joint_names(what: str, joints: object) -> tuple[str, ...]:
+    if not isinstance(joints, tuple):
         raise ArgumentError(f"{what}: joints is {joints!r}; expected a tuple of names")
+    return cast("tuple[str, ...]", joints)
+
+
+def _tendon(what: str, element: Tendon, model: Model) -> Tendon:
+    if not _joint_names(what, element.joints):
+        raise ArgumentError(f"{what}: joints is (); expected a tuple of names")
     given = entries(element.coefficients)
     if len(given) != len(element.joints):
         raise ArgumentError(
@@ -250,9 +255,13 @@ def _tendon(what: str, element: Tendon, model: Model) -> Tendon:
     return element
 
 
-def _actuator(what: str, element: Actuator, model: Model) -> Actuator:
+def _check_joint_or_tendon(what: str, element: Actuator | ActuatorForceRange) -> None:
     if bool(element.joint) == bool(element.tendon):
         raise ArgumentError(f"{what}: expected a joint or a tendon, and not both")
+
+
+def _actuator(what: str, element: Actuator, model: Model) -> Actuator:
+    _check_joint_or_tendon(what, element)
     n = 1
     if element.joint:
         type_ = joint_type(element.joint, joint_types(model)[element.joint])
@@ -283,7 +292,14 @@ def _actuator(what: str, element: Actuator, model: Model) -> Actuator:
 def _actuator_range(
     what: str, element: ActuatorForceRange, model: Model
 ) -> ActuatorForceRange:
-    _check_single(what, element.joint, model)
+    _check_joint_or_tendon(what, element)
+    if element.joint:
+        _check_single(what, element.joint, model)
+    elif not element.lower <= 0.0 <= element.upper:
+        raise ArgumentError(
+            f"{what}: lower is {element.lower:g} and upper is {element.upper:g}; "
+            "expected lower <= 0 <= upper for a tendon"
+        )
     if not element.lower <= element.upper:
         raise ArgumentError(
             f"{what}: lower is {element.lower:g} and upper is {element.upper:g}; "
@@ -314,7 +330,7 @@ def _gravity_compensation(
         raise unknown_name(
             "body", element.body, f"robot {model.name!r}, for {what}", model.body_names
         )
-    return element
+    return replace(element, joints=_joint_names(what, element.joints))
 
 
 Contact = PointContact | SphereContact | Tire

@@ -19,6 +19,7 @@ from ramidyn.description.description import (
     JointDescription,
     Limits,
     LoopDescription,
+    Mimic,
 )
 from ramidyn.description.forces.inputs import actuators
 from ramidyn.description.joint_interface import SimpleJoint
@@ -381,31 +382,38 @@ class _Builder:
     def _leaders(self) -> dict[str, tuple[str, float, float]]:
         """Return, for each mimic joint, the free joint it follows in the end."""
         out: dict[str, tuple[str, float, float]] = {}
+        known: dict[str, tuple[str, float, float]] = {}
         for name, joint in self.described.items():
             if joint.mimic is None or not self.reduce_mimics:
                 continue
-            of, a, b = joint.mimic.of, joint.mimic.multiplier, joint.mimic.offset
-            seen = {name}
-            while True:
-                if of not in self.described:
-                    raise unknown_name(
-                        "joint", of, f"mimic of {name!r}", self.described
-                    )
-                if of in seen:
-                    raise ModelError(f"joint {name!r} mimics itself: {sorted(seen)}")
-                seen.add(of)
-                further = self.described[of].mimic
-                if further is None:
-                    break
-                of, a, b = further.of, a * further.multiplier, a * further.offset + b
+            self._follow(name, known)
+            out[name] = of, _, _ = known[name]
             for n in (name, of):
                 if joint_type(n, self.described[n].type).nq != 1:
                     raise ModelError(
                         f"joint {name!r} mimics {of!r}: both need one coordinate, but "
                         f"{n!r} is {self.described[n].type}"
                     )
-            out[name] = (of, a, b)
         return out
+
+    def _follow(self, name: str, known: dict[str, tuple[str, float, float]]) -> None:
+        """Add a mimic joint, and those between it and its leader, to ``known``."""
+        chain: dict[str, Mimic] = {}
+        at = name
+        while at not in known:
+            mimic = self.described[at].mimic
+            if mimic is None:
+                known[at] = at, 1.0, 0.0
+                break
+            chain[at] = mimic
+            at = mimic.of
+            if at not in self.described:
+                raise unknown_name("joint", at, f"mimic of {name!r}", self.described)
+            if at in chain:
+                raise ModelError(f"joint {name!r} mimics itself: {sorted(chain)}")
+        for below, mimic in reversed(chain.items()):
+            of, a, b = known[mimic.of]
+            known[below] = of, mimic.multiplier * a, mimic.multiplier * b + mimic.offset
 
 
 def _checked(order: Sequence[str], names: Sequence[str]) -> list[str]:

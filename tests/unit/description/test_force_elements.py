@@ -167,6 +167,16 @@ REFUSED: dict[str, tuple[Any, type[Error], str]] = {
         ArgumentError,
         "lower is 2 and upper is 1; expected lower <= upper",
     ),
+    "range of actuators on nothing": (
+        forces.ActuatorForceRange(lower=-1.0, upper=1.0),
+        ArgumentError,
+        "force 'actuator_force_range0': expected a joint or a tendon, and not both",
+    ),
+    "joints of compensation": (
+        forces.GravityCompensation("upper", joints=UPPER),  # type: ignore[arg-type]
+        ArgumentError,
+        "joints is '.*'; expected a tuple of names",
+    ),
     "one body": (
         forces.TorsionSpring("upper", "upper", 1.0),
         ModelError,
@@ -290,6 +300,13 @@ def test_bad_element_is_refused_in_words(case: str) -> None:
     element, error, message = REFUSED[case]
     with pytest.raises(error, match=message):
         ARM.add_force(element)
+
+
+def test_range_of_a_tendon_without_zero_is_refused() -> None:
+    robot = ARM.add_force(forces.Tendon((UPPER, LOWER), (1.0, 1.0), name="t"))
+    text = "lower is 1 and upper is 2; expected lower <= 0 <= upper for a tendon"
+    with pytest.raises(ArgumentError, match=text):
+        robot.add_force(forces.ActuatorForceRange("", 1.0, 2.0, tendon="t"))
 
 
 def test_negative_stiffness_is_warned_of() -> None:

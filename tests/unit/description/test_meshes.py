@@ -137,6 +137,12 @@ BROKEN = {
     "empty.obj": (b"# nothing\n", "no vertices; expected lines 'v x y z'"),
     "face.obj": (b"v 0 0 0\n" * 4 + b"f 1 2 x\n", "vertex 'x'; expected a whole num"),
     "lost.obj": (b"v 0 0 0\n" * 4 + b"f 1 2 9\n", "a vertex that does not exist"),
+    "lost_corner.obj": (b"v 0 0 0\n" * 4 + b"f 1 2 3 9\n", "a vertex that does not ex"),
+    "before.obj": (b"v 0 0 0\n" * 4 + b"f 1 2 -9\n", "a vertex that does not exist"),
+    "many.obj": (
+        b"v 0 0 0\n" * 4 + b"f" + b" 1" * 5000,
+        "a face with 5,000 corners; expected at most 4,096",
+    ),
     "nan.obj": (b"v nan 0 0\n" * 4, "a vertex is not finite or too far away"),
     "cut.msh": (bytes(15), "not an MSH file: its size is 15 bytes; expected 16"),
 }

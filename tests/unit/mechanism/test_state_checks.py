@@ -13,7 +13,7 @@ from ramidyn.loading import load
 from ramidyn.robot import Robot
 from support.planar import four_bar
 
-FLYER = """<mujoco model="flyer"><worldbody>
+FLYER = """<mujoco model="flyer"><option><flag contact="disable"/></option><worldbody>
 <body name="base"><freejoint name="free"/><geom size=".1"/>
   <body name="arm"><joint name="elbow" axis="0 1 0" range="-90 90"/><geom size=".1"/>
     <body name="rail"><joint name="slide" type="slide" range="0 1"/><geom size=".1"/>

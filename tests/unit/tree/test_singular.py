@@ -75,7 +75,8 @@ QUANTITIES = [
 def model(joints: str) -> Robot:
     """Return a moving base, with a body on some joints, and one beyond."""
     return load(
-        f"""<mujoco><worldbody><body name="base"><joint name="first" axis="1 0 1"/>{BOX}
+        f"""<mujoco><option><flag contact="disable"/></option><worldbody>
+        <body name="base"><joint name="first" axis="1 0 1"/>{BOX}
         <body name="arm" pos=".3 .2 .1" euler="10 20 30">{joints}{BOX}
         <body name="hand" pos="0 0 1"><joint name="last"/>{BOX}</body></body></body>
         </worldbody></mujoco>"""

@@ -1,6 +1,9 @@
 """Forces of actuators, as MuJoCo computes them.
 
-force = clip(gain · clip(u) + bias)        τ = clip(Σ gear force)
+force = clip(s (gain · clip(u) + bias))        τ = clip(Σ gear force + compensation)
+
+s scales all actuators of a tendon where their sum is beyond its range; compensation is
+the part of the gravity compensation that actuators apply.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ import math
 from collections.abc import Sequence
 
 from ramidyn.algorithms.forces.applied import Applied, Scene
+from ramidyn.algorithms.forces.body_forces import carry_weight
 from ramidyn.algorithms.forces.joint_forces import pull, tendon_state
 from ramidyn.coordinates.coordinates import Entries
 from ramidyn.description.forces.actuators import (
@@ -18,53 +22,115 @@ from ramidyn.description.forces.actuators import (
     Motor,
     PositionServo,
 )
+from ramidyn.description.forces.bodies import GravityCompensation
 from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.inputs import CONTROL, actuators
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.spatial.rotations import transposed_rotation
-from ramidyn.spatial.vector3 import ZERO, vec
-from ramidyn.symbolic.expr import Expr, const, extremum, lift, region
+from ramidyn.spatial.vector3 import ONE, ZERO, vec
+from ramidyn.symbolic.expr import Expr, const, extremum, lift, region, where
 
 
 def actuator_forces(
     scene: Scene, elements: Sequence[ForceElement], applied: Applied
 ) -> None:
     """Add the forces of all actuators among some elements."""
+    ranges = [f for f in scene.model.forces if isinstance(f, ActuatorForceRange)]
     found = actuators(elements)
-    if not found:
-        return
-    places = {a.name: k for k, a in enumerate(actuators(scene.model.forces))}
     own = Applied()
+    for element, force in zip(found, _forces(scene, found, ranges), strict=True):
+        region(f"force {element.name}")
+        _apply(scene, element, force, own)
+    for element in elements:
+        if isinstance(element, GravityCompensation) and element.by_actuators:
+            region(f"force {element.name}")
+            carry_weight(scene, element, own)
+    tau = own.along_joints(scene.tree, scene.q) if own.bodies else own.joints
+    if tau:
+        for limit in ranges:
+            if limit.joint:
+                (i,) = scene.joint_bodies(limit.joint)
+                (total,) = tau.get(i, (ZERO,))
+                tau[i] = (_clip(total, *_bounds(scene, limit)),)
+    for i, x in tau.items():
+        applied.turn(i, x)
+
+
+def _forces(
+    scene: Scene, found: Sequence[Actuator], ranges: Sequence[ActuatorForceRange]
+) -> list[Expr]:
+    """Return the forces of actuators before their gears, within all ranges."""
+    places = {a.name: k for k, a in enumerate(actuators(scene.model.forces))}
+    forces: list[Expr] = []
     for element in found:
         region(f"force {element.name}")
         u = lift(scene.inputs[CONTROL][places[element.name]])
-        _add(scene, element, u, own)
-    ranges = [f for f in scene.model.forces if isinstance(f, ActuatorForceRange)]
+        forces.append(_force(scene, element, u))
     for limit in ranges:
-        (i,) = scene.joint_bodies(limit.joint)
-        if i in own.joints:
-            low, high = scene.number(limit, "lower"), scene.number(limit, "upper")
-            own.joints[i] = (_clip(own.joints[i][0], low, high),)
-    for i, tau in own.joints.items():
-        applied.turn(i, tau)
+        if not limit.tendon:
+            continue
+        pulling = [k for k, a in enumerate(found) if a.tendon == limit.tendon]
+        total = ZERO
+        for k in pulling:
+            total = total + forces[k]
+        scale = _scale(total, *_bounds(scene, limit))
+        for k in pulling:
+            forces[k] = forces[k] * scale
+    pairs = zip(found, forces, strict=True)
+    return [_clip(f, *map(_limit, a.force_range)) for a, f in pairs]
 
 
-def _add(scene: Scene, element: Actuator, u: Expr, applied: Applied) -> None:
-    gear = scene.numbers(element, "gear")
+def _scale(total: Expr, low: Expr | None, high: Expr | None) -> Expr:
+    """Return the factor that brings a sum into a range that contains zero."""
+    scale = ONE
+    if low is not None:
+        scale = where(total < low, low / where(total < low, total, ONE), scale)
+    if high is not None:
+        scale = where(total > high, high / where(total > high, total, ONE), scale)
+    return scale
+
+
+def _bounds(scene: Scene, limit: ActuatorForceRange) -> tuple[Expr | None, Expr | None]:
+    return (
+        scene.number(limit, "lower") if math.isfinite(limit.lower) else None,
+        scene.number(limit, "upper") if math.isfinite(limit.upper) else None,
+    )
+
+
+def _apply(scene: Scene, element: Actuator, force: Expr, applied: Applied) -> None:
+    """Add the joint forces of an actuator."""
+    gear = _gear(scene, element)
     if element.tendon:
-        (cable,) = (f for f in scene.model.forces if f.name == element.tendon)
-        assert isinstance(cable, Tendon)
-        length, speed = (gear[0] * x for x in tendon_state(scene, cable))
-        force = _force(scene, element, u, length, speed)
-        pull(scene, cable, gear[0] * force, applied)
+        pull(scene, _cable(scene, element), gear[0] * force, applied)
         return
     (i,) = scene.joint_bodies(element.joint)
-    if len(gear) > 1:
-        is_turned = isinstance(element, Motor) and element.in_parent
-        gear = _tree_gear(scene, i, gear, is_turned)
-    length, speed = _length(scene, i, gear), _dot(gear, scene.qd[i])
-    force = _force(scene, element, u, length, speed)
     applied.turn(i, tuple(g * force for g in gear))
+
+
+def _cable(scene: Scene, element: Actuator) -> Tendon:
+    (cable,) = (f for f in scene.model.forces if f.name == element.tendon)
+    assert isinstance(cable, Tendon)
+    return cable
+
+
+def _gear(scene: Scene, element: Actuator) -> Entries:
+    """Return the gear along the degrees of freedom of a joint, or of a tendon."""
+    gear = scene.numbers(element, "gear")
+    if len(gear) == 1:
+        return gear
+    (i,) = scene.joint_bodies(element.joint)
+    is_turned = isinstance(element, Motor) and element.in_parent
+    return _tree_gear(scene, i, gear, is_turned)
+
+
+def _state(scene: Scene, element: Actuator) -> tuple[Expr, Expr]:
+    """Return the length of an actuator's transmission, and its rate."""
+    gear = _gear(scene, element)
+    if element.tendon:
+        length, speed = tendon_state(scene, _cable(scene, element))
+        return gear[0] * length, gear[0] * speed
+    (i,) = scene.joint_bodies(element.joint)
+    return _length(scene, i, gear), _dot(gear, scene.qd[i])
 
 
 def _tree_gear(scene: Scene, i: int, gear: Entries, in_parent: bool) -> Entries:
@@ -95,22 +161,22 @@ def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
     return total
 
 
-def _force(scene: Scene, element: Actuator, u: Expr, length: Expr, speed: Expr) -> Expr:
-    """Return the force before the gear."""
+def _force(scene: Scene, element: Actuator, u: Expr) -> Expr:
+    """Return the force before the gear and all limits of forces."""
+    length, speed = _state(scene, element)
     u = _clip(u, *map(_limit, element.control_range))
     match element:
         case Motor():
-            force = u
+            return u
         case PositionServo():
             k, d = (scene.number(element, n) for n in ("stiffness", "damping"))
-            force = k * (u - length) - d * speed
+            return k * (u - length) - d * speed
         case GeneralActuator():
             g, b = (scene.vector(element, n) for n in ("gain", "bias"))
             force = (g[0] + g[1] * length + g[2] * speed) * u
-            force = force + (b[0] + b[1] * length + b[2] * speed)
+            return force + (b[0] + b[1] * length + b[2] * speed)
         case _:
-            force = scene.number(element, "damping") * (u - speed)
-    return _clip(force, *map(_limit, element.force_range))
+            return scene.number(element, "damping") * (u - speed)
 
 
 def _limit(x: float) -> Expr | None:

@@ -183,16 +183,36 @@ def _scaled(a: Vec, b: Vec) -> Vec:
 def gravity_compensation(
     scene: Scene, element: GravityCompensation, applied: Applied
 ) -> None:
+    """Add −fraction m g at the center of mass, unless actuators apply it."""
+    if not element.by_actuators:
+        carry_weight(scene, element, applied)
+
+
+def carry_weight(scene: Scene, element: GravityCompensation, applied: Applied) -> None:
     """Add −fraction m g at the center of mass."""
     m, h = _moments(scene, element)
     i = scene.model.frame(element.body).body
     g = scene.leg(i).R.T @ scene.gravity
     lift = g * -scene.number(element, "fraction")
-    applied.push(i, Force(h.cross(lift), lift * m))
+    force = Force(h.cross(lift), lift * m)
+    if not element.joints:
+        applied.push(i, force)
+        return
+    alone = Applied()
+    alone.push(i, force)
+    tau = alone.along_joints(scene.tree, scene.q)
+    for name in element.joints:
+        for k in scene.joint_bodies(name):
+            applied.turn(k, tau[k])
 
 
 def gravity_compensation_energy(scene: Scene, element: GravityCompensation) -> Expr:
-    """Return fraction m g · x, x the center of mass."""
+    """Return fraction m g · x, x the center of mass.
+
+    Actuators, and forces along some joints only, store no energy.
+    """
+    if element.by_actuators or element.joints:
+        return ZERO
     m, h = _moments(scene, element)
     leg = scene.leg(scene.model.frame(element.body).body)
     moment = leg.p * m + leg.R @ h

@@ -138,20 +138,24 @@ class GeneralActuator:
 @final
 @dataclass(frozen=True, slots=True)
 class ActuatorForceRange:
-    """Limits of the sum of all actuator forces on a joint, after their gears.
+    """Limits of the sum of all actuator forces on a joint or a tendon.
 
-    MJCF's actuatorfrcrange.
+    MJCF's actuatorfrcrange. A joint's limits hold after gears, and for actuators that
+    pull on it by a tendon too. A tendon's hold before gears: where the sum is outside,
+    all actuators of the tendon are scaled by the same factor.
 
     Args:
-        joint: a joint with one coordinate.
-        lower: [N m or N].
-        upper: [N m or N].
+        joint: a joint with one coordinate, or "" for a tendon.
+        lower: [N m or N]; of a tendon at most 0.
+        upper: [N m or N]; of a tendon at least 0.
+        tendon: name of the `Tendon`.
         name: name of the element.
     """
 
-    joint: str = joint()
-    lower: float = parameter("N m or N", signed=True)
-    upper: float = parameter("N m or N", signed=True)
+    joint: str = joint("")
+    lower: float = parameter("N m or N", -math.inf, signed=True)
+    upper: float = parameter("N m or N", math.inf, signed=True)
+    tendon: str = element("")
     name: str = label()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.description.forces.fields import frame, label, parameter
+from ramidyn.description.forces.fields import frame, joint, label, parameter
 
 Point = tuple[float, float, float]
 ORIGIN: Point = (0.0, 0.0, 0.0)
@@ -115,9 +115,16 @@ class GravityCompensation:
     Args:
         body: the body.
         fraction: 1 carries the whole weight of the body (not of those it carries).
+        joints: joints along which it acts; () is all joints between the body and the
+            world. Along some of them only, no energy is counted for it.
+        by_actuators: whether actuators apply it: then `ActuatorForceRange` limits it
+            together with their forces (MJCF's actuatorgravcomp), and no energy is
+            counted for it.
         name: name of the element.
     """
 
     body: str = frame()
     fraction: float = parameter("-", 1.0, signed=True)
+    joints: tuple[str, ...] = joint(())
+    by_actuators: bool = False
     name: str = label()

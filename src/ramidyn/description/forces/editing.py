@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ramidyn.description.forces.bodies import GravityCompensation
 from ramidyn.description.forces.fields import entries, referred, renamed
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.errors import ModelError, unknown_name
@@ -66,6 +67,9 @@ def forces_without(
     for element in forces:
         if isinstance(element, Tendon):
             rest = _tendon_without(element, gone)
+        elif isinstance(element, GravityCompensation) and element.joints:
+            kept = tuple(n for n in element.joints if n not in gone)
+            rest = replace(element, joints=kept) if kept else None
         else:
             is_lost = any(n in gone for n in referred(element, "joint"))
             is_lost |= any(n in lost for n in referred(element, "force"))

@@ -1,16 +1,16 @@
 """Forces that a robot's file asks for, and which of them act.
 
 A file offers forces; ``load(..., passive=True, actuators=True)`` makes them act. What
-does not act is named in one warning.
+does not act is named in a line of the warning at loading, unless it was declined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ramidyn.description.description import FileForces
+from ramidyn.description.description import FileForces, Unsupported
 from ramidyn.description.forces import inputs
 from ramidyn.description.forces.fields import referred
 from ramidyn.description.forces.joints import (
@@ -19,24 +19,24 @@ from ramidyn.description.forces.joints import (
     JointSpring,
     Tendon,
 )
-from ramidyn.description.warning_groups import listed
+from ramidyn.description.warning_groups import counted, listed
 
 if TYPE_CHECKING:
     from ramidyn.description.description import JointDescription
     from ramidyn.description.forces.element import ForceElement
 
 WORDS = {
-    "JointSpring": "springs of joints",
-    "JointDamper": "damping of joints",
-    "JointFriction": "friction of joints",
-    "GravityCompensation": "gravity compensation of bodies",
-    "Tendon": "tendons",
-    "Motor": "motors",
-    "PositionServo": "position servos",
-    "VelocityServo": "velocity servos",
-    "GeneralActuator": "actuators",
-    "ActuatorForceRange": "limits of actuators on joints",
+    "JointSpring": ("springs of ", "joint", "joints"),
+    "JointDamper": ("damping of ", "joint", "joints"),
+    "JointFriction": ("friction of ", "joint", "joints"),
+    "GravityCompensation": ("gravity compensation of ", "body", "bodies"),
+    "Tendon": ("", "tendon", "tendons"),
+    "Motor": ("", "motor", "motors"),
+    "PositionServo": ("", "position servo", "position servos"),
+    "VelocityServo": ("", "velocity servo", "velocity servos"),
+    "GeneralActuator": ("", "general actuator", "general actuators"),
 }
+"""how a number of elements is called, by their kind"""
 
 
 def joint_elements(
@@ -77,9 +77,9 @@ def taken(
         wanted += offered.passive
     if actuators:
         pulled = {n for a in offered.actuators for n in referred(a, "force")}
-        have = {f.name for f in wanted if isinstance(f, Tendon)}
+        missing = pulled - {f.name for f in wanted if isinstance(f, Tendon)}
         for tendon in offered.passive:
-            if tendon.name in pulled - have and isinstance(tendon, Tendon):
+            if tendon.name in missing and isinstance(tendon, Tendon):
                 slack = replace(tendon, stiffness=0.0, damping=0.0, friction=0.0)
                 wanted.append(slack)
         wanted += offered.actuators
@@ -98,35 +98,44 @@ def _distinct(elements: Sequence[ForceElement]) -> Iterable[ForceElement]:
         yield element if name == element.name else replace(element, name=name)
 
 
-def not_taken(
-    offered: FileForces, passive: bool | None, actuators: bool | None
-) -> list[str]:
-    """Return one warning about all that does not act and was not declined, or none."""
-    waiting: list[ForceElement] = []
-    options: list[str] = []
-    springs = [f for f in offered.passive if _acts(f)]
-    if passive is None and springs:
-        waiting += springs
-        options.append("passive=True")
-    motors = _without_ranges(offered.actuators)
-    if actuators is None and motors:
-        waiting += motors
-        options.append("actuators=True")
-    named = {type(f) for f in inputs.actuators(motors)} | {Tendon}
-    kinds = dict.fromkeys(type(f) for f in waiting)
-    parts = [_listed(kind, waiting, kind in named) for kind in kinds]
-    if not parts and not offered.unsupported:
-        return []
-    if passive is False and actuators is False:
-        return []
-    text = "forces in the file that do not act: " if parts else ""
-    text += "; ".join(parts)
-    if options:
-        text += f" (load with {' and '.join(options)} to take them, False to decline)"
-    if offered.unsupported:
-        text += ". " if text else ""
-        text += f"Not supported: {'; '.join(offered.unsupported)}"
-    return [text]
+def not_taken(offered: FileForces, answers: Mapping[str, bool | None]) -> list[str]:
+    """Return a line for each kind of force that does not act and was not declined.
+
+    Args:
+        offered: all forces of the file.
+        answers: the options "passive", "actuators" and "contacts"; None: not answered.
+    """
+    lines: list[str] = []
+    for option, what, elements in (
+        ("passive", "passive force", [f for f in offered.passive if _acts(f)]),
+        ("actuators", "force of actuators", _without_ranges(offered.actuators)),
+    ):
+        if answers[option] is None and elements:
+            many = what.replace("force", "forces")
+            lines.append(
+                f"{counted(len(elements), what, many)} in the file "
+                f"{'does' if len(elements) == 1 else 'do'} not act: "
+                f"{_by_kind(elements)}; load with "
+                f"{option}=True to take them, {option}=False to decline"
+            )
+    kinds: dict[Unsupported, list[str]] = {}
+    for one in offered.unsupported:
+        if answers[one.option] is not False:
+            kinds.setdefault(replace(one, name=""), []).append(one.name)
+    for one, names in kinds.items():
+        what = one.kind.format(n=len(names), s="" if len(names) == 1 else "s")
+        lines.append(
+            f"{one.reason}: {what} ({listed(names)}); load with {one.option}=False to "
+            "decline"
+        )
+    if answers["contacts"] is None and offered.contacts:
+        names = list(dict.fromkeys(offered.contacts))
+        lines.append(
+            f"{counted(len(offered.contacts), 'geom')} can touch others in MuJoCo, but "
+            f"contacts in the file do not act: {listed(names, 3)}; add "
+            "forces.SphereContact to the robot, or load with contacts=False to decline"
+        )
+    return lines
 
 
 def _acts(element: ForceElement) -> bool:
@@ -144,11 +153,16 @@ def _without_ranges(elements: Sequence[ForceElement]) -> list[ForceElement]:
     return [f for f in elements if not isinstance(f, ActuatorForceRange)]
 
 
-def _listed(kind: type, elements: Sequence[ForceElement], by_name: bool) -> str:
-    """Return the elements of a kind: their own names, or those of what they act on."""
-    own = [f for f in elements if type(f) is kind]
-    if by_name:
-        names = [f.name for f in own]
-    else:
-        names = [n for f in own for n in (*referred(f, "joint"), *referred(f, "frame"))]
-    return f"{WORDS[kind.__name__]} {listed(names)}"
+def _by_kind(elements: Sequence[ForceElement]) -> str:
+    """Return the elements by kind: their own names, or those of what they act on."""
+    kinds: dict[str, list[str]] = {}
+    named = {f.name for f in inputs.actuators(elements)}
+    for f in elements:
+        acts_on = (*referred(f, "frame"), *referred(f, "joint"))
+        by_name = f.name in named or isinstance(f, Tendon)
+        kinds.setdefault(type(f).__name__, []).append(f.name if by_name else acts_on[0])
+    parts: list[str] = []
+    for kind, names in kinds.items():
+        prefix, one, many = WORDS[kind]
+        parts.append(f"{prefix}{counted(len(names), one, many)} ({listed(names, 3)})")
+    return ", ".join(parts)

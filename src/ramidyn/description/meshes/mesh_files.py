@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.description.meshes.polygons import split_polygons
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError
 
@@ -21,6 +22,8 @@ Faces = npt.NDArray[np.int64]
 LARGEST_MESH_FILE: Final = 256 * 2**20
 """[bytes]"""
 MOST_FACES: Final = 1_000_000
+MOST_CORNERS: Final = 4_096
+"""of one face: to split it takes time quadratic in them"""
 READABLE: Final = (".stl", ".obj", ".msh")
 _FARTHEST: Final = 2.0**30
 """No vertex is farther from the origin: squares and products stay finite."""
@@ -73,12 +76,20 @@ def checked_mesh(vertices: Array, faces: Faces, label: str) -> TriangleMesh:
     """
     if len(vertices) < 4:
         raise ModelError(f"{label}: {len(vertices)} vertices; expected at least 4")
-    if not np.all(np.abs(vertices) < _FARTHEST):
-        raise ModelError(f"{label}: a vertex is not finite or too far away")
+    _check_vertices(vertices, label)
     _check_count(len(faces), label)
     if len(faces) and not 0 <= faces.min() <= faces.max() < len(vertices):
-        raise ModelError(f"{label}: a face refers to a vertex that does not exist")
+        raise ModelError(_missing_vertex(label))
     return TriangleMesh(vertices, faces)
+
+
+def _check_vertices(vertices: npt.NDArray[Any], label: str) -> None:
+    if not np.all(np.abs(vertices) < _FARTHEST):
+        raise ModelError(f"{label}: a vertex is not finite or too far away")
+
+
+def _missing_vertex(label: str) -> str:
+    return f"{label}: a face refers to a vertex that does not exist"
 
 
 def _check_count(faces: int, label: str) -> None:
@@ -112,9 +123,9 @@ def _joined(corners: npt.NDArray[np.float32]) -> tuple[Array, Faces]:
 
 
 def _obj(data: bytes, label: str) -> tuple[Array, Faces]:
-    """Read the first shape of an OBJ file, as MuJoCo does; polygons become fans."""
+    """Read the first shape of an OBJ file, as MuJoCo does."""
     vertices: list[list[bytes]] = []
-    faces: list[tuple[int, int, int]] = []
+    polygons: list[list[int]] = []
     is_first = True
     for line in data.splitlines():
         words = line.split()
@@ -122,15 +133,23 @@ def _obj(data: bytes, label: str) -> tuple[Array, Faces]:
             continue
         if words[0] == b"v":
             vertices.append(words[1:4])
-        elif words[0] in (b"o", b"g") and faces:
+        elif words[0] in (b"o", b"g") and polygons:
             is_first = False
         elif words[0] == b"f" and is_first:
-            at = [_index(word, len(vertices), label) for word in words[1:]]
-            faces += [(at[0], at[k], at[k + 1]) for k in range(1, len(at) - 1)]
+            polygons.append([_index(word, len(vertices), label) for word in words[1:]])
     if not vertices:
         raise ModelError(f"{label}: no vertices; expected lines 'v x y z'")
-    points = _single(vertices, label).astype(np.float64)
-    return points, np.reshape(np.array(faces, dtype=np.int64), (-1, 3))
+    points = _single(vertices, label)
+    _check_vertices(points, label)
+    most = max(map(len, polygons), default=0)
+    if most > MOST_CORNERS:
+        raise ModelError(
+            f"{label}: a face with {most:,} corners; expected at most {MOST_CORNERS:,}"
+        )
+    used = {i for corners in polygons for i in corners}
+    if used and not 0 <= min(used) <= max(used) < len(points):
+        raise ModelError(_missing_vertex(label))
+    return points.astype(np.float64), split_polygons(points, polygons)
 
 
 def _msh(data: bytes, label: str) -> tuple[Array, Faces]:

@@ -40,6 +40,28 @@ def load(text: str, **options: object) -> tuple[ramidyn.Robot, list[str]]:
     return robot, [str(w.message) for w in caught]
 
 
+UNSUPPORTED = (
+    "arm: not supported: armature of 1 tendon ('t'); load with passive=False to "
+    "decline",
+    "arm: not supported: 1 spatial tendon with stiffness ('s'); load with "
+    "passive=False to decline",
+    "arm: not supported: 1 intvelocity actuator ('i'); load with actuators=False to "
+    "decline",
+    "arm: not supported: 1 muscle actuator ('u'); load with actuators=False to decline",
+)
+PASSIVE = (
+    "arm: 5 passive forces in the file do not act: springs of 1 joint ('j'), damping "
+    "of 1 joint ('j'), friction of 1 joint ('j'), gravity compensation of 1 body "
+    "('a'), 1 tendon ('t'); load with passive=True to take them, passive=False to "
+    "decline"
+)
+ACTUATORS = (
+    "arm: 5 forces of actuators in the file do not act: 1 motor ('m'), 1 position "
+    "servo ('p'), 1 velocity servo ('v'), 2 general actuators ('g', 'd'); load with "
+    "actuators=True to take them, actuators=False to decline"
+)
+
+
 def test_forces_of_mjcf_become_elements() -> None:
     robot, told = load(MODEL, passive=True, actuators=True)
     spring = np.radians(20.0)
@@ -62,41 +84,62 @@ def test_forces_of_mjcf_become_elements() -> None:
         ),
         forces.ActuatorForceRange("k", -2.0, 3.0, name="k_actuator_range"),
     )
-    assert told == [
-        "arm: Not supported: armature of tendon 't'; spatial tendon 's' (stiffness); "
-        "intvelocity actuator 'i'; muscle actuator 'u'"
-    ]
+    assert told == ["\n".join(UNSUPPORTED)]
     assert ramidyn.forward_dynamics.input_shapes(robot.model)["control"] == (5,)
 
 
 def test_forces_that_do_not_act_are_named_in_one_warning() -> None:
     robot, told = load(MODEL)
     assert not robot.forces
-    assert told == [
-        "arm: forces in the file that do not act: springs of joints 'j'; damping of "
-        "joints 'j'; friction of joints 'j'; gravity compensation of bodies 'a'; "
-        "tendons 't'; motors 'm'; position servos 'p'; velocity servos 'v'; actuators "
-        "'g', 'd' (load with passive=True and actuators=True to take them, False to "
-        "decline). Not supported: armature of tendon 't'; spatial tendon 's' "
-        "(stiffness); intvelocity actuator 'i'; muscle actuator 'u'"
-    ]
-    assert load(MODEL, passive=False, actuators=False)[1] == []
-    with pytest.raises(ModelError, match=r"arm \(strict\): .*springs of joints 'j'"):
+    assert robot.warnings == (PASSIVE, ACTUATORS, *UNSUPPORTED)
+    assert told == ["\n".join(robot.warnings)]
+    with pytest.raises(ModelError, match=r"arm \(strict\): .*springs of 1 joint "):
         load(MODEL, strict=True)
+
+
+ANSWERS = {
+    "none": ({"passive": False, "actuators": False}, ()),
+    "passive": ({"passive": False}, (ACTUATORS, *UNSUPPORTED[2:])),
+    "actuators": ({"actuators": False}, (PASSIVE, *UNSUPPORTED[:2])),
+    "taken": ({"actuators": True, "passive": False}, UNSUPPORTED[2:]),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answered_option_has_no_line_in_the_warning(name: str) -> None:
+    options, lines = ANSWERS[name]
+    assert load(MODEL, **options)[0].warnings == lines
+
+
+def test_many_names_of_a_kind_are_counted() -> None:
+    bodies = "".join(
+        f'<body><joint name="j{k}" damping="1"/>{LINK}</body>' for k in range(5)
+    )
+    motors = "".join(f'<muscle name="m{k}" joint="j0"/>' for k in range(12))
+    text = f"""<mujoco model="arm"><worldbody>{bodies}</worldbody>
+      <actuator>{motors}</actuator></mujoco>"""
+    assert load(text)[0].warnings == (
+        "arm: 5 passive forces in the file do not act: damping of 5 joints ('j0', "
+        "'j1', 'j2' and 2 more); load with passive=True to take them, passive=False to "
+        "decline",
+        "arm: not supported: 12 muscle actuators ('m0', 'm1', 'm2', 'm3', 'm4', 'm5', "
+        "'m6', 'm7' and 4 more); load with actuators=False to decline",
+    )
 
 
 def test_actuators_pull_tendons_whose_springs_are_not_taken() -> None:
     robot, told = load(MODEL, passive=False, actuators=True)
     (tendon,) = (f for f in robot.forces if isinstance(f, forces.Tendon))
     assert (tendon.stiffness, tendon.damping) == (0.0, 0.0)
-    assert told[0].startswith("arm: Not supported: ")
+    assert told[0].startswith("arm: not supported: ")
 
 
 def test_forces_of_urdf_become_elements() -> None:
     robot, told = load(URDF)
     assert told == [
-        "arm: forces in the file that do not act: damping of joints 'j'; friction of "
-        "joints 'j' (load with passive=True to take them, False to decline)"
+        "arm: 2 passive forces in the file do not act: damping of 1 joint ('j'), "
+        "friction of 1 joint ('j'); load with passive=True to take them, passive=False "
+        "to decline"
     ]
     robot, told = load(URDF, passive=True)
     assert told == []
@@ -111,7 +154,108 @@ def test_flags_of_mjcf_switch_forces_off() -> None:
     assert kinds == {"JointDamper", "JointFriction", "GravityCompensation", "Tendon"}
 
 
-@pytest.mark.parametrize("option", ["passive", "actuators"])
+def test_disabled_groups_of_actuators_do_not_act() -> None:
+    text = MODEL.replace("<motor ", '<motor group="3" ').replace(
+        "<worldbody>", '<option actuatorgroupdisable="1 3"/><worldbody>'
+    )
+    robot, told = load(text, passive=False, actuators=True)
+    assert "m" not in {f.name for f in robot.forces}
+    assert "arm: in a disabled group: 1 actuator ('m'); load with actu" in told[0]
+
+
+SERVO = '<actuator><position name="p" joint="{}" kp="3" dampratio="1" gear="{}"/>'
+SLIDES = f'<body><joint name="k" type="slide"/><joint type="slide"/>{LINK}</body>'
+
+
+def servo(joint: str, gear: float, bodies: str, kp: str = "3") -> str:
+    actuator = SERVO.format(joint, gear).replace('kp="3"', f'kp="{kp}"')
+    return f"""<mujoco model="arm"><worldbody><body><joint name="j"/>{LINK}</body>
+      {bodies}</worldbody>{actuator}</actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("bodies", ['<body><joint name="k"/></body>', SLIDES])
+def test_damping_ratio_on_joints_without_inertia_is_refused(bodies: str) -> None:
+    text = (
+        "arm: servo 'p' has a damping ratio, but it moves joints without inertia; "
+        r"give it damping instead \(MJCF: kv instead of dampratio\)"
+    )
+    with pytest.raises(ModelError, match=text):
+        load(servo("k", 1.0, bodies), actuators=True)
+
+
+def test_damping_ratio_with_a_negative_stiffness_is_refused() -> None:
+    with pytest.raises(ModelError, match="a damping ratio, but its stiffness is -2; "):
+        load(servo("j", 1.0, "", "-2"), actuators=True)
+
+
+def test_damping_ratio_does_not_depend_on_bodies_without_inertia_elsewhere() -> None:
+    massless = '<body><joint name="k"/></body>'
+    given, alone = (
+        load(servo("j", 2.0, bodies), actuators=True)[0].forces
+        for bodies in (massless, "")
+    )
+    assert given == alone
+    (idle,) = load(servo("j", 0.0, ""), actuators=True)[0].forces
+    assert isinstance(idle, forces.PositionServo)
+    assert idle.damping == 0.0
+
+
+def test_gravity_compensation_is_split_among_joints_and_actuators() -> None:
+    text = MODEL.replace('name="j"', 'name="j" actuatorgravcomp="true"')
+    text = text.replace('name="b"', 'name="b" gravcomp="2"')
+    robot, _ = load(text, passive=True, actuators=True)
+    found = [f for f in robot.forces if isinstance(f, forces.GravityCompensation)]
+    assert found == [
+        forces.GravityCompensation("b", 2.0, ("k",), name="b_gravity_compensation"),
+        forces.GravityCompensation(
+            "a", 0.5, by_actuators=True, name="a_actuator_gravity_compensation"
+        ),
+        forces.GravityCompensation(
+            "b", 2.0, ("j",), True, name="b_actuator_gravity_compensation"
+        ),
+    ]
+    left = robot.lock({"k": 0.0}).forces
+    assert [f.name for f in left if isinstance(f, forces.GravityCompensation)] == [
+        "a_actuator_gravity_compensation",
+        "b_actuator_gravity_compensation",
+    ]
+
+
+def test_range_of_a_tendon_without_zero_is_refused() -> None:
+    text = MODEL.replace('name="t"', 'name="t" actuatorfrcrange="1 2"')
+    with pytest.raises(ModelError, match=r"actuatorfrcrange excludes 0; expected it"):
+        load(text)
+
+
+@pytest.mark.parametrize("option", ["passive", "actuators", "contacts"])
 def test_option_that_is_not_a_choice_is_refused(option: str) -> None:
     with pytest.raises(ArgumentError, match=f"{option} is 3; possible: True, False, "):
         load(URDF, **{option: 3})
+
+
+BALL = '<geom name="{}" size=".1"/>'
+
+
+def touching(bodies: str, rest: str = "") -> ramidyn.Robot:
+    text = f"""<mujoco model="arm"><worldbody>{BALL.format("floor")}{bodies}</worldbody>
+      {rest}</mujoco>"""
+    return load(text)[0]
+
+
+def test_geoms_that_can_touch_are_named_unless_declined() -> None:
+    body = f'<body name="b"><freejoint/>{BALL.format("foot")}<geom size="1"/></body>'
+    robot = touching(body)
+    assert robot.warnings == (
+        "arm: 3 geoms can touch others in MuJoCo, but contacts in the file do not act: "
+        "'floor', 'foot', 'geom of b'; add forces.SphereContact to the robot, or load "
+        "with contacts=False to decline",
+    )
+    text = f"<mujoco><worldbody>{BALL}{body}</worldbody></mujoco>"
+    assert load(text, contacts=False)[1] == []
+    with pytest.raises(
+        ArgumentError, match="contacts is True; contacts in the file ar"
+    ):
+        load(text, contacts=True)
+    for flag in ("contact", "constraint"):
+        option = f'<option><flag {flag}="disable"/></option>'
+        assert touching(body, option).warnings == ()

@@ -323,13 +323,16 @@ def test_joint_equalities_become_couplings() -> None:
 
 def test_keyframes_are_mujocos() -> None:
     keys = """<keyframe><key name="home"/><key qpos="1 2 3 4 2 0 0 0 5"/>
-        <key name="up" qpos="1 0 0 0 1 1 1 1 2"/></keyframe>"""
+        <key name="up" qpos="1 0 0 0 1 1 1 1 2"/><key qpos="1 2 3 0 0 0 0 0 0"/>
+        <key qpos="1 2 3 4e-15 3e-15 0 0 0 0"/><key qpos="0 0 0 1e-16 1e-16 0 0 0 0"/>
+        </keyframe>"""
     text = mjcf(TWO_BODIES, after=keys)
     theirs = mujoco.MjModel.from_xml_string(text)
     ours = parse(text).keyframes
-    assert list(ours) == ["qpos0", "home", "key1", "up"]
+    names = ["home", "key1", "up", "key3", "key4", "key5"]
+    assert list(ours) == ["qpos0", *names]
     assert_close(ours["qpos0"], theirs.qpos0, "qpos0")
-    for i, name in enumerate(("home", "key1", "up")):
+    for i, name in enumerate(names):
         assert_close(ours[name], theirs.key_qpos[i], name)
 
 
@@ -376,8 +379,17 @@ def test_site_frames_name_their_bodies() -> None:
     )
     assert [(f.name, f.body) for f in robot.frames] == [("w", None), ("a_site", "a")]
     assert robot.warnings == (
-        "site 'a' has the same name as a body; its frame is 'a_site'",
+        "model.xml: 1 site has the name of a body; called as frames: 'a_site'",
     )
+
+
+def test_sites_with_names_of_bodies_are_one_line() -> None:
+    bodies = "".join(
+        f'<body name="b{k}"><joint/>{LINK}<site name="b{k}"/></body>' for k in range(14)
+    )
+    (text,) = parse(mjcf(bodies)).warnings
+    assert text.startswith("model.xml: 14 sites have the name of a body; called as fra")
+    assert text.endswith(" 'b7_site' and 6 more")
 
 
 def test_a_chain_of_hundreds_of_bodies_loads() -> None:

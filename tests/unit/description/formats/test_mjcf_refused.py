@@ -326,7 +326,8 @@ WARNED = {
             f"<body><joint type='ball'/>{LINK}</body>",
             after='<keyframe><key name="k" qpos="0 0 0 0"/></keyframe>',
         ),
-        "m.xml:3: key 'k': a zero quaternion at 0 of qpos; the key is ignored",
+        "m.xml:3: key 'k': a zero quaternion in qpos counts as 1 0 0 0, as in MuJoCo: "
+        "at 0",
     ),
     "range upside down": (
         joint('range="1 -1"'),

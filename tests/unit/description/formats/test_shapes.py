@@ -29,7 +29,7 @@ URDF = f"""<robot name="r"><material name="red"><color rgba="1 0 0 1"/></materia
 </robot>"""
 MJCF = """<mujoco model="m"><asset><material name="blue" rgba="0 0 1 1"/>
 <mesh name="t" vertex="0 0 0 1 0 0 0 1 0 0 0 1" scale="2 2 2" refpos="1 0 0"/></asset>
-<worldbody><geom type="plane" size="0 0 1"/>
+<option><flag contact="disable"/></option><worldbody><geom type="plane" size="0 0 1"/>
 <body name="a" pos="0 0 1"><joint/><geom type="box" size="1 2 3" material="blue"/>
 <geom type="capsule" fromto="0 0 0 0 0 2" size="0.1" rgba="1 1 1 1" group="3"/>
 <geom type="mesh" mesh="t" mass="1"/><geom type="ellipsoid" size="1 2 3"/></body>

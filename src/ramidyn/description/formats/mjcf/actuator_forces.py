@@ -6,10 +6,10 @@ What each shortcut means is MuJoCo's: a position actuator is a gain kp and a bia
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from ramidyn.description.description import Actuator, JointDescription
+from ramidyn.description.description import Actuator, JointDescription, Unsupported
 from ramidyn.description.forces.actuators import (
     ANY,
     ActuatorForceRange,
@@ -19,88 +19,130 @@ from ramidyn.description.forces.actuators import (
     VelocityServo,
 )
 from ramidyn.description.forces.element import ForceElement
-from ramidyn.description.forces.joints import JointDamper
+from ramidyn.description.forces.fields import referred
+from ramidyn.description.forces.inputs import actuators
+from ramidyn.description.forces.joints import JointDamper, Tendon
 from ramidyn.description.formats.mjcf.actuators import FREEDOMS, actuator_elements
-from ramidyn.description.formats.mjcf.defaults import LARGEST, Defaults
+from ramidyn.description.formats.mjcf.defaults import LARGEST, Defaults, whole
 from ramidyn.description.formats.xml import Element, number, numbers
 
 
-def read_actuator_forces(
-    sections: list[Element],
-    data: Sequence[Actuator],
-    joints: Mapping[str, JointDescription],
-    tendons: Sequence[str],
-    defaults: Defaults,
-    clamps: bool = True,
-) -> tuple[list[ForceElement], list[str]]:
-    """Return the actuators that can be elements, and what is not supported.
+class ActuatorForces:
+    """The actuators of a file that can be elements, and those not supported.
 
     Args:
-        sections: the sections <actuator>.
-        data: what `read_actuators` made of them.
         joints: all joints by name.
-        tendons: names of fixed tendons.
+        tendons: the fixed tendons.
         defaults: the default classes.
         clamps: whether the ranges of controls count.
+        disabled: groups of actuators that are switched off.
     """
-    found: list[ForceElement] = []
-    unsupported: list[str] = []
-    pairs = actuator_elements(sections, defaults)
-    for (element, merged), actuator in zip(pairs, data, strict=True):
-        common = _transmission(merged, actuator, joints, tendons)
-        made = None
-        if common is not None and number(merged, "delay", 0.0, largest=LARGEST) == 0.0:
-            if not clamps:
-                common["control_range"] = ANY
-            made = _element(element, merged, common)
-        if made is None:
-            unsupported.append(f"{element.tag} actuator {actuator.name!r}")
-            continue
-        found.append(made)
+
+    def __init__(
+        self,
+        joints: Mapping[str, JointDescription],
+        tendons: Sequence[Tendon],
+        defaults: Defaults,
+        clamps: bool,
+        disabled: Container[int],
+    ) -> None:
+        self.found: list[ForceElement] = []
+        self.unsupported: list[Unsupported] = []
+        self._joints = joints
+        self._tendons = {t.name: t for t in tendons}
+        self._defaults = defaults
+        self._clamps = clamps
+        self._disabled = disabled
+
+    def read(self, sections: list[Element], data: Sequence[Actuator]) -> None:
+        """Read the sections <actuator>, and ``data``, made of them before."""
+        pairs = actuator_elements(sections, self._defaults)
+        for (element, merged), actuator in zip(pairs, data, strict=True):
+            if whole(merged, "group", 0) in self._disabled:
+                self._leave_out("{n} actuator{s}", actuator, "in a disabled group")
+                continue
+            common = self._transmission(merged, actuator)
+            made = None
+            if common and number(merged, "delay", 0.0, largest=LARGEST) == 0.0:
+                if not self._clamps:
+                    common["control_range"] = ANY
+                made = _element(element, merged, common)
+            if made is None:
+                self._leave_out(f"{{n}} {element.tag} actuator{{s}}", actuator)
+                continue
+            self.found.append(made)
+            self._read_damping(merged, actuator)
+
+    def _read_damping(self, merged: Element, actuator: Actuator) -> None:
         damping = numbers(merged, "damping", range(1, 4), (0.0,), largest=LARGEST)
         if any(damping[1:]) or (damping[0] and not actuator.joint):
-            unsupported.append(f"damping of actuator {actuator.name!r}")
+            self._leave_out("damping of {n} actuator{s}", actuator)
         elif damping[0] and actuator.joint:
             d = damping[0] * actuator.gear[0] ** 2
             name = f"{actuator.name}_damping"
-            found.append(JointDamper(actuator.joint, d, name=name))
-    driven = {a.joint for a in data}
-    for joint in joints.values():
-        if joint.actuator_force_range is not None and joint.name in driven:
-            name = f"{joint.name}_actuator_range"
-            limit = ActuatorForceRange(
-                joint.name, *joint.actuator_force_range, name=name
-            )
-            found.append(limit)
-    return found, unsupported
+            self.found.append(JointDamper(actuator.joint, d, name=name))
 
+    def _leave_out(
+        self, kind: str, actuator: Actuator, reason: str = "not supported"
+    ) -> None:
+        one = Unsupported(kind, actuator.name, "actuators", reason)
+        self.unsupported.append(one)
 
-def _transmission(
-    merged: Element,
-    actuator: Actuator,
-    joints: Mapping[str, JointDescription],
-    tendons: Sequence[str],
-) -> dict[str, Any] | None:
-    """Return the fields that all actuators share, or None if it is not supported."""
-    common: dict[str, Any] = {
-        "name": actuator.name,
-        "control_range": actuator.control_range,
-        "force_range": actuator.force_range,
-        "armature": number(merged, "armature", 0.0, largest=LARGEST),
-    }
-    if actuator.joint is not None:
-        n = FREEDOMS.get(joints[actuator.joint].type, 1)
-        if n == 1:
-            return {**common, "joint": actuator.joint, "gear": actuator.gear[0]}
-        if common["armature"]:
-            return None
-        if "jointinparent" in merged.attrib:
-            common["in_parent"] = True
-        return {**common, "joint": actuator.joint, "gear": tuple(actuator.gear)}
-    tendon = merged.get("tendon")
-    if tendon in tendons and not common["armature"]:
-        return {**common, "tendon": tendon, "gear": actuator.gear[0]}
-    return None
+    def limits(
+        self,
+        compensation: Sequence[ForceElement],
+        tendon_ranges: Mapping[str, tuple[float, float]],
+    ) -> list[ForceElement]:
+        """Return the limits of the sums of actuators on joints and tendons.
+
+        A range that excludes zero pushes a joint that nothing drives, as in MuJoCo.
+        """
+        pulled = {a.tendon for a in actuators(self.found)}
+        driven = {n for f in self.found for n in referred(f, "joint")}
+        driven |= {
+            n for t in pulled & set(self._tendons) for n in self._tendons[t].joints
+        }
+        is_lifted = any(not referred(f, "joint") for f in compensation)
+        driven |= {n for f in compensation for n in referred(f, "joint")}
+        found: list[ForceElement] = []
+        for joint in self._joints.values():
+            given = joint.actuator_force_range
+            if given is None:
+                continue
+            lifted = is_lifted and joint.actuator_gravity_compensation
+            if joint.name in driven or lifted or not given[0] <= 0.0 <= given[1]:
+                name = f"{joint.name}_actuator_range"
+                found.append(ActuatorForceRange(joint.name, *given, name=name))
+        for tendon, given in tendon_ranges.items():
+            if tendon in pulled:
+                name = f"{tendon}_actuator_range"
+                limit = ActuatorForceRange("", *given, tendon=tendon, name=name)
+                found.append(limit)
+        return found
+
+    def _transmission(
+        self, merged: Element, actuator: Actuator
+    ) -> dict[str, Any] | None:
+        """Return the fields that all actuators share, or None if not supported."""
+        common: dict[str, Any] = {
+            "name": actuator.name,
+            "control_range": actuator.control_range,
+            "force_range": actuator.force_range,
+            "armature": number(merged, "armature", 0.0, largest=LARGEST),
+        }
+        if actuator.joint is not None:
+            n = FREEDOMS.get(self._joints[actuator.joint].type, 1)
+            if n == 1:
+                return {**common, "joint": actuator.joint, "gear": actuator.gear[0]}
+            if common["armature"]:
+                return None
+            if "jointinparent" in merged.attrib:
+                common["in_parent"] = True
+            return {**common, "joint": actuator.joint, "gear": tuple(actuator.gear)}
+        tendon = merged.get("tendon")
+        if tendon in self._tendons and not common["armature"]:
+            return {**common, "tendon": tendon, "gear": actuator.gear[0]}
+        return None
 
 
 def _element(

@@ -24,6 +24,8 @@ class Allowed:
     """of the main model"""
     limit: Path
     """the directory that holds every file that may be included"""
+    label: str
+    """the name of the main model"""
     seen: set[Path] = field(default_factory=set[Path])
     """all files that were read: the model, includes and meshes"""
 
@@ -34,7 +36,7 @@ class Allowed:
         """Return what a model in a folder may include."""
         here = folder.resolve()
         if limit is None:
-            return Allowed(here, here.parent, {here / Path(label).name})
+            return Allowed(here, here.parent, label, {here / Path(label).name})
         try:
             directory = Path(limit).expanduser().resolve()
             exists = directory.is_dir()
@@ -44,7 +46,7 @@ class Allowed:
             raise ModelError(
                 f"include_directory is {limit!r}; expected an existing directory"
             )
-        return Allowed(here, directory, {here / Path(label).name})
+        return Allowed(here, directory, label, {here / Path(label).name})
 
 
 def expand_includes(root: Element, allowed: Allowed | None) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ramidyn.description.constants import IDENTITY, ORIGIN, moved, times
 from ramidyn.description.description import JointDescription, Limits
-from ramidyn.description.formats.mjcf.defaults import LARGEST, Settings, choice
+from ramidyn.description.formats.mjcf.defaults import LARGEST, Settings, choice, flag
 from ramidyn.description.formats.mjcf.orientation import direction, position, radians
 from ramidyn.description.formats.xml import Element, fault, number, numbers, where
 from ramidyn.description.pose import Pose
@@ -56,15 +56,14 @@ def read_joint(
             _angle(element, "springref", kind, settings) if is_scalar else 0.0
         ),
         actuator_force_range=_actuator_range(element, kind, settings, warnings),
+        actuator_gravity_compensation=flag(element, "actuatorgravcomp"),
     )
 
 
 def _actuator_range(
     element: Element, kind: str, settings: Settings, warnings: list[str]
 ) -> tuple[float, float] | None:
-    if FREEDOMS[kind] > 1 or not _is_limited(
-        element, "actuatorfrc", settings, warnings
-    ):
+    if FREEDOMS[kind] > 1 or not is_limited(element, "actuatorfrc", settings, warnings):
         return None
     low, high = numbers(element, "actuatorfrcrange", 2, (0.0, 0.0))
     return low, high
@@ -101,7 +100,7 @@ def _limits(
     element: Element, kind: str, settings: Settings, warnings: list[str]
 ) -> Limits | None:
     lower, upper = -math.inf, math.inf
-    has_range = kind != "floating" and _is_limited(element, "", settings, warnings)
+    has_range = kind != "floating" and is_limited(element, "", settings, warnings)
     if has_range:
         lower, upper = numbers(element, "range", 2, (0.0, 0.0))
         if kind in ("revolute", "spherical"):
@@ -122,7 +121,7 @@ def _limits(
     return Limits((lower,), (upper,), effort=effort)
 
 
-def _is_limited(
+def is_limited(
     element: Element, prefix: str, settings: Settings, warnings: list[str]
 ) -> bool:
     """Return whether a range is in force, by MuJoCo's rules."""

@@ -5,6 +5,7 @@ A mesh is read only where the inertia of a body needs it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -103,10 +104,19 @@ class MeshAssets:
         return self._elements[name]
 
     def file(self, element: Element) -> str:
-        """Return the file of a <mesh>, as seen from the model's folder."""
+        """Return the file of a <mesh>, as seen from the model's folder.
+
+        It is in meshdir, or else beside the included file that names it, as in MuJoCo.
+        """
         file = element.get("file", "")
-        name = _file_name(file) if self._settings.strip_paths else file
-        return str(Path(self._settings.mesh_folder) / name)
+        if self._settings.strip_paths:
+            return str(Path(self._settings.mesh_folder) / _file_name(file))
+        usual = Path(self._settings.mesh_folder) / file
+        if self._allowed is not None and element.label != self._allowed.label:
+            here, beside = self._allowed.folder, Path(element.label).parent / file
+            if not os.path.isfile(here / usual) and os.path.isfile(here / beside):
+                return str(beside)
+        return str(usual)
 
     def reference(self, element: Element) -> Pose:
         """Return refpos and refquat of a <mesh>."""

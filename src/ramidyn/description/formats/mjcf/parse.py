@@ -28,9 +28,10 @@ from ramidyn.description.description import (
     Inertial,
 )
 from ramidyn.description.forces.element import ForceElement
-from ramidyn.description.formats.mjcf.actuator_forces import read_actuator_forces
+from ramidyn.description.formats.mjcf.actuator_forces import ActuatorForces
 from ramidyn.description.formats.mjcf.actuators import read_actuators
 from ramidyn.description.formats.mjcf.bodies import MjcfBody, Worldbody
+from ramidyn.description.formats.mjcf.contacts import touching_geoms
 from ramidyn.description.formats.mjcf.defaults import (
     LARGEST,
     TINY,
@@ -56,16 +57,24 @@ from ramidyn.description.formats.mjcf.known_attributes import (
     warn_of_unknown_attributes,
 )
 from ramidyn.description.formats.mjcf.meshes import MeshAssets
-from ramidyn.description.formats.mjcf.passive_forces import read_passive, read_tendons
+from ramidyn.description.formats.mjcf.passive_forces import (
+    read_gravity_compensation,
+    read_passive,
+    read_tendon_ranges,
+    read_tendons,
+)
 from ramidyn.description.formats.xml import Element, fault, numbers, parse_xml, where
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.warning_groups import listed
+from ramidyn.description.warning_groups import counted, listed
 
 _SECTIONS: Final = (
     *("compiler", "option", "size", "statistic", "visual", "default", "extension"),
     *("asset", "worldbody", "deformable", "contact", "tendon", "equality", "actuator"),
     *("sensor", "custom", "keyframe"),
 )
+_SHORTEST_QUATERNION: Final = 1e-15
+"""MuJoCo replaces shorter ones in keyframes"""
+_IDENTITY: Final = (1.0, 0.0, 0.0, 0.0)
 
 
 def parse_mjcf(
@@ -168,6 +177,10 @@ class MjcfModel:
             self.flag, ("spring", "damper", "actuation", "clampctrl")
         )
         passive = read_passive(self.world, has_springs, has_dampers)
+        actuated: list[ForceElement] = []
+        if has_springs or has_dampers:
+            others, actuated = read_gravity_compensation(self.world)
+            passive += others
         tendons, unsupported = read_tendons(
             self.sections["tendon"],
             self.world,
@@ -176,17 +189,38 @@ class MjcfModel:
             has_dampers,
         )
         driving: list[ForceElement] = []
-        if acts:
-            driving, others = read_actuator_forces(
-                self.sections["actuator"],
-                actuators,
+        if acts and actuators:
+            reader = ActuatorForces(
                 {j.name: j for body in self.world.bodies for j in body.joints},
-                [t.name for t in tendons],
+                tendons,
                 self.defaults,
                 clamps,
+                self.disabled_groups(),
             )
-            unsupported += others
-        return FileForces((*passive, *tendons), tuple(driving), tuple(unsupported))
+            reader.read(self.sections["actuator"], actuators)
+            ranges = read_tendon_ranges(
+                self.sections["tendon"], self.defaults, self.settings, self.warnings
+            )
+            limits = reader.limits(actuated, ranges)
+            driving = [*reader.found, *actuated, *limits]
+            unsupported += reader.unsupported
+        return FileForces(
+            (*passive, *tendons), tuple(driving), tuple(unsupported), self.contacts()
+        )
+
+    def contacts(self) -> tuple[str, ...]:
+        """Return the geoms that can touch others in MuJoCo."""
+        if not (self.flag("contact") and self.flag("constraint")):
+            return ()
+        sections = self.sections["contact"]
+        return touching_geoms(self.world, sections, self.flag("filterparent"))
+
+    def disabled_groups(self) -> frozenset[int]:
+        """Return the groups of actuators that <option> switches off."""
+        groups: tuple[float, ...] = ()
+        for section in self.sections["option"]:
+            groups = numbers(section, "actuatorgroupdisable", None, groups)
+        return frozenset(map(int, groups))
 
     def flag(self, name: str) -> bool:
         """Return whether <option> leaves a part of the physics on."""
@@ -285,18 +319,22 @@ class MjcfModel:
         taken |= {site.name for site in self.world.sites}
         bodies = {body.name for body in self.world.bodies}
         frames: list[FrameDescription] = []
+        others: list[str] = []
         for site in self.world.sites:
             name = site.name
             if name in bodies:
                 while name in taken:
                     name += "_site"
                 taken.add(name)
-                self.warnings.append(
-                    f"site {site.name!r} has the same name as a body; its frame is "
-                    f"{name!r}"
-                )
+                others.append(name)
             body = None if site.body.is_world else site.body.name
             frames.append(FrameDescription(name, body, site.placement))
+        if others:
+            what = counted(len(others), "site has", "sites have")
+            self.warnings.append(
+                f"{self.root.label}: {what} the name of a body; called as frames: "
+                f"{listed(others)}"
+            )
         return tuple(frames)
 
     def gravity(self) -> tuple[float, float, float]:
@@ -322,16 +360,16 @@ class MjcfModel:
                     raise fault(key, f"duplicate key {name!r}; expected one")
                 given = numbers(key, "qpos", len(rest), rest, largest=LARGEST)
                 q = np.array(given, dtype=float)
-                lengths = [norm(given[at : at + 4]) for at in quaternions]
-                if lengths and min(lengths) < TINY:
-                    at = quaternions[lengths.index(min(lengths))]
+                for at in quaternions:
+                    length = norm(given[at : at + 4])
+                    if length >= _SHORTEST_QUATERNION:
+                        q[at : at + 4] /= length
+                        continue
+                    q[at : at + 4] = _IDENTITY
                     self.warnings.append(
-                        f"{where(key)}: a zero quaternion at {at} of qpos; the key is "
-                        "ignored"
+                        f"{where(key)}: a zero quaternion in qpos counts as 1 0 0 0, "
+                        f"as in MuJoCo: at {at}"
                     )
-                    continue
-                for at, length in zip(quaternions, lengths, strict=True):
-                    q[at : at + 4] /= length
                 keys[name] = q
         return {"qpos0": np.array(rest)} | keys
 
@@ -348,7 +386,7 @@ class MjcfModel:
                         q += quaternion(body.placement.rows)
                     case "spherical":
                         quaternions.append(len(q))
-                        q += [1.0, 0.0, 0.0, 0.0]
+                        q += _IDENTITY
                     case _:
                         q.append(joint.reference)
         return q, quaternions

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from ramidyn.description.constants import quaternion
-from ramidyn.description.description import JointDescription
+from ramidyn.description.description import JointDescription, Unsupported
 from ramidyn.description.forces.bodies import GravityCompensation
 from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.from_file import joint_elements
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.description.formats.mjcf.bodies import MjcfBody, Worldbody
-from ramidyn.description.formats.mjcf.defaults import LARGEST, Defaults, unknown
-from ramidyn.description.formats.mjcf.joints import LARGEST_FORCE
-from ramidyn.description.formats.xml import Element, number, numbers
+from ramidyn.description.formats.mjcf.defaults import (
+    LARGEST,
+    Defaults,
+    Settings,
+    unknown,
+)
+from ramidyn.description.formats.mjcf.joints import LARGEST_FORCE, is_limited
+from ramidyn.description.formats.xml import Element, fault, number, numbers
 
 
 def read_passive(
     world: Worldbody, has_springs: bool, has_dampers: bool
 ) -> list[ForceElement]:
-    """Return the passive forces of joints and bodies."""
+    """Return the passive forces of joints."""
     found: list[ForceElement] = []
     for body in world.bodies[1:]:
         for joint in body.joints:
@@ -28,15 +33,47 @@ def read_passive(
                 joint.damping if has_dampers else 0.0,
                 joint.friction,
             )
-    if has_springs or has_dampers:
-        found += [
-            GravityCompensation(
-                b.name, b.gravity_compensation, name=f"{b.name}_gravity_compensation"
-            )
-            for b in world.bodies[1:]
-            if b.gravity_compensation and b.is_moving
-        ]
     return found
+
+
+def read_gravity_compensation(
+    world: Worldbody,
+) -> tuple[list[ForceElement], list[ForceElement]]:
+    """Return the gravity compensation: as passive forces, and by actuators.
+
+    MuJoCo has none unless some body's is positive.
+    """
+    passive: list[ForceElement] = []
+    actuated: list[ForceElement] = []
+    if not any(body.gravity_compensation > 0 for body in world.bodies):
+        return passive, actuated
+    kinds: dict[MjcfBody | None, frozenset[bool]] = {None: frozenset()}
+    for body in world.bodies:
+        own = {j.actuator_gravity_compensation for j in body.joints}
+        kinds[body] = kinds[body.parent] | own
+        for by_actuators in sorted(kinds[body]) if body.gravity_compensation else ():
+            is_all = len(kinds[body]) == 1
+            element = GravityCompensation(
+                body.name,
+                body.gravity_compensation,
+                () if is_all else _carrying_joints(body, by_actuators),
+                by_actuators,
+                name=f"{body.name}_{'actuator_' * by_actuators}gravity_compensation",
+            )
+            (actuated if by_actuators else passive).append(element)
+    return passive, actuated
+
+
+def _carrying_joints(body: MjcfBody, by_actuators: bool) -> tuple[str, ...]:
+    """Return the joints of one kind between the world and a body."""
+    names: list[str] = []
+    above: MjcfBody | None = body
+    while above is not None:
+        for joint in reversed(above.joints):
+            if joint.actuator_gravity_compensation == by_actuators:
+                names.append(joint.name)
+        above = above.parent
+    return tuple(reversed(names))
 
 
 def _spring_reference(
@@ -55,11 +92,11 @@ def read_tendons(
     defaults: Defaults,
     has_springs: bool,
     has_dampers: bool,
-) -> tuple[list[Tendon], list[str]]:
+) -> tuple[list[Tendon], list[Unsupported]]:
     """Return the fixed tendons, and what is not supported about all tendons."""
     joints = {j.name: j for body in world.bodies for j in body.joints}
     found: list[Tendon] = []
-    unsupported: list[str] = []
+    unsupported: list[Unsupported] = []
     elements = [e for section in sections for e in section]
     for k, element in enumerate(elements):
         assert isinstance(element, Element)
@@ -72,10 +109,12 @@ def read_tendons(
         ]
         if element.tag != "fixed":
             if acting:
-                unsupported.append(f"spatial tendon {name!r} ({', '.join(acting)})")
+                kind = f"{{n}} spatial tendon{{s}} with {' and '.join(acting)}"
+                unsupported.append(Unsupported(kind, name, "passive"))
             continue
         if "armature" in acting:
-            unsupported.append(f"armature of tendon {name!r}")
+            kind = "armature of {n} tendon{s}"
+            unsupported.append(Unsupported(kind, name, "passive"))
         parts = [e for e in element if e.tag == "joint"]
         names = [str(e.get("joint")) for e in parts]
         for part, joint in zip(parts, names, strict=True):
@@ -100,6 +139,23 @@ def read_tendons(
             )
         )
     return found, unsupported
+
+
+def read_tendon_ranges(
+    sections: list[Element], defaults: Defaults, settings: Settings, notes: list[str]
+) -> dict[str, tuple[float, float]]:
+    """Return the limits of the sum of all actuators of each tendon, by its name."""
+    found: dict[str, tuple[float, float]] = {}
+    elements = [e for section in sections for e in section]
+    for k, element in enumerate(elements):
+        assert isinstance(element, Element)
+        merged = defaults.apply(element, tag="tendon")
+        if is_limited(merged, "actuatorfrc", settings, notes):
+            low, high = numbers(merged, "actuatorfrcrange", 2, (0.0, 0.0))
+            if not low <= 0.0 <= high:
+                raise fault(element, "actuatorfrcrange excludes 0; expected it inside")
+            found[element.get("name") or f"tendon{k}"] = low, high
+    return found
 
 
 def _weight(element: object) -> float:

@@ -42,6 +42,7 @@ class Frames:
         if model.get("canonical_link", "").strip():
             self._canonical = word(model, "canonical_link")
             self._check(model, self._canonical, links)
+        self._fixed_to = {MODEL: self._canonical, **{name: name for name in links}}
 
     def pose(self, name: str, user: ET.Element) -> Pose:
         """Return T_model_name; ``user`` is the element that names it."""
@@ -61,9 +62,7 @@ class Frames:
     def link(self, name: str, user: ET.Element) -> str:
         """Return the link that a frame is fixed to."""
         chain: dict[str, None] = {}
-        while name not in self._links:
-            if name == MODEL:
-                return self._canonical
+        while name not in self._fixed_to:
             self._check(user, name, self._elements)
             if name in chain:
                 path = listed([*chain, name], " -> ")
@@ -71,7 +70,9 @@ class Frames:
             chain[name] = None
             user = self._elements[name]
             name = _attached(user)
-        return name
+        found = self._fixed_to[name]
+        self._fixed_to.update(dict.fromkeys(chain, found))
+        return found
 
     def _check(self, user: ET.Element, name: str, known: Mapping[str, object]) -> None:
         if name in known:
