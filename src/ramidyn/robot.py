@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ramidyn.mechanism.base_parameters import BaseParameters
     from ramidyn.mechanism.loops import Loop
     from ramidyn.mechanism.mobility import InverseDynamics, Mobility
-    from ramidyn.simulation.controlled import Controller
+    from ramidyn.simulation.arguments import Controller
     from ramidyn.simulation.run import Run
     from ramidyn.tree.mass_regrouping import Regrouping
     from ramidyn.tree.named_frame import NamedFrame
@@ -2231,13 +2231,13 @@ class Robot:
             steps=steps,
             integrator=integrator,
             policy=policy,
-            inputs=inputs or {},
+            inputs=inputs,
             record=record,
-            total=total or {},
+            total=total,
             every=every,
             until=until,
             restart=restart,
-            parameters=parameters or {},
+            parameters=parameters,
             stabilize=stabilize,
             rate=rate,
             start=start,
@@ -2336,12 +2336,12 @@ class Robot:
             policy=policy,
             controller=controller,
             control_dt=control_dt,
-            inputs=inputs or {},
+            inputs=inputs,
             record=record,
             every=every,
             until=until,
-            events=events or {},
-            parameters=parameters or {},
+            events=events,
+            parameters=parameters,
             stabilize=stabilize,
             rate=rate,
             damping=damping,

@@ -15,7 +15,7 @@ from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.robot import Robot
-from ramidyn.simulation import rollout as rollouts
+from ramidyn.simulation import compiled_step as rollouts
 from support.planar import Planar, four_bar
 
 INERTIA = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.0, 0.2))

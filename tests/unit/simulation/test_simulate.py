@@ -318,7 +318,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"controller": lambda _t, _q, _qd: [1.0]},
         ArgumentError,
-        r"controller returned \[1.0\] at t = 0 s; expected \(2,\) numbers",
+        r"controller returned \[1.0\] at t = 0 s; expected \(2,\) finite numbers",
     ),
     (
         {"controller": lambda _t, q, _qd: q, "control_dt": 1.5e-3},

@@ -1,0 +1,482 @@
+"""The arguments of rollout and simulate, checked before anything is compiled."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any, cast, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ramidyn.algorithms.integrators import (
+    check_loops,
+    integrators_of,
+    stabilizations_of,
+)
+from ramidyn.description.forces.inputs import force_inputs
+from ramidyn.description.pose import Array
+from ramidyn.errors import ArgumentError, ShapeError, close_matches
+from ramidyn.function import CallOptions
+from ramidyn.mechanism.states import check_closed, normalized, vector
+from ramidyn.simulation.run import Run
+from ramidyn.simulation.traced_step import (
+    BUILT_IN,
+    OWN_INPUTS,
+    START,
+    Shapes,
+    StepOptions,
+    Traced,
+    wanted_names,
+)
+from ramidyn.symbolic.parameters import parameters_of
+from ramidyn.tracing.options import flag, nonnegative, one_of
+from ramidyn.tree.parameters import parameter_shapes
+
+if TYPE_CHECKING:
+    from ramidyn.robot import Robot
+
+Controller = Callable[[float, Array, Array], npt.ArrayLike]
+"""(time, q, qd) -> tau"""
+Record = Sequence[str] | Mapping[str, str | Traced]
+CHECKED = 2**16
+"""entries of an input that are searched for NaN before a run"""
+MOST_STEPS = 2**53
+"""they are counted by a float"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CheckedArguments:
+    """A rollout or a simulation whose arguments have been checked."""
+
+    robot: Robot
+    method: str
+    """of Robot: rollout or simulate"""
+    options: StepOptions
+    values: dict[str, Any]
+    """all inputs, dt and the time at the start among them"""
+    steps: int
+    every: int
+    controller: Controller | None
+    period: int
+    """steps between calls of the controller"""
+    events: Mapping[str, Traced]
+    constants: Mapping[str, Array]
+    """inputs of events"""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a function sets τ, which is held."""
+        o = self.options
+        return self.controller is not None or (o.policy is not None and o.is_held)
+
+
+def check_arguments(
+    robot: Robot,
+    method: str,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike | None,
+    tau: npt.ArrayLike | Traced | None,
+    dt: float,
+    *,
+    integrator: str,
+    policy: Traced | None,
+    inputs: Mapping[str, npt.ArrayLike] | None,
+    record: Record,
+    every: int,
+    until: Traced | None,
+    parameters: Mapping[str, npt.ArrayLike] | None,
+    stabilize: str,
+    rate: float,
+    start: float,
+    steps: int | None = None,
+    duration: float | None = None,
+    controller: Controller | None = None,
+    control_dt: float | None = None,
+    total: Mapping[str, Traced] | None = None,
+    events: Mapping[str, Traced] | None = None,
+    restart: bool = False,
+    damping: float | None = None,
+    dtype: str = "float64",
+    threads: int = 1,
+) -> CheckedArguments:
+    """Return the arguments of a method, "rollout" or "simulate", or raise an error."""
+    has_loops, is_one = bool(robot.model.loops), method == "simulate"
+    one_of("integrator", integrator, integrators_of(method))
+    one_of("stabilize", stabilize, stabilizations_of(method))
+    if has_loops:
+        check_loops(robot.name, method, integrator, stabilize)
+    given = arrays_by_name("inputs", inputs)
+    changed = arrays_by_name("parameters", parameters)
+    check_parameters(robot, changed, is_one)
+    check_one_source(tau, policy, controller)
+    check_controller(controller, control_dt)
+    call = CallOptions.checked(dtype, None, threads, "batch_first")
+    if is_one:
+        values: dict[str, Any] = one_state(robot, q, qd)
+    else:
+        values = {"q": checked_numbers("q", q), "qd": np.zeros(robot.nv)}
+        values |= {} if qd is None else {"qd": checked_numbers("qd", qd)}
+    is_function = is_one and callable(tau)
+    if controller is not None:
+        values["tau"] = np.zeros(robot.nv)
+    elif tau is not None and not is_function:
+        values["tau"] = checked_tau(robot, cast(Any, tau), is_one)
+    h = number("dt", dt, "a positive number of seconds", lambda x: x > 0.0)
+    values |= {**given, **changed, "dt": h}
+    values[START] = number("start", start, "a number of seconds")
+    arrays = {n: values[n] for n in ("tau", *given) if n in values}
+    options = StepOptions(
+        integrator=integrator,
+        stabilize=stabilize if has_loops else "none",
+        rate=nonnegative("rate")(rate),
+        policy=cast(Any, tau) if is_function else policy,
+        has_tau="tau" in values,
+        record=checked_record(record, robot),
+        total=tuple(functions_by_name("total", total).items()),
+        until=until,
+        restart=flag("restart")(restart),
+        inputs=input_shapes(given, is_one),
+        parameters=tuple(changed),
+        dtype=call.dtype,
+        threads=call.threads,
+        is_held=not is_function,
+        damping=None if damping is None else nonnegative("damping")(damping),
+    )
+    watched = functions_by_name("events", events)
+    constants = {n: x for n, x in given.items() if x.ndim < 2} | changed
+    check_functions(options, watched, constants)
+    check_inputs(robot, options, watched)
+    if is_one:
+        steps = steps_of(duration, h, arrays)
+    if has_loops and is_one:
+        check_closed(robot, values["q"], values["qd"])
+    return CheckedArguments(
+        robot,
+        method,
+        options,
+        values,
+        checked_steps(steps, arrays, every),
+        every,
+        controller,
+        1 if control_dt is None else steps_in("control_dt", control_dt, h),
+        watched,
+        constants,
+    )
+
+
+# Numbers and arrays.
+
+
+def number(
+    name: str,
+    value: object,
+    expected: str,
+    is_valid: Callable[[float], bool] = lambda _: True,
+) -> float:
+    """Return a finite number that is valid."""
+    if isinstance(value, Real) and value is not True and value is not False:
+        try:
+            x = float(value)
+        except OverflowError:
+            x = math.inf
+        if math.isfinite(x) and is_valid(x):
+            return x
+    raise ArgumentError(f"{name} is {value!r}; expected {expected}")
+
+
+def checked_numbers(name: str, value: npt.ArrayLike) -> Array:
+    """Return a value as an array without NaN."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} is not an array: {error}") from error
+    if array.dtype.kind not in "fiub":
+        raise ShapeError(f"{name} is {value!r}; expected real numbers")
+    if array.size <= CHECKED and not np.isfinite(array).all():
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        raise ArgumentError(f"{name} has {array[where]} at {where}; expected numbers")
+    return array
+
+
+def by_name(what: str, given: object, expected: str) -> dict[str, Any]:
+    """Return a mapping from names; None is empty."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        found = dict(cast(Mapping[Any, Any], given))
+        if all(isinstance(name, str) for name in found):
+            return found
+    raise ArgumentError(f"{what} is {given!r}; expected {expected} by name")
+
+
+def arrays_by_name(what: str, given: object) -> dict[str, Array]:
+    """Return arrays of numbers by name."""
+    found = by_name(what, given, "a dictionary of arrays")
+    return {name: checked_numbers(name, value) for name, value in found.items()}
+
+
+def one_state(
+    robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike | None
+) -> dict[str, Any]:
+    """Return one state; ShapeError for a batch."""
+    array = checked_numbers("q", q)
+    if array.ndim > 1:
+        raise ShapeError(
+            f"q has shape {array.shape}; simulate takes one state of shape "
+            f"({robot.nq},); rollout takes a batch"
+        )
+    velocity = np.zeros(robot.nv) if qd is None else vector("qd", qd, robot.nv)
+    return {"q": normalized(robot, "q", q), "qd": velocity}
+
+
+def checked_tau(robot: Robot, tau: npt.ArrayLike, is_one: bool) -> Array:
+    """Return joint forces; those of one state are of all steps or of each one."""
+    array = checked_numbers("tau", tau)
+    if is_one and (array.ndim > 2 or array.shape[-1:] != (robot.nv,)):
+        nv = robot.nv
+        raise ShapeError(
+            f"tau has shape {array.shape}; expected ({nv},), (steps, {nv}), or a "
+            "function such as lambda time: ..."
+        )
+    return array
+
+
+def check_parameters(robot: Robot, given: Mapping[str, Array], is_one: bool) -> None:
+    """Raise an error for an unknown parameter, or one of the wrong shape."""
+    for name, shape in parameter_shapes(tuple(given), robot.model).items():
+        found = given[name].shape
+        lead = len(found) - len(shape)
+        if found[lead:] != shape or lead not in ((0,) if is_one else (0, 1)):
+            each = "" if is_one else f" or {('batch', *shape)}".replace("'", "")
+            raise ShapeError(
+                f"parameters has {name!r} of shape {found}; expected {shape}{each}"
+            )
+
+
+def input_shapes(given: Mapping[str, Array], is_one: bool) -> Shapes:
+    """Return the shapes of further inputs at one step."""
+    shapes: list[tuple[str, tuple[int, ...]]] = []
+    for name, array in given.items():
+        if name in OWN_INPUTS or array.ndim > (2 if is_one else 3):
+            raise ArgumentError(
+                f"inputs has {name!r} of shape {array.shape}; expected a name other "
+                f"than {', '.join(OWN_INPUTS)}, and shape (), (n,)"
+                + (" or (steps, n)" if is_one else ", (steps, n) or (batch, steps, n)")
+            )
+        shapes.append((name, array.shape[-1:]))
+    return tuple(shapes)
+
+
+# Steps and times.
+
+
+def has_rows(value: Array) -> bool:
+    """Return whether an input has a value for each step, and not one for all."""
+    return value.ndim > 1 and value.shape[-2] > 1
+
+
+def checked_steps(steps: object, timed: Mapping[str, Array], every: object) -> int:
+    """Return the number of steps: as given, or as many as the inputs have."""
+    lengths = {name: x.shape[-2] for name, x in timed.items() if x.ndim > 1}
+    if steps is None:
+        steps = max(lengths.values(), default=None)
+        if steps is None:
+            raise ArgumentError(
+                "steps is missing; pass steps=, or tau of shape (steps, nv)"
+            )
+    try:
+        count = operator.index(cast(Any, steps))
+        period = operator.index(cast(Any, every))
+    except TypeError:
+        count = period = 0
+    if not 1 <= count <= MOST_STEPS or period < 1:
+        raise ArgumentError(
+            f"steps is {steps!r}, every {every!r}; expected integers of 1 or more"
+        )
+    if count % period:
+        raise ArgumentError(
+            f"steps is {count}; expected a multiple of every, which is {period}"
+        )
+    for name, length in lengths.items():
+        if length not in (1, count):
+            raise ArgumentError(
+                f"steps is {count}; {name} has {length} of shape {timed[name].shape}"
+            )
+    return count
+
+
+def steps_of(duration: object, dt: float, timed: Mapping[str, Array]) -> int | None:
+    """Return the number of steps of a duration; None if τ or inputs have one."""
+    if duration is None:
+        if any(has_rows(x) for x in timed.values()):
+            return None
+        duration = 1.0
+    return steps_in("duration", duration, dt)
+
+
+def steps_in(what: str, value: object, dt: float) -> int:
+    """Return how many steps a time is long."""
+    time = number(what, value, "a positive number of seconds", lambda x: x > 0.0)
+    count = time / dt
+    steps = round(min(count, MOST_STEPS))
+    if steps < 1 or abs(count - steps) > 1e-6 * steps:
+        raise ArgumentError(
+            f"{what} is {value!r} s, which is {count:.6g} steps of dt = {dt!r} s; "
+            "expected a whole number"
+        )
+    return steps
+
+
+def checked_times(arguments: CheckedArguments, times: npt.ArrayLike | None) -> Array:
+    """Return the times of the rows of an adaptive run."""
+    start, dt = arguments.values[START], arguments.values["dt"]
+    if times is None:
+        rows = arguments.steps // arguments.every + 1
+        return start + dt * arguments.every * np.arange(rows)
+    array = checked_numbers("times", times).astype(float)
+    is_usable = array.ndim == 1 and len(array) > 0 and array[-1] > start <= array[0]
+    if not is_usable or not (np.diff(array) > 0.0).all():
+        raise ArgumentError(
+            f"times is {times!r}; expected increasing numbers from start = {start:g} on"
+        )
+    return array
+
+
+# Functions, and what they and the robot's forces ask for.
+
+
+def functions_by_name(what: str, given: object) -> dict[str, Traced]:
+    """Return functions by name, which become attributes of a run or of its events."""
+    found = by_name(what, given, "a dictionary of functions")
+    for name, function in found.items():
+        if not callable(function):
+            raise ArgumentError(
+                f"{what} has {name!r}: {function!r}; expected a function"
+            )
+        if what == "total":
+            check_run_name(what, name)
+    return found
+
+
+def check_run_name(what: str, name: str) -> None:
+    """Raise ArgumentError for a name that cannot be an attribute of a run."""
+    if not name.isidentifier() or hasattr(Run, name) or name == "ended":
+        raise ArgumentError(f"{what} has the name {name!r}; choose another name")
+
+
+def checked_record(
+    record: object, robot: Robot
+) -> tuple[tuple[str, str | Traced], ...]:
+    """Return what is recorded besides q and q̇, by name."""
+    if isinstance(record, str):
+        record = (record,)
+    given: object = record
+    if isinstance(record, Iterable) and not isinstance(record, Mapping):
+        given = {n: n for n in cast(Iterable[Any], record) if _is_name(n)}
+    named = by_name("record", given, "a list of names, or a dictionary of functions")
+    possible = [n for n in BUILT_IN if n != "residual" or robot.model.loops]
+    for name, what in named.items():
+        if not callable(what) and not (isinstance(what, str) and what in possible):
+            raise ArgumentError(
+                f"record has {what!r}{_meant(what, possible)}; possible: "
+                f"{', '.join(map(repr, possible))}, or "
+                "a function by name, such as {'hand': lambda q: robot.pose(q, 'hand')}"
+            )
+        check_run_name("record", name)
+    return tuple(named.items())
+
+
+def _is_name(value: object) -> bool:
+    if isinstance(value, str):
+        return True
+    raise ArgumentError(f"record has {value!r}; expected a list of names")
+
+
+def _meant(name: object, possible: Sequence[str]) -> str:
+    """Return a hint at the names that may have been meant."""
+    close = close_matches(name, possible) if isinstance(name, str) else []
+    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
+
+
+def check_one_source(tau: object, policy: object, controller: object) -> None:
+    """Raise ArgumentError if joint forces come from more than one function."""
+    given = {"policy": policy is not None, "controller": controller is not None}
+    given |= {"tau": tau is not None and (callable(tau) or controller is not None)}
+    sources = [name for name, is_given in given.items() if is_given]
+    if len(sources) > 1:
+        raise ArgumentError(
+            f"joint forces are given by {' and by '.join(sources)}; pass one of them"
+        )
+
+
+def check_controller(controller: object, control_dt: object) -> None:
+    """Raise ArgumentError for a controller that cannot be called."""
+    if controller is None:
+        if control_dt is not None:
+            raise ArgumentError("control_dt is given without a controller")
+        return
+    expected = "expected a function of (time, q, qd)"
+    if not callable(controller):
+        raise ArgumentError(f"controller is {controller!r}; {expected}")
+    try:
+        inspect.signature(controller).bind(0.0, None, None)
+    except TypeError as error:
+        raise ArgumentError(f"controller: {error}; {expected}") from None
+    except ValueError:  # a function without a signature, such as some of C
+        return
+
+
+def check_functions(
+    options: StepOptions, events: Mapping[str, Traced], constants: Mapping[str, Array]
+) -> None:
+    """Raise ArgumentError for a function with an argument that no input provides."""
+    o = options
+    if o.restart and o.until is None:
+        raise ArgumentError("restart=True needs until, the condition of a restart")
+    known = dict.fromkeys(["q", "qd", "dt", "time", *dict(o.inputs), *o.parameters])
+    if o.policy is not None:
+        what = "policy" if o.is_held else "tau"
+        wanted_names(what, o.policy, known | ({"tau": None} if o.has_tau else {}))
+    known |= {"tau": None, "qdd": None}
+    if o.until is not None:
+        wanted_names("until", o.until, known)
+    for name, function in (*o.record, *o.total):
+        if callable(function):
+            wanted_names(name, function, known)
+    twice = [name for name, _ in o.total if name in dict(o.record)]
+    if twice:
+        raise ArgumentError(f"record and total both have {twice[0]!r}")
+    for name, event in events.items():
+        known = dict.fromkeys(["q", "qd", "time", *constants])
+        wanted_names(f"event {name!r}", event, known)
+
+
+def check_inputs(
+    robot: Robot, options: StepOptions, events: Mapping[str, Traced]
+) -> None:
+    """Raise ArgumentError unless inputs are those that forces and functions take."""
+    given = dict(options.inputs)
+    wanted = [n for n in force_inputs(robot.model.forces) if n != "time"]
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        raise ArgumentError(
+            f"robot {robot.name!r} has forces that need {missing[0]!r}; pass "
+            f"inputs={{{missing[0]!r}: ...}}"
+        )
+    named = (*options.record, *options.total, *events.items())
+    for function in (options.policy, options.until, *(what for _, what in named)):
+        if callable(function):
+            wanted += [n for n in parameters_of(function) or () if n not in OWN_INPUTS]
+    for name in given:
+        if name not in wanted:
+            raise ArgumentError(
+                f"inputs has {name!r}{_meant(name, wanted)}, which no function and no "
+                f"force of robot {robot.name!r} takes; they take: "
+                f"{', '.join(dict.fromkeys(wanted)) or 'nothing'}"
+            )
