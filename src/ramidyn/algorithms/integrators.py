@@ -176,12 +176,15 @@ class Integrator:
     """the methods of Robot that take it"""
     stabilizations: tuple[str, ...] = tuple(STABILIZATIONS)
     """what it supports on robots with loops; nothing: trees only"""
+    is_for_stiff_forces: bool = False
 
 
 INTEGRATORS: Final = {
     "semi_implicit_euler": Integrator(semi_implicit_euler, 1, 0.05),
     "rk4": Integrator(rk4, 4, 1e-4),
-    "implicit": Integrator(implicit, 1, 0.05, METHODS[:2], stabilizations=()),
+    "implicit": Integrator(
+        implicit, 1, 0.05, METHODS[:2], (), is_for_stiff_forces=True
+    ),
     "adaptive": Integrator(None, 8, 1e-4, ("simulate",)),
 }
 

@@ -42,6 +42,8 @@ LONGEST = 10
 SAMPLES = 8
 """states of a step at which events are looked for"""
 
+TOLERANCES = {"rtol": 1e-9, "atol": 1e-10}
+"""by default"""
 STATE = "state y"
 """not a name that a function can ask for"""
 
@@ -324,6 +326,18 @@ def integrate(
         y, t = run.over(t, until, y), until
         if t == end or run.ended is not None or run.failed is not None:
             return run.result()
+
+
+def can_finish(
+    equations: Equations, values: Mapping[str, Any], end: float, steps: int
+) -> bool:
+    """Return whether so many steps suffice to a time."""
+    motion, y = HeldMotion(equations, values), first_state(equations, values)
+    solver = solver_class()(motion.rate, values[START], y, end, **TOLERANCES)
+    while solver.status == "running" and steps:
+        solver.step()
+        steps -= 1
+    return bool(solver.status == "finished")
 
 
 def first_state(equations: Equations, values: Mapping[str, Any]) -> Array:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ramidyn.concurrency import made_once
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
-from ramidyn.simulation.adaptive import Equations, integrate
+from ramidyn.simulation.adaptive import TOLERANCES, Equations, integrate
 from ramidyn.simulation.arguments import (
     CheckedArguments,
     Controller,
@@ -103,7 +103,7 @@ def simulate(
     if times is not None and duration is not None:
         raise ArgumentError("duration and times are both given; pass one of them")
     if integrator == "adaptive":
-        limits = tolerance("rtol", rtol, 1e-9), tolerance("atol", atol, 1e-10)
+        limits = tolerance("rtol", rtol), tolerance("atol", atol)
         run = adaptive_run(arguments, checked_times(arguments, times), limits)
     else:
         compiled = compiled_step(robot, arguments.options)
@@ -177,8 +177,8 @@ def usual_records(robot: Robot) -> list[str]:
     return names + (["residual"] if robot.model.loops else [])
 
 
-def tolerance(name: str, value: float | None, usual: float) -> float:
+def tolerance(name: str, value: float | None) -> float:
     """Return a tolerance of adaptive steps."""
     if value is None:
-        return usual
+        return TOLERANCES[name]
     return number(name, value, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)

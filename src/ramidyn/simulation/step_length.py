@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -23,10 +24,11 @@ from ramidyn.concurrency import made_once
 from ramidyn.description.pose import Array
 from ramidyn.function import Function
 from ramidyn.quantities.momentum_energy import kinetic_energy
+from ramidyn.simulation.adaptive import Equations, can_finish
 from ramidyn.simulation.arguments import CheckedArguments
 from ramidyn.simulation.compiled_step import CompiledStep, compiled_step
 from ramidyn.simulation.run import Run
-from ramidyn.simulation.traced_step import START
+from ramidyn.simulation.traced_step import START, StepOptions, TracedStep
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -41,6 +43,8 @@ ROUNDING = 1e5
 """times the rounding of numbers: errors that are smaller may come from there"""
 SHORTEST = 1 / 200
 """of the step, that a shorter one is looked for"""
+STEPS = 20
+"""adaptive steps in place of one that may be needed, before others are recommended"""
 
 
 def warn_of_long_steps(
@@ -89,21 +93,31 @@ def advice_for(
     while better >= shortest and parts.error(compiled, round(dt / better)) > limit:
         better = shorter(better / 2)
     ways = [f"dt={better:g}"] if better >= shortest else []
-    others: list[str] = []
     loops = o.stabilize if arguments.robot.model.loops else None
-    for name in integrators_of(arguments.method, loops):
-        if INTEGRATORS[name].step is None:
-            if ways:  # it takes steps that short, where they are needed
-                others.append(repr(name))
-        elif name != o.integrator:
-            other = compiled_step(arguments.robot, replace(o, integrator=name))
-            if parts.error(other) <= min(tolerance(other), error):
-                others.append(repr(name))
+    others = [
+        repr(name)
+        for name in integrators_of(arguments.method, loops)
+        if is_better(name, compiled, parts, error)
+    ]
     if others:
         ways.append(f"integrator={' or '.join(others)}")
     if not ways:
         return f"steps of {shortest:g} s are too long as well: some force is very stiff"
     return f"use {' or '.join(ways)}"
+
+
+def is_better(name: str, compiled: CompiledStep, parts: Parts, error: float) -> bool:
+    """Return whether another integrator passes the test with the same dt."""
+    robot, o, other = compiled.step.robot, compiled.step.options, INTEGRATORS[name]
+    if other.order <= INTEGRATORS[o.integrator].order and not (
+        other.is_for_stiff_forces and robot.model.forces and name != o.integrator
+    ):
+        return False
+    options = replace(o, integrator=name)
+    if other.step is None:
+        return find_spec("scipy") is not None and parts.is_adaptable(options)
+    candidate = compiled_step(robot, options)
+    return parts.error(candidate) <= min(tolerance(candidate), error)
 
 
 @final
@@ -146,6 +160,24 @@ class Parts:
             values[name] = np.repeat(values[name], refine, axis=1)
         steps = self.count * refine
         return compiled.run(values, steps, steps).qd[:, -1].astype(float)
+
+    def is_adaptable(self, options: StepOptions) -> bool:
+        """Return whether adaptive steps come to the end of the last part.
+
+        Very stiff forces make them too short for that.
+        """
+        robot, values = self.step.step.robot, dict(self.values)
+        if not robot.model.forces and options.is_held:
+            return True
+        for name in ("q", "qd", START, *self.per_step):
+            values[name] = values[name][-1]
+        for name, core in options.inputs:
+            values[name] = np.reshape(values[name], (-1, *core))[0]
+        if "tau" in values:
+            values["tau"] = np.reshape(values["tau"], (-1, robot.nv))[0]
+        equations = Equations(TracedStep(robot, options), {})
+        end = values[START] + self.count * values["dt"]
+        return can_finish(equations, values, end, STEPS * self.count)
 
 
 def parts_of(
