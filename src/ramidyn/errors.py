@@ -122,6 +122,12 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
     return difflib.get_close_matches(name, names, n=3)
 
 
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return a hint at the known names that may have been meant, or nothing."""
+    close = close_matches(name, known) if isinstance(name, str) else []
+    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
+
+
 def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownName:
     """Return the error for an unknown name, with close matches."""
     names = list(known)

@@ -20,7 +20,7 @@ from ramidyn.algorithms.integrators import (
 )
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, ShapeError, close_matches
+from ramidyn.errors import ArgumentError, ShapeError, did_you_mean
 from ramidyn.function import CallOptions
 from ramidyn.mechanism.states import check_closed, normalized, vector
 from ramidyn.simulation.run import Run
@@ -384,7 +384,7 @@ def checked_record(
     for name, what in named.items():
         if not callable(what) and not (isinstance(what, str) and what in possible):
             raise ArgumentError(
-                f"record has {what!r}{_meant(what, possible)}; possible: "
+                f"record has {what!r}{did_you_mean(what, possible)}; possible: "
                 f"{', '.join(map(repr, possible))}, or "
                 "a function by name, such as {'hand': lambda q: robot.pose(q, 'hand')}"
             )
@@ -396,12 +396,6 @@ def _is_name(value: object) -> bool:
     if isinstance(value, str):
         return True
     raise ArgumentError(f"record has {value!r}; expected a list of names")
-
-
-def _meant(name: object, possible: Sequence[str]) -> str:
-    """Return a hint at the names that may have been meant."""
-    close = close_matches(name, possible) if isinstance(name, str) else []
-    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 
 def check_one_source(tau: object, policy: object, controller: object) -> None:
@@ -476,7 +470,7 @@ def check_inputs(
     for name in given:
         if name not in wanted:
             raise ArgumentError(
-                f"inputs has {name!r}{_meant(name, wanted)}, which no function and no "
-                f"force of robot {robot.name!r} takes; they take: "
+                f"inputs has {name!r}{did_you_mean(name, wanted)}, which no function "
+                f"and no force of robot {robot.name!r} takes; they take: "
                 f"{', '.join(dict.fromkeys(wanted)) or 'nothing'}"
             )

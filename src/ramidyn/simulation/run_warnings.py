@@ -72,7 +72,7 @@ def warn_of_passed_limits(run: Run) -> None:
     q = run.q if run.batch is not None else run.q[None]
     if not q.size:
         return
-    # NaN, of states that diverged, is left out.
+    # What is not finite, of states that diverged, is left out.
     highest: Array = np.fmax.reduce(np.fmax.reduce(q, axis=0), axis=0)  # pyright: ignore[reportUnknownMemberType]
     lowest: Array = np.fmin.reduce(np.fmin.reduce(q, axis=0), axis=0)  # pyright: ignore[reportUnknownMemberType]
     is_passed = (highest > limits.upper + PASSED) | (lowest < limits.lower - PASSED)
@@ -80,7 +80,9 @@ def warn_of_passed_limits(run: Run) -> None:
     if not len(columns):
         return
     q, upper, lower = q[..., columns], limits.upper[columns], limits.lower[columns]
-    is_beyond = (q > upper + PASSED) | (q < lower - PASSED)
+    is_beyond = ((q > upper + PASSED) | (q < lower - PASSED)) & np.isfinite(q)
+    if not is_beyond.any():
+        return
     row = int(np.argmax(is_beyond.any(axis=(0, 2))))
     state, k = (int(x) for x in np.argwhere(is_beyond[:, row])[0])
     value = float(q[state, row, k])
@@ -89,8 +91,9 @@ def warn_of_passed_limits(run: Run) -> None:
     states = int(is_beyond.any(axis=(1, 2)).sum())
     where = "" if run.batch is None else f" in state {state}"
     count = "" if states < 2 else f" ({states:,} of {run.batch:,} states in all)"
-    if len(columns) > 1:
-        count += f", and so are {len(columns) - 1} other coordinates"
+    more = int(is_beyond.any(axis=(0, 1)).sum()) - 1
+    if more:
+        count += f", as are {more} more of its coordinates"
     warnings.warn(
         f"robot {robot.name!r}: joint {label.name!r} is {abs(value - limit):.3g} "
         f"{label.unit} beyond its {which} limit, {limit:.4g} {label.unit}, at t = "

@@ -252,8 +252,8 @@ def imbalance(robot: Robot, run: Run) -> float:
 
 def fastest(robot: Robot, q: Array, qd: Array) -> Array:
     """Return the largest kinetic energies of runs, at least that of a slow motion."""
-    rows: Array = np.linspace(0, q.shape[1] - 1, 64)
-    some = np.unique(rows.astype(int))
+    last = q.shape[1] - 1
+    some = sorted({round(k * last / 63) for k in range(64)})
     flat = [np.reshape(x[:, some], (-1, x.shape[2])).astype(float) for x in (q, qd)]
     found: Array = np.reshape(kinetic(robot)(*flat), (len(q), -1))
     mass = sum(robot.model.masses.values())

@@ -65,7 +65,7 @@ CASES = [
 
 def refusal(method: str, integrator: str, stabilize: str, kind: str) -> str | None:
     pairs = [(method, integrator), (method, stabilize), (kind, integrator)]
-    return next((REFUSED[pair] for pair in pairs if pair in REFUSED), None)
+    return "|".join(REFUSED[pair] for pair in pairs if pair in REFUSED) or None
 
 
 @cache
