@@ -2179,7 +2179,9 @@ class Robot:
         once, as in `ramidyn.kernel`, and become part of the compiled step. Each takes
         what it names of q, qd, tau, time, dt, the names in ``inputs`` and
         ``parameters``, and, except the policy, qdd. A state that diverges becomes NaN
-        and leaves the others as they are; a RuntimeWarning names it.
+        and leaves the others as they are; a RuntimeWarning names it. Others name a step
+        that is too long for the motion, and the joint that is first more than 0.1 rad
+        or 10 cm beyond its limit.
 
         Args:
             q: (nq,) or (batch, nq), initial configuration [rad, m].
@@ -2189,10 +2191,11 @@ class Robot:
             dt: time step [s].
             steps: number of steps; by default as many as tau has.
             integrator: "semi_implicit_euler", "rk4", or "implicit" in the forces of the
-                robot's elements and of the policy, for stiff ones.
+                robot's elements and of the policy, for stiff ones; trees only.
             policy: function that returns tau (nv,), called at the start of each step.
-            inputs: further inputs of these functions by name: a number, (n,), (steps,
-                n) or (batch, steps, n).
+            inputs: further inputs of these functions and of the robot's forces by name:
+                a number, (n,), (steps, n) or (batch, steps, n). A name that nothing
+                takes raises an error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
                 store), with loops "residual" (the largest |Φ|), or functions by name,
@@ -2204,8 +2207,11 @@ class Robot:
                 stays as it is from then on, and ``run.ended`` is the time.
             restart: start from the initial state again instead of ending; then
                 ``run.ended`` counts how often that happened.
-            parameters: "gravity", "inertia:<body>" or "placement:<body>" by name, of
-                all states or of each one, such as ``{"gravity": (batch, 3)}``.
+            parameters: numbers of the robot that replace those of its file, by name:
+                "gravity" (3,), "inertia:<body>" (10,), "placement:<body>" (7,), and
+                numbers of its force elements, such as "stiffness:<force>" or
+                "friction:<force>"; of all states, or of each one with a batch axis in
+                front. What the ten and the seven are: `ramidyn.compile`.
             stabilize: how loops are kept closed: "project" (the nearest state, after
                 each step), "partition" (independent velocities are integrated, the
                 others follow), "baumgarte" or "none".
@@ -2278,7 +2284,8 @@ class Robot:
         ``controller`` are traced once and compiled: each takes what it names of q, qd,
         time, dt, the names in ``inputs`` and ``parameters``, and, except ``tau`` and
         ``policy``, tau and qdd. A RuntimeWarning says if a fixed step is too long for
-        the motion, or from when on the state is not finite.
+        the motion, from when on the state is not finite, or which joint is first more
+        than 0.1 rad or 10 cm beyond its limit.
 
         Args:
             q: (nq,), with loops closed [rad, m].
@@ -2288,8 +2295,8 @@ class Robot:
                 ``lambda time: ...``; zero by default.
             dt: time step; of "adaptive", the time between rows [s].
             duration: a multiple of dt [s]; by default as long as tau has rows, or 1 s.
-            integrator: "rk4", "semi_implicit_euler", "implicit", all with fixed steps,
-                or "adaptive" (scipy's DOP853).
+            integrator: "rk4", "semi_implicit_euler", "implicit" (trees only), all with
+                fixed steps, or "adaptive" (scipy's DOP853).
             policy: function that returns tau, evaluated at the start of each step and
                 held; with "adaptive", a function like ``tau``.
             controller: Python function of the numbers (time, q, qd) that returns tau;
@@ -2297,7 +2304,8 @@ class Robot:
             control_dt: time between calls of the controller, a multiple of dt [s]; dt
                 by default.
             inputs: further inputs of these functions and of the robot's forces by name:
-                a number, (n,), or (steps, n).
+                a number, (n,), or (steps, n). A name that nothing takes raises an
+                error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
                 store), "residual" (the largest |Φ| of loops), or functions by name. By
@@ -2307,7 +2315,10 @@ class Robot:
                 ``run.ended`` is the time. "adaptive" locates it between steps.
             events: functions by name whose zero crossings are located between steps;
                 their times are ``run.events[name]``.
-            parameters: "gravity", "inertia:<body>" or "placement:<body>" by name.
+            parameters: numbers of the robot that replace those of its file, by name:
+                "gravity" (3,), "inertia:<body>" (10,), "placement:<body>" (7,), and
+                numbers of its force elements, such as "stiffness:<force>" or
+                "friction:<force>". What the ten and the seven are: `ramidyn.compile`.
             stabilize: how loops are kept closed: "project" (the nearest consistent
                 state, after every step), "baumgarte", "partition" (only independent
                 velocities are integrated; the others follow) or "none".

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, final
@@ -41,6 +41,8 @@ class CompiledStep:
 
     def __init__(self, step: TracedStep) -> None:
         self.step = step
+        self.runs: Counter[float] = Counter()
+        """so far, by dt"""
         self.advice: dict[float, str] = {}
         """instead of a dt that is too long; to find it takes longer than a run"""
         self._scans: OrderedDict[tuple[int, int], Scan] = OrderedDict()
