@@ -27,7 +27,7 @@ from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
 from ramidyn.backend.llvm.libm import libm_table
 from ramidyn.backend.runtime.memory_layout import LANES
 from ramidyn.concurrency import made_once, once
-from ramidyn.errors import ArgumentError, printable
+from ramidyn.errors import ArgumentError, is_among, printable
 
 if TYPE_CHECKING:
     from ramidyn.backend.calls.c_entry import Entry
@@ -73,13 +73,13 @@ class CallOptions:
             name = repr(dtype)
         if name not in DTYPES:
             raise ArgumentError(f"dtype is {name}; possible: {', '.join(DTYPES)}")
-        if lanes is not None and lanes not in LANES:
+        if lanes is not None and not (isinstance(lanes, int) and lanes in LANES):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(
                 f"lanes is {lanes!r}; possible: {', '.join(map(str, LANES))}"
             )
         if not isinstance(threads, int) or threads < 1:
             raise ArgumentError(f"threads is {threads!r}; expected 1 or more")
-        if layout not in LAYOUTS:
+        if not is_among(layout, LAYOUTS):
             raise ArgumentError(f"layout is {layout!r}; possible: {', '.join(LAYOUTS)}")
         return CallOptions(name, lanes, threads, layout)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -90,6 +91,11 @@ class Robot:
         mimic: str = "reduce",
     ) -> Robot:
         """Return a robot from a description; see `ramidyn.load` for the options."""
+        if not isinstance(description, Description):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(
+                f"description is {description!r}; expected a Description, such as "
+                "RobotBuilder.description() returns"
+            )
         chosen = conventions_named(conventions)
         order = resolved_order(joint_order, description, chosen)
         rooted = editing.with_root(description, root)
@@ -324,7 +330,10 @@ class Robot:
 
     def _shown(self, q: ArrayLike | None, several: str) -> Array:
         """Return the configuration to show, or several; the neutral one by default."""
-        given = self.neutral() if q is None else np.asarray(q, dtype=float)
+        try:
+            given = self.neutral() if q is None else np.asarray(q, dtype=float)
+        except (TypeError, ValueError):
+            raise ShapeError(f"q is {q!r}; expected real numbers") from None
         if given.ndim not in (1, 2) or given.shape[-1] != self.nq:
             raise ShapeError(
                 f"q has shape {given.shape}; expected ({self.nq},) or "
@@ -337,7 +346,12 @@ class Robot:
         from ramidyn.description.formats.shapes import warn_of_shapes
         from ramidyn.view.scene import scene_of
 
-        directories = [Path(d).expanduser() for d in mesh_directories]
+        try:
+            directories = [Path(d).expanduser() for d in mesh_directories]
+        except TypeError:
+            raise ArgumentError(
+                f"mesh_directories is {mesh_directories!r}; expected a list of paths"
+            ) from None
         scene = scene_of(self.description, self.shapes, directories)
         warn_of_shapes(scene.problems)
         return scene
@@ -389,17 +403,12 @@ class Robot:
             rng: a generator, or a seed.
             batch: the number of configurations; None returns one, of shape (nq,).
         """
-        try:
-            generator = np.random.default_rng(rng)
-        except (TypeError, ValueError):
-            raise ArgumentError(
-                f"rng is {rng!r}; expected a numpy.random.Generator or a seed"
-            ) from None
+        generator = limits.generator_of(rng)
         try:
             n = 1 if batch is None else operator.index(batch)
         except TypeError:
             n = -1
-        if n < 0 or isinstance(batch, bool):
+        if n < 0 or n * self.nq * 8 > sys.maxsize or isinstance(batch, bool):
             raise ArgumentError(
                 f"batch is {batch!r}; expected a number of states or None"
             )

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
@@ -20,7 +18,7 @@ from ramidyn.algorithms.integrators import (
 )
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, ShapeError, did_you_mean
+from ramidyn.errors import ArgumentError, ShapeError, did_you_mean, names_of
 from ramidyn.function import CallOptions
 from ramidyn.mechanism.states import check_closed, normalized, vector
 from ramidyn.simulation.run import Run
@@ -34,7 +32,7 @@ from ramidyn.simulation.traced_step import (
     wanted_names,
 )
 from ramidyn.symbolic.parameters import parameters_of
-from ramidyn.tracing.options import flag, nonnegative, one_of
+from ramidyn.tracing.options import finite_number, flag, nonnegative, one_of
 from ramidyn.tree.parameters import parameter_shapes
 
 if TYPE_CHECKING:
@@ -127,9 +125,9 @@ def check_arguments(
         values["tau"] = np.zeros(robot.nv)
     elif tau is not None and not is_function:
         values["tau"] = checked_tau(robot, cast(Any, tau), is_one)
-    h = number("dt", dt, "a positive number of seconds", lambda x: x > 0.0)
+    h = finite_number("dt", dt, "a positive number of seconds", lambda x: x > 0.0)
     values |= {**given, **changed, "dt": h}
-    values[START] = number("start", start, "a number of seconds")
+    values[START] = finite_number("start", start, "a number of seconds")
     arrays = {n: values[n] for n in ("tau", *given) if n in values}
     options = StepOptions(
         integrator=integrator,
@@ -171,23 +169,6 @@ def check_arguments(
 
 
 # Numbers and arrays.
-
-
-def number(
-    name: str,
-    value: object,
-    expected: str,
-    is_valid: Callable[[float], bool] = lambda _: True,
-) -> float:
-    """Return a finite number that is valid."""
-    if isinstance(value, Real) and value is not True and value is not False:
-        try:
-            x = float(value)
-        except OverflowError:
-            x = math.inf
-        if math.isfinite(x) and is_valid(x):
-            return x
-    raise ArgumentError(f"{name} is {value!r}; expected {expected}")
 
 
 def checked_numbers(name: str, value: npt.ArrayLike) -> Array:
@@ -322,7 +303,7 @@ def steps_of(duration: object, dt: float, timed: Mapping[str, Array]) -> int | N
 
 def steps_in(what: str, value: object, dt: float) -> int:
     """Return how many steps a time is long."""
-    time = number(what, value, "a positive number of seconds", lambda x: x > 0.0)
+    time = finite_number(what, value, "a positive number of seconds", lambda x: x > 0.0)
     count = time / dt
     steps = round(min(count, MOST_STEPS))
     if steps < 1 or abs(count - steps) > 1e-6 * steps:
@@ -374,11 +355,9 @@ def checked_record(
     record: object, robot: Robot
 ) -> tuple[tuple[str, str | Traced], ...]:
     """Return what is recorded besides q and q̇, by name."""
-    if isinstance(record, str):
-        record = (record,)
     given: object = record
     if isinstance(record, Iterable) and not isinstance(record, Mapping):
-        given = {n: n for n in cast(Iterable[Any], record) if _is_name(n)}
+        given = {n: n for n in names_of("record", record)}
     named = by_name("record", given, "a list of names, or a dictionary of functions")
     possible = [n for n in BUILT_IN if n != "residual" or robot.model.loops]
     for name, what in named.items():
@@ -390,12 +369,6 @@ def checked_record(
             )
         check_run_name("record", name)
     return tuple(named.items())
-
-
-def _is_name(value: object) -> bool:
-    if isinstance(value, str):
-        return True
-    raise ArgumentError(f"record has {value!r}; expected a list of names")
 
 
 def check_one_source(tau: object, policy: object, controller: object) -> None:

@@ -25,7 +25,6 @@ from ramidyn.simulation.arguments import (
     check_arguments,
     checked_times,
     has_rows,
-    number,
 )
 from ramidyn.simulation.compiled_step import CompiledStep, compiled_step, kept
 from ramidyn.simulation.controlled import controlled, controlled_tau
@@ -38,6 +37,7 @@ from ramidyn.simulation.run_warnings import (
 )
 from ramidyn.simulation.step_length import warn_of_long_steps
 from ramidyn.simulation.traced_step import Traced, TracedStep
+from ramidyn.tracing.options import finite_number
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -181,4 +181,6 @@ def tolerance(name: str, value: float | None) -> float:
     """Return a tolerance of adaptive steps."""
     if value is None:
         return TOLERANCES[name]
-    return number(name, value, "a number between 0 and 1", lambda x: 0.0 < x < 1.0)
+    return finite_number(
+        name, value, "a number between 0 and 1", lambda x: 0.0 < x < 1.0
+    )
