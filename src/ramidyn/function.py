@@ -27,7 +27,7 @@ from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
 from ramidyn.backend.llvm.libm import libm_table
 from ramidyn.backend.runtime.memory_layout import LANES
 from ramidyn.concurrency import made_once, once
-from ramidyn.errors import ArgumentError, is_among, printable
+from ramidyn.errors import ArgumentError, printable
 
 if TYPE_CHECKING:
     from ramidyn.backend.calls.c_entry import Entry
@@ -79,7 +79,7 @@ class CallOptions:
             )
         if not isinstance(threads, int) or threads < 1:
             raise ArgumentError(f"threads is {threads!r}; expected 1 or more")
-        if not is_among(layout, LAYOUTS):
+        if not isinstance(layout, str) or layout not in LAYOUTS:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"layout is {layout!r}; possible: {', '.join(LAYOUTS)}")
         return CallOptions(name, lanes, threads, layout)
 

@@ -2217,10 +2217,11 @@ class Robot:
             restart: start from the initial state again instead of ending; then
                 ``run.ended`` counts how often that happened.
             parameters: numbers of the robot that replace those of its file, by name:
-                "gravity" (3,), "inertia:<body>" (10,), "placement:<body>" (7,), and
-                numbers of its force elements, such as "stiffness:<force>" or
-                "friction:<force>"; of all states, or of each one with a batch axis in
-                front. What the ten and the seven are: `ramidyn.compile`.
+                "gravity" (3,); "inertia:<body>" (10,): m, m c (3), Ixx, Ixy, Iyy, Ixz,
+                Iyz, Izz about the origin of the body's frame; "placement:<body>" (7,):
+                its position and unit quaternion; and numbers of force elements, such as
+                "stiffness:<force>" or "friction:<force>". Of all states, or of each
+                one with a batch axis in front.
             stabilize: how loops are kept closed: "project" (the nearest state, after
                 each step), "partition" (independent velocities are integrated, the
                 others follow), "baumgarte" or "none".
@@ -2324,10 +2325,9 @@ class Robot:
                 ``run.ended`` is the time. "adaptive" locates it between steps.
             events: functions by name whose zero crossings are located between steps;
                 their times are ``run.events[name]``.
-            parameters: numbers of the robot that replace those of its file, by name:
-                "gravity" (3,), "inertia:<body>" (10,), "placement:<body>" (7,), and
-                numbers of its force elements, such as "stiffness:<force>" or
-                "friction:<force>". What the ten and the seven are: `ramidyn.compile`.
+            parameters: numbers of the robot that replace those of its file, by name, as
+                in `rollout`: "gravity" (3,), "inertia:<body>" (10,), "placement:<body>"
+                (7,), and numbers of force elements, such as "stiffness:<force>".
             stabilize: how loops are kept closed: "project" (the nearest consistent
                 state, after every step), "baumgarte", "partition" (only independent
                 velocities are integrated; the others follow) or "none".

@@ -7,7 +7,6 @@ Fixed steps are those of a rollout, compiled; `adaptive.py` has steps of any len
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,6 @@ from ramidyn.errors import ArgumentError
 from ramidyn.simulation.adaptive import TOLERANCES, Equations, integrate
 from ramidyn.simulation.arguments import (
     CheckedArguments,
-    Controller,
-    Record,
     check_arguments,
     checked_times,
     has_rows,
@@ -36,7 +33,7 @@ from ramidyn.simulation.run_warnings import (
     warn_of_passed_limits,
 )
 from ramidyn.simulation.step_length import warn_of_long_steps
-from ramidyn.simulation.traced_step import Traced, TracedStep
+from ramidyn.simulation.traced_step import TracedStep
 from ramidyn.tracing.options import finite_number
 
 if TYPE_CHECKING:
@@ -45,54 +42,17 @@ if TYPE_CHECKING:
 
 def simulate(
     robot: Robot,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike | None,
-    tau: npt.ArrayLike | Traced | None,
-    dt: float,
-    *,
-    duration: float | None,
-    integrator: str,
-    policy: Traced | None,
-    controller: Controller | None,
-    control_dt: float | None,
-    inputs: Mapping[str, npt.ArrayLike] | None,
-    record: Record | None,
-    every: int,
-    until: Traced | None,
-    events: Mapping[str, Traced] | None,
-    parameters: Mapping[str, npt.ArrayLike] | None,
-    stabilize: str,
-    rate: float,
-    damping: float | None,
+    *state: Any,
     times: npt.ArrayLike | None,
     rtol: float | None,
     atol: float | None,
-    start: float,
+    **options: Any,
 ) -> Run:
     """Simulate a robot; see `Robot.simulate`."""
-    arguments = check_arguments(
-        robot,
-        "simulate",
-        q,
-        qd,
-        tau,
-        dt,
-        duration=duration,
-        integrator=integrator,
-        policy=policy,
-        controller=controller,
-        control_dt=control_dt,
-        inputs=inputs,
-        record=usual_records(robot) if record is None else record,
-        every=every,
-        until=until,
-        events=events,
-        parameters=parameters,
-        stabilize=stabilize,
-        rate=rate,
-        damping=damping,
-        start=start,
-    )
+    if options["record"] is None:
+        options["record"] = usual_records(robot)
+    arguments = check_arguments(robot, "simulate", *state, **options)
+    integrator, stabilize = options["integrator"], options["stabilize"]
     only_adaptive = {"times": times, "rtol": rtol, "atol": atol}
     for name, value in only_adaptive.items():
         if value is not None and integrator != "adaptive":
@@ -100,7 +60,7 @@ def simulate(
                 f"{name} is for integrator='adaptive', and integrator is "
                 f"{integrator!r}; run.at(times) gives states between steps"
             )
-    if times is not None and duration is not None:
+    if times is not None and options["duration"] is not None:
         raise ArgumentError("duration and times are both given; pass one of them")
     if integrator == "adaptive":
         limits = tolerance("rtol", rtol), tolerance("atol", atol)

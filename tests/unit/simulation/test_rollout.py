@@ -512,7 +512,7 @@ def untraceable(q: Any) -> Any:
             r"record has 'enrgy' \(did you mean 'energy'\?\); possible: 'qdd'",
         ),
         ({"record": 5}, ArgumentError, "record is 5; expected a list of names, or a d"),
-        ({"record": [5]}, ArgumentError, "record has 5; expected a list of names"),
+        ({"record": [5]}, ArgumentError, r"record is \[5\]; expected a list of names"),
         ({"inputs": [1.0]}, ArgumentError, r"inputs is \[1.0\]; expected a dictionary"),
         ({"inputs": np.ones(3)}, ArgumentError, "inputs is array.*; expected a dict"),
         ({"inputs": {1: 1.0}}, ArgumentError, "inputs is {1: 1.0}; expected a diction"),
