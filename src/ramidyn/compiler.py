@@ -128,8 +128,18 @@ def kernel(
             f"{fn} is a quantity of a robot; "
             "compile it with ramidyn.compile(..., robot)"
         )
+    if not callable(fn):
+        raise ArgumentError(f"fn is {fn!r}; expected a function")
+    if not isinstance(name, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"name is {name!r}; expected text")
+    defaults = {} if defaults is None else defaults
+    for what, given in (("inputs", inputs), ("defaults", defaults)):
+        if not isinstance(given, Mapping) or not all(isinstance(n, str) for n in given):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(
+                f"{what} is {given!r}; expected a dictionary, such as {{'q': 7}}"
+            )
     options = CallOptions.checked(dtype, lanes, threads, layout)
-    known = default_values(fn, inputs, defaults or {})
+    known = default_values(fn, inputs, defaults)
     options = replace(options, defaults=tuple(known.items()))
     start = time.perf_counter()
     called = name or getattr(fn, "__name__", type(fn).__name__)

@@ -17,8 +17,8 @@ is not an error: the robot loads, and the message says what to check.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Container, Iterable
+from typing import Final, cast
 
 __all__ = [
     "ArgumentError",
@@ -112,14 +112,36 @@ def readable(message: str) -> str:
     )
 
 
-def close_matches(name: str, known: Iterable[str]) -> list[str]:
+def is_among(name: object, known: Container[str]) -> bool:
+    """Return whether something is a known name; arrays are not compared."""
+    return isinstance(name, str) and name in known
+
+
+def names_of(what: str, given: object) -> list[str]:
+    """Return names that a user gave: one, or any number of them."""
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, Iterable):
+        names = list(cast("Iterable[object]", given))
+        if all(isinstance(name, str) for name in names):
+            return cast("list[str]", names)
+    raise ArgumentError(f"{what} is {given!r}; expected a list of names")
+
+
+def close_matches(name: object, known: Iterable[str]) -> list[str]:
     """Return up to three known names that may have been meant."""
     import difflib  # noqa: PLC0415  only for messages
 
-    if len(name) > LONGEST_WORD:
+    if not isinstance(name, str) or len(name) > LONGEST_WORD:
         return []
     names = [n for n in known if len(n) <= LONGEST_WORD]  # the cost is quadratic
     return difflib.get_close_matches(name, names, n=3)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return a hint at the known names that may have been meant, or nothing."""
+    close = close_matches(name, known)
+    return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 
 def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownName:

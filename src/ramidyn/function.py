@@ -73,13 +73,13 @@ class CallOptions:
             name = repr(dtype)
         if name not in DTYPES:
             raise ArgumentError(f"dtype is {name}; possible: {', '.join(DTYPES)}")
-        if lanes is not None and lanes not in LANES:
+        if lanes is not None and not (isinstance(lanes, int) and lanes in LANES):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(
                 f"lanes is {lanes!r}; possible: {', '.join(map(str, LANES))}"
             )
         if not isinstance(threads, int) or threads < 1:
             raise ArgumentError(f"threads is {threads!r}; expected 1 or more")
-        if layout not in LAYOUTS:
+        if not isinstance(layout, str) or layout not in LAYOUTS:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"layout is {layout!r}; possible: {', '.join(LAYOUTS)}")
         return CallOptions(name, lanes, threads, layout)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from ramidyn.mechanism.base_parameters import BaseParameters
     from ramidyn.mechanism.loops import Loop
     from ramidyn.mechanism.mobility import InverseDynamics, Mobility
-    from ramidyn.simulation.controlled import Controller
+    from ramidyn.simulation.arguments import Controller
     from ramidyn.simulation.run import Run
     from ramidyn.tree.mass_regrouping import Regrouping
     from ramidyn.tree.named_frame import NamedFrame
@@ -90,6 +91,11 @@ class Robot:
         mimic: str = "reduce",
     ) -> Robot:
         """Return a robot from a description; see `ramidyn.load` for the options."""
+        if not isinstance(description, Description):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(
+                f"description is {description!r}; expected a Description, such as "
+                "RobotBuilder.description() returns"
+            )
         chosen = conventions_named(conventions)
         order = resolved_order(joint_order, description, chosen)
         rooted = editing.with_root(description, root)
@@ -324,7 +330,10 @@ class Robot:
 
     def _shown(self, q: ArrayLike | None, several: str) -> Array:
         """Return the configuration to show, or several; the neutral one by default."""
-        given = self.neutral() if q is None else np.asarray(q, dtype=float)
+        try:
+            given = self.neutral() if q is None else np.asarray(q, dtype=float)
+        except (TypeError, ValueError):
+            raise ShapeError(f"q is {q!r}; expected real numbers") from None
         if given.ndim not in (1, 2) or given.shape[-1] != self.nq:
             raise ShapeError(
                 f"q has shape {given.shape}; expected ({self.nq},) or "
@@ -337,7 +346,12 @@ class Robot:
         from ramidyn.description.formats.shapes import warn_of_shapes
         from ramidyn.view.scene import scene_of
 
-        directories = [Path(d).expanduser() for d in mesh_directories]
+        try:
+            directories = [Path(d).expanduser() for d in mesh_directories]
+        except TypeError:
+            raise ArgumentError(
+                f"mesh_directories is {mesh_directories!r}; expected a list of paths"
+            ) from None
         scene = scene_of(self.description, self.shapes, directories)
         warn_of_shapes(scene.problems)
         return scene
@@ -389,17 +403,12 @@ class Robot:
             rng: a generator, or a seed.
             batch: the number of configurations; None returns one, of shape (nq,).
         """
-        try:
-            generator = np.random.default_rng(rng)
-        except (TypeError, ValueError):
-            raise ArgumentError(
-                f"rng is {rng!r}; expected a numpy.random.Generator or a seed"
-            ) from None
+        generator = limits.generator_of(rng)
         try:
             n = 1 if batch is None else operator.index(batch)
         except TypeError:
             n = -1
-        if n < 0 or isinstance(batch, bool):
+        if n < 0 or n * self.nq * 8 > sys.maxsize or isinstance(batch, bool):
             raise ArgumentError(
                 f"batch is {batch!r}; expected a number of states or None"
             )
@@ -2179,7 +2188,9 @@ class Robot:
         once, as in `ramidyn.kernel`, and become part of the compiled step. Each takes
         what it names of q, qd, tau, time, dt, the names in ``inputs`` and
         ``parameters``, and, except the policy, qdd. A state that diverges becomes NaN
-        and leaves the others as they are; a RuntimeWarning names it.
+        and leaves the others as they are; a RuntimeWarning names it. Others name a step
+        that is too long for the motion, and the joint that is first more than 0.1 rad
+        or 10 cm beyond its limit.
 
         Args:
             q: (nq,) or (batch, nq), initial configuration [rad, m].
@@ -2189,10 +2200,11 @@ class Robot:
             dt: time step [s].
             steps: number of steps; by default as many as tau has.
             integrator: "semi_implicit_euler", "rk4", or "implicit" in the forces of the
-                robot's elements and of the policy, for stiff ones.
+                robot's elements and of the policy, for stiff ones; trees only.
             policy: function that returns tau (nv,), called at the start of each step.
-            inputs: further inputs of these functions by name: a number, (n,), (steps,
-                n) or (batch, steps, n).
+            inputs: further inputs of these functions and of the robot's forces by name:
+                a number, (n,), (steps, n) or (batch, steps, n). A name that nothing
+                takes raises an error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
                 store), with loops "residual" (the largest |Φ|), or functions by name,
@@ -2204,8 +2216,12 @@ class Robot:
                 stays as it is from then on, and ``run.ended`` is the time.
             restart: start from the initial state again instead of ending; then
                 ``run.ended`` counts how often that happened.
-            parameters: "gravity", "inertia:<body>" or "placement:<body>" by name, of
-                all states or of each one, such as ``{"gravity": (batch, 3)}``.
+            parameters: numbers of the robot that replace those of its file, by name:
+                "gravity" (3,); "inertia:<body>" (10,): m, m c (3), Ixx, Ixy, Iyy, Ixz,
+                Iyz, Izz about the origin of the body's frame; "placement:<body>" (7,):
+                its position and unit quaternion; and numbers of force elements, such as
+                "stiffness:<force>" or "friction:<force>". Of all states, or of each
+                one with a batch axis in front.
             stabilize: how loops are kept closed: "project" (the nearest state, after
                 each step), "partition" (independent velocities are integrated, the
                 others follow), "baumgarte" or "none".
@@ -2231,13 +2247,13 @@ class Robot:
             steps=steps,
             integrator=integrator,
             policy=policy,
-            inputs=inputs or {},
+            inputs=inputs,
             record=record,
-            total=total or {},
+            total=total,
             every=every,
             until=until,
             restart=restart,
-            parameters=parameters or {},
+            parameters=parameters,
             stabilize=stabilize,
             rate=rate,
             start=start,
@@ -2278,7 +2294,8 @@ class Robot:
         ``controller`` are traced once and compiled: each takes what it names of q, qd,
         time, dt, the names in ``inputs`` and ``parameters``, and, except ``tau`` and
         ``policy``, tau and qdd. A RuntimeWarning says if a fixed step is too long for
-        the motion, or from when on the state is not finite.
+        the motion, from when on the state is not finite, or which joint is first more
+        than 0.1 rad or 10 cm beyond its limit.
 
         Args:
             q: (nq,), with loops closed [rad, m].
@@ -2288,8 +2305,8 @@ class Robot:
                 ``lambda time: ...``; zero by default.
             dt: time step; of "adaptive", the time between rows [s].
             duration: a multiple of dt [s]; by default as long as tau has rows, or 1 s.
-            integrator: "rk4", "semi_implicit_euler", "implicit", all with fixed steps,
-                or "adaptive" (scipy's DOP853).
+            integrator: "rk4", "semi_implicit_euler", "implicit" (trees only), all with
+                fixed steps, or "adaptive" (scipy's DOP853).
             policy: function that returns tau, evaluated at the start of each step and
                 held; with "adaptive", a function like ``tau``.
             controller: Python function of the numbers (time, q, qd) that returns tau;
@@ -2297,7 +2314,8 @@ class Robot:
             control_dt: time between calls of the controller, a multiple of dt [s]; dt
                 by default.
             inputs: further inputs of these functions and of the robot's forces by name:
-                a number, (n,), or (steps, n).
+                a number, (n,), or (steps, n). A name that nothing takes raises an
+                error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
                 store), "residual" (the largest |Φ| of loops), or functions by name. By
@@ -2307,7 +2325,9 @@ class Robot:
                 ``run.ended`` is the time. "adaptive" locates it between steps.
             events: functions by name whose zero crossings are located between steps;
                 their times are ``run.events[name]``.
-            parameters: "gravity", "inertia:<body>" or "placement:<body>" by name.
+            parameters: numbers of the robot that replace those of its file, by name, as
+                in `rollout`: "gravity" (3,), "inertia:<body>" (10,), "placement:<body>"
+                (7,), and numbers of force elements, such as "stiffness:<force>".
             stabilize: how loops are kept closed: "project" (the nearest consistent
                 state, after every step), "baumgarte", "partition" (only independent
                 velocities are integrated; the others follow) or "none".
@@ -2336,12 +2356,12 @@ class Robot:
             policy=policy,
             controller=controller,
             control_dt=control_dt,
-            inputs=inputs or {},
+            inputs=inputs,
             record=record,
             every=every,
             until=until,
-            events=events or {},
-            parameters=parameters or {},
+            events=events,
+            parameters=parameters,
             stabilize=stabilize,
             rate=rate,
             damping=damping,

@@ -51,6 +51,7 @@ def test_a_projected_double_four_bar_is_one_motion_where_it_is_almost_flat() -> 
     np.testing.assert_allclose(velocity, velocity[0] * ALTERNATE, atol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:.* beyond its .* limit")
 @pytest.mark.parametrize("duration", [0.5, pytest.param(10.0, marks=pytest.mark.slow)])
 def test_cassie_keeps_its_energy(duration: float) -> None:
     pytest.importorskip("scipy")

@@ -17,7 +17,12 @@ mujoco: Any = pytest.importorskip("mujoco", reason="MuJoCo, the oracle, is absen
 rollout: Any = pytest.importorskip("mujoco.rollout")
 peers: Any = importlib.import_module("ramidyn.cli.peers.mujoco_")
 
-pytestmark = [pytest.mark.oracle, needs_shared_robots]
+pytestmark = [
+    pytest.mark.oracle,
+    needs_shared_robots,
+    pytest.mark.filterwarnings("ignore:.* beyond its .* limit"),
+    pytest.mark.filterwarnings("ignore:.* is too long for this motion"),
+]
 
 DT = 2e-3
 INTEGRATORS = {"semi_implicit_euler": "mjINT_EULER", "rk4": "mjINT_RK4"}

@@ -49,8 +49,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "quantities", "function", "compiler",
     },
     "simulation": {
-        "symbolic", *ROBOTS, "tracing", "quantities", "backend", "function", "compiler",
-        "mechanism", "view.runs",
+        "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",
+        "function", "compiler", "mechanism", "view.runs",
     },
     "robot": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",

@@ -14,6 +14,7 @@ from ramidyn.description.description import Description
 from ramidyn.description.editing import split
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
+from ramidyn.errors import ArgumentError
 from ramidyn.tree.model import Model
 
 WIDEST = 1e3
@@ -86,6 +87,16 @@ def neutral(model: Model, conventions: Conventions) -> Array:
                 values = joint.type.scalar_first(values)
             q[joint.q_index : joint.q_index + joint.nq] = values
     return q
+
+
+def generator_of(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Return a user's random generator, or that of a seed."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"rng is {rng!r}; expected a numpy.random.Generator or a seed"
+        ) from None
 
 
 def random_configurations(

@@ -32,7 +32,7 @@ from ramidyn.description.joint_types import (
     neutral_coordinates,
 )
 from ramidyn.description.pose import Array, Pose
-from ramidyn.errors import ArgumentError, ModelError, unknown_name
+from ramidyn.errors import ArgumentError, ModelError, is_among, unknown_name
 
 ROOTS = ("fixed", "floating", "planar")
 WORLD = "world"
@@ -49,7 +49,7 @@ def with_root(description: Description, root: str | None) -> Description:
     """
     if root is None:
         return description
-    if root not in ROOTS:
+    if not is_among(root, ROOTS):
         raise ArgumentError(f"root is {root!r}; possible: {', '.join(ROOTS)} or None")
     tops = [b for b in description.bodies if b.parent is None]
     parents = {b.parent for b in description.bodies}
@@ -390,11 +390,11 @@ def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:
     """Return what a frame is fixed to (None: the world), and its pose there."""
     frames = {f.name: f for f in description.frames}
     bodies = [b.name for b in description.bodies]
-    if name in bodies:
+    if is_among(name, bodies):
         return name, Pose.identity()
-    if name == WORLD:
+    if is_among(name, (WORLD,)):
         return None, Pose.identity()
-    if not isinstance(name, str) or name not in frames:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not is_among(name, frames):
         owner = f"robot {description.name!r}"
         raise unknown_name("body or frame", str(name), owner, [*bodies, *frames, WORLD])
     return frames[name].body, frames[name].placement

@@ -16,7 +16,7 @@ from ramidyn.description.constants import norm
 from ramidyn.description.description import LoopDescription
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Pose
-from ramidyn.errors import ModelError, UnsupportedJoint
+from ramidyn.errors import ModelError, UnsupportedJoint, is_among
 
 ROWS: dict[str, tuple[str, ...]] = {
     "weld": ("px", "py", "pz", "rx", "ry", "rz"),
@@ -45,7 +45,7 @@ def check_type(what: str, given: object) -> str:
         difflib.get_close_matches(given, ROWS, n=1) if isinstance(given, str) else []
     )
     hint = f" Close: {close[0]!r}." if close else ""
-    if given in SCREWS:
+    if is_among(given, SCREWS):
         hint = (
             " A cut cannot express a screw's pitch: make the screw a joint of the "
             "tree, and cut the loop elsewhere."

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.compiler import as_list, compilation_of, compile
-from ramidyn.errors import ArgumentError, CompileError
+from ramidyn.errors import ArgumentError, CompileError, is_among
 from ramidyn.export.c_export import (
     default_name,
     empty_batch,
@@ -184,7 +184,7 @@ def export_library(
         link,
     )
 
-    if target not in library_names():
+    if not is_among(target, library_names()):
         possible = ", ".join(library_names())
         raise ArgumentError(
             f"export_library: target is {target!r}; possible: {possible}"

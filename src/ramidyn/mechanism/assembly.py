@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from ramidyn.algorithms.loops import newton
 from ramidyn.algorithms.loops.cuts import row_names
+from ramidyn.coordinates.limits import generator_of
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.mechanism.constraints.rank import CLOSED
 from ramidyn.mechanism.states import (
+    checked_tolerance,
     constraints,
     kernels,
     normalized,
@@ -46,8 +48,7 @@ def assemble(
     start = normalized(
         robot, "q_guess", robot.neutral() if q_guess is None else q_guess
     )
-    if tolerance is not None and not tolerance > 0:
-        raise ArgumentError(f"tolerance is {tolerance!r}; expected more than 0")
+    tolerance = checked_tolerance(tolerance)
     if isinstance(fixed, str) or not isinstance(cast(object, fixed), Iterable):
         raise ArgumentError(
             f"fixed is {fixed!r}; expected a list of joint names, or values by name"
@@ -64,7 +65,7 @@ def assemble(
             start[joint.q_index : joint.q_index + joint.nq] = value
         free[joint.v_index : joint.v_index + joint.nv] = False
     start = normalized(robot, "fixed", start)
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     start = _limited(robot, start, free)
     is_exact = tolerance is not None  # otherwise the file's precision may decide
     limit = tolerance or CLOSED

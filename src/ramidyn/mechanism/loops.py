@@ -29,6 +29,7 @@ from ramidyn.errors import (
     ModelError,
     ModelWarning,
     ShapeError,
+    is_among,
     unknown_name,
 )
 from ramidyn.mechanism.assembly import assemble
@@ -181,9 +182,9 @@ def _free_name(joint: str, names: Sequence[str]) -> str:
 
 
 def _body(robot: Robot, what: str, name: str | None) -> str | None:
-    if name is None or name == "world":
+    if name is None or is_among(name, ("world",)):
         return None
-    if name not in robot.body_names:
+    if not is_among(name, robot.body_names):
         known = (*robot.body_names, "world")
         owner = f"robot {robot.name!r}, for {what}"
         raise unknown_name("body", str(name), owner, known)

@@ -17,6 +17,7 @@ from ramidyn.description.pose import Array
 from ramidyn.mechanism.constraints.rank import CLOSED
 from ramidyn.mechanism.constraints.samples import PRECISION
 from ramidyn.mechanism.states import (
+    checked_tolerance,
     constraints,
     kernels,
     normalized,
@@ -44,6 +45,7 @@ def project(
     """Return q, or (q, q̇), with its loops closed; see `Robot.project`."""
     k = kernels(robot)
     q = normalized(robot, "q", q)
+    tolerance = checked_tolerance(tolerance)
     limit = tolerance or CLOSED
 
     def moved(here: newton.Iterate) -> Array:

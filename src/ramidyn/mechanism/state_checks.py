@@ -18,6 +18,7 @@ from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError, ShapeError
 from ramidyn.mechanism.states import check_closed
+from ramidyn.tracing.options import nonnegative
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -36,6 +37,7 @@ def check_state(
     robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike | None, tolerance: float
 ) -> None:
     """Raise ModelError if a state is invalid; see `Robot.check_state`."""
+    nonnegative("tolerance")(tolerance)
     states = _rows("q", q, robot.nq)
     rates = None if qd is None else _rows("qd", qd, robot.nv)
     if rates is not None:

@@ -24,6 +24,7 @@ from ramidyn.mechanism.constraints.rank import ROUNDING, Rank, rank_of
 from ramidyn.mechanism.constraints.samples import PRECISION
 from ramidyn.quantities import closed_loops
 from ramidyn.quantities.dynamics import inverse_dynamics
+from ramidyn.tracing.options import finite_number
 from ramidyn.tracing.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -137,6 +138,13 @@ def constraints(robot: Robot, q: Array) -> Iterate:
     """Return Φ and J at q."""
     phi, J, _ = kernels(robot).position(q)
     return Iterate(q, phi, J)
+
+
+def checked_tolerance(tolerance: float | None) -> float | None:
+    """Return a user's tolerance on |Φ|."""
+    if tolerance is None:
+        return None
+    return finite_number("tolerance", tolerance, "more than 0", lambda x: x > 0.0)
 
 
 def refuse(robot: Robot, x: Array, tolerance: float, what: str, cure: str) -> None:

@@ -50,9 +50,6 @@ from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
 
-NEWTON_STEPS = 2
-"""of a projection: the first leaves Φ at the square of what a step opens"""
-
 
 @quantity("q", returns="how far loops are open [m, rad]")
 def constraint_residual(context: Context) -> Any:

@@ -10,6 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
+from ramidyn.algorithms.integrators import (
+    INTEGRATORS,
+    StepState,
+    check_loops,
+    integrators_of,
+    project,
+    stabilizations_of,
+)
 from ramidyn.algorithms.loops.joint_formulation import dot
 from ramidyn.coordinates.configurations import (
     differences,
@@ -17,8 +25,7 @@ from ramidyn.coordinates.configurations import (
     tangent_rate,
     velocity_of,
 )
-from ramidyn.mechanism.constraints.rows import rows_of
-from ramidyn.quantities.closed_loops import NEWTON_STEPS
+from ramidyn.mechanism.constraints.rows import Rows, rows_of
 from ramidyn.quantities.derivative_rows import acceleration_rows
 from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics_derivatives import forward_dynamics_derivatives
@@ -28,15 +35,13 @@ from ramidyn.symbolic.derivatives import Row, forward, known
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.tracing.chooser import algorithm_of
-from ramidyn.tracing.context import Context
+from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.options import CHECKS, nonnegative, one_of
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 
-INTEGRATORS = ("semi_implicit_euler", "rk4")
-STABILIZE = ("none", "baumgarte", "project")
-CHECKS["integrator"] = lambda x: one_of("integrator", x, INTEGRATORS)
-CHECKS["stabilize"] = lambda x: one_of("stabilize", x, STABILIZE)
+CHECKS["integrator"] = lambda x: one_of("integrator", x, integrators_of("linearize"))
+CHECKS["stabilize"] = lambda x: one_of("stabilize", x, stabilizations_of("linearize"))
 CHECKS["rate"] = nonnegative("rate")
 
 
@@ -86,17 +91,16 @@ def linearize(
 ) -> dict[str, Any]:
     """A and B of δx⁺ = A δx + B δτ."""
     n, has_loops = context.model.nv, bool(context.model.loops)
+    if has_loops:
+        check_loops(context.model.name, "linearize", integrator, stabilize)
     moving = _Moving(context, rate if has_loops and stabilize == "baumgarte" else 0.0)
-    step = moving.euler if integrator == "semi_implicit_euler" else moving.rk4
-    q1, qd1 = step(context.inputs["dt"])
+    step = INTEGRATORS[integrator].step
+    assert step is not None
+    end, _ = step(moving, context.inputs)
     if has_loops and stabilize == "project":
-        q1, qd1 = moving.closed(q1, qd1)
-    rows = [*moving.tangents(q1), *forward(qd1, moving.along)]
+        end = project(moving, end)
+    rows = [*moving.tangents(end["q"]), *forward(list(end["qd"]), moving.along)]
     return {"A": matrix(rows, 0, 2 * n), "B": matrix(rows, 2 * n, n)}
-
-
-State = tuple[list[Expr], list[Expr]]
-"""q and q̇"""
 
 
 @final
@@ -112,71 +116,63 @@ class _Moving:
         self.context, self.rate = context, rate
         self.along: dict[Expr, Row] = dict(seeds(context, ("q", "qd", "tau")))
 
-    def euler(self, dt: Expr) -> State:
-        """Return the state after a step, with the new velocity in q."""
-        q, qd = self.context.inputs["q"], self.context.inputs["qd"]
-        qd1 = _plus(qd, dt, self._accelerated(self.context))
-        return self._moved(q, qd1, dt), qd1
-
-    def rk4(self, dt: Expr) -> State:
-        """Return the state after Runge and Kutta's step, in the tangent space of q."""
-        context, q, qd = (
-            self.context,
-            self.context.inputs["q"],
-            self.context.inputs["qd"],
+    def acceleration(self, state: StepState) -> Any:
+        """Return q̈ at a state; its changes join ``along``."""
+        context, n = self.context, self.context.model.nv
+        algorithm = algorithm_of(
+            forward_dynamics_derivatives, context.model, context.conventions
         )
-        rates: list[Sequence[Expr]] = [qd]
-        a = [self._accelerated(context)]
-        for h in (0.5 * dt, 0.5 * dt, dt):
-            there = context.with_inputs(
-                q=self._moved(q, rates[-1], h), qd=_plus(qd, h, a[-1])
-            )
-            u, v = [h * x for x in rates[-1]], there.inputs["qd"]
-            rates.append(tangent_rate(context.model, context.conventions, u, v))
-            a.append(self._accelerated(there))
-        return self._moved(q, _mean(rates), dt), _plus(qd, dt, _mean(a))
+        there = context.with_inputs(q=state["q"], qd=state["qd"])
+        qdd, rows = acceleration_rows(there, algorithm, rate=self.rate)
+        if state is context.inputs:
+            self.along.update(known(qdd, rows))
+            return array(qdd)
+        torques: list[Row] = [{2 * n + k: ONE} for k in range(n)]
+        velocities = forward(list(state["qd"]), self.along)
+        self._add(qdd, rows, [*self.tangents(state["q"]), *velocities, *torques])
+        return array(qdd)
 
-    def closed(self, q: list[Expr], qd: list[Expr]) -> State:
-        """Return the nearest state with closed loops, by Newton steps with J at q."""
-        begin, start = self.context.with_inputs(q=q), self.tangents(q)
+    def tangent_rate(self, u: Any, qd: Any) -> Any:
+        """Return q̇ at q ⊕ u as du/dt."""
+        return array(tangent_rate(self.context.model, self.context.conventions, u, qd))
 
-        def correction(x: Sequence[Expr]) -> list[Expr]:
-            found = closing_derivatives(begin, x)
-            changes = [*start, *forward(x, self.along)]
-            self._add(found.qdd, found.accelerations(), changes)
-            return found.qdd
+    def reach(
+        self, start: StepState, rate: Any, h: Any, qd: Any
+    ) -> tuple[StepState, Any]:
+        """Return the state with q̇ at q ⊕ u, and u = h rate."""
+        return {**start, "q": self._moved_q(start["q"], rate, h), "qd": qd}, h * rate
 
-        there = begin
-        for _ in range(NEWTON_STEPS):
-            step = correction(rows_of(there, with_velocities=False).residual)
-            q = self._moved(q, step, ONE)
-            there = begin.with_inputs(q=q)
-        J = rows_of(there, with_velocities=False).J
-        opened = [dot(dict(enumerate(row)), dict(enumerate(qd))) for row in J]
-        return q, _plus(qd, ONE, correction(opened))
+    def displace(self, state: StepState, u: Any) -> StepState:
+        """Return the state at q ⊕ u."""
+        return {**state, "q": self._moved_q(state["q"], u, ONE)}
+
+    def residual(self, state: StepState) -> Any:
+        """Return Φ."""
+        return array(self._rows(state).residual)
+
+    def loop_rates(self, state: StepState) -> Any:
+        """Return J q̇."""
+        qd: list[Expr] = list(state["qd"])
+        of = dict(enumerate(qd))
+        return array([dot(dict(enumerate(row)), of) for row in self._rows(state).J])
+
+    def correction(self, state: StepState, x: Any) -> Any:
+        """Return the least v with J v = −x; its changes join ``along``."""
+        found = closing_derivatives(self.context.with_inputs(q=state["q"]), list(x))
+        changes = [*self.tangents(state["q"]), *forward(list(x), self.along)]
+        self._add(found.qdd, found.accelerations(), changes)
+        return array(found.qdd)
 
     def tangents(self, q: Sequence[Expr]) -> list[Row]:
         """Return how a configuration changes, in its tangent space."""
         return _tangents(self.context, q, self.along, 3 * self.context.model.nv)
 
-    def _moved(self, q: Sequence[Expr], v: Sequence[Expr], dt: Expr) -> list[Expr]:
-        return integrated(self.context.model, self.context.conventions, q, v, dt)
+    def _moved_q(self, q: Any, v: Any, dt: Expr) -> Any:
+        return array(integrated(self.context.model, self.context.conventions, q, v, dt))
 
-    def _accelerated(self, there: Context) -> list[Expr]:
-        """Return q̈ at a state; its changes join ``along``."""
-        n, is_start = there.model.nv, there is self.context
-        algorithm = algorithm_of(
-            forward_dynamics_derivatives, there.model, there.conventions
-        )
-        qdd, rows = acceleration_rows(there.with_inputs(), algorithm, rate=self.rate)
-        if is_start:
-            self.along.update(known(qdd, rows))
-            return qdd
-        q, qd = there.inputs["q"], list(there.inputs["qd"])
-        torques: list[Row] = [{2 * n + k: ONE} for k in range(n)]
-        changes = [*self.tangents(q), *forward(qd, self.along), *torques]
-        self._add(qdd, rows, changes)
-        return qdd
+    def _rows(self, state: StepState) -> Rows:
+        there = self.context.with_inputs(q=state["q"])
+        return rows_of(there, with_velocities=False)
 
     def _add(
         self, found: Sequence[Expr], rows: Sequence[Row], changes: Sequence[Row]
@@ -184,15 +180,6 @@ class _Moving:
         """Add how values change that depend on a state, which changes itself."""
         chained = [_chained(row, changes) for row in rows]
         self.along.update(known(found, chained))
-
-
-def _mean(x: Sequence[Sequence[Expr]]) -> list[Expr]:
-    """Return (x₁ + 2 x₂ + 2 x₃ + x₄) / 6."""
-    return [(a + d + (b + c) * 2.0) * (1 / 6) for a, b, c, d in zip(*x, strict=True)]
-
-
-def _plus(x: Sequence[Expr], h: Expr, rate: Sequence[Expr]) -> list[Expr]:
-    return [a + h * b for a, b in zip(x, rate, strict=True)]
 
 
 def _chained(row: Row, changes: Sequence[Row]) -> Row:

@@ -4,7 +4,7 @@ Run          times, states and what else was recorded
 Controller   a Python function that `simulate` calls: (time, q, qd) -> tau
 """
 
-from ramidyn.simulation.controlled import Controller
+from ramidyn.simulation.arguments import Controller
 from ramidyn.simulation.run import Run
 
 __all__ = ["Controller", "Run"]

@@ -13,6 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
+from ramidyn.algorithms.integrators import project
 from ramidyn.compiler import kernel
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
@@ -26,13 +27,25 @@ from ramidyn.simulation.events import (
     zeros_between,
 )
 from ramidyn.simulation.run import Run
-from ramidyn.simulation.traced_step import Step, Traced, called, checked_condition
+from ramidyn.simulation.traced_step import (
+    DEPENDENT,
+    START,
+    Traced,
+    TracedStep,
+    called,
+    checked_condition,
+)
 from ramidyn.symbolic import functions as symbolic
 
 LONGEST = 10
 """a step is at most so many times dt long: rows between its ends stay as exact"""
 SAMPLES = 8
 """states of a step at which events are looked for"""
+
+TOLERANCES = {"rtol": 1e-9, "atol": 1e-10}
+"""by default"""
+STATE = "state y"
+"""not a name that a function can ask for"""
 
 Hold = Callable[[int, float, Array, Array], Mapping[str, Array]]
 """the inputs that are held from a tick on: of its number, the time, q and q̇"""
@@ -42,18 +55,18 @@ Hold = Callable[[int, float, Array, Array], Mapping[str, Array]]
 class Equations:
     """The motion of a robot as dy/dt = f(t, y), compiled."""
 
-    def __init__(self, step: Step, events: Mapping[str, Traced]) -> None:
+    def __init__(self, step: TracedStep, events: Mapping[str, Traced]) -> None:
         self.step, self.events = step, events
         self.robot = step.robot
         self.nq, self.nv = self.robot.nq, self.robot.nv
         o = step.options
         further = ["tau", *dict(o.inputs), *o.parameters]
         n = self.nq + self.nv + len(step.integrals)
-        self.shapes: dict[str, tuple[int, ...]] = {"y": (n,), "time": (), "dt": ()}
+        self.shapes: dict[str, tuple[int, ...]] = {STATE: (n,), "time": (), "dt": ()}
         self.shapes |= {n: s for n, s in step.shapes.items() if n in further}
         self.is_led = o.stabilize == "partition"
         if self.is_led:
-            self.shapes["w"] = (self.nv,)
+            self.shapes[DEPENDENT] = (self.nv,)
 
     @cached_property
     def rate(self) -> Function:
@@ -62,10 +75,10 @@ class Equations:
 
         def rate(*values: Any) -> Any:
             known = self._known(values)
+            raw = {**known, "q": known[STATE][: self.nq]}
             if self.is_led:
-                known["q"], known["qd"] = step.projected(known["q"], known["qd"], known)
-            raw = {**known, "q": known["q"] if self.is_led else known["raw"]}
-            parts = [step.evaluated(step.function(configuration_rate), raw)]
+                known = raw = project(step, known)
+            parts = [step.evaluated(configuration_rate, raw)]
             parts.append(step.evaluated(step.dynamics, known))
             powers = [
                 step.working_force(name, known) @ known["qd"] for name in step.integrals
@@ -80,10 +93,10 @@ class Equations:
 
         def corrected(*values: Any) -> Any:
             known = self._known(values)
-            q, qd, y = known["q"], known["qd"], known["y"]
+            works = known[STATE][self.nq + self.nv :]
             if self.step.options.stabilize in ("project", "partition"):
-                q, qd = self.step.projected(q, qd, known)
-            return np.concatenate([q, qd, y[self.nq + self.nv :]])
+                known = project(self.step, known)
+            return np.concatenate([known["q"], known["qd"], works])
 
         return self._kernel(corrected, "correction")
 
@@ -124,9 +137,8 @@ class Equations:
 
     def _known(self, values: Any) -> dict[str, Any]:
         known = dict(zip(self.shapes, values, strict=True))
-        y, nq, nv = known["y"], self.nq, self.nv
-        known |= {"raw": y[:nq], "q": self.robot.normalize(y[:nq])}
-        known["qd"] = y[nq : nq + nv]
+        y, nq, nv = known[STATE], self.nq, self.nv
+        known |= {"q": self.robot.normalize(y[:nq]), "qd": y[nq : nq + nv]}
         for k, name in enumerate(self.step.integrals):
             known[f"integral {name}"] = y[nq + nv + k]
         if self.step.options.policy is not None:
@@ -140,13 +152,13 @@ class Equations:
 
 
 @final
-class Motion:
+class HeldMotion:
     """The equations with all other inputs known, as scipy calls them."""
 
     def __init__(self, equations: Equations, values: Mapping[str, Any]) -> None:
         self.equations = equations
         self.values = dict(values)
-        self.names = [n for n in equations.shapes if n not in ("y", "time")]
+        self.names = [n for n in equations.shapes if n not in (STATE, "time")]
         self.begin(first_state(equations, values))
 
     def hold(self, values: Mapping[str, Array]) -> None:
@@ -160,7 +172,7 @@ class Motion:
         if e.is_led:
             known = {**self.values, "q": y[: e.nq]}
             names = [name for name, _ in compilation_of(e.dependent).inputs]
-            self.values = {**known, "w": e.dependent(*[known[n] for n in names])}
+            self.values = {**known, DEPENDENT: e.dependent(*[known[n] for n in names])}
         self.hold({})
 
     def rate(self, t: float, y: Array) -> Array:
@@ -181,13 +193,13 @@ class AdaptiveRun:
     """An integration in progress: its rows so far, its events, its end."""
 
     def __init__(
-        self, motion: Motion, times: Array, rtol: float, atol: float, longest: float
+        self, motion: HeldMotion, times: Array, rtol: float, atol: float, longest: float
     ) -> None:
         self.motion, self.times = motion, times
         self.options = {"rtol": rtol, "atol": atol, "max_step": longest}
         e = motion.equations
         self.is_watched = bool(e.events) or e.step.options.until is not None
-        self.start = float(motion.values["start"])
+        self.start = float(motion.values[START])
         self.rows: list[Array] = []
         self.held: list[dict[str, Any]] = []
         self.events: dict[str, list[float]] = {name: [] for name in e.events}
@@ -263,7 +275,7 @@ class AdaptiveRun:
     def result(self) -> Run:
         """Return the rows as a run; those after a failure are not finite."""
         e = self.motion.equations
-        y = np.full((len(self.times), *e.shapes["y"]), np.nan)
+        y = np.full((len(self.times), *e.shapes[STATE]), np.nan)
         y[: len(self.rows)] = self.rows
         held = self.held + [self.motion.values] * (len(y) - len(self.held))
         recorded: dict[str, Array] = {}
@@ -294,10 +306,10 @@ def integrate(
     hold: Hold | None,
 ) -> Run:
     """Integrate from the first of some times to the last; inputs are held as said."""
-    motion = Motion(equations, values)
+    motion = HeldMotion(equations, values)
     y = first_state(equations, values)
     run = AdaptiveRun(motion, times, *tolerances, LONGEST * float(values["dt"]))
-    start, end = float(values["start"]), float(times[-1])
+    start, end = float(values[START]), float(times[-1])
     t, tick = start, 0
     while True:
         if hold is not None:
@@ -314,6 +326,18 @@ def integrate(
         y, t = run.over(t, until, y), until
         if t == end or run.ended is not None or run.failed is not None:
             return run.result()
+
+
+def can_finish(
+    equations: Equations, values: Mapping[str, Any], end: float, steps: int
+) -> bool:
+    """Return whether so many steps suffice to a time."""
+    motion, y = HeldMotion(equations, values), first_state(equations, values)
+    solver = solver_class()(motion.rate, values[START], y, end, **TOLERANCES)
+    while solver.status == "running" and steps:
+        solver.step()
+        steps -= 1
+    return bool(solver.status == "finished")
 
 
 def first_state(equations: Equations, values: Mapping[str, Any]) -> Array:

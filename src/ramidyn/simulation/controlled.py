@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.function import ProgressLine, signature_of
-from ramidyn.simulation.rollout import CompiledStep
+from ramidyn.simulation.arguments import Controller, has_rows
+from ramidyn.simulation.compiled_step import CompiledStep
 from ramidyn.simulation.run import Run, selected_rows
+from ramidyn.simulation.traced_step import START
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
 
-Controller = Callable[[float, Array, Array], npt.ArrayLike]
-"""(time, q, qd) -> tau"""
 FEW = 8
 """steps between calls of a controller that are called one by one: a time loop costs
 about as much to begin"""
@@ -34,17 +33,12 @@ def controlled_tau(
         tau = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
         tau = np.zeros(0)
-    if tau.shape != (robot.nv,):
+    if tau.shape != (robot.nv,) or not np.isfinite(tau).all():
         raise ArgumentError(
             f"controller returned {given!r} at t = {time:.6g} s; expected "
-            f"({robot.nv},) numbers"
+            f"({robot.nv},) finite numbers"
         )
     return tau
-
-
-def has_rows(value: Array) -> bool:
-    """Return whether an input has a value for each step, and not one for all."""
-    return value.ndim > 1 and value.shape[-2] > 1
 
 
 def controlled(
@@ -68,7 +62,7 @@ def controlled(
     advance = called if period <= FEW else scanned
     for done in range(0, steps, period):
         count, row = min(period, steps - done), done // spacing
-        time = values["start"] + done * values["dt"]
+        time = values[START] + done * values["dt"]
         q, qd = np.asarray(given["q"]), np.asarray(given["qd"])
         given["tau"] = controlled_tau(robot, controller, time, q, qd)
         given |= {name: values[name][done : done + count] for name in timed}
@@ -76,7 +70,7 @@ def controlled(
         last = advance(compiled, given, timed, now, count, spacing)
         given |= {n: last[source] for n, source in step.carry.items()}
         progress.percent(done + count, steps)
-    times = values["start"] + values["dt"] * spacing * np.arange(rows)
+    times = values[START] + values["dt"] * spacing * np.arange(rows)
     run = compiled.finished(given, times, arrays, last)
     return (
         run

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ramidyn.compiler import kernel
 from ramidyn.description.pose import Array
 from ramidyn.simulation.run import Run
-from ramidyn.simulation.traced_step import Traced, called, checked_shape, wanted_names
+from ramidyn.simulation.traced_step import Traced, called, checked_shape
 
 Sides = npt.NDArray[np.bool_]
 
@@ -47,12 +47,6 @@ def zeros_between(value: Callable[[Array], Array], a: Array, b: Array) -> Array:
     """Return where a function crosses zero, as it does in each interval."""
     side = np.sign(value(a))
     return first_times(lambda t: np.sign(value(t)) != side, a, b)
-
-
-def check_events(events: Mapping[str, Traced], known: Mapping[str, Any]) -> None:
-    """Raise ArgumentError for an event with an argument that no input provides."""
-    for name, event in events.items():
-        wanted_names(f"event {name!r}", event, known)
 
 
 def events_of_rows(

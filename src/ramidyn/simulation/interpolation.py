@@ -23,6 +23,7 @@ from ramidyn.coordinates.configurations import (
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.function import Function
+from ramidyn.simulation.arguments import checked_numbers
 from ramidyn.symbolic.expr import const
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def interpolated(run: Run, time: npt.ArrayLike) -> tuple[Array, Array]:
             "this run was loaded without its robot, which interpolation needs; pass it "
             "to Run.load(path, robot)"
         )
-    t, t0, t1 = np.asarray(time, dtype=float), run.times[0], run.times[-1]
+    if not len(run.times):
+        raise ArgumentError("this run has no rows")
+    t, t0, t1 = checked_numbers("time", time), run.times[0], run.times[-1]
     slack = 1e-9 * (t1 - t0)
     if t.ndim > 1 or not ((t0 - slack <= t) & (t <= t1 + slack)).all():
         raise ArgumentError(
@@ -56,7 +59,7 @@ def interpolated(run: Run, time: npt.ArrayLike) -> tuple[Array, Array]:
     flat = [np.reshape(x, (-1, x.shape[-1])).astype(float) for x in states]
     between = [np.broadcast_to(x, lead).ravel() for x in (h, s)]
     q, qd = cubic_of(run.robot)(*flat, *between)
-    return np.reshape(q, (*lead, -1)), np.reshape(qd, (*lead, -1))
+    return np.reshape(q, states[0].shape), np.reshape(qd, states[1].shape)
 
 
 def cubic_of(robot: Robot) -> Function:

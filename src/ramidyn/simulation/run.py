@@ -75,6 +75,11 @@ class Run:
                 "this run has one state without a batch axis; rows are run.q[k], and "
                 "states between rows run.at(time)"
             )
+        kind = np.asarray(index).dtype.kind if not isinstance(index, slice) else "i"
+        if kind not in "iub":
+            raise ArgumentError(
+                f"run[{index!r}]: expected an integer, a slice, or an array of integers"
+            )
         chosen: Any = index
 
         def of(arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from os import PathLike, fspath, getpid, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -30,7 +30,7 @@ NOT_A_RUN = (zipfile.BadZipFile, ValueError, KeyError, AttributeError, EOFError)
 
 def save(run: Run, path: str | PathLike[str]) -> None:
     """Write a run to a file; of files that exist, only runs are replaced."""
-    target = Path(path).resolve()
+    target = checked_path(path).resolve()
     if target.exists() and target.stat().st_size:
         _read(path, ["about"])
     about = {"format": FORMAT, "robot": None if run.robot is None else facts(run.robot)}
@@ -63,8 +63,9 @@ def _read(
     path: str | PathLike[str], names: Sequence[str] | None = None
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the facts about a run and its arrays; raise if the file is not a run."""
+    file_path = checked_path(path)
     try:
-        with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+        with file_path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in names or file.files}
         about: dict[str, Any] = json.loads(str(arrays.pop("about")))
         is_run = about.get("format") == FORMAT
@@ -76,6 +77,13 @@ def _read(
             f"{fspath(path)!r} is not a run that Run.save wrote ({FORMAT!r}){advice}"
         )
     return about, arrays
+
+
+def checked_path(path: object) -> Path:
+    """Return a path that a user gave."""
+    if isinstance(path, str | PathLike):
+        return Path(cast("str | PathLike[str]", path))
+    raise ArgumentError(f"path is {path!r}; expected the path of a file")
 
 
 def facts(robot: Robot) -> dict[str, Any]:

@@ -1,35 +1,31 @@
 """One time step as a traced function: forces, dynamics, integrator, records.
 
-    semi_implicit_euler    q̇⁺ = q̇ + dt q̈(q, q̇, τ),  q⁺ = q ⊕ dt q̇⁺
-    rk4                    Runge and Kutta's method of order four, in the tangent space
-                           of q at the start of the step (Munthe-Kaas)
-    implicit               (M − dt D − dt² K) Δq̇ = dt (f + dt K q̇),  K = ∂f_a/∂q,
-                           D = ∂f_a/∂q̇: f_a are the forces of the robot's elements
-                           and of the policy, linear in what a step changes
-
-Otherwise τ is that of the start of the step, and held. With "partition", entries of q̇
-that depend on others are not integrated: they follow from the loops wherever the forces
-are evaluated, and at the end of the step.
+With "partition", entries of q̇ that depend on others are not integrated: they follow
+from the loops wherever the forces are evaluated, and at the end of the step.
 """
-
-# ruff: noqa: N803, N806  the book's letters: M, D, K
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from ramidyn.algorithms.integrators import (
+    INTEGRATORS,
+    NEWTON_STEPS,
+    StepState,
+    project,
+    stage_mean,
+)
 from ramidyn.compiler import compile, kernel
 from ramidyn.coordinates.configurations import tangent_rate
 from ramidyn.errors import ArgumentError, TraceError
 from ramidyn.function import Function, compilation_of
 from ramidyn.quantities.applied import applied_forces, elastic_energy
 from ramidyn.quantities.closed_loops import (
-    NEWTON_STEPS,
     constraint_correction,
     constraint_jacobian,
     constraint_residual,
@@ -51,18 +47,17 @@ from ramidyn.tracing.quantity import Quantity
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
 
-INTEGRATORS = ("semi_implicit_euler", "rk4", "implicit")
-STABILIZE = ("none", "baumgarte", "project", "partition")
 INTEGRALS = ("work", "element_work")
 """work of τ, and of the robot's force elements beyond the energy that they store"""
 BUILT_IN = ("qdd", "tau", "energy", "residual", *INTEGRALS)
 """what can be recorded by name"""
-OWN_INPUTS = ("q", "qd", "tau", "dt", "time")
+OWN_INPUTS = ("q", "qd", "tau", "dt", "time", "qdd")
+COUNT, START, ENDED = "step count", "start time", "end of motion"
+Q_START, QD_START, DEPENDENT = "start q", "start qd", "dependent velocities"
+"""what a step carries or knows besides, by names that no function can ask for"""
 
 Traced = Callable[..., Any]
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]
-Stepped = tuple[Any, Any, list[tuple[dict[str, Any], Any]]]
-"""q and q̇ after a step; of each stage, what is known, and the q̇ to do work with"""
 
 
 @final
@@ -92,7 +87,7 @@ class StepOptions:
 
 @final
 @dataclass(frozen=True)
-class Step:
+class TracedStep:
     """A step of a robot, to be compiled.
 
     Inputs are those of ``shapes``; outputs the recorded values at the start of the
@@ -107,18 +102,17 @@ class Step:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The inputs of the step: names and shapes."""
         o, nq, nv = self.options, self.robot.nq, self.robot.nv
-        shapes: dict[str, tuple[int, ...]] = {"q": (nq,), "qd": (nv,), "count": ()}
+        shapes: dict[str, tuple[int, ...]] = {"q": (nq,), "qd": (nv,), COUNT: ()}
         if o.has_tau:
             shapes["tau"] = (nv,)
-        shapes |= {"dt": (), "start": (), **dict(o.inputs)}
-        known = compilation_of(self.dynamics).inputs
+        shapes |= {"dt": (), START: (), **dict(o.inputs)}
+        known = compilation_of(self.function(self.dynamics)).inputs
         shapes |= {n: s for n, s in known if n in o.parameters}
         if o.until is not None:
-            shapes["ended"] = ()
+            shapes[ENDED] = ()
         if o.restart:
-            shapes |= {"q_start": (nq,), "qd_start": (nv,)}
-        shapes |= {f"integral {name}": () for name in self.integrals}
-        return shapes | {f"sum {name}": () for name, _ in o.total}
+            shapes |= {Q_START: (nq,), QD_START: (nv,)}
+        return shapes | dict.fromkeys(self.sums, ())
 
     @property
     def integrals(self) -> list[str]:
@@ -126,11 +120,16 @@ class Step:
         return [n for n in INTEGRALS if n in dict(self.options.record).values()]
 
     @property
+    def sums(self) -> list[str]:
+        """The inputs that are sums over the steps so far."""
+        totals = [f"sum {name}" for name, _ in self.options.total]
+        return [f"integral {name}" for name in self.integrals] + totals
+
+    @property
     def carry(self) -> dict[str, str]:
         """Which output each carried input is in the next step."""
-        own = ["q", "qd", "count"]
-        own += [n for n in self.shapes if n == "ended" or " " in n]
-        return {name: f"next {name}" for name in own}
+        ended = [] if self.options.until is None else [ENDED]
+        return {name: f"next {name}" for name in ["q", "qd", COUNT, *ended, *self.sums]}
 
     @property
     def per_step(self) -> list[str]:
@@ -143,14 +142,13 @@ class Step:
         return ["q", "qd", *dict(self.options.record)]
 
     @cached_property
-    def dynamics(self) -> Function:
+    def dynamics(self) -> Quantity:
         """The robot's forward dynamics, with loops that are stabilized."""
         o = self.options
-        if self.robot.model.loops:
-            rate = o.rate if o.stabilize == "baumgarte" else 0.0
-            quantity = stabilized_forward_dynamics(rate=rate, damping=o.damping)
-            return self.function(quantity)
-        return self.function(forward_dynamics)
+        if not self.robot.model.loops:
+            return forward_dynamics
+        rate = o.rate if o.stabilize == "baumgarte" else 0.0
+        return stabilized_forward_dynamics(rate=rate, damping=o.damping)
 
     def function(self, quantity: Quantity) -> Function:
         """Return the compiled function of a quantity, with the parameters as inputs."""
@@ -176,29 +174,30 @@ class Step:
         o = self.options
         given = dict(zip(self.shapes, values, strict=True))
         q, qd, dt = given["q"], given["qd"], given["dt"]
-        known = {**given, "time": given["start"] + given["count"] * dt}
+        known = {**given, "time": given[START] + given[COUNT] * dt}
         if o.policy is not None:
             known["tau"] = self.policy_tau(known)
         else:
             known.setdefault("tau", np.zeros(self.robot.nv))
-        known["qdd"] = self.evaluated(self.dynamics, known)
+        known["qdd"] = self.acceleration(known)
         if o.stabilize == "partition":
-            known["w"] = self.evaluated(self.function(dependent_velocities), known)
-        ways = {"rk4": self._rk4, "implicit": self._implicit}
-        q1, qd1, stages = ways.get(o.integrator, self._euler)(known)
+            known[DEPENDENT] = self.evaluated(dependent_velocities, known)
+        advance = INTEGRATORS[o.integrator].step
+        assert advance is not None
+        end, stages = advance(self, known)
         if o.stabilize == "project":
-            q1, qd1 = self.projected(q1, qd1, known)
+            end = project(self, end)
         outputs: dict[str, Any] = {"q": q, "qd": qd}
         for name, what in o.record:
             outputs[name] = self.record_of(name, what, known)
-        after = {"q": q1, "qd": qd1, "count": given["count"] + 1.0}
+        after = {"q": end["q"], "qd": end["qd"], COUNT: given[COUNT] + 1.0}
         for name, cost in o.total:
             value = checked_shape(f"total {name!r}", called(name, cost, known), ())
             after[f"sum {name}"] = given[f"sum {name}"] + value
         for name in self.integrals:
             power = [self.working_force(name, known) @ v for known, v in stages]
-            mean = _mean(power) if len(power) == 4 else power[0]
-            after[f"integral {name}"] = given[f"integral {name}"] + dt * mean
+            done = dt * stage_mean(power)
+            after[f"integral {name}"] = given[f"integral {name}"] + done
         if o.until is not None:
             after = self._ended(given, {**known, **after}, after)
         return outputs | {f"next {name}": value for name, value in after.items()}
@@ -210,13 +209,13 @@ class Step:
         tau = called(what, self.options.policy, known)
         return checked_shape(what, tau, (self.robot.nv,))
 
-    def working_force(self, name: str, known: dict[str, Any]) -> Any:
+    def working_force(self, name: str, known: StepState) -> Any:
         """Return the joint forces that do the work of an integral."""
         if name == "work":
             return known["tau"]
         if not self.robot.model.forces:
             return np.zeros(self.robot.nv)
-        return self.evaluated(self.function(applied_forces), known)
+        return self.evaluated(applied_forces, known)
 
     def record_of(self, name: str, what: str | Traced, known: dict[str, Any]) -> Any:
         """Return what is recorded under a name."""
@@ -228,12 +227,12 @@ class Step:
             done = known["integral element_work"]
             if not self.robot.model.forces:
                 return done
-            return done + self.evaluated(self.function(elastic_energy), known)
+            return done + self.evaluated(elastic_energy, known)
         if what == "energy":
             parts = (kinetic_energy, potential_energy)  # elastic energy is in there
-            return sum(self.evaluated(self.function(x), known) for x in parts)
+            return sum(self.evaluated(x, known) for x in parts)
         if what == "residual":
-            phi = self.evaluated(self.function(constraint_residual), known)
+            phi = self.evaluated(constraint_residual, known)
             return _largest(phi)
         return known[what]
 
@@ -246,155 +245,99 @@ class Step:
         """
         o = self.options
         assert o.until is not None
-        known["time"] = given["start"] + after["count"] * given["dt"]
+        known["time"] = given[START] + after[COUNT] * given["dt"]
         is_over = checked_condition(called("until", o.until, known))
         if o.restart:
-            after["q"] = math.where(is_over, given["q_start"], after["q"])
-            after["qd"] = math.where(is_over, given["qd_start"], after["qd"])
-            after["ended"] = given["ended"] + math.where(is_over, 1.0, 0.0)
+            after["q"] = math.where(is_over, given[Q_START], after["q"])
+            after["qd"] = math.where(is_over, given[QD_START], after["qd"])
+            after[ENDED] = given[ENDED] + math.where(is_over, 1.0, 0.0)
             return after
-        was_over = given["ended"] <= known["time"]
-        count = after.pop("count")
+        was_over = given[ENDED] <= known["time"]
+        count = after.pop(COUNT)
         after = {n: math.where(was_over, given[n], value) for n, value in after.items()}
-        now = math.where(is_over, known["time"], given["ended"])
-        after["ended"] = math.where(was_over, given["ended"], now)
-        return {**after, "count": count}
+        now = math.where(is_over, known["time"], given[ENDED])
+        after[ENDED] = math.where(was_over, given[ENDED], now)
+        return {**after, COUNT: count}
 
-    def evaluated(self, function: Function, known: Mapping[str, Any]) -> Any:
-        """Return a function of what is known, as symbols."""
-        names = [name for name, _ in compilation_of(function).inputs]
-        missing = [name for name in names if name not in known]
-        if missing:
-            raise ArgumentError(
-                f"robot {self.robot.name!r} has forces that need {missing[0]!r}; pass "
-                f"inputs={{{missing[0]!r}: ...}}"
-            )
-        return function(*[known[name] for name in names])
+    def evaluated(self, quantity: Quantity, known: StepState) -> Any:
+        """Return a quantity of what is known, as symbols."""
+        function = self.function(quantity)
+        return function(*[known[name] for name, _ in compilation_of(function).inputs])
 
-    def _euler(self, known: dict[str, Any]) -> Stepped:
-        return self._moved(known, known["qd"] + known["dt"] * known["qdd"])
+    # The equations that integrators evaluate.
 
-    def _moved(self, known: dict[str, Any], qd1: Any) -> Stepped:
-        """Return the state that is reached with the velocity at its end."""
-        there, _ = self._reached(known, qd1, known["dt"], qd1)
-        return there["q"], there["qd"], [(known, 0.5 * (known["qd"] + there["qd"]))]
+    def acceleration(self, state: StepState) -> Any:
+        """Return q̈."""
+        return state["qdd"] if "qdd" in state else self.evaluated(self.dynamics, state)
 
-    def _implicit(self, known: dict[str, Any]) -> Stepped:
-        q, qd, dt, n = known["q"], known["qd"], known["dt"], self.robot.nv
-        applied = np.asarray(known["tau"])
-        if self.robot.model.forces:
-            applied = applied + self.evaluated(self.function(applied_forces), known)
-        along: dict[Any, dict[int, Any]] = {
-            x: {n + k: const(1.0)} for k, x in enumerate(qd)
-        }
-        rate = self.function(configuration_rate)
-        for k, unit in enumerate(np.eye(n)):
-            column: Any = self.evaluated(rate, {**known, "qd": unit})
-            for x, value in zip(q, column, strict=True):
-                along.setdefault(x, {})[k] = lift(value)
-        rows = forward([lift(x) for x in applied], along)
-        K, D = (np.array(matrix(rows, start, n)) for start in (0, n))
-        M = self.evaluated(self.function(mass_matrix), known)
-        bias = self.evaluated(self.function(bias_forces), known)
-        change = _solved(
-            M - dt * D - dt * dt * K, dt * (applied - bias + dt * (K @ qd))
-        )
-        return self._moved(known, qd + change)
-
-    def _rk4(self, known: dict[str, Any]) -> Stepped:
-        qd, dt = known["qd"], known["dt"]
+    def tangent_rate(self, u: Any, qd: Any) -> Any:
+        """Return q̇ at q ⊕ u as du/dt."""
         model, conventions = self.robot.model, self.robot.conventions
-        rates, a, stages = [qd], [known["qdd"]], [(known, qd)]
-        for h in (0.5 * dt, 0.5 * dt, dt):
-            there, u = self._reached(known, rates[-1], h, qd + h * a[-1])
-            there["time"] = known["time"] + h
-            rates.append(np.array(tangent_rate(model, conventions, u, there["qd"])))
-            if not self.options.is_held:
-                there["tau"] = self.policy_tau(there)
-            a.append(self.evaluated(self.dynamics, there))
-            stages.append((there, there["qd"]))
-        there, _ = self._reached(known, _mean(rates), dt, qd + dt * _mean(a))
-        return there["q"], there["qd"], stages
+        return np.array(tangent_rate(model, conventions, u, qd))
 
-    def _reached(
-        self, known: dict[str, Any], rate: Any, h: Any, qd: Any
+    def reach(
+        self, start: StepState, rate: Any, h: Any, qd: Any
     ) -> tuple[dict[str, Any], Any]:
         """Return the state at q ⊕ u, and u = h rate; with "partition", a closed one.
 
         Then only the independent entries of u and q̇ are as given: the others follow, u
         by Newton steps with J where they begin.
         """
-        there = {**known, "q": self.robot.integrate(known["q"], rate, h), "qd": qd}
+        there = {name: x for name, x in start.items() if name != "qdd"}
+        there |= {"q": self.robot.integrate(start["q"], rate, h), "qd": qd}
         u = h * rate
-        if self.options.stabilize != "partition":
-            return there, u
-        residual = self.function(constraint_residual)
-        correction = self.function(dependent_correction)
-        begin = dict(there)
-        for _ in range(NEWTON_STEPS):
-            begin["x"] = self.evaluated(residual, there)
-            u = u + self.evaluated(correction, begin)
-            there["q"] = self.robot.integrate(known["q"], u, 1.0)
-        there["x"] = self._loop_rates(there)
-        there["qd"] = qd + self.evaluated(correction, there)
+        if self.options.stabilize == "partition":
+            begin = dict(there)
+            for _ in range(NEWTON_STEPS):
+                open_by = self.evaluated(constraint_residual, there)
+                u = u + self.correction(begin, open_by)
+                there["q"] = self.robot.integrate(start["q"], u, 1.0)
+            there["qd"] = qd + self.correction(there, self.loop_rates(there))
+        there["time"] = start["time"] + h
+        if not self.options.is_held:
+            there["tau"] = self.policy_tau(there)
         return there, u
 
-    def projected(self, q: Any, qd: Any, known: dict[str, Any]) -> tuple[Any, Any]:
-        """Return a state with closed loops, by Newton steps with J at q.
+    def linear_forces(self, state: StepState) -> tuple[Any, Any, Any, Any]:
+        """Return M, all forces, and K = ∂f_a/∂q and D = ∂f_a/∂q̇ of the applied ones."""
+        n, applied = self.robot.nv, np.asarray(state["tau"])
+        if self.robot.model.forces:
+            applied = applied + self.evaluated(applied_forces, state)
+        along: dict[Any, dict[int, Any]] = {
+            x: {n + k: const(1.0)} for k, x in enumerate(state["qd"])
+        }
+        for k, unit in enumerate(np.eye(n)):
+            column = self.evaluated(configuration_rate, {**state, "qd": unit})
+            for x, value in zip(state["q"], column, strict=True):
+                along.setdefault(x, {})[k] = lift(value)
+        rows = forward([lift(x) for x in applied], along)
+        stiffness, damping = (np.array(matrix(rows, k, n)) for k in (0, n))
+        total = applied - self.evaluated(bias_forces, state)
+        return self.evaluated(mass_matrix, state), total, stiffness, damping
 
-        The nearest one, or with "partition" that of the same independent velocities.
-        """
-        is_led = self.options.stabilize == "partition"
-        closing = dependent_correction if is_led else constraint_correction
-        residual, correction = (
-            self.function(constraint_residual),
-            self.function(closing),
-        )
-        begin, there = {**known, "q": q}, {**known, "q": q, "qd": qd}
-        for _ in range(NEWTON_STEPS):
-            begin["x"] = self._above_rounding(self.evaluated(residual, there))
-            step = self.evaluated(correction, begin)
-            there["q"] = self.robot.integrate(there["q"], step, 1.0)
-        begin["x"] = self._loop_rates(there)
-        return there["q"], qd + self.evaluated(correction, begin)
-
-    def _above_rounding(self, x: Any) -> Any:
+    def residual(self, state: StepState) -> Any:
         """Return Φ, with zeros for rounding errors.
 
         Where J nearly loses rank, correcting them would move q far.
         """
         rounding = 16 * float(np.finfo(np.dtype(self.options.dtype)).eps)
-        return np.array([math.where(math.absolute(e) > rounding, e, 0.0) for e in x])
+        phi = self.evaluated(constraint_residual, state)
+        return np.array([math.where(math.absolute(e) > rounding, e, 0.0) for e in phi])
 
-    def _loop_rates(self, known: dict[str, Any]) -> Any:
+    def loop_rates(self, state: StepState) -> Any:
         """Return J q̇."""
-        return self.evaluated(self.function(constraint_jacobian), known) @ known["qd"]
+        return self.evaluated(constraint_jacobian, state) @ state["qd"]
 
+    def correction(self, state: StepState, x: Any) -> Any:
+        """Return the least v with J v = −x; with "partition", of dependent q̇ alone."""
+        if self.options.stabilize != "partition":
+            return self.evaluated(constraint_correction, {**state, "x": x})
+        known = {**state, "x": x, "w": state[DEPENDENT]}
+        return self.evaluated(dependent_correction, known)
 
-def _solved(A: Any, b: Any) -> Any:
-    """Return x of A x = b, from the last row to the first: branches stay sparse."""
-    A, b, n = A.copy(), b.copy(), len(b)
-    for k in reversed(range(n)):
-        inverse = 1.0 / A[k, k]
-        for i in range(k):
-            if not _is_zero(A[i, k]):
-                factor = A[i, k] * inverse
-                A[i, :k] = A[i, :k] - factor * A[k, :k]
-                b[i] = b[i] - factor * b[k]
-    x = b.copy()
-    for k in range(n):
-        x[k] = (b[k] - A[k, :k] @ x[:k]) / A[k, k] if k else b[k] / A[k, k]
-    return x
-
-
-def _is_zero(x: Any) -> bool:
-    e = lift(x)
-    return e.op == "const" and e.value == 0.0
-
-
-def _mean(x: Sequence[Any]) -> Any:
-    """Return (x₁ + 2 x₂ + 2 x₃ + x₄) / 6."""
-    return (x[0] + x[3] + 2.0 * (x[1] + x[2])) * (1 / 6)
+    def displace(self, state: StepState, u: Any) -> dict[str, Any]:
+        """Return the state at q ⊕ u."""
+        return {**state, "q": self.robot.integrate(state["q"], u, 1.0)}
 
 
 def _largest(x: Any) -> Any:
@@ -423,7 +366,10 @@ def wanted_names(what: str, function: Traced, known: Mapping[str, Any]) -> list[
     """Return the parameters of a function that are known; others need defaults."""
     parameters = parameters_of(function)
     if parameters is None:
-        raise ArgumentError(f"{what} is {function!r}; its parameters are not known")
+        raise ArgumentError(
+            f"{what} is {function!r}; expected a function with named parameters, such "
+            "as lambda q: ..."
+        )
     missing = [
         n for n, p in parameters.items() if n not in known and p.default is p.empty
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from math import inf
+from math import inf, isfinite
 from numbers import Real
 from typing import Any, cast
 
@@ -30,17 +30,27 @@ def frame(value: object) -> str:
     )
 
 
+def finite_number(
+    name: str,
+    value: object,
+    expected: str,
+    is_valid: Callable[[float], bool] = lambda _: True,
+) -> float:
+    """Return a finite number that is valid, or raise ArgumentError."""
+    if isinstance(value, Real) and value is not True and value is not False:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = inf
+        if isfinite(number) and is_valid(number):
+            return number
+    raise ArgumentError(f"{name} is {value!r}; expected {expected}")
+
+
 def nonnegative(name: str) -> Callable[[object], float]:
     """Return the check of an option that is a number, 0 or more."""
-
-    def check(value: object) -> float:
-        if not isinstance(value, bool) and isinstance(value, Real):
-            number = float(value)
-            if 0.0 <= number < inf:
-                return number
-        raise ArgumentError(f"{name} is {value!r}; expected a number, 0 or more")
-
-    return check
+    expected = "a number, 0 or more"
+    return lambda value: finite_number(name, value, expected, lambda x: x >= 0.0)
 
 
 def external(value: object) -> tuple[str, ...]:

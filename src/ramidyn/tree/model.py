@@ -30,6 +30,7 @@ from ramidyn.errors import (
     ArgumentError,
     ModelError,
     UnknownName,
+    is_among,
     readable,
     unknown_name,
 )
@@ -124,10 +125,9 @@ class Model:
 
     def joint(self, name: str) -> PublicJoint:
         """Return the joint of that name."""
-        for j in self.joints:
-            if j.name == name:
-                return j
         names = [j.name for j in self.joints]
+        if is_among(name, names):
+            return self.joints[names.index(name)]
         name = str(name)
         if name in self.mimics:
             raise UnknownName(

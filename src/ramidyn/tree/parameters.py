@@ -19,7 +19,7 @@ from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import BodyDescription
 from ramidyn.description.forces.fields import entries, parameters
 from ramidyn.description.pose import Pose
-from ramidyn.errors import ArgumentError, CompileError, unknown_name
+from ramidyn.errors import ArgumentError, CompileError, did_you_mean, unknown_name
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.transform import Rotate, Shift, Step, Transform
@@ -60,10 +60,15 @@ def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int,
     for name in names:
         kind, _, body = name.partition(":")
         if not is_parameter(name):
+            kinds = [k for k in SIZES if k != "gravity"]
+            bodies = [f"{k}:{b}" for k in kinds for b in model.body_names]
+            forces = [f"{k}:{f.name}" for f in model.forces for k in parameters(f)]
             raise ArgumentError(
-                f"unknown parameter {name!r}; possible: 'gravity', 'inertia:<body>', "
-                "'placement:<body>', and numbers of forces: 'stiffness:<force>', "
-                "'damping:<force>', 'friction:<force>', ..."
+                f"unknown parameter {name!r}"
+                f"{did_you_mean(name, ['gravity', *bodies, *forces])}; possible: "
+                "'gravity', 'inertia:<body>', 'placement:<body>', and numbers of "
+                "forces: 'stiffness:<force>', 'damping:<force>', 'friction:<force>', "
+                "..."
             )
         if kind in _of_forces():
             shapes[name] = _of_force(name, kind, body, model)

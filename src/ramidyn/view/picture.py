@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from ramidyn.description.pose import Array
-from ramidyn.errors import Error
+from ramidyn.errors import ArgumentError, Error
 from ramidyn.view.figure import COLORS, new_figure
 from ramidyn.view.part import Part
 from ramidyn.view.scene import Scene, coarser_parts
@@ -51,6 +51,12 @@ def draw_scene(
         axes: 3-D axes to draw into; None makes a new figure.
         view: elevation and azimuth of the eye [degree].
     """
+    try:
+        eye = _direction(*(float(angle) for angle in view))
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"view is {view!r}; expected elevation and azimuth [degree]"
+        ) from None
     axes = _axes(axes)
     shown = scene.layer(*layers)
     # A ground would hide the robot: matplotlib sorts whole triangles by their depth.
@@ -64,7 +70,6 @@ def draw_scene(
     if view[0] > 0:
         _draw_floor(axes, robots, low, high, is_ground=low[2] in levels)
     shades = np.linspace(_PALEST, 1.0, len(poses)).tolist() if poses[1:] else [1.0]
-    eye = _direction(*view)
     for k, (robot, shade) in enumerate(zip(robots, shades, strict=True)):
         if robot:
             colors = [_shaded(x, part, shade, eye) for part, x in robot]

@@ -21,7 +21,7 @@ from ramidyn.description.description import Description
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array, Pose
 from ramidyn.description.shapes import Color, Shape
-from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.errors import ArgumentError, ModelError, names_of
 from ramidyn.view.force_shapes import Connection, connections_of, marks_of
 from ramidyn.view.part import Part
 from ramidyn.view.stick_figure import body_points, stick_body, tires
@@ -55,7 +55,7 @@ _THICKNESS: Final = 0.012
 
 def check_layers(layers: Sequence[str]) -> None:
     """Raise ArgumentError for a layer that does not exist."""
-    for name in layers:
+    for name in names_of("layers", layers):
         if name not in LAYERS:
             raise ArgumentError(
                 f"layers has {name!r}; possible: {', '.join(map(repr, LAYERS))}"

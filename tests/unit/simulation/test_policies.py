@@ -23,6 +23,8 @@ DT, STEPS, BATCH = 5e-3, 40, 11
 TIP = ramidyn.tasks.Task("link3", "position", "local_world_aligned")
 AXES = ((0, 0, 1), (0, 1, 0), (0, 1, 0), (1, 0, 0))
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* is too long for this motion")
+
 
 @pytest.fixture(scope="module")
 def arm() -> Robot:

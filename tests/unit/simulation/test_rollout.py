@@ -15,7 +15,7 @@ from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.robot import Robot
-from ramidyn.simulation import rollout as rollouts
+from ramidyn.simulation import compiled_step as rollouts
 from support.planar import Planar, four_bar
 
 INERTIA = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.1, 0.0, 0.2))
@@ -424,7 +424,11 @@ def test_implicit_steps_are_of_order_one_with_coupled_joints() -> None:
 
 
 def test_implicit_steps_are_for_trees() -> None:
-    with pytest.raises(ArgumentError, match="has loops, which 'implicit' does not"):
+    message = (
+        "has loops, which 'implicit' does not support with stabilize='project'; use "
+        "'semi_implicit_euler' or 'rk4'"
+    )
+    with pytest.raises(ArgumentError, match=message):
         four_bar().rollout(np.zeros(3), steps=3, integrator="implicit")
 
 
@@ -434,6 +438,10 @@ def test_results_that_do_not_fit_are_refused(
     monkeypatch.setattr("ramidyn.simulation.scan.available_memory", lambda: 10**8)
     with pytest.raises(ArgumentError, match=r"'rollout of pendulum' take 3\.2 GB, and"):
         robot.rollout(np.zeros((100, 2)), dt=DT, steps=10**6)
+
+
+def pd_default(q: Any, target: Any = 0.0) -> Any:
+    return target - q
 
 
 def untraceable(q: Any) -> Any:
@@ -477,6 +485,64 @@ def untraceable(q: Any) -> Any:
         ({"total": {"cost": lambda q: q}}, ArgumentError, r"total 'cost' returns sha"),
         ({"until": lambda q: q}, ArgumentError, "until returns .* expected a conditi"),
         ({"parameters": {"x": 1.0}}, ArgumentError, "unknown parameter 'x'; possible"),
+        (
+            {"parameters": {"gravty": np.zeros(3)}},
+            ArgumentError,
+            r"unknown parameter 'gravty' \(did you mean 'gravity'\?\); possible",
+        ),
+        (
+            {"parameters": {"gravity": np.zeros((1, 5, 3))}},
+            ShapeError,
+            r"parameters has 'gravity' of shape \(1, 5, 3\); expected \(3,\) or \(bat",
+        ),
+        (
+            {"policy": pd_default, "inputs": {"targt": np.zeros(2)}},
+            ArgumentError,
+            r"inputs has 'targt' \(did you mean 'target'\?\), which no function and no "
+            "force of robot 'pendulum' takes; they take: target",
+        ),
+        (
+            {"inputs": {"target": 1.0}},
+            ArgumentError,
+            "inputs has 'target', which no function .* takes; they take: nothing",
+        ),
+        (
+            {"record": "enrgy"},
+            ArgumentError,
+            r"record has 'enrgy' \(did you mean 'energy'\?\); possible: 'qdd'",
+        ),
+        ({"record": 5}, ArgumentError, "record is 5; expected a list of names, or a d"),
+        ({"record": [5]}, ArgumentError, r"record is \[5\]; expected a list of names"),
+        ({"inputs": [1.0]}, ArgumentError, r"inputs is \[1.0\]; expected a dictionary"),
+        ({"inputs": np.ones(3)}, ArgumentError, "inputs is array.*; expected a dict"),
+        ({"inputs": {1: 1.0}}, ArgumentError, "inputs is {1: 1.0}; expected a diction"),
+        ({"parameters": 5}, ArgumentError, "parameters is 5; expected a dictionary of"),
+        ({"total": "cost"}, ArgumentError, "total is 'cost'; expected a dictionary of"),
+        ({"total": {"cost": 5}}, ArgumentError, "total has 'cost': 5; expected a func"),
+        ({"total": {"q": pd}}, ArgumentError, "total has the name 'q'; choose another"),
+        (
+            {"total": {"speed": lambda qd: qd[0]}, "record": {"speed": lambda qd: qd}},
+            ArgumentError,
+            "record and total both have 'speed'",
+        ),
+        ({"policy": 5}, ArgumentError, "policy is 5; expected a function with named p"),
+        ({"until": "x"}, ArgumentError, "until is 'x'; expected a function with named"),
+        ({"restart": True}, ArgumentError, "restart=True needs until, the condition"),
+        ({"restart": 1}, ArgumentError, "restart is 1; possible: True, False"),
+        ({"out": 5}, ArgumentError, "out is 5; expected a Run, as rollout returns"),
+        ({"rate": None}, ArgumentError, "rate is None; expected a number, 0 or more"),
+        ({"start": [1, 2]}, ArgumentError, r"start is \[1, 2\]; expected a number of"),
+        (
+            {"dt": 10**400},
+            ArgumentError,
+            r"dt is 10+\.\.\. .* expected a positive numb",
+        ),
+        ({"dt": True}, ArgumentError, "dt is True; expected a positive number of sec"),
+        ({"steps": 10**40}, ArgumentError, "steps is 10+, every 1; expected integers"),
+        ({"integrator": np.ones(2)}, ArgumentError, "integrator is array.*; possible:"),
+        ({"stabilize": "x"}, ArgumentError, "stabilize is 'x'; possible: 'none', 'ba"),
+        ({"dtype": [1]}, ArgumentError, r"dtype is \[1\]; possible: float64, float32"),
+        ({"threads": None}, ArgumentError, "threads is None; expected 1 or more"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_compiled(

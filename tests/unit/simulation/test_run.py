@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn import ArgumentError, Run
+from ramidyn import ArgumentError, Run, ShapeError
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.robot import Robot
 
@@ -215,7 +215,7 @@ def test_times_may_be_one_or_several_and_runs_a_batch() -> None:
     assert q.shape == (5, 3, 5)
     np.testing.assert_allclose(qd[:, 2], run.qd[:, -1], atol=1e-15)
     np.testing.assert_allclose(run[2].at(1.5e-3)[0], q[2, 1], atol=1e-15)
-    for time in (-1.0, 5e-3, [0.0, np.nan]):
+    for time in (-1.0, 5e-3):
         with pytest.raises(ArgumentError, match=r"expected numbers from 0 to 0.004 s"):
             run.at(time)
 
@@ -223,3 +223,12 @@ def test_times_may_be_one_or_several_and_runs_a_batch() -> None:
 def test_runs_have_a_public_name() -> None:
     assert ramidyn.Run is Run
     assert re.search(r"run\.energy", Run.__doc__ or "")
+
+
+def test_no_times_give_no_states() -> None:
+    robot = built(Joint.revolute((0, 1, 0)), Joint.spherical())
+    run = robot.rollout(robot.random_configuration(rng=0, batch=5), steps=4)
+    assert [x.shape for x in run.at([])] == [(5, 0, 5), (5, 0, 4)]
+    assert [x.shape for x in run[0].at([])] == [(0, 5), (0, 4)]
+    with pytest.raises(ShapeError, match="time is 'now'; expected real numbers"):
+        run.at("now")  # pyright: ignore[reportArgumentType]

@@ -186,7 +186,7 @@ def test_bad_arguments_are_named_with_what_is_possible() -> None:
         run.plot(states=3)
     with pytest.raises(ArgumentError, match="states is 'a'; expected integers"):
         run.draw(states="a")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ArgumentError, match="times is 0; expected at least one pose"):
+    with pytest.raises(ArgumentError, match="times is 0; expected from 1 to 10,000"):
         run.draw(0)
     with pytest.raises(ArgumentError, match=r"times has 5; the run is from 0 to 2 s"):
         run.draw([1.0, 5.0])

@@ -318,13 +318,40 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"controller": lambda _t, _q, _qd: [1.0]},
         ArgumentError,
-        r"controller returned \[1.0\] at t = 0 s; expected \(2,\) numbers",
+        r"controller returned \[1.0\] at t = 0 s; expected \(2,\) finite numbers",
     ),
     (
         {"controller": lambda _t, q, _qd: q, "control_dt": 1.5e-3},
         ArgumentError,
         "control_dt is 0.0015 s, which is 1.5 steps of dt",
     ),
+    (
+        {"controller": lambda _t, q, _qd: np.nan * q},
+        ArgumentError,
+        r"controller returned array.* at t = 0 s; expected \(2,\) finite numbers",
+    ),
+    ({"controller": 5}, ArgumentError, r"controller is 5; expected a function of \(ti"),
+    (
+        {"controller": lambda q: q},
+        ArgumentError,
+        r"controller: too many positional arguments; expected a function of \(time, q,",
+    ),
+    ({"control_dt": 0.01}, ArgumentError, "control_dt is given without a controller"),
+    ({"events": [1]}, ArgumentError, r"events is \[1\]; expected a dictionary of func"),
+    ({"events": {"hit": 1}}, ArgumentError, "events has 'hit': 1; expected a function"),
+    ({"q": "here"}, ShapeError, "q is 'here'; expected real numbers"),
+    (
+        {"inputs": {"x": np.zeros((2, 10, 1))}, "policy": lambda x: x},
+        ArgumentError,
+        r"inputs has 'x' of shape \(2, 10, 1\); .* and shape \(\), \(n,\) or \(step",
+    ),
+    (
+        {"parameters": {"gravity": np.zeros((5, 3))}},
+        ShapeError,
+        r"parameters has 'gravity' of shape \(5, 3\); expected \(3,\)$",
+    ),
+    ({"damping": "x"}, ArgumentError, "damping is 'x'; expected a number, 0 or more"),
+    ({"duration": 10**400}, ArgumentError, r"duration is 10+\.\.\. .* expected a pos"),
     ({"rtol": 1e-6}, ArgumentError, "rtol is for integrator='adaptive', and integrat"),
     (
         {"rtol": 0.0, "integrator": "adaptive"},
@@ -350,7 +377,7 @@ def test_bad_input_is_refused(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        ROBOT.simulate([0.1, 0.2], **options)
+        ROBOT.simulate(**{"q": [0.1, 0.2], **options})
 
 
 def test_one_state_is_simulated_and_batches_are_rolled_out() -> None:
@@ -415,3 +442,54 @@ def test_a_run_without_callbacks_enters_native_code_as_often_however_long_it_is(
         ROBOT.simulate([0.1, 0.2], dt=1e-3, duration=duration, every=10)
         found.append(calls[0])
     assert found[0] == found[1] > 0
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "adaptive"])
+def test_events_that_never_happen_have_no_times(arm: Robot, integrator: str) -> None:
+    q, qd = np.zeros(2), np.array([1.0, 0.0])
+    run = arm.simulate(
+        q,
+        qd,
+        duration=0.02,
+        integrator=integrator,
+        events={"never": lambda q: q[0] + 10.0, "at the start": lambda q: q[0]},
+    )
+    assert {name: x.shape for name, x in run.events.items()} == {
+        "never": (0,),
+        "at the start": (0,),
+    }
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "adaptive"])
+def test_inputs_may_have_the_names_that_a_step_uses_inside(
+    arm: Robot, integrator: str
+) -> None:
+    def policy(qd: Any, start: Any, count: Any, y: Any, w: Any = 2.0) -> Any:
+        return start + count * qd + y * w
+
+    inputs = {"start": np.array([0.5, 0.0]), "count": -0.1, "y": np.array([0.0, 0.2])}
+    q, qd = start(arm)
+    options: dict[str, Any] = {"duration": 0.02, "integrator": integrator}
+    run = arm.simulate(
+        q, qd, policy=policy, inputs=inputs, record="tau", start=7.0, **options
+    )
+    expected = inputs["start"] - 0.1 * run.qd + 2.0 * inputs["y"]
+    np.testing.assert_allclose(run.tau, expected, atol=1e-14)
+
+
+def test_a_function_is_not_given_what_it_did_not_ask_for() -> None:
+    robot, (q, qd) = four_bar(), Planar("four_bar").state(0.3, 1.0)
+
+    def spread(q: Any, w: Any = 3.0, x: Any = 4.0, count: Any = 5.0) -> Any:
+        return q[0] + w + x + count
+
+    for integrator in ("rk4", "adaptive"):
+        run = robot.simulate(
+            q,
+            qd,
+            duration=0.01,
+            integrator=integrator,
+            stabilize="partition",
+            record={"spread": spread},
+        )
+        np.testing.assert_allclose(run.spread, run.q[:, 0] + 12.0, atol=1e-14)

@@ -13,7 +13,7 @@ import pytest
 import ramidyn
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.pose import Array
-from ramidyn.forces import JointDamper, JointSpring
+from ramidyn.forces import JointDamper, JointFriction, JointSpring
 from ramidyn.robot import Robot
 from ramidyn.simulation.step_length import shorter
 from support.planar import Planar, four_bar
@@ -102,6 +102,90 @@ def test_ordinary_steps_pass_without_a_word(name: str) -> None:
     make, options = SHORT[name]
     robot, q, qd = make()
     robot.simulate(q, qd, duration=0.5, **options)  # warnings are errors
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_rollouts_warn_as_simulations_do(name: str) -> None:
+    make, options = LONG[name]
+    robot, q, qd = make()
+    options = {"integrator": "rk4", "steps": 500, **options}
+    with pytest.warns(RuntimeWarning, match="is too long for this motion") as seen:
+        robot.rollout(q, qd, **options)
+    assert seen[0].filename == __file__
+    assert "adaptive" not in str(seen[0].message)  # rollout does not have it
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_ordinary_rollouts_pass_without_a_word(name: str) -> None:
+    make, options = SHORT[name]
+    robot, q, qd = make()
+    robot.rollout(q, qd, **{"integrator": "rk4", "steps": 500, **options})
+
+
+def test_one_fast_state_of_a_batch_is_enough() -> None:
+    robot, q, qd = rod(50.0)
+    states = np.tile(q, (3, 1)), np.stack([qd, 20.0 * qd, qd])
+    tau = np.random.default_rng(0).normal(size=(3, 200, 3))
+    with pytest.warns(RuntimeWarning, match="too long"):
+        robot.rollout(*states, tau, integrator="rk4")
+    robot.rollout(*(x[::2] for x in states), tau[::2], integrator="rk4")
+
+
+def test_states_that_end_or_start_again_are_not_taken_for_wrong() -> None:
+    robot, q, qd = rod(5.0)
+    states, speeds = np.tile(q, (4, 1)), np.outer([1.0, 2.0, 0.0, -1.0], qd)
+    for restart in (False, True):
+        run = robot.rollout(
+            states,
+            speeds,
+            integrator="rk4",
+            steps=300,
+            until=lambda q: q[3] < 0.9,
+            restart=restart,
+        )
+        assert (np.isfinite(run.ended) & (run.ended > 0)).any()
+
+
+def stuck(transition: float) -> Start:
+    """Return a rod that friction holds against gravity, soon after the start."""
+    b = RobotBuilder("stuck")
+    inertia = Inertia.from_box(1.0, (1.0, 0.02, 0.02), at=(0.5, 0.0, 0.0))
+    b.add(Body("rod", inertia), "world", Joint.revolute((0, 1, 0), name="hinge"))
+    robot = Robot.from_description(b.description())
+    friction = JointFriction("hinge", 10.0, transition)
+    return robot.add_force(friction), np.array([0.0]), np.array([1.0])
+
+
+def advice(run: Callable[..., Any], *state: Any, **options: Any) -> str:
+    with pytest.warns(RuntimeWarning, match="too long") as seen:
+        run(*state, **options)
+    return str(seen[0].message).partition("at the end; ")[2]
+
+
+@pytest.mark.parametrize("transition", [1e-3, 1e-6])
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit_euler"])
+def test_only_integrators_that_can_are_recommended(
+    integrator: str, transition: float
+) -> None:
+    pytest.importorskip("scipy")
+    robot, *state = stuck(transition)
+    told = advice(robot.simulate, *state, duration=1.0, integrator=integrator)
+    names = re.findall("'([^']+)'", told)
+    assert names == (["implicit", "adaptive"] if transition == 1e-3 else [])
+    for name in names:
+        robot.simulate(*state, duration=1.0, integrator=name)  # warnings are errors
+
+
+def test_forces_that_no_step_can_follow_are_named() -> None:
+    robot, *state = stuck(1e-6)
+    told = advice(robot.rollout, *state, steps=1000, integrator="rk4")
+    assert told == "steps of 5e-06 s are too long as well: some force is very stiff"
+
+
+def test_a_faster_rod_is_not_sent_to_an_integrator_that_fails_too() -> None:
+    robot, *state = rod(600.0)
+    options: dict[str, Any] = {"steps": 500, "integrator": "semi_implicit_euler"}
+    assert "rk4" not in advice(robot.rollout, *state, **options)
 
 
 def test_the_warning_points_at_the_call() -> None:

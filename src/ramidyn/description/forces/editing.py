@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ramidyn.description.forces.bodies import GravityCompensation
 from ramidyn.description.forces.fields import entries, referred, renamed
 from ramidyn.description.forces.joints import Tendon
-from ramidyn.errors import ModelError, unknown_name
+from ramidyn.errors import ModelError, is_among, unknown_name
 
 if TYPE_CHECKING:
     from ramidyn.description.forces.element import ForceElement
@@ -44,7 +44,7 @@ def without(
     forces: Sequence[ForceElement], name: str, owner: str
 ) -> tuple[ForceElement, ...]:
     """Return the elements but one."""
-    if name not in {f.name for f in forces}:
+    if not is_among(name, [f.name for f in forces]):
         raise unknown_name("force", str(name), owner, [f.name for f in forces])
     users = [f.name for f in forces if name in referred(f, "force")]
     if users:

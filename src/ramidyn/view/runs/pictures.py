@@ -22,7 +22,7 @@ from ramidyn.coordinates.labels import (
 )
 from ramidyn.description.formats.shapes import warn_of_shapes
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, Error, unknown_name
+from ramidyn.errors import ArgumentError, Error, names_of, unknown_name
 from ramidyn.quantities.public import pose
 from ramidyn.view.inline_picture import MOST_BODIES, inline_picture
 from ramidyn.view.notebook import run_html
@@ -41,6 +41,7 @@ UNITS: Final = {"energy": "J", "residual": "m, rad"}
 """of recorded quantities that are not of joints"""
 FAR: Final = 1e4
 """[m, rad] A configuration with a larger entry has diverged, and is not drawn."""
+MOST_POSES: Final = 10_000
 POSES: Final = 5
 """in the picture of a notebook"""
 Index = npt.NDArray[np.intp]
@@ -58,8 +59,7 @@ def draw(
 ) -> Any:
     """Draw a strobe picture; see `Run.draw`."""
     robot = robot_of(run, "draw")
-    if isinstance(trails, str):
-        trails = (trails,)
+    trails = names_of("trails", trails)
     for name in trails:
         if name not in robot.frame_names:
             owner = f"robot {robot.name!r}"
@@ -92,7 +92,10 @@ def _chosen_rows(times: Array, wanted: int | npt.ArrayLike, is_shown: Any) -> In
     try:
         count = operator.index(wanted)  # type: ignore[arg-type]  # a number, or times
     except TypeError:
-        at = np.atleast_1d(np.asarray(wanted, dtype=float))
+        try:
+            at = np.atleast_1d(np.asarray(wanted, dtype=float))
+        except (TypeError, ValueError):
+            at = np.zeros(0)
         if at.size == 0 or not np.isfinite(at).all():
             raise ArgumentError(
                 f"times is {wanted!r}; expected a number of poses, or times [s]"
@@ -104,8 +107,10 @@ def _chosen_rows(times: Array, wanted: int | npt.ArrayLike, is_shown: Any) -> In
                 f"{times[-1]:g} s"
             ) from None
         return np.abs(times[None] - at[:, None]).argmin(axis=1)
-    if count < 1:
-        raise ArgumentError(f"times is {wanted!r}; expected at least one pose")
+    if not 1 <= count <= MOST_POSES:
+        raise ArgumentError(
+            f"times is {wanted!r}; expected from 1 to {MOST_POSES:,} poses"
+        )
     possible = np.flatnonzero(is_shown)
     even = np.linspace(times[possible[0]], times[possible[-1]], count)
     nearest = np.abs(times[possible][None] - even[:, None]).argmin(axis=1)
@@ -186,7 +191,9 @@ def _rows(run: Run, joints: Sequence[str] | None) -> list[Row]:
     public = {joint.name: joint for joint in robot.model.joints}
     if joints is None:
         return rows_of(robot.model, list(public.values()))
-    names = [joints] if isinstance(joints, str) else list(joints)
+    names = names_of("joints", joints)
+    if not names:
+        raise ArgumentError("joints is empty; None plots all of them")
     for name in names:
         if name not in public:
             raise unknown_name("joint", name, f"robot {robot.name!r}", public)
@@ -305,7 +312,7 @@ def chosen_states(run: Run, states: int | Sequence[int]) -> Index:
     count = run.batch or 1
     try:
         given = [operator.index(s) for s in np.atleast_1d(np.asarray(states)).tolist()]
-    except TypeError:
+    except (TypeError, ValueError):
         given = []
     if not given or not all(-count <= s < count for s in given):
         raise ArgumentError(

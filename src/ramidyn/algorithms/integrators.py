@@ -1,0 +1,213 @@
+"""Integrators: one time step each, and the table of what each one supports.
+
+    semi_implicit_euler    q̇⁺ = q̇ + dt q̈(q, q̇, τ),  q⁺ = q ⊕ dt q̇⁺
+    rk4                    Runge and Kutta's method of order four, in the tangent space
+                           of q at the start of the step (Munthe-Kaas)
+    implicit               (M − dt D − dt² K) Δq̇ = dt (f + dt K q̇),  K = ∂f_a/∂q,
+                           D = ∂f_a/∂q̇: f_a are the forces of the robot's elements
+                           and of the policy, linear in what a step changes
+
+Otherwise τ is that of the start of the step, and held. They are written over the
+equations of a step (`StepEquations`): those of a rollout are symbols, those of
+`linearize` know their derivatives too. A new integrator is a function and an entry of
+`INTEGRATORS`; rollout, simulate, linearize and their checks read that table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, final
+
+from ramidyn.errors import ArgumentError
+from ramidyn.symbolic.expr import lift
+
+StepState = Mapping[str, Any]
+"""what is known at one state, by name: q, qd and dt among it, as arrays of symbols"""
+Advanced = tuple[StepState, Sequence[tuple[StepState, Any]]]
+"""the state after a step; the stages, each with the q̇ that forces there work with"""
+
+NEWTON_STEPS: Final = 2
+"""of a projection: the first leaves Φ at the square of what a step opens"""
+
+
+class StepEquations(Protocol):
+    """The equations of a robot that an explicit step evaluates."""
+
+    def acceleration(self, state: StepState) -> Any:
+        """Return q̈."""
+        ...
+
+    def reach(
+        self, start: StepState, rate: Any, h: Any, qd: Any
+    ) -> tuple[StepState, Any]:
+        """Return the state with q̇ at q ⊕ u, and u = h rate."""
+        ...
+
+    def tangent_rate(self, u: Any, qd: Any) -> Any:
+        """Return q̇ at q ⊕ u as du/dt."""
+        ...
+
+
+class LinearizedForces(StepEquations, Protocol):
+    """The equations that an implicit step needs as well."""
+
+    def linear_forces(self, state: StepState) -> tuple[Any, Any, Any, Any]:
+        """Return M, all forces f, and the derivatives K and D of the applied ones."""
+        ...
+
+
+class LoopEquations(Protocol):
+    """The equations of loops that a projection evaluates."""
+
+    def residual(self, state: StepState) -> Any:
+        """Return Φ."""
+        ...
+
+    def loop_rates(self, state: StepState) -> Any:
+        """Return J q̇."""
+        ...
+
+    def correction(self, state: StepState, x: Any) -> Any:
+        """Return a v with J v = −x."""
+        ...
+
+    def displace(self, state: StepState, u: Any) -> StepState:
+        """Return the state at q ⊕ u."""
+        ...
+
+
+def semi_implicit_euler(equations: StepEquations, start: StepState) -> Advanced:
+    """Step with the velocity at the end."""
+    return _step_with(
+        equations, start, start["qd"] + start["dt"] * equations.acceleration(start)
+    )
+
+
+def rk4(equations: StepEquations, start: StepState) -> Advanced:
+    """Step by Runge and Kutta's method of order four."""
+    qd, dt = start["qd"], start["dt"]
+    rates, a, stages = [qd], [equations.acceleration(start)], [(start, qd)]
+    for h in (0.5 * dt, 0.5 * dt, dt):
+        there, u = equations.reach(start, rates[-1], h, qd + h * a[-1])
+        rates.append(equations.tangent_rate(u, there["qd"]))
+        a.append(equations.acceleration(there))
+        stages.append((there, there["qd"]))
+    there, _ = equations.reach(start, stage_mean(rates), dt, qd + dt * stage_mean(a))
+    return there, stages
+
+
+def implicit(equations: LinearizedForces, start: StepState) -> Advanced:
+    """Step with forces that follow what the step changes, linearly."""
+    qd, dt = start["qd"], start["dt"]
+    M, f, K, D = equations.linear_forces(start)
+    change = _solve(M - dt * D - dt * dt * K, dt * (f + dt * (K @ qd)))
+    return _step_with(equations, start, qd + change)
+
+
+def _step_with(equations: StepEquations, start: StepState, qd1: Any) -> Advanced:
+    """Return the state that is reached with the velocity at the end of the step."""
+    there, _ = equations.reach(start, qd1, start["dt"], qd1)
+    return there, [(start, 0.5 * (start["qd"] + there["qd"]))]
+
+
+def stage_mean(x: Sequence[Any]) -> Any:
+    """Return (x₁ + 2 x₂ + 2 x₃ + x₄) / 6, or the only one."""
+    if len(x) == 1:
+        return x[0]
+    return (x[0] + x[3] + 2.0 * (x[1] + x[2])) * (1 / 6)
+
+
+def _solve(A: Any, b: Any) -> Any:
+    """Return x of A x = b, from the last row to the first: branches stay sparse."""
+    A, b, n = A.copy(), b.copy(), len(b)
+    for k in reversed(range(n)):
+        inverse = 1.0 / A[k, k]
+        for i in range(k):
+            if not _is_zero(A[i, k]):
+                factor = A[i, k] * inverse
+                A[i, :k] = A[i, :k] - factor * A[k, :k]
+                b[i] = b[i] - factor * b[k]
+    x = b.copy()
+    for k in range(n):
+        x[k] = (b[k] - A[k, :k] @ x[:k]) / A[k, k] if k else b[k] / A[k, k]
+    return x
+
+
+def _is_zero(x: Any) -> bool:
+    e = lift(x)
+    return e.op == "const" and e.value == 0.0
+
+
+def project(equations: LoopEquations, state: StepState) -> StepState:
+    """Return a state with closed loops, by Newton steps with J where they begin."""
+    there = state
+    for _ in range(NEWTON_STEPS):
+        step = equations.correction(state, equations.residual(there))
+        there = equations.displace(there, step)
+    change = equations.correction(state, equations.loop_rates(there))
+    return {**there, "qd": state["qd"] + change}
+
+
+# What there is, and what supports what.
+
+
+METHODS: Final = ("rollout", "simulate", "linearize")
+STABILIZATIONS: Final = {
+    "none": METHODS,
+    "baumgarte": METHODS,
+    "project": METHODS,
+    "partition": METHODS[:2],
+}
+"""how loops are kept closed, and the methods of Robot that can"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Integrator:
+    """What an integrator is, and what it supports."""
+
+    step: Callable[[Any, StepState], Advanced] | None
+    """None: steps of any length, by scipy"""
+    order: int
+    tolerance: float
+    """relative error of q̇ at the end of a run from which its steps are too long"""
+    methods: tuple[str, ...] = METHODS
+    """the methods of Robot that take it"""
+    stabilizations: tuple[str, ...] = tuple(STABILIZATIONS)
+    """what it supports on robots with loops; nothing: trees only"""
+    is_for_stiff_forces: bool = False
+
+
+INTEGRATORS: Final = {
+    "semi_implicit_euler": Integrator(semi_implicit_euler, 1, 0.05),
+    "rk4": Integrator(rk4, 4, 1e-4),
+    "implicit": Integrator(
+        implicit, 1, 0.05, METHODS[:2], (), is_for_stiff_forces=True
+    ),
+    "adaptive": Integrator(None, 8, 1e-4, ("simulate",)),
+}
+
+
+def integrators_of(method: str, stabilize: str | None = None) -> list[str]:
+    """Return the integrators of a method; with a stabilization, those for loops."""
+    return [
+        name
+        for name, i in INTEGRATORS.items()
+        if method in i.methods and (stabilize is None or stabilize in i.stabilizations)
+    ]
+
+
+def stabilizations_of(method: str) -> list[str]:
+    """Return the stabilizations that a method of Robot has."""
+    return [name for name, methods in STABILIZATIONS.items() if method in methods]
+
+
+def check_loops(robot: str, method: str, integrator: str, stabilize: str) -> None:
+    """Raise ArgumentError if an integrator does not support loops kept closed so."""
+    possible = integrators_of(method, stabilize)
+    if integrator not in possible:
+        raise ArgumentError(
+            f"robot {robot!r} has loops, which {integrator!r} does not support with "
+            f"stabilize={stabilize!r}; use {' or '.join(map(repr, possible))}"
+        )

@@ -1,0 +1,321 @@
+"""The arguments of rollout and simulate, checked before anything is compiled."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ramidyn.algorithms.integrators import (
+    check_loops,
+    integrators_of,
+    stabilizations_of,
+)
+from ramidyn.description.pose import Array
+from ramidyn.errors import ArgumentError, ShapeError
+from ramidyn.function import CallOptions
+from ramidyn.mechanism.states import check_closed, normalized, vector
+from ramidyn.simulation.function_arguments import (
+    by_name,
+    check_controller,
+    check_functions,
+    check_inputs,
+    check_one_source,
+    checked_record,
+    functions_by_name,
+)
+from ramidyn.simulation.traced_step import (
+    OWN_INPUTS,
+    START,
+    Shapes,
+    StepOptions,
+    Traced,
+)
+from ramidyn.tracing.options import finite_number, flag, nonnegative, one_of
+from ramidyn.tree.parameters import parameter_shapes
+
+if TYPE_CHECKING:
+    from ramidyn.robot import Robot
+
+Controller = Callable[[float, Array, Array], npt.ArrayLike]
+"""(time, q, qd) -> tau"""
+Record = Sequence[str] | Mapping[str, str | Traced]
+CHECKED = 2**16
+"""entries of an input that are searched for NaN before a run"""
+MOST_STEPS = 2**53
+"""they are counted by a float"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CheckedArguments:
+    """A rollout or a simulation whose arguments have been checked."""
+
+    robot: Robot
+    method: str
+    """of Robot: rollout or simulate"""
+    options: StepOptions
+    values: dict[str, Any]
+    """all inputs, dt and the time at the start among them"""
+    steps: int
+    every: int
+    controller: Controller | None
+    period: int
+    """steps between calls of the controller"""
+    events: Mapping[str, Traced]
+    constants: Mapping[str, Array]
+    """inputs of events"""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a function sets τ, which is held."""
+        o = self.options
+        return self.controller is not None or (o.policy is not None and o.is_held)
+
+
+def check_arguments(
+    robot: Robot,
+    method: str,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike | None,
+    tau: npt.ArrayLike | Traced | None,
+    dt: float,
+    *,
+    integrator: str,
+    policy: Traced | None,
+    inputs: Mapping[str, npt.ArrayLike] | None,
+    record: Record,
+    every: int,
+    until: Traced | None,
+    parameters: Mapping[str, npt.ArrayLike] | None,
+    stabilize: str,
+    rate: float,
+    start: float,
+    steps: int | None = None,
+    duration: float | None = None,
+    controller: Controller | None = None,
+    control_dt: float | None = None,
+    total: Mapping[str, Traced] | None = None,
+    events: Mapping[str, Traced] | None = None,
+    restart: bool = False,
+    damping: float | None = None,
+    dtype: str = "float64",
+    threads: int = 1,
+) -> CheckedArguments:
+    """Return the arguments of a method, "rollout" or "simulate", or raise an error."""
+    has_loops, is_one = bool(robot.model.loops), method == "simulate"
+    one_of("integrator", integrator, integrators_of(method))
+    one_of("stabilize", stabilize, stabilizations_of(method))
+    if has_loops:
+        check_loops(robot.name, method, integrator, stabilize)
+    given = arrays_by_name("inputs", inputs)
+    changed = arrays_by_name("parameters", parameters)
+    check_parameters(robot, changed, is_one)
+    check_one_source(tau, policy, controller)
+    check_controller(controller, control_dt)
+    call = CallOptions.checked(dtype, None, threads, "batch_first")
+    if is_one:
+        values: dict[str, Any] = one_state(robot, q, qd)
+    else:
+        values = {"q": checked_numbers("q", q), "qd": np.zeros(robot.nv)}
+        values |= {} if qd is None else {"qd": checked_numbers("qd", qd)}
+    is_function = is_one and callable(tau)
+    if controller is not None:
+        values["tau"] = np.zeros(robot.nv)
+    elif tau is not None and not is_function:
+        values["tau"] = checked_tau(robot, cast(Any, tau), is_one)
+    h = finite_number("dt", dt, "a positive number of seconds", lambda x: x > 0.0)
+    values |= {**given, **changed, "dt": h}
+    values[START] = finite_number("start", start, "a number of seconds")
+    arrays = {n: values[n] for n in ("tau", *given) if n in values}
+    options = StepOptions(
+        integrator=integrator,
+        stabilize=stabilize if has_loops else "none",
+        rate=nonnegative("rate")(rate),
+        policy=cast(Any, tau) if is_function else policy,
+        has_tau="tau" in values,
+        record=checked_record(record, robot),
+        total=tuple(functions_by_name("total", total).items()),
+        until=until,
+        restart=flag("restart")(restart),
+        inputs=input_shapes(given, is_one),
+        parameters=tuple(changed),
+        dtype=call.dtype,
+        threads=call.threads,
+        is_held=not is_function,
+        damping=None if damping is None else nonnegative("damping")(damping),
+    )
+    watched = functions_by_name("events", events)
+    constants = {n: x for n, x in given.items() if x.ndim < 2} | changed
+    check_functions(options, watched, constants)
+    check_inputs(robot, options, watched)
+    if is_one:
+        steps = steps_of(duration, h, arrays)
+    if has_loops and is_one:
+        check_closed(robot, values["q"], values["qd"])
+    return CheckedArguments(
+        robot,
+        method,
+        options,
+        values,
+        checked_steps(steps, arrays, every),
+        operator.index(every),
+        controller,
+        1 if control_dt is None else steps_in("control_dt", control_dt, h),
+        watched,
+        constants,
+    )
+
+
+# Numbers and arrays.
+
+
+def checked_numbers(name: str, value: npt.ArrayLike) -> Array:
+    """Return a value as an array without NaN."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} is not an array: {error}") from error
+    if array.dtype.kind not in "fiub":
+        raise ShapeError(f"{name} is {value!r}; expected real numbers")
+    if array.size <= CHECKED and not np.isfinite(array).all():
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        raise ArgumentError(f"{name} has {array[where]} at {where}; expected numbers")
+    return array
+
+
+def arrays_by_name(what: str, given: object) -> dict[str, Array]:
+    """Return arrays of numbers by name."""
+    found = by_name(what, given, "a dictionary of arrays")
+    return {name: checked_numbers(name, value) for name, value in found.items()}
+
+
+def one_state(
+    robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike | None
+) -> dict[str, Any]:
+    """Return one state; ShapeError for a batch."""
+    array = checked_numbers("q", q)
+    if array.ndim > 1:
+        raise ShapeError(
+            f"q has shape {array.shape}; simulate takes one state of shape "
+            f"({robot.nq},); rollout takes a batch"
+        )
+    velocity = np.zeros(robot.nv) if qd is None else vector("qd", qd, robot.nv)
+    return {"q": normalized(robot, "q", q), "qd": velocity}
+
+
+def checked_tau(robot: Robot, tau: npt.ArrayLike, is_one: bool) -> Array:
+    """Return joint forces; those of one state are of all steps or of each one."""
+    array = checked_numbers("tau", tau)
+    if is_one and (array.ndim > 2 or array.shape[-1:] != (robot.nv,)):
+        nv = robot.nv
+        raise ShapeError(
+            f"tau has shape {array.shape}; expected ({nv},), (steps, {nv}), or a "
+            "function such as lambda time: ..."
+        )
+    return array
+
+
+def check_parameters(robot: Robot, given: Mapping[str, Array], is_one: bool) -> None:
+    """Raise an error for an unknown parameter, or one of the wrong shape."""
+    for name, shape in parameter_shapes(tuple(given), robot.model).items():
+        found = given[name].shape
+        lead = len(found) - len(shape)
+        if found[lead:] != shape or lead not in ((0,) if is_one else (0, 1)):
+            each = "" if is_one else f" or {('batch', *shape)}".replace("'", "")
+            raise ShapeError(
+                f"parameters has {name!r} of shape {found}; expected {shape}{each}"
+            )
+
+
+def input_shapes(given: Mapping[str, Array], is_one: bool) -> Shapes:
+    """Return the shapes of further inputs at one step."""
+    shapes: list[tuple[str, tuple[int, ...]]] = []
+    for name, array in given.items():
+        if name in OWN_INPUTS or array.ndim > (2 if is_one else 3):
+            raise ArgumentError(
+                f"inputs has {name!r} of shape {array.shape}; expected a name other "
+                f"than {', '.join(OWN_INPUTS)}, and shape (), (n,)"
+                + (" or (steps, n)" if is_one else ", (steps, n) or (batch, steps, n)")
+            )
+        shapes.append((name, array.shape[-1:]))
+    return tuple(shapes)
+
+
+# Steps and times.
+
+
+def has_rows(value: Array) -> bool:
+    """Return whether an input has a value for each step, and not one for all."""
+    return value.ndim > 1 and value.shape[-2] > 1
+
+
+def checked_steps(steps: object, timed: Mapping[str, Array], every: object) -> int:
+    """Return the number of steps: as given, or as many as the inputs have."""
+    lengths = {name: x.shape[-2] for name, x in timed.items() if x.ndim > 1}
+    if steps is None:
+        steps = max(lengths.values(), default=None)
+        if steps is None:
+            raise ArgumentError(
+                "steps is missing; pass steps=, or tau of shape (steps, nv)"
+            )
+    try:
+        count = operator.index(cast(Any, steps))
+        period = operator.index(cast(Any, every))
+    except TypeError:
+        count = period = 0
+    if not 1 <= count <= MOST_STEPS or period < 1:
+        raise ArgumentError(
+            f"steps is {steps!r}, every {every!r}; expected integers of 1 or more"
+        )
+    if count % period:
+        raise ArgumentError(
+            f"steps is {count}; expected a multiple of every, which is {period}"
+        )
+    for name, length in lengths.items():
+        if length not in (1, count):
+            raise ArgumentError(
+                f"steps is {count}; {name} has {length} of shape {timed[name].shape}"
+            )
+    return count
+
+
+def steps_of(duration: object, dt: float, timed: Mapping[str, Array]) -> int | None:
+    """Return the number of steps of a duration; None if τ or inputs have one."""
+    if duration is None:
+        if any(has_rows(x) for x in timed.values()):
+            return None
+        duration = 1.0
+    return steps_in("duration", duration, dt)
+
+
+def steps_in(what: str, value: object, dt: float) -> int:
+    """Return how many steps a time is long."""
+    time = finite_number(what, value, "a positive number of seconds", lambda x: x > 0.0)
+    count = time / dt
+    steps = round(min(count, MOST_STEPS))
+    if steps < 1 or abs(count - steps) > 1e-6 * steps:
+        raise ArgumentError(
+            f"{what} is {value!r} s, which is {count:.6g} steps of dt = {dt!r} s; "
+            "expected a whole number"
+        )
+    return steps
+
+
+def checked_times(arguments: CheckedArguments, times: npt.ArrayLike | None) -> Array:
+    """Return the times of the rows of an adaptive run."""
+    start, dt = arguments.values[START], arguments.values["dt"]
+    if times is None:
+        rows = arguments.steps // arguments.every + 1
+        return start + dt * arguments.every * np.arange(rows)
+    array = checked_numbers("times", times).astype(float)
+    is_usable = array.ndim == 1 and len(array) > 0 and array[-1] > start <= array[0]
+    if not is_usable or not (np.diff(array) > 0.0).all():
+        raise ArgumentError(
+            f"times is {times!r}; expected increasing numbers from start = {start:g} on"
+        )
+    return array

@@ -1,0 +1,185 @@
+"""The compiled step of a robot, and its time loops."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+import numpy as np
+
+from ramidyn.concurrency import made_once
+from ramidyn.description.pose import Array
+from ramidyn.errors import ShapeError
+from ramidyn.function import signature_of
+from ramidyn.simulation.run import Run
+from ramidyn.simulation.scan import Scan, check_fits, plan_of
+from ramidyn.simulation.traced_step import (
+    COUNT,
+    ENDED,
+    Q_START,
+    QD_START,
+    START,
+    StepOptions,
+    TracedStep,
+)
+
+if TYPE_CHECKING:
+    from ramidyn.robot import Robot
+
+K = TypeVar("K")
+V = TypeVar("V")
+KEPT = 16
+"""compiled steps of a robot that are kept, and lengths of each"""
+
+
+@final
+class CompiledStep:
+    """The compiled step of some options, and its time loops."""
+
+    def __init__(self, step: TracedStep) -> None:
+        self.step = step
+        self.runs: Counter[float] = Counter()
+        """so far, by dt"""
+        self.advice: dict[float, str] = {}
+        """instead of a dt that is too long; to find it takes longer than a run"""
+        self._scans: OrderedDict[tuple[int, int], Scan] = OrderedDict()
+
+    @cached_property
+    def function(self) -> Any:
+        """The step as a compiled function."""
+        return self.step.compiled()
+
+    @cached_property
+    def outputs(self) -> list[str]:
+        """The names of the step's outputs."""
+        return [name for name, _ in signature_of(self.function).outputs]
+
+    def scan(self, length: int, every: int) -> Scan:
+        """Return the time loop of so many steps."""
+        return kept(self._scans, (length, every), lambda: self._scan(length, every))
+
+    def _scan(self, length: int, every: int) -> Scan:
+        step, function = self.step, self.function
+        per_step, record = step.per_step, step.recorded
+        plan = plan_of(
+            function, step.carry, length, per_step, record, every, from_first=True
+        )
+        return Scan(function, plan)
+
+    def run(
+        self,
+        values: Mapping[str, Any],
+        steps: int,
+        every: int,
+        out: Run | None = None,
+    ) -> Run:
+        """Run all steps and return what was recorded, in the arrays of ``out``."""
+        step, kind = self.step, np.dtype(self.step.options.dtype)
+        rows = steps // every + 1
+        given = self.first_inputs(values)
+        arrays: dict[str, Array] = {}
+        last: dict[str, Array] = {}
+        outputs = dict(signature_of(self.function).outputs)
+
+        def allocate(batch: int | None) -> dict[str, Array]:
+            lead = () if batch is None else (batch,)
+            shapes = {n: (*lead, rows, *outputs[n]) for n in step.recorded}
+            if out is None:
+                size = sum(math.prod(s) for s in shapes.values()) * kind.itemsize
+                check_fits(self.function.name, size)
+                arrays.update({n: np.empty(s, kind) for n, s in shapes.items()})
+            else:
+                arrays.update(arrays_of(out, shapes, kind))
+            last.update(
+                {n: np.empty((*lead, *outputs[n]), kind) for n in step.carry.values()}
+            )
+            body = (slice(None),) * len(lead)
+            return {n: a[(*body, slice(0, -1))] for n, a in arrays.items()} | last
+
+        self.scan(steps, every)(*[given[n] for n in step.shapes], out=allocate)
+        begin = np.ravel(values[START])[0]  # states may have starts of their own
+        times = begin + values["dt"] * every * np.arange(rows)
+        return self.finished(given, times, arrays, last)
+
+    def first_inputs(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all inputs of the first step."""
+        o, step = self.step.options, self.step
+        given = {**values, COUNT: 0.0, **dict.fromkeys(step.sums, 0.0)}
+        if o.until is not None:
+            given[ENDED] = 0.0 if o.restart else math.inf
+        if o.restart:
+            given |= {Q_START: values["q"], QD_START: values["qd"]}
+        return given
+
+    def finished(
+        self,
+        given: Mapping[str, Any],
+        times: Array,
+        arrays: dict[str, Array],
+        last: Mapping[str, Array],
+    ) -> Run:
+        """Return the run of all recorded rows but the last, which is written here."""
+        o = self.step.options
+        for name in ("q", "qd"):
+            arrays[name][..., -1, :] = last[f"next {name}"]
+        if o.record:
+            self._record_last(given, arrays, last)
+        for name, what in o.record:
+            if what == "element_work":  # stored energy counts from the start
+                arrays[name] -= arrays[name][..., :1]
+        totals = {n: last[f"next sum {n}"] for n, _ in o.total}
+        if o.until is not None:
+            totals["ended"] = last[f"next {ENDED}"]
+        further = {n: arrays[n] for n, _ in o.record}
+        return Run(self.step.robot, times, arrays["q"], arrays["qd"], further, totals)
+
+    def _record_last(
+        self,
+        given: Mapping[str, Any],
+        arrays: Mapping[str, Array],
+        last: Mapping[str, Array],
+    ) -> None:
+        """Write the last row of all quantities, with the inputs of the last step."""
+        step = self.step
+        here = dict(given) | {n: last[source] for n, source in step.carry.items()}
+        is_batch = arrays["q"].ndim == 3
+        for name in step.per_step:
+            if name in here and np.ndim(here[name]) > len(step.shapes[name]):
+                here[name] = np.asarray(here[name])[..., -1:, :]
+        found = self.scan(1, 1)(*[here[n] for n in step.shapes])
+        for name, _ in step.options.record:
+            body = (slice(None),) * is_batch
+            arrays[name][(*body, -1)] = getattr(found, name)[(*body, 0)]
+
+
+def arrays_of(
+    run: Run, shapes: Mapping[str, tuple[int, ...]], kind: np.dtype[Any]
+) -> dict[str, Array]:
+    """Return the arrays of an earlier run, which must have been recorded alike."""
+    arrays = {"q": run.q, "qd": run.qd, **run.recorded}
+    for name, shape in shapes.items():
+        found = arrays.get(name)
+        if found is None or found.shape != shape or found.dtype != kind:
+            given = "nothing" if found is None else f"{found.dtype} of {found.shape}"
+            raise ShapeError(f"out has {given} for {name}; expected {kind} of {shape}")
+    return {name: arrays[name] for name in shapes}
+
+
+def compiled_step(robot: Robot, options: StepOptions) -> CompiledStep:
+    """Return the compiled step of some options; the last few are kept."""
+    known: OrderedDict[StepOptions, CompiledStep] = made_once(
+        robot.__dict__, "_rollouts", OrderedDict[StepOptions, CompiledStep]
+    )
+    return kept(known, options, lambda: CompiledStep(TracedStep(robot, options)))
+
+
+def kept(known: OrderedDict[K, V], key: K, make: Callable[[], V]) -> V:
+    """Return what is known for a key, or make it; the least used is forgotten."""
+    found = known.pop(key, None)
+    known[key] = make() if found is None else found
+    while len(known) > KEPT:
+        known.popitem(last=False)
+    return known[key]

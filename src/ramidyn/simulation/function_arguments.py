@@ -1,0 +1,151 @@
+"""Functions that users give to rollout and simulate, and the inputs that they take."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from ramidyn.description.forces.inputs import force_inputs
+from ramidyn.description.pose import Array
+from ramidyn.errors import ArgumentError, did_you_mean, names_of
+from ramidyn.simulation.run import Run
+from ramidyn.simulation.traced_step import (
+    BUILT_IN,
+    OWN_INPUTS,
+    StepOptions,
+    Traced,
+    wanted_names,
+)
+from ramidyn.symbolic.parameters import parameters_of
+
+if TYPE_CHECKING:
+    from ramidyn.robot import Robot
+
+
+def by_name(what: str, given: object, expected: str) -> dict[str, Any]:
+    """Return a mapping from names; None is empty."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        found = dict(cast(Mapping[Any, Any], given))
+        if all(isinstance(name, str) for name in found):
+            return found
+    raise ArgumentError(f"{what} is {given!r}; expected {expected} by name")
+
+
+def functions_by_name(what: str, given: object) -> dict[str, Traced]:
+    """Return functions by name, which become attributes of a run or of its events."""
+    found = by_name(what, given, "a dictionary of functions")
+    for name, function in found.items():
+        if not callable(function):
+            raise ArgumentError(
+                f"{what} has {name!r}: {function!r}; expected a function"
+            )
+        if what == "total":
+            check_run_name(what, name)
+    return found
+
+
+def check_run_name(what: str, name: str) -> None:
+    """Raise ArgumentError for a name that cannot be an attribute of a run."""
+    if not name.isidentifier() or hasattr(Run, name) or name == "ended":
+        raise ArgumentError(f"{what} has the name {name!r}; choose another name")
+
+
+def checked_record(
+    record: object, robot: Robot
+) -> tuple[tuple[str, str | Traced], ...]:
+    """Return what is recorded besides q and q̇, by name."""
+    given: object = record
+    if isinstance(record, Iterable) and not isinstance(record, Mapping):
+        given = {n: n for n in names_of("record", cast(object, record))}
+    named = by_name("record", given, "a list of names, or a dictionary of functions")
+    possible = [n for n in BUILT_IN if n != "residual" or robot.model.loops]
+    for name, what in named.items():
+        if not callable(what) and not (isinstance(what, str) and what in possible):
+            raise ArgumentError(
+                f"record has {what!r}{did_you_mean(what, possible)}; possible: "
+                f"{', '.join(map(repr, possible))}, or "
+                "a function by name, such as {'hand': lambda q: robot.pose(q, 'hand')}"
+            )
+        check_run_name("record", name)
+    return tuple(named.items())
+
+
+def check_one_source(tau: object, policy: object, controller: object) -> None:
+    """Raise ArgumentError if joint forces come from more than one function."""
+    given = {"policy": policy is not None, "controller": controller is not None}
+    given |= {"tau": tau is not None and (callable(tau) or controller is not None)}
+    sources = [name for name, is_given in given.items() if is_given]
+    if len(sources) > 1:
+        raise ArgumentError(
+            f"joint forces are given by {' and by '.join(sources)}; pass one of them"
+        )
+
+
+def check_controller(controller: object, control_dt: object) -> None:
+    """Raise ArgumentError for a controller that cannot be called."""
+    if controller is None:
+        if control_dt is not None:
+            raise ArgumentError("control_dt is given without a controller")
+        return
+    expected = "expected a function of (time, q, qd)"
+    if not callable(controller):
+        raise ArgumentError(f"controller is {controller!r}; {expected}")
+    try:
+        inspect.signature(controller).bind(0.0, None, None)
+    except TypeError as error:
+        raise ArgumentError(f"controller: {error}; {expected}") from None
+    except ValueError:  # a function without a signature, such as some of C
+        return
+
+
+def check_functions(
+    options: StepOptions, events: Mapping[str, Traced], constants: Mapping[str, Array]
+) -> None:
+    """Raise ArgumentError for a function with an argument that no input provides."""
+    o = options
+    if o.restart and o.until is None:
+        raise ArgumentError("restart=True needs until, the condition of a restart")
+    known = dict.fromkeys(["q", "qd", "dt", "time", *dict(o.inputs), *o.parameters])
+    if o.policy is not None:
+        what = "policy" if o.is_held else "tau"
+        wanted_names(what, o.policy, known | ({"tau": None} if o.has_tau else {}))
+    known |= {"tau": None, "qdd": None}
+    if o.until is not None:
+        wanted_names("until", o.until, known)
+    for name, function in (*o.record, *o.total):
+        if callable(function):
+            wanted_names(name, function, known)
+    twice = [name for name, _ in o.total if name in dict(o.record)]
+    if twice:
+        raise ArgumentError(f"record and total both have {twice[0]!r}")
+    for name, event in events.items():
+        known = dict.fromkeys(["q", "qd", "time", *constants])
+        wanted_names(f"event {name!r}", event, known)
+
+
+def check_inputs(
+    robot: Robot, options: StepOptions, events: Mapping[str, Traced]
+) -> None:
+    """Raise ArgumentError unless inputs are those that forces and functions take."""
+    given = dict(options.inputs)
+    wanted = [n for n in force_inputs(robot.model.forces) if n != "time"]
+    missing = [name for name in wanted if name not in given]
+    if missing:
+        raise ArgumentError(
+            f"robot {robot.name!r} has forces that need {missing[0]!r}; pass "
+            f"inputs={{{missing[0]!r}: ...}}"
+        )
+    named = (*options.record, *options.total, *events.items())
+    for function in (options.policy, options.until, *(what for _, what in named)):
+        if callable(function):
+            wanted += [n for n in parameters_of(function) or () if n not in OWN_INPUTS]
+    for name in given:
+        if name not in wanted:
+            raise ArgumentError(
+                f"inputs has {name!r}{did_you_mean(name, wanted)}, which no function "
+                f"and no force of robot {robot.name!r} takes; they take: "
+                f"{', '.join(dict.fromkeys(wanted)) or 'nothing'}"
+            )

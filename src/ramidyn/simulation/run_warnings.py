@@ -1,0 +1,104 @@
+"""Warnings about a finished run: divergence, open loops, joint limits that were passed.
+
+Each is issued at most once for a run, at the line that called rollout or simulate.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ramidyn.coordinates.labels import configuration_labels
+from ramidyn.description.pose import Array
+from ramidyn.errors import ModelWarning
+from ramidyn.mechanism.states import ADMISSIBLE, rank
+from ramidyn.simulation.run import Run
+
+if TYPE_CHECKING:
+    from ramidyn.robot import Robot
+
+PASSED = 0.1
+"""[rad, m]: a joint that passes its limit by more is named"""
+
+
+def robot_of(run: Run) -> Robot:
+    """Return the robot of a run that was just computed."""
+    assert run.robot is not None
+    return run.robot
+
+
+def warn_of_divergence(run: Run, integrator: str) -> None:
+    """Warn of states that are no longer finite."""
+    bad = run.diverged
+    if not len(bad):
+        return
+    first = int(bad[0])
+    states = np.concatenate([run.q, run.qd], axis=-1)
+    rows = np.isfinite(states if run.batch is None else states[first]).all(axis=-1)
+    when = run.times[int(np.argmin(rows))]
+    which = "the state" if run.batch is None else f"state {first}"
+    more = f" ({len(bad):,} of {run.batch:,} states in all)" if len(bad) > 1 else ""
+    cure = "" if integrator == "adaptive" else "a shorter dt may help, "
+    warnings.warn(
+        f"robot {robot_of(run).name!r}: {which} is not finite from t = {when:.6g} s "
+        f"on{more}; {cure}see run.diverged",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+def warn_of_open_loops(run: Run, stabilize: str) -> None:
+    """Warn of loops that opened."""
+    residual, robot = run.recorded.get("residual"), robot_of(run)
+    if residual is None or not np.isfinite(residual).any():
+        return
+    worst = float(np.nanmax(residual))
+    if worst <= ADMISSIBLE or worst <= rank(robot).closed:
+        return
+    warnings.warn(
+        f"robot {robot.name!r}: |Φ| reaches {worst:.3g} with stabilize={stabilize!r}; "
+        "'project' or a smaller dt keeps it closed",
+        ModelWarning,
+        stacklevel=4,
+    )
+
+
+def warn_of_passed_limits(run: Run) -> None:
+    """Warn of the joint that is first beyond a limit, if by more than `PASSED`."""
+    robot, limits = robot_of(run), robot_of(run).limits
+    q = run.q if run.batch is not None else run.q[None]
+    if not q.size:
+        return
+    # What is not finite, of states that diverged, is left out.
+    highest: Array = np.fmax.reduce(np.fmax.reduce(q, axis=0), axis=0)  # pyright: ignore[reportUnknownMemberType]
+    lowest: Array = np.fmin.reduce(np.fmin.reduce(q, axis=0), axis=0)  # pyright: ignore[reportUnknownMemberType]
+    is_passed = (highest > limits.upper + PASSED) | (lowest < limits.lower - PASSED)
+    columns: npt.NDArray[np.intp] = np.flatnonzero(is_passed)
+    if not len(columns):
+        return
+    q, upper, lower = q[..., columns], limits.upper[columns], limits.lower[columns]
+    is_beyond = ((q > upper + PASSED) | (q < lower - PASSED)) & np.isfinite(q)
+    if not is_beyond.any():
+        return
+    row = int(np.argmax(is_beyond.any(axis=(0, 2))))
+    state, k = (int(x) for x in np.argwhere(is_beyond[:, row])[0])
+    value = float(q[state, row, k])
+    which, limit = ("upper", upper[k]) if value > upper[k] else ("lower", lower[k])
+    label = configuration_labels(robot.model, robot.conventions)[int(columns[k])]
+    states = int(is_beyond.any(axis=(1, 2)).sum())
+    where = "" if run.batch is None else f" in state {state}"
+    count = "" if states < 2 else f" ({states:,} of {run.batch:,} states in all)"
+    more = int(is_beyond.any(axis=(0, 1)).sum()) - 1
+    if more:
+        count += f", as are {more} more of its coordinates"
+    warnings.warn(
+        f"robot {robot.name!r}: joint {label.name!r} is {abs(value - limit):.3g} "
+        f"{label.unit} beyond its {which} limit, {limit:.4g} {label.unit}, at t = "
+        f"{run.times[row]:.6g} s{where}{count}; limits do not act by themselves: "
+        "ramidyn.forces.JointLimit makes one a stop",
+        RuntimeWarning,
+        stacklevel=4,
+    )
