@@ -33,7 +33,7 @@ from ramidyn.version import source_digest
 if TYPE_CHECKING:
     from ramidyn.backend.calls.callable import Otherwise
     from ramidyn.backend.llvm.build import Interface, NativeKernel
-    from ramidyn.backend.llvm.schedule import Schedule
+    from ramidyn.backend.llvm.parts import Schedule
     from ramidyn.backend.llvm.target import Target
     from ramidyn.robot import Robot
     from ramidyn.symbolic.count import Ops
@@ -228,7 +228,7 @@ class Compilation:
         made = Compilation(
             program.name,
             tuple((v.name, v.shape) for v in program.inputs),
-            tuple((v.name, v.shape) for v in program.visible),
+            tuple((v.name, v.shape) for v in program.outputs),
             program.digest(),
             choices,
             traced or (lambda _: program),
@@ -253,7 +253,7 @@ class Compilation:
 
     def _traced(self, dtype: str) -> Program:
         program = self._trace(dtype)
-        found = [(v.name, v.shape) for v in (*program.inputs, *program.visible)]
+        found = [(v.name, v.shape) for v in (*program.inputs, *program.outputs)]
         if found != [*self.inputs, *self.outputs]:
             raise CompileError(
                 f"the inputs or outputs of {self.name!r} in the disk cache do not "

@@ -274,7 +274,7 @@ def test_a_loop_over_columns_is_written_out() -> None:
     robot = Robot.from_description(random_tree(14, 3, joints=("revolute",)))
     n = robot.nv
     derivatives = ramidyn.compile(ramidyn.forward_dynamics_derivatives, robot)
-    assert derivatives.program.loop is not None
+    assert derivatives.program.calls
 
     def fn(q: Any, qd: Any, tau: Any) -> Any:
         along_q, along_qd, _ = robot.forward_dynamics_derivatives(q, qd, tau)

@@ -67,7 +67,7 @@ def function_of(
     function = compile(wanted, robot, threads=threads)
     program = function.program
     inputs = tuple((v.name, v.shape) for v in program.inputs)
-    outputs = tuple((v.name, v.shape) for v in program.visible)
+    outputs = tuple((v.name, v.shape) for v in program.outputs)
     return function, inputs, outputs
 
 

@@ -31,7 +31,7 @@ from ramidyn.export.glossary import about
 from ramidyn.function import CallOptions
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import share_reciprocals, simplify
-from ramidyn.symbolic.column_loop import unrolled
+from ramidyn.symbolic.calls import unrolled
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.sparse_jacobian import SparseJacobian, sparse_jacobian

@@ -25,7 +25,7 @@ from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.c_export import found_compiler, prepared
 from ramidyn.function import Function, compilation_of
 from ramidyn.interop.wrapping import require
-from ramidyn.symbolic.column_loop import unrolled
+from ramidyn.symbolic.calls import unrolled
 from ramidyn.symbolic.program import Program, Variable
 from ramidyn.symbolic.sparse_jacobian import Pattern, SparseJacobian, sparse_jacobian
 

@@ -83,7 +83,7 @@ def _cotangent_inputs(
 def _output_shapes(of: tuple[Quantity, ...], model: Model) -> Shapes:
     """Return the shapes of outputs, which are the same in all conventions."""
     program = trace_quantities(of, model, NAMED["pinocchio"])
-    return {v.name: v.shape for v in program.visible}
+    return {v.name: v.shape for v in program.outputs}
 
 
 @quantity(algorithms=("forward", "reverse"), further_inputs=_shapes, name="derivative")

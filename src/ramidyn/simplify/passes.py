@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ramidyn.simplify import fuse, rules
 from ramidyn.simplify.rewrite import rewrite
+from ramidyn.symbolic.calls import with_bodies
 from ramidyn.symbolic.expr import Expr, const, div, mul
 from ramidyn.symbolic.program import Program, live
 
@@ -96,13 +97,13 @@ LOWERING: tuple[Pass, ...] = (
 
 
 def simplify(program: Program) -> Program:
-    """Return the program after the simplifications."""
-    return _through(SIMPLIFICATIONS, program)
+    """Return the program after the simplifications, and what it calls."""
+    return _through(SIMPLIFICATIONS, with_bodies(program, simplify))
 
 
 def lower(program: Program) -> Program:
     """Return the simplified program in the form that becomes native code."""
-    return _through(LOWERING, program)
+    return _through(LOWERING, with_bodies(program, lower))
 
 
 def _through(passes: tuple[Pass, ...], program: Program) -> Program:

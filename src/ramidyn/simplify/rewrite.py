@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ramidyn.symbolic.count import count
-from ramidyn.symbolic.expr import BUILD, Expr, fresh_table, intern, put_label
+from ramidyn.symbolic.expr import Expr, fresh_table, intern, put_label, rebuilt
 from ramidyn.symbolic.program import Program, live
 
 Rule = Callable[[Expr, tuple[Expr, ...], dict[Expr, int]], Expr | None]
@@ -35,7 +35,7 @@ def rewrite(program: Program, rules: Mapping[str, Sequence[Rule]]) -> Program:
                 if replacement is not None:
                     break
             if replacement is None:
-                replacement = BUILD[e.op](*args) if is_changed else intern(e)
+                replacement = rebuilt(e, args) if is_changed else intern(e)
             if replacement is not e:
                 new[e] = replacement
         results = tuple(new.get(e, e) for e in program.results)
@@ -44,8 +44,8 @@ def rewrite(program: Program, rules: Mapping[str, Sequence[Rule]]) -> Program:
         return program
     order = live(nodes, results)
     labels = _moved(program.labels, new)
-    rebuilt = replace(program, results=results, order=order, labels=labels)
-    return rebuilt if count(rebuilt).cost <= count(program).cost else program
+    changed = replace(program, results=results, order=order, labels=labels)
+    return changed if count(changed).cost <= count(program).cost else program
 
 
 def _moved(labels: dict[Expr, str], new: dict[Expr, Expr]) -> dict[Expr, str]:

@@ -1,10 +1,9 @@
-"""Sweeps over all columns of a matrix: a part of a program that is a loop.
+"""Sweeps over all columns of a matrix: a loop that a program calls.
 
 Solving M X = B for a hundred columns as straight-line code would be a hundred copies of
-one solve. `map_columns` writes it once. The program then has two more outputs, hidden
-from callers: ``shared``, the factors that all columns need, and COLUMNS, the entries of
-the matrix that are given. The result of the loop replaces the matrix, and
-appears in the program as entries of an input called COLUMNS.
+one solve. `map_columns` writes it once, as a call of a `ColumnLoop`. Its arguments are
+the factors that all columns need and the entries of the matrix that are given; its
+results are the entries of the matrix.
 
 Columns that are treated alike are side by side, as many as fill vectors:
 
@@ -17,21 +16,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from ramidyn.symbolic import expr
 from ramidyn.symbolic.expr import Expr, const
-from ramidyn.symbolic.program import (
-    COLUMNS,
-    FRESH,
-    ColumnLoop,
-    Program,
-    Sweep,
-    live,
-)
+from ramidyn.symbolic.program import FRESH, Callee, ColumnLoop, Sweep
 
 SIDE_BY_SIDE = 8
 """columns that one vector may hold, when there is only one state"""
@@ -77,13 +69,13 @@ def map_columns(
         for s in sweeps
         if s.columns
     )
-    loop = ColumnLoop(renumbered, rows, size, tuple(given))
-    expr.set_loop((loop, tuple(shared), tuple(given.values())))
+    loop = ColumnLoop(renumbered, rows, size, len(shared), tuple(given))
+    made = expr.call(Callee(loop), (*shared, *given.values()))
 
     def entry(r: int, c: int) -> Expr:
         if c not in number:
             return const(0.0)
-        return expr.symbol(COLUMNS, place(rows, r, number[c]))
+        return expr.result(made, place(rows, r, number[c]))
 
     return [[entry(r, c) for c in range(len(columns))] for r in range(rows)]
 
@@ -137,39 +129,23 @@ def grouped(
     return groups
 
 
-def unrolled(program: Program) -> Program:
-    """Return the program with its loop written out, column after column."""
-    loop = program.loop
-    if loop is None:
-        return program
-    visible, shared, given = program.parts()
-    with expr.fresh_table() as table:
-        table.regions = list(program.regions)
-        for e in program.order:
-            if not _is_column(e):
-                expr.intern(e)
-        matrix = dict(zip(loop.places, given, strict=True))
-        for sweep in loop.sweeps:
-            for k in sweep.columns:
-                expr.region(f"column {k}")
-                at = [place(loop.rows, r, k) for r in range(loop.rows)]
-                for row, scale, terms in sweep.steps:
-                    x = const(0.0) if scale == FRESH else matrix[at[row]]
-                    x = x * shared[scale] if scale >= 0 else x
-                    for f, i in terms:
-                        x = x - shared[f] * matrix[at[i]]
-                    matrix[at[row]] = x
-        results = tuple(matrix[e.value[1]] if _is_column(e) else e for e in visible)
-        order = live(tuple(table.table.values()), results)
-        regions = tuple(table.regions)
-    return replace(
-        program,
-        outputs=program.visible,
-        results=results,
-        order=order,
-        regions=regions,
-        loop=None,
-    )
+def unrolled_columns(loop: ColumnLoop, arguments: Sequence[Expr]) -> list[Expr]:
+    """Return the entries of the matrix, written out column after column."""
+    shared, given = arguments[: loop.shared], arguments[loop.shared :]
+    matrix = [const(0.0)] * (loop.rows * loop.columns)
+    for at, x in zip(loop.places, given, strict=True):
+        matrix[at] = x
+    for sweep in loop.sweeps:
+        for k in sweep.columns:
+            expr.region(f"column {k}")
+            at = [place(loop.rows, r, k) for r in range(loop.rows)]
+            for row, scale, terms in sweep.steps:
+                x = const(0.0) if scale == FRESH else matrix[at[row]]
+                x = x * shared[scale] if scale >= 0 else x
+                for f, i in terms:
+                    x = x - shared[f] * matrix[at[i]]
+                matrix[at[row]] = x
+    return matrix
 
 
 def evaluated(loop: ColumnLoop, shared: Any, given: Any) -> Any:
@@ -186,7 +162,3 @@ def evaluated(loop: ColumnLoop, shared: Any, given: Any) -> Any:
                 x = x - shared[..., f, None] * matrix[..., at[i]]
             matrix[..., at[row]] = x
     return matrix
-
-
-def _is_column(e: Expr) -> bool:
-    return e.op == "input" and e.value[0] == COLUMNS

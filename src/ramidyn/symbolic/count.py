@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
-from ramidyn.symbolic.program import ColumnLoop, Program
+from ramidyn.symbolic.program import Callee, ColumnLoop, Program
 
 FIELD = {
     **dict.fromkeys(("add", "sub"), "add"),
@@ -59,6 +59,16 @@ class Ops:
         rest = self.total - slow - functions - self.fma
         return rest + DIVISION_COST * slow + FUNCTION_COST * functions
 
+    def __add__(self, other: Ops) -> Ops:
+        return Ops(*(getattr(self, n) + getattr(other, n) for n in self._names))
+
+    def __rmul__(self, times: int) -> Ops:
+        return Ops(*(times * getattr(self, n) for n in self._names))
+
+    @property
+    def _names(self) -> list[str]:
+        return [f.name for f in fields(self)]
+
     def __str__(self) -> str:
         parts = [
             f"{getattr(self, f.name):,} {f.name}"
@@ -69,12 +79,25 @@ class Ops:
 
 
 def count(program: Program) -> Ops:
-    """Return the number of operations of each kind, those of all columns included."""
-    if program.loop is not None:
-        rest, loop = count(replace(program, loop=None)), _in_loop(program.loop)
-        return Ops(
-            *(getattr(rest, f.name) + getattr(loop, f.name) for f in fields(Ops))
-        )
+    """Return the number of operations of each kind, those of all calls included.
+
+    A loop with an open end counts with the most steps that it may take.
+    """
+    total = _own(program)
+    for callee, calls in Counter(e.value for e in program.calls).items():
+        total = total + calls * _called(callee)
+    return total
+
+
+def _called(callee: Callee) -> Ops:
+    """Return the operations of a call."""
+    if isinstance(callee.body, ColumnLoop):
+        return _in_columns(callee.body)
+    return callee.times * count(callee.body)
+
+
+def _own(program: Program) -> Ops:
+    """Return the operations of a program without its calls."""
     n: Counter[str] = Counter()
     for op, times in Counter([e.op for e in program.order]).items():
         for kind in ("mul", "add", "fma") if op in FUSED else (FIELD.get(op, op),):
@@ -82,12 +105,12 @@ def count(program: Program) -> Ops:
     angles: set[int] = set()
     if n["sin"] or n["cos"]:
         angles = {id(e.args[0]) for e in program.order if e.op in ("sin", "cos")}
-    for op in ("const", "input", "sin", "cos"):
+    for op in ("const", "input", "sin", "cos", "call", "result"):
         del n[op]
     return Ops(sincos=len(angles), **n)
 
 
-def _in_loop(loop: ColumnLoop) -> Ops:
+def _in_columns(loop: ColumnLoop) -> Ops:
     """Return the operations of all columns; products are always fused."""
     scaled = terms = 0
     for sweep in loop.sweeps:

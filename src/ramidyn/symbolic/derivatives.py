@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, cast
 
 from ramidyn.errors import ArgumentError
 from ramidyn.symbolic import expr
-from ramidyn.symbolic.column_loop import unrolled
+from ramidyn.symbolic.call_derivatives import tangents_of_call, weights_of_call
 from ramidyn.symbolic.derivative_rules import cotangent_rule, tangent_rule
 from ramidyn.symbolic.expr import Expr, add, const, mul, neg
 from ramidyn.symbolic.program import Program, Variable, free_name, live
@@ -38,14 +38,22 @@ def forward(results: Sequence[Expr], seeds: Seeds) -> list[Row]:
     """Return how each result changes in each direction."""
     zero = const(0.0)
     tangents: dict[Expr, Mapping[int, Expr]] = dict(seeds)
+    called: dict[Expr, list[Row]] = {}
     with expr.resumed_regions() as resume:
         for e in between(results, seeds):
             if e.op in expr.CONDITIONS:
+                continue
+            if e.op == "result":
+                if e.args[0] in called:
+                    tangents[e] = called[e.args[0]][e.value]
                 continue
             rows = [tangents.get(a, _NOTHING) for a in e.args]
             if not any(rows):
                 continue
             resume(e.region)
+            if e.op == "call":
+                called[e] = tangents_of_call(e, rows, forward)
+                continue
             rule = tangent_rule(e)
             row: Row = {}
             for k in _union(rows):
@@ -73,6 +81,7 @@ def reverse(
         if e.op not in expr.CONDITIONS and not active.isdisjoint(e.args):
             active.add(e)
     bars: dict[Expr, Row] = {}
+    called: dict[Expr, dict[int, Row]] = {}
 
     def take(e: Expr, output: int, x: Expr) -> None:
         if x is not zero:
@@ -87,9 +96,21 @@ def reverse(
         for e in reversed(order):
             if e in seeds or e not in bars:
                 continue
+            if e.op == "result":
+                called.setdefault(e.args[0], {})[e.value] = bars.pop(e)
+                bars[e.args[0]] = {}
+                continue
             enter(e.region)
-            rule = cotangent_rule(e)
             wanted = [a if a in active else None for a in e.args]
+            if e.op == "call":
+                del bars[e]
+                for a, row in zip(
+                    wanted, weights_of_call(e, called[e], reverse), strict=True
+                ):
+                    for output, x in row.items() if a is not None else ():
+                        take(a, output, x)
+                continue
+            rule = cotangent_rule(e)
             for output, bar in bars.pop(e).items():
                 for a, x in zip(wanted, rule(e, bar), strict=True):
                     if a is not None:
@@ -154,7 +175,6 @@ def jvp(program: Program, wrt: Sequence[str]) -> Program:
     It has additional inputs ``<name>_tangent`` for each name in ``wrt``, and additional
     outputs ``<name>_tangent`` for each output.
     """
-    program = unrolled(program)
     chosen = _inputs(program, wrt)
     inputs = renamed(chosen, "tangent", program.inputs)
 
@@ -174,7 +194,6 @@ def vjp(program: Program, wrt: Sequence[str]) -> Program:
     It has additional inputs ``<name>_cotangent`` for each output, the weights, and
     additional outputs ``<name>_cotangent`` for each name in ``wrt``.
     """
-    program = unrolled(program)
     chosen = _inputs(program, wrt)
     inputs = renamed(program.outputs, "cotangent", program.inputs)
 

@@ -248,10 +248,25 @@ class Condition(Expr):
         return logic("not", self)
 
 
+class Call(Expr):
+    """A call of a program; its results are "result" nodes, each with a number.
+
+    Its value is the `Callee`.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Call({self.value.name} of {len(self.args)})"
+
+    if not TYPE_CHECKING:
+        __hash__ = object.__hash__
+
+
 class _Trace:
     """Where new nodes go: a table of all nodes alive, and the current region."""
 
-    __slots__ = ("dtype", "labels", "loop", "region", "regions", "table")
+    __slots__ = ("dtype", "labels", "region", "regions", "table")
 
     def __init__(self, table: MutableMapping[Key, Expr], dtype: str = "float64"):
         self.table = table
@@ -259,7 +274,6 @@ class _Trace:
         self.labels: dict[Expr, str] = {}
         self.regions: list[str] = ["start"]
         self.region = 0
-        self.loop: Any = None
 
 
 # 0 and 1 are the same in every table, so that modules may keep them.
@@ -328,6 +342,11 @@ def region(name: str) -> None:
     _current.region = len(_current.regions) - 1
 
 
+def regions() -> list[str]:
+    """Return the names of the regions of the current trace."""
+    return _current.regions
+
+
 @contextlib.contextmanager
 def resumed_regions() -> Generator[Callable[[int], None]]:
     """Yield what goes back to a region; the current one is resumed at the end."""
@@ -358,17 +377,6 @@ def adjoint_regions() -> Generator[Callable[[int], None]]:
         yield enter
     finally:
         trace.region = before
-
-
-def set_loop(loop: object) -> None:
-    """Give the current trace its loop over columns: see `column_loop`."""
-    assert not has_loop(), "a program has one loop"
-    _current.loop = loop
-
-
-def has_loop() -> bool:
-    """Whether the current trace has its loop already."""
-    return _current.loop is not None
 
 
 def nodes() -> tuple[Expr, ...]:
@@ -422,6 +430,10 @@ def node(op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:
 
 def intern(e: Expr) -> Expr:
     """Return the node that stands for e in this table: e itself if it is the first."""
+    if e.op == "call":
+        return _table.setdefault(_call_key(e.value, e.args), e)
+    if e.op == "result":
+        return _table.setdefault(("result", id(e.args[0]), e.value), e)
     if e.value is not None:
         return _table.setdefault((e.op, e.value), e)
     ids = [id(a) for a in e.args]
@@ -738,6 +750,37 @@ def fnma(a: Expr, b: Expr, c: Expr) -> Expr:
     return node("fnma", (a, b, c))
 
 
+def _call_key(callee: Any, args: tuple[Expr, ...]) -> Key:
+    return ("call", callee.digest, *map(id, args))
+
+
+def call(callee: Any, args: tuple[Expr, ...]) -> Expr:
+    """Return the call of a `Callee`; equal calls are one."""
+    key = _call_key(callee, args)
+    found = _table.get(key)
+    if found is None:
+        found = _table[key] = Call("call", args, callee, _current.region)
+    return found
+
+
+def result(of: Expr, k: int) -> Expr:
+    """Return result k of a call."""
+    key: Key = ("result", id(of), k)
+    found = _table.get(key)
+    if found is None:
+        found = _table[key] = Expr("result", (of,), k, _current.region)
+    return found
+
+
+def rebuilt(e: Expr, args: tuple[Expr, ...]) -> Expr:
+    """Return the operation of a node on other arguments."""
+    if e.op == "call":
+        return call(e.value, args)
+    if e.op == "result":
+        return result(args[0], e.value)
+    return BUILD[e.op](*args)
+
+
 BUILD: dict[str, Callable[..., Expr]] = {
     "add": add,
     "sub": sub,
@@ -756,13 +799,14 @@ BUILD: dict[str, Callable[..., Expr]] = {
     **{op: partial(compare, op) for op in ("lt", "le", "eq")},
     **{op: partial(logic, op) for op in ("and", "or", "not")},
 }
-"""For each operation with arguments, the function that builds it."""
+"""For each operation on numbers, the function that builds it; see `rebuilt`."""
 
 ARITY = {
     **dict.fromkeys(("const", "input"), 0),
-    **dict.fromkeys(("neg", "abs", "not", *_FOLD), 1),
+    **dict.fromkeys(("neg", "abs", "not", "result", *_FOLD), 1),
     **dict.fromkeys(("add", "sub", "mul", "div", "atan2", "pow", "min", "max"), 2),
     **dict.fromkeys(("lt", "le", "eq", "and", "or"), 2),
     **dict.fromkeys(("where", "fma", "fms", "fnma"), 3),
+    "call": -1,
 }
-"""The number of arguments of every operation."""
+"""The number of arguments of every operation; a call has those of its callee."""

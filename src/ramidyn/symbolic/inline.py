@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.symbolic.column_loop import unrolled
+from ramidyn.symbolic.calls import replayed
 from ramidyn.symbolic.derivatives import between
 from ramidyn.symbolic.expr import (
-    BUILD,
     Expr,
-    const,
     is_symbol,
     label,
     labels,
     lift,
+    rebuilt,
     region,
     resumed_regions,
     symbol,
@@ -27,32 +26,14 @@ from ramidyn.symbolic.program import Program, Variable
 def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Do the operations of a program in the current trace; return its outputs by name.
 
-    They are built again, as if their function had been called: what the trace already
-    has is shared, and numbers among the inputs fold.
-
     Args:
         program: preferably as traced; it is simplified with what it becomes part of.
         inputs: arrays of symbols and numbers by name, in the shapes of the program.
     """
-    program = unrolled(program)  # what it becomes part of may go on with the columns
-    given = {name: _entries(array) for name, array in inputs.items()}
-    value: dict[Expr, Expr] = {}
-    current = -1
-    for e in program.order:
-        if e.op == "const":
-            value[e] = const(e.value)
-        elif e.op == "input":
-            name, index = e.value
-            value[e] = given[name][index]
-        else:
-            if e.region != current:
-                region(program.regions[e.region])
-                current = e.region
-            value[e] = BUILD[e.op](*[value[a] for a in e.args])
+    given = [e for v in program.inputs for e in _entries(inputs[v.name])]
+    results = replayed(program, given)
     region("start")
-    for e, name in program.labels.items():
-        label(name, value[e])
-    return _outputs(program.outputs, [value[e] for e in program.results])
+    return _outputs(program.outputs, results)
 
 
 def _entries(array: Any) -> list[Expr]:
@@ -90,7 +71,7 @@ def substituted(outputs: dict[str, Any], by: Mapping[Expr, Expr]) -> dict[str, A
         for e in between(results, by):
             if any(a in value for a in e.args):
                 resume(e.region)
-                value[e] = BUILD[e.op](*[value.get(a, a) for a in e.args])
+                value[e] = rebuilt(e, tuple([value.get(a, a) for a in e.args]))
     for e, new in value.items():
         if e in labels():
             label(labels()[e], new)

@@ -6,7 +6,7 @@ The reference that native code is tested against; clarity before speed.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ramidyn.symbolic.angles import FAR, terms_of
 from ramidyn.symbolic.column_loop import evaluated
-from ramidyn.symbolic.program import COLUMNS, Program
+from ramidyn.symbolic.program import Callee, ColumnLoop, Program
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
@@ -90,47 +90,57 @@ def evaluate(
             arrays[v.name] = a.reshape(a.shape[0], v.size)
         else:
             arrays[v.name] = a.reshape(v.size)
-    value: dict[Any, Any] = {}
-    kind = np.dtype(dtype).type
+    entries = [arrays[v.name][..., k] for v in program.inputs for k in range(v.size)]
     with np.errstate(all="ignore"):
-        for e in program.order:
-            if e.op == "const":
-                value[e] = kind(e.value)
-            elif e.op == "input":
-                if e.value[0] in arrays:  # the loop over columns comes last
-                    value[e] = arrays[e.value[0]][..., e.value[1]]
-            elif e.op in ("sin", "cos") and (terms := terms_of(e.args[0])):
-                x, y = (value[a] for a in terms)
-                y = -y if e.args[0].op == "sub" else y
-                value[e] = _sum_of_angles(e.op, x, y, value[e.args[0]])
-            else:
-                value[e] = MEANING[e.op](*(value[a] for a in e.args))
-    if program.loop is not None:
-        _, *hidden = program.parts()
-        shared, columns = (
-            _together([value[e] for e in part], batch, dtype) for part in hidden
-        )
-        made = evaluated(program.loop, shared, columns)
-        for e in program.order:
-            if e.op == "input" and e.value[0] == COLUMNS:
-                value[e] = made[..., e.value[1]]
+        results = iter(_run(program, entries, np.dtype(dtype)))
     outputs: dict[str, npt.NDArray[Any]] = {}
     lead = () if batch is None else (batch,)
-    start = 0
-    for v in program.visible:
+    for v in program.outputs:
         out: Any = np.empty((*lead, v.size), dtype=dtype)
-        for i, e in enumerate(program.results[start : start + v.size]):
-            out[..., i] = value[e]
+        for i in range(v.size):
+            out[..., i] = next(results)
         outputs[v.name] = out.reshape((*lead, *v.shape))
-        start += v.size
     return outputs
 
 
-def _together(
-    values: list[Any], batch: int | None, dtype: npt.DTypeLike
-) -> npt.NDArray[Any]:
-    """Return values side by side, for one state or a batch."""
-    out: Any = np.empty((*(() if batch is None else (batch,)), len(values)), dtype)
-    for i, x in enumerate(values):
-        out[..., i] = x
-    return out
+def _run(program: Program, entries: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
+    """Return the results of a program, flat, for the entries of its inputs."""
+    offsets, value = program.input_offsets(), dict[Any, Any]()
+    for e in program.order:
+        if e.op == "const":
+            value[e] = dtype.type(e.value)
+        elif e.op == "input":
+            value[e] = entries[offsets[e.value[0]] + e.value[1]]
+        elif e.op == "call":
+            value[e] = _call(e.value, [value[a] for a in e.args], dtype)
+        elif e.op == "result":
+            value[e] = value[e.args[0]][e.value]
+        elif e.op in ("sin", "cos") and (terms := terms_of(e.args[0])):
+            x, y = (value[a] for a in terms)
+            y = -y if e.args[0].op == "sub" else y
+            value[e] = _sum_of_angles(e.op, x, y, value[e.args[0]])
+        else:
+            value[e] = MEANING[e.op](*(value[a] for a in e.args))
+    return [value[e] for e in program.results]
+
+
+def _call(callee: Callee, arguments: list[Any], dtype: np.dtype[Any]) -> list[Any]:
+    """Return the results of a call, step after step."""
+    body = callee.body
+    if isinstance(body, ColumnLoop):
+        together: Any = np.stack(np.broadcast_arrays(*arguments), axis=-1).astype(dtype)
+        shared, given = together[..., : body.shared], together[..., body.shared :]
+        made = evaluated(body, shared, given)
+        return list(np.moveaxis(made, -1, 0))
+    carried = arguments[: callee.carried]
+    end = callee.carried + callee.shared
+    shared, sliced = arguments[callee.carried : end], arguments[end:]
+    stacked: list[Any] = []
+    for step in range(callee.times):
+        if callee.until and np.all(carried[0] == 1.0):
+            break
+        own = sliced[step * callee.sliced : (step + 1) * callee.sliced]
+        results = _run(body, [*carried, *shared, *own], dtype)
+        carried = results[: callee.carried]
+        stacked += results[callee.carried :]
+    return [*carried, *stacked]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.expr import Expr
-from ramidyn.symbolic.program import COLUMNS, Program, Variable
+from ramidyn.symbolic.program import Callee, Program, Variable
 
 INFIX = {
     "add": "{} + {}",
@@ -42,9 +42,6 @@ def text(program: Program, most: int | None = None) -> str:
         most: stop after so many lines and say how many are left.
     """
     inputs = {v.name: v for v in program.inputs}
-    if program.loop is not None:
-        size = program.loop.rows * program.loop.columns
-        inputs[COLUMNS] = Variable(COLUMNS, (size,))
     names: dict[Expr, str] = {}
     signature = ", ".join(f"{v.name}{list(v.shape)}" for v in program.inputs)
     lines = [f"{program.name}({signature})    # {count(program)}"]
@@ -71,8 +68,18 @@ def text(program: Program, most: int | None = None) -> str:
 
 def _operation(e: Expr, names: dict[Expr, str]) -> str:
     args = [names[a] for a in e.args]
+    if e.op == "call":
+        return f"{_how_often(e.value)}{e.value.name}({', '.join(args)})"
+    if e.op == "result":
+        return f"{args[0]}[{e.value}]"
     if e.op == "fnma":
         return f"{args[2]} - {args[0]} * {args[1]}"
     if e.op in INFIX:
         return INFIX[e.op].format(*args)
     return f"{e.op}({', '.join(args)})"
+
+
+def _how_often(callee: Callee) -> str:
+    if callee.until:
+        return f"up to {callee.times} x "
+    return "" if callee.times == 1 else f"{callee.times} x "

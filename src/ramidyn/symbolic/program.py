@@ -6,9 +6,10 @@ import hashlib
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, final
 
-from ramidyn.symbolic.expr import ARITY, CONDITIONS, Condition, Expr
+from ramidyn.symbolic.expr import ARITY, CONDITIONS, Call, Condition, Expr
 
 OPCODES = {op: code for code, op in enumerate(sorted(ARITY))}
 OPERATIONS = {code: op for op, code in OPCODES.items()}
@@ -28,10 +29,6 @@ class Variable:
         for extent in self.shape:
             n *= extent
         return n
-
-
-COLUMNS = "columns'"
-"""The name of entries that a program's loop computes; no user's input has it."""
 
 
 KEPT, FRESH = -1, -2
@@ -56,25 +53,30 @@ class Sweep(NamedTuple):
 
 
 class ColumnLoop(NamedTuple):
-    """What a program does to the columns of a matrix: see `column_loop`."""
+    """Sweeps over the columns of a matrix, as a callee: see `column_loop`.
+
+    Its arguments are the shared factors, then the entries that are given; result k is
+    the entry at place k.
+    """
 
     sweeps: tuple[Sweep, ...]
     """one after another"""
     rows: int
     columns: int
     """number of columns, padding included"""
+    shared: int
+    """number of shared factors"""
     places: tuple[int, ...]
-    """of the entries that the program gives, in the matrix"""
+    """of the entries that are given, in the matrix"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A straight line of scalar operations.
+    """A straight line of scalar operations and calls of other programs.
 
     ``results`` holds the entries of all outputs, flat and in order; ``order`` holds
     every node that they need, arguments first; ``regions`` names the parts of the
     trace that ``Expr.region`` counts; ``labels`` says what some nodes are, to readers.
-    With a ``loop``, the last two outputs are what it works on: see `column_loop`.
     """
 
     name: str
@@ -84,7 +86,6 @@ class Program:
     order: tuple[Expr, ...]
     regions: tuple[str, ...] = ("start",)
     labels: dict[Expr, str] = field(default_factory=dict[Expr, str])
-    loop: ColumnLoop | None = None
 
     def __repr__(self) -> str:
         signature = ", ".join(f"{v.name}{list(v.shape)}" for v in self.inputs)
@@ -97,17 +98,14 @@ class Program:
         return text(self, most=200)
 
     @property
-    def visible(self) -> tuple[Variable, ...]:
-        """The outputs that callers see."""
-        return self.outputs if self.loop is None else self.outputs[:-2]
+    def size(self) -> int:
+        """The number of entries of all inputs."""
+        return sum(v.size for v in self.inputs)
 
-    def parts(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...], tuple[Expr, ...]]:
-        """Return the results that callers see, and those that the loop works on."""
-        end = sum(v.size for v in self.visible)
-        if self.loop is None:
-            return self.results, (), ()
-        middle = end + self.outputs[-2].size
-        return self.results[:end], self.results[end:middle], self.results[middle:]
+    @property
+    def calls(self) -> list[Expr]:
+        """The calls, in their order."""
+        return [e for e in self.order if e.op == "call"]
 
     def input_offsets(self) -> dict[str, int]:
         """Return where each input begins when all are laid end to end."""
@@ -134,7 +132,10 @@ class Program:
         codes = bytes([OPCODES[e.op] for e in self.order])
         args = array("I", [index[a] for e in self.order for a in e.args])
         values = array("d", [e.value for e in self.order if e.op == "const"])
-        slots = [e.value for e in self.order if e.op == "input"]
+        slots = [e.value for e in self.order if e.op in ("input", "result")]
+        callees = {e.value.digest: e.value for e in self.calls}
+        number = {digest: k for k, digest in enumerate(callees)}
+        calls = [(number[e.value.digest], len(e.args)) for e in self.calls]
         runs: list[tuple[int, int]] = []
         for i, e in enumerate(self.order):
             if not runs or runs[-1][1] != e.region:
@@ -150,17 +151,14 @@ class Program:
             tuple(slots),
             tuple(runs),
             results.tobytes(),
-            self.loop,
+            tuple(callee.flat() for callee in callees.values()),
+            tuple(calls),
             self.regions,
         )
 
     def digest(self) -> str:
         """Return a hash of everything that affects what the program computes."""
-        h = hashlib.sha256()
-        for part in self.flat():
-            h.update(part if isinstance(part, bytes) else repr(part).encode())
-            h.update(b"\0")
-        return h.hexdigest()
+        return _digest(self.flat())
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A deep graph would overflow the stack of the default pickle.
@@ -173,7 +171,9 @@ class Program:
 def from_flat(flat: tuple[Any, ...], labels: dict[int, str] | None = None) -> Program:
     """Return the program that `Program.flat` described; labels by place in order."""
     name, inputs, outputs, codes, args_, values_, slots, runs, results_, *rest = flat
-    loop, regions = rest
+    callees_, calls, regions = rest
+    callees = [callee_from_flat(callee) for callee in callees_]
+    next_call = iter(calls)
     args, values, results = array("I"), array("d"), array("I")
     args.frombytes(args_)
     values.frombytes(values_)
@@ -185,14 +185,17 @@ def from_flat(flat: tuple[Any, ...], labels: dict[int, str] | None = None) -> Pr
         op = OPERATIONS[code]
         region = region_at.get(i, region)
         arity = ARITY[op]
+        value: Any = None
+        if op == "call":
+            number, arity = next(next_call)
+            value = callees[number]
         operands = tuple(nodes[j] for j in args[next_arg : next_arg + arity])
         next_arg += arity
-        value: Any = None
         if op == "const":
             value = next(next_value)
-        elif op == "input":
+        elif op in ("input", "result"):
             value = next(next_slot)
-        kind = Condition if op in CONDITIONS else Expr
+        kind = Call if op == "call" else Condition if op in CONDITIONS else Expr
         nodes.append(kind(op, operands, value, region))
     return Program(
         name,
@@ -202,8 +205,85 @@ def from_flat(flat: tuple[Any, ...], labels: dict[int, str] | None = None) -> Pr
         tuple(nodes),
         regions,
         {nodes[i]: name for i, name in (labels or {}).items()},
-        loop,
     )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Callee:
+    """What a call runs: a body, once or step after step.
+
+        arguments   carried, shared, and for each step of its own: sliced
+        results     carried after the last step, and of each step: stacked
+
+    The inputs of the body are the carried, the shared and the sliced entries of a step;
+    its results are what is carried on, and the stacked ones. With ``until``, the first
+    carried entry is 1 for a state that is done and 0 for the others: steps end when all
+    states are, and the body keeps what is carried of those that are.
+    """
+
+    body: Program | ColumnLoop
+    times: int = 1
+    """number of steps, or the most there may be"""
+    carried: int = 0
+    sliced: int = 0
+    """entries of each step"""
+    until: bool = False
+
+    @property
+    def name(self) -> str:
+        """What readers call it."""
+        return self.body.name if isinstance(self.body, Program) else "columns"
+
+    @property
+    def shared(self) -> int:
+        """The number of arguments that all steps share."""
+        if isinstance(self.body, ColumnLoop):
+            return self.body.shared + len(self.body.places)
+        return self.body.size - self.carried - self.sliced
+
+    @property
+    def stacked(self) -> int:
+        """The number of results that each step has of its own."""
+        if isinstance(self.body, ColumnLoop):
+            return self.body.rows * self.body.columns
+        return len(self.body.results) - self.carried
+
+    @property
+    def arguments(self) -> int:
+        """The number of arguments."""
+        return self.carried + self.shared + self.times * self.sliced
+
+    @property
+    def results(self) -> int:
+        """The number of results."""
+        return self.carried + self.times * self.stacked
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of everything that affects what it computes."""
+        return _digest(self.flat())
+
+    def flat(self) -> tuple[Any, ...]:
+        """Return it as plain data."""
+        body = self.body
+        flat = body.flat() if isinstance(body, Program) else tuple(body)
+        is_program = isinstance(body, Program)
+        return is_program, flat, self.times, self.carried, self.sliced, self.until
+
+
+def callee_from_flat(flat: tuple[Any, ...]) -> Callee:
+    """Return the callee that `Callee.flat` described."""
+    is_program, body, *rest = flat
+    return Callee(from_flat(body) if is_program else ColumnLoop(*body), *rest)
+
+
+def _digest(flat: tuple[Any, ...]) -> str:
+    h = hashlib.sha256()
+    for part in flat:
+        h.update(part if isinstance(part, bytes) else repr(part).encode())
+        h.update(b"\0")
+    return h.hexdigest()
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:

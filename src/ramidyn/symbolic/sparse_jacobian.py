@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import final
 
 from ramidyn.symbolic import expr
-from ramidyn.symbolic.column_loop import unrolled
+from ramidyn.symbolic.calls import unrolled
 from ramidyn.symbolic.derivatives import Row, Seeds, forward, reverse, symbols
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.symbolic.program import Program, Variable, live

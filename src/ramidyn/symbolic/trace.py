@@ -11,7 +11,7 @@ import numpy as np
 from ramidyn.errors import TraceError
 from ramidyn.symbolic import expr
 from ramidyn.symbolic.expr import Condition, Expr
-from ramidyn.symbolic.program import COLUMNS, Program, Variable, live
+from ramidyn.symbolic.program import Program, Variable, live
 
 Shape = int | Sequence[int]
 
@@ -44,12 +44,6 @@ def trace(
             array = _as_array(key, value)
             outputs.append(Variable(str(key), array.shape))
             results.extend(_number(e) for e in array.ravel())
-        loop = None
-        if table.loop is not None:
-            loop, shared, columns = table.loop
-            outputs.append(Variable("shared", (len(shared),)))
-            outputs.append(Variable(COLUMNS, (len(columns),)))
-            results += [*shared, *columns]
         order = live(tuple(table.table.values()), results)
         for e in order:
             if e.op == "input" and table.table.get(("input", e.value)) is not e:
@@ -66,7 +60,6 @@ def trace(
         order,
         regions,
         _kept(labels, order),
-        loop,
     )
 
 

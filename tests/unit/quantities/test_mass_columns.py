@@ -11,7 +11,7 @@ import pytest
 from ramidyn.quantities.mass_columns import solved_columns
 from ramidyn.quantities.mass_matrix import MassSolver
 from ramidyn.symbolic.checker import check
-from ramidyn.symbolic.column_loop import unrolled
+from ramidyn.symbolic.calls import unrolled
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import FRESH, Program
 from ramidyn.symbolic.trace import trace
@@ -88,8 +88,8 @@ def test_a_loop_solves_for_all_columns(name: str, rng: np.random.Generator) -> N
 
 def test_limbs_that_nothing_pushes_follow_their_trunk() -> None:
     """For a column of a limb, the rows of the others have three terms each."""
-    loop = traced(TREES["limbs"]).loop
-    assert loop is not None
+    (call,) = traced(TREES["limbs"]).calls
+    loop = call.value.body
     limbs = [range(k, k + 5) for k in range(3, 23, 5)]
     found: list[int] = []
     for sweep in loop.sweeps:
@@ -104,6 +104,5 @@ def test_limbs_that_nothing_pushes_follow_their_trunk() -> None:
 def test_a_chain_has_no_limbs_that_follow() -> None:
     program = traced(TREES["a chain"])
     n = len(TREES["a chain"])
-    assert program.loop is not None
-    shared = program.parts()[1]
-    assert len(shared) == n * (n - 1) // 2 + n
+    (call,) = program.calls
+    assert call.value.body.shared == n * (n - 1) // 2 + n

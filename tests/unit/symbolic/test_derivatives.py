@@ -87,7 +87,7 @@ def added(
 
 
 def test_every_operation_is_differentiated_here() -> None:
-    logic = CONDITIONS | {"const", "input"}
+    logic = CONDITIONS | {"const", "input", "call", "result"}
     assert set(SMOOTH) == set(ARITY) - logic == set(BUILD) - CONDITIONS
 
 

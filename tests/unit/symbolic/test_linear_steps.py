@@ -88,9 +88,8 @@ def test_what_is_zero_is_not_computed() -> None:
     last[-1] = True
 
     def terms(filled: np.ndarray) -> int:
-        loop = program(triangle, filled).loop
-        assert loop is not None
-        (sweep,) = loop.sweeps
+        (call,) = program(triangle, filled).calls
+        (sweep,) = call.value.body.sweeps
         return sum(len(step.terms) for step in sweep.steps)
 
     assert terms(last) < terms(every) - (n - 1) * n // 2 + n
@@ -98,8 +97,8 @@ def test_what_is_zero_is_not_computed() -> None:
 
 def test_sums_stay_in_the_row_of_an_operand_used_up() -> None:
     """So a triangle is solved in place."""
-    loop = program(triangle, np.ones((5, 8), bool)).loop
-    assert loop is not None
+    (call,) = program(triangle, np.ones((5, 8), bool)).calls
+    loop = call.value.body
     (sweep,) = loop.sweeps
     assert loop.rows == 5
     assert all(step.scale != FRESH for step in sweep.steps)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ramidyn.backend.calls.arguments import Signature
-from ramidyn.backend.runtime.kernel_sizes import TILES, kernel_sizes
+from ramidyn.backend.runtime.instructions import encoded
+from ramidyn.backend.runtime.kernel_sizes import BYTES, TILES, kernel_sizes
 from ramidyn.backend.runtime.memory_layout import (
     LINE,
     MOST_BYTES,
@@ -89,7 +90,9 @@ def kernel_block(
             f"{kernel.lanes} states; the limit is {MOST_BYTES:,}"
         )
     cuts = words(kernel.cuts)
-    places = (ctypes.c_int32 * len(sizes.places))(*sizes.places)
+    steps = encoded(kernel.steps, kernel.lanes * BYTES[signature.dtype])
+    instructions, moves = words(steps.words), _ints(steps.moves)
+    places = _ints(sizes.places)
     block = words([0] * len(Kernel))
     for field, value in sizes.fields.items():
         block[field] = value
@@ -101,13 +104,21 @@ def kernel_block(
     block[Kernel.PORTS] = ctypes.addressof(ports)
     block[Kernel.PLACES] = ctypes.addressof(places)
     block[Kernel.LIBM] = ctypes.addressof(libm)
+    block[Kernel.STEPS] = ctypes.addressof(instructions)
+    block[Kernel.N_STEPS] = len(kernel.steps)
+    block[Kernel.MOVES] = ctypes.addressof(moves)
     block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
     block[Kernel.FREE] = python_function("PyMem_RawFree")
     kept = None
     if kernel.lanes == 1 and sizes.bytes + LINE > STACK_BYTES:
         kept = (ctypes.c_char * (sizes.bytes + LINE))()
         block[Kernel.KEPT] = ctypes.addressof(kept)
-    return block, (cuts, places, ports, libm, kept)
+    return block, (cuts, places, ports, libm, kept, instructions, moves)
+
+
+def _ints(values: Sequence[int]) -> Any:
+    """Return offsets in a workspace as the driver reads them."""
+    return (ctypes.c_int32 * max(1, len(values)))(*values)
 
 
 def chunk_of(kernel: NativeKernel) -> int:

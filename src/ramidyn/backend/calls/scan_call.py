@@ -14,6 +14,7 @@ import numpy as np
 from ramidyn.backend.calls.arguments import Array, Signature, address, as_strided
 from ramidyn.backend.calls.runnable import Pace, chunk_of, kernel_block, ports_of
 from ramidyn.backend.runtime import threads as workers
+from ramidyn.backend.runtime.instructions import parallel_moves
 from ramidyn.backend.runtime.memory_layout import Kernel, TimeLoop, Words, words
 from ramidyn.concurrency import Lock
 
@@ -148,7 +149,7 @@ class Scanner:
             for i, o in self._carry
             for pair in zip(outputs[o], inputs[i], strict=True)
         ]
-        moved, scratch = _moves(pairs, kernel.slots)
+        moved, scratch = parallel_moves(pairs, kernel.slots)
         size = kernel.lanes * np.dtype(signature.dtype).itemsize
         offsets = [k * size for pair in moved for k in pair]
         moves = (ctypes.c_int32 * max(1, len(offsets)))(*offsets)
@@ -289,20 +290,3 @@ def _slots(signature: Signature, outputs: Sequence[int]) -> list[Sequence[int]]:
         found.append(outputs[start : start + size])
         start += size
     return found
-
-
-def _moves(
-    pairs: Sequence[tuple[int, int]], free: int
-) -> tuple[list[tuple[int, int]], int]:
-    """Return copies from slot to slot, one after the other, that do all pairs at once.
-
-    What is overwritten before it would be read goes through slots from ``free`` on; the
-    second result is how many those are.
-    """
-    pairs = [pair for pair in pairs if pair[0] != pair[1]]
-    overwritten = {target for _, target in pairs}
-    direct = [pair for pair in pairs if pair[0] not in overwritten]
-    others = [pair for pair in pairs if pair[0] in overwritten]
-    kept = [(source, free + k) for k, (source, _) in enumerate(others)]
-    restored = [(free + k, target) for k, (_, target) in enumerate(others)]
-    return [*kept, *direct, *restored], len(others)

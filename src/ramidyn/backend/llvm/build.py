@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, final
 
 from ramidyn.backend.llvm import cache
 from ramidyn.backend.llvm.jit import LoadedCode, compile_objects, llvm_version
 from ramidyn.backend.llvm.target import Target
+from ramidyn.backend.runtime import instructions
+from ramidyn.backend.runtime.instructions import Instruction
 from ramidyn.errors import CompileError
 from ramidyn.version import source_digest
 
 if TYPE_CHECKING:
-    from ramidyn.backend.llvm.schedule import Schedule
+    from ramidyn.backend.llvm.parts import Schedule
 
 
 @final
@@ -34,6 +36,8 @@ class NativeKernel:
     outputs: tuple[int, ...]
     code: object
     """keeps the machine code in memory"""
+    steps: tuple[Instruction, ...] = ()
+    """what runs when; without any, the cuts run one after another"""
 
 
 @final
@@ -80,11 +84,11 @@ def build(
         done += n
         progress(done, total)
 
-    slots, outputs = schedule.slots, schedule.outputs
-    seal = _seal(key, slots, outputs, total)
+    layout = Layout(schedule.slots, schedule.outputs, schedule.steps, total)
+    seal = layout.seal(key)
     objects = compile_objects(sources(schedule, target, seal), target.processor, step)
-    cache.store(key, _pack(slots, outputs, objects))
-    return _load(slots, outputs, objects, seal, target), False
+    cache.store(key, _pack(layout, objects))
+    return _load(layout, objects, seal, target), False
 
 
 def key_of(interface: Interface, target: Target) -> str:
@@ -98,37 +102,55 @@ def symbol(k: int, seal: str) -> str:
     return f"cut{k}{seal}"
 
 
-def _seal(key: str, slots: int, outputs: Sequence[int], cuts: int) -> str:
-    """Return what ends the names of an entry's functions.
+@final
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The workspace of a program, what runs when, and the number of its functions."""
 
-    It ties the object code to the sizes of the workspace that it was made for: a name
-    that does not fit is not found, and the code never runs.
-    """
-    parts = (key, slots, tuple(outputs), cuts)
-    return "_" + hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    slots: int
+    outputs: tuple[int, ...]
+    steps: tuple[Instruction, ...]
+    functions: int
+
+    def seal(self, key: str) -> str:
+        """Return what ends the names of an entry's functions.
+
+        It ties the object code to the workspace that it was made for: a name that does
+        not fit is not found, and the code never runs.
+        """
+        text = repr((key, self.slots, self.outputs, self.steps, self.functions))
+        return "_" + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _load(
-    slots: int,
-    outputs: Sequence[int],
-    objects: list[bytes],
-    seal: str,
-    target: Target,
+    layout: Layout, objects: list[bytes], seal: str, target: Target
 ) -> NativeKernel:
     cuts = [(code, (symbol(k, seal),)) for k, code in enumerate(objects)]
     code = LoadedCode(cuts, target.processor)
-    return NativeKernel(target.lanes, code.addresses, slots, tuple(outputs), code)
+    return NativeKernel(
+        target.lanes,
+        code.addresses,
+        layout.slots,
+        layout.outputs,
+        code,
+        layout.steps,
+    )
 
 
-def _pack(slots: int, outputs: Sequence[int], objects: list[bytes]) -> bytes:
-    sizes = [len(o) for o in objects]
-    head = json.dumps({"slots": slots, "outputs": outputs, "sizes": sizes}).encode()
-    return b"".join([len(head).to_bytes(8, "little"), head, *objects])
+def _pack(layout: Layout, objects: list[bytes]) -> bytes:
+    head = {
+        "slots": layout.slots,
+        "outputs": layout.outputs,
+        "steps": layout.steps,
+        "sizes": [len(o) for o in objects],
+    }
+    text = json.dumps(head).encode()
+    return b"".join([len(text).to_bytes(8, "little"), text, *objects])
 
 
 def _unpack(
     data: bytes, interface: Interface, key: str
-) -> tuple[int, list[int], list[bytes], str]:
+) -> tuple[Layout, list[bytes], str]:
     """Return what `_load` needs; an error says that the entry does not fit."""
     start = 8 + int.from_bytes(data[:8], "little")
     head = cast("dict[str, Any]", json.loads(data[8:start]))
@@ -143,7 +165,10 @@ def _unpack(
         or start + sum(sizes) != len(data)
     ):
         raise ValueError("sizes do not fit the program")
-    seal = _seal(key, slots, outputs, len(sizes))
+    steps = instructions.from_plain(head["steps"])
+    instructions.check(steps, len(sizes), slots)
+    layout = Layout(slots, tuple(outputs), steps, len(sizes))
+    seal = layout.seal(key)
     objects: list[bytes] = []
     for k, size in enumerate(sizes):
         objects.append(data[start : start + size])
@@ -151,4 +176,4 @@ def _unpack(
         # Checked here because LLVM would print a missing symbol on the user's screen.
         if symbol(k, seal).encode() not in objects[k]:
             raise ValueError("object code belongs to another program")
-    return slots, outputs, objects, seal
+    return layout, objects, seal

@@ -13,7 +13,7 @@ import itertools
 import struct
 from collections.abc import Callable
 
-from ramidyn.backend.llvm.schedule import Cut
+from ramidyn.backend.llvm.parts import Cut
 from ramidyn.backend.llvm.target import BYTES
 from ramidyn.backend.llvm.vector_exp import exponential
 from ramidyn.backend.llvm.vector_math import lanewise, sincos

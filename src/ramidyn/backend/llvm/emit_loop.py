@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ramidyn.backend.llvm.emit import ALIGNED, Emitter
-from ramidyn.backend.llvm.schedule import Loop
+from ramidyn.backend.llvm.parts import Columns
 from ramidyn.backend.llvm.target import BYTES
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE, place
 from ramidyn.symbolic.program import FRESH, KEPT, Step
@@ -32,7 +32,7 @@ HEAD, TERM = 6, 3
 """words of the tables"""
 
 
-def loop_module(emitter: Emitter, loop: Loop, symbol: str, is_single: bool) -> str:
+def loop_module(emitter: Emitter, loop: Columns, symbol: str, is_single: bool) -> str:
     """Return the module of a loop, its function called ``symbol``."""
     size = BYTES[emitter.dtype] if is_single else emitter.stride
     width = emitter.lanes if is_single else 1
@@ -78,7 +78,7 @@ def _fit(first: Step, second: Step) -> bool:
     )
 
 
-def _record(first: Step, second: Step, loop: Loop, size: int) -> list[int]:
+def _record(first: Step, second: Step, loop: Columns, size: int) -> list[int]:
     def factor(k: int) -> int:
         return k if k in (KEPT, FRESH) else (loop.shared + k) * size
 

@@ -7,19 +7,21 @@ workspace:
 
     slots [0, inputs)    the inputs, flat and in order
     then                 the results, each value once: a symmetric matrix has half
+    then                 the frames of calls: workspaces of their own (`frames`)
     above                values between cuts, reused when they die
+
+A program that calls others is cut where it calls: cuts and calls are instructions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import groupby
 
-from ramidyn.symbolic.angles import terms_of
-from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
+from ramidyn.backend.llvm.parts import Cut, Schedule
+from ramidyn.backend.llvm.placement import Placement
 from ramidyn.symbolic.expr import Condition, Expr
-from ramidyn.symbolic.program import COLUMNS, Program, Sweep
+from ramidyn.symbolic.program import Program
 
 SMALLEST, LARGEST = 400, 1000
 REACH = 24
@@ -28,63 +30,17 @@ WORTH = 0.975
 """Fraction of memory accesses that another order must reach to be used."""
 
 
-@dataclass(slots=True)
-class Cut:
-    """A run of operations that becomes one function."""
-
-    name: str
-    order: list[Expr]
-    """operations, arguments first; constants and inputs are not listed"""
-    loads: dict[Expr, int] = field(default_factory=dict[Expr, int])
-    """values made before this cut: node -> slot"""
-    stores: list[tuple[Expr, int]] = field(default_factory=list[tuple[Expr, int]])
-    """what later cuts or the caller need: (node, slot)"""
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """Sweeps over columns of a matrix: one function."""
-
-    sweeps: tuple[Sweep, ...]
-    shared: int
-    """the first slot of what all columns need"""
-    matrix: int
-    """the first slot of the matrix"""
-    rows: int
-    spare: int
-    """a column of the matrix that nobody reads, with others at its side"""
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """The cuts of a program in their order, and what is where in the workspace."""
-
-    cuts: tuple[Cut, ...]
-    slots: int
-    outputs: tuple[int, ...]
-    """the slot of every result that callers see, flat and in order"""
-    loop: Loop | None = None
-
-    @property
-    def functions(self) -> tuple[Cut | Loop, ...]:
-        """Everything that becomes a function, in call order."""
-        return self.cuts if self.loop is None else (*self.cuts, self.loop)
-
-    @property
-    def traffic(self) -> int:
-        """The number of values that cuts read from and write to the workspace."""
-        return sum(len(cut.loads) + len(cut.stores) for cut in self.cuts)
-
-
 def schedule(program: Program) -> Schedule:
     """Return the cuts of a program with all loads and stores.
 
     Three orders are tried, and the one with the fewest memory accesses is used: that of
     the trace, each step when it is needed, and depth first.
     """
+    if program.calls:
+        return _with_calls(program)
     operations = [e for e in program.order if e.args]
     best = _plan(operations, program)
-    if len(best.cuts) == 1:
+    if len(best.functions) == 1:
         return best
     far, results = _far(operations), set(program.results)
     least = WORTH * (far + best.traffic / 2)
@@ -100,19 +56,53 @@ def schedule(program: Program) -> Schedule:
 
 def _plan(operations: list[Expr], program: Program) -> Schedule:
     """Return the cuts of operations in this order."""
-    operations = _angles_first(operations)
-    conditions = [e for e in operations if isinstance(e, Condition)]
+    return Placement([_cuts(operations, program)], program, schedule).schedule()
+
+
+def _cuts(operations: list[Expr], program: Program) -> list[Cut]:
+    """Return operations in cuts."""
     # A condition is made again in each cut that asks for it: no slot holds a truth.
     operations = [e for e in operations if not isinstance(e, Condition)]
-    cuts = [
+    return [
         Cut(program.regions[part[0].region] if part else "start", part)
-        for part in _cut(operations)
+        for part in _cut(_angles_first(operations))
     ]
-    if conditions:
-        place: dict[Expr, int] = {c: i for i, c in enumerate(conditions)}
-        for cut in cuts:
-            _insert_conditions(cut, place)
-    return _place(cuts, program)
+
+
+def _with_calls(program: Program) -> Schedule:
+    """Return the schedule of a program that calls others.
+
+    What a call needs is done before it, and nothing else.
+    """
+    calls = program.calls
+    needed_by: dict[Expr, int] = {}
+    for k, call in enumerate(calls):
+        stack = list(call.args)
+        while stack:
+            e = stack.pop()
+            if e.args and e.op != "result" and e not in needed_by:
+                needed_by[e] = k
+                stack.extend(e.args)
+    segments: list[list[Expr]] = [[] for _ in range(len(calls) + 1)]
+    for e in program.order:
+        if e.args and e.op not in ("call", "result"):
+            segments[needed_by.get(e, len(calls))].append(e)
+    wanted = {*program.results, *(a for call in calls for a in call.args)}
+    for k, segment in enumerate(segments):
+        wanted.update(
+            a for e in segment for a in e.args if needed_by.get(a, len(calls)) != k
+        )
+    cuts = [_cuts(_nearest(s, wanted), program) if s else [] for s in segments]
+    return Placement(cuts, program, schedule).schedule()
+
+
+def _nearest(operations: list[Expr], wanted: set[Expr]) -> list[Expr]:
+    """Return operations in the order in which the fewest values go through memory."""
+    if len(operations) <= LARGEST:
+        return operations
+    orders = (_by_need(operations, wanted), _depth_first(operations, wanted))
+    best = min(orders, key=_far)
+    return best if _far(best) < WORTH * _far(operations) else operations
 
 
 def _by_need(operations: list[Expr], results: set[Expr]) -> list[Expr]:
@@ -127,7 +117,7 @@ def _by_need(operations: list[Expr], results: set[Expr]) -> list[Expr]:
     wanted = set(results)
     needs: list[list[int]] = []
     for k, step in enumerate(steps):
-        other = {a for e in step for a in e.args if a.args and made_in[a] != k}
+        other = {a for e in step for a in e.args if made_in.get(a, k) != k}
         wanted |= other
         needs.append(sorted({made_in[a] for a in other}))
     needed = {d for found in needs for d in found}
@@ -245,115 +235,3 @@ def _live_values(operations: list[Expr]) -> list[int]:
         total += change
         alive[i] = total
     return alive
-
-
-def _insert_conditions(cut: Cut, place: dict[Expr, int]) -> None:
-    """Put conditions (``place``: their order) before their first use in this cut."""
-    order: list[Expr] = []
-    done: set[Expr] = set()
-    for e in cut.order:
-        stack = [a for a in e.args if isinstance(a, Condition)]
-        needed: list[Expr] = []
-        while stack:
-            c = stack.pop()
-            if c not in done:
-                done.add(c)
-                needed.append(c)
-                stack.extend(a for a in c.args if isinstance(a, Condition))
-        order.extend(sorted(needed, key=place.__getitem__))
-        order.append(e)
-    cut.order = order
-
-
-def _place(cuts: list[Cut], program: Program) -> Schedule:
-    """Give every value between cuts a slot, and list the loads and stores."""
-    offsets = program.input_offsets()
-    inputs = sum(v.size for v in program.inputs)
-    results, copies, slots = _fixed_slots(program, offsets, inputs)
-    visible = program.parts()[0]
-
-    made_in: dict[Expr, int] = {}
-    for k, cut in enumerate(cuts):
-        made_in.update((e, k) for e in cut.order if not isinstance(e, Condition))
-    last_used: dict[Expr, int] = {}
-    for k, cut in enumerate(cuts):
-        for e in cut.order:
-            for a in e.args:
-                last_used[a] = k
-
-    slot_of = dict(results)
-    free: list[int] = []
-    dying: dict[int, list[int]] = {}
-    for k, cut in enumerate(cuts):
-        free.extend(dying.pop(k, ()))
-        for e in cut.order:
-            if made_in.get(e) != k:
-                continue
-            if e in results:
-                cut.stores.append((e, results[e]))
-            elif last_used.get(e, k) > k:
-                if free:
-                    slot = free.pop()
-                else:
-                    slot = slots
-                    slots += 1
-                slot_of[e] = slot
-                cut.stores.append((e, slot))
-                # Free again after the cut that uses it last, never within it.
-                dying.setdefault(last_used[e] + 1, []).append(slot)
-        for e in cut.order:
-            for a in e.args:
-                if a.op == "input":
-                    cut.loads[a] = offsets[a.value[0]] + a.value[1]
-                elif a.args and made_in.get(a, k) != k:
-                    cut.loads[a] = slot_of[a]
-            if e.op in ("sin", "cos"):
-                for a in terms_of(e.args[0]) or ():
-                    if a.op == "input":
-                        cut.loads[a] = offsets[a.value[0]] + a.value[1]
-    constants = [(e, slot) for e, slot in results.items() if e.op == "const"]
-    cuts[-1].stores.extend(constants)
-    for e, slot in copies:
-        if results.get(e) != slot:
-            _copy(e, slot, cuts[made_in.get(e, -1)], offsets)
-    loop = None
-    if program.loop is not None:
-        of = program.loop
-        loop = Loop(of.sweeps, inputs, offsets[COLUMNS], of.rows, of.columns)
-    return Schedule(tuple(cuts), slots, tuple(results[e] for e in visible), loop)
-
-
-def _fixed_slots(
-    program: Program, offsets: dict[str, int], inputs: int
-) -> tuple[dict[Expr, int], list[tuple[Expr, int]], int]:
-    """Return the slots of results, what the loop needs in further ones, and how many.
-
-    What the loop works on comes first, each entry in a slot of its own.
-    """
-    results: dict[Expr, int] = {}
-    visible, shared, given = program.parts()
-    slots = inputs + len(shared)
-    copies = [(e, inputs + k) for k, e in enumerate(shared)]
-    if program.loop is not None:
-        of = program.loop
-        # In one state a vector of columns lies in one line of the cache.
-        slots = matrix = offsets[COLUMNS] = -(-slots // SIDE_BY_SIDE) * SIDE_BY_SIDE
-        slots += of.rows * (of.columns + SIDE_BY_SIDE)
-        copies += [(e, matrix + k) for e, k in zip(given, of.places, strict=True)]
-    for e in visible:
-        if e.op == "input":
-            results[e] = offsets[e.value[0]] + e.value[1]
-        elif e not in results:
-            results[e] = slots
-            slots += 1
-    for e, slot in copies:
-        if e.op != "input":
-            results.setdefault(e, slot)
-    return results, copies, slots
-
-
-def _copy(e: Expr, slot: int, cut: Cut, offsets: dict[str, int]) -> None:
-    """Let a cut write a value to a further slot: where it is made, or at the end."""
-    if e.op == "input":
-        cut.loads[e] = offsets[e.value[0]] + e.value[1]
-    cut.stores.append((e, slot))

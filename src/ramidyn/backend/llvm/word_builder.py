@@ -188,6 +188,15 @@ class Code:
         self.b.position_at_end(after)
 
     @contextmanager
+    def repeated(self) -> Generator[None]:
+        """Repeat the code emitted inside until it leaves the function."""
+        body = self.function.append_basic_block("repeated")
+        self.b.branch(body)
+        self.b.position_at_end(body)
+        yield
+        self.b.branch(body)
+
+    @contextmanager
     def fold(self, count: Value, initial: Value | int) -> Generator[FoldStep]:
         """Repeat the code emitted inside, passing a word between iterations."""
         first = const(initial) if isinstance(initial, int) else initial

@@ -16,6 +16,7 @@ from __future__ import annotations
 from ramidyn.backend.llvm.target import Processor
 from ramidyn.backend.llvm.word_builder import Code, Module, Value, const, ir
 from ramidyn.backend.runtime import denormals
+from ramidyn.backend.runtime.instruction_code import emit_run_steps
 from ramidyn.backend.runtime.kernel_sizes import NEAR
 from ramidyn.backend.runtime.memory_layout import LINE, STACK_BYTES, Kernel
 from ramidyn.backend.runtime.streaming import emit_stream_groups, goes_far
@@ -34,6 +35,7 @@ def emit(tile: Tile, target: Processor) -> Module:
     emit_movers(module, tile)
     emit_pack_tile(module, tile)
     emit_unpack_tile(module)
+    emit_run_steps(module, tile)
     emit_groups(module, tile, "groups", "unpack_tile")
     if tile.is_streamed:
         emit_stream_groups(module, tile)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ramidyn.backend.runtime.memory_layout import LINE, NEVER, Kernel
 
+BYTES = {"float64": 8, "float32": 4}
 TILES, NEAR = 8, 512 * 1024
 """Tiles that a cut runs on before the next, and bytes of their workspaces at most.
 
@@ -36,7 +37,7 @@ def kernel_sizes(
     slots: int, outputs: Sequence[int], cuts: int, lanes: int, dtype: str
 ) -> KernelSizes:
     """Return the sizes of a kernel with so many slots, results and cuts."""
-    slot = lanes * (8 if dtype == "float64" else 4)
+    slot = lanes * BYTES[dtype]
     size = -(-slots * slot // LINE) * LINE
     places = [k * slot for k in outputs]
     part = max(PIECE // slot, -(-len(places) // max(cuts, 1)))

@@ -19,6 +19,7 @@ from ramidyn.backend.llvm.target import Processor, runnable
 from ramidyn.backend.llvm.word_builder import I32, Code, Module, Value, ir
 from ramidyn.backend.runtime import denormals
 from ramidyn.backend.runtime.driver_code import run_groups
+from ramidyn.backend.runtime.instruction_code import emit_run_steps
 from ramidyn.backend.runtime.memory_layout import (
     LINE,
     PLACE,
@@ -47,6 +48,7 @@ def emit(tile: Tile) -> Module:
     """Write the time loop for one kind of tile."""
     module = Module(f"scan_{tile.dtype}_{tile.lanes}")
     emit_movers(module, tile)
+    emit_run_steps(module, tile)
     emit_fetch(module, tile)
     emit_pack_step(module, tile)
     emit_unpack_some(module)

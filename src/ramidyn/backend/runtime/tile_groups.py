@@ -78,9 +78,18 @@ class Groups:
 
     @contextmanager
     def each_cut(self, group: Value) -> Generator[None]:
-        """Run the cuts, each on all tiles of a group; what is inside follows each."""
+        """Run the cuts, each on all tiles of a group; what is inside follows each.
+
+        A kernel with instructions runs them, and nothing follows.
+        """
         code = self.code
-        with code.loop(self.n_cuts) as k:
+        kernel = self.call[0]
+        has_steps = code.compare(code.load(kernel, Kernel.N_STEPS), "!=", 0)
+        with code.when(has_steps, likely=False):
+            _, first = self.place(group, const(0))
+            code.call("run_steps", kernel, first, self.tiles(group))
+        straight = code.b.select(has_steps, const(0), self.n_cuts)
+        with code.loop(straight) as k:
             cut = code.load(code.at(self.cuts, k))
             with code.loop(self.tiles(group)) as i:
                 _, workspace = self.place(group, i)

@@ -16,11 +16,12 @@ from typing import Any, final
 
 from ramidyn.backend.llvm.jit import compile_objects
 from ramidyn.backend.llvm.libm import LIBM
-from ramidyn.backend.llvm.schedule import Schedule
+from ramidyn.backend.llvm.parts import Schedule
 from ramidyn.backend.llvm.sources import sources
 from ramidyn.backend.llvm.target import BYTES, Processor, Target
 from ramidyn.backend.llvm.word_builder import I64, Module, Value, const, ir
 from ramidyn.backend.runtime.driver_code import emit
+from ramidyn.backend.runtime.instructions import encoded
 from ramidyn.backend.runtime.kernel_sizes import kernel_sizes
 from ramidyn.backend.runtime.memory_layout import PORT_WORDS, VIEW_WORDS, Kernel, View
 from ramidyn.backend.runtime.tiles import Tile
@@ -118,6 +119,10 @@ def _kernel(
     words[Kernel.PORTS] = _constants(module, "ports", ports)
     words[Kernel.PLACES] = _constants(module, "places", sizes.places, ir.IntType(32))
     words[Kernel.LIBM] = _constants(module, "libm", libm)
+    steps = encoded(schedule.steps, target.lanes * BYTES[target.dtype])
+    words[Kernel.STEPS] = _constants(module, "steps", steps.words)
+    words[Kernel.N_STEPS] = len(schedule.steps)
+    words[Kernel.MOVES] = _constants(module, "moves", steps.moves, ir.IntType(32))
     words[Kernel.MALLOC], words[Kernel.FREE] = malloc, free
     return _constants(module, "kernel", words)
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramidyn.backend.llvm import schedule as scheduling
-from ramidyn.backend.llvm.schedule import LARGEST, SMALLEST, Schedule, schedule
+from ramidyn.backend.llvm.parts import Schedule
+from ramidyn.backend.llvm.schedule import LARGEST, SMALLEST, schedule
 from ramidyn.simplify.passes import lower, simplify
 from ramidyn.symbolic import functions
 from ramidyn.symbolic.expr import Condition, Expr, region

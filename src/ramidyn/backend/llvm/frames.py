@@ -1,0 +1,158 @@
+"""Frames: the workspaces of what a program calls, inside its own.
+
+A callee has a layout of its own, and runs wherever its frame begins. A loop has behind
+it what belongs to each step: arguments that are read, and results that are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from ramidyn.backend.llvm.parts import Columns, Cut, Schedule
+from ramidyn.backend.runtime.instructions import Instruction, Move, Op, parallel_moves
+from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
+from ramidyn.symbolic.program import Callee, ColumnLoop
+
+if TYPE_CHECKING:
+    from ramidyn.symbolic.program import Program
+
+SPARSE = 4
+"""Results stay in a frame unless they are a smaller part of it than one in so many."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a call needs: functions, slots, and what runs on them."""
+
+    functions: tuple[Cut | Columns, ...]
+    steps: tuple[Instruction, ...]
+    slots: int
+    arguments: Sequence[int]
+    """the slot of each argument"""
+    results: Sequence[int]
+    """the slot of each result"""
+
+    def keeps(self, results: int) -> bool:
+        """Return whether so many results stay here, or are moved out at once."""
+        return results * SPARSE > self.slots
+
+
+def aligned(slots: int) -> int:
+    """Return a number of slots at which a frame may begin, or end.
+
+    In one state a vector of columns lies in one line of the cache.
+    """
+    return -(-slots // SIDE_BY_SIDE) * SIDE_BY_SIDE
+
+
+def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> Frame:
+    """Return the frame of a callee; ``schedule`` gives that of its body."""
+    if isinstance(callee.body, ColumnLoop):
+        return _columns(callee.body)
+    of = schedule(callee.body)
+    steps = of.steps or tuple(Instruction(Op.RUN, k) for k in range(len(of.functions)))
+    inputs = range(callee.body.size)
+    is_loop = callee.times != 1 or callee.carried or callee.sliced or callee.until
+    if not is_loop:
+        return Frame(of.functions, steps, aligned(of.slots), inputs, of.outputs)
+    carried, stacked = callee.carried, callee.stacked
+    pairs = [(of.outputs[k], k) for k in range(carried)]
+    carry, spare = parallel_moves(pairs, of.slots)
+    reads = of.slots + spare
+    writes = reads + callee.times * callee.sliced
+    slots = writes + callee.times * stacked
+    own = len(inputs) - callee.sliced
+    read = [Move(reads + k, own + k, callee.sliced) for k in range(callee.sliced)]
+    write = [
+        Move(of.outputs[carried + k], writes + k, 0, stacked) for k in range(stacked)
+    ]
+    loop = [
+        Instruction(Op.REPEAT, callee.times),
+        *[Instruction(Op.UNTIL, 0)] * callee.until,
+        *_moves(read),
+        *steps,
+        *_moves(write),
+        *_moves(Move(*pair) for pair in carry),
+        Instruction(Op.NEXT),
+    ]
+    arguments = [*inputs[:own], *range(reads, writes)]
+    results = [*range(carried), *range(writes, slots)]
+    return Frame(of.functions, tuple(loop), aligned(slots), arguments, results)
+
+
+def _columns(loop: ColumnLoop) -> Frame:
+    """Return the frame of sweeps: the factors, the matrix, and a spare column."""
+    matrix = aligned(loop.shared)
+    size = loop.rows * loop.columns
+    function = Columns(loop.sweeps, 0, matrix, loop.rows, loop.columns)
+    return Frame(
+        (function,),
+        (Instruction(Op.RUN, 0),),
+        matrix + size + loop.rows * SIDE_BY_SIDE,
+        [*range(loop.shared), *(matrix + k for k in loop.places)],
+        range(matrix, matrix + size),
+    )
+
+
+def _moves(moves: Iterable[Move]) -> list[Instruction]:
+    found = tuple(moves)
+    return [Instruction(Op.MOVE, moves=found)] if found else []
+
+
+def packed(
+    lives: Sequence[tuple[int, int]], sizes: Sequence[int], first: int
+) -> list[int]:
+    """Return where frames begin, from slot ``first`` on.
+
+    Frames that are alive at the same time, both ends included, have slots of their own.
+    """
+    placed: list[tuple[int, int, int, int]] = []
+    bases: list[int] = []
+    for (born, dies), size in zip(lives, sizes, strict=True):
+        base = aligned(first)
+        meeting = sorted(
+            (begin, end)
+            for begin, end, other_born, other_dies in placed
+            if born <= other_dies and other_born <= dies
+        )
+        for begin, end in meeting:
+            if base + size <= begin:
+                break
+            base = max(base, end)
+        bases.append(base)
+        placed.append((base, base + size, born, dies))
+    return bases
+
+
+@final
+class Steps:
+    """The instructions of a program, written one after another.
+
+    Args:
+        cuts: its own functions.
+    """
+
+    def __init__(self, cuts: Sequence[Cut]) -> None:
+        self.functions: list[Cut | Columns] = [*cuts]
+        self.steps: list[Instruction] = []
+        self._number = {id(cut): k for k, cut in enumerate(cuts)}
+        self._known: dict[str, int] = {}
+
+    def run(self, cut: Cut) -> None:
+        """Run one of the program's own functions."""
+        self.steps.append(Instruction(Op.RUN, self._number[id(cut)]))
+
+    def move(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Copy slots."""
+        self.steps += _moves(Move(*pair) for pair in pairs)
+
+    def call(self, frame: Frame, base: int, name: str) -> None:
+        """Run a callee on the frame that begins at a slot; equal names, equal code."""
+        if name not in self._known:
+            self._known[name] = len(self.functions)
+            self.functions += frame.functions
+        functions = self._known[name]
+        self.steps += [step.moved(functions, base) for step in frame.steps]

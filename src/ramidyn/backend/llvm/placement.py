@@ -1,0 +1,230 @@
+"""Where the values of a program are: slots, frames, loads and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ramidyn.backend.llvm.frames import Frame, Steps, frame_of, packed
+from ramidyn.backend.llvm.parts import Cut, Schedule
+from ramidyn.symbolic.angles import terms_of
+from ramidyn.symbolic.expr import Condition, Expr
+from ramidyn.symbolic.program import Program
+
+
+class Placement:
+    """Where the values of a program are.
+
+    Args:
+        segments: the cuts before each call, and those after the last one.
+        program: lowered.
+        schedule: gives the schedules of what it calls.
+    """
+
+    def __init__(
+        self,
+        segments: list[list[Cut]],
+        program: Program,
+        schedule: Callable[[Program], Schedule],
+    ) -> None:
+        self.program = program
+        self.schedule_of = schedule
+        self.calls: list[Expr] = program.calls
+        _insert_all_conditions(segments, program)
+        for k, segment in enumerate(segments):
+            if not segment and self._needs_cut(k):
+                segment.append(Cut("start", []))
+        self.parts: list[Cut | Expr] = []
+        self.start: dict[Expr, int] = {}
+        """the first part of the segment before a call"""
+        for k, segment in enumerate(segments):
+            if k < len(self.calls):
+                self.start[self.calls[k]] = len(self.parts)
+            self.parts += [*segment, *self.calls[k : k + 1]]
+        self.place_of: dict[Expr, int] = {
+            part: k for k, part in enumerate(self.parts) if not isinstance(part, Cut)
+        }
+        self.offsets = program.input_offsets()
+        self.results_of: dict[Expr, list[Expr]] = {c: [] for c in self.calls}
+        for e in program.order:
+            if e.op == "result":
+                self.results_of[e.args[0]].append(e)
+        self.made_in: dict[Expr, int] = {}
+        self.last_used: dict[Expr, int] = {}
+        self._find_lives()
+        self.slot_of: dict[Expr, int] = {}
+        self.slots: int = program.size
+
+    def _needs_cut(self, k: int) -> bool:
+        """Return whether constants must be written in an empty segment."""
+        if k < len(self.calls):
+            return any(a.op == "const" for a in self.calls[k].args)
+        is_constant = any(e.op == "const" for e in self.program.results)
+        return is_constant or not self.calls
+
+    def _find_lives(self) -> None:
+        """Find the parts that make each value, and the last that use it."""
+        for k, part in enumerate(self.parts):
+            if isinstance(part, Cut):
+                made = [e for e in part.order if not isinstance(e, Condition)]
+                used = [a for e in part.order for a in e.args]
+            else:
+                made = self.results_of[part]
+                used = [a for a in part.args if not self._is_near(a, part)]
+            self.made_in.update((e, k) for e in made)
+            self.last_used.update((a, k) for a in used)
+
+    def _is_near(self, a: Expr, call: Expr) -> bool:
+        """Return whether an argument is made just before its call: stored in place."""
+        return a.op != "result" and self.made_in.get(a, -1) >= self.start[call]
+
+    def schedule(self) -> Schedule:
+        """Place everything."""
+        frames = [frame_of(call.value, self.schedule_of) for call in self.calls]
+        kept = [
+            frame.keeps(len(self.results_of[call]))
+            for call, frame in zip(self.calls, frames, strict=True)
+        ]
+        bases = self._place_frames(frames, kept)
+        self._place_values({c for c, k in zip(self.calls, kept, strict=True) if not k})
+        cuts = [part for part in self.parts if isinstance(part, Cut)]
+        writer = Steps(cuts)
+        for k, part in enumerate(self.parts):
+            if isinstance(part, Cut):
+                self._load_and_store(k, part)
+        number = 0
+        for part in self.parts:
+            if isinstance(part, Cut):
+                writer.run(part)
+                continue
+            frame, base = frames[number], bases[number]
+            writer.move(self._arguments(part, frame, base))
+            writer.call(frame, base, part.value.digest)
+            if not kept[number]:
+                writer.move(
+                    (base + frame.results[e.value], self.slot_of[e])
+                    for e in self.results_of[part]
+                )
+            number += 1
+        outputs = tuple(self._slot(e) for e in self.program.results)
+        constants = {e for e in self.program.results if e.op == "const"}
+        for e in constants:
+            cuts[-1].stores.append((e, self.slot_of[e]))
+        steps = writer.steps if self.calls else ()
+        return Schedule(tuple(writer.functions), self.slots, outputs, tuple(steps))
+
+    def _slot(self, e: Expr) -> int:
+        if e.op == "input":
+            return self.offsets[e.value[0]] + e.value[1]
+        return self.slot_of[e]
+
+    def _place_frames(self, frames: list[Frame], kept: list[bool]) -> list[int]:
+        """Return where frames begin; those whose lives do not meet share slots."""
+        in_frame = {
+            e
+            for call, stays in zip(self.calls, kept, strict=True)
+            for e in self.results_of[call]
+            if stays
+        }
+        for e in self.program.results:
+            if e.op != "input" and e not in in_frame and e not in self.slot_of:
+                self.slot_of[e] = self.slots
+                self.slots += 1
+        visible = set(self.program.results)
+        lives: list[tuple[int, int]] = []
+        for call, stays in zip(self.calls, kept, strict=True):
+            end = self.place_of[call]
+            if stays:
+                found = self.results_of[call]
+                ends = [self.last_used.get(e, end) for e in found]
+                end = max([end, *ends])
+                if not visible.isdisjoint(found):
+                    end = len(self.parts)
+            lives.append((self.start[call], end))
+        bases = packed(lives, [frame.slots for frame in frames], self.slots)
+        for call, frame, base, stays in zip(
+            self.calls, frames, bases, kept, strict=True
+        ):
+            self.slots = max(self.slots, base + frame.slots)
+            if stays:
+                for e in self.results_of[call]:
+                    self.slot_of[e] = base + frame.results[e.value]
+        return bases
+
+    def _place_values(self, moved: set[Expr]) -> None:
+        """Give values that later parts need slots, used again when they die."""
+        free: list[int] = []
+        dying: dict[int, list[int]] = {}
+        for k, part in enumerate(self.parts):
+            free.extend(dying.pop(k, ()))
+            if isinstance(part, Cut):
+                made = [e for e in part.order if self.made_in.get(e) == k]
+            else:
+                made = self.results_of[part] if part in moved else []
+            for e in made:
+                if e in self.slot_of or self.last_used.get(e, k) <= k:
+                    continue
+                if free:
+                    slot = free.pop()
+                else:
+                    slot = self.slots
+                    self.slots += 1
+                self.slot_of[e] = slot
+                # Free again after the part that uses it last, never within it.
+                dying.setdefault(self.last_used[e] + 1, []).append(slot)
+
+    def _load_and_store(self, k: int, cut: Cut) -> None:
+        """List what a cut reads, and what it writes for others."""
+        for e in cut.order:
+            if self.made_in.get(e) == k and e in self.slot_of:
+                cut.stores.append((e, self.slot_of[e]))
+            needed = e.args
+            if e.op in ("sin", "cos"):
+                needed = (*needed, *(terms_of(e.args[0]) or ()))
+            for a in needed:
+                if a.op == "input":
+                    cut.loads[a] = self._slot(a)
+                elif a.args and self.made_in.get(a, k) != k:
+                    cut.loads[a] = self.slot_of[a]
+
+    def _arguments(
+        self, call: Expr, frame: Frame, base: int
+    ) -> Iterator[tuple[int, int]]:
+        """Let cuts store what they make for a call; yield the moves of the others."""
+        for a, slot in zip(call.args, frame.arguments, strict=True):
+            target = base + slot
+            if a.op == "const":
+                before = self.parts[self.place_of[call] - 1]
+                assert isinstance(before, Cut)
+                before.stores.append((a, target))
+            elif self._is_near(a, call):
+                near = self.parts[self.made_in[a]]
+                assert isinstance(near, Cut)
+                near.stores.append((a, target))
+            else:
+                yield self._slot(a), target
+
+
+def _insert_all_conditions(segments: list[list[Cut]], program: Program) -> None:
+    conditions = [e for e in program.order if isinstance(e, Condition)]
+    place: dict[Expr, int] = {c: i for i, c in enumerate(conditions)}
+    if place:
+        for cut in (cut for segment in segments for cut in segment):
+            _insert_conditions(cut, place)
+
+
+def _insert_conditions(cut: Cut, place: dict[Expr, int]) -> None:
+    """Put conditions (``place``: their order) before their first use in this cut."""
+    order: list[Expr] = []
+    done: set[Expr] = set()
+    for e in cut.order:
+        stack = [a for a in e.args if isinstance(a, Condition)]
+        needed: list[Expr] = []
+        while stack:
+            c = stack.pop()
+            if c not in done:
+                done.add(c)
+                needed.append(c)
+                stack.extend(a for a in c.args if isinstance(a, Condition))
+        order.extend(sorted(needed, key=place.__getitem__))
+        order.append(e)
+    cut.order = order

@@ -1,0 +1,131 @@
+"""Calls of programs inside programs: once, so many times, or until all are done.
+
+A program that is called is compiled once, however often it runs. `call_program` calls
+one; `repeat_steps` calls what a Python function does to symbols, step after step.
+
+`unrolled` writes calls out, for those who know only straight lines; `with_bodies`
+changes what is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ramidyn.symbolic import expr
+from ramidyn.symbolic.column_loop import unrolled_columns
+from ramidyn.symbolic.expr import Expr, const
+from ramidyn.symbolic.program import Callee, ColumnLoop, Program, live
+
+
+def call_program(program: Program, arguments: Sequence[Expr]) -> list[Expr]:
+    """Return the results of a program of these arguments, flat, as one call."""
+    return results_of(Callee(program), arguments)
+
+
+def results_of(callee: Callee, arguments: Sequence[Expr]) -> list[Expr]:
+    """Return all results of a call."""
+    assert len(arguments) == callee.arguments, f"{callee.name} has other arguments"
+    made = expr.call(callee, tuple(arguments))
+    return [expr.result(made, k) for k in range(callee.results)]
+
+
+def with_bodies(program: Program, change: Callable[[Program], Program]) -> Program:
+    """Return the program with every program that it calls changed."""
+    calls = program.calls
+    if not calls:
+        return program
+    changed: dict[str, Callee] = {}
+    for callee in (e.value for e in calls):
+        if callee.digest not in changed and isinstance(callee.body, Program):
+            changed[callee.digest] = replace(callee, body=change(callee.body))
+    new: dict[Expr, Expr] = {}
+    with expr.fresh_table() as table:
+        table.regions = list(program.regions)
+        for e in program.order:
+            table.region = e.region
+            args = tuple([new.get(a, a) for a in e.args])
+            if e.op == "call":
+                made = expr.call(changed.get(e.value.digest, e.value), args)
+            elif all(a is b for a, b in zip(args, e.args, strict=True)):
+                made = expr.intern(e)
+            else:
+                made = expr.rebuilt(e, args)
+            if made is not e:
+                new[e] = made
+        results = tuple(new.get(e, e) for e in program.results)
+        order = live(tuple(table.table.values()), results)
+    labels = {new.get(e, e): name for e, name in program.labels.items()}
+    return replace(program, results=results, order=order, labels=labels)
+
+
+def unrolled(program: Program) -> Program:
+    """Return the program with all calls written out, step after step."""
+    if not program.calls:
+        return program
+    with expr.fresh_table() as table:
+        table.regions = list(program.regions)
+        variables = program.inputs
+        entries = [expr.symbol(v.name, k) for v in variables for k in range(v.size)]
+        results = tuple(replayed(program, entries, writes_calls=True))
+        order = live(tuple(table.table.values()), results)
+        regions = tuple(table.regions)
+        kept = set(order)
+        labels = {e: name for e, name in table.labels.items() if e in kept}
+    return replace(
+        program, results=results, order=order, regions=regions, labels=labels
+    )
+
+
+def replayed(
+    program: Program, entries: Sequence[Expr], *, writes_calls: bool = False
+) -> list[Expr]:
+    """Do the operations of a program in the current trace; return its results.
+
+    They are built again, as if their function had been called: what the trace already
+    has is shared, and numbers among the inputs fold.
+
+    Args:
+        program: what to do.
+        entries: of all its inputs, flat.
+        writes_calls: whether calls are written out.
+    """
+    offsets = program.input_offsets()
+    value: dict[Expr, Expr] = {}
+    written: dict[Expr, list[Expr]] = {}
+    current = -1
+    for e in program.order:
+        if e.op == "const":
+            value[e] = const(e.value)
+        elif e.op == "input":
+            value[e] = entries[offsets[e.value[0]] + e.value[1]]
+        elif e.op == "call" and writes_calls:
+            written[e] = _written_call(e.value, [value[a] for a in e.args])
+            current = -1
+        elif e.op == "result" and writes_calls:
+            value[e] = written[e.args[0]][e.value]
+        else:
+            if e.region != current:
+                expr.region(program.regions[e.region])
+                current = e.region
+            value[e] = expr.rebuilt(e, tuple([value[a] for a in e.args]))
+    for e, name in program.labels.items():
+        expr.label(name, value[e])
+    return [value[e] for e in program.results]
+
+
+def _written_call(callee: Callee, arguments: list[Expr]) -> list[Expr]:
+    """Return the results of a call, its steps one after another."""
+    if isinstance(callee.body, ColumnLoop):
+        return unrolled_columns(callee.body, arguments)
+    carried = arguments[: callee.carried]
+    end = callee.carried + callee.shared
+    shared, sliced = arguments[callee.carried : end], arguments[end:]
+    stacked: list[Expr] = []
+    for step in range(callee.times):
+        own = sliced[step * callee.sliced : (step + 1) * callee.sliced]
+        entries = [*carried, *shared, *own]
+        results = replayed(callee.body, entries, writes_calls=True)
+        carried = results[: callee.carried]
+        stacked += results[callee.carried :]
+    return [*carried, *stacked]
