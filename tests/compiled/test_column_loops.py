@@ -11,8 +11,8 @@ import pytest
 
 import ramidyn
 from ramidyn.backend.llvm.emit_loop import pairs
-from ramidyn.symbolic.checker import check
 from ramidyn.symbolic.calls import unrolled
+from ramidyn.symbolic.checker import check
 from ramidyn.symbolic.column_loop import map_columns
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.derivatives import vjp

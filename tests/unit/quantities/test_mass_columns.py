@@ -10,8 +10,8 @@ import pytest
 
 from ramidyn.quantities.mass_columns import solved_columns
 from ramidyn.quantities.mass_matrix import MassSolver
-from ramidyn.symbolic.checker import check
 from ramidyn.symbolic.calls import unrolled
+from ramidyn.symbolic.checker import check
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import FRESH, Program
 from ramidyn.symbolic.trace import trace

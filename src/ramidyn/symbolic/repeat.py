@@ -1,0 +1,273 @@
+"""Loops in the functions that users write: `repeat` and `repeat_until`.
+
+The body is traced once, on symbols that stand for what is carried. What depends on them
+is the body of the loop; everything else it uses is computed once, before the loop.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from ramidyn.errors import TraceError
+from ramidyn.symbolic import expr
+from ramidyn.symbolic.calls import results_of
+from ramidyn.symbolic.expr import Condition, Expr, const, users_line
+from ramidyn.symbolic.program import Callee, Program, Variable, live, reachable
+
+Carry = TypeVar("Carry")
+
+
+class Repeated(NamedTuple):
+    """What `repeat_until` returns."""
+
+    carry: Any
+    """what is carried after the last step"""
+    is_done: Any
+    """1 where the condition holds, 0 where the steps ran out"""
+    steps: Any
+    """the number of steps that a state took"""
+
+
+def repeat(body: Callable[[Carry], Carry], carry: Carry, times: int) -> Carry:
+    """Return ``body(body(... body(carry)))``, so many times.
+
+    Inside a kernel the body becomes a loop: it is traced and compiled once.
+
+    Args:
+        body: returns what it is given, changed; the same names and shapes.
+        carry: a number, an array, or a tuple or dict of these.
+        times: how often.
+
+    >>> import numpy as np, ramidyn
+    >>> def root(x):  # Heron's method
+    ...     return ramidyn.repeat(lambda y: 0.5 * (y + x / y), x, times=6)
+    >>> ramidyn.kernel(root, {"x": ()})(2.0)
+    array(1.41421356)
+    """
+    count = _count("times", times)
+    start = Values.of(carry)
+    if not start.has_symbols and not expr.is_tracing():
+        for _ in range(count):
+            carry = body(carry)
+        return carry
+
+    def step(entries: list[Expr]) -> list[Expr]:
+        return start.entries_of(body(start.rebuilt(entries)), "the body")
+
+    callee, shared = traced_loop(step, len(start.entries), count, _name(body))
+    results = results_of(callee, [*start.entries, *shared])
+    return start.rebuilt(results[: len(start.entries)])
+
+
+def repeat_until(
+    body: Callable[[Carry], Carry],
+    carry: Carry,
+    until: Callable[[Carry], Any],
+    most: int,
+) -> Repeated:
+    """Repeat the body until a condition holds, at most so many times.
+
+    Inside a kernel, each state of a batch takes the steps that it needs: one that is
+    done keeps its values, and no result depends on the other states. A condition on NaN
+    does not hold: such a state takes all steps, and is not done.
+
+    Args:
+        body: returns what it is given, changed; the same names and shapes.
+        carry: a number, an array, or a tuple or dict of these.
+        until: the condition, of what is carried; it is checked before each step.
+        most: how many steps there are at most.
+
+    >>> import numpy as np, ramidyn
+    >>> def halvings(x):
+    ...     found = ramidyn.repeat_until(lambda y: y / 2, x, lambda y: y < 1.0, most=50)
+    ...     return {"x": found.carry, "steps": found.steps, "is_done": found.is_done}
+    >>> ramidyn.kernel(halvings, {"x": ()})(np.array([0.5, 3.0, 2.0**60])).steps
+    array([ 0.,  2., 50.])
+    """
+    count = _count("most", most)
+    start = Values.of(carry)
+    if not start.has_symbols and not expr.is_tracing():
+        steps = 0
+        while not (is_done := bool(until(carry))) and steps < count:
+            carry, steps = body(carry), steps + 1
+        return Repeated(carry, float(is_done), float(steps))
+    zero, one = const(0.0), const(1.0)
+
+    def flag(values: Carry) -> Expr:
+        condition = until(values)
+        if isinstance(condition, np.ndarray) and condition.shape == ():
+            condition = condition.item()
+        if isinstance(condition, bool | np.bool_):
+            return one if condition else zero
+        if not isinstance(condition, Condition):
+            raise TraceError(
+                f"{users_line()}: until returned {condition!r}; expected one "
+                "condition, such as x < 1e-9 (& and | join several)"
+            )
+        return expr.where(condition, one, zero)
+
+    def step(entries: list[Expr]) -> list[Expr]:
+        done, taken, *values = entries
+        changed = body(start.rebuilt(values))
+        new = start.entries_of(changed, "the body")
+        after = [flag(start.rebuilt(new)), expr.add(taken, one), *new]
+        is_done = expr.compare("lt", const(0.5), done)
+        return [
+            expr.where(is_done, old, x) for old, x in zip(entries, after, strict=True)
+        ]
+
+    callee, shared = traced_loop(
+        step, 2 + len(start.entries), count, _name(body), until=True
+    )
+    arguments = [flag(carry), zero, *start.entries, *shared]
+    done, taken, *values = results_of(callee, arguments)[: callee.carried]
+    return Repeated(start.rebuilt(values), done, taken)
+
+
+def traced_loop(
+    step: Callable[[list[Expr]], list[Expr]],
+    carried: int,
+    times: int,
+    name: str,
+    *,
+    until: bool = False,
+) -> tuple[Callee, list[Expr]]:
+    """Return the loop of a step that is traced here, and the arguments it shares.
+
+    Args:
+        step: of what is carried; it may use all symbols of the current trace.
+        carried: the number of entries that are carried.
+        times: how often.
+        name: what readers call it.
+        until: see `Callee`.
+    """
+    number = 1
+    while expr.is_symbol(f"carried'{number}"):
+        number += 1
+    symbols = [expr.symbol(f"carried'{number}", k) for k in range(carried)]
+    results = step(symbols)
+    varied = set(symbols)
+    order: list[Expr] = []
+    for e in reachable(results):
+        if not varied.isdisjoint(e.args):
+            varied.add(e)
+            order.append(e)
+    used = dict.fromkeys([*(a for e in order for a in e.args), *results])
+    shared = [a for a in used if a not in varied and a.op != "const"]
+    names = list(expr.regions())
+    with expr.fresh_table() as table:
+        table.regions = names
+        new = {e: expr.symbol("carried", k) for k, e in enumerate(symbols)}
+        new.update((e, expr.symbol("shared", k)) for k, e in enumerate(shared))
+        new.update((e, const(e.value)) for e in used if e.op == "const")
+        for e in order:
+            table.region = e.region
+            new[e] = expr.rebuilt(e, tuple([new[a] for a in e.args]))
+        flat = tuple(new[e] for e in results)
+        body = Program(
+            name,
+            (Variable("carried", (carried,)), Variable("shared", (len(shared),))),
+            (Variable("results", (len(flat),)),),
+            flat,
+            live(expr.nodes(), flat),
+            tuple(expr.regions()),
+        )
+    return Callee(body, times, carried, until=until), shared
+
+
+class Values(NamedTuple):
+    """A number, an array, or a tuple or dict of these, as flat entries."""
+
+    like: Any
+    entries: list[Expr]
+    has_symbols: bool
+
+    @staticmethod
+    def of(like: Any) -> Values:
+        """Return the entries of what is carried."""
+        arrays = [_array(x) for x in _parts(like)]
+        entries = [x for array in arrays for x in array.ravel().tolist()]
+        has_symbols = any(isinstance(x, Expr) for x in entries)
+        is_traced = has_symbols or expr.is_tracing()
+        return Values(
+            like, [expr.lift(x) for x in entries] if is_traced else [], has_symbols
+        )
+
+    def rebuilt(self, entries: Sequence[Expr]) -> Any:
+        """Return other entries in the same form."""
+        rest = iter(entries)
+
+        def filled(part: Any) -> Any:
+            shape = _array(part).shape
+            array: Any = np.empty(shape, dtype=object)
+            for index in np.ndindex(shape):
+                array[index] = next(rest)
+            return array if shape else array.item()
+
+        return _mapped(self.like, filled)
+
+    def entries_of(self, other: Any, what: str) -> list[Expr]:
+        """Return the entries of another value, which must have the same form."""
+        mine, theirs = _form(self.like), _form(other)
+        if mine != theirs:
+            raise TraceError(
+                f"{users_line()}: {what} of a loop returned {theirs}; expected what "
+                f"it is given: {mine}"
+            )
+        return [
+            expr.lift(x)
+            for part in _parts(other)
+            for x in _array(part).ravel().tolist()
+        ]
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return list(cast("Mapping[Any, Any]", value).values())
+    return list(cast("tuple[Any, ...]", value)) if isinstance(value, tuple) else [value]
+
+
+def _mapped(like: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(like, Mapping):
+        return {k: change(x) for k, x in cast("Mapping[Any, Any]", like).items()}
+    if isinstance(like, tuple):
+        values = [change(x) for x in cast("tuple[Any, ...]", like)]
+        make = getattr(cast(object, like), "_make", tuple)
+        return make(values)
+    return change(like)
+
+
+def _array(part: Any) -> Any:
+    return np.asarray(part, dtype=object)
+
+
+def _form(value: Any) -> str:
+    """Return names and shapes in words."""
+    if isinstance(value, Mapping):
+        of = cast("Mapping[Any, Any]", value)
+        return "a dict of " + ", ".join(f"{k}{_array(x).shape}" for k, x in of.items())
+    if isinstance(value, tuple):
+        parts = cast("tuple[Any, ...]", value)
+        return "a tuple of shapes " + ", ".join(str(_array(x).shape) for x in parts)
+    return f"shape {_array(value).shape}"
+
+
+def _count(name: str, value: object) -> int:
+    try:
+        found = operator.index(cast(Any, value))
+    except TypeError:
+        found = -1
+    if found < 0 or isinstance(value, bool):
+        raise TraceError(
+            f"{users_line()}: {name} is {value!r}; expected an integer, 0 or more"
+        )
+    return found
+
+
+def _name(body: Callable[..., Any]) -> str:
+    name = getattr(body, "__name__", "loop")
+    return "loop" if name == "<lambda>" else name
