@@ -81,13 +81,15 @@ class Interpreter:
         bit = code.b.and_(code.b.lshr(code.load(self.active), i), const(1))
         return code.compare(bit, "!=", 0)
 
-    def _run(self, function: Value, base: Value, _: Value) -> None:
+    def _run(self, function: Value, base: Value, count: Value) -> None:
         code = self.code
-        cut = code.load(code.at(self.cuts, function))
-        with code.loop(self.tiles) as i, code.when(self._is_active(i)):
-            workspace = code.add(self.workspaces, code.mul(i, self.size))
-            frame = code.add(workspace, base)
-            code.call_address(cut, frame, frame, self.libm)
+        first = code.at(self.cuts, function)
+        with code.loop(count) as k:
+            cut = code.load(code.at(first, k))
+            with code.loop(self.tiles) as i, code.when(self._is_active(i)):
+                workspace = code.add(self.workspaces, code.mul(i, self.size))
+                frame = code.add(workspace, base)
+                code.call_address(cut, frame, frame, self.libm)
 
     def _move(self, first: Value, count: Value, _: Value) -> None:
         code = self.code

@@ -1,6 +1,6 @@
 """What runs when in a kernel that calls others: a short list of instructions.
 
-    RUN     a function on the frame that begins at a slot
+    RUN     some functions, one after another, on the frame that begins at a slot
     MOVE    values from slots to slots, one after another
     REPEAT  what follows up to NEXT, so many times
     UNTIL   leave the loop with the states whose slot is 1, when all of a tile are
@@ -52,6 +52,8 @@ class Instruction(NamedTuple):
     base: int = 0
     """the first slot of the frame of RUN"""
     moves: tuple[Move, ...] = ()
+    count: int = 1
+    """how many functions RUN runs"""
 
     def moved(self, functions: int, base: int) -> Instruction:
         """Return it for a frame that begins at ``base``, functions counted from."""
@@ -83,7 +85,7 @@ def encoded(steps: Sequence[Instruction], slot: int) -> Encoded:
     for k, step in enumerate(steps):
         row = [int(step.op), step.number, 0, 0]
         if step.op == Op.RUN:
-            row[2] = step.base * slot
+            row[2:4] = step.base * slot, step.count
         elif step.op == Op.MOVE:
             row[1:3] = len(moves), len(step.moves)
             moves += [x * slot for move in step.moves for x in move]
@@ -132,9 +134,10 @@ def parallel_moves(
 def from_plain(steps: Iterable[Any]) -> tuple[Instruction, ...]:
     """Return instructions that were stored as lists of numbers."""
     found: list[Instruction] = []
-    for op, number, base, moves in steps:
+    for op, number, base, moves, count in steps:
         moved = tuple(Move(*map(index, move)) for move in moves)
-        found.append(Instruction(Op(op), index(number), index(base), moved))
+        numbers = (index(number), index(base))
+        found.append(Instruction(Op(op), *numbers, moved, index(count)))
     return tuple(found)
 
 
@@ -143,7 +146,8 @@ def check(steps: Sequence[Instruction], functions: int, slots: int) -> None:
     times: list[int] = []
     for step in steps:
         if step.op == Op.RUN:
-            is_valid = 0 <= step.number < functions and 0 <= step.base < slots
+            last = step.number + step.count
+            is_valid = 0 <= step.number < last <= functions and 0 <= step.base < slots
         elif step.op == Op.MOVE:
             most = times[-1] if times else 1
             is_valid = all(_is_inside(move, most, slots) for move in step.moves)
