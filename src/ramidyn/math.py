@@ -4,6 +4,7 @@
     sin, cos, tan, asin, acos, atan2
     minimum, maximum, clip, where
     dot, cross, norm (of vectors)
+    exp_so3, log_so3, exp_se3, log_se3, rotation_error, pose_error
 
 Use them in the body of a `ramidyn.kernel`; on numbers they are NumPy's.
 """
@@ -29,6 +30,14 @@ from ramidyn.symbolic.functions import (
     tanh,
     where,
 )
+from ramidyn.symbolic.lie_groups import (
+    exp_se3,
+    exp_so3,
+    log_se3,
+    log_so3,
+    pose_error,
+    rotation_error,
+)
 
 __all__ = [
     "absolute",
@@ -40,10 +49,16 @@ __all__ = [
     "cross",
     "dot",
     "exp",
+    "exp_se3",
+    "exp_so3",
     "log",
+    "log_se3",
+    "log_so3",
     "maximum",
     "minimum",
     "norm",
+    "pose_error",
+    "rotation_error",
     "sign",
     "sin",
     "sqrt",
