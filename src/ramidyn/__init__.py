@@ -12,6 +12,7 @@ Where to look:
     Robot                        its methods compute; help(ramidyn.Robot) lists them
     compile, kernel, count       several quantities, or your own function, as one kernel
     scan                         a kernel run step by step, in native code
+    repeat, repeat_until         loops inside a kernel
     export_c                     the same as C99
     export_library               the same as a shared library for C and C++
     to_jax, to_torch, to_casadi  the same inside other libraries, with derivatives
@@ -118,6 +119,7 @@ if typing.TYPE_CHECKING:
     )
     from ramidyn.simulation.run import Run
     from ramidyn.simulation.scan import scan
+    from ramidyn.symbolic.repeat import repeat, repeat_until
     from ramidyn.tracing.quantity import Quantity
 
     __version__: str
@@ -153,6 +155,8 @@ def __getattr__(name: str) -> typing.Any:
             import ramidyn.compiler as found
         case "scan":
             import ramidyn.simulation.scan as found
+        case "repeat" | "repeat_until":
+            from ramidyn.symbolic import repeat as found
         case "Run":
             from ramidyn.simulation import run as found
         case "Function":
@@ -276,6 +280,8 @@ __all__ = [
     "pose",
     "potential_energy",
     "regressor",
+    "repeat",
+    "repeat_until",
     "robots",
     "scan",
     "spatial",

@@ -107,8 +107,9 @@ def reverse(
                 for a, row in zip(
                     wanted, weights_of_call(e, called[e], reverse), strict=True
                 ):
-                    for output, x in row.items() if a is not None else ():
-                        take(a, output, x)
+                    if a is not None:
+                        for output, x in row.items():
+                            take(a, output, x)
                 continue
             rule = cotangent_rule(e)
             for output, bar in bars.pop(e).items():

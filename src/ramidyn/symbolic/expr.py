@@ -479,8 +479,8 @@ def _lift(value: object) -> Expr | None:
         value._not_a_number()  # type: ignore[attr-defined]
     if getattr(value, "ndim", 0) != 0 or isinstance(value, (str, bytes, complex)):
         return None
-    inner = value.item() if hasattr(value, "item") else value  # type: ignore[attr-defined]
-    if inner.__class__ is Expr:  # in an array without axes
+    inner: Any = value.item() if hasattr(value, "item") else value  # type: ignore[attr-defined]
+    if isinstance(inner, Expr):  # in an array without axes
         return inner
     if hasattr(value, "__float__"):
         return const(float(value))  # type: ignore[arg-type]

@@ -188,7 +188,7 @@ def from_flat(flat: tuple[Any, ...], labels: dict[int, str] | None = None) -> Pr
         value: Any = None
         if op == "call":
             number, arity = next(next_call)
-            value = callees[number]
+            value = callees[int(number)]
         operands = tuple(nodes[j] for j in args[next_arg : next_arg + arity])
         next_arg += arity
         if op == "const":

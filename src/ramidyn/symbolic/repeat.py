@@ -98,8 +98,8 @@ def repeat_until(
     zero, one = const(0.0), const(1.0)
 
     def flag(values: Carry) -> Expr:
-        condition = until(values)
-        if isinstance(condition, np.ndarray) and condition.shape == ():
+        condition: Any = until(values)
+        if getattr(condition, "shape", None) == ():
             condition = condition.item()
         if isinstance(condition, bool | np.bool_):
             return one if condition else zero
@@ -204,8 +204,8 @@ class Values(NamedTuple):
         def filled(part: Any) -> Any:
             shape = _array(part).shape
             array: Any = np.empty(shape, dtype=object)
-            for index in np.ndindex(shape):
-                array[index] = next(rest)
+            for k in range(array.size):
+                array.flat[k] = next(rest)
             return array if shape else array.item()
 
         return _mapped(self.like, filled)

@@ -53,7 +53,7 @@ def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> Frame:
     if isinstance(callee.body, ColumnLoop):
         return _columns(callee.body)
     of = schedule(callee.body)
-    steps = of.steps or (Instruction(Op.RUN, count=len(of.functions)),)
+    steps = of.steps or (Instruction(Op.RUN, functions=len(of.functions)),)
     inputs = range(callee.body.size)
     is_loop = callee.times != 1 or callee.carried or callee.sliced or callee.until
     if not is_loop:
@@ -145,8 +145,12 @@ class Steps:
         """Run one of the program's own functions."""
         number = self._number[id(cut)]
         last = self.steps[-1] if self.steps else Instruction(Op.NEXT)
-        if last.op == Op.RUN and not last.base and last.number + last.count == number:
-            self.steps[-1] = last._replace(count=last.count + 1)
+        if (
+            last.op == Op.RUN
+            and not last.base
+            and last.number + last.functions == number
+        ):
+            self.steps[-1] = last._replace(functions=last.functions + 1)
         else:
             self.steps.append(Instruction(Op.RUN, number))
 

@@ -100,10 +100,9 @@ class Placement:
             writer.move(self._arguments(part, frame, base))
             writer.call(frame, base, part.value.digest)
             if not kept[number]:
-                writer.move(
-                    (base + frame.results[e.value], self.slot_of[e])
-                    for e in self.results_of[part]
-                )
+                found = self.results_of[part]
+                slots = [base + frame.results[int(e.value)] for e in found]
+                writer.move(zip(slots, map(self._slot, found), strict=True))
             number += 1
         outputs = tuple(self._slot(e) for e in self.program.results)
         constants = {e for e in self.program.results if e.op == "const"}

@@ -52,7 +52,7 @@ class Instruction(NamedTuple):
     base: int = 0
     """the first slot of the frame of RUN"""
     moves: tuple[Move, ...] = ()
-    count: int = 1
+    functions: int = 1
     """how many functions RUN runs"""
 
     def moved(self, functions: int, base: int) -> Instruction:
@@ -85,7 +85,7 @@ def encoded(steps: Sequence[Instruction], slot: int) -> Encoded:
     for k, step in enumerate(steps):
         row = [int(step.op), step.number, 0, 0]
         if step.op == Op.RUN:
-            row[2:4] = step.base * slot, step.count
+            row[2:4] = step.base * slot, step.functions
         elif step.op == Op.MOVE:
             row[1:3] = len(moves), len(step.moves)
             moves += [x * slot for move in step.moves for x in move]
@@ -146,7 +146,7 @@ def check(steps: Sequence[Instruction], functions: int, slots: int) -> None:
     times: list[int] = []
     for step in steps:
         if step.op == Op.RUN:
-            last = step.number + step.count
+            last = step.number + step.functions
             is_valid = 0 <= step.number < last <= functions and 0 <= step.base < slots
         elif step.op == Op.MOVE:
             most = times[-1] if times else 1

@@ -1,0 +1,362 @@
+"""Programs that call programs: native code, interpreter and written out agree."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramidyn
+from ramidyn import math
+from ramidyn.backend.llvm.schedule import schedule
+from ramidyn.backend.runtime.instructions import Instruction, Move, Op, check
+from ramidyn.errors import TraceError
+from ramidyn.simplify.passes import lower, simplify
+from ramidyn.symbolic.calls import call_program, results_of, unrolled
+from ramidyn.symbolic.checker import check as check_program
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.derivatives import jvp, vjp
+from ramidyn.symbolic.expr import unary
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.printer import text
+from ramidyn.symbolic.program import Callee, Program
+from ramidyn.symbolic.trace import trace
+
+REMAINDERS = [1, 2, 7, 8, 9, 63, 64, 65, 130]
+INNER = trace(
+    lambda x, y, z: [x * y + 0.3 * z * z, unary("sin", x) - y * z],
+    {"x": (), "y": (), "z": ()},
+    "inner",
+)
+
+
+def once(a: Any) -> Any:
+    u, v = call_program(INNER, [a[0], a[1], a[2]])
+    w, _ = call_program(INNER, [v, u + a[0], 2.0 * v])
+    return np.array([u, v, w, u + w * a[2]])
+
+
+def depth_four(a: Any) -> Any:
+    program = INNER
+    for _ in range(3):
+        before = program
+
+        def outer(x: Any, y: Any, z: Any, of: Program = before) -> Any:
+            u, v = call_program(of, [y, 0.5 * x, z])
+            p, q = call_program(of, [u - v, y, x * z])
+            return [0.3 * (u + q), 0.2 * p - v]
+
+        program = trace(outer, {"x": (), "y": (), "z": ()}, "outer")
+    return np.array(call_program(program, list(a)))
+
+
+def in_steps(a: Any) -> Any:
+    """Carried, shared and sliced arguments; stacked results."""
+    callee = Callee(INNER, times=3, carried=1, sliced=1)
+    return np.array(results_of(callee, [0.1 * a[0], a[1], a[0], a[1], a[2] * a[0]]))
+
+
+def loops_in_loops(a: Any) -> Any:
+    def outer(carry: Any) -> Any:
+        u, v = carry
+        inner = ramidyn.repeat_until(
+            lambda w: 0.5 * w + a[1], u, lambda w: w * w < 0.3, most=7
+        )
+        z = ramidyn.repeat(lambda s: s + inner.carry * a, v, times=2)
+        return inner.carry + 1.3 * a[0], 0.5 * z
+
+    u, v = ramidyn.repeat(outer, (a[0] * 1.0, a), times=3)
+    return np.array([u, *v])
+
+
+def column_sweeps_in_loops(a: Any) -> Any:
+    """A callee that is a loop over columns, inside another loop."""
+    from ramidyn.symbolic.column_loop import map_columns  # noqa: PLC0415  only here
+    from ramidyn.symbolic.program import KEPT, Step, Sweep  # noqa: PLC0415  only here
+
+    def body(x: Any) -> Any:
+        columns = [{0: x[k], 1: x[k] * a[0]} for k in range(3)]
+        sweep = Sweep((0, 1, 2), (Step(0, KEPT, ((0, 1),)), Step(1, 1, ())))
+        rows = map_columns([a[1], a[2]], columns, [range(3)], [sweep], 2)
+        return np.array([rows[0][k] + rows[1][k] for k in range(3)])
+
+    return ramidyn.repeat(body, a, times=4)
+
+
+FUNCTIONS = [once, depth_four, in_steps, loops_in_loops, column_sweeps_in_loops]
+
+
+def program_of(fn: Any) -> Program:
+    return check_program(trace(fn, {"a": 3}))
+
+
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_calls_are_what_they_are_written_out(fn: Any, rng: np.random.Generator) -> None:
+    program = program_of(fn)
+    assert program.calls
+    written = check_program(unrolled(program))
+    assert not written.calls
+    a = rng.normal(size=(20, 3))
+    found = evaluate(program, {"a": a})["result"]
+    np.testing.assert_allclose(
+        found, evaluate(written, {"a": a})["result"], rtol=1e-13, atol=1e-13
+    )
+    for change in (simplify, lambda p: lower(simplify(p))):
+        shorter = check_program(change(program))
+        np.testing.assert_allclose(
+            evaluate(shorter, {"a": a})["result"], found, rtol=1e-12, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_native_calls_are_those_of_the_interpreter(
+    fn: Any, dtype: str, rng: np.random.Generator
+) -> None:
+    f = ramidyn.kernel(fn, {"a": 3}, dtype=dtype)
+    a = rng.normal(size=(max(REMAINDERS), 3)).astype(dtype)
+    want = evaluate(program_of(fn), {"a": a})["result"]
+    tolerance = 1e-12 if dtype == "float64" else 1e-4
+    together = f(a)
+    np.testing.assert_allclose(together, want, rtol=tolerance, atol=tolerance)
+    alone = np.array([f(x) for x in a])
+    np.testing.assert_allclose(alone, want, rtol=tolerance, atol=tolerance)
+    for n in REMAINDERS:
+        np.testing.assert_array_equal(f(a[:n]), together[:n])
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 16])
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_calls_run_with_any_number_of_lanes(
+    fn: Any, lanes: int, rng: np.random.Generator
+) -> None:
+    f = ramidyn.kernel(fn, {"a": 3}, lanes=lanes, threads=2)
+    a = rng.normal(size=(300, 3))
+    want = evaluate(program_of(fn), {"a": a})["result"]
+    np.testing.assert_allclose(f(a), want, rtol=1e-12, atol=1e-12)
+
+
+def until_small(x: Any) -> Any:
+    found = ramidyn.repeat_until(lambda y: 0.5 * y, x, lambda y: y < 1.0, most=50)
+    return {"x": found.carry, "is_done": found.is_done, "steps": found.steps}
+
+
+def test_each_state_takes_the_steps_that_it_needs() -> None:
+    f = ramidyn.kernel(until_small, {"x": ()})
+    x = np.array([0.5, 3.0, 2.0**60, np.nan, 5.0, -1.0, 1e300, 1.0, 7.0, 0.0, 2.0])
+    found = f(x)
+    np.testing.assert_array_equal(found.steps, [0, 2, 50, 50, 3, 0, 50, 1, 3, 0, 2])
+    np.testing.assert_array_equal(found.is_done, [1, 1, 0, 0, 1, 1, 0, 1, 1, 1, 1])
+    np.testing.assert_array_equal(found.x[[0, 1, 5, 7]], [0.5, 0.75, -1.0, 0.5])
+    assert np.isnan(found.x[3])
+    for k, one in enumerate(x):  # no state sees its neighbors
+        alone = f(one)
+        for name in ("x", "steps", "is_done"):
+            np.testing.assert_array_equal(getattr(alone, name), getattr(found, name)[k])
+        if np.isfinite(one):
+            python = until_small(float(one))
+            assert python["steps"] == alone.steps
+            assert python["x"] == alone.x
+
+
+@pytest.mark.parametrize(
+    ("until", "steps"), [(lambda y: y < 1e300, 0.0), (lambda y: y > 1e300, 6.0)]
+)
+def test_conditions_may_hold_always_or_never(until: Any, steps: float) -> None:
+    def fn(x: Any) -> Any:
+        return ramidyn.repeat_until(lambda y: y + 1.0, x, until, most=6)[::2]
+
+    f = ramidyn.kernel(fn, {"x": ()})
+    for x in (0.25, np.full(11, 0.25)):
+        value, taken = f(x)
+        np.testing.assert_array_equal(value, x + steps)
+        np.testing.assert_array_equal(taken, np.full(np.shape(x), steps))
+
+
+def test_no_step_changes_nothing() -> None:
+    f = ramidyn.kernel(lambda x: ramidyn.repeat(lambda y: 2.0 * y, x, 0), {"x": 2})
+    np.testing.assert_array_equal(f(np.array([1.0, 3.0])), [1.0, 3.0])
+    g = ramidyn.kernel(
+        lambda x: ramidyn.repeat_until(lambda y: -y, x, lambda y: y > 5.0, 0).carry,
+        {"x": ()},
+    )
+    np.testing.assert_array_equal(g(np.array([1.0, 9.0])), [1.0, 9.0])
+
+
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_derivatives_of_calls_are_those_of_what_is_written_out(
+    fn: Any, rng: np.random.Generator
+) -> None:
+    program = program_of(fn)
+    written = unrolled(program)
+    a, move = rng.normal(size=(2, 3))
+    size = program.outputs[0].shape
+    weights = rng.normal(size=size)
+
+    def same(change: Any, **given: Any) -> None:
+        rolled, plain = check_program(change(program)), change(written)
+        values = {"a": a, **given}
+        found, want = evaluate(rolled, values), evaluate(plain, values)
+        for name, x in want.items():
+            np.testing.assert_allclose(found[name], x, rtol=1e-10, atol=1e-10)
+
+    same(lambda p: jvp(p, ["a"]), a_tangent=move)
+    same(lambda p: vjp(p, ["a"]), result_cotangent=weights)
+    same(lambda p: jvp(vjp(p, ["a"]), ["a"]), a_tangent=move, result_cotangent=weights)
+    if fn is not loops_in_loops:  # it is not analytic
+        step = 1e-30
+        shifted = evaluate(program, {"a": a + 1j * step * move}, np.complex128)
+        tangent = evaluate(jvp(program, ["a"]), {"a": a, "a_tangent": move})
+        np.testing.assert_allclose(
+            tangent["result_tangent"], shifted["result"].imag / step, rtol=1e-10
+        )
+
+
+def test_derivatives_of_calls_are_calls() -> None:
+    program = program_of(in_steps)
+    for change in (jvp, vjp):
+        derived = change(program, ["a"])
+        assert any(c.value.times == 3 for c in derived.calls)
+        assert count(derived).total < 4 * count(change(unrolled(program), ["a"])).total
+
+
+def test_equal_calls_are_one() -> None:
+    def twice(a: Any) -> Any:
+        u, _ = call_program(INNER, list(a))
+        v, _ = call_program(pickle.loads(pickle.dumps(INNER)), list(a))
+        return u + v
+
+    assert len(program_of(twice).calls) == 1
+
+
+def test_code_that_is_called_twice_exists_once() -> None:
+    plan = schedule(lower(simplify(program_of(once))))
+    runs = [step for step in plan.steps if step.op == Op.RUN and step.base]
+    assert len(runs) == 2
+    assert len({step.number for step in runs}) == 1
+
+
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_programs_with_calls_are_pickled_and_have_digests(
+    fn: Any, rng: np.random.Generator
+) -> None:
+    program = program_of(fn)
+    again = check_program(pickle.loads(pickle.dumps(program)))
+    assert again.digest() == program.digest() == program_of(fn).digest()
+    a = rng.normal(size=3)
+    np.testing.assert_array_equal(
+        evaluate(again, {"a": a})["result"], evaluate(program, {"a": a})["result"]
+    )
+
+
+def test_the_digest_depends_on_what_is_called() -> None:
+    def steps(times: int, factor: float) -> str:
+        def fn(x: Any) -> Any:
+            return ramidyn.repeat(lambda y: factor * y, x, times)
+
+        return trace(fn, {"x": ()}).digest()
+
+    assert len({steps(2, 0.5), steps(3, 0.5), steps(2, 0.25)}) == 3
+
+
+def test_operations_count_as_often_as_they_run() -> None:
+    program = program_of(in_steps)
+    body = count(INNER)
+    total = count(program)
+    assert total.mul == 3 * body.mul + 2
+    assert total.add == 3 * body.add
+    assert total.sincos == 3
+
+
+def test_printed_programs_show_their_calls() -> None:
+    shown = text(program_of(in_steps))
+    assert "= 3 x inner(" in shown
+    assert "[0]" in shown
+    assert "up to 50 x loop(" in text(trace(until_small, {"x": ()}))
+
+
+def test_a_scan_runs_kernels_with_calls(rng: np.random.Generator) -> None:
+    def step(x: Any) -> Any:
+        return {"x": ramidyn.repeat(lambda y: 0.9 * y + 0.1 * math.sin(y), x, 3)}
+
+    f = ramidyn.kernel(step, {"x": 2})
+    start = rng.normal(size=(70, 2))
+    run = ramidyn.scan(f, carry=("x",), length=20, record=())
+    x = start
+    for _ in range(20):
+        x = f(x)
+    np.testing.assert_array_equal(run(start), x)
+
+
+# ------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("fn", "message"),
+    [
+        (
+            lambda x: ramidyn.repeat(lambda y: y[:1], x, 3),
+            r"test_calls\.py:\d+: the body of a loop returned shape \(1,\); "
+            r"expected what it is given: shape \(2,\)",
+        ),
+        (
+            lambda x: ramidyn.repeat(lambda y: (y, y), x, 3),
+            r"returned a tuple of shapes \(2,\), \(2,\); expected",
+        ),
+        (
+            lambda x: ramidyn.repeat(lambda y: {"b": y["a"]}, {"a": x}, 3),
+            r"returned a dict of b\(2,\); expected what it is given: a dict of a\(2,\)",
+        ),
+        (
+            lambda x: ramidyn.repeat(lambda y: y, x, 2.5),
+            r"times is 2\.5; expected an integer, 0 or more",
+        ),
+        (
+            lambda x: ramidyn.repeat_until(lambda y: y, x, lambda y: y[0] > 0, -1),
+            r"most is -1; expected an integer, 0 or more",
+        ),
+        (
+            lambda x: ramidyn.repeat_until(lambda y: y, x, lambda y: y[0], 3),
+            r"until returned .*; expected one condition, such as x < 1e-9",
+        ),
+        (
+            lambda x: ramidyn.repeat(lambda y: y if y[0] > 0 else -y, x, 3),
+            r"a symbol has no truth value",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_loop_is_said(fn: Any, message: str) -> None:
+    with pytest.raises(TraceError, match=message):
+        ramidyn.kernel(fn, {"x": 2})
+
+
+def test_a_loop_needs_a_bound() -> None:
+    with pytest.raises(TypeError, match="most"):
+        ramidyn.repeat_until(lambda y: y, 1.0, lambda y: y > 0)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [Instruction(Op.RUN, 3)],
+        [Instruction(Op.RUN, 1, functions=2)],
+        [Instruction(Op.RUN, 0, base=10)],
+        [Instruction(Op.MOVE, moves=(Move(0, 10),))],
+        [Instruction(Op.MOVE, moves=(Move(-1, 0),))],
+        [Instruction(Op.REPEAT, 2)],
+        [Instruction(Op.NEXT)],
+        [Instruction(Op.UNTIL, 0)],
+        [
+            Instruction(Op.REPEAT, 6),
+            Instruction(Op.MOVE, moves=(Move(0, 0, 2, 0),)),
+            Instruction(Op.NEXT),
+        ],
+        [Instruction(Op.REPEAT, 1)] * 17 + [Instruction(Op.NEXT)] * 17,
+    ],
+)
+def test_instructions_that_do_not_fit_are_refused(steps: Any) -> None:
+    """They come from files."""
+    with pytest.raises(ValueError, match=r"does not fit|no end"):
+        check(steps, functions=2, slots=10)
