@@ -177,11 +177,13 @@ class Integrator:
     stabilizations: tuple[str, ...] = tuple(STABILIZATIONS)
     """what it supports on robots with loops; nothing: trees only"""
     is_for_stiff_forces: bool = False
+    stages: int = 1
+    """how often a step evaluates the dynamics"""
 
 
 INTEGRATORS: Final = {
     "semi_implicit_euler": Integrator(semi_implicit_euler, 1, 0.05),
-    "rk4": Integrator(rk4, 4, 1e-4),
+    "rk4": Integrator(rk4, 4, 1e-4, stages=4),
     "implicit": Integrator(
         implicit, 1, 0.05, METHODS[:2], (), is_for_stiff_forces=True
     ),

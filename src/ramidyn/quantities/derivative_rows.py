@@ -7,7 +7,7 @@ A row holds the derivatives of one entry along q, q̇ and q̈ (or τ), one after
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ramidyn.algorithms.coriolis import force_seen
@@ -44,6 +44,8 @@ STATE = ("q", "qd", "qdd")
 External = tuple[tuple[str, ...], str]
 """frames with external forces, and what these are expressed in"""
 NO_FORCES: External = ((), "local")
+Change = Callable[[Sequence[Expr]], list[Expr]]
+"""a linear function of a column"""
 UNROLLED = 12
 """degrees of freedom up to which all solves are straight-line code"""
 
@@ -79,28 +81,15 @@ def acceleration_rows(
     if model.loops:
         constrained = with_loops(context, algorithm, given, rate)
         return constrained.qdd, constrained.accelerations()
-    check_factor(model, LOOPS_INSTEAD)
-    n, frame = model.nv, None
-    if algorithm == "idsva":
-        frame = CommonFrame(context.dynamics_tree, context.q, context.qd)
-        qdd, solver = _factored(context, frame, given)
-    else:
-        qdd, solver = factored(context, acting_forces(context, *given))
-    there = context.with_inputs(qdd=qdd)
-    # q̈ is held constant here: its derivatives are solved for.
-    directions = {**seeds(context, STATE[:2]), **held(qdd)}
-    if frame is not None:
-        rows = _by_tree(there, frame, directions, given)
-    else:
-        rows = _by_program(there, directions, given, algorithm)
-    order = solver.order
+    qdd, rows, solver = _torques_at_rest(context, algorithm, given)
+    n, order = model.nv, solver.order
     columns: list[dict[int, Expr]] = [{} for _ in range(2 * n)]
     for k, v in enumerate(order):
         for c, x in rows[v].items():
             if x is not ZERO:
                 columns[c][k] = -x
     found: list[Row] = [{} for _ in range(n)]
-    if context.rolls and n > UNROLLED:
+    if n > UNROLLED:
         place = {v: k for k, v in enumerate(order)}
         columns += [{place[v]: ONE} for v in range(n)]
         solved = solved_columns(solver, columns)
@@ -115,6 +104,50 @@ def acceleration_rows(
     for k, (v, row) in enumerate(zip(order, solved, strict=True)):
         found[v].update((c, x) for c, x in enumerate(row) if root[k] in reached[c])
     return qdd, found
+
+
+def acceleration_change(
+    context: Context, algorithm: str, rate: float = 0.0
+) -> tuple[list[Expr], Change]:
+    """Return q̈, and how it changes with q, q̇ and τ, whose changes are a column.
+
+    δq̈ = M⁻¹ (δτ − ∂ID/∂q δq − ∂ID/∂q̇ δq̇)
+    """
+    model = context.model
+    check_dynamics(model)
+    if model.loops:
+        constrained = with_loops(context, algorithm, NO_FORCES, rate)
+        return constrained.qdd, constrained.change
+    qdd, rows, solver = _torques_at_rest(context, algorithm, NO_FORCES)
+    n = model.nv
+
+    def change(column: Sequence[Expr]) -> list[Expr]:
+        force = list(column[2 * n :])
+        for v, row in enumerate(rows):
+            for c, x in row.items():
+                force[v] = force[v] - x * column[c]
+        return solver.solved(force)
+
+    return qdd, change
+
+
+def _torques_at_rest(
+    context: Context, algorithm: str, given: External
+) -> tuple[list[Expr], list[Row], MassSolver]:
+    """Return q̈, the derivatives of τ along q and q̇ at that q̈, and the factor of M."""
+    check_factor(context.model, LOOPS_INSTEAD)
+    frame = None
+    if algorithm == "idsva":
+        frame = CommonFrame(context.dynamics_tree, context.q, context.qd)
+        qdd, solver = _factored(context, frame, given)
+    else:
+        qdd, solver = factored(context, acting_forces(context, *given))
+    there = context.with_inputs(qdd=qdd)
+    # q̈ is held constant here: its derivatives are solved for.
+    directions = {**seeds(context, STATE[:2]), **held(qdd)}
+    if frame is not None:
+        return qdd, _by_tree(there, frame, directions, given), solver
+    return qdd, _by_program(there, directions, given, algorithm), solver
 
 
 def with_loops(

@@ -62,8 +62,6 @@ class LoopDerivatives:
     conditions: _Conditions
     given: list[list[Expr]]
     """the right side of each column"""
-    rolls: bool
-    """whether columns are solved for in a loop"""
 
     @property
     def qdd(self) -> list[Expr]:
@@ -79,6 +77,21 @@ class LoopDerivatives:
             rows[v] = dict(enumerate(row))
         return rows
 
+    def change(self, column: Sequence[Expr]) -> list[Expr]:
+        """Return how q̈ changes with a column of changes along all directions."""
+        right = list(self.given[0])
+        for k in range(len(right)):
+            total = ZERO
+            for x, of in zip(column, self.given, strict=True):
+                total = total + of[k] * x
+            right[k] = total
+        found, _ = self.conditions.change(right)
+        order = self.conditions.solution.system.order
+        out = zeros(len(order))
+        for v, x in zip(order, found, strict=True):
+            out[v] = x
+        return out
+
     def multipliers(self) -> list[Row]:
         """Return the derivatives of λ."""
         found = self._solved(lambda column: self.conditions.change(column)[1])
@@ -88,7 +101,7 @@ class LoopDerivatives:
         self, change: Callable[[Sequence[Expr]], list[Expr]]
     ) -> Sequence[Sequence[Expr]]:
         """Return what changes for all columns, by rows."""
-        if self.rolls:
+        if len(self.conditions.solution.system.order) > UNROLLED:
             return map_linear(change, self.given)
         return list(zip(*map(change, self.given), strict=True))
 
@@ -119,8 +132,7 @@ def loop_derivatives(
     opening = forward([x + gamma[r] for r, x in moved], directions)
     there = context.with_inputs(qdd=solution.qdd)
     torques, n = torque_rows(there, directions), context.model.nv
-    rolls = context.rolls and n > UNROLLED
-    return conditions.changes(torques, opening, directions, 2 * n, n, rolls)
+    return conditions.changes(torques, opening, directions, 2 * n, n)
 
 
 def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
@@ -199,7 +211,6 @@ class _Conditions:
         directions: Mapping[Expr, Row],
         columns: int,
         forces: int = 0,
-        rolls: bool = False,
     ) -> LoopDerivatives:
         """Return the derivatives along the directions, then along joint forces.
 
@@ -209,7 +220,6 @@ class _Conditions:
             directions: how nodes change, in so many columns.
             columns: how many.
             forces: the number of joint forces.
-            rolls: whether columns are solved for in a loop.
         """
         order = self.solution.system.order
         n = len(order)
@@ -226,7 +236,7 @@ class _Conditions:
         rest = [ZERO] * (len(opening) + len(turning))
         for f in range(forces):
             given.append([ONE if v == f else ZERO for v in order] + rest)
-        return LoopDerivatives(self, given, rolls)
+        return LoopDerivatives(self, given)
 
     def change(self, column: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
         """Return how q̈, parents first, and λ change.

@@ -26,19 +26,33 @@ from ramidyn.coordinates.configurations import (
     velocity_of,
 )
 from ramidyn.mechanism.constraints.rows import Rows, rows_of
-from ramidyn.quantities.derivative_rows import acceleration_rows
+from ramidyn.quantities.derivative_rows import (
+    UNROLLED,
+    Change,
+    acceleration_change,
+    acceleration_rows,
+)
 from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics_derivatives import forward_dynamics_derivatives
 from ramidyn.quantities.loop_derivatives import closing_derivatives
 from ramidyn.spatial.vector3 import ONE, ZERO
+from ramidyn.symbolic.calls import traced_function
 from ramidyn.symbolic.derivatives import Row, forward, known
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
+from ramidyn.symbolic.linear_steps import (
+    LinearSteps,
+    linear_steps,
+    map_linear,
+    map_steps,
+)
 from ramidyn.tracing.chooser import algorithm_of
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.options import CHECKS, nonnegative, one_of
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
+
+Columns = Sequence[Sequence[Expr]]
 
 CHECKS["integrator"] = lambda x: one_of("integrator", x, integrators_of("linearize"))
 CHECKS["stabilize"] = lambda x: one_of("stabilize", x, stabilizations_of("linearize"))
@@ -93,43 +107,116 @@ def linearize(
     n, has_loops = context.model.nv, bool(context.model.loops)
     if has_loops:
         check_loops(context.model.name, "linearize", integrator, stabilize)
-    moving = _Moving(context, rate if has_loops and stabilize == "baumgarte" else 0.0)
-    step = INTEGRATORS[integrator].step
-    assert step is not None
-    end, _ = step(moving, context.inputs)
-    if has_loops and stabilize == "project":
-        end = project(moving, end)
-    rows = [*moving.tangents(end["q"]), *forward(list(end["qd"]), moving.along)]
-    return {"A": matrix(rows, 0, 2 * n), "B": matrix(rows, 2 * n, n)}
+    how = INTEGRATORS[integrator]
+    assert how.step is not None
+    baumgarte = rate if has_loops and stabilize == "baumgarte" else 0.0
+    dynamics = _Dynamics(context, baumgarte, how.stages)
+
+    def change(column: Sequence[Expr]) -> list[Expr]:
+        """Return how the end of the step changes with q, q̇, τ and the first q̈."""
+        moving = _Moving(context, dynamics, column)
+        end, _ = how.step(moving, context.inputs)
+        if has_loops and stabilize == "project":
+            end = project(moving, end)
+        return [*moving.tangents(end["q"]), *moving.changes(list(end["qd"]))]
+
+    units = [[ONE if r == c else ZERO for r in range(3 * n)] for c in range(3 * n)]
+    first = dynamics.first_changes(units)
+    columns = [[*u, *(row[c] for row in first)] for c, u in enumerate(units)]
+    rows = mapped_columns(change, columns)
+    both = [dict(enumerate(row)) for row in rows]
+    return {"A": matrix(both, 0, 2 * n), "B": matrix(both, 2 * n, n)}
+
+
+def mapped_columns(change: Change, columns: Columns) -> list[list[Expr]]:
+    """Return a linear function of many columns, by rows: a loop if there are many."""
+    if len(columns) <= 3 * UNROLLED:
+        return [list(row) for row in zip(*map(change, columns), strict=True)]
+    return map_linear(change, columns)
 
 
 @final
-class _Moving:
-    """A time step, and how what it computes changes along q, q̇ and τ at its start.
+class _Dynamics:
+    """q̈ and its changes at the stages of a step: called if there are several.
 
     Args:
         context: the start of the step.
         rate: of Baumgarte's stabilization.
+        stages: how often q̈ is evaluated.
     """
 
-    def __init__(self, context: Context, rate: float) -> None:
-        self.context, self.rate = context, rate
-        self.along: dict[Expr, Row] = dict(seeds(context, ("q", "qd", "tau")))
+    def __init__(self, context: Context, rate: float, stages: int) -> None:
+        self.context, self.rate, self.stages = context, rate, stages
+        self.algorithm = algorithm_of(
+            forward_dynamics_derivatives, context.model, context.conventions
+        )
+        n = context.model.nv
+        if stages > 1 and n > UNROLLED:
+            size = context.model.nq + n
+            self._stage = traced_function(self._linear, size, "linearized dynamics")
+            q, qd = context.inputs["q"], context.inputs["qd"]
+            self.qdd, self._shared = self._called(q, qd)
+        else:
+            self._stage = None
+            self.qdd, self.rows = acceleration_rows(context, self.algorithm, rate=rate)
+
+    def _linear(self, entries: list[Expr]) -> list[Expr]:
+        """Return q̈, and the factors of its change, at a state."""
+        nq, n = self.context.model.nq, self.context.model.nv
+        there = self.context.with_inputs(q=entries[:nq], qd=entries[nq:])
+        qdd, change = acceleration_change(there, self.algorithm, self.rate)
+        self.steps: LinearSteps = linear_steps(change, 3 * n)
+        return [*qdd, *self.steps.shared]
+
+    def _called(self, q: Any, qd: Any) -> tuple[list[Expr], list[Expr]]:
+        assert self._stage is not None
+        found, n = self._stage([*q, *qd]), self.context.model.nv
+        return found[:n], found[n:]
+
+    def first_changes(self, units: Columns) -> list[list[Expr]]:
+        """Return the changes of the first q̈ along all directions, by rows."""
+        if self._stage is not None:
+            return map_steps(self.steps, self._shared, units)
+        return [[row.get(c, ZERO) for c in range(len(units))] for row in self.rows]
+
+    def at(self, state: StepState) -> tuple[list[Expr], Change]:
+        """Return q̈ at another state, and its change."""
+        if self._stage is not None:
+            qdd, shared = self._called(state["q"], state["qd"])
+            return qdd, lambda column: self.steps.applied(shared, column)
+        there = self.context.with_inputs(q=state["q"], qd=state["qd"])
+        return acceleration_change(there, self.algorithm, self.rate)
+
+
+@final
+class _Moving:
+    """A time step, and how what it computes changes.
+
+    Args:
+        context: the start of the step.
+        dynamics: q̈ at the stages.
+        column: the changes of q, q̇, τ and q̈ at the start.
+    """
+
+    def __init__(
+        self, context: Context, dynamics: _Dynamics, column: Sequence[Expr]
+    ) -> None:
+        self.context, self.dynamics, self.column = context, dynamics, column
+        self.along: dict[Expr, Row] = {
+            e: {0: dot(row, dict(enumerate(column)))}
+            for e, row in seeds(context, ("q", "qd", "tau")).items()
+        }
 
     def acceleration(self, state: StepState) -> Any:
         """Return q̈ at a state; its changes join ``along``."""
-        context, n = self.context, self.context.model.nv
-        algorithm = algorithm_of(
-            forward_dynamics_derivatives, context.model, context.conventions
-        )
-        there = context.with_inputs(q=state["q"], qd=state["qd"])
-        qdd, rows = acceleration_rows(there, algorithm, rate=self.rate)
-        if state is context.inputs:
-            self.along.update(known(qdd, rows))
-            return array(qdd)
-        torques: list[Row] = [{2 * n + k: ONE} for k in range(n)]
-        velocities = forward(list(state["qd"]), self.along)
-        self._add(qdd, rows, [*self.tangents(state["q"]), *velocities, *torques])
+        n = self.context.model.nv
+        if state is self.context.inputs:
+            qdd, changes = self.dynamics.qdd, self.column[3 * n :]
+        else:
+            qdd, change = self.dynamics.at(state)
+            moved = self.tangents(state["q"]), self.changes(list(state["qd"]))
+            changes = change([*moved[0], *moved[1], *self.column[2 * n : 3 * n]])
+        self._add(qdd, changes)
         return array(qdd)
 
     def tangent_rate(self, u: Any, qd: Any) -> Any:
@@ -159,13 +246,18 @@ class _Moving:
     def correction(self, state: StepState, x: Any) -> Any:
         """Return the least v with J v = −x; its changes join ``along``."""
         found = closing_derivatives(self.context.with_inputs(q=state["q"]), list(x))
-        changes = [*self.tangents(state["q"]), *forward(list(x), self.along)]
-        self._add(found.qdd, found.accelerations(), changes)
+        changes = [*self.tangents(state["q"]), *self.changes(list(x))]
+        self._add(found.qdd, found.change(changes))
         return array(found.qdd)
 
-    def tangents(self, q: Sequence[Expr]) -> list[Row]:
+    def tangents(self, q: Sequence[Expr]) -> list[Expr]:
         """Return how a configuration changes, in its tangent space."""
-        return _tangents(self.context, q, self.along, 3 * self.context.model.nv)
+        rows = _tangents(self.context, q, self.along, 1)
+        return [row.get(0, ZERO) for row in rows]
+
+    def changes(self, x: Sequence[Expr]) -> list[Expr]:
+        """Return how values change."""
+        return [row.get(0, ZERO) for row in forward(x, self.along)]
 
     def _moved_q(self, q: Any, v: Any, dt: Expr) -> Any:
         return array(integrated(self.context.model, self.context.conventions, q, v, dt))
@@ -174,21 +266,9 @@ class _Moving:
         there = self.context.with_inputs(q=state["q"])
         return rows_of(there, with_velocities=False)
 
-    def _add(
-        self, found: Sequence[Expr], rows: Sequence[Row], changes: Sequence[Row]
-    ) -> None:
-        """Add how values change that depend on a state, which changes itself."""
-        chained = [_chained(row, changes) for row in rows]
-        self.along.update(known(found, chained))
-
-
-def _chained(row: Row, changes: Sequence[Row]) -> Row:
-    """Return the row times the matrix of changes."""
-    out: Row = {}
-    for k, value in row.items():
-        for c, x in changes[k].items():
-            out[c] = out[c] + value * x if c in out else value * x
-    return out
+    def _add(self, found: Sequence[Expr], changes: Sequence[Expr]) -> None:
+        """Add how values change that are solved for."""
+        self.along.update(known(found, [{0: x} for x in changes]))
 
 
 def _tangents(

@@ -1,7 +1,8 @@
 """Calls of programs inside programs: once, so many times, or until all are done.
 
 A program that is called is compiled once, however often it runs. `call_program` calls
-one; `repeat_steps` calls what a Python function does to symbols, step after step.
+one; `traced_function` makes one of what a Python function does to symbols. Loops for
+users are in `repeat`.
 
 `unrolled` writes calls out, for those who know only straight lines; `with_bodies`
 changes what is called.
@@ -15,7 +16,14 @@ from dataclasses import replace
 from ramidyn.symbolic import expr
 from ramidyn.symbolic.column_loop import unrolled_columns
 from ramidyn.symbolic.expr import Expr, const
-from ramidyn.symbolic.program import Callee, ColumnLoop, Program, live
+from ramidyn.symbolic.program import (
+    Callee,
+    ColumnLoop,
+    Program,
+    Variable,
+    live,
+    reachable,
+)
 
 
 def call_program(program: Program, arguments: Sequence[Expr]) -> list[Expr]:
@@ -28,6 +36,61 @@ def results_of(callee: Callee, arguments: Sequence[Expr]) -> list[Expr]:
     assert len(arguments) == callee.arguments, f"{callee.name} has other arguments"
     made = expr.call(callee, tuple(arguments))
     return [expr.result(made, k) for k in range(callee.results)]
+
+
+def traced_body(
+    step: Callable[[list[Expr]], Sequence[Expr]], size: int, name: str
+) -> tuple[Program, list[Expr]]:
+    """Return the program of a step that is traced here, and what else it uses.
+
+    Those are the further arguments of its calls. What does not depend on the step's own
+    arguments is computed here, once.
+
+    Args:
+        step: of so many entries; it may use all symbols of the current trace.
+        size: how many.
+        name: what readers call it.
+    """
+    number = 1
+    while expr.is_symbol(f"entry'{number}"):
+        number += 1
+    symbols = [expr.symbol(f"entry'{number}", k) for k in range(size)]
+    results = list(step(symbols))
+    varied = set(symbols)
+    order: list[Expr] = []
+    for e in reachable(results):
+        if not varied.isdisjoint(e.args):
+            varied.add(e)
+            order.append(e)
+    used = dict.fromkeys([*(a for e in order for a in e.args), *results])
+    shared = [a for a in used if a not in varied and a.op != "const"]
+    names = list(expr.regions())
+    with expr.fresh_table() as table:
+        table.regions = names
+        new = {e: expr.symbol("own", k) for k, e in enumerate(symbols)}
+        new.update((e, expr.symbol("shared", k)) for k, e in enumerate(shared))
+        new.update((e, const(e.value)) for e in used if e.op == "const")
+        for e in order:
+            table.region = e.region
+            new[e] = expr.rebuilt(e, tuple([new[a] for a in e.args]))
+        flat = tuple(new[e] for e in results)
+        made = Program(
+            name,
+            (Variable("own", (size,)), Variable("shared", (len(shared),))),
+            (Variable("results", (len(flat),)),),
+            flat,
+            live(expr.nodes(), flat),
+            tuple(expr.regions()),
+        )
+    return made, shared
+
+
+def traced_function(
+    function: Callable[[list[Expr]], Sequence[Expr]], size: int, name: str
+) -> Callable[[Sequence[Expr]], list[Expr]]:
+    """Return a function of symbols whose body is traced once, and then called."""
+    body, shared = traced_body(function, size, name)
+    return lambda entries: call_program(body, [*entries, *shared])
 
 
 def with_bodies(program: Program, change: Callable[[Program], Program]) -> Program:

@@ -23,7 +23,7 @@ Terms = list[tuple[Expr, int]]
 """factors and rows"""
 ENTRY = "entry'"
 """The name of a column's entries while a function is traced; no user's input has it."""
-LINEAR = frozenset({"add", "sub", "mul", "div", "neg"})
+LINEAR = frozenset({"add", "sub", "mul", "div", "neg", "where"})
 
 
 @final
@@ -68,6 +68,8 @@ class LinearSteps:
 
     def _sum(self, e: Expr) -> Terms:
         """Return what is added up in a node."""
+        if e.op == "where":
+            return self._choice(*e.args)
         first, *rest = e.args
         if e.op in ("add", "sub"):
             (second,) = rest
@@ -87,6 +89,29 @@ class LinearSteps:
             self._keep(first, 1)
         by = factor if e.op == "mul" else div(self._one, factor)
         return [(mul(f, by), row) for f, row in self._terms[first]]
+
+    def _choice(self, condition: Expr, a: Expr, b: Expr) -> Terms:
+        """Return the terms of both sides, with factors that are zero on the other."""
+        zero = const(0.0)
+        assert condition not in self._terms, "a condition depends on the column"
+        for x in (a, b):
+            assert x in self._terms or x is zero, f"{x!r} is a constant"
+        return [
+            *((expr.where(condition, f, zero), r) for f, r in self._terms.get(a, [])),
+            *((expr.where(condition, zero, f), r) for f, r in self._terms.get(b, [])),
+        ]
+
+    def applied(self, shared: Sequence[Expr], column: Sequence[Expr]) -> list[Expr]:
+        """Return what the function makes of a column, with other shared factors."""
+        zero = const(0.0)
+        x = [*column, *[zero] * (self.rows - len(column))]
+        for row, scale, terms in self.steps:
+            value = zero if scale == FRESH else x[row]
+            value = value * shared[scale] if scale >= 0 else value
+            for k, i in terms:
+                value = value - shared[k] * x[i]
+            x[row] = value
+        return [zero if row is None else x[row] for row in self.results]
 
     def _keep(self, e: Expr, uses: int) -> None:
         """Write a sum to a row of its own, if it has none."""
@@ -172,14 +197,34 @@ def pruned(
     return (*found, *(Step(row, FRESH, ()) for row in zeros))
 
 
+def linear_steps(
+    function: Callable[[Sequence[Expr]], Sequence[Expr]], size: int
+) -> LinearSteps:
+    """Return the steps of a linear function of so many entries."""
+    name = ENTRY
+    while expr.is_symbol(name):  # inside another one
+        name += "'"
+    symbols = [expr.symbol(name, k) for k in range(size)]
+    return LinearSteps(symbols, function(symbols))
+
+
 def map_linear(
     function: Callable[[Sequence[Expr]], Sequence[Expr]],
     columns: Sequence[Sequence[Expr]],
 ) -> list[list[Expr]]:
     """Return a linear function of many columns, by rows of its results, as a loop."""
+    linear = linear_steps(function, len(columns[0]))
+    return map_steps(linear, linear.shared, columns)
+
+
+def map_steps(
+    linear: LinearSteps, shared: Sequence[Expr], columns: Sequence[Sequence[Expr]]
+) -> list[list[Expr]]:
+    """Return the results of many columns, by rows, as a loop.
+
+    ``shared`` are the factors, in place of those that the steps were made with.
+    """
     zero = const(0.0)
-    symbols = [expr.symbol(ENTRY, k) for k in range(len(columns[0]))]
-    linear = LinearSteps(symbols, function(symbols))
     results = [row for row in linear.results if row is not None]
 
     @functools.cache
@@ -197,6 +242,6 @@ def map_linear(
         for c in group.columns:
             given[c] = {k: columns[c][k] for k in sorted(group.rows)}
     every = [group.columns for group in groups]
-    matrix = map_columns(linear.shared, given, every, sweeps, linear.rows)
+    matrix = map_columns(shared, given, every, sweeps, linear.rows)
     nothing = [zero] * len(columns)
     return [nothing if row is None else matrix[row] for row in linear.results]

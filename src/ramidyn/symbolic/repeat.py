@@ -14,9 +14,9 @@ import numpy as np
 
 from ramidyn.errors import TraceError
 from ramidyn.symbolic import expr
-from ramidyn.symbolic.calls import results_of
+from ramidyn.symbolic.calls import results_of, traced_body
 from ramidyn.symbolic.expr import Condition, Expr, const, users_line
-from ramidyn.symbolic.program import Callee, Program, Variable, live, reachable
+from ramidyn.symbolic.program import Callee
 
 Carry = TypeVar("Carry")
 
@@ -58,9 +58,10 @@ def repeat(body: Callable[[Carry], Carry], carry: Carry, times: int) -> Carry:
     def step(entries: list[Expr]) -> list[Expr]:
         return start.entries_of(body(start.rebuilt(entries)), "the body")
 
-    callee, shared = traced_loop(step, len(start.entries), count, _name(body))
-    results = results_of(callee, [*start.entries, *shared])
-    return start.rebuilt(results[: len(start.entries)])
+    n = len(start.entries)
+    traced, shared = traced_body(step, n, _name(body))
+    results = results_of(Callee(traced, count, n), [*start.entries, *shared])
+    return start.rebuilt(results[:n])
 
 
 def repeat_until(
@@ -120,63 +121,12 @@ def repeat_until(
             expr.where(is_done, old, x) for old, x in zip(entries, after, strict=True)
         ]
 
-    callee, shared = traced_loop(
-        step, 2 + len(start.entries), count, _name(body), until=True
-    )
+    n = 2 + len(start.entries)
+    traced, shared = traced_body(step, n, _name(body))
     arguments = [flag(carry), zero, *start.entries, *shared]
-    done, taken, *values = results_of(callee, arguments)[: callee.carried]
+    callee = Callee(traced, count, n, until=True)
+    done, taken, *values = results_of(callee, arguments)[:n]
     return Repeated(start.rebuilt(values), done, taken)
-
-
-def traced_loop(
-    step: Callable[[list[Expr]], list[Expr]],
-    carried: int,
-    times: int,
-    name: str,
-    *,
-    until: bool = False,
-) -> tuple[Callee, list[Expr]]:
-    """Return the loop of a step that is traced here, and the arguments it shares.
-
-    Args:
-        step: of what is carried; it may use all symbols of the current trace.
-        carried: the number of entries that are carried.
-        times: how often.
-        name: what readers call it.
-        until: see `Callee`.
-    """
-    number = 1
-    while expr.is_symbol(f"carried'{number}"):
-        number += 1
-    symbols = [expr.symbol(f"carried'{number}", k) for k in range(carried)]
-    results = step(symbols)
-    varied = set(symbols)
-    order: list[Expr] = []
-    for e in reachable(results):
-        if not varied.isdisjoint(e.args):
-            varied.add(e)
-            order.append(e)
-    used = dict.fromkeys([*(a for e in order for a in e.args), *results])
-    shared = [a for a in used if a not in varied and a.op != "const"]
-    names = list(expr.regions())
-    with expr.fresh_table() as table:
-        table.regions = names
-        new = {e: expr.symbol("carried", k) for k, e in enumerate(symbols)}
-        new.update((e, expr.symbol("shared", k)) for k, e in enumerate(shared))
-        new.update((e, const(e.value)) for e in used if e.op == "const")
-        for e in order:
-            table.region = e.region
-            new[e] = expr.rebuilt(e, tuple([new[a] for a in e.args]))
-        flat = tuple(new[e] for e in results)
-        body = Program(
-            name,
-            (Variable("carried", (carried,)), Variable("shared", (len(shared),))),
-            (Variable("results", (len(flat),)),),
-            flat,
-            live(expr.nodes(), flat),
-            tuple(expr.regions()),
-        )
-    return Callee(body, times, carried, until=until), shared
 
 
 class Values(NamedTuple):

@@ -29,8 +29,6 @@ class Context:
         inputs: symbols by name.
         dtype: what the program will run in; its rounding decides some constants.
         regroup: whether masses may move across joints (`dynamics_tree`).
-        rolls: whether the program may have a loop over columns: it is compiled as it
-            is, not a part of another.
     """
 
     def __init__(
@@ -40,20 +38,15 @@ class Context:
         inputs: Mapping[str, Symbols],
         dtype: str = "float64",
         regroup: bool = True,
-        rolls: bool = False,
     ) -> None:
         self.model = model
         self.conventions = conventions
         self.inputs = inputs
         self.dtype = dtype
         self.regroup = regroup
-        self.rolls = rolls
 
     def with_inputs(self, **inputs: Symbols) -> Context:
-        """Return the same robot and state with other inputs, as part of a program.
-
-        That part has no loop over columns, so that others can differentiate it.
-        """
+        """Return the same robot and state with other inputs."""
         changed = {n: array(x) for n, x in inputs.items()}
         return Context(
             self.model,

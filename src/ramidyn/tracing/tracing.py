@@ -27,7 +27,7 @@ def trace_quantities(
 
     def traced(*symbols: Any) -> dict[str, Any]:
         inputs = dict(zip(shapes, symbols, strict=True))
-        context = Context(model, conventions, inputs, dtype, regroup, rolls=True)
+        context = Context(model, conventions, inputs, dtype, regroup)
         return values_of(wanted, context)
 
     return trace(traced, shapes, f"{'+'.join(map(str, wanted))} of {model.name}")
