@@ -40,6 +40,8 @@ from ramidyn.quantities.momentum_energy import kinetic_energy, potential_energy
 from ramidyn.symbolic import functions as math
 from ramidyn.symbolic.derivatives import forward
 from ramidyn.symbolic.expr import const, lift
+from ramidyn.symbolic.inline import called as called_program
+from ramidyn.symbolic.inline import inline
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.parameters import parameters_of
 from ramidyn.tracing.quantity import Quantity
@@ -261,8 +263,12 @@ class TracedStep:
 
     def evaluated(self, quantity: Quantity, known: StepState) -> Any:
         """Return a quantity of what is known, as symbols."""
-        function = self.function(quantity)
-        return function(*[known[name] for name, _ in compilation_of(function).inputs])
+        compilation = compilation_of(self.function(quantity))
+        inputs = {name: known[name] for name, _ in compilation.inputs}
+        is_repeated = INTEGRATORS[self.options.integrator].stages > 1
+        do = called_program if is_repeated and quantity is self.dynamics else inline
+        (result,) = do(compilation.traced_for(self.options.dtype), inputs).values()
+        return result
 
     # The equations that integrators evaluate.
 

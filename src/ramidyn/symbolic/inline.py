@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.symbolic.calls import replayed
+from ramidyn.symbolic.calls import call_program, replayed
+from ramidyn.symbolic.count import count
 from ramidyn.symbolic.derivatives import between
 from ramidyn.symbolic.expr import (
     Expr,
@@ -22,6 +23,9 @@ from ramidyn.symbolic.expr import (
 )
 from ramidyn.symbolic.program import Program, Variable
 
+SHORT = 600
+"""Cost below which a call is not worth its moves: half a microsecond, or a cut."""
+
 
 def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Do the operations of a program in the current trace; return its outputs by name.
@@ -34,6 +38,18 @@ def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
     results = replayed(program, given)
     region("start")
     return _outputs(program.outputs, results)
+
+
+def called(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Call a program in the current trace; return its outputs by name.
+
+    A program that is called several times is compiled once. A short one is done in
+    place: what it shares with its surroundings is worth more.
+    """
+    if count(program).cost < SHORT:
+        return inline(program, inputs)
+    given = [e for v in program.inputs for e in _entries(inputs[v.name])]
+    return _outputs(program.outputs, call_program(program, given))
 
 
 def _entries(array: Any) -> list[Expr]:
