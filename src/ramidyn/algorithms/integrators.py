@@ -28,7 +28,7 @@ Advanced = tuple[StepState, Sequence[tuple[StepState, Any]]]
 """the state after a step; the stages, each with the q̇ that forces there work with"""
 
 NEWTON_STEPS: Final = 2
-"""of a projection: the first leaves Φ at the square of what a step opens"""
+"""of a projection, where their number is fixed: Φ is left at the cube of what opened"""
 
 
 class StepEquations(Protocol):
@@ -74,6 +74,12 @@ class LoopEquations(Protocol):
 
     def displace(self, state: StepState, u: Any) -> StepState:
         """Return the state at q ⊕ u."""
+        ...
+
+    def closed(
+        self, x: Any, residual: Callable[[Any], Any], step: Callable[[Any, Any], Any]
+    ) -> Any:
+        """Return x after steps ``x ← step(x, residual(x))``."""
         ...
 
 
@@ -141,10 +147,17 @@ def _is_zero(x: Any) -> bool:
 
 def project(equations: LoopEquations, state: StepState) -> StepState:
     """Return a state with closed loops, by Newton steps with J where they begin."""
-    there = state
-    for _ in range(NEWTON_STEPS):
-        step = equations.correction(state, equations.residual(there))
-        there = equations.displace(there, step)
+
+    def at(q: Any) -> StepState:
+        return {**state, "q": q}
+
+    there = at(
+        equations.closed(
+            state["q"],
+            lambda q: equations.residual(at(q)),
+            lambda q, x: equations.displace(at(q), equations.correction(state, x))["q"],
+        )
+    )
     change = equations.correction(state, equations.loop_rates(there))
     return {**there, "qd": state["qd"] + change}
 

@@ -12,6 +12,7 @@ from typing import Any, final
 
 from ramidyn.algorithms.integrators import (
     INTEGRATORS,
+    NEWTON_STEPS,
     StepState,
     check_loops,
     integrators_of,
@@ -232,6 +233,12 @@ class _Moving:
     def displace(self, state: StepState, u: Any) -> StepState:
         """Return the state at q ⊕ u."""
         return {**state, "q": self._moved_q(state["q"], u, ONE)}
+
+    def closed(self, x: Any, residual: Any, step: Any) -> Any:
+        """Return x after Newton steps; more of them change no digit."""
+        for _ in range(NEWTON_STEPS):
+            x = step(x, residual(x))
+        return x
 
     def residual(self, state: StepState) -> Any:
         """Return Φ."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from ramidyn.algorithms.integrators import (
     INTEGRATORS,
-    NEWTON_STEPS,
     StepState,
     project,
     stage_mean,
@@ -44,6 +43,7 @@ from ramidyn.symbolic.inline import called as called_program
 from ramidyn.symbolic.inline import inline
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.parameters import parameters_of
+from ramidyn.symbolic.repeat import repeat_until
 from ramidyn.tracing.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ INTEGRALS = ("work", "element_work")
 BUILT_IN = ("qdd", "tau", "energy", "residual", *INTEGRALS)
 """what can be recorded by name"""
 OWN_INPUTS = ("q", "qd", "tau", "dt", "time", "qdd")
+CLOSED, CLOSED_FLOAT32, MOST_NEWTON_STEPS = 1e-13, 1e-6, 6
+"""[m, rad] |Φ| of closed loops, in float64 and in float32; most Newton steps"""
 COUNT, START, ENDED = "step count", "start time", "end of motion"
 Q_START, QD_START, DEPENDENT = "start q", "start qd", "dependent velocities"
 """what a step carries or knows besides, by names that no function can ask for"""
@@ -294,10 +296,16 @@ class TracedStep:
         u = h * rate
         if self.options.stabilize == "partition":
             begin = dict(there)
-            for _ in range(NEWTON_STEPS):
-                open_by = self.evaluated(constraint_residual, there)
-                u = u + self.correction(begin, open_by)
-                there["q"] = self.robot.integrate(start["q"], u, 1.0)
+
+            def at(u: Any) -> dict[str, Any]:
+                return {**begin, "q": self.robot.integrate(start["q"], u, 1.0)}
+
+            u = self.closed(
+                u,
+                lambda u: self.evaluated(constraint_residual, at(u)),
+                lambda u, x: u + self.correction(begin, x),
+            )
+            there["q"] = at(u)["q"]
             there["qd"] = qd + self.correction(there, self.loop_rates(there))
         there["time"] = start["time"] + h
         if not self.options.is_held:
@@ -320,6 +328,18 @@ class TracedStep:
         stiffness, damping = (np.array(matrix(rows, k, n)) for k in (0, n))
         total = applied - self.evaluated(bias_forces, state)
         return self.evaluated(mass_matrix, state), total, stiffness, damping
+
+    def closed(self, x: Any, residual: Any, step: Any) -> Any:
+        """Return x after Newton steps, as many as each state needs."""
+        is_double = self.options.dtype == "float64"
+        tolerance = CLOSED if is_double else CLOSED_FLOAT32
+        found = repeat_until(
+            lambda carry: _with_residual(step(*carry), residual),
+            _with_residual(x, residual),
+            lambda carry: _largest(carry[1]) <= tolerance,
+            MOST_NEWTON_STEPS,
+        )
+        return found.carry[0]
 
     def residual(self, state: StepState) -> Any:
         """Return Φ, with zeros for rounding errors.
@@ -344,6 +364,10 @@ class TracedStep:
     def displace(self, state: StepState, u: Any) -> dict[str, Any]:
         """Return the state at q ⊕ u."""
         return {**state, "q": self.robot.integrate(state["q"], u, 1.0)}
+
+
+def _with_residual(x: Any, residual: Callable[[Any], Any]) -> tuple[Any, Any]:
+    return np.asarray(x), np.asarray(residual(x))
 
 
 def _largest(x: Any) -> Any:
