@@ -31,7 +31,6 @@ from ramidyn.tracing.quantity import Quantity
 from ramidyn.version import source_digest
 
 if TYPE_CHECKING:
-    from ramidyn.backend.calls.callable import Otherwise
     from ramidyn.backend.llvm.build import Interface, NativeKernel
     from ramidyn.backend.llvm.schedule import Schedule
     from ramidyn.backend.llvm.target import Target
@@ -70,18 +69,6 @@ def compile(
     """
     options = CallOptions.checked(dtype, lanes, threads, layout)
     return Function(compilation_of(as_list(quantities), robot, parameters, options))
-
-
-def deferred(
-    quantity: Quantity, robot: Robot, otherwise: Otherwise | None = None
-) -> Function:
-    """Return the function of a quantity, compiled when it is first needed.
-
-    ``otherwise`` has the keywords that another function takes, and that function.
-    """
-    return Function(
-        lambda: compilation_of([quantity], robot, (), CallOptions()), otherwise
-    )
 
 
 def kernel(

@@ -1,13 +1,12 @@
-"""The compiled function that users call: NumPy in, NumPy out."""
+"""What users call, NumPy in, NumPy out: compiled functions and methods of robots."""
 
 from __future__ import annotations
 
 import inspect
 import sys
 import time
-import weakref
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from inspect import Parameter
@@ -16,14 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.backend.calls.callable import (
-    Calls,
-    Kind,
-    Otherwise,
-    Signature,
-    make_callable,
+from ramidyn.backend.calls.arguments import Parameters
+from ramidyn.backend.calls.callable import Calls, Kind, Signature, make_callable
+from ramidyn.backend.calls.vectorcall import (
+    Vectorcall,
+    attach,
+    attach_choice,
+    enter_first,
+    vectorcalled,
 )
-from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
 from ramidyn.backend.llvm.libm import libm_table
 from ramidyn.backend.runtime.memory_layout import LANES
 from ramidyn.concurrency import made_once, once
@@ -95,47 +95,14 @@ class Function(Vectorcall):
     on disk.
     """
 
-    def __init__(
-        self,
-        compilation: Compilation | Callable[[], Compilation],
-        otherwise: Otherwise | None = None,
-    ) -> None:
-        """Prepare the calls; a function that returns the compilation runs lazily."""
-        self._otherwise = otherwise
-        if not callable(compilation):
-            self._compile = lambda: compilation
-            self._attach()
-            self._sign([name for name, _ in compilation.inputs])
-            return
-        self._compile = compilation
-        this = weakref.ref(self)  # a cycle would keep all native code of a robot
-
-        def first_call(*values: Any, **named: Any) -> Any:
-            function = this()
-            assert function is not None
-            made_once(function.__dict__, "_is_attached", function._attach)
-            return function(*values, **named)
-
-        attach(self, first_call)
-        self._first = self.__dict__.get("_attached")  # the first call returns there
-
-    @once
-    def _compilation(self) -> Compilation:
-        return self._compile()
-
-    def _attach(self) -> bool:
-        compilation = self._compilation
-        attach(
-            self,
-            make_callable(
-                signature_of(self),
-                partial(native_kernel, self._compilation),
-                libm_table(),
-                compilation.traced_for,
-                self._otherwise,
-            ),
-        )
-        return True
+    def __init__(self, compilation: Compilation, called: str | None = None) -> None:
+        """Prepare the calls; messages use the name ``called``, if there is one."""
+        self._compilation = compilation
+        self._called: str = called or compilation.name
+        kernels, traced = partial(native_kernel, compilation), compilation.traced_for
+        call = make_callable(signature_of(self), kernels, libm_table(), traced)
+        attach(self, call)
+        self._sign([name for name, _ in compilation.inputs])
 
     def _sign(self, names: Sequence[str]) -> None:
         """Let `inspect.signature` know the inputs, if their names can be parameters."""
@@ -231,8 +198,6 @@ class Function(Vectorcall):
         return self
 
     def __repr__(self) -> str:
-        if "_compilation" not in self.__dict__ and "_first" in self.__dict__:
-            return f"{self.__dict__.get('__name__', 'function')}: not compiled yet"
         return printable(
             f"{self.name}: {self.ops}; {self._compilation.options.dtype} x {self.lanes}"
         )
@@ -246,8 +211,140 @@ class Function(Vectorcall):
         return function_html(self.name, c.inputs, c.outputs, counts, native)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        method_of = self.__dict__.get("method_of")
-        return (getattr, method_of) if method_of else (Function, (self._compilation,))
+        return Function, (self._compilation,)
+
+
+Key = tuple[Hashable, ...]
+
+
+@final
+@vectorcalled
+class Method(Vectorcall):
+    """A method of a robot: its options select the compiled function that it calls.
+
+    ``robot.jacobian(q, "hand")`` is ``robot.jacobian.function(frame="hand")(q)``. A
+    function is compiled when it is first needed. Without options, a method behaves like
+    its function: it has ``ops``, ``program`` and the like.
+    """
+
+    def __init__(
+        self,
+        owner: object,
+        name: str,
+        signature: inspect.Signature,
+        options: Collection[str],
+        resolve: Callable[..., Key],
+        make: Callable[..., Function],
+        *,
+        needs_options: bool = False,
+        split: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    ) -> None:
+        """Prepare the calls.
+
+        Args:
+            owner: the robot.
+            name: of the method.
+            signature: how it is called.
+            options: the parameters that select the function; all others are inputs.
+            resolve: returns what the options mean, which is hashable.
+            make: compiles that.
+            needs_options: whether it cannot be called without options.
+            split: removes arrays from the options, and returns them as inputs.
+        """
+        self.__name__ = name
+        self.__signature__ = signature
+        self._owner = owner
+        self._options = options
+        self._resolve, self._make, self._split = resolve, make, split
+        self._needs_options = needs_options
+        known = signature.parameters
+        positional = tuple(
+            n for n, p in known.items() if p.kind is Parameter.POSITIONAL_OR_KEYWORD
+        )
+        by_name = tuple(n for n in known if n not in (*positional, "out"))
+        self._parameters = Parameters(
+            f"robot.{name}",
+            positional,
+            (*by_name, "out"),
+            {"out", *(n for n, p in known.items() if p.default is not Parameter.empty)},
+        )
+        self._state = tuple(n for n in positional if n not in options)
+        # By the options as given and by what they mean: looking up the first is fast,
+        # and the second is compiled only once.
+        self._functions: dict[Key, Function] = {}
+        attach_choice(self, self._select_and_call, len(self._state), self._functions)
+
+    def function(self, **options: Any) -> Function:
+        """Return the compiled function for some options, which takes the inputs."""
+        key = (tuple(options), *options.values())
+        try:
+            found = self._functions.get(key)
+        except TypeError:  # for example, a list cannot be part of a key
+            key, found = None, None
+        if found is None:
+            wanted = self._resolve(**options)
+            found = made_once(self._functions, wanted, lambda: self._make(*wanted))
+            if key is not None:
+                self._functions[key] = found
+        return found
+
+    def select(
+        self, values: Sequence[Any], named: Mapping[str, Any]
+    ) -> tuple[Function, dict[str, Any]]:
+        """Return the function of a call, and its inputs and out= by name."""
+        inputs = self._parameters.bind((*values, *named.values()), tuple(named))
+        options = {n: inputs.pop(n) for n in self._options if n in inputs}
+        for name in self._state:
+            if isinstance(inputs.get(name), str):
+                raise ArgumentError(
+                    f"{self._parameters.called}: {name} is {inputs[name]!r}; expected "
+                    f"an array; the arguments are {self._parameters}"
+                )
+        if self._split is not None:
+            inputs |= self._split(options)
+        return self.function(**options), inputs
+
+    def _select_and_call(self, *values: Any, **named: Any) -> Any:
+        """Call in Python, and let emitted code find the function from now on."""
+        function, inputs = self.select(values, named)
+        if not self._needs_options and function is self._functions.get(NO_OPTIONS):
+            enter_first(self, function)
+        count = len(self._state)
+        if len(values) >= count and inputs.keys() <= {*self._state, "out"}:
+            names = tuple(map(sys.intern, named)) or None
+            by_name = (x for n, x in named.items() if n != "out")
+            with suppress(TypeError):  # for example, a list cannot be part of a key
+                self._functions[(names, *values[count:], *by_name)] = function
+        return function(**inputs)
+
+    def __getattr__(self, name: str) -> Any:
+        if self._needs_options or name not in vars(Function):
+            raise AttributeError(f"robot.{self.__name__} has no attribute {name!r}")
+        return getattr(self.function(), name)
+
+    def __get__(self, owner: object, kind: type | None = None) -> Method:
+        """Return itself: to Python a routine, whose signature `help` shows."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._owner, self.__name__)
+
+    def __repr__(self) -> str:
+        if self._needs_options:
+            return f"{self.__name__}({', '.join((*self._state, '...'))})"
+        if NO_OPTIONS not in self._functions:
+            return f"{self.__name__}: not compiled yet"
+        return repr(self._functions[NO_OPTIONS])
+
+
+NO_OPTIONS = ((),)
+"""the key of the function of a method without options"""
+
+
+def as_function(f: object) -> Function | None:
+    """Return a compiled function, or that of a method; None for anything else."""
+    found = f.function() if isinstance(f, Method) else f
+    return found if isinstance(found, Function) else None
 
 
 def compilation_of(function: Function) -> Compilation:
@@ -257,13 +354,14 @@ def compilation_of(function: Function) -> Compilation:
 
 def signature_of(function: Function) -> Signature:
     """Return how a function is called."""
-    return _signature(compilation_of(function))
+    called = function._called  # pyright: ignore[reportPrivateUsage]
+    return _signature(compilation_of(function), called)
 
 
-def _signature(compilation: Compilation) -> Signature:
+def _signature(compilation: Compilation, called: str) -> Signature:
     options = compilation.options
     return Signature(
-        compilation.name,
+        called,
         compilation.inputs,
         compilation.outputs,
         options.dtype,
@@ -277,7 +375,7 @@ def _signature(compilation: Compilation) -> Signature:
 def calls_of(compilation: Compilation) -> Calls:
     """Return what loads the kernels of a compilation, for callers besides Python."""
     kernels = partial(native_kernel, compilation)
-    return Calls(_signature(compilation), kernels, libm_table())
+    return Calls(_signature(compilation, compilation.name), kernels, libm_table())
 
 
 def native_kernel(compilation: Compilation, kind: Kind) -> Any:

@@ -286,7 +286,7 @@ def test_a_scan_says_which_shapes_it_takes() -> None:
         run(q, q, u[:, :5], 1.0)
     with pytest.raises(ramidyn.ShapeError, match="batch sizes differ: q 4, qd 4, u 3"):
         run(q, q, u[:3], 1.0)
-    with pytest.raises(TypeError, match="swing is missing argument 'k'"):
+    with pytest.raises(ramidyn.ArgumentError, match="swing is missing argument 'k'"):
         run(q, q, u)
     with pytest.raises(ramidyn.ShapeError, match=r"out 'q' has shape \(4, 3\)"):
         run(q, q, u, 1.0, out=[q, q[:, 0], q, q, q[:, 0]])

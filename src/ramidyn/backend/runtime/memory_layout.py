@@ -123,15 +123,16 @@ class Call(IntEnum):
     NONE = 21
     EMPTY = 22  # numpy.empty
     AS_TYPE = 23  # numpy.ndarray.astype
-    BIND = 24  # (values, names) -> (*inputs, out), or the result, which is not a tuple
+    BIND = 24  # (values, names) -> (*inputs, out)
     CONVERT = 25  # (index of an input, value) -> array
     SLOW = 26  # (*inputs, out) -> result
-    CHOSEN = 27  # of a Dispatcher: the dict of the functions that it has found so far
+    CHOSEN = 27  # of a Method: the dict of the functions that it has found so far
     OUT_NAMES = 28  # ("out",)
-    N_STATE = 29  # of a Dispatcher, a number: of the arguments that choose nothing
+    N_STATE = 29  # of a Method, a number: of the arguments that choose nothing
     NEW_ARRAY = 30  # address of PyArray_NewFromDescr, 0 if it is not known
     KEPT = 31  # owned: the last array that was returned for one state, or 0
     KEPT_BEFORE = 32  # owned: the one before
+    PLAIN = 33  # of a Method: address of the Call without options, 0 if there is none
 
 
 API = (
