@@ -43,7 +43,7 @@ class Compiled:
     def __get__(self, robot: Robot | None, owner: type) -> Any:
         if robot is None:
             return self.unbound
-        name = self.method.__name__
+        name = self.method.__name__  # kept, so that the next look-up ends at the robot
         return made_once(robot.__dict__, name, lambda: self.make(robot, self.method))
 
 

@@ -26,10 +26,11 @@ from ramidyn.backend.calls.arguments import Array, Signature, Strided, address
 from ramidyn.backend.calls.runnable import (
     Pace,
     chunk_of,
+    driver,
     kernel_block,
     ports_of,
 )
-from ramidyn.backend.calls.vectorcall import Anchor
+from ramidyn.backend.calls.vectorcall import Anchor, entries
 from ramidyn.backend.runtime import threads as workers
 from ramidyn.backend.runtime.memory_layout import (
     BUFFER_WORDS,
@@ -119,10 +120,8 @@ def _plain(calls: Calls) -> Callable[..., Any]:
 
 def _builtin(calls: Calls) -> Callable[..., Any]:
     """Return the emitted function as a builtin of Python."""
-    from ramidyn.backend.calls.entry import entry  # noqa: PLC0415 (llvmlite only where it is used)
-
     name, doc = calls.signature.name.encode(), calls.doc.encode()
-    method = MethodDef(name, entry(), METH_FASTCALL_KEYWORDS, doc)
+    method = MethodDef(name, entries()["call"], METH_FASTCALL_KEYWORDS, doc)
     keepalive = (calls, calls.hand_over_objects(), method, name, doc)
     anchor = Anchor(ctypes.addressof(calls.block), keepalive)
     kind = ctypes.PYFUNCTYPE(
@@ -147,6 +146,7 @@ class Calls:
         self._kernel_for = kernel_for
         self._libm = libm
         self._allocate = arguments.allocator(signature)
+        # Emitted code holds the addresses of these blocks as long as it is called.
         self._loaded: dict[Kind, RunnableKernel] = {}
         self._lock = Lock()
         shapes = [shape for _, shape in (*signature.inputs, *signature.outputs)]
@@ -240,8 +240,6 @@ class Calls:
             return self._loaded[kind]
 
     def _load(self, kind: Kind) -> RunnableKernel:
-        from ramidyn.backend.runtime.driver import driver  # noqa: PLC0415 (llvmlite only where it is used)
-
         kernel = self._kernel_for(kind)
         run = driver(self.signature.dtype, kernel.lanes)
         block, keepalive = kernel_block(

@@ -23,7 +23,7 @@ from ramidyn.backend.calls.arrays import (
     emit_readers,
     port_of,
 )
-from ramidyn.backend.calls.dispatch_entry import FLAGLESS, emit_choose
+from ramidyn.backend.calls.method_entry import FLAGLESS, emit_choose
 from ramidyn.backend.calls.numbers import emit_is_plain, emit_number, emit_numbers
 from ramidyn.backend.calls.results import (
     FAILED,

@@ -8,6 +8,7 @@ and the interpreter jumps there. Where that is impossible, ``__call__`` does the
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -187,7 +188,19 @@ def _attach(instance: Vectorcall, kept: object, anchor: Any, name: str) -> None:
     target: Any = instance
     target._attached = kept
     if Vectorcall is not Plain:
-        from ramidyn.backend.calls.entry import entry  # noqa: PLC0415 (llvmlite only where used)
-
         target._call = anchor._call
-        target._entry = entry(name)
+        target._entry = entries()[name]
+
+
+@functools.cache  # the code is the same for all callables of a process
+def entries() -> dict[str, int]:
+    """Return the addresses of ``call`` and ``choose``; `entry_code` writes them."""
+    from ramidyn.backend.llvm.emitted import load  # noqa: PLC0415 (llvmlite only where used)
+
+    def write() -> str:
+        from ramidyn.backend.calls.entry_code import emit  # noqa: PLC0415  not in the cache
+
+        return str(emit().llvm)
+
+    names = ("call", "choose")
+    return dict(zip(names, load(write, names, "pycall"), strict=True))
