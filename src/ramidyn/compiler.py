@@ -25,7 +25,8 @@ from ramidyn.concurrency import Lock, made_once
 from ramidyn.coordinates.limits import size_hints
 from ramidyn.description.fingerprint import fingerprint
 from ramidyn.errors import ArgumentError, CompileError
-from ramidyn.function import CallOptions, Function, Kind, Progress, Variables
+from ramidyn.function import CallOptions, Function, Kind, Variables
+from ramidyn.progress import Progress
 from ramidyn.tracing.choice import Choice
 from ramidyn.tracing.quantity import Quantity
 from ramidyn.version import source_digest

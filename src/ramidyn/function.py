@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-import time
-from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from inspect import Parameter
@@ -28,6 +27,7 @@ from ramidyn.backend.llvm.libm import libm_table
 from ramidyn.backend.runtime.memory_layout import LANES
 from ramidyn.concurrency import made_once, once
 from ramidyn.errors import ArgumentError, printable
+from ramidyn.progress import ProgressLine
 
 if TYPE_CHECKING:
     from ramidyn.backend.calls.c_entry import Entry
@@ -42,10 +42,6 @@ DTYPES: tuple[DType, ...] = ("float64", "float32")
 LAYOUTS: tuple[Layout, ...] = ("batch_first", "batch_last")
 Variables = tuple[tuple[str, tuple[int, ...]], ...]
 """Names and shapes."""
-
-
-Progress = Callable[[int, int], None]
-"""Called with (parts done, total parts) while code is generated."""
 
 
 @final
@@ -257,18 +253,16 @@ class Method(Vectorcall):
         self._options = options
         self._resolve, self._make, self._split = resolve, make, split
         self._needs_options = needs_options
-        known = signature.parameters
-        positional = tuple(
-            n for n, p in known.items() if p.kind is Parameter.POSITIONAL_OR_KEYWORD
-        )
-        by_name = tuple(n for n in known if n not in (*positional, "out"))
+        known = {n: p for n, p in signature.parameters.items() if n != "out"}
+        by_name = [n for n, p in known.items() if p.kind is Parameter.KEYWORD_ONLY]
+        first = tuple(n for n in known if n not in by_name)
+        self._state = tuple(n for n in first if n not in options)
         self._parameters = Parameters(
             f"robot.{name}",
-            positional,
-            (*by_name, "out"),
+            (*first, *(n for n in by_name if n not in options)),  # as in its functions
+            (*(n for n in by_name if n in options), "out"),
             {"out", *(n for n, p in known.items() if p.default is not Parameter.empty)},
         )
-        self._state = tuple(n for n in positional if n not in options)
         # By the options as given and by what they mean: looking up the first is fast,
         # and the second is compiled only once.
         self._functions: dict[Key, Function] = {}
@@ -294,7 +288,7 @@ class Method(Vectorcall):
         """Return the function of a call, and its inputs and out= by name."""
         inputs = self._parameters.bind((*values, *named.values()), tuple(named))
         options = {n: inputs.pop(n) for n in self._options if n in inputs}
-        for name in self._state:
+        for name in self._state if self._needs_options else ():
             if isinstance(inputs.get(name), str):
                 raise ArgumentError(
                     f"{self._parameters.called}: {name} is {inputs[name]!r}; expected "
@@ -382,45 +376,3 @@ def native_kernel(compilation: Compilation, kind: Kind) -> Any:
     """Return native code, with a line on the terminal if generating it takes long."""
     line = ProgressLine(f"compiling {compilation.name}", "parts")
     return compilation.kernel(kind, line)
-
-
-@contextmanager
-def compile_progress_hidden() -> Generator[None]:
-    """Suppress progress output of code generation while a progress bar is on screen."""
-    before, ProgressLine.is_hidden = ProgressLine.is_hidden, True
-    try:
-        yield
-    finally:
-        ProgressLine.is_hidden = before
-
-
-class ProgressLine:
-    """One line on a terminal when something takes longer than a second."""
-
-    is_hidden = False
-
-    def __init__(self, what: str, units: str) -> None:
-        self.what = printable(what)
-        self.units = units
-        self.start = time.perf_counter()
-        self.shown: tuple[int, int] | None = None
-
-    def __call__(self, done: int, total: int, /) -> None:
-        """Show how much is done."""
-        late = time.perf_counter() - self.start > 1.0
-        if late and not self.is_hidden and sys.stderr.isatty():
-            end = "\n" if done == total else ""
-            text = f"\rramidyn: {self.what}, {done} of {total} {self.units}"
-            print(text, end=end, file=sys.stderr, flush=True)
-
-    def percent(self, done: int, total: int, /) -> None:
-        """Show the part that is done in percent, each figure once."""
-        now = 100 * done // total, 100
-        if now != self.shown and time.perf_counter() - self.start > 1.0:
-            self.shown = now
-            if not self.is_hidden and sys.stderr.isatty():
-                filled = now[0] // 4
-                bar = "━" * filled + "╌" * (25 - filled)
-                text = f"\rramidyn: {self.what} {bar} {now[0]:3d}%"
-                end = "\n" if now[0] == 100 else ""
-                print(text, end=end, file=sys.stderr, flush=True)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn import function, math
+from ramidyn import math, progress
 from ramidyn.backend.calls import runnable
 from ramidyn.simulation import scan as time_loop
 
@@ -214,7 +214,7 @@ def test_a_long_scan_shows_each_percent_once(monkeypatch: pytest.MonkeyPatch) ->
             pass
 
     monkeypatch.setattr(sys, "stderr", Terminal())
-    line = function.ProgressLine("running 1,000 steps", "%")
+    line = progress.ProgressLine("running 1,000 steps", "%")
     line.percent(1, 1000)
     assert not lines
     line.start -= 10.0

@@ -12,12 +12,13 @@ import ramidyn
 
 SRC = Path(ramidyn.__file__).parent
 
-FOR_ALL = {"errors", "version", "concurrency"}
+FOR_ALL = {"errors", "version", "concurrency", "progress"}
 ROBOTS = {"description", "tree", "coordinates"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "version": set(),
     "concurrency": set(),
+    "progress": set(),
     "symbolic": set(),
     "spatial": {"symbolic"},
     "description": {"symbolic", "spatial"},

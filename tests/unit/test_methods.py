@@ -100,10 +100,24 @@ def test_wrenches_in_a_hashable_mapping_are_read_at_every_call(robot: Any) -> No
             np.testing.assert_array_equal(found, expected)
 
 
+def driven_chain() -> Any:
+    return ramidyn.robots.chain(2).add_force(forces.Motor("joint0", gear=2.0), "motor")
+
+
+def test_inputs_of_forces_may_come_last() -> None:
+    robot = driven_chain()
+    q, results = robot.neutral(), []
+    for _ in range(2):  # before and after it is compiled
+        results.append(robot.forward_dynamics(q, q, q, [0.5]))
+        results.append(robot.forward_dynamics(q, q, q, control=[0.5]))
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+    with pytest.raises(ArgumentError, match="'control'; it takes q, qd, tau, control,"):
+        robot.forward_dynamics(q, q, q)
+
+
 def test_inputs_of_forces_go_along_with_options_that_are_needed() -> None:
-    robot: Any = ramidyn.robots.chain(2).add_force(
-        forces.Motor("joint0", gear=2.0), "motor"
-    )
+    robot = driven_chain()
     names = list(robot.task_acceleration.__signature__.parameters)
     q, control = robot.neutral(), [0.5]
     assert "control" in names

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ramidyn.backend.calls.arguments import Signature
-from ramidyn.backend.runtime.kernel_sizes import TILES, kernel_sizes
 from ramidyn.backend.runtime.memory_layout import (
     LINE,
     MOST_BYTES,
     STACK_BYTES,
+    TILES,
     Kernel,
     Words,
+    kernel_sizes,
     python_function,
     words,
 )
