@@ -257,6 +257,7 @@ class Method(Vectorcall):
         by_name = [n for n, p in known.items() if p.kind is Parameter.KEYWORD_ONLY]
         first = tuple(n for n in known if n not in by_name)
         self._state = tuple(n for n in first if n not in options)
+        self._found_by_code = {*self._state, "out"}
         self._parameters = Parameters(
             f"robot.{name}",
             (*first, *(n for n in by_name if n not in options)),  # as in its functions
@@ -291,8 +292,8 @@ class Method(Vectorcall):
         for name in self._state if self._needs_options else ():
             if isinstance(inputs.get(name), str):
                 raise ArgumentError(
-                    f"{self._parameters.called}: {name} is {inputs[name]!r}; expected "
-                    f"an array; the arguments are {self._parameters}"
+                    f"robot.{self.__name__}: {name} is {inputs[name]!r}; expected an "
+                    f"array; the arguments are {self._parameters}"
                 )
         if self._split is not None:
             inputs |= self._split(options)
@@ -301,14 +302,14 @@ class Method(Vectorcall):
     def _select_and_call(self, *values: Any, **named: Any) -> Any:
         """Call in Python, and let emitted code find the function from now on."""
         function, inputs = self.select(values, named)
-        if not self._needs_options and function is self._functions.get(NO_OPTIONS):
+        if function is self._functions.get(NO_OPTIONS):
             enter_first(self, function)
         count = len(self._state)
-        if len(values) >= count and inputs.keys() <= {*self._state, "out"}:
+        if inputs.keys() <= self._found_by_code and len(values) >= count:
             names = tuple(map(sys.intern, named)) or None
-            by_name = (x for n, x in named.items() if n != "out")
+            options = [x for n, x in named.items() if n != "out"]
             with suppress(TypeError):  # for example, a list cannot be part of a key
-                self._functions[(names, *values[count:], *by_name)] = function
+                self._functions[(names, *values[count:], *options)] = function
         return function(**inputs)
 
     def __getattr__(self, name: str) -> Any:

@@ -80,6 +80,7 @@ def direct(
 def _of_quantity(robot: Robot, method: Callable[..., Any]) -> Method:
     from ramidyn.compiler import compilation_of
     from ramidyn.function import CallOptions, Function
+    from ramidyn.quantities.external import split_wrenches
     from ramidyn.quantities.registry import QUANTITIES
     from ramidyn.tracing.quantity import REQUIRED, Quantity
 
@@ -101,21 +102,9 @@ def _of_quantity(robot: Robot, method: Callable[..., Any]) -> Method:
         resolve,
         make,
         needs_options=REQUIRED in defaults.values(),
-        split=_split_wrenches if "external" in defaults else None,
+        split=split_wrenches if "external" in defaults else None,
         inputs=quantity.force_inputs(robot.model),
     )
-
-
-def _split_wrenches(options: dict[str, Any]) -> dict[str, Any]:
-    """Replace wrenches among the options by their frames; return them as an input."""
-    from ramidyn.quantities.external import wrenches
-
-    external = options.pop("external", None)
-    frames, array = ((), None) if external is None else wrenches(external)
-    if not frames:
-        return {}
-    options["external"] = frames
-    return {"external": array}
 
 
 def _method(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ import pytest
 
 import ramidyn
 from ramidyn import compiler, forces
+from ramidyn.backend.calls import vectorcall
 from ramidyn.errors import ArgumentError
+from ramidyn.function import Method
 
 
 @pytest.fixture
@@ -127,3 +129,23 @@ def test_inputs_of_forces_go_along_with_options_that_are_needed() -> None:
         assert not np.allclose(driven, free)
     one = ramidyn.compile(ramidyn.task_acceleration(["body1"]), robot)
     np.testing.assert_allclose(driven, one(q, q, q, control), atol=1e-12)
+
+
+@pytest.mark.skipif(
+    vectorcall.Vectorcall is vectorcall.Plain, reason="only the plain path is here"
+)
+def test_python_does_not_see_options_that_were_used_before(
+    robot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    q = robot.neutral()
+    calls: list[Callable[[], Any]] = [
+        lambda: robot.forward_dynamics(q, q, q, algorithm="aba"),
+        lambda: robot.forward_dynamics(q, q, q, out=np.empty(2), algorithm="ltdl"),
+        lambda: robot.forward_dynamics(q, q, tau=q),
+        lambda: robot.forward_dynamics(q, q, q),
+        lambda: robot.jacobian(q, "body1", expressed_in="world"),
+    ]
+    before = [call() for call in calls]
+    monkeypatch.setattr(Method, "select", lambda *_: 1 / 0)
+    for call, result in zip(calls, before, strict=True):
+        np.testing.assert_array_equal(call(), result)

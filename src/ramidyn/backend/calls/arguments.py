@@ -122,21 +122,27 @@ class Parameters:
                     f"{self.called} got {name!r} twice: by position and by name"
                 )
             bound[name] = value
-        known = (*self.positional, *self.by_name)
-        for name in names:
-            if name not in known:
-                close = [f" (did you mean {x!r}?)" for x in close_matches(name, known)]
+            if name not in self._known:
+                close = close_matches(name, self._known)
+                meant = f" (did you mean {close[0]!r}?)" if close else ""
                 raise ArgumentError(
-                    f"{self.called} has no argument {name!r}{''.join(close[:1])}; "
-                    f"it takes {self}"
+                    f"{self.called} has no argument {name!r}{meant}; it takes {self}"
                 )
-        missing = [repr(n) for n in known if not (n in bound or n in self.optional)]
+        missing = [repr(name) for name in self._required if name not in bound]
         if missing:
             raise ArgumentError(
                 f"{self.called} is missing argument{'s' * (len(missing) > 1)} "
                 f"{', '.join(missing)}; it takes {self}"
             )
         return bound
+
+    @functools.cached_property
+    def _known(self) -> tuple[str, ...]:
+        return (*self.positional, *self.by_name)
+
+    @functools.cached_property
+    def _required(self) -> list[str]:
+        return [name for name in self._known if name not in self.optional]
 
     def __str__(self) -> str:
         plain = [n for n in self.positional if n not in self.optional]

@@ -65,12 +65,12 @@ def emit() -> Module:
 
 
 def emit_enter(module: Module) -> None:
-    """enter(call, other, args, nargs, names): the whole way.
+    """enter(call, args, nargs, names, other): the whole way.
 
-    Arguments that do not fit the Call go to the other one, which may be the same.
+    Arguments that do not fit go to Python; or it is REJECTED, if there is another way.
     """
     code = module.function("enter", 5, local=True)
-    call, other, args, nargs, names = code.arguments
+    call, args, nargs, names, other = code.arguments
     bound = code.cell(0, MAX_PORTS)
     n_inputs = code.load(call, Call.N_INPUTS)
     named = code.compare(names, "!=", 0)
@@ -87,7 +87,8 @@ def emit_enter(module: Module) -> None:
         last = code.b.select(code.compare(out, "==", 0), none, out)
         given = code.call("collect", call, inputs, n_inputs, last)
         code.leave(code.call("again", call, given))
-    code.leave(code.call("hand_over", other, args, nargs, names))
+    code.leave_if(code.compare(other, "!=", 0), REJECTED)
+    code.leave(code.call("hand_over", call, args, nargs, names))
 
 
 def emit_hand_over(module: Module) -> None:
@@ -222,7 +223,7 @@ def emit_entry(module: Module) -> None:
     instance, args, flagged, names = code.arguments
     count = code.b.and_(flagged, const(FLAGLESS))
     address = code.load_at(instance, INSTANCE_CALL)
-    code.leave(code.call("enter", address, address, args, count, names))
+    code.leave(code.call("enter", address, args, count, names, const(0)))
 
 
 def emit_bind(module: Module) -> None:
