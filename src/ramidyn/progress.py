@@ -29,9 +29,9 @@ class ProgressLine:
     is_hidden = False
 
     def __init__(self, what: str, units: str) -> None:
-        self.what = printable(what)
+        self.what: str = printable(what)
         self.units = units
-        self.start = time.perf_counter()
+        self.start: float = time.perf_counter()
         self.shown: tuple[int, int] | None = None
 
     def __call__(self, done: int, total: int, /) -> None:

@@ -36,7 +36,7 @@ from ramidyn.symbolic.jacobians import (
 )
 from ramidyn.symbolic.program import free_name
 from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.options import one_of
+from ramidyn.tracing.options import Checks, one_of
 from ramidyn.tracing.quantity import Quantity, Shapes, input_shapes, quantity
 from ramidyn.tracing.tracing import trace_quantities, values_of
 from ramidyn.tree.model import Model
@@ -86,7 +86,7 @@ def _output_shapes(of: tuple[Quantity, ...], model: Model) -> Shapes:
     return {v.name: v.shape for v in program.visible}
 
 
-CHECKS = {"space": partial(one_of, "space", possible=SPACES)}
+CHECKS: Checks = {"space": partial(one_of, "space", possible=SPACES)}
 
 
 @quantity(

@@ -18,7 +18,7 @@ from ramidyn.errors import ArgumentError
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.functions import sign
 from ramidyn.tracing.context import Context, array, zeros
-from ramidyn.tracing.options import one_of
+from ramidyn.tracing.options import Checks, one_of
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.inertial_parameters import JOINT_TERMS, inertia_frames
 
@@ -52,7 +52,7 @@ def checked_terms(value: object) -> tuple[str, ...]:
     return tuple(one_of("joint_terms", n, JOINT_TERMS) for n in names)
 
 
-CHECKS = {"bodies": checked_bodies, "joint_terms": checked_terms}
+CHECKS: Checks = {"bodies": checked_bodies, "joint_terms": checked_terms}
 
 
 @quantity("q", "qd", "qdd", returns="Y of tau = Y p", checks=CHECKS)
