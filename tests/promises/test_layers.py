@@ -12,7 +12,7 @@ import ramidyn
 
 SRC = Path(ramidyn.__file__).parent
 
-FOR_ALL = {"errors", "version", "concurrency", "progress"}
+FOR_ALL = {"errors", "version", "concurrency"}
 ROBOTS = {"description", "tree", "coordinates"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -36,9 +36,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "backend": {"symbolic"},
     "linalg": {"symbolic", *ROBOTS, "algorithms", "backend"},
-    "function": {"symbolic", "backend", "tracing", "view"},
+    "function": {"symbolic", "backend", "tracing", "view", "progress"},
     "compiler": {
         "symbolic", *ROBOTS, "simplify", "tracing", "quantities", "backend", "function",
+        "progress",
     },
     "methods": {"symbolic", "tracing", "quantities", "backend", "function", "compiler"},
     "configuration_functions": {
