@@ -295,7 +295,7 @@ class Method(Vectorcall):
                     f"robot.{self.__name__}: {name} is {inputs[name]!r}; expected an "
                     f"array; the arguments are {self._parameters}"
                 )
-        if self._split is not None:
+        if options and self._split is not None:
             inputs |= self._split(options)
         return self.function(**options), inputs
 

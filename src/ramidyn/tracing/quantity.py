@@ -222,7 +222,7 @@ class Quantity:
 
     def force_inputs(self, model: Model) -> dict[str, str]:
         """Return the inputs of a robot's force elements that it has, with words."""
-        if not self.declaration.has_forces:
+        if not (self.declaration.has_forces and model.forces):
             return {}
         found: dict[str, str] = {}
         for name, shape in force_inputs(model.forces).items():
