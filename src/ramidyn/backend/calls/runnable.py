@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ramidyn.backend.calls.arguments import Signature
-from ramidyn.backend.runtime.kernel_sizes import TILES, kernel_sizes
 from ramidyn.backend.runtime.memory_layout import (
     LINE,
     MOST_BYTES,
     STACK_BYTES,
+    TILES,
     Kernel,
     Words,
+    kernel_sizes,
     python_function,
     words,
 )
@@ -22,6 +24,7 @@ from ramidyn.errors import CompileError
 
 if TYPE_CHECKING:
     from ramidyn.backend.llvm.build import NativeKernel
+    from ramidyn.backend.llvm.target import Processor
 
 CHUNK_WORK = 100_000
 """Slots times states that are worth a thread: some 50 us, what waking one costs."""
@@ -108,6 +111,26 @@ def kernel_block(
         kept = (ctypes.c_char * (sizes.bytes + LINE))()
         block[Kernel.KEPT] = ctypes.addressof(kept)
     return block, (cuts, places, ports, libm, kept)
+
+
+def driver(dtype: str, lanes: int) -> int:
+    """Return the address of ``run`` (`driver_code`) for an element type and width."""
+    from ramidyn.backend.llvm.target import runnable  # noqa: PLC0415 (llvmlite only where used)
+
+    return _driver(dtype, lanes, runnable())
+
+
+@functools.cache  # the code is the same for all kernels of a process
+def _driver(dtype: str, lanes: int, target: Processor) -> int:
+    from ramidyn.backend.llvm.emitted import load  # noqa: PLC0415 (llvmlite only where used)
+
+    def write() -> str:
+        from ramidyn.backend.runtime.driver_code import emit  # noqa: PLC0415  not in the cache
+        from ramidyn.backend.runtime.tiles import Tile  # noqa: PLC0415  not in the cache
+
+        return str(emit(Tile(dtype, lanes), target).llvm)
+
+    return load(write, ["run"], f"driver {dtype} {lanes}")[0]
 
 
 def chunk_of(kernel: NativeKernel) -> int:
