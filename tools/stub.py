@@ -43,7 +43,9 @@ GIVEN = {"tuple[str, ...]": "Sequence[str]", "tuple[Task, ...]": "Tasks"}
 
 def stub() -> str:
     """Return the text of the stub."""
-    return HEAD + "\n".join(map(declaration, QUANTITIES.values()))
+    names = "".join(f'    "{name}",\n' for name in sorted(QUANTITIES))
+    found = "\n".join(map(declaration, QUANTITIES.values()))
+    return f"{HEAD}__all__ = [\n{names}]\n\n{found}"
 
 
 def declaration(quantity: Quantity) -> str:

@@ -25,13 +25,13 @@ from ramidyn.concurrency import Lock, made_once
 from ramidyn.coordinates.limits import size_hints
 from ramidyn.description.fingerprint import fingerprint
 from ramidyn.errors import ArgumentError, CompileError
-from ramidyn.function import CallOptions, Function, Kind, Progress, Variables
+from ramidyn.function import CallOptions, Function, Kind, Variables
+from ramidyn.progress import Progress
 from ramidyn.tracing.choice import Choice
 from ramidyn.tracing.quantity import Quantity
 from ramidyn.version import source_digest
 
 if TYPE_CHECKING:
-    from ramidyn.backend.calls.callable import Otherwise
     from ramidyn.backend.llvm.build import Interface, NativeKernel
     from ramidyn.backend.llvm.parts import Schedule
     from ramidyn.backend.llvm.target import Target
@@ -70,18 +70,6 @@ def compile(
     """
     options = CallOptions.checked(dtype, lanes, threads, layout)
     return Function(compilation_of(as_list(quantities), robot, parameters, options))
-
-
-def deferred(
-    quantity: Quantity, robot: Robot, otherwise: Otherwise | None = None
-) -> Function:
-    """Return the function of a quantity, compiled when it is first needed.
-
-    ``otherwise`` has the keywords that another function takes, and that function.
-    """
-    return Function(
-        lambda: compilation_of([quantity], robot, (), CallOptions()), otherwise
-    )
 
 
 def kernel(

@@ -10,12 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ramidyn.concurrency import made_once
 from ramidyn.description.conventions import Conventions, conventions
 from ramidyn.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from ramidyn.backend.calls.dispatch import Dispatcher
     from ramidyn.function import Function
     from ramidyn.robot import Robot
 
@@ -57,43 +55,30 @@ def normalize(robot: Robot) -> Function:
     )
 
 
-def convert(what: str, *state: str) -> Callable[[Robot], Dispatcher]:
-    """Return the maker of `Robot.convert_q`, `convert_qd`, ...; ``state`` goes in."""
+def convert(what: str) -> tuple[Callable[..., Function], Callable[..., Any]]:
+    """Return the arguments of `direct` for `Robot.convert_q`, `convert_qd`, ..."""
 
-    def make(robot: Robot) -> Dispatcher:
-        from ramidyn.backend.calls.dispatch import Dispatcher
+    def resolve(
+        robot: Robot,
+        *,
+        to: str | Conventions | None = None,
+        from_: str | Conventions | None = None,
+    ) -> tuple[Conventions, Conventions]:
+        if to is not None and from_ is None:
+            return robot.conventions, conventions(to)
+        if from_ is not None and to is None:
+            return conventions(from_), robot.conventions
+        given = "neither" if to is None else "both"
+        raise ArgumentError(
+            f"robot.convert_{what}: {given} of to= and from_= given; pass one, such as "
+            'to="mujoco"'
+        )
 
-        known: dict[Any, Function] = {}
-
-        def function(
-            *,
-            to: str | Conventions | None = None,
-            from_: str | Conventions | None = None,
-        ) -> Function:
-            if (to is None) == (from_ is None):
-                given = "neither" if to is None else "both"
-                raise ArgumentError(
-                    f"convert_{what}: {given} of to= and from_= given; pass one, "
-                    'such as to="mujoco"'
-                )
-            source, target = robot.conventions, robot.conventions
-            if to is not None:
-                target = conventions(to)
-            elif from_ is not None:
-                source = conventions(from_)
-            return made_once(
-                known,
-                (source, target),
-                lambda: _converter(robot, what, source, target),
-            )
-
-        return Dispatcher(f"convert_{what}", state, function)
-
-    return make
+    return partial(_converter, what), resolve
 
 
 def _converter(
-    robot: Robot, what: str, source: Conventions, target: Conventions
+    what: str, robot: Robot, source: Conventions, target: Conventions
 ) -> Function:
     from ramidyn.compiler import kernel
     from ramidyn.coordinates import configurations

@@ -1,13 +1,11 @@
-"""The compiled function that users call: NumPy in, NumPy out."""
+"""What users call, NumPy in, NumPy out: compiled functions and methods of robots."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-import time
-import weakref
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from inspect import Parameter
@@ -16,18 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.backend.calls.callable import (
-    Calls,
-    Kind,
-    Otherwise,
-    Signature,
-    make_callable,
+from ramidyn.backend.calls.arguments import Parameters
+from ramidyn.backend.calls.callable import Calls, Kind, Signature, make_callable
+from ramidyn.backend.calls.vectorcall import (
+    Vectorcall,
+    attach,
+    attach_choice,
+    enter_first,
+    vectorcalled,
 )
-from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
 from ramidyn.backend.llvm.libm import libm_table
 from ramidyn.backend.runtime.memory_layout import LANES
 from ramidyn.concurrency import made_once, once
 from ramidyn.errors import ArgumentError, printable
+from ramidyn.progress import ProgressLine
 
 if TYPE_CHECKING:
     from ramidyn.backend.calls.c_entry import Entry
@@ -42,10 +42,6 @@ DTYPES: tuple[DType, ...] = ("float64", "float32")
 LAYOUTS: tuple[Layout, ...] = ("batch_first", "batch_last")
 Variables = tuple[tuple[str, tuple[int, ...]], ...]
 """Names and shapes."""
-
-
-Progress = Callable[[int, int], None]
-"""Called with (parts done, total parts) while code is generated."""
 
 
 @final
@@ -95,47 +91,14 @@ class Function(Vectorcall):
     on disk.
     """
 
-    def __init__(
-        self,
-        compilation: Compilation | Callable[[], Compilation],
-        otherwise: Otherwise | None = None,
-    ) -> None:
-        """Prepare the calls; a function that returns the compilation runs lazily."""
-        self._otherwise = otherwise
-        if not callable(compilation):
-            self._compile = lambda: compilation
-            self._attach()
-            self._sign([name for name, _ in compilation.inputs])
-            return
-        self._compile = compilation
-        this = weakref.ref(self)  # a cycle would keep all native code of a robot
-
-        def first_call(*values: Any, **named: Any) -> Any:
-            function = this()
-            assert function is not None
-            made_once(function.__dict__, "_is_attached", function._attach)
-            return function(*values, **named)
-
-        attach(self, first_call)
-        self._first = self.__dict__.get("_attached")  # the first call returns there
-
-    @once
-    def _compilation(self) -> Compilation:
-        return self._compile()
-
-    def _attach(self) -> bool:
-        compilation = self._compilation
-        attach(
-            self,
-            make_callable(
-                signature_of(self),
-                partial(native_kernel, self._compilation),
-                libm_table(),
-                compilation.traced_for,
-                self._otherwise,
-            ),
-        )
-        return True
+    def __init__(self, compilation: Compilation, called: str | None = None) -> None:
+        """Prepare the calls; messages use the name ``called``, if there is one."""
+        self._compilation = compilation
+        self._called: str = called or compilation.name
+        kernels, traced = partial(native_kernel, compilation), compilation.traced_for
+        call = make_callable(signature_of(self), kernels, libm_table(), traced)
+        attach(self, call)
+        self._sign([name for name, _ in compilation.inputs])
 
     def _sign(self, names: Sequence[str]) -> None:
         """Let `inspect.signature` know the inputs, if their names can be parameters."""
@@ -231,8 +194,6 @@ class Function(Vectorcall):
         return self
 
     def __repr__(self) -> str:
-        if "_compilation" not in self.__dict__ and "_first" in self.__dict__:
-            return f"{self.__dict__.get('__name__', 'function')}: not compiled yet"
         return printable(
             f"{self.name}: {self.ops}; {self._compilation.options.dtype} x {self.lanes}"
         )
@@ -246,8 +207,139 @@ class Function(Vectorcall):
         return function_html(self.name, c.inputs, c.outputs, counts, native)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        method_of = self.__dict__.get("method_of")
-        return (getattr, method_of) if method_of else (Function, (self._compilation,))
+        return Function, (self._compilation,)
+
+
+Key = tuple[Hashable, ...]
+
+
+@final
+@vectorcalled
+class Method(Vectorcall):
+    """A method of a robot: its options select the compiled function that it calls.
+
+    ``robot.jacobian(q, "hand")`` is ``robot.jacobian.function(frame="hand")(q)``. A
+    function is compiled when it is first needed. Without options, a method behaves like
+    its function: it has ``ops``, ``program`` and the like.
+    """
+
+    def __init__(
+        self,
+        owner: object,
+        name: str,
+        signature: inspect.Signature,
+        options: Collection[str],
+        resolve: Callable[..., Key],
+        make: Callable[..., Function],
+        *,
+        needs_options: bool = False,
+        split: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+    ) -> None:
+        """Prepare the calls.
+
+        Args:
+            owner: the robot.
+            name: of the method.
+            signature: how it is called.
+            options: the parameters that select the function; all others are inputs.
+            resolve: returns what the options mean, which is hashable.
+            make: compiles that.
+            needs_options: whether it cannot be called without options.
+            split: removes arrays from the options, and returns them as inputs.
+        """
+        self.__name__ = name
+        self.__signature__ = signature
+        self._owner = owner
+        self._options = options
+        self._resolve, self._make, self._split = resolve, make, split
+        self._needs_options = needs_options
+        known = {n: p for n, p in signature.parameters.items() if n != "out"}
+        by_name = [n for n, p in known.items() if p.kind is Parameter.KEYWORD_ONLY]
+        first = tuple(n for n in known if n not in by_name)
+        self._state = tuple(n for n in first if n not in options)
+        self._found_by_code = {*self._state, "out"}
+        self._parameters = Parameters(
+            f"robot.{name}",
+            (*first, *(n for n in by_name if n not in options)),  # as in its functions
+            (*(n for n in by_name if n in options), "out"),
+            {"out", *(n for n, p in known.items() if p.default is not Parameter.empty)},
+        )
+        # By the options as given and by what they mean: looking up the first is fast,
+        # and the second is compiled only once.
+        self._functions: dict[Key, Function] = {}
+        attach_choice(self, self._select_and_call, len(self._state), self._functions)
+
+    def function(self, **options: Any) -> Function:
+        """Return the compiled function for some options, which takes the inputs."""
+        key = (tuple(options), *options.values())
+        try:
+            found = self._functions.get(key)
+        except TypeError:  # for example, a list cannot be part of a key
+            key, found = None, None
+        if found is None:
+            wanted = self._resolve(**options)
+            found = made_once(self._functions, wanted, lambda: self._make(*wanted))
+            if key is not None:
+                self._functions[key] = found
+        return found
+
+    def select(
+        self, values: Sequence[Any], named: Mapping[str, Any]
+    ) -> tuple[Function, dict[str, Any]]:
+        """Return the function of a call, and its inputs and out= by name."""
+        inputs = self._parameters.bind((*values, *named.values()), tuple(named))
+        options = {n: inputs.pop(n) for n in self._options if n in inputs}
+        for name in self._state if self._needs_options else ():
+            if isinstance(inputs.get(name), str):
+                raise ArgumentError(
+                    f"robot.{self.__name__}: {name} is {inputs[name]!r}; expected an "
+                    f"array; the arguments are {self._parameters}"
+                )
+        if options and self._split is not None:
+            inputs |= self._split(options)
+        return self.function(**options), inputs
+
+    def _select_and_call(self, *values: Any, **named: Any) -> Any:
+        """Call in Python, and let emitted code find the function from now on."""
+        function, inputs = self.select(values, named)
+        if function is self._functions.get(NO_OPTIONS):
+            enter_first(self, function)
+        count = len(self._state)
+        if inputs.keys() <= self._found_by_code and len(values) >= count:
+            names = tuple(map(sys.intern, named)) or None
+            options = [x for n, x in named.items() if n != "out"]
+            with suppress(TypeError):  # for example, a list cannot be part of a key
+                self._functions[(names, *values[count:], *options)] = function
+        return function(**inputs)
+
+    def __getattr__(self, name: str) -> Any:
+        if self._needs_options or name not in vars(Function):
+            raise AttributeError(f"robot.{self.__name__} has no attribute {name!r}")
+        return getattr(self.function(), name)
+
+    def __get__(self, owner: object, kind: type | None = None) -> Method:
+        """Return itself: to Python a routine, whose signature `help` shows."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._owner, self.__name__)
+
+    def __repr__(self) -> str:
+        if self._needs_options:
+            return f"{self.__name__}({', '.join((*self._state, '...'))})"
+        if NO_OPTIONS not in self._functions:
+            return f"{self.__name__}: not compiled yet"
+        return repr(self._functions[NO_OPTIONS])
+
+
+NO_OPTIONS = ((),)
+"""the key of the function of a method without options"""
+
+
+def as_function(f: object) -> Function | None:
+    """Return a compiled function, or that of a method; None for anything else."""
+    found = f.function() if isinstance(f, Method) else f
+    return found if isinstance(found, Function) else None
 
 
 def compilation_of(function: Function) -> Compilation:
@@ -257,13 +349,14 @@ def compilation_of(function: Function) -> Compilation:
 
 def signature_of(function: Function) -> Signature:
     """Return how a function is called."""
-    return _signature(compilation_of(function))
+    called = function._called  # pyright: ignore[reportPrivateUsage]
+    return _signature(compilation_of(function), called)
 
 
-def _signature(compilation: Compilation) -> Signature:
+def _signature(compilation: Compilation, called: str) -> Signature:
     options = compilation.options
     return Signature(
-        compilation.name,
+        called,
         compilation.inputs,
         compilation.outputs,
         options.dtype,
@@ -277,52 +370,10 @@ def _signature(compilation: Compilation) -> Signature:
 def calls_of(compilation: Compilation) -> Calls:
     """Return what loads the kernels of a compilation, for callers besides Python."""
     kernels = partial(native_kernel, compilation)
-    return Calls(_signature(compilation), kernels, libm_table())
+    return Calls(_signature(compilation, compilation.name), kernels, libm_table())
 
 
 def native_kernel(compilation: Compilation, kind: Kind) -> Any:
     """Return native code, with a line on the terminal if generating it takes long."""
     line = ProgressLine(f"compiling {compilation.name}", "parts")
     return compilation.kernel(kind, line)
-
-
-@contextmanager
-def compile_progress_hidden() -> Generator[None]:
-    """Suppress progress output of code generation while a progress bar is on screen."""
-    before, ProgressLine.is_hidden = ProgressLine.is_hidden, True
-    try:
-        yield
-    finally:
-        ProgressLine.is_hidden = before
-
-
-class ProgressLine:
-    """One line on a terminal when something takes longer than a second."""
-
-    is_hidden = False
-
-    def __init__(self, what: str, units: str) -> None:
-        self.what = printable(what)
-        self.units = units
-        self.start = time.perf_counter()
-        self.shown: tuple[int, int] | None = None
-
-    def __call__(self, done: int, total: int, /) -> None:
-        """Show how much is done."""
-        late = time.perf_counter() - self.start > 1.0
-        if late and not self.is_hidden and sys.stderr.isatty():
-            end = "\n" if done == total else ""
-            text = f"\rramidyn: {self.what}, {done} of {total} {self.units}"
-            print(text, end=end, file=sys.stderr, flush=True)
-
-    def percent(self, done: int, total: int, /) -> None:
-        """Show the part that is done in percent, each figure once."""
-        now = 100 * done // total, 100
-        if now != self.shown and time.perf_counter() - self.start > 1.0:
-            self.shown = now
-            if not self.is_hidden and sys.stderr.isatty():
-                filled = now[0] // 4
-                bar = "━" * filled + "╌" * (25 - filled)
-                text = f"\rramidyn: {self.what} {bar} {now[0]:3d}%"
-                end = "\n" if now[0] == 100 else ""
-                print(text, end=end, file=sys.stderr, flush=True)

@@ -1,162 +1,127 @@
 """Methods of Robot that run compiled code: signatures and docstrings are in robot.py.
 
 ``@computed`` implements a method, which has a full signature, by the quantity of the
-same name. A type checker sees the method; at run time ``robot.mass_matrix`` is the
-compiled function itself, made at first use and kept; ``robot.jacobian`` finds the
-function of the frame that it is called with. A quantity takes its docstring from there.
-``@direct`` does the same for methods that are not quantities.
+same name. A type checker sees the method; at run time ``robot.mass_matrix`` is a
+`Method`, made at first use and kept, which calls compiled functions. A quantity takes
+its docstring from there. ``@direct`` does the same for methods that are not quantities.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 from ramidyn.concurrency import made_once
 from ramidyn.tracing.documentation import DOCUMENTATION
 
 if TYPE_CHECKING:
-    from ramidyn.backend.calls.dispatch import Dispatcher
-    from ramidyn.function import Function
+    from ramidyn.function import Function, Key, Method
     from ramidyn.robot import Robot
 
 F = TypeVar("F", bound=Callable[..., Any])
-M = TypeVar("M")
-
-
-def computed(method: F) -> F:
-    """Implement a method by the quantity of the same name."""
-    return cast(F, Computed(method))
+Make = Callable[["Robot", Callable[..., Any]], "Method"]
+"""Makes the method of a robot whose name, signature and docstring are given."""
 
 
 @final
-class Computed:
-    """A method of Robot whose body is a compiled quantity."""
+class Compiled:
+    """A method of Robot whose body is compiled."""
 
-    def __init__(self, method: Callable[..., Any]) -> None:
+    def __init__(self, method: Callable[..., Any], make: Make) -> None:
         self.method = method
+        self.make = make
         self.__doc__ = method.__doc__
-        DOCUMENTATION[method.__name__] = inspect.getdoc(method) or ""
-        self.unbound = called_on_robots(method)
+
+        @functools.wraps(method)
+        def unbound(robot: Robot, *arguments: Any, **named: Any) -> Any:
+            return getattr(robot, method.__name__)(*arguments, **named)
+
+        self.unbound = unbound
 
     def __get__(self, robot: Robot | None, owner: type) -> Any:
         if robot is None:
             return self.unbound
-        name = self.method.__name__
-        return made_once(robot.__dict__, name, lambda: self._made(robot))
-
-    def _made(self, robot: Robot) -> Function | Dispatcher:
-        from ramidyn.backend.calls.dispatch import Dispatcher
-        from ramidyn.compiler import compile, deferred
-        from ramidyn.quantities.external import wrenches
-        from ramidyn.quantities.registry import QUANTITIES
-        from ramidyn.tracing.quantity import INPUTS, REQUIRED
-
-        quantity = QUANTITIES[self.method.__name__]
-        needed = [n for n, x in quantity.declaration.defaults.items() if x is REQUIRED]
-        functions: dict[Any, Function] = {}
-
-        def function(*rest: Any, **options: Any) -> Function:
-            """Return the compiled function, to be called with only the state."""
-            one = quantity(*rest, **options)
-            return made_once(functions, one.given, lambda: compile(one, robot))
-
-        inputs = quantity.force_inputs(robot.model)
-        if not needed:
-            shown = inspect.signature(self.method).parameters
-            options = frozenset(n for n in quantity.declaration.defaults if n in shown)
-            call = partial(_call_with, function, wrenches, options, {})
-            otherwise = (options, call)
-            made = deferred(quantity, robot, otherwise)
-            return documented(made, self.method, robot, inputs)
-        state = tuple(n for n in INPUTS if n in quantity.declaration.inputs)
-        made = Dispatcher(quantity.name, state, function)
-        return documented(made, self.method, robot, inputs)
+        name = self.method.__name__  # kept, so that the next look-up ends at the robot
+        return made_once(robot.__dict__, name, lambda: self.make(robot, self.method))
 
 
-def _call_with(
-    function: Callable[..., Function],
-    wrenches: Callable[[object], tuple[tuple[str, ...], Any]],
-    options: Collection[str],
-    known: dict[Any, Function],
-    *values: Any,
-    **named: Any,
-) -> Any:
-    """Call the function of the options that are among the arguments.
+def computed(method: F) -> F:
+    """Implement a method by the quantity of the same name."""
+    DOCUMENTATION[method.__name__] = inspect.getdoc(method) or ""
+    return cast(F, Compiled(method, _of_quantity))
 
-    Results are cached by the options as given, because checking is slow.
+
+def direct(
+    make: Callable[..., Function], resolve: Callable[..., Key] | None = None
+) -> Callable[[F], F]:
+    """Return a decorator for a method that calls the function ``make(robot)``.
+
+    If the method has options, they are keywords of ``resolve(robot, **options)``, and
+    the function is ``make(robot, *resolved)``.
     """
-    given = {n: named.pop(n) for n in options if n in named}
-    external = given.pop("external", None)
-    if external is not None:
-        frames, array = wrenches(external)
-        if frames:
-            given["external"], named["external"] = frames, array
-    key = tuple(given.items())
-    try:
-        found = known.get(key)
-    except TypeError:  # for example, a list cannot be part of a key
-        return function(**given)(*values, **named)
-    if found is None:
-        found = known[key] = function(**given)
-    return found(*values, **named)
 
-
-@final
-class Direct:
-    """A method that is one compiled callable: see `direct`."""
-
-    def __init__(
-        self, method: Callable[..., Any], make: Callable[[Robot], Any]
-    ) -> None:
-        self.method = method
-        self.make = make
-        self.unbound = called_on_robots(method)
-        self.__doc__ = method.__doc__
-
-    def __get__(self, robot: Robot | None, owner: type) -> Callable[..., Any]:
-        if robot is None:
-            return self.unbound
-        return made_once(
-            robot.__dict__,
-            self.method.__name__,
-            lambda: documented(self.make(robot), self.method, robot),
+    def method_of(robot: Robot, method: Callable[..., Any]) -> Method:
+        if resolve is None:
+            return _method(robot, method, (), tuple, make)
+        return _method(
+            robot,
+            method,
+            [*inspect.signature(resolve).parameters][1:],
+            functools.partial(resolve, robot),
+            make,
+            needs_options=True,
         )
 
-
-def direct(make: Callable[[Robot], Any]) -> Callable[[F], F]:
-    """Return a decorator for a method implemented by ``make(robot)``.
-
-    That is a compiled callable, made at first use, and called without overhead. The
-    method provides only its signature and docstring.
-    """
-    return lambda method: cast(F, Direct(method, make))
+    return lambda method: cast(F, Compiled(method, method_of))
 
 
-def called_on_robots(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the value of ``Robot.method``: a function of a robot and the arguments."""
+def _of_quantity(robot: Robot, method: Callable[..., Any]) -> Method:
+    from ramidyn.compiler import compilation_of
+    from ramidyn.function import CallOptions, Function
+    from ramidyn.quantities.external import split_wrenches
+    from ramidyn.quantities.registry import QUANTITIES
+    from ramidyn.tracing.quantity import REQUIRED, Quantity
 
-    @functools.wraps(method)
-    def unbound(robot: Robot, *arguments: Any, **named: Any) -> Any:
-        return getattr(robot, method.__name__)(*arguments, **named)
+    name = method.__name__
+    quantity = QUANTITIES[name]
+    defaults = quantity.declaration.defaults
 
-    return unbound
+    def resolve(**options: Any) -> Key:
+        return (quantity(**options),)
+
+    def make(robot: Robot, wanted: Quantity) -> Function:
+        found = compilation_of([wanted], robot, (), CallOptions())
+        return Function(found, f"robot.{name}")
+
+    return _method(
+        robot,
+        method,
+        [n for n in defaults if n in inspect.signature(method).parameters],
+        resolve,
+        make,
+        needs_options=REQUIRED in defaults.values(),
+        split=split_wrenches if "external" in defaults else None,
+        inputs=quantity.force_inputs(robot.model),
+    )
 
 
-def documented(
-    made: M,
-    method: Callable[..., Any],
+def _method(
     robot: Robot,
+    method: Callable[..., Any],
+    options: Sequence[str],
+    resolve: Callable[..., Key],
+    make: Callable[..., Function],
     inputs: Mapping[str, str] | None = None,
-) -> M:
-    """Return a compiled callable with the docstring and signature of a method.
+    **further: Any,
+) -> Method:
+    """Return a method with its docstring and signature.
 
-    It is pickled as the method of its robot. ``inputs`` are those of the robot's force
-    elements, and what they are.
+    ``inputs`` are those of the robot's force elements, with their descriptions.
     """
+    from ramidyn.function import Method
+
     signature = inspect.signature(method)
     parameters = list(signature.parameters.values())[1:]
     text = method.__doc__
@@ -167,10 +132,14 @@ def documented(
         parameters[place:place] = new
         listed = "\n".join(f"    {n}: {words}" for n, words in inputs.items())
         text = f"{inspect.getdoc(method)}\n\nInputs of this robot's forces:\n{listed}"
-    made.__dict__.update(
-        __doc__=text,
-        __name__=method.__name__,
-        method_of=(robot, method.__name__),
-        __signature__=signature.replace(parameters=parameters),
+    made = Method(
+        robot,
+        method.__name__,
+        signature.replace(parameters=parameters),
+        frozenset(options),
+        resolve,
+        functools.partial(make, robot),
+        **further,
     )
+    made.__doc__ = text
     return made

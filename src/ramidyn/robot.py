@@ -449,7 +449,7 @@ class Robot:
 
     # ------------------------------------------------------------ other conventions
 
-    @direct(configuration_functions.convert("q", "q"))
+    @direct(*configuration_functions.convert("q"))
     def convert_q(
         self,
         q: ArrayLike,
@@ -466,7 +466,7 @@ class Robot:
         """
         ...
 
-    @direct(configuration_functions.convert("qd", "q", "qd"))
+    @direct(*configuration_functions.convert("qd"))
     def convert_qd(
         self,
         q: ArrayLike,
@@ -478,7 +478,7 @@ class Robot:
         """Convert q̇ to other conventions; q and q̇ are given in the original ones."""
         ...
 
-    @direct(configuration_functions.convert("qdd", "q", "qd", "qdd"))
+    @direct(*configuration_functions.convert("qdd"))
     def convert_qdd(
         self,
         q: ArrayLike,
@@ -491,7 +491,7 @@ class Robot:
         """Convert q̈ to other conventions; all three are given in the original ones."""
         ...
 
-    @direct(configuration_functions.convert("tau", "q", "tau"))
+    @direct(*configuration_functions.convert("tau"))
     def convert_tau(
         self,
         q: ArrayLike,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from ramidyn.backend.calls import callable as native
-from ramidyn.backend.runtime import kernel_sizes
+from ramidyn.backend.runtime import memory_layout
 from ramidyn.backend.runtime import memory_layout as words
 
 
 @pytest.fixture
 def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every batch go past the caches, a few elements at a time."""
-    monkeypatch.setattr(kernel_sizes, "FAR", 1)
-    monkeypatch.setattr(kernel_sizes, "PIECE", 100)
+    monkeypatch.setattr(memory_layout, "FAR", 1)
+    monkeypatch.setattr(memory_layout, "PIECE", 100)
 
 
 @pytest.fixture(params=["emitted", "streamed", "plain"])

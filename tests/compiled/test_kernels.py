@@ -123,8 +123,8 @@ def test_streamed_batches_equal_those_that_are_not(
     counts = [8 * groups + tiles for groups in (1, 2, 4) for tiles in (0, 1, 5)]
     states = [robot.random_configuration(0, batch=f.lanes * n - 1) for n in counts]
     expected = [f(q) for q in states]
-    monkeypatch.setattr("ramidyn.backend.runtime.kernel_sizes.FAR", 1)
-    monkeypatch.setattr("ramidyn.backend.runtime.kernel_sizes.PIECE", piece)
+    monkeypatch.setattr("ramidyn.backend.runtime.memory_layout.FAR", 1)
+    monkeypatch.setattr("ramidyn.backend.runtime.memory_layout.PIECE", piece)
     streamed = ramidyn.compile(ramidyn.mass_matrix, robot)
     for q, M in zip(states, expected, strict=True):
         np.testing.assert_array_equal(streamed(q), M)

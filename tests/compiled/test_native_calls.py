@@ -13,6 +13,7 @@ import pytest
 from ramidyn.backend.calls.callable import Calls
 from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
 from ramidyn.backend.runtime import memory_layout as words
+from ramidyn.errors import ArgumentError
 from support.affine import affine
 
 WIDTHS = [("float64", n) for n in (1, 2, 4, 8)] + [
@@ -279,7 +280,6 @@ class Function(Vectorcall):
         attach(self, call)
 
 
-@pytest.mark.usefixtures("call_path")
 def test_an_instance_calls_what_is_attached(rng: np.random.Generator) -> None:
     f = affine(INPUTS, OUTPUTS)
     function: Any = Function(f.call)
@@ -290,7 +290,7 @@ def test_an_instance_calls_what_is_attached(rng: np.random.Generator) -> None:
                 np.testing.assert_array_equal(one, two)
         named = dict(zip(INPUTS, inputs, strict=True))
         np.testing.assert_array_equal(function(**named).y, f.call(*inputs).y)
-    with pytest.raises(TypeError, match=r"f is missing argument 'x', 'A', 's'"):
+    with pytest.raises(ArgumentError, match=r"f is missing arguments 'x', 'A', 's'"):
         function()
 
 

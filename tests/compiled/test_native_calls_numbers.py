@@ -13,7 +13,7 @@ import pytest
 
 from ramidyn.backend.calls.callable import Calls
 from ramidyn.backend.runtime.memory_layout import HAS_KNOWN_OBJECTS
-from ramidyn.errors import ShapeError
+from ramidyn.errors import ArgumentError, ShapeError
 from support.affine import Affine, affine
 
 EMITTED = pytest.mark.skipif(not HAS_KNOWN_OBJECTS, reason="only Python reads here")
@@ -182,7 +182,7 @@ def test_an_input_with_a_default_may_be_left_out(rng: np.random.Generator) -> No
             np.testing.assert_array_equal(f.call(x=x), expected)
             np.testing.assert_array_equal(f.call(x, out=out), expected)
         assert np.any(f.call(x, 0.5) != expected)
-    with pytest.raises(TypeError, match=r"f is missing argument 'x'"):
+    with pytest.raises(ArgumentError, match=r"f is missing argument 'x'"):
         f.call(s=1.0)
 
 

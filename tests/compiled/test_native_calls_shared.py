@@ -16,7 +16,7 @@ import pytest
 
 from ramidyn.backend.calls.callable import Calls
 from ramidyn.backend.runtime import memory_layout as words
-from ramidyn.errors import ShapeError
+from ramidyn.errors import ArgumentError, ShapeError
 from support.affine import affine
 from support.processes import run_script
 
@@ -153,7 +153,7 @@ def test_a_call_leaves_no_reference_and_no_memory(rng: np.random.Generator) -> N
 
 
 def raises(call: Callable[..., Any], *args: Any, **named: Any) -> None:
-    with pytest.raises((ShapeError, TypeError)):
+    with pytest.raises((ShapeError, ArgumentError)):
         call(*args, **named)
 
 

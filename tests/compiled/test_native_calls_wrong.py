@@ -12,7 +12,7 @@ import pytest
 
 from ramidyn.backend.calls.callable import Signature, make_callable
 from ramidyn.backend.llvm.build import NativeKernel
-from ramidyn.errors import CompileError, ShapeError
+from ramidyn.errors import ArgumentError, CompileError, ShapeError
 from support.affine import NO_LIBM, affine
 from support.processes import run_script
 
@@ -59,15 +59,23 @@ CALLS: list[tuple[type[Exception], str, Callable[[Callable[..., Any]], Any]]] = 
     (ShapeError, "s is Decimal", lambda f: f(np.ones(3), Decimal(1))),
     (ShapeError, "s is ndarray of object", lambda f: f(np.ones(3), np.array(1, "O"))),
     (ShapeError, "s is timedelta64", lambda f: f(np.ones(3), np.timedelta64(1))),
-    (TypeError, r"f is missing argument 's'", lambda f: f(np.ones(3))),
-    (TypeError, r"f is missing argument 'x', 's'", lambda f: f()),
     (
-        TypeError,
-        "takes 2 arguments .x, s. and out=; 3 were",
+        ArgumentError,
+        r"f is missing argument 's'",
+        lambda f: f(np.ones(3)),
+    ),
+    (ArgumentError, r"f is missing arguments 'x', 's'", lambda f: f()),
+    (
+        ArgumentError,
+        "takes at most 2 arguments by position .x, s.; 3 were",
         lambda f: f(np.ones(3), 1.0, 2),
     ),
-    (TypeError, r"f has no argument 'y'", lambda f: f(np.ones(3), 1.0, y=2)),
-    (TypeError, "got 'x' twice", lambda f: f(np.ones(3), x=1.0)),
+    (
+        ArgumentError,
+        r"f has no argument 'y'",
+        lambda f: f(np.ones(3), 1.0, y=2),
+    ),
+    (ArgumentError, "got 'x' twice", lambda f: f(np.ones(3), x=1.0)),
     (
         ShapeError,
         r"out has shape \(3,\).*float64 array of shape \(2,\)",

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn import function, math
+from ramidyn import math, progress
 from ramidyn.backend.calls import runnable
 from ramidyn.simulation import scan as time_loop
 
@@ -214,7 +214,7 @@ def test_a_long_scan_shows_each_percent_once(monkeypatch: pytest.MonkeyPatch) ->
             pass
 
     monkeypatch.setattr(sys, "stderr", Terminal())
-    line = function.ProgressLine("running 1,000 steps", "%")
+    line = progress.ProgressLine("running 1,000 steps", "%")
     line.percent(1, 1000)
     assert not lines
     line.start -= 10.0
@@ -286,7 +286,7 @@ def test_a_scan_says_which_shapes_it_takes() -> None:
         run(q, q, u[:, :5], 1.0)
     with pytest.raises(ramidyn.ShapeError, match="batch sizes differ: q 4, qd 4, u 3"):
         run(q, q, u[:3], 1.0)
-    with pytest.raises(TypeError, match="swing is missing argument 'k'"):
+    with pytest.raises(ramidyn.ArgumentError, match="swing is missing argument 'k'"):
         run(q, q, u)
     with pytest.raises(ramidyn.ShapeError, match=r"out 'q' has shape \(4, 3\)"):
         run(q, q, u, 1.0, out=[q, q[:, 0], q, q, q[:, 0]])

@@ -18,6 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "version": set(),
     "concurrency": set(),
+    "progress": set(),
     "symbolic": set(),
     "spatial": {"symbolic"},
     "description": {"symbolic", "spatial"},
@@ -35,9 +36,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "backend": {"symbolic"},
     "linalg": {"symbolic", *ROBOTS, "algorithms", "backend"},
-    "function": {"symbolic", "backend", "tracing", "view"},
+    "function": {"symbolic", "backend", "tracing", "view", "progress"},
     "compiler": {
         "symbolic", *ROBOTS, "simplify", "tracing", "quantities", "backend", "function",
+        "progress",
     },
     "methods": {"symbolic", "tracing", "quantities", "backend", "function", "compiler"},
     "configuration_functions": {

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ramidyn import function
+from ramidyn import progress
 from ramidyn.cli import main, screen
 from support.paths import SHARED_ROBOTS
 
@@ -139,11 +139,11 @@ def test_compile_progress_keeps_quiet_under_a_progress_bar(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "stderr", Terminal())
-    line = function.ProgressLine("compiling forward_dynamics of arm", "parts")
+    line = progress.ProgressLine("compiling forward_dynamics of arm", "parts")
     line.start -= 10.0
     line(1, 7)
     assert "compiling forward_dynamics of arm, 1 of 7 parts" in sys.stderr.getvalue()
-    with function.compile_progress_hidden():
+    with progress.compile_progress_hidden():
         line(2, 7)
     assert "2 of 7" not in sys.stderr.getvalue()
     line(3, 7)
@@ -152,5 +152,5 @@ def test_compile_progress_keeps_quiet_under_a_progress_bar(
 
 def test_the_bar_of_a_command_hides_compile_progress() -> None:
     with screen.progress(2):
-        assert function.ProgressLine.is_hidden
-    assert not function.ProgressLine.is_hidden
+        assert progress.ProgressLine.is_hidden
+    assert not progress.ProgressLine.is_hidden

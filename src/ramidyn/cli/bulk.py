@@ -17,11 +17,12 @@ from ramidyn.cli.outputs import check_output
 from ramidyn.cli.quantities import named
 from ramidyn.cli.screen import paragraph, wrapped
 from ramidyn.compiler import compile
-from ramidyn.function import Function, compile_progress_hidden
+from ramidyn.function import Function
 from ramidyn.out_of_core.chunks import Job
 from ramidyn.out_of_core.journal import Journal
 from ramidyn.out_of_core.run import connected, prepare, run
 from ramidyn.out_of_core.sources import Shapes
+from ramidyn.progress import compile_progress_hidden
 from ramidyn.robot import Robot
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ramidyn.errors import printable
-from ramidyn.function import compile_progress_hidden
+from ramidyn.progress import compile_progress_hidden
 
 Item = TypeVar("Item")
 SHOWN_WARNINGS = 5

@@ -23,7 +23,7 @@ from ramidyn.compiler import Compilation
 from ramidyn.concurrency import made_once
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.c_export import found_compiler, prepared
-from ramidyn.function import Function, compilation_of
+from ramidyn.function import Function, as_function, compilation_of
 from ramidyn.interop.wrapping import require
 from ramidyn.symbolic.calls import unrolled
 from ramidyn.symbolic.program import Program, Variable
@@ -43,12 +43,13 @@ def to_casadi(f: Function) -> Any:
     """
     require("casadi", "CasADi")
     casadi: Any = importlib.import_module("casadi")
-    if not isinstance(f, Function):  # pyright: ignore[reportUnnecessaryIsInstance]
+    function = as_function(f)
+    if function is None:
         raise ArgumentError(
             f"f is {f!r}; expected a compiled function, such as "
             "robot.forward_dynamics or what ramidyn.compile returns"
         )
-    compilation = compilation_of(f)
+    compilation = compilation_of(function)
     if compilation.options.dtype != "float64":
         raise ArgumentError(
             "f is compiled for float32; CasADi's numbers are float64: leave dtype out"
@@ -58,7 +59,9 @@ def to_casadi(f: Function) -> Any:
             raise ArgumentError(
                 f"{name!r} has shape {shape}; CasADi's arrays have at most two axes"
             )
-    return made_once(f.__dict__, "_to_casadi", lambda: _made(casadi, compilation))
+    return made_once(
+        function.__dict__, "_to_casadi", lambda: _made(casadi, compilation)
+    )
 
 
 def _made(casadi: Any, compilation: Compilation) -> Any:

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, final
 
 from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Signature
-from ramidyn.backend.calls.dispatch import Dispatcher
 from ramidyn.concurrency import made_once
 from ramidyn.errors import ArgumentError, Error
-from ramidyn.function import Function, compilation_of, signature_of
+from ramidyn.function import Function, Method, compilation_of, signature_of
 
 if TYPE_CHECKING:
     from ramidyn.interop.differentiable import Differentiable
@@ -54,8 +53,8 @@ def require(module: str, name: str) -> None:
 def wrapped(f: Any, library: Library) -> Callable[..., Any]:
     """Return a compiled function as a function of a library."""
     key = f"_in_{library.name}"
-    if isinstance(f, Dispatcher):
-        return made_once(f.__dict__, key, lambda: _of_dispatcher(f, library))
+    if isinstance(f, Method):
+        return made_once(f.__dict__, key, lambda: _of_method(f, library))
     if not isinstance(f, Function):
         raise ArgumentError(
             f"f is {f!r}; expected a compiled function, such as "
@@ -69,13 +68,12 @@ def wrapped(f: Any, library: Library) -> Callable[..., Any]:
     return made_once(f.__dict__, key, lambda: _of_function(f, library))
 
 
-def _of_dispatcher(f: Dispatcher, library: Library) -> Callable[..., Any]:
-    """Return a method whose arguments behind the state choose the function."""
+def _of_method(f: Method, library: Library) -> Callable[..., Any]:
+    """Return a method, whose options select the function."""
 
-    def call(*values: Any, **options: Any) -> Any:
-        count = len(f.state)
-        function = f.function(*values[count:], **options)
-        return wrapped(function, library)(*values[:count])
+    def call(*values: Any, **named: Any) -> Any:
+        function, inputs = f.select(values, named)
+        return wrapped(function, library)(**inputs)
 
     return Owner(f, library).method(call, inspect.signature(f))
 
@@ -111,7 +109,7 @@ class Owner:
     A method is pickled as its owner and its name, and a function not at all.
     """
 
-    def __init__(self, f: Function | Dispatcher, library: Library) -> None:
+    def __init__(self, f: Function | Method, library: Library) -> None:
         self.f = f
         self.library = library
 
@@ -129,7 +127,7 @@ class Owner:
 
         # torch.compile limits recompilations per code object: each has its own.
         method.__code__ = method.__code__.replace()
-        name = f.__dict__.get("__name__") or (f.name if isinstance(f, Function) else "")
+        name = f.__name__ if isinstance(f, Method) else f.name
         method.__name__ = method.__qualname__ = name
         method.__doc__ = f.__doc__
         own = inspect.Parameter("_owner", inspect.Parameter.POSITIONAL_ONLY)
@@ -140,7 +138,7 @@ class Owner:
         return made
 
 
-def _owner_of(f: Function | Dispatcher, library: Library) -> Any:
+def _owner_of(f: Function | Method, library: Library) -> Any:
     """Return the owner of the function in this process."""
     return cast(Any, wrapped(f, library)).__self__
 

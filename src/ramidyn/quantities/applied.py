@@ -18,7 +18,6 @@ from ramidyn.quantities.frames import pose, velocity
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr, lift
 from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.options import CHECKS
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 
@@ -163,10 +162,13 @@ def _names(value: object) -> tuple[str, ...]:
     return cast("tuple[str, ...]", found)
 
 
-CHECKS["forces"] = _names
-
-
-@quantity("q", "qd", further_inputs=_shapes, returns="applied joint forces [N m, N]")
+@quantity(
+    "q",
+    "qd",
+    further_inputs=_shapes,
+    returns="applied joint forces [N m, N]",
+    checks={"forces": _names},
+)
 def applied_forces(context: Context, forces: tuple[str, ...] | None = None) -> Any:
     """τ_applied of the force elements."""
     applied = forces_of(context, chosen(context.model, forces))
@@ -174,7 +176,7 @@ def applied_forces(context: Context, forces: tuple[str, ...] | None = None) -> A
     return array(context.coordinates.row([e for i, _ in context.tree for e in tau[i]]))
 
 
-@quantity("q", returns="energy stored in force elements [J]")
+@quantity("q", returns="energy stored in force elements [J]", checks={"forces": _names})
 def elastic_energy(context: Context, forces: tuple[str, ...] | None = None) -> Any:
     """The energy of springs, limits, contacts and gravity compensation."""
     from ramidyn.algorithms.forces.elements import stored_energy

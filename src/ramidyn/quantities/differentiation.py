@@ -12,7 +12,7 @@ function for `kernel`. Along q a step is taken in the tangent space (`directions
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, cast
 
 from ramidyn.description.conventions import NAMED, Conventions
@@ -36,7 +36,7 @@ from ramidyn.symbolic.jacobians import (
 )
 from ramidyn.symbolic.program import free_name
 from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.options import CHECKS, one_of
+from ramidyn.tracing.options import Checks, one_of
 from ramidyn.tracing.quantity import Quantity, Shapes, input_shapes, quantity
 from ramidyn.tracing.tracing import trace_quantities, values_of
 from ramidyn.tree.model import Model
@@ -86,7 +86,15 @@ def _output_shapes(of: tuple[Quantity, ...], model: Model) -> Shapes:
     return {v.name: v.shape for v in program.outputs}
 
 
-@quantity(algorithms=("forward", "reverse"), further_inputs=_shapes, name="derivative")
+CHECKS: Checks = {"space": partial(one_of, "space", possible=SPACES)}
+
+
+@quantity(
+    algorithms=("forward", "reverse"),
+    further_inputs=_shapes,
+    name="derivative",
+    checks=CHECKS,
+)
 def _derivative(
     context: Context,
     of: tuple[Quantity, ...],
@@ -100,7 +108,7 @@ def _derivative(
     return jacobians(values, widths, seeds(context, wrt, space), algorithm)
 
 
-@quantity(further_inputs=_tangent_inputs, name="jvp")
+@quantity(further_inputs=_tangent_inputs, name="jvp", checks=CHECKS)
 def _jvp(
     context: Context,
     of: tuple[Quantity, ...],
@@ -129,6 +137,7 @@ def _vjp_algorithms(
     possible=_vjp_algorithms,
     further_inputs=_cotangent_inputs,
     name="vjp",
+    checks=CHECKS,
 )
 def _vjp(
     context: Context,
@@ -177,7 +186,7 @@ def _adjoint(
     return out
 
 
-@quantity(further_inputs=_shapes, name="hessian")
+@quantity(further_inputs=_shapes, name="hessian", checks=CHECKS)
 def _hessian(
     context: Context,
     of: tuple[Quantity, ...],
@@ -193,9 +202,6 @@ def _widths(context: Context, wrt: Sequence[str], space: str) -> Shapes:
     """Return the shapes of the directions of some inputs."""
     nv = context.model.nv
     return {n: directions_shape(n, shape_of(context.inputs[n]), nv, space) for n in wrt}
-
-
-CHECKS["space"] = lambda x: one_of("space", x, SPACES)
 
 
 # ------------------------------------------------------------ what users call

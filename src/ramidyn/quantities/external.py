@@ -62,6 +62,16 @@ def in_body(
     )
 
 
+def split_wrenches(options: dict[str, Any]) -> dict[str, Any]:
+    """Replace wrenches among the options by their frames; return them as an input."""
+    external = options.pop("external", None)
+    frames, array = ((), None) if external is None else wrenches(external)
+    if not frames:
+        return {}
+    options["external"] = frames
+    return {"external": array}
+
+
 def wrenches(external: object) -> tuple[tuple[str, ...], Any]:
     """Return the frames of a dict of wrenches, and the wrenches as one array.
 

@@ -18,12 +18,44 @@ from ramidyn.errors import ArgumentError
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.functions import sign
 from ramidyn.tracing.context import Context, array, zeros
-from ramidyn.tracing.options import CHECKS, one_of
+from ramidyn.tracing.options import Checks, one_of
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.inertial_parameters import JOINT_TERMS, inertia_frames
 
 
-@quantity("q", "qd", "qdd", returns="Y of tau = Y p")
+def checked_names(option: str, value: object, example: str) -> tuple[str, ...]:
+    """Return a list of names as a tuple; each may occur once."""
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        names = tuple(cast("Iterable[object]", value))
+        if all(isinstance(n, str) for n in names):
+            known = cast("tuple[str, ...]", names)
+            twice = [n for k, n in enumerate(known) if n in known[:k]]
+            if twice:
+                raise ArgumentError(f"{option} has {twice[0]!r} twice")
+            return known
+    raise ArgumentError(
+        f"{option} is {value!r}; expected a list of names, such as [{example}]"
+    )
+
+
+def checked_bodies(value: object) -> tuple[str, ...] | None:
+    """Return the names of bodies; None stands for all that have a joint."""
+    names = None if value is None else checked_names("bodies", value, '"hand"')
+    if names == ():
+        raise ArgumentError("bodies is empty; name one, or leave it out for all")
+    return names
+
+
+def checked_terms(value: object) -> tuple[str, ...]:
+    """Return terms of joints."""
+    names = checked_names("joint_terms", value, '"damping", "friction"')
+    return tuple(one_of("joint_terms", n, JOINT_TERMS) for n in names)
+
+
+CHECKS: Checks = {"bodies": checked_bodies, "joint_terms": checked_terms}
+
+
+@quantity("q", "qd", "qdd", returns="Y of tau = Y p", checks=CHECKS)
 def regressor(
     context: Context,
     bodies: tuple[str, ...] | None = None,
@@ -56,7 +88,9 @@ def regressor(
     return array(columns).T.reshape(model.nv, len(columns))
 
 
-@quantity("q", "qd", returns="kinetic and potential energy per parameter")
+@quantity(
+    "q", "qd", returns="kinetic and potential energy per parameter", checks=CHECKS
+)
 def energy_regressor(
     context: Context,
     bodies: tuple[str, ...] | None = None,
@@ -79,36 +113,3 @@ def energy_regressor(
         T += [x * x * 0.5 for x in context.inputs["qd"]]
         V += zeros(context.model.nv)
     return {"kinetic": array(T), "potential": array(V)}
-
-
-def checked_names(option: str, value: object, example: str) -> tuple[str, ...]:
-    """Return a list of names as a tuple; each may occur once."""
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        names = tuple(cast("Iterable[object]", value))
-        if all(isinstance(n, str) for n in names):
-            known = cast("tuple[str, ...]", names)
-            twice = [n for k, n in enumerate(known) if n in known[:k]]
-            if twice:
-                raise ArgumentError(f"{option} has {twice[0]!r} twice")
-            return known
-    raise ArgumentError(
-        f"{option} is {value!r}; expected a list of names, such as [{example}]"
-    )
-
-
-def checked_bodies(value: object) -> tuple[str, ...] | None:
-    """Return the names of bodies; None stands for all that have a joint."""
-    names = None if value is None else checked_names("bodies", value, '"hand"')
-    if names == ():
-        raise ArgumentError("bodies is empty; name one, or leave it out for all")
-    return names
-
-
-def checked_terms(value: object) -> tuple[str, ...]:
-    """Return terms of joints."""
-    names = checked_names("joint_terms", value, '"damping", "friction"')
-    return tuple(one_of("joint_terms", n, JOINT_TERMS) for n in names)
-
-
-CHECKS["bodies"] = checked_bodies
-CHECKS["joint_terms"] = checked_terms

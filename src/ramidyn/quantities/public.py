@@ -10,6 +10,8 @@ from typing import Any
 
 from ramidyn.quantities.registry import QUANTITIES
 
+__all__ = list(QUANTITIES)  # pyright: ignore[reportUnsupportedDunderAll]  the stub lists them
+
 
 def __getattr__(name: str) -> Any:
     """Return a quantity by name."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import ModuleType
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from ramidyn.tracing.quantity import Quantity
+if TYPE_CHECKING:
+    from ramidyn.tracing.quantity import Quantity
 
 MODULES: Final = {
     "inverse_dynamics": "dynamics",
@@ -60,7 +61,7 @@ MODULES: Final = {
 
 
 @final
-class Registry(Mapping[str, Quantity]):
+class Registry(Mapping[str, "Quantity"]):
     """Quantities by name: one of them costs the import of its own module only."""
 
     def __getitem__(self, name: str) -> Quantity:

@@ -8,6 +8,7 @@ Changes of q, before and after a step, are in the tangent space where they are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, final
 
 from ramidyn.algorithms.integrators import (
@@ -49,15 +50,11 @@ from ramidyn.symbolic.linear_steps import (
 )
 from ramidyn.tracing.chooser import algorithm_of
 from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.options import CHECKS, nonnegative, one_of
+from ramidyn.tracing.options import one_of
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 
 Columns = Sequence[Sequence[Expr]]
-
-CHECKS["integrator"] = lambda x: one_of("integrator", x, integrators_of("linearize"))
-CHECKS["stabilize"] = lambda x: one_of("stabilize", x, stabilizations_of("linearize"))
-CHECKS["rate"] = nonnegative("rate")
 
 
 def _time_step(_model: Model, **_: Any) -> Shapes:
@@ -97,6 +94,14 @@ def difference_derivatives(context: Context) -> dict[str, Any]:
     further_inputs=_time_step,
     has_forces=True,
     returns="A and B of a time step",
+    checks={
+        "integrator": partial(
+            one_of, "integrator", possible=integrators_of("linearize")
+        ),
+        "stabilize": partial(
+            one_of, "stabilize", possible=stabilizations_of("linearize")
+        ),
+    },
 )
 def linearize(
     context: Context,

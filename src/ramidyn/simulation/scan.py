@@ -21,6 +21,7 @@ from ramidyn.errors import ArgumentError, ShapeError, TraceError
 from ramidyn.function import (
     Function,
     ProgressLine,
+    as_function,
     compilation_of,
     native_kernel,
     signature_of,
@@ -66,6 +67,7 @@ def scan(
     >>> run(1.0, 0.0, 0.1).z.round(4)
     array([1.    , 0.9019, 0.7057, 0.4114])
     """
+    step = as_function(step) or step
     return Scan(step, plan_of(step, carry, length, per_step, record, every))
 
 

@@ -1,11 +1,12 @@
-"""The options of quantities by name, each checked in one place."""
+"""The options that quantities share, each checked in one place."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from math import inf, isfinite
 from numbers import Real
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from ramidyn.description.axes import EXPRESSED_IN, axes_named
 from ramidyn.errors import ArgumentError
@@ -80,14 +81,18 @@ def flag(name: str) -> Callable[[object], bool]:
     return check
 
 
-CHECKS: dict[str, Callable[[Any], Any]] = {
+Checks = Mapping[str, Callable[[Any], Any]]
+"""Option -> what returns its value or raises ArgumentError."""
+
+SHARED: Final[Checks] = {
     "frame": frame,
     "tasks": tasks,
     "expressed_in": lambda x: axes_named(x) or one_of("expressed_in", x, EXPRESSED_IN),
-    "kind": lambda x: one_of("kind", x, KINDS),
+    "kind": partial(one_of, "kind", possible=KINDS),
     "damping": nonnegative("damping"),
     "external": external,
     "packed": flag("packed"),
-    "response": lambda x: one_of("response", x, ("auto", "factor", "propagators")),
+    "rate": nonnegative("rate"),
+    "response": partial(one_of, "response", possible=("auto", "factor", "propagators")),
 }
-"""Option -> what returns its value or raises ArgumentError; `algorithm` has its own."""
+"""The options that mean the same in every quantity; others are in its declaration."""

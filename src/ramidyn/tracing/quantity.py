@@ -28,7 +28,7 @@ from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.errors import ArgumentError
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.documentation import DOCUMENTATION
-from ramidyn.tracing.options import CHECKS, one_of
+from ramidyn.tracing.options import SHARED, Checks, one_of
 from ramidyn.tree.model import Model
 
 Shapes = dict[str, tuple[int, ...]]
@@ -71,6 +71,8 @@ class Declaration:
     """whether the robot's force elements act in it: their inputs are its inputs"""
     returns: str
     """what it is, with units, in a few words of ASCII"""
+    checks: Checks
+    """of its own options; the others are `SHARED`"""
 
     @cached_property
     def signature(self) -> inspect.Signature:
@@ -98,7 +100,7 @@ class Declaration:
             )
         return f"{of_method}\n\n{fill(text, 84, break_on_hyphens=False)}"
 
-    @cached_property
+    @property
     def usage(self) -> str:
         """How it is called and how it is compiled, for messages."""
         needed = [EXAMPLES[n] for n, x in self.defaults.items() if x is REQUIRED]
@@ -111,7 +113,7 @@ class Declaration:
             return f"call {compiled}"
         return f"call robot.{self.name}({arguments}), or {compiled}"
 
-    @cached_property
+    @property
     def all_algorithms(self) -> tuple[str, ...]:
         """Every value of ``algorithm=`` that some robot allows."""
         return ("auto", *self.algorithms, *self.by_name_only)
@@ -127,7 +129,7 @@ class Declaration:
             return one_of("algorithm", value, self.all_algorithms)
         if value is None and self.defaults[option] is None:
             return None
-        check = CHECKS.get(option)
+        check = self.checks.get(option) or SHARED.get(option)
         return value if check is None else check(value)
 
 
@@ -220,7 +222,7 @@ class Quantity:
 
     def force_inputs(self, model: Model) -> dict[str, str]:
         """Return the inputs of a robot's force elements that it has, with words."""
-        if not self.declaration.has_forces:
+        if not (self.declaration.has_forces and model.forces):
             return {}
         found: dict[str, str] = {}
         for name, shape in force_inputs(model.forces).items():
@@ -286,6 +288,7 @@ def quantity(
     has_forces: bool = False,
     name: str | None = None,
     returns: str = "",
+    checks: Checks | None = None,
 ) -> Callable[[Callable[..., Any]], Quantity]:
     """Declare a quantity by the function that traces it.
 
@@ -301,6 +304,8 @@ def quantity(
         has_forces: whether the robot's force elements act in it.
         name: of the quantity; that of the function by default.
         returns: what it is, with units, in a few words of ASCII.
+        checks: for each option of its own, what returns the value or raises
+            ArgumentError; options that quantities share are checked by name.
     """
 
     def declare(trace: Callable[..., Any]) -> Quantity:
@@ -316,6 +321,7 @@ def quantity(
                 shares_choice,
                 has_forces,
                 returns,
+                checks or {},
             )
         )
 

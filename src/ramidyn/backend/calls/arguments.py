@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.backend.runtime.memory_layout import HAS_KNOWN_OBJECTS, ArrayField
-from ramidyn.errors import ShapeError
+from ramidyn.errors import ArgumentError, ShapeError, close_matches
 
 DATA_OFFSET = int(ArrayField.DATA)
 Array = npt.NDArray[Any]
@@ -73,6 +73,12 @@ class Signature:
         return tuple(name for name, _ in self.outputs)
 
     @functools.cached_property
+    def parameters(self) -> Parameters:
+        """How the inputs and out= are given."""
+        optional = (*dict(self.defaults), "out")
+        return Parameters(self.name, self.input_names, ("out",), optional)
+
+    @functools.cached_property
     def element(self) -> np.dtype[Any]:
         """The dtype as NumPy's own object."""
         return np.dtype(self.dtype)
@@ -90,49 +96,67 @@ class Strided(NamedTuple):
 # Binding: which value is which argument.
 
 
-def bind(
-    signature: Signature,
-    values: Sequence[object],
-    names: tuple[str, ...] | None,
-    options: Iterable[str] = (),
-) -> tuple[object, ...]:
-    """Return the inputs in order, and ``out`` or None; messages name the options."""
-    known = signature.input_names
-    count = len(values) - len(names or ())
-    if count > len(known):
-        raise TypeError(
-            f"{signature.name} takes {_taken(known, options)}; {count} were given."
-        )
-    bound = dict(zip(known, values[:count]))  # noqa: B905 (fewer values than names is for below)
-    out: object = None
-    for name, value in zip(names or (), values[count:], strict=True):
-        if name == "out":
-            out = value
-        elif name not in known:
-            raise TypeError(
-                f"{signature.name} has no argument {name!r}; "
-                f"it takes {_taken(known, options)}."
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a callable: which value is which argument."""
+
+    called: str
+    """its name in messages"""
+    positional: tuple[str, ...]
+    by_name: tuple[str, ...]
+    optional: Collection[str]
+
+    def bind(self, values: Sequence[object], names: Sequence[str]) -> dict[str, object]:
+        """Return the arguments by name; the last of the values have names."""
+        count = len(values) - len(names)
+        if count > len(self.positional):
+            listed = ", ".join(self.positional) or "none"
+            raise ArgumentError(
+                f"{self.called} takes at most {len(self.positional)} arguments by "
+                f"position ({listed}); {count} were given"
             )
-        elif name in bound:
-            raise TypeError(
-                f"{signature.name} got {name!r} twice: by position and by name."
-            )
-        else:
+        bound = dict(zip(self.positional, values[:count], strict=False))
+        for name, value in zip(names, values[count:], strict=True):
+            if name in bound:
+                raise ArgumentError(
+                    f"{self.called} got {name!r} twice: by position and by name"
+                )
             bound[name] = value
-    bound = {**dict(signature.defaults), **bound}
-    missing = [name for name in known if name not in bound]
-    if missing:
-        listed = ", ".join(map(repr, missing))
-        raise TypeError(
-            f"{signature.name} is missing argument {listed}; "
-            f"it takes {_taken(known, options)}."
-        )
-    return (*(bound[name] for name in known), out)
+            if name not in self._known:
+                close = close_matches(name, self._known)
+                meant = f" (did you mean {close[0]!r}?)" if close else ""
+                raise ArgumentError(
+                    f"{self.called} has no argument {name!r}{meant}; it takes {self}"
+                )
+        missing = [repr(name) for name in self._required if name not in bound]
+        if missing:
+            raise ArgumentError(
+                f"{self.called} is missing argument{'s' * (len(missing) > 1)} "
+                f"{', '.join(missing)}; it takes {self}"
+            )
+        return bound
+
+    @functools.cached_property
+    def _known(self) -> tuple[str, ...]:
+        return (*self.positional, *self.by_name)
+
+    @functools.cached_property
+    def _required(self) -> list[str]:
+        return [name for name in self._known if name not in self.optional]
+
+    def __str__(self) -> str:
+        plain = [n for n in self.positional if n not in self.optional]
+        named = [n for n in (*self.positional, *self.by_name) if n not in plain]
+        return ", ".join([*plain, *(f"{name}=" for name in named)])
 
 
-def _taken(names: tuple[str, ...], options: Iterable[str]) -> str:
-    inputs = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})"
-    return f"{inputs} and {', '.join(f'{name}=' for name in (*sorted(options), 'out'))}"
+def bind(
+    signature: Signature, values: Sequence[object], names: Sequence[str]
+) -> tuple[object, ...]:
+    """Return the inputs in order, and ``out`` or None."""
+    known = signature.input_names
+    bound = {**dict(signature.defaults), **signature.parameters.bind(values, names)}
+    return (*(bound[name] for name in known), bound.get("out"))
 
 
 # Inputs: any real numbers to an array of the kernel's dtype.

@@ -26,10 +26,11 @@ from ramidyn.backend.calls.arguments import Array, Signature, Strided, address
 from ramidyn.backend.calls.runnable import (
     Pace,
     chunk_of,
+    driver,
     kernel_block,
     ports_of,
 )
-from ramidyn.backend.calls.vectorcall import Anchor
+from ramidyn.backend.calls.vectorcall import Anchor, entries
 from ramidyn.backend.runtime import threads as workers
 from ramidyn.backend.runtime.memory_layout import (
     BUFFER_WORDS,
@@ -54,9 +55,6 @@ if TYPE_CHECKING:
     from ramidyn.symbolic.program import Program
 
 Kind = Literal["single", "batch"]
-Otherwise = tuple[frozenset[str], Callable[..., object]]
-"""Keywords, and the function that takes them."""
-
 METH_FASTCALL_KEYWORDS = 0x80 | 0x02
 Run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
@@ -92,7 +90,6 @@ def make_callable(
     kernel_for: Callable[[Kind], NativeKernel],
     libm_table: Any,
     traced_for: Callable[[str], Program] | None = None,
-    otherwise: Otherwise | None = None,
 ) -> Callable[..., Any]:
     """Return ``f(x, ..., out=None)`` that runs a kernel on NumPy arrays.
 
@@ -101,13 +98,12 @@ def make_callable(
         kernel_for: makes the kernel for one state or for batches, at the first call.
         libm_table: a ctypes array of C functions, handed to the cuts.
         traced_for: the program for a dtype, where calls with symbols are possible.
-        otherwise: called instead if there are keywords that only it takes.
     """
     if "out" in signature.input_names:
         raise ValueError(
             f"kernel {signature.name!r} has an input 'out', which is a reserved name."
         )
-    calls = Calls(signature, kernel_for, libm_table, traced_for, otherwise)
+    calls = Calls(signature, kernel_for, libm_table, traced_for)
     return _builtin(calls) if HAS_KNOWN_OBJECTS else _plain(calls)
 
 
@@ -115,8 +111,7 @@ def _plain(calls: Calls) -> Callable[..., Any]:
     """Return the slow path as a Python function."""
 
     def call(*values: object, **named: object) -> object:
-        given = calls.bind((*values, *named.values()), tuple(named))
-        return calls.slow(given) if type(given) is tuple else given
+        return calls.slow(calls.bind((*values, *named.values()), tuple(named)))
 
     call.__name__ = call.__qualname__ = calls.signature.name
     call.__doc__ = calls.doc.partition("--\n\n")[2]
@@ -125,10 +120,8 @@ def _plain(calls: Calls) -> Callable[..., Any]:
 
 def _builtin(calls: Calls) -> Callable[..., Any]:
     """Return the emitted function as a builtin of Python."""
-    from ramidyn.backend.calls.entry import entry  # noqa: PLC0415 (llvmlite only where it is used)
-
     name, doc = calls.signature.name.encode(), calls.doc.encode()
-    method = MethodDef(name, entry(), METH_FASTCALL_KEYWORDS, doc)
+    method = MethodDef(name, entries()["call"], METH_FASTCALL_KEYWORDS, doc)
     keepalive = (calls, calls.hand_over_objects(), method, name, doc)
     anchor = Anchor(ctypes.addressof(calls.block), keepalive)
     kind = ctypes.PYFUNCTYPE(
@@ -147,14 +140,13 @@ class Calls:
         kernel_for: Callable[[Kind], NativeKernel],
         libm: Any,
         traced_for: Callable[[str], Program] | None = None,
-        otherwise: Otherwise | None = None,
     ) -> None:
         self.signature = signature
-        self._otherwise = otherwise
         self._traced_for = traced_for
         self._kernel_for = kernel_for
         self._libm = libm
         self._allocate = arguments.allocator(signature)
+        # Emitted code holds the addresses of these blocks as long as it is called.
         self._loaded: dict[Kind, RunnableKernel] = {}
         self._lock = Lock()
         shapes = [shape for _, shape in (*signature.inputs, *signature.outputs)]
@@ -248,8 +240,6 @@ class Calls:
             return self._loaded[kind]
 
     def _load(self, kind: Kind) -> RunnableKernel:
-        from ramidyn.backend.runtime.driver import driver  # noqa: PLC0415 (llvmlite only where it is used)
-
         kernel = self._kernel_for(kind)
         run = driver(self.signature.dtype, kernel.lanes)
         block, keepalive = kernel_block(
@@ -261,18 +251,11 @@ class Calls:
         )
         return loaded
 
-    def bind(self, values: tuple[object, ...], names: tuple[str, ...] | None) -> object:
-        """Return the inputs, in order, and out; the last of the values have names.
-
-        With keywords for another function, return its result; that is never a tuple,
-        only of a subclass.
-        """
-        options, function = self._otherwise or (frozenset[str](), None)
-        if names and function and not options.isdisjoint(names):
-            count = len(values) - len(names)
-            named = dict(zip(names, values[count:], strict=True))
-            return function(*values[:count], **named)
-        return arguments.bind(self.signature, values, names, options)
+    def bind(
+        self, values: tuple[object, ...], names: tuple[str, ...] | None
+    ) -> tuple[object, ...]:
+        """Return the inputs, in order, and out; the last of the values have names."""
+        return arguments.bind(self.signature, values, names or ())
 
     def convert(self, index: int, value: object) -> Array:
         """Return an input as an array that the driver can read, or one of symbols."""

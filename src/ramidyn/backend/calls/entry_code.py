@@ -23,7 +23,7 @@ from ramidyn.backend.calls.arrays import (
     emit_readers,
     port_of,
 )
-from ramidyn.backend.calls.dispatch_entry import FLAGLESS, emit_choose
+from ramidyn.backend.calls.method_entry import FLAGLESS, emit_choose
 from ramidyn.backend.calls.numbers import emit_is_plain, emit_number, emit_numbers
 from ramidyn.backend.calls.results import (
     FAILED,
@@ -36,7 +36,6 @@ from ramidyn.backend.runtime.memory_layout import (
     BUFFER_WORDS,
     INSTANCE_CALL,
     MAX_PORTS,
-    TYPE_OFFSET,
     VIEW_WORDS,
     ArrayField,
     Call,
@@ -66,9 +65,12 @@ def emit() -> Module:
 
 
 def emit_enter(module: Module) -> None:
-    """enter(call, args, nargs, names): the whole way."""
-    code = module.function("enter", 4, local=True)
-    call, args, nargs, names = code.arguments
+    """enter(call, args, nargs, names, other): the whole way.
+
+    Arguments that do not fit go to Python; or it is REJECTED, if there is another way.
+    """
+    code = module.function("enter", 5, local=True)
+    call, args, nargs, names, other = code.arguments
     bound = code.cell(0, MAX_PORTS)
     n_inputs = code.load(call, Call.N_INPUTS)
     named = code.compare(names, "!=", 0)
@@ -85,6 +87,7 @@ def emit_enter(module: Module) -> None:
         last = code.b.select(code.compare(out, "==", 0), none, out)
         given = code.call("collect", call, inputs, n_inputs, last)
         code.leave(code.call("again", call, given))
+    code.leave_if(code.compare(other, "!=", 0), REJECTED)
     code.leave(code.call("hand_over", call, args, nargs, names))
 
 
@@ -101,12 +104,6 @@ def emit_hand_over(module: Module) -> None:
     code.store(code.b.select(named, names, none), pair, 1)
     given = call_python(code, call, Call.BIND, pair, 2)
     api(code, call, "Py_DecRef", values)
-    with code.when(code.compare(given, "!=", 0), likely=True):
-        is_tuple = code.compare(
-            code.load_at(given, TYPE_OFFSET), "==", code.load(call, Call.TUPLE_TYPE)
-        )
-        with code.when(code.b.not_(is_tuple), likely=False):
-            code.leave(given)  # the result of another function
     code.leave(code.call("again", call, given))
 
 
@@ -226,7 +223,7 @@ def emit_entry(module: Module) -> None:
     instance, args, flagged, names = code.arguments
     count = code.b.and_(flagged, const(FLAGLESS))
     address = code.load_at(instance, INSTANCE_CALL)
-    code.leave(code.call("enter", address, args, count, names))
+    code.leave(code.call("enter", address, args, count, names, const(0)))
 
 
 def emit_bind(module: Module) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ramidyn.backend.calls.arguments import Signature
 from ramidyn.backend.runtime.instructions import encoded
-from ramidyn.backend.runtime.kernel_sizes import BYTES, TILES, kernel_sizes
 from ramidyn.backend.runtime.memory_layout import (
+    ITEM_BYTES,
     LINE,
     MOST_BYTES,
     STACK_BYTES,
+    TILES,
     Kernel,
     Words,
+    kernel_sizes,
     python_function,
     words,
 )
@@ -23,6 +26,7 @@ from ramidyn.errors import CompileError
 
 if TYPE_CHECKING:
     from ramidyn.backend.llvm.build import NativeKernel
+    from ramidyn.backend.llvm.target import Processor
 
 CHUNK_WORK = 100_000
 """Slots times states that are worth a thread: some 50 us, what waking one costs."""
@@ -90,7 +94,7 @@ def kernel_block(
             f"{kernel.lanes} states; the limit is {MOST_BYTES:,}"
         )
     cuts = words(kernel.cuts)
-    steps = encoded(kernel.steps, kernel.lanes * BYTES[signature.dtype])
+    steps = encoded(kernel.steps, kernel.lanes * ITEM_BYTES[signature.dtype])
     instructions, moves = words(steps.words), _ints(steps.moves)
     places = _ints(sizes.places)
     block = words([0] * len(Kernel))
@@ -119,6 +123,26 @@ def kernel_block(
 def _ints(values: Sequence[int]) -> Any:
     """Return offsets in a workspace as the driver reads them."""
     return (ctypes.c_int32 * max(1, len(values)))(*values)
+
+
+def driver(dtype: str, lanes: int) -> int:
+    """Return the address of ``run`` (`driver_code`) for an element type and width."""
+    from ramidyn.backend.llvm.target import runnable  # noqa: PLC0415 (llvmlite only where used)
+
+    return _driver(dtype, lanes, runnable())
+
+
+@functools.cache  # the code is the same for all kernels of a process
+def _driver(dtype: str, lanes: int, target: Processor) -> int:
+    from ramidyn.backend.llvm.emitted import load  # noqa: PLC0415 (llvmlite only where used)
+
+    def write() -> str:
+        from ramidyn.backend.runtime.driver_code import emit  # noqa: PLC0415  not in the cache
+        from ramidyn.backend.runtime.tiles import Tile  # noqa: PLC0415  not in the cache
+
+        return str(emit(Tile(dtype, lanes), target).llvm)
+
+    return load(write, ["run"], f"driver {dtype} {lanes}")[0]
 
 
 def chunk_of(kernel: NativeKernel) -> int:

@@ -8,9 +8,10 @@ and the interpreter jumps there. Where that is impossible, ``__call__`` does the
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ramidyn.backend.runtime.memory_layout import (
     HAS_KNOWN_OBJECTS,
@@ -18,6 +19,7 @@ from ramidyn.backend.runtime.memory_layout import (
     INSTANCE_CALL,
     INSTANCE_ENTRY,
     MAX_PORTS,
+    WORD,
     Call,
     api_table,
     python_function,
@@ -121,9 +123,7 @@ def vectorcalled(cls: T) -> T:
 
 
 def forward(
-    function: Callable[..., Any],
-    n_state: int = 0,
-    chosen: Mapping[Any, Vectorcall] | None = None,
+    function: Callable[..., Any], n_state: int, chosen: Mapping[Any, Vectorcall]
 ) -> Anchor:
     """Return a Call that hands everything to a Python function; see attach_choice."""
 
@@ -142,21 +142,23 @@ def forward(
     block[Call.N_INPUTS], block[Call.N_STATE] = -1, n_state
     out = sys.intern("out")
     objects = {Call.NONE: None, Call.BIND: bind, Call.SLOW: slow}
-    objects |= {Call.TUPLE_TYPE: tuple}
     objects |= {Call.CHOSEN: chosen, Call.OUT_NAME: out, Call.OUT_NAMES: (out,)}
     for word, value in objects.items():
         block[word] = id(value)
     return Anchor(ctypes.addressof(block), (block, objects))
 
 
+def enter_first(instance: Vectorcall, plain: Vectorcall) -> None:
+    """Let an instance with a choice try another one first, which must outlive it."""
+    if Vectorcall is not Plain:
+        own, other = cast(Any, instance), cast(Any, plain)
+        word = own._call + int(Call.PLAIN) * WORD
+        ctypes.c_int64.from_address(word).value = other._call
+
+
 def attach(instance: Vectorcall, function: Callable[..., Any]) -> None:
     """Make an instance of a subclass callable, by what make_callable returned."""
-    owner: object = getattr(function, "__self__", None)
-    if Vectorcall is Plain or isinstance(owner, Anchor):
-        _attach(instance, function, owner, "call")
-    else:
-        anchor = forward(function)
-        _attach(instance, anchor, anchor, "call")
+    _attach(instance, function, getattr(function, "__self__", None), "call")
 
 
 def attach_choice(
@@ -186,7 +188,19 @@ def _attach(instance: Vectorcall, kept: object, anchor: Any, name: str) -> None:
     target: Any = instance
     target._attached = kept
     if Vectorcall is not Plain:
-        from ramidyn.backend.calls.entry import entry  # noqa: PLC0415 (llvmlite only where used)
-
         target._call = anchor._call
-        target._entry = entry(name)
+        target._entry = entries()[name]
+
+
+@functools.cache  # the code is the same for all callables of a process
+def entries() -> dict[str, int]:
+    """Return the addresses of ``call`` and ``choose``; `entry_code` writes them."""
+    from ramidyn.backend.llvm.emitted import load  # noqa: PLC0415 (llvmlite only where used)
+
+    def write() -> str:
+        from ramidyn.backend.calls.entry_code import emit  # noqa: PLC0415  not in the cache
+
+        return str(emit().llvm)
+
+    names = ("call", "choose")
+    return dict(zip(names, load(write, names, "pycall"), strict=True))

@@ -17,8 +17,7 @@ from ramidyn.backend.llvm.target import Processor
 from ramidyn.backend.llvm.word_builder import Code, Module, Value, const, ir
 from ramidyn.backend.runtime import denormals
 from ramidyn.backend.runtime.instruction_code import emit_run_steps
-from ramidyn.backend.runtime.kernel_sizes import NEAR
-from ramidyn.backend.runtime.memory_layout import LINE, STACK_BYTES, Kernel
+from ramidyn.backend.runtime.memory_layout import LINE, NEAR, STACK_BYTES, Kernel
 from ramidyn.backend.runtime.streaming import emit_stream_groups, goes_far
 from ramidyn.backend.runtime.tile_groups import (
     emit_groups,

@@ -20,12 +20,14 @@ import sys
 import sysconfig
 import weakref
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
 WORD = 8
 LANES = (1, 2, 4, 8, 16, 32, 64)  # states side by side in a kernel
+ITEM_BYTES = {"float64": 8, "float32": 4}
 LINE = 64  # bytes of a cache line, at which workspaces begin
 PLACE, MOST_BYTES = 4, 2**31 - 1  # bytes of an offset in a workspace, and the largest
 STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024  # larger ones go elsewhere
@@ -126,15 +128,16 @@ class Call(IntEnum):
     NONE = 21
     EMPTY = 22  # numpy.empty
     AS_TYPE = 23  # numpy.ndarray.astype
-    BIND = 24  # (values, names) -> (*inputs, out), or the result, which is not a tuple
+    BIND = 24  # (values, names) -> (*inputs, out)
     CONVERT = 25  # (index of an input, value) -> array
     SLOW = 26  # (*inputs, out) -> result
-    CHOSEN = 27  # of a Dispatcher: the dict of the functions that it has found so far
+    CHOSEN = 27  # of a Method: the dict of the functions that it has found so far
     OUT_NAMES = 28  # ("out",)
-    N_STATE = 29  # of a Dispatcher, a number: of the arguments that choose nothing
+    N_STATE = 29  # of a Method, a number: of the arguments that choose nothing
     NEW_ARRAY = 30  # address of PyArray_NewFromDescr, 0 if it is not known
     KEPT = 31  # owned: the last array that was returned for one state, or 0
     KEPT_BEFORE = 32  # owned: the one before
+    PLAIN = 33  # of a Method: address of the Call without options, 0 if there is none
 
 
 API = (
@@ -285,3 +288,48 @@ def wants_plain_calls() -> bool:
 
 
 HAS_KNOWN_OBJECTS = not wants_plain_calls() and objects_are_as_expected()
+
+
+# The numbers of a Kernel block that follow from its program and lanes.
+
+TILES, NEAR = 8, 512 * 1024
+"""Tiles that a cut runs on before the next, and bytes of their workspaces at most.
+
+A second cache of 1 MB holds them with the code: from there a cut reads its values in
+less time than from the third.
+"""
+FAR, PIECE = 16 * 1024 * 1024, 5 * 1024
+"""Bytes of a call's results that are streamed, and of a tile's that follow a cut.
+
+FAR is what a last cache hardly keeps beside all else. Some 3 kB wait in the processor
+to be written while a cut computes; smaller pieces cost more than they hide, and tiles
+with fewer results are not streamed.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSizes:
+    """The sizes of a kernel, and the offsets of its results in a workspace."""
+
+    fields: dict[Kernel, int]
+    places: list[int]
+    bytes: int
+    """of the workspace of one tile"""
+
+
+def kernel_sizes(
+    slots: int, outputs: Sequence[int], cuts: int, lanes: int, dtype: str
+) -> KernelSizes:
+    """Return the sizes of a kernel with so many slots, results and cuts."""
+    slot = lanes * ITEM_BYTES[dtype]
+    size = -(-slots * slot // LINE) * LINE
+    places = [k * slot for k in outputs]
+    part = max(PIECE // slot, -(-len(places) // max(cuts, 1)))
+    fields = {
+        Kernel.BYTES: size,
+        Kernel.TILES: max(1, min(TILES, NEAR // max(size, 1))),
+        Kernel.ELEMENTS: len(places),
+        Kernel.PART: part,
+        Kernel.FAR: FAR if len(places) * slot >= PIECE else NEVER,
+    }
+    return KernelSizes(fields, places, size)

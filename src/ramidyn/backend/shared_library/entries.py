@@ -22,8 +22,13 @@ from ramidyn.backend.llvm.target import BYTES, Processor, Target
 from ramidyn.backend.llvm.word_builder import I64, Module, Value, const, ir
 from ramidyn.backend.runtime.driver_code import emit
 from ramidyn.backend.runtime.instructions import encoded
-from ramidyn.backend.runtime.kernel_sizes import kernel_sizes
-from ramidyn.backend.runtime.memory_layout import PORT_WORDS, VIEW_WORDS, Kernel, View
+from ramidyn.backend.runtime.memory_layout import (
+    PORT_WORDS,
+    VIEW_WORDS,
+    Kernel,
+    View,
+    kernel_sizes,
+)
 from ramidyn.backend.runtime.tiles import Tile
 
 

@@ -2,14 +2,15 @@
 
     choose(self, args, nargs, names) -> result
 
-``f(q, "hand", out=J)`` takes the state first. The other arguments, with their names,
-are the key of a dict of functions; the one found is called with the state and ``out``.
-Python handles a key that is new or not hashable.
+A Method that was called without options enters that function, if the arguments fit.
+Otherwise ``f(q, "hand", out=J)`` takes the state first. The other arguments, with their
+names, are the key of a dict of functions; the one found is called with the state and
+``out``. Python handles a key that is new or not hashable.
 """
 
 from __future__ import annotations
 
-from ramidyn.backend.calls.arrays import api
+from ramidyn.backend.calls.arrays import REJECTED, api
 from ramidyn.backend.llvm.word_builder import Code, Module, Value, const
 from ramidyn.backend.runtime.memory_layout import INSTANCE_CALL, MAX_PORTS, Call
 
@@ -24,6 +25,11 @@ def emit_choose(module: Module) -> None:
     bound, place = code.cell(0, MAX_PORTS), code.cell(-1)
     nargs = code.b.and_(flagged, const(FLAGLESS))
     call = code.load_at(instance, INSTANCE_CALL)
+    plain = code.load(call, Call.PLAIN)
+    with code.when(code.compare(plain, "!=", 0), likely=True):
+        result = code.call("enter", plain, args, nargs, names, const(1))
+        with code.when(code.compare(result, "!=", REJECTED), likely=True):
+            code.leave(result)
     n_state = code.load(call, Call.N_STATE)
     key = code.choose(
         code.compare(nargs, ">=", n_state),
@@ -40,10 +46,10 @@ def emit_choose(module: Module) -> None:
         code.store(code.load(code.at(args, i)), code.at(bound, i))
     out_at = code.load(place)
     with code.when(code.compare(out_at, "<", 0)):
-        code.leave(code.call("enter", chosen, bound, n_state, const(0)))
+        code.leave(code.call("enter", chosen, bound, n_state, const(0), const(0)))
     code.store(code.load(code.at(args, out_at)), code.at(bound, n_state))
     only_out = code.load(call, Call.OUT_NAMES)
-    code.leave(code.call("enter", chosen, bound, n_state, only_out))
+    code.leave(code.call("enter", chosen, bound, n_state, only_out, const(0)))
 
 
 def _find(code: Code, call: Value, key: Value) -> Value:
