@@ -43,7 +43,7 @@ def twice_energy(inertia: RigidInertia, v: Motion) -> Expr:
 def potential_energy(tree: Tree, q: JointVector, gravity: Vec) -> Expr:
     """Return V, zero if all mass is at the world's origin."""
     m = mass(tree)
-    if m is ZERO:
+    if m.is_zero:
         return ZERO
     weight = Vec(g * -m for g in gravity)
     return weight.dot(center_of_mass(tree, q))

@@ -60,7 +60,7 @@ def first_moments(tree: Tree) -> tuple[dict[int, RigidInertia], Expr]:
     The factor is part of the inertias already where masses are numbers.
     """
     m = mass(tree)
-    if m is ZERO:
+    if m.is_zero:
         raise ModelError("no moving body has mass, so the center of mass is undefined")
     factor = ONE / m
     now, later = (factor, ONE) if factor.op == "const" else (ONE, factor)
@@ -146,7 +146,7 @@ def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
             F = Ic[i] @ s
             f = a.R[i] @ F.f
             n = a.R[i] @ F.n + d[i].cross(f)
-            if i == root and all(x is ZERO for x in s.w):
+            if i == root and all(x.is_zero for x in s.w):
                 n = ZERO3  # all bodies translate: no moment about their center
             found.A[k] = Force(n, f)
     return found

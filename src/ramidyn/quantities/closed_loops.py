@@ -94,8 +94,7 @@ def system_of(context: Context, with_velocities: bool = True) -> System:
     rows = rows_of(context, with_velocities)
     M, parents, order = sparse_mass_matrix(context)
     J = [
-        {k: row[v] for k, v in enumerate(order) if not _is_zero(row[v])}
-        for row in rows.J
+        {k: row[v] for k, v in enumerate(order) if not row[v].is_zero} for row in rows.J
     ]
     dropped = rank_of(context.model, context.conventions).dropped
     kept = [r for r in range(len(J)) if r not in dropped]
@@ -147,8 +146,7 @@ class ClosedMotion:
         """Return rows over q̇ as rows over the degrees of freedom, parents first."""
         order = self.system.order
         return [
-            {k: row[v] for k, v in enumerate(order) if not _is_zero(row[v])}
-            for row in J
+            {k: row[v] for k, v in enumerate(order) if not row[v].is_zero} for row in J
         ]
 
     def public_rows(self) -> list[list[Expr]]:
@@ -448,7 +446,7 @@ def _independent_rows(context: Context) -> tuple[list[DofVector], list[int]]:
     rank = rank_of(context.model, context.conventions)
     J = rows_of(context, with_velocities=False).J
     kept = [r for r in range(len(J)) if r not in {*rank.dropped, *rank.spare}]
-    return [{k: e for k, e in enumerate(J[r]) if not _is_zero(e)} for r in kept], kept
+    return [{k: e for k, e in enumerate(J[r]) if not e.is_zero} for r in kept], kept
 
 
 @quantity("q")
@@ -465,7 +463,3 @@ def constrained_operational_inertia_inverse(
     """Λ⁻¹ of tasks while all loops stay closed."""
     closed = ClosedMotion.of(context, with_velocities=False)
     return array(closed.inverse_inertia(jacobian_rows(context, tasks)))
-
-
-def _is_zero(e: Expr) -> bool:
-    return e.op == "const" and e.value == 0.0

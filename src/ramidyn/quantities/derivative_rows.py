@@ -97,7 +97,7 @@ def acceleration_rows(
     columns: list[dict[int, Expr]] = [{} for _ in range(2 * n)]
     for k, v in enumerate(order):
         for c, x in rows[v].items():
-            if x is not ZERO:
+            if not x.is_zero:
                 columns[c][k] = -x
     found: list[Row] = [{} for _ in range(n)]
     if context.rolls and n > UNROLLED and not has_loop():

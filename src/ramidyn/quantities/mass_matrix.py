@@ -216,9 +216,8 @@ def sparse_rows(
     sparse: TreeEntries = {}
     for i, a in enumerate(order):
         for j, b in enumerate(order[: i + 1]):
-            e = full[a][b]
-            if e.op != "const" or e.value != 0.0 or i == j:
-                sparse[i, j] = e
+            if i == j or not full[a][b].is_zero:
+                sparse[i, j] = full[a][b]
     parents = elimination_parents(sparse, len(order))
     return filled(sparse, parents), parents, order
 

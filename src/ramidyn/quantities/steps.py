@@ -200,6 +200,6 @@ def _tangents(
     for c in range(columns):
         rate = [row.get(c, ZERO) for row in rows]
         for k, x in enumerate(velocity_of(model, context.conventions, q, rate)):
-            if x is not ZERO:
+            if not x.is_zero:
                 found[k][c] = x
     return found

@@ -72,6 +72,11 @@ class Expr:
             return f"Expr({self.value[0]}[{self.value[1]}])"
         return f"Expr({self.op} of {len(self.args)})"
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is the constant zero."""
+        return self.op == "const" and self.value == 0.0
+
     # Arithmetic. A NumPy array on the other side takes over, element by element.
     def __add__(self, other: ScalarLike) -> Expr:
         b = other if other.__class__ is Expr else _lift(other)

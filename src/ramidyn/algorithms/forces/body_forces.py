@@ -77,9 +77,9 @@ def point_spring(scene: Scene, element: PointSpring, applied: Applied) -> None:
     rest = scene.number(element, "rest_length")
     square = d.dot(d) + COINCIDENT
     per_length = k  # the tension over the length: k (1 − l₀ / l) + c l̇ / l
-    if rest is not ZERO:
+    if not rest.is_zero:
         per_length = k - k * rest / square.sqrt()
-    if c is not ZERO:
+    if not c.is_zero:
         v_b = ends.leg_b.R @ ends.leg_b.speed(x_b)
         v_a = ends.leg_a.R @ ends.leg_a.speed(x_a)
         per_length = per_length + c * (d.dot(v_b - v_a) / square)
@@ -111,7 +111,7 @@ def torsion_spring(scene: Scene, element: TorsionSpring, applied: Applied) -> No
     ends, axes, phi = _turned(scene, element)
     n = axes @ (phi * -scene.number(element, "stiffness"))
     c = scene.number(element, "damping")
-    if c is not ZERO:
+    if not c.is_zero:
         n = n - _angular_velocity(ends) * c
     ends.push(applied, ZERO3, n, ZERO3, ZERO3)
 

@@ -69,7 +69,7 @@ def contact(
     approach = -at.normal.dot(v)
     N = scene.number(element, "stiffness") * _to_power(d, element.exponent)
     c = scene.number(element, "dissipation")
-    if c is not ZERO:
+    if not c.is_zero:
         N = N * extremum("max", ZERO, ONE + c * approach)
     f = at.normal * N
     if not scene.is_zero(element, "friction"):

@@ -37,7 +37,7 @@ def _deflections(scene: Scene, element: JointSpring) -> list[tuple[int, Entries]
     """Return q − reference for each body of a joint, along its degrees of freedom."""
     bodies = scene.joint_bodies(element.joint)
     given = scene.numbers(element, "reference")
-    if len(given) == 1 and given[0] is ZERO:
+    if len(given) == 1 and given[0].is_zero:
         types = [scene.tree.bodies[i].joint.type for i in bodies]
         given = tuple(const(x) for t in types for x in t.neutral)
     found: list[tuple[int, Entries]] = []
@@ -76,7 +76,7 @@ def joint_limit(scene: Scene, element: JointLimit, applied: Applied) -> None:
     c = scene.number(element, "dissipation")
     total = ZERO
     for sign, d in _beyond(scene, element):
-        factor = extremum("max", ZERO, ONE + c * qd * sign) if c is not ZERO else ONE
+        factor = extremum("max", ZERO, ONE + c * qd * sign) if not c.is_zero else ONE
         total = total - k * d * factor * sign
     applied.turn(i, (total,))
 

@@ -99,11 +99,11 @@ def lower_transposed_solve(
     """Return L⁻ᵀ b: it reaches from the entries of b to their ancestors, no further."""
     x = dict(b)
     for k in reversed(range(len(parents))):
-        if k not in x or _is_zero(x[k]):
+        if k not in x or x[k].is_zero:
             continue
         for i in ancestors(parents, k):
             x[i] = x.get(i, ZERO) - L[k, i] * x[k]
-    return {k: e for k, e in x.items() if not _is_zero(e)}
+    return {k: e for k, e in x.items() if not e.is_zero}
 
 
 def gram(T: Sequence[DofVector], W: Sequence[DofVector]) -> Triangle:
@@ -154,7 +154,3 @@ def cholesky_solve(C: Triangle, E: Sequence[Expr], b: Sequence[Expr]) -> list[Ex
         for s in range(r + 1, len(x)):
             x[r] = x[r] - C[s][r] * x[s]
     return x
-
-
-def _is_zero(e: Expr) -> bool:
-    return e.op == "const" and e.value == 0.0

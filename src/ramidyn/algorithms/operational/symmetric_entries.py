@@ -11,14 +11,9 @@ Symmetric = dict[tuple[int, int], Expr]
 """Entries (r, c) of a symmetric matrix, c ≤ r; missing ones are zero."""
 
 
-def is_zero(x: Expr) -> bool:
-    """Return whether a symbol is the constant zero."""
-    return x.op == "const" and x.value == 0.0
-
-
 def add(A: Symmetric, r: int, c: int, x: Expr) -> None:
     """Add x to the entry (r, c), or (c, r), of a symmetric matrix."""
-    if not is_zero(x):
+    if not x.is_zero:
         at = (r, c) if c <= r else (c, r)
         A[at] = A[at] + x if at in A else x
 

@@ -387,7 +387,7 @@ def constant_results(plan: Plan, style: Style) -> tuple[list[str], list[str]]:
             for name, k in entries
             if name == v.name
         ]
-        zeros = [k for k, e in fixed if e.op == "const" and e.value == 0.0]
+        zeros = [k for k, e in fixed if e.is_zero]
         cleared = len(zeros) > MANY_ZEROS
         if cleared:
             at = f"{style.outputs[v.name]}[{index}]"
