@@ -23,10 +23,11 @@ from ramidyn.algorithms.body_motion import joint_columns, transforms
 from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.ltdl import Diagonal
 from ramidyn.algorithms.sweeps import inward, outward
-from ramidyn.algorithms.unforced_limbs import Rules, following, total
+from ramidyn.algorithms.unforced_limbs import Rules, following
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.dense import total
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.tree.tree import ROOT, Tree, ancestors
 

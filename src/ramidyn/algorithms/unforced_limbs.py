@@ -11,10 +11,10 @@ W has as many entries as the trunk is long, however far out k is.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.spatial.vector3 import ZERO
+from ramidyn.symbolic.dense import total
 from ramidyn.symbolic.expr import Expr
 
 Rules = dict[int, dict[int, Expr]]
@@ -47,12 +47,4 @@ def following(
                 i: rule[i] + total(rule[m] * W[m][c][i] for m in between) for i in trunk
             }
             found[c] = rule
-    return found
-
-
-def total(terms: Iterable[Expr]) -> Expr:
-    """Return a sum, term by term."""
-    found = ZERO
-    for t in terms:
-        found = found + t
     return found

@@ -22,7 +22,7 @@ from ramidyn.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramidyn.algorithms.loops.constrained_aba import constrained_aba
 from ramidyn.algorithms.loops.constraints import constraint_rows, senses
 from ramidyn.algorithms.loops.cuts import cuts_of
-from ramidyn.algorithms.loops.joint_formulation import dot, factor, joint_formulation
+from ramidyn.algorithms.loops.joint_formulation import factor, joint_formulation
 from ramidyn.algorithms.loops.loopwise import eliminate, loopwise
 from ramidyn.algorithms.loops.partition import dependent_columns, dependent_motion
 from ramidyn.algorithms.loops.proximal import (
@@ -44,6 +44,7 @@ from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.external import external_shape
 from ramidyn.quantities.mass_matrix import sparse_mass_matrix
 from ramidyn.quantities.operational_inertia import jacobian_rows
+from ramidyn.symbolic.dense import dot
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tracing.quantity import Shapes, quantity

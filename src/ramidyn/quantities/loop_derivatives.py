@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from ramidyn.algorithms.forces.applied import Applied
-from ramidyn.algorithms.loops.joint_formulation import dot
 from ramidyn.algorithms.loops.proximal import preimage, without_idle
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.algorithms.rnea import rnea
@@ -45,6 +44,7 @@ from ramidyn.quantities.closed_loops import (
 from ramidyn.quantities.derivative_rows import UNROLLED
 from ramidyn.quantities.directions import seeds
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
+from ramidyn.symbolic.dense import add_multiples, dot
 from ramidyn.symbolic.derivatives import Row, forward, held
 from ramidyn.symbolic.expr import Expr, has_loop, region
 from ramidyn.symbolic.linear_steps import map_linear
@@ -256,8 +256,6 @@ class _Conditions:
 
     def _forces(self, n: int) -> list[Expr]:
         """Return Jᵀ λ, parents first."""
-        out = zeros(n)
-        for row, x in zip(self.J, self.multipliers, strict=True):
-            for k, e in row.items():
-                out[k] = out[k] + e * x
-        return out
+        out = dict(enumerate(zeros(n)))
+        add_multiples(out, self.J, self.multipliers)
+        return list(out.values())

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ramidyn.algorithms.crba import crba
-from ramidyn.algorithms.dense_ldl import Matrix
 from ramidyn.algorithms.ltdl import ltdl, solve
 from ramidyn.algorithms.operational.chang_khatib import chang_khatib
 from ramidyn.algorithms.operational.efpa import efpa
@@ -21,7 +20,6 @@ from ramidyn.algorithms.operational.pv import pv
 from ramidyn.algorithms.operational.pvr import pvr
 from ramidyn.algorithms.operational.rjk import rjk
 from ramidyn.algorithms.operational.sfa import sfa
-from ramidyn.algorithms.operational.symmetric_entries import Symmetric
 from ramidyn.algorithms.operational.tasks import Task, ends
 from ramidyn.coordinates.limits import joint_limits, random_configurations
 from ramidyn.description.conventions import Conventions
@@ -34,6 +32,7 @@ from ramidyn.quantities.mass_matrix import (
     sparse_mass_matrix,
 )
 from ramidyn.spatial.vector3 import ZERO
+from ramidyn.symbolic.dense import Matrix, Symmetric
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program

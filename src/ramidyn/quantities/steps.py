@@ -18,7 +18,6 @@ from ramidyn.algorithms.integrators import (
     project,
     stabilizations_of,
 )
-from ramidyn.algorithms.loops.joint_formulation import dot
 from ramidyn.coordinates.configurations import (
     differences,
     integrated,
@@ -31,6 +30,7 @@ from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics_derivatives import forward_dynamics_derivatives
 from ramidyn.quantities.loop_derivatives import closing_derivatives
 from ramidyn.spatial.vector3 import ONE, ZERO
+from ramidyn.symbolic.dense import inner
 from ramidyn.symbolic.derivatives import Row, forward, known
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
@@ -152,9 +152,7 @@ class _Moving:
 
     def loop_rates(self, state: StepState) -> Any:
         """Return J q̇."""
-        qd: list[Expr] = list(state["qd"])
-        of = dict(enumerate(qd))
-        return array([dot(dict(enumerate(row)), of) for row in self._rows(state).J])
+        return array([inner(row, state["qd"]) for row in self._rows(state).J])
 
     def correction(self, state: StepState, x: Any) -> Any:
         """Return the least v with J v = −x; its changes join ``along``."""

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 
 from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.ltdl import ltdl
-from ramidyn.algorithms.operational.symmetric_entries import Symmetric, add
 from ramidyn.spatial.vector3 import ONE, ZERO
+from ramidyn.symbolic.dense import Symmetric, add
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.tree.tree import ancestors
 
