@@ -34,6 +34,7 @@ from ramidyn.algorithms.loops.proximal import (
     without_idle,
 )
 from ramidyn.algorithms.ltdl import DofVector
+from ramidyn.algorithms.matrix_layout import DofOrder
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.conventions import Conventions
@@ -80,8 +81,7 @@ class System:
 
     M: TreeEntries
     parents: tuple[int, ...]
-    order: tuple[int, ...]
-    """the place of each degree of freedom in q̇"""
+    order: DofOrder
     J: list[DofVector]
     gamma: list[Expr]
     residual: list[Expr]
@@ -94,9 +94,7 @@ def system_of(context: Context, with_velocities: bool = True) -> System:
     check_dynamics(context.model)
     rows = rows_of(context, with_velocities)
     M, parents, order = sparse_mass_matrix(context)
-    J = [
-        {k: row[v] for k, v in enumerate(order) if not row[v].is_zero} for row in rows.J
-    ]
+    J = list(map(order.gather_nonzero, rows.J))
     dropped = rank_of(context.model, context.conventions).dropped
     kept = [r for r in range(len(J)) if r not in dropped]
     gamma = [rows.bias[r] for r in kept] if with_velocities else []
@@ -145,18 +143,11 @@ class ClosedMotion:
 
     def rows(self, J: Sequence[Sequence[Expr]]) -> list[DofVector]:
         """Return rows over q̇ as rows over the degrees of freedom, parents first."""
-        order = self.system.order
-        return [
-            {k: row[v] for k, v in enumerate(order) if not row[v].is_zero} for row in J
-        ]
+        return list(map(self.system.order.gather_nonzero, J))
 
     def public_rows(self) -> list[list[Expr]]:
         """Return the rows of the loops over q̇ in the caller's order."""
-        out = [zeros(len(self.system.order)) for _ in self.system.J]
-        for line, row in zip(out, self.system.J, strict=True):
-            for k, x in row.items():
-                line[self.system.order[k]] = x
-        return out
+        return list(map(self.system.order.scatter, self.system.J))
 
     def inverse_inertia(self, J: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
         """Return J Φ Jᵀ of the rows of some tasks."""
@@ -169,11 +160,7 @@ class ClosedMotion:
 
     def least_motion(self, x: Sequence[Expr]) -> list[Expr]:
         """Return the smallest v in the norm of M with J v = −x."""
-        found, _ = self.solve({}, list(x))
-        v = zeros(len(self.system.order))
-        for k, place in enumerate(self.system.order):
-            v[place] = found[k]
-        return v
+        return self.system.order.scatter(self.solve({}, list(x))[0])
 
     def acceleration(self, qdd: Sequence[Expr]) -> list[Expr]:
         """Return q̈ with the least change that keeps the loops closed."""
@@ -249,14 +236,11 @@ def solved(
     solve = solver_of(system, algorithm, damping, rank.scales)
     gamma = system.gamma
     if rate:
-        qd = {k: context.inputs["qd"][v] for k, v in enumerate(system.order)}
+        qd = system.order.gather(context.inputs["qd"])
         terms = zip(gamma, system.J, system.residual, strict=True)
         gamma = [steadied(g, row, qd, phi, rate) for g, row, phi in terms]
     x, found = solve(Q, gamma)
-    qdd = zeros(context.model.nv)
-    for k, v in enumerate(system.order):
-        qdd[v] = x[k]
-    return Solution(system, solve, damping, qdd, found)
+    return Solution(system, solve, damping, system.order.scatter(x), found)
 
 
 def idle_rows(solution: Solution, rank: Rank) -> list[list[Expr]]:

@@ -101,8 +101,7 @@ def acceleration_rows(
                 columns[c][k] = -x
     found: list[Row] = [{} for _ in range(n)]
     if context.rolls and n > UNROLLED and not has_loop():
-        place = {v: k for k, v in enumerate(order)}
-        columns += [{place[v]: ONE} for v in range(n)]
+        columns += [{order.index(v): ONE} for v in range(n)]
         solved = solved_columns(solver, columns)
     else:
         inverse = minv_ltdl(solver.L, solver.D, solver.parents)
