@@ -6,47 +6,39 @@ CRBA carries the force F_i through every body below; here S_j and F_i go to the 
 body's frame directly, and each entry of M is one product there. Long chains gain: an
 entry costs a few operations instead of a transform. See `crba` for Ic and S.
 
-    R[i], p[i]  axes and origin of body i in the root body's frame
+    R, p  axes and origin of body i in the root body's frame
 """
 
 from __future__ import annotations
 
 from ramidyn.algorithms.body_motion import transforms
-from ramidyn.algorithms.coriolis import force_seen
 from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.kinematics import onward, seen
+from ramidyn.algorithms.kinematics import root_name, root_poses, seen_force, seen_motion
 from ramidyn.algorithms.momentum import composite_inertias, rigid_inertias
 from ramidyn.algorithms.sweeps import outward
 from ramidyn.coordinates.coordinates import JointVector
-from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Motion
-from ramidyn.tree.tree import ROOT, Tree
+from ramidyn.tree.tree import Tree
 
 
 def crba_root(tree: Tree, q: JointVector) -> TreeEntries:
     """Return the lower triangle of M along the tree."""
     X = transforms(tree, q)
     Ic = composite_inertias(tree, X, rigid_inertias(tree))
-    R: dict[int, Mat] = {}
-    p: dict[int, Vec] = {}
+    poses = root_poses(tree, X)
     S: dict[int, Motion] = {}
     M: TreeEntries = {}
-    for i, parent in outward(tree, "mass matrix"):
-        if parent == ROOT:
-            R[i], p[i] = IDENTITY, ZERO3
-        else:
-            R[i], p[i] = R[parent], p[parent]
-            for step in X[i].steps:
-                R[i], p[i] = onward(R[i], p[i], step)
+    for i, _ in outward(tree, "mass matrix"):
+        R, p = poses[i]
         joint, columns = tree.bodies[i].joint, tree.bodies[i].columns()
-        root = tree.name(tree.support(i)[0])
+        root = root_name(tree, i)
         for row, (k, s) in enumerate(zip(tree.dofs[i], columns, strict=True)):
-            S[k] = seen(R[i], p[i], s, root)
+            S[k] = seen_motion(R, p, s, root)
             F = Ic[i] @ s
             for column in range(row + 1):
                 M[k, tree.dofs[i][column]] = F.dot(columns[column])
             M[k, k] = M[k, k] + joint.armature
-            F = force_seen(R[i], p[i], F, root)
+            F = seen_force(R, p, F, root)
             for b in tree.ancestors(i):
                 for j in tree.dofs[b]:
                     M[k, j] = S[j].dot(F)

@@ -14,15 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.body_motion import joint_motion, transforms
-from ramidyn.algorithms.kinematics import axes
+from ramidyn.algorithms.body_motion import transforms
+from ramidyn.algorithms.kinematics import axes, spatial_velocities
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.errors import ModelError
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, ZERO33, Mat, Vec
-from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
 
@@ -116,9 +116,8 @@ def centroidal_momentum(
     """
     X = transforms(tree, q)
     h = {ROOT: Force.zero()}
-    v = {ROOT: Motion.zero()}
-    for i, p in outward(tree, "momentum"):
-        v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].columns(), qd[i])
+    v = spatial_velocities(tree, q, qd)
+    for i, _ in outward(tree, "momentum"):
         h[i] = regrouped.bodies[i].rigid_inertia() @ v[i]
     for i, p in inward(tree, "total momentum"):
         h[p] = h[p] + X[i].back(h[i])

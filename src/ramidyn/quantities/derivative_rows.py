@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ramidyn.algorithms.coriolis import force_seen
 from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.idsva import CommonFrame
+from ramidyn.algorithms.kinematics import seen_force
 from ramidyn.algorithms.ltdl import solve
 from ramidyn.algorithms.matrix_layout import tree_roots
 from ramidyn.algorithms.minv import minv_ltdl
@@ -216,7 +216,7 @@ def _add_force(
     """Add what changes of the external force on body i, in its coordinates, do to τ."""
     for c in dict.fromkeys(c for row in changes for c in row):
         x = [row.get(c, ZERO) for row in changes]
-        F = force_seen(frame.R[i], frame.p[i], Force(Vec(x[:3]), Vec(x[3:])))
+        F = seen_force(*frame.poses[i], Force(Vec(x[:3]), Vec(x[3:])))
         for b in frame.tree.support(i):
             for k in frame.tree.dofs[b]:
                 rows[k][c] = rows[k].get(c, ZERO) - frame.axes[k].s.dot(F)

@@ -107,9 +107,9 @@ MUTATIONS = {
         "Ia @ c[i] -> Ia @ c[p]",
     ],
     "crba": ["X[i].back(Ic[i]) -> Ic[i]", "X[child].back(F) -> F"],
-    "crba_root": ["= force_seen(R[i], p[i], F, root) -> = F"],
+    "crba_root": ["= seen_force(R, p, F, root) -> = F"],
     "minv": ["X[i].back(f) -> f", "X[i] @ m for -> m for"],
-    "energy": ["X[i] @ v[p] -> v[p]"],
+    "kinematics": ["transform(tree, i, q[i]) @ v + vJ -> v + vJ"],
     "momentum": ["X[i].back(h[i]) -> h[i]", "X[i].back(Ic[i]) -> Ic[i]"],
     "coriolis": ["F1, F2 = X.back(F1), X.back(F2) -> pass"],
 }
@@ -138,8 +138,9 @@ def run(module: Mapping[str, Any], name: str, robot: Robot) -> None:
                 return entries(module[name](t, q))
             case "minv":
                 return entries(module["minv_aba"](t, q))
-            case "energy":
-                return [module["kinetic_energy"](t, q, qd)]
+            case "kinematics":
+                tip = model.frame(model.body_names[-1])
+                return list(module["velocity"](t, q, qd, tip).parts())
             case "momentum":
                 h = module["centroidal_momentum"](t, q, qd, t)
                 return list(h.parts())
