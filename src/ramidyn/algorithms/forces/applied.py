@@ -84,7 +84,7 @@ def _sum(x: Entries, y: Entries | None, sign: float) -> Entries:
 
 @final
 @dataclass(eq=False)
-class Scene:
+class ForceScene:
     """A robot's state in a trace, as force elements see it."""
 
     model: Model
