@@ -29,8 +29,8 @@ from typing import final
 
 from ramidyn.algorithms.body_motion import joint_motion, transforms
 from ramidyn.algorithms.coriolis import second_moments
-from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.kinematics import root_name, root_poses, seen_force, seen_motion
+from ramidyn.algorithms.ltdl import TreeEntries
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia, symmetric

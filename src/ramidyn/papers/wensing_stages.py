@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.algorithms.operational.inverse_inertia import InverseInertia
+from ramidyn.algorithms.operational.propagators import InverseInertia
 from ramidyn.algorithms.operational.sfa import sfa
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog import paper_robots as robots

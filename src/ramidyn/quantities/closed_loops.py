@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.forces.applied import Applied
 from ramidyn.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramidyn.algorithms.loops.constrained_aba import constrained_aba
@@ -33,7 +32,7 @@ from ramidyn.algorithms.loops.proximal import (
     without,
     without_idle,
 )
-from ramidyn.algorithms.ltdl import DofVector
+from ramidyn.algorithms.ltdl import DofVector, TreeEntries
 from ramidyn.algorithms.matrix_layout import DofOrder
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.algorithms.rnea import rnea

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.idsva import CommonFrame
 from ramidyn.algorithms.kinematics import seen_force
-from ramidyn.algorithms.ltdl import solve
+from ramidyn.algorithms.ltdl import TreeEntries, solve
 from ramidyn.algorithms.matrix_layout import tree_roots
 from ramidyn.algorithms.minv import minv_ltdl
 from ramidyn.coordinates.coordinates import JointVector

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import final
 
-from ramidyn.algorithms.unforced_limbs import Rules, following
+from ramidyn.algorithms.minv import Rules, following
 from ramidyn.quantities.mass_matrix import MassSolver
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.column_loop import ColumnGroup, grouped, map_columns

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ramidyn.algorithms.coriolis import coriolis_in_body_frames, coriolis_in_root_frame
-from ramidyn.algorithms.crba import TreeEntries, crba
-from ramidyn.algorithms.crba_root import crba_root
+from ramidyn.algorithms.crba import crba, crba_root
 from ramidyn.algorithms.ltdl import (
     MOST_OPERATIONS,
+    TreeEntries,
     elimination_parents,
     filled,
     ltdl,

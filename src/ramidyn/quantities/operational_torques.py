@@ -47,12 +47,12 @@ import numpy as np
 
 from ramidyn.algorithms.energy import kinetic_energy
 from ramidyn.algorithms.operational.tasks import Task, ends
-from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
 from ramidyn.mechanism.constraints.rank import rank_of
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.closed_loops import ClosedMotion
+from ramidyn.quantities.equation_of_motion import newton_euler
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational_inertia import (
     ALGORITHMS,
@@ -289,16 +289,13 @@ def _newton_euler(
     context: Context, qdd: Any, tasks: Sequence[Task], F: Any | None
 ) -> Any:
     """Return M q̈ + C + G + Jᵀ F, less what force elements contribute."""
-    tree, q = context.dynamics_tree, context.q
     applied = acting_forces(context)
     if F is not None:
-        order = context.conventions.order
-        for end in ends(tree, q, context.model, tasks, order):
+        tree, order = context.dynamics_tree, context.conventions.order
+        for end in ends(tree, context.q, context.model, tasks, order):
             for k, row in zip(end.span, end.rows, strict=True):
                 applied.push(end.body, row * -F[k])
-    moved = context.with_inputs(qdd=list(qdd)).qdd
-    tau = rnea(tree, q, context.qd, moved, context.gravity, applied.bodies)
-    return array(context.coordinates.force(applied.taken_from(tau), list(qdd)))
+    return array(newton_euler(context, list(qdd), applied))
 
 
 def _blocks(

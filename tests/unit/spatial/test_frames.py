@@ -106,8 +106,11 @@ MUTATIONS = {
         "X[i] @ a[p] -> X[0] @ a[p]",
         "Ia @ c[i] -> Ia @ c[p]",
     ],
-    "crba": ["X[i].back(Ic[i]) -> Ic[i]", "X[child].back(F) -> F"],
-    "crba_root": ["= seen_force(R, p, F, root) -> = F"],
+    "crba": [
+        "X[i].back(Ic[i]) -> Ic[i]",
+        "X[child].back(F) -> F",
+        "= seen_force(R, p, F, root) -> = F",
+    ],
     "minv": ["X[i].back(f) -> f", "X[i] @ m for -> m for"],
     "kinematics": ["transform(tree, i, q[i]) @ v + vJ -> v + vJ"],
     "momentum": ["X[i].back(h[i]) -> h[i]", "X[i].back(Ic[i]) -> Ic[i]"],
@@ -134,8 +137,8 @@ def run(module: Mapping[str, Any], name: str, robot: Robot) -> None:
         match name:
             case "rnea" | "aba":
                 return entries(module[name](t, q, qd, qdd, context.gravity))
-            case "crba" | "crba_root":
-                return entries(module[name](t, q))
+            case "crba":
+                return entries([module[name](t, q), module["crba_root"](t, q)])
             case "minv":
                 return entries(module["minv_aba"](t, q))
             case "kinematics":

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.loops import joint_formulation as steps
 from ramidyn.algorithms.loops.loopwise import eliminate, loopwise
-from ramidyn.algorithms.ltdl import ltdl
+from ramidyn.algorithms.ltdl import TreeEntries, ltdl
 from ramidyn.symbolic import dense
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.expr import Expr

@@ -25,8 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.ltdl import Diagonal, DofVector, ltdl
+from ramidyn.algorithms.ltdl import Diagonal, DofVector, TreeEntries, ltdl
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.dense import Matrix, add_multiples, dot, gram, ldl, solve
 from ramidyn.symbolic.expr import Expr, region

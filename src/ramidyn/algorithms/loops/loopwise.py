@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.ltdl import DofVector
+from ramidyn.algorithms.ltdl import DofVector, TreeEntries
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr, const, region
 

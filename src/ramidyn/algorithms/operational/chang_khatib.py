@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramidyn.algorithms.operational.inverse_inertia import unit_forces
+from ramidyn.algorithms.operational.propagators import unit_forces
 from ramidyn.algorithms.operational.rjk import rjk
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.coordinates.coordinates import JointVector

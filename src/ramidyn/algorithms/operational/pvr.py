@@ -23,8 +23,11 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
-from ramidyn.algorithms.operational.inverse_inertia import unit_forces
-from ramidyn.algorithms.operational.propagators import Propagators, propagators
+from ramidyn.algorithms.operational.propagators import (
+    Propagators,
+    propagators,
+    unit_forces,
+)
 from ramidyn.algorithms.operational.rjk import inverse_inertias
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.algorithms.sweeps import inward

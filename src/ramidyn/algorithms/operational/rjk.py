@@ -22,8 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramidyn.algorithms.operational.inverse_inertia import InverseInertia
-from ramidyn.algorithms.operational.propagators import Propagators, propagators
+from ramidyn.algorithms.operational.propagators import (
+    InverseInertia,
+    Propagators,
+    propagators,
+)
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import Vec

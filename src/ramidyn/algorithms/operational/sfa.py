@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.ltdl import ltdl
+from ramidyn.algorithms.ltdl import TreeEntries, ltdl
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.dense import Symmetric, add
 from ramidyn.symbolic.expr import Expr, region
