@@ -28,6 +28,7 @@ from ramidyn.description.forces.inputs import CONTROL, actuators
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
+from ramidyn.symbolic.dense import inner
 from ramidyn.symbolic.expr import Expr, const, extremum, lift, region, where
 
 
@@ -132,7 +133,7 @@ def _state(scene: ForceScene, element: Actuator) -> tuple[Expr, Expr]:
         length, speed = tendon_state(scene, _cable(scene, element))
         return gear[0] * length, gear[0] * speed
     (i,) = scene.joint_bodies(element.joint)
-    return _length(scene, i, gear), _dot(gear, scene.qd[i])
+    return _length(scene, i, gear), inner(gear, scene.qd[i])
 
 
 def _tree_gear(scene: ForceScene, i: int, gear: Entries, in_parent: bool) -> Entries:
@@ -153,14 +154,7 @@ def _length(scene: ForceScene, i: int, gear: Entries) -> Expr:
     if type_.is_free:
         return ZERO
     neutral = tuple(const(x) for x in type_.neutral)
-    return _dot(gear, type_.deflection(neutral, scene.q[i]))
-
-
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    total = ZERO
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
+    return inner(gear, type_.deflection(neutral, scene.q[i]))
 
 
 def _force(scene: ForceScene, element: Actuator, u: Expr) -> Expr:

@@ -14,6 +14,7 @@ from ramidyn.description.forces.joints import (
     Tendon,
 )
 from ramidyn.spatial.vector3 import ONE, ZERO
+from ramidyn.symbolic.dense import total
 from ramidyn.symbolic.expr import Expr, const, extremum, where
 
 
@@ -26,11 +27,8 @@ def joint_spring(scene: ForceScene, element: JointSpring, applied: Applied) -> N
 
 def joint_spring_energy(scene: ForceScene, element: JointSpring) -> Expr:
     """Return ½ k |q − reference|²."""
-    total = ZERO
-    for _, x in _deflections(scene, element):
-        for e in x:
-            total = total + e * e
-    return scene.number(element, "stiffness") * total * 0.5
+    squares = total(e * e for _, x in _deflections(scene, element) for e in x)
+    return scene.number(element, "stiffness") * squares * 0.5
 
 
 def _deflections(scene: ForceScene, element: JointSpring) -> list[tuple[int, Entries]]:
@@ -74,19 +72,17 @@ def joint_limit(scene: ForceScene, element: JointLimit, applied: Applied) -> Non
     (qd,) = scene.qd[i]
     k = scene.number(element, "stiffness")
     c = scene.number(element, "dissipation")
-    total = ZERO
+    force = ZERO
     for sign, d in _beyond(scene, element):
         factor = extremum("max", ZERO, ONE + c * qd * sign) if not c.is_zero else ONE
-        total = total - k * d * factor * sign
-    applied.turn(i, (total,))
+        force = force - k * d * factor * sign
+    applied.turn(i, (force,))
 
 
 def joint_limit_energy(scene: ForceScene, element: JointLimit) -> Expr:
     """Return ½ k d²."""
-    total = ZERO
-    for _, d in _beyond(scene, element):
-        total = total + d * d
-    return scene.number(element, "stiffness") * total * 0.5
+    squares = total(d * d for _, d in _beyond(scene, element))
+    return scene.number(element, "stiffness") * squares * 0.5
 
 
 def _beyond(scene: ForceScene, element: JointLimit) -> list[tuple[float, Expr]]:
