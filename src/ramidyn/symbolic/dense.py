@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import sub
+from typing import Any
 
-from ramidyn.symbolic.expr import ONE, ZERO, Expr, region
+from ramidyn.symbolic.expr import ONE, ZERO, Expr, lift, region
 from ramidyn.symbolic.functions import maximum, where
 
 Matrix = list[list[Expr]]
@@ -125,6 +126,25 @@ def inverse(L: Matrix, D: Sequence[Expr]) -> Matrix:
             X[i][j] = X[j][i] = reduce(sub, products, -next(products))
         X[i][i] = reduce(sub, (L[k][i] * X[k][i] for k in after), 1.0 / D[i])
     return X
+
+
+def general_solve(A: Any, b: Any) -> Any:
+    """Return x of A x = b, for arrays; A need not be symmetric.
+
+    Rows are eliminated from the last to the first: branches of a tree stay sparse.
+    """
+    A, b, n = A.copy(), b.copy(), len(b)
+    for k in reversed(range(n)):
+        inverse = 1.0 / A[k, k]
+        for i in range(k):
+            if not lift(A[i, k]).is_zero:
+                factor = A[i, k] * inverse
+                A[i, :k] = A[i, :k] - factor * A[k, :k]
+                b[i] = b[i] - factor * b[k]
+    x = b.copy()
+    for k in range(n):
+        x[k] = (b[k] - A[k, :k] @ x[:k]) / A[k, k] if k else b[k] / A[k, k]
+    return x
 
 
 # ------------------------------------------------------------ sums and products

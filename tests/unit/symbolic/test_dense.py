@@ -15,6 +15,7 @@ from ramidyn.symbolic.dense import (
     at_least,
     damped_ldl,
     dot,
+    general_solve,
     gram,
     inner,
     inverse,
@@ -50,6 +51,13 @@ def test_a_factor_solves_and_inverts() -> None:
     for i, row in enumerate(factor[0]):
         L[i, :i] = row
     np.testing.assert_allclose(L @ np.diag(factor[1]) @ L.T, A, atol=TOLERANCE)
+
+
+def test_a_general_matrix_is_solved_without_pivoting() -> None:
+    rng = np.random.default_rng(2)
+    A, b = positive(rng, 5) + rng.normal(size=(5, 5)), rng.normal(size=5)
+    A[3, 4] = 0.0
+    np.testing.assert_allclose(general_solve(A, b), np.linalg.solve(A, b), atol=1e-11)
 
 
 def test_zeros_of_a_matrix_of_symbols_cost_nothing() -> None:
