@@ -19,7 +19,6 @@ from ramidyn.algorithms.integrators import (
     project,
     stabilizations_of,
 )
-from ramidyn.algorithms.loops.joint_formulation import dot
 from ramidyn.coordinates.configurations import (
     differences,
     integrated,
@@ -32,6 +31,7 @@ from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics_derivatives import forward_dynamics_derivatives
 from ramidyn.quantities.loop_derivatives import closing_derivatives
 from ramidyn.spatial.vector3 import ONE, ZERO
+from ramidyn.symbolic.dense import inner
 from ramidyn.symbolic.derivatives import Row, forward, known
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
@@ -157,9 +157,7 @@ class _Moving:
 
     def loop_rates(self, state: StepState) -> Any:
         """Return J q̇."""
-        qd: list[Expr] = list(state["qd"])
-        of = dict(enumerate(qd))
-        return array([dot(dict(enumerate(row)), of) for row in self._rows(state).J])
+        return array([inner(row, state["qd"]) for row in self._rows(state).J])
 
     def correction(self, state: StepState, x: Any) -> Any:
         """Return the least v with J v = −x; its changes join ``along``."""
@@ -205,6 +203,6 @@ def _tangents(
     for c in range(columns):
         rate = [row.get(c, ZERO) for row in rows]
         for k, x in enumerate(velocity_of(model, context.conventions, q, rate)):
-            if x is not ZERO:
+            if not x.is_zero:
                 found[k][c] = x
     return found

@@ -42,7 +42,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class SweepLoop:
     """Sweeps over columns of a matrix: one function."""
 
     sweeps: tuple[Sweep, ...]
@@ -63,10 +63,10 @@ class Schedule:
     slots: int
     outputs: tuple[int, ...]
     """the slot of every result that callers see, flat and in order"""
-    loop: Loop | None = None
+    loop: SweepLoop | None = None
 
     @property
-    def functions(self) -> tuple[Cut | Loop, ...]:
+    def functions(self) -> tuple[Cut | SweepLoop, ...]:
         """Everything that becomes a function, in call order."""
         return self.cuts if self.loop is None else (*self.cuts, self.loop)
 
@@ -319,7 +319,7 @@ def _place(cuts: list[Cut], program: Program) -> Schedule:
     loop = None
     if program.loop is not None:
         of = program.loop
-        loop = Loop(of.sweeps, inputs, offsets[COLUMNS], of.rows, of.columns)
+        loop = SweepLoop(of.sweeps, inputs, offsets[COLUMNS], of.rows, of.columns)
     return Schedule(tuple(cuts), slots, tuple(results[e] for e in visible), loop)
 
 
