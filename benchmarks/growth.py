@@ -19,7 +19,7 @@ from machine import best, options, report
 
 import ramidyn
 from ramidyn.catalog import paper_robots as robots
-from ramidyn.explain.shape import Shape, family
+from ramidyn.explain.shape import TreeShape, family
 
 SLOPE = 1.15
 BATCH = 512
@@ -71,7 +71,7 @@ def measured_ltdl(name: str, n: int, seconds: float) -> dict[str, Any]:
         parents = [-1 if k % ARM == 0 else k - 1 for k in range(n)]
     else:
         parents = list(family(name, n))
-    shape = Shape(tuple(parents))
+    shape = TreeShape(tuple(parents))
     pattern = shape.pattern
     H = np.where(pattern, 0.01, 0.0) + np.diag(np.full(n, 1.0 + 0.02 * n))
     one = ramidyn.linalg.TreeMatrix.from_dense(H, parents).values

@@ -74,11 +74,11 @@ def loops_in_loops(a: Any) -> Any:
 def column_sweeps_in_loops(a: Any) -> Any:
     """A callee that is a loop over columns, inside another loop."""
     from ramidyn.symbolic.column_loop import map_columns  # noqa: PLC0415  only here
-    from ramidyn.symbolic.program import KEPT, Step, Sweep  # noqa: PLC0415  only here
+    from ramidyn.symbolic.program import KEPT, Sweep, SweepStep  # noqa: PLC0415  only here
 
     def body(x: Any) -> Any:
         columns = [{0: x[k], 1: x[k] * a[0]} for k in range(3)]
-        sweep = Sweep((0, 1, 2), (Step(0, KEPT, ((0, 1),)), Step(1, 1, ())))
+        sweep = Sweep((0, 1, 2), (SweepStep(0, KEPT, ((0, 1),)), SweepStep(1, 1, ())))
         rows = map_columns([a[1], a[2]], columns, [range(3)], [sweep], 2)
         return np.array([rows[0][k] + rows[1][k] for k in range(3)])
 

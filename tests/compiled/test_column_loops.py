@@ -18,17 +18,24 @@ from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.derivatives import vjp
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.printer import text
-from ramidyn.symbolic.program import FRESH, KEPT, Program, Step, Sweep
+from ramidyn.symbolic.program import FRESH, KEPT, Program, Sweep, SweepStep
 from ramidyn.symbolic.trace import trace
 
 ROWS = 4
-FORWARD = (Step(0, KEPT, ((0, 3), (1, 2))), Step(1, KEPT, ((2, 3), (0, 2), (1, 0))))
+FORWARD = (
+    SweepStep(0, KEPT, ((0, 3), (1, 2))),
+    SweepStep(1, KEPT, ((2, 3), (0, 2), (1, 0))),
+)
 """two rows that need the same others, and the second needs the first"""
-BACK = (Step(3, 2, ()), Step(2, 0, ((1, 3),)), Step(0, 1, ((0, 3), (2, 2), (1, 1))))
+BACK = (
+    SweepStep(3, 2, ()),
+    SweepStep(2, 0, ((1, 3),)),
+    SweepStep(0, 1, ((0, 3), (2, 2), (1, 1))),
+)
 """rows with factors, one by one"""
-ZERO = (Step(1, FRESH, ()),)
+ZERO = (SweepStep(1, FRESH, ()),)
 """a row that is not given"""
-LAST = (Step(2, FRESH, ((0, 3), (1, 0))), Step(1, FRESH, ((2, 3), (0, 0))))
+LAST = (SweepStep(2, FRESH, ((0, 3), (1, 0))), SweepStep(1, FRESH, ((2, 3), (0, 0))))
 """two rows that begin with zero and need the same others"""
 
 
@@ -133,7 +140,7 @@ def test_steps_in_pairs_need_the_same_rows() -> None:
 
 
 def test_steps_in_pairs_begin_alike() -> None:
-    kept, fresh, scaled = (Step(r, s, ()) for r, s in enumerate((KEPT, FRESH, 0)))
+    kept, fresh, scaled = (SweepStep(r, s, ()) for r, s in enumerate((KEPT, FRESH, 0)))
     assert [a for a, b in pairs((kept, fresh, scaled)) if a is b] == [
         kept,
         fresh,
@@ -160,7 +167,7 @@ def test_threads_share_no_workspace(rng: np.random.Generator) -> None:
 
     def large(x: Any) -> Any:
         given = [{0: x[0] * k, 1: x[1] - k} for k in range(4500)]
-        sweep = Sweep(tuple(range(4500)), (Step(1, KEPT, ((0, 0),)),))
+        sweep = Sweep(tuple(range(4500)), (SweepStep(1, KEPT, ((0, 0),)),))
         return map_columns([x[2]], given, [range(4500)], [sweep], 2)[1]
 
     f = ramidyn.kernel(large, {"x": 3})

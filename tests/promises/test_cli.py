@@ -20,7 +20,7 @@ import pytest
 
 from ramidyn import __version__
 from ramidyn.cli import COMMANDS, main, robots
-from ramidyn.explain.shape import Shape
+from ramidyn.explain.shape import TreeShape
 
 ROWS, COLUMNS = 30, 80
 ON_A_ROBOT = (
@@ -427,10 +427,10 @@ def test_the_report_shows_tree_counts_and_times(report: Path) -> None:
 
 
 def test_each_limb_of_the_report_has_its_own_color() -> None:
-    arm_with_two_fingers = Shape((-1, 0, 1, 2, 3, 2, 5, 0))
+    arm_with_two_fingers = TreeShape((-1, 0, 1, 2, 3, 2, 5, 0))
     assert arm_with_two_fingers.limbs == (0, 1, 1, 2, 2, 3, 3, 4)
-    assert Shape((-1, 0, 1)).limbs == (1, 1, 1)
-    assert Shape((-1, -1, 0)).limbs == (1, 2, 1)
+    assert TreeShape((-1, 0, 1)).limbs == (1, 1, 1)
+    assert TreeShape((-1, -1, 0)).limbs == (1, 2, 1)
 
 
 def test_the_report_opens_without_console_errors(report: Path, tmp_path: Path) -> None:

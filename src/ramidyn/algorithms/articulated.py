@@ -91,5 +91,5 @@ def last_first(S: Sequence[Motion]) -> Iterator[tuple[int, Motion]]:
 def unit_index(s: Motion) -> int | None:
     """Return k if s is the k-th unit vector."""
     parts = s.parts()
-    ones = [k for k, e in enumerate(parts) if e.op != "const" or e.value != 0.0]
+    ones = [k for k, e in enumerate(parts) if not e.is_zero]
     return ones[0] if len(ones) == 1 and parts[ones[0]] is const(1.0) else None

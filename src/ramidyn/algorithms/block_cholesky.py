@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ramidyn.algorithms.crba import TreeEntries
+from ramidyn.algorithms.ltdl import TreeEntries
 from ramidyn.tree.tree import ancestors
 
 Block = list[list[Any]]

@@ -4,7 +4,12 @@ Accelerations of origins are classical here (as an accelerometer there measures 
 gravity included): then the force on a body depends on its angular motion and on the
 acceleration of its origin alone, and no algorithm needs linear velocities
 (Balafoutis, Patel and Misra 1988). With B = ẇ× + w× w×, the acceleration of a point at
-r is a + B r; (ẇ, a) transforms as a spatial motion, and the joint adds
+r is a + B r, and so from the parent p to a body whose joint moves by (wJ, vJ)
+
+    w = E w_p + wJ        ẇ = E ẇ_p + E w_p × wJ + ẇJ
+    a = E (a_p + B_p r) + 2 E w_p × vJ + wJ × vJ + aJ
+
+(ẇ, a) transforms as a spatial motion, and what the velocities add to it is
 
     c = (E w_p × wJ,  E w_p× w_p× r + 2 E w_p × vJ + wJ × vJ)
 
@@ -16,17 +21,19 @@ r is a + B r; (ẇ, a) transforms as a spatial motion, and the joint adds
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 from ramidyn.algorithms.sweeps import outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Transform
-from ramidyn.spatial.vector3 import ZERO3, ZERO33, Mat, Vec, mat
+from ramidyn.spatial.vector3 import IDENTITY, ZERO3, ZERO33, Mat, Vec, mat
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.joint_transform import position, transform
 from ramidyn.tree.tree import ROOT, Tree
+
+NO_MOTION = Motion.zero()
 
 
 def transforms(tree: Tree, q: JointVector) -> dict[int, Transform]:
@@ -57,6 +64,40 @@ def centripetal(w: Vec) -> Mat:
     return mat((-(yy + zz), xy, xz), (xy, -(xx + zz), yz), (xz, yz, -(xx + yy)))
 
 
+def plus_cross(A: Mat, w: Vec) -> Mat:
+    """Return A + w×."""
+    return A + Mat(map(w.cross, IDENTITY)).T
+
+
+def coriolis(wp: Vec, vJ: Motion) -> Vec:
+    """Return 2 w_p × vJ + wJ × vJ."""
+    return (wp + wp).cross(vJ.v) + vJ.w.cross(vJ.v)
+
+
+class BodyMotion(NamedTuple):
+    """The motion of a body, in its own coordinates."""
+
+    w: Vec
+    wd: Vec
+    a: Vec
+    B: Mat
+
+    @staticmethod
+    def of_world(gravity: Vec = ZERO3) -> BodyMotion:
+        """Return the motion of the world, which accelerates against gravity."""
+        return BodyMotion(ZERO3, ZERO3, -gravity, ZERO33)
+
+    def beyond(
+        self, X: Transform, vJ: Motion = NO_MOTION, aJ: Motion = NO_MOTION
+    ) -> BodyMotion:
+        """Return the motion of a body or frame that moves with vJ and aJ in this."""
+        wp = X.rotate(self.w)
+        w = wp + vJ.w
+        wd = X.rotate(self.wd) + wp.cross(vJ.w) + aJ.w
+        a = X.rotate(self.a + self.B @ position(X)) + (coriolis(wp, vJ) + aJ.v)
+        return BodyMotion(w, wd, a, plus_cross(centripetal(w), wd))
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Velocities:
@@ -83,9 +124,8 @@ def velocities(tree: Tree, q: JointVector, qd: JointVector) -> Velocities:
         w[i] = wp + vJ.w
         BB[i] = centripetal(w[i])
         r[i] = position(X[i])
-        center = X[i].rotate(BB[p] @ r[i])
-        coriolis = (wp + wp).cross(vJ.v) + vJ.w.cross(vJ.v)
-        c[i] = Motion(wp.cross(vJ.w), center + coriolis, vJ.frame)
+        linear = X[i].rotate(BB[p] @ r[i]) + coriolis(wp, vJ)
+        c[i] = Motion(wp.cross(vJ.w), linear, vJ.frame)
     return Velocities(X, S, w, BB, r, c)
 
 

@@ -23,14 +23,13 @@ from dataclasses import dataclass, field
 from typing import final
 
 from ramidyn.algorithms.body_motion import joint_motion, transforms
-from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.kinematics import onward, seen
+from ramidyn.algorithms.kinematics import root_name, root_poses, seen_force, seen_motion
+from ramidyn.algorithms.ltdl import TreeEntries
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
-from ramidyn.spatial.frames import Tag
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Shift, Transform
-from ramidyn.spatial.vector3 import IDENTITY, ZERO3, ZERO33, Mat, Vec, mat
+from ramidyn.spatial.vector3 import ZERO3, ZERO33, Mat, Vec, mat
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.tree.joint_transform import position
 from ramidyn.tree.tree import ROOT, Tree
@@ -40,7 +39,7 @@ _NOTHING = RigidInertia.zero()
 
 @final
 @dataclass(eq=False)
-class Points:
+class CoriolisTerms:
     """The terms that C needs, of the points beyond each body and of the joints."""
 
     tree: Tree
@@ -64,9 +63,9 @@ class Points:
 
 def points(
     tree: Tree, q: JointVector, qd: JointVector, still: Container[int]
-) -> Points:
+) -> CoriolisTerms:
     """Return the points of a tree; S of ``still`` does not turn with its body."""
-    m = Points(tree, transforms(tree, q))
+    m = CoriolisTerms(tree, transforms(tree, q))
     w = {ROOT: ZERO3}
 
     # Root to tips: velocities, and the terms of each body alone.
@@ -120,46 +119,39 @@ def coriolis_in_body_frames(
 def coriolis_in_root_frame(
     tree: Tree, q: JointVector, qd: JointVector, still: Container[int] = ()
 ) -> TreeEntries:
-    """Return the same; F1, F2, G, S and Ṡ all in the frame of the root body.
+    """Return C; F1, F2, G, S and Ṡ are all in the frame of the root body.
 
-    Where there are several roots, in that of the world. With R and p the axes and the
-    origin of a body there, and ṗ how its origin moves away from the root's.
+    With R and p the axes and the origin of a body there, and ṗ how its origin moves
+    away from the root's.
     """
     m = points(tree, q, qd, still)
-    root = tree.roots[0] if len(tree.roots) == 1 else ROOT
-    R, p, pd = {root: IDENTITY}, {root: ZERO3}, {root: ZERO3}
+    poses = root_poses(tree, m.X)
+    pd: dict[int, Vec] = {}
     S: dict[int, Motion] = {}
     Sd: dict[int, Motion] = {}
     C: TreeEntries = {}
-    frame = tree.name(root)
     for i, parent in outward(tree, "coriolis"):
-        if i != root:
-            R[i], p[i] = R[parent], p[parent]
-            for step in m.X[i].steps:
-                R[i], p[i] = onward(R[i], p[i], step)
-            pd[i] = pd[parent] + R[parent] @ m.d[i]
+        R, p = poses[i]
+        pd[i] = ZERO3
+        if parent != ROOT:
+            pd[i] = pd[parent] + poses[parent][0] @ m.d[i]
+        frame = root_name(tree, i)
         for k in tree.dofs[i]:
-            S[k] = seen(R[i], p[i], m.S[k], frame)
-            turning = seen(R[i], p[i], m.Sd[k], frame)
+            S[k] = seen_motion(R, p, m.S[k], frame)
+            turning = seen_motion(R, p, m.Sd[k], frame)
             Sd[k] = Motion(turning.w, turning.v + pd[i].cross(S[k].w), frame)
         for k in tree.dofs[i]:
             F1, F2, G = m.forces(i, k)
             for j in tree.dofs[i]:
                 C[j, k] = m.S[j].dot(F1)
-            F1 = force_seen(R[i], p[i], F1, frame)
-            F2 = force_seen(R[i], p[i], F2, frame)
-            G = R[i] @ G + pd[i].cross(F2.f)
+            F1 = seen_force(R, p, F1, frame)
+            F2 = seen_force(R, p, F2, frame)
+            G = R @ G + pd[i].cross(F2.f)
             for b in tree.ancestors(i):
                 for j in tree.dofs[b]:
                     C[j, k] = S[j].dot(F1)
                     C[k, j] = Sd[j].dot(F2) + S[j].w.dot(G)
     return C
-
-
-def force_seen(R: Mat, p: Vec, f: Force, frame: Tag = None) -> Force:
-    """Return a force of a frame with axes R and origin p where these are given."""
-    linear = R @ f.f
-    return Force(R @ f.n + p.cross(linear), linear, frame)
 
 
 def second_moments(inertia: RigidInertia) -> Mat:

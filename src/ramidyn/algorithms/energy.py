@@ -5,7 +5,7 @@ T = ½ Σ vᵢᵀ Iᵢ vᵢ + ½ Σ armature q̇²          V = −Σ mᵢ cᵢ 
 
 from __future__ import annotations
 
-from ramidyn.algorithms.body_motion import joint_motion, transforms
+from ramidyn.algorithms.kinematics import spatial_velocities
 from ramidyn.algorithms.momentum import center_of_mass, mass
 from ramidyn.algorithms.sweeps import outward
 from ramidyn.coordinates.coordinates import JointVector
@@ -13,7 +13,7 @@ from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.vector3 import ZERO, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
-from ramidyn.tree.tree import ROOT, Tree
+from ramidyn.tree.tree import Tree
 
 
 def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
@@ -21,12 +21,10 @@ def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
 
     Regrouping leaves it alone: masses on the axis of a joint move alike on either side.
     """
-    X = transforms(tree, q)
-    v = {ROOT: Motion.zero()}
+    v = spatial_velocities(tree, q, qd)
     double = ZERO
-    for i, p in outward(tree, "kinetic energy"):
+    for i, _ in outward(tree, "kinetic energy"):
         joint = tree.bodies[i].joint
-        v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].columns(), qd[i])
         double = double + twice_energy(tree.bodies[i].rigid_inertia(), v[i])
         for x in qd[i]:
             double = double + x * x * joint.armature
@@ -43,7 +41,7 @@ def twice_energy(inertia: RigidInertia, v: Motion) -> Expr:
 def potential_energy(tree: Tree, q: JointVector, gravity: Vec) -> Expr:
     """Return V, zero if all mass is at the world's origin."""
     m = mass(tree)
-    if m is ZERO:
+    if m.is_zero:
         return ZERO
     weight = Vec(g * -m for g in gravity)
     return weight.dot(center_of_mass(tree, q))

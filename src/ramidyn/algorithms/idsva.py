@@ -28,13 +28,13 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.body_motion import joint_motion, transforms
-from ramidyn.algorithms.coriolis import force_seen, second_moments
-from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.kinematics import onward, seen
+from ramidyn.algorithms.coriolis import second_moments
+from ramidyn.algorithms.kinematics import root_name, root_poses, seen_force, seen_motion
+from ramidyn.algorithms.ltdl import TreeEntries
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia, symmetric
-from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
+from ramidyn.spatial.vector3 import ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
@@ -42,7 +42,7 @@ from ramidyn.tree.tree import ROOT, Tree
 
 @final
 @dataclass(slots=True, eq=False)
-class Points:
+class PointSums:
     """The terms that the derivatives need of some bodies, except forces."""
 
     m: Expr
@@ -52,16 +52,16 @@ class Points:
     K: Mat
 
     @staticmethod
-    def of(inertia: RigidInertia, R: Mat, p: Vec, v: Motion) -> Points:
+    def of(inertia: RigidInertia, R: Mat, p: Vec, v: Motion) -> PointSums:
         """Return the points of a body with axes R and origin p, moving with v."""
         m, h = inertia.m, R @ inertia.h
         J = _shifted(_turned(R, second_moments(inertia)), h, p, m)
         h = h + p * m
         K = _plus(Mat(map(v.w.cross, J)).T, v.v, h)
-        return Points(m, h, J, v.v * m + v.w.cross(h), K)
+        return PointSums(m, h, J, v.v * m + v.w.cross(h), K)
 
-    def __add__(self, other: Points) -> Points:
-        return Points(
+    def __add__(self, other: PointSums) -> PointSums:
+        return PointSums(
             self.m + other.m,
             self.h + other.h,
             symmetric(lambda i, j: self.J[i][j] + other.J[i][j]),
@@ -91,7 +91,7 @@ class Points:
 
 @final
 @dataclass(slots=True, eq=False)
-class Axis:
+class MovingAxis:
     """A degree of freedom, and how its twist changes."""
 
     s: Motion
@@ -116,26 +116,22 @@ class CommonFrame:
     def __init__(self, tree: Tree, q: JointVector, qd: JointVector) -> None:
         self.tree, self.qd = tree, qd
         self.X = transforms(tree, q)
-        self.R: dict[int, Mat] = {}
-        self.p: dict[int, Vec] = {}
+        self.poses = root_poses(tree, self.X)
         self.v: dict[int, Motion] = {ROOT: Motion.zero()}
-        self.axes: dict[int, Axis] = {}
-        self.body: dict[int, Points] = {}
+        self.axes: dict[int, MovingAxis] = {}
+        self.body: dict[int, PointSums] = {}
         for i, parent in outward(tree, "motion"):
-            R, p = IDENTITY, ZERO3
-            if parent != ROOT:
-                R, p = self.R[parent], self.p[parent]
-                for step in self.X[i].steps:
-                    R, p = onward(R, p, step)
-            S = tuple(seen(R, p, s, self.root(i)) for s in tree.bodies[i].columns())
+            R, p = self.poses[i]
+            root = root_name(tree, i)
+            S = tuple(seen_motion(R, p, s, root) for s in tree.bodies[i].columns())
             vp, vJ = self.v[parent], joint_motion(S, qd[i])
             for k, s in zip(tree.dofs[i], S, strict=True):
                 sd = vp.cross(s)
                 sj = sd + sd if len(S) == 1 else sd + sd + vJ.cross(s)
-                self.axes[k] = Axis(s, sd, sj)
-            self.R[i], self.p[i], self.v[i] = R, p, vp + vJ
+                self.axes[k] = MovingAxis(s, sd, sj)
+            self.v[i] = vp + vJ
             inertia = tree.bodies[i].rigid_inertia()
-            self.body[i] = Points.of(inertia, R, p, self.v[i])
+            self.body[i] = PointSums.of(inertia, R, p, self.v[i])
         self.beyond = dict(self.body)
         self.M: TreeEntries = {}
         self.t1: dict[int, Force] = {}
@@ -143,10 +139,6 @@ class CommonFrame:
             if parent != ROOT:
                 self.beyond[parent] = self.beyond[parent] + self.beyond[i]
             self._add_masses(i)
-
-    def root(self, i: int) -> str:
-        """Return the tag of the frame of body i."""
-        return self.tree.name(self.tree.support(i)[0])
 
     def _add_masses(self, i: int) -> None:
         """Add the rows of M of body i, the lower triangle."""
@@ -175,9 +167,8 @@ class CommonFrame:
             a[i] = self.before(i, a, gravity) + aJ
             F[i] = self.body[i].force(self.v[i], a[i])
             if external and i in external:
-                F[i] = F[i] - force_seen(
-                    self.R[i], self.p[i], external[i], self.root(i)
-                )
+                root = root_name(tree, i)
+                F[i] = F[i] - seen_force(*self.poses[i], external[i], root)
         tau: dict[int, Expr] = {}
         for i, parent in inward(tree, "forces"):
             if parent != ROOT:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, final
 
 from ramidyn.errors import ArgumentError
-from ramidyn.symbolic.expr import lift
+from ramidyn.symbolic.dense import general_solve
 
 StepState = Mapping[str, Any]
 """what is known at one state, by name: q, qd and dt among it, as arrays of symbols"""
@@ -107,7 +107,7 @@ def implicit(equations: LinearizedForces, start: StepState) -> Advanced:
     """Step with forces that follow what the step changes, linearly."""
     qd, dt = start["qd"], start["dt"]
     M, f, K, D = equations.linear_forces(start)
-    change = _solve(M - dt * D - dt * dt * K, dt * (f + dt * (K @ qd)))
+    change = general_solve(M - dt * D - dt * dt * K, dt * (f + dt * (K @ qd)))
     return _step_with(equations, start, qd + change)
 
 
@@ -122,27 +122,6 @@ def stage_mean(x: Sequence[Any]) -> Any:
     if len(x) == 1:
         return x[0]
     return (x[0] + x[3] + 2.0 * (x[1] + x[2])) * (1 / 6)
-
-
-def _solve(A: Any, b: Any) -> Any:
-    """Return x of A x = b, from the last row to the first: branches stay sparse."""
-    A, b, n = A.copy(), b.copy(), len(b)
-    for k in reversed(range(n)):
-        inverse = 1.0 / A[k, k]
-        for i in range(k):
-            if not _is_zero(A[i, k]):
-                factor = A[i, k] * inverse
-                A[i, :k] = A[i, :k] - factor * A[k, :k]
-                b[i] = b[i] - factor * b[k]
-    x = b.copy()
-    for k in range(n):
-        x[k] = (b[k] - A[k, :k] @ x[:k]) / A[k, k] if k else b[k] / A[k, k]
-    return x
-
-
-def _is_zero(x: Any) -> bool:
-    e = lift(x)
-    return e.op == "const" and e.value == 0.0
 
 
 def project(equations: LoopEquations, state: StepState) -> StepState:

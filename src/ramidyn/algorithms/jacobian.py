@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.kinematics import axes, onward, seen
+from ramidyn.algorithms.kinematics import axes, onward, seen_motion
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.transform import Rotate, Shift, Step
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
@@ -71,10 +71,7 @@ def aligned_jacobian(tree: Tree, q: JointVector, frame: Frame) -> Columns:
     support = tree.support(frame.body)
     a = axes(tree, q, support)
     found = Columns({}, a.parent_axes)
-    R, p = a.R[frame.body], ZERO3
-    for step in fixed_steps(frame.placement):
-        R, p = onward(R, p, step)
-    p = -p
+    p = -onward(a.R[frame.body], ZERO3, *fixed_steps(frame.placement))[1]
     for i in reversed(support):
         region(f"jacobian {tree.name(i)}")
         _add(found, tree, i, a.R[i], p)
@@ -91,4 +88,4 @@ def backward(R: Mat, p: Vec, step: Step) -> tuple[Mat, Vec]:
 
 def _add(found: Columns, tree: Tree, i: int, R: Mat, p: Vec) -> None:
     for k, s in zip(tree.dofs[i], tree.bodies[i].columns(), strict=True):
-        found.J[k] = seen(R, p, s)
+        found.J[k] = seen_motion(R, p, s)

@@ -10,23 +10,24 @@ Motions are in body coordinates; p = λ(i) is the parent:
     v[i] = X[i] v[p] + S[i] q̇                  a[i] = X[i] a[p] + S[i] q̈ + v[i] × S[i] q̇
 
 A spatial acceleration is the rate of the spatial velocity; a classical one says how the
-origin accelerates: v̇ + w × v.
+origin accelerates: v̇ + w × v (`body_motion`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import final
 
-from ramidyn.algorithms.body_motion import centripetal, joint_motion
+from ramidyn.algorithms.body_motion import BodyMotion, joint_motion
+from ramidyn.algorithms.sweeps import Outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.frames import Tag, common
 from ramidyn.spatial.transform import Rotate, Shift, Step, Transform
-from ramidyn.spatial.vector3 import IDENTITY, ZERO3, ZERO33, Mat, Vec
-from ramidyn.spatial.vectors import Motion
+from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
+from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import region
-from ramidyn.tree.joint_transform import fixed_steps, position, transform
+from ramidyn.tree.joint_transform import fixed_steps, transform
 from ramidyn.tree.model import Frame
 from ramidyn.tree.tree import ROOT, Tree
 
@@ -56,11 +57,29 @@ def axes(tree: Tree, q: JointVector, bodies: Iterable[int]) -> Axes:
     return found
 
 
-def onward(R: Mat, r: Vec, step: Step) -> tuple[Mat, Vec]:
-    """Return the axes and the origin of a frame after one more step."""
-    if isinstance(step, Shift):
-        return R, r + R.T[step.k] * step.d
-    return Mat(map(step.vector, R)), r
+def onward(R: Mat, p: Vec, *steps: Step) -> tuple[Mat, Vec]:
+    """Return the axes and the origin of a frame after some more steps."""
+    for step in steps:
+        if isinstance(step, Shift):
+            p = p + R.T[step.k] * step.d
+        else:
+            R = Mat(map(step.vector, R))
+    return R, p
+
+
+def root_poses(tree: Tree, X: Mapping[int, Transform]) -> Outward[tuple[Mat, Vec]]:
+    """Return the axes and the origin of each body in the frame of its root body."""
+    start = IDENTITY, ZERO3
+
+    def beyond(i: int, pose: tuple[Mat, Vec]) -> tuple[Mat, Vec]:
+        return start if tree.parents[i] == ROOT else onward(*pose, *X[i].steps)
+
+    return Outward(tree, start, beyond)
+
+
+def root_name(tree: Tree, i: int) -> str:
+    """Return the name of the root body of body i."""
+    return tree.name(tree.support(i)[0])
 
 
 def origin(r: dict[int, Vec], bodies: Iterable[int]) -> Vec:
@@ -75,10 +94,8 @@ def pose(tree: Tree, q: JointVector, frame: Frame) -> tuple[Mat, Vec]:
     """Return R and p of a frame in the world."""
     support = tree.support(frame.body)
     found = axes(tree, q, support)
-    R, p = found.R[frame.body], origin(found.r, support)
-    for step in fixed_steps(frame.placement):
-        R, p = onward(R, p, step)
-    return R, p
+    p = origin(found.r, support)
+    return onward(found.R[frame.body], p, *fixed_steps(frame.placement))
 
 
 def to_frame(tree: Tree, q: JointVector, frame: Frame) -> Transform:
@@ -94,13 +111,21 @@ def fixed(tree: Tree, frame: Frame) -> Transform:
     return Transform(fixed_steps(frame.placement), tree.name(frame.body))
 
 
+def spatial_velocities(
+    tree: Tree, q: JointVector, qd: JointVector, title: str = ""
+) -> Outward[Motion]:
+    """Return the velocities of bodies, in their own coordinates."""
+
+    def beyond(i: int, v: Motion) -> Motion:
+        vJ = joint_motion(tree.bodies[i].columns(), qd[i])
+        return transform(tree, i, q[i]) @ v + vJ
+
+    return Outward(tree, Motion.zero(), beyond, title)
+
+
 def velocity(tree: Tree, q: JointVector, qd: JointVector, frame: Frame) -> Motion:
     """Return the spatial velocity of a frame, in its own coordinates."""
-    v = Motion.zero()
-    for i in tree.support(frame.body):
-        region(f"velocity {tree.name(i)}")
-        vJ = joint_motion(tree.bodies[i].columns(), qd[i])
-        v = transform(tree, i, q[i]) @ v + vJ
+    v = spatial_velocities(tree, q, qd, "velocity")[frame.body]
     return fixed(tree, frame) @ v
 
 
@@ -121,29 +146,15 @@ def spatial_acceleration(
 def classical_acceleration(
     tree: Tree, q: JointVector, qd: JointVector, qdd: JointVector, frame: Frame
 ) -> Motion:
-    """Return (ẇ, classical a) of a frame, in its own coordinates.
-
-    As in `body_motion`, no linear velocities: a point at r accelerates by a + B r, with
-    B = ẇ× + w× w×.
-    """
-    w, wd, a, B = ZERO3, ZERO3, ZERO3, ZERO33
+    """Return (ẇ, classical a) of a frame, in its own coordinates."""
+    m = BodyMotion.of_world()
     for i in tree.support(frame.body):
         region(f"acceleration {tree.name(i)}")
-        X, S = transform(tree, i, q[i]), tree.bodies[i].columns()
+        S = tree.bodies[i].columns()
         vJ, aJ = joint_motion(S, qd[i]), joint_motion(S, qdd[i])
-        wp = X.rotate(w)
-        coriolis = (wp + wp).cross(vJ.v) + vJ.w.cross(vJ.v)
-        a = X.rotate(a + B @ position(X)) + (coriolis + aJ.v)
-        w = wp + vJ.w
-        wd = X.rotate(wd) + wp.cross(vJ.w) + aJ.w
-        B = plus_cross(centripetal(w), wd)
-    X = fixed(tree, frame)
-    return Motion(X.rotate(wd), X.rotate(a + B @ position(X)))
-
-
-def plus_cross(A: Mat, w: Vec) -> Mat:
-    """Return A + w×."""
-    return A + Mat(map(w.cross, IDENTITY)).T
+        m = m.beyond(transform(tree, i, q[i]), vJ, aJ)
+    m = m.beyond(fixed(tree, frame))
+    return Motion(m.wd, m.a)
 
 
 def classical(a: Motion, v: Motion) -> Motion:
@@ -151,7 +162,13 @@ def classical(a: Motion, v: Motion) -> Motion:
     return Motion(a.w, a.v + v.w.cross(v.v), common("add", a.frame, v.frame))
 
 
-def seen(R: Mat, p: Vec, s: Motion, frame: Tag = None) -> Motion:
+def seen_motion(R: Mat, p: Vec, s: Motion, frame: Tag = None) -> Motion:
     """Return a motion of a frame with axes R and origin p where these are given."""
     w = R @ s.w
     return Motion(w, R @ s.v + p.cross(w), frame)
+
+
+def seen_force(R: Mat, p: Vec, f: Force, frame: Tag = None) -> Force:
+    """Return a force of a frame with axes R and origin p where these are given."""
+    linear = R @ f.f
+    return Force(R @ f.n + p.cross(linear), linear, frame)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.symbolic.expr import Expr, const, label, region
 from ramidyn.tree.tree import D1, D2, ROOT, ancestors
 
+TreeEntries = dict[tuple[int, int], Expr]
+"""Entries (i, j) by degrees of freedom of the tree, j = i or an ancestor of i."""
 Diagonal = dict[int, Expr]
 DofVector = dict[int, Expr]
 

@@ -11,24 +11,32 @@ at (k, j) unless k is j or an ancestor of j. So along the tree, and for the diag
     M⁻¹_kj = [k = j] / D_k − Σ L_ki M⁻¹_ij         over the ancestors i of k
 
 and where k and j are on different branches beyond c, it is enough to know how k
-follows the trunk up to c when nothing pushes its own branch (`following`).
+follows the trunk, c and its ancestors, when nothing pushes its own branch: the rows of
+L x = 0 beyond c say
+
+    x_k = −Σ L_ki x_i      over all ancestors i of k
+        =  Σ W_ki x_i      over the trunk
+
+W has as many entries as the trunk is long, however far out k is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ramidyn.algorithms.articulated import Column, last_first, rigid_bodies
 from ramidyn.algorithms.body_motion import joint_columns, transforms
-from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.ltdl import Diagonal
+from ramidyn.algorithms.ltdl import Diagonal, TreeEntries
 from ramidyn.algorithms.sweeps import inward, outward
-from ramidyn.algorithms.unforced_limbs import Rules, following, total
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.dense import total
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.tree.tree import ROOT, Tree, ancestors
+
+Rules = dict[int, dict[int, Expr]]
+"""W_k, by where its trunk ends"""
 
 
 def minv_aba(tree: Tree, q: JointVector) -> TreeEntries:
@@ -96,6 +104,35 @@ def minv_ltdl(L: TreeEntries, D: Diagonal, parents: Sequence[int]) -> TreeEntrie
                     Minv[max(k, j), min(k, j)] = entry
             done = done + branch
     return Minv
+
+
+def following(
+    k: int,
+    L: TreeEntries,
+    above: Sequence[Sequence[int]],
+    trunks: Container[int],
+    W: Mapping[int, Rules],
+) -> Rules:
+    """Return W_k of those ancestors of k that are in ``trunks``, nearest first.
+
+    Args:
+        k: a joint.
+        L: the factor.
+        above: the ancestors of each joint, its parent first.
+        trunks: where trunks end.
+        W: the rules of the joints between k and those places.
+    """
+    found: Rules = {}
+    rule = {i: -L[k, i] for i in above[k]}
+    for c in above[k]:
+        if c in trunks:
+            trunk = (c, *above[c])
+            between = [m for m in rule if m not in trunk]
+            rule = {
+                i: rule[i] + total(rule[m] * W[m][c][i] for m in between) for i in trunk
+            }
+            found[c] = rule
+    return found
 
 
 def _branches(parents: Sequence[int]) -> dict[int, list[list[int]]]:

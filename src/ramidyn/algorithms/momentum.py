@@ -14,15 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.body_motion import joint_motion, transforms
-from ramidyn.algorithms.kinematics import axes
+from ramidyn.algorithms.body_motion import transforms
+from ramidyn.algorithms.kinematics import axes, spatial_velocities
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.errors import ModelError
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, ZERO33, Mat, Vec
-from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
 
@@ -60,7 +60,7 @@ def first_moments(tree: Tree) -> tuple[dict[int, RigidInertia], Expr]:
     The factor is part of the inertias already where masses are numbers.
     """
     m = mass(tree)
-    if m is ZERO:
+    if m.is_zero:
         raise ModelError("no moving body has mass, so the center of mass is undefined")
     factor = ONE / m
     now, later = (factor, ONE) if factor.op == "const" else (ONE, factor)
@@ -116,9 +116,8 @@ def centroidal_momentum(
     """
     X = transforms(tree, q)
     h = {ROOT: Force.zero()}
-    v = {ROOT: Motion.zero()}
-    for i, p in outward(tree, "momentum"):
-        v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].columns(), qd[i])
+    v = spatial_velocities(tree, q, qd)
+    for i, _ in outward(tree, "momentum"):
         h[i] = regrouped.bodies[i].rigid_inertia() @ v[i]
     for i, p in inward(tree, "total momentum"):
         h[p] = h[p] + X[i].back(h[i])
@@ -146,7 +145,7 @@ def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
             F = Ic[i] @ s
             f = a.R[i] @ F.f
             n = a.R[i] @ F.n + d[i].cross(f)
-            if i == root and all(x is ZERO for x in s.w):
+            if i == root and all(x.is_zero for x in s.w):
                 n = ZERO3  # all bodies translate: no moment about their center
             found.A[k] = Force(n, f)
     return found

@@ -12,8 +12,7 @@ Row k of Y has, for each body, the power along column S_k of the joints before i
 (Atkeson, An & Hollerbach 1986).
 
     X[i]  transform, p to i           s[i]  columns S of i and the joints before it
-    w[i], wd[i]  angular velocity and acceleration
-    a[i]  classical acceleration of the origin, gravity included
+    motion[i]  w, ẇ, B, and the classical acceleration a of the origin, gravity included
     v[i]  velocity                    g[i]  gravity, in body axes
     V[i]  potential of a unit mass at the origin
 """
@@ -23,11 +22,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
-from ramidyn.algorithms.body_motion import centripetal, joint_motion, transforms
-from ramidyn.algorithms.kinematics import fixed, plus_cross
+from ramidyn.algorithms.body_motion import (
+    BodyMotion,
+    centripetal,
+    joint_motion,
+    transforms,
+)
+from ramidyn.algorithms.kinematics import fixed, spatial_velocities
 from ramidyn.algorithms.sweeps import outward
 from ramidyn.coordinates.coordinates import JointVector
-from ramidyn.spatial.vector3 import ZERO, ZERO3, ZERO33, Vec
+from ramidyn.spatial.vector3 import ZERO, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.joint_transform import position
@@ -48,37 +52,30 @@ def regressor(
 ) -> list[dict[int, Ten]]:
     """Return, for each frame, its blocks of Y that are not zero, by row."""
     X = transforms(tree, q)
-    w, wd, a, B = {ROOT: ZERO3}, {ROOT: ZERO3}, {ROOT: -gravity}, {ROOT: ZERO33}
+    motion = {ROOT: BodyMotion.of_world(gravity)}
     s: dict[int, dict[int, Motion]] = {ROOT: {}}
-    for i, p in outward(tree, "regressor", w=w, wd=wd, a=a):
+    for i, p in outward(tree, "regressor", motion=motion):
         S = tree.bodies[i].columns()
         vJ, aJ = joint_motion(S, qd[i]), joint_motion(S, qdd[i])
-        wp = X[i].rotate(w[p])
-        w[i] = wp + vJ.w
-        wd[i] = X[i].rotate(wd[p]) + wp.cross(vJ.w) + aJ.w
-        coriolis = (wp + wp).cross(vJ.v) + vJ.w.cross(vJ.v)
-        a[i] = X[i].rotate(a[p] + B[p] @ position(X[i])) + (coriolis + aJ.v)
-        B[i] = plus_cross(centripetal(w[i]), wd[i])
+        motion[i] = motion[p].beyond(X[i], vJ, aJ)
         s[i] = {k: X[i] @ column for k, column in s[p].items()}
         s[i].update(zip(tree.dofs[i], S, strict=True))
 
     Y: list[dict[int, Ten]] = []
     for frame in frames:
         i, X_frame = frame.body, fixed(tree, frame)
-        acceleration = X_frame.rotate(a[i] + B[i] @ position(X_frame))
-        force = _Force(X_frame.rotate(w[i]), X_frame.rotate(wd[i]), acceleration)
+        force = _Force(motion[i].beyond(X_frame))
         Y.append({k: force.power(X_frame @ column) for k, column in s[i].items()})
     return Y
 
 
 @final
 class _Force:
-    """The force on a body that moves with w, ẇ and a, as a function of its inertia."""
+    """The force on a moving body, as a function of its inertia."""
 
-    def __init__(self, w: Vec, wd: Vec, a: Vec) -> None:
-        W = centripetal(w)
-        B = plus_cross(W, wd)
-        self.a, self.B = a, B
+    def __init__(self, motion: BodyMotion) -> None:
+        w, wd, self.a, B = motion
+        W, self.B = centripetal(w), B
         # I ẇ + w × I w, for each entry of I alone.
         self.couples = (
             Vec((wd[0], W[0][2], -W[0][1])),
@@ -99,10 +96,7 @@ def kinetic_regressor(
     tree: Tree, q: JointVector, qd: JointVector, frames: Sequence[Frame]
 ) -> list[Ten]:
     """Return the factors of the kinetic energy, for each frame."""
-    X = transforms(tree, q)
-    v = {ROOT: Motion.zero()}
-    for i, p in outward(tree, "kinetic energy", v=v):
-        v[i] = X[i] @ v[p] + joint_motion(tree.bodies[i].columns(), qd[i])
+    v = spatial_velocities(tree, q, qd, "kinetic energy")
     rows: list[Ten] = []
     for frame in frames:
         m = fixed(tree, frame) @ v[frame.body]

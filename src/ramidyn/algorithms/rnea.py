@@ -3,22 +3,25 @@
     τ = M(q) q̈ + C(q, q̇) + g(q)
 
 Quantities with index i are in body-i coordinates; p = λ(i) is the parent. See
-`body_motion` for X, S, w, BB and c.
+`body_motion` for X and S, and for how w, ẇ, a and B = ẇ× + w× w× go from p to i.
 
-    wd[i]  angular acceleration           B[i]  ẇ× + w× w×
-    a[i]   classical acceleration of the origin, gravity included
-    f[i]   force across joint i; at first the net force on body i
+    motion[i]  w, ẇ, B, and the classical acceleration a of the origin, gravity included
+    f[i]       force across joint i; at first the net force on body i
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramidyn.algorithms.body_motion import joint_motion, velocities, wrench
-from ramidyn.algorithms.kinematics import plus_cross
+from ramidyn.algorithms.body_motion import (
+    BodyMotion,
+    joint_motion,
+    velocities,
+    wrench,
+)
 from ramidyn.algorithms.sweeps import inward, label_value, outward
 from ramidyn.coordinates.coordinates import JointVector
-from ramidyn.spatial.vector3 import ZERO3, ZERO33, Vec
+from ramidyn.spatial.vector3 import Vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.tree.tree import ROOT, Tree
 
@@ -48,21 +51,16 @@ def newton_euler(
 ) -> tuple[JointVector, dict[int, Force]]:
     """Return τ of `rnea`, and f: what the parent of each body exerts on it."""
     m = velocities(tree, q, qd)
-    X, S, w, c, r = m.X, m.S, m.w, m.c, m.r
+    X, S = m.X, m.S
     tau: JointVector = {}
-    wd, a, B = {ROOT: ZERO3}, {ROOT: -gravity}, {ROOT: ZERO33}
+    motion = {ROOT: BodyMotion.of_world(gravity)}
     f = {ROOT: Force.zero()}
 
     # Root to tips: the motion of each body and the force it needs.
-    for i, p in outward(tree, "inverse dynamics", wd=wd, a=a, B=B, net=f):
-        aJ = joint_motion(S[i], qdd[i])
-        vJ = joint_motion(S[i], qd[i])
-        wp = X[i].rotate(w[p])
-        wd[i] = X[i].rotate(wd[p]) + c[i].w + aJ.w
-        coriolis = (wp + wp).cross(vJ.v) + vJ.w.cross(vJ.v)
-        a[i] = X[i].rotate(a[p] + B[p] @ r[i]) + (coriolis + aJ.v)
-        B[i] = plus_cross(m.BB[i], wd[i])
-        f[i] = wrench(tree.bodies[i].rigid_inertia(), B[i], a[i])
+    for i, p in outward(tree, "inverse dynamics", motion=motion, net=f):
+        vJ, aJ = joint_motion(S[i], qd[i]), joint_motion(S[i], qdd[i])
+        motion[i] = motion[p].beyond(X[i], vJ, aJ)
+        f[i] = wrench(tree.bodies[i].rigid_inertia(), motion[i].B, motion[i].a)
         if external and i in external:
             f[i] = f[i] - external[i]
 

@@ -8,19 +8,26 @@ letter, the half or block of a spatial quantity, and the name of the body:
     Motion           c_w, c_v; an acceleration is wd, a
     Force            pA_n, pA_f
     inertias         Ic_h, Ic_I; IA_I, IA_H, IA_M
+    BodyMotion       w, wd, a, B
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Generic, TypeVar, final
 
 from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia
 from ramidyn.spatial.vector3 import Mat, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, label, region
-from ramidyn.tree.tree import Tree
+from ramidyn.tree.tree import ROOT, Tree
 
-Value = Expr | Vec | Mat | Motion | Force | RigidInertia | ArticulatedInertia
+if TYPE_CHECKING:
+    from ramidyn.algorithms.body_motion import BodyMotion
+
+    Inertia = RigidInertia | ArticulatedInertia
+    Value = Expr | Vec | Mat | Motion | Force | Inertia | BodyMotion
+T = TypeVar("T")
 
 
 def outward(
@@ -48,6 +55,25 @@ def inward(
         for letter, values in complete.items():
             label_value(letter, name, values[i])
         yield i, p
+
+
+@final
+class Outward(dict[int, T], Generic[T]):
+    """Values at bodies, each found from its parent's when it is first needed."""
+
+    def __init__(
+        self, tree: Tree, world: T, step: Callable[[int, T], T], title: str = ""
+    ) -> None:
+        super().__init__({ROOT: world})
+        self._tree, self._step, self._title = tree, step, title
+
+    def __missing__(self, i: int) -> T:
+        for j in self._tree.support(i):
+            if j not in self:
+                if self._title:
+                    region(f"{self._title} {self._tree.name(j)}")
+                self[j] = self._step(j, self[self._tree.parents[j]])
+        return self[i]
 
 
 def label_value(letter: str, name: str, value: Value) -> None:
@@ -78,3 +104,6 @@ def _parts(letter: str, value: Value) -> Iterator[tuple[str, tuple[Expr, ...]]]:
             yield from _parts(f"{letter}_I", value.I)
             yield from _parts(f"{letter}_H", value.H)
             yield from _parts(f"{letter}_M", value.M)
+        case _:
+            for own, part in zip(value._fields, value, strict=True):
+                yield from _parts(own, part)

@@ -11,7 +11,7 @@ from ramidyn.compiler import choose_for, count
 from ramidyn.errors import ModelError
 from ramidyn.explain.counts import Counts, counts_of
 from ramidyn.explain.crba_cost import CrbaCost
-from ramidyn.explain.shape import Shape, envelope
+from ramidyn.explain.shape import TreeShape, envelope
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.robot import Robot
@@ -40,7 +40,7 @@ class Explanation:
     """Why a robot's code is this fast."""
 
     robot: Robot
-    shape: Shape
+    shape: TreeShape
     crba: CrbaCost
     """by the formula of Featherstone 2005, over bodies"""
     counts: tuple[Counts, ...]
@@ -126,7 +126,7 @@ def explain(
     for name in frames:
         robot.model.frame(name)
     _, parents = sparsity_tree(robot.model)
-    shape = Shape(parents)
+    shape = TreeShape(parents)
     counts = tuple(counts_of(robot, progress))
     progress("choosing")
     choices: list[Choice] = []

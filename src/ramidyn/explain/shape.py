@@ -15,7 +15,7 @@ Pattern = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Shape:
+class TreeShape:
     """A tree of degrees of freedom, and what follows from it (Featherstone 2005, §4).
 
     Costs are operations of LTDL without square roots: D1 divisions, D2 products and
@@ -55,9 +55,9 @@ class Shape:
         return 4 * self.d1 + self.n
 
     @cached_property
-    def chain(self) -> Shape:
+    def chain(self) -> TreeShape:
         """As many degrees of freedom in one chain: M is then full."""
-        return Shape(tuple(range(-1, self.n - 1)))
+        return TreeShape(tuple(range(-1, self.n - 1)))
 
     @cached_property
     def pattern(self) -> Pattern:
@@ -113,7 +113,7 @@ def topologies() -> dict[str, list[tuple[int, int]]]:
         "binary tree": [2**k - 1 for k in range(2, 11)],
     }
     return {
-        name: [(n, Shape(tuple(family(name, n))).factor_cost) for n in ns]
+        name: [(n, TreeShape(tuple(family(name, n))).factor_cost) for n in ns]
         for name, ns in sizes.items()
     }
 

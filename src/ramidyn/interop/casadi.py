@@ -27,7 +27,11 @@ from ramidyn.function import Function, as_function, compilation_of
 from ramidyn.interop.wrapping import require
 from ramidyn.symbolic.calls import unrolled
 from ramidyn.symbolic.program import Program, Variable
-from ramidyn.symbolic.sparse_jacobian import Pattern, SparseJacobian, sparse_jacobian
+from ramidyn.symbolic.sparse_jacobian import (
+    JacobianPattern,
+    SparseJacobian,
+    sparse_jacobian,
+)
 
 
 def to_casadi(f: Function) -> Any:
@@ -138,7 +142,7 @@ def _dense(casadi: Any, v: Variable) -> Any:
     return casadi.Sparsity.dense(rows, columns)
 
 
-def _sparse(casadi: Any, p: Pattern) -> Any:
+def _sparse(casadi: Any, p: JacobianPattern) -> Any:
     return casadi.Sparsity(p.rows, p.columns, list(p.starts), list(p.places))
 
 

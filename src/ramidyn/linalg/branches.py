@@ -39,7 +39,7 @@ MOST_BRANCHES = 10_000
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class ThreadPlan:
     """Which rows each thread eliminates, and where it finds those of the trunk."""
 
     tables: tuple[Words, ...]
@@ -83,7 +83,7 @@ class Plan:
 
 
 @functools.lru_cache(maxsize=16)
-def plan_of(pattern: Pattern, threads: int) -> Plan | None:
+def plan_of(pattern: Pattern, threads: int) -> ThreadPlan | None:
     """Return how threads share the branches of a tree; None if that does not pay."""
     depths = pattern.table[:, 1]
     costs = (ROW + depths * (depths + 1)).tolist()
@@ -138,7 +138,9 @@ def _shared(
     return best
 
 
-def _plan(pattern: Pattern, shares: Sequence[list[range]], trunk: list[int]) -> Plan:
+def _plan(
+    pattern: Pattern, shares: Sequence[list[range]], trunk: list[int]
+) -> ThreadPlan:
     """Return the tables and blocks of each thread."""
     owner = np.full(pattern.n, -1)
     for k, rows in enumerate(shares):
@@ -156,7 +158,7 @@ def _plan(pattern: Pattern, shares: Sequence[list[range]], trunk: list[int]) -> 
         table: Words = np.copy(pattern.table)
         table[trunk, 0] = pattern.nnz + (k - 1) * len(entries) + behind
         tables.append(table)
-    return Plan(
+    return ThreadPlan(
         tuple(tables),
         tuple(blocks[by == k] for k in range(len(shares))),
         blocks[by == -1],

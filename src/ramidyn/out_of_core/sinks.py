@@ -42,7 +42,7 @@ class Sink(Protocol):
 def open_sink(path: Path, outputs: Shapes, rows: int, chunk: int, dtype: str) -> Sink:
     """Return the sink for an output file."""
     check_suffix(path)
-    kinds = {".zarr": _Zarr, ".npy": _Npy, ".parquet": _Parquet}
+    kinds = {".zarr": _Zarr, ".npy": _Npy, ".parquet": _ParquetSink}
     return kinds[path.suffix](path, outputs, rows, chunk, dtype)
 
 
@@ -130,7 +130,7 @@ class _Npy:
 
 
 @final
-class _Parquet:
+class _ParquetSink:
     def __init__(
         self, path: Path, outputs: Shapes, rows: int, chunk: int, dtype: str
     ) -> None:

@@ -55,7 +55,7 @@ def open_source(path: Path, inputs: Shapes) -> Source:
         if path.suffix == ".npy":
             return _Table(path, inputs)
         if path.suffix == ".parquet":
-            return _Parquet(path, inputs)
+            return _ParquetSource(path, inputs)
         return _Named(path, inputs)
     except Error:
         raise
@@ -195,7 +195,7 @@ class _RowGroup:
 
 
 @final
-class _Parquet:
+class _ParquetSource:
     """Columns of lists; row groups are read as they are needed."""
 
     def __init__(self, path: Path, inputs: Shapes) -> None:

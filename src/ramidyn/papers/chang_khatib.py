@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ramidyn.algorithms.operational.explicit_inverse import explicit_inverse
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog.general_geometry import with_geometry
 from ramidyn.catalog.paper_robots import chang_khatib24
@@ -24,6 +23,7 @@ from ramidyn.quantities.operational import (
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
+from ramidyn.symbolic.dense import inner, inverse, ldl, product
 from ramidyn.symbolic.program import Program
 from ramidyn.tracing.quantity import Quantity
 
@@ -36,7 +36,7 @@ STEPS = {
     "3. outward: diagonal blocks Ωᵢᵢ": ("mobility",),
     "4. outward: off-diagonal blocks Ωᵢⱼ": ("task inertia",),
     "5. to the operational points": ("task", "task rows"),
-    "6. inversion: Λ": ("task factor", "task inverse"),
+    "6. inversion: Λ": ("dense factor", "dense inverse"),
 }
 """the steps of Table 1, and the regions of our program that are theirs"""
 
@@ -92,6 +92,17 @@ def branching(n: int, arm: int | None = None, geometry: str = "general") -> Robo
     for side in ("left", "right"):
         builder.add_frame(f"{side}_hand", add(side, arm, chest), (0, 0, 0.3))
     return robot_of(with_geometry(builder.description(), geometry, 0))
+
+
+def explicit_inverse(
+    mass: Sequence[Sequence[Any]], rows: Sequence[Sequence[Any]]
+) -> list[list[Any]]:
+    """Return the lower triangle of J M⁻¹ Jᵀ, through the explicit inverse of M.
+
+    The O(n³) method of before 2000, which the paper compares with.
+    """
+    half = product(rows, inverse(*ldl(mass)))
+    return [[inner(x, y) for y in rows[: r + 1]] for r, x in enumerate(half)]
 
 
 def explicit_count(robot: Robot) -> int:
@@ -173,7 +184,7 @@ def growth() -> Section:
         f"{NAME}, section 3.3: linear growth",
         "Λ⁻¹ of two hands on robots with half of their links in the trunk and a "
         "quarter in each arm, beside the method that the paper replaces: M⁻¹ in "
-        "full, which takes O(n³) (`algorithms/operational/explicit_inverse.py`, "
+        "full, which takes O(n³) (`explicit_inverse`, "
         "run on unknown numbers; M and J by our programs).",
         (Table(head, rows),),
         (plot,),

@@ -8,11 +8,12 @@ count them. Matrices are lists of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ramidyn.papers.unknown import Unknown
 from ramidyn.symbolic.count import Ops
+from ramidyn.symbolic.dense import inner
 
 Matrix = list[list[Any]]
 Vector = list[Any]
@@ -88,13 +89,6 @@ def upper_solve(L: Matrix, y: Vector) -> Vector:
     return x
 
 
-def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total
-
-
 def algorithm_d(
     M: Matrix,
     J: Matrix,
@@ -112,14 +106,14 @@ def algorithm_d(
     done("2")
     T = [lower_solve(L, row) for row in J]  # the columns of T
     done("3.1")
-    r = [_dot(column, z) - g for column, g in zip(T, gamma, strict=True)]
+    r = [inner(column, z) - g for column, g in zip(T, gamma, strict=True)]
     done("3.2")
-    G = [[_dot(a, b) for b in T[: i + 1]] for i, a in enumerate(T)]
+    G = [[inner(a, b) for b in T[: i + 1]] for i, a in enumerate(T)]
     done("3.3")
     C = cholesky(G)
     multipliers = upper_solve(C, lower_solve(C, r))
     done("3.4")
-    y = [_dot(row, multipliers) for row in zip(*T, strict=True)]
+    y = [inner(row, multipliers) for row in zip(*T, strict=True)]
     done("3.5")
     qdd = upper_solve(L, [a - b for a, b in zip(z, y, strict=True)])
     done("4")

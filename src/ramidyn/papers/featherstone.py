@@ -10,7 +10,7 @@ from typing import Any
 from ramidyn.algorithms import ltdl as tree_factor
 from ramidyn.backend.sparse_factor.sweeps import SWEEPS, Diagonal
 from ramidyn.catalog import paper_robots as robots
-from ramidyn.explain.shape import Shape, family
+from ramidyn.explain.shape import TreeShape, family
 from ramidyn.papers.document import Plot, Section, Table, compared, robot_of
 from ramidyn.papers.native_counts import factor_count, sweep_count
 from ramidyn.papers.unknown import count_of
@@ -21,7 +21,7 @@ TREE1_EXPANDED = (-1, 0, 1, 2, 1, 3, 3, 4, 7, 8, 4)
 """the example of section 2, numbered from 0"""
 NAME = "Featherstone 2005"
 Operation = tuple[
-    Callable[..., Any], Callable[[Sequence[int]], Ops], Callable[[Shape], Ops]
+    Callable[..., Any], Callable[[Sequence[int]], Ops], Callable[[TreeShape], Ops]
 ]
 """its program, what counts its native loops, and its formula"""
 
@@ -41,7 +41,10 @@ def humanoid_parents() -> tuple[int, ...]:
 
 def table1() -> Section:
     """Return the counts of programs and of native loops, with the formulas."""
-    shapes = {"Tree 1": Shape(TREE1_EXPANDED), "humanoid": Shape(humanoid_parents())}
+    shapes = {
+        "Tree 1": TreeShape(TREE1_EXPANDED),
+        "humanoid": TreeShape(humanoid_parents()),
+    }
     tables: list[Table] = []
     for name, s in shapes.items():
         rows: list[tuple[str, ...]] = []
@@ -133,11 +136,11 @@ def _products() -> dict[str, Operation]:
     for name, what in zip(SWEEPS, letters, strict=True):
         scale = "div" if name.startswith("solve") else "mul"
 
-        def ltl(s: Shape, scale: str = scale) -> Ops:
+        def ltl(s: TreeShape, scale: str = scale) -> Ops:
             own = {scale: s.n}
             return Ops(mul=s.d1 + own.get("mul", 0), add=s.d1, div=own.get("div", 0))
 
-        def ltdl(s: Shape) -> Ops:
+        def ltdl(s: TreeShape) -> Ops:
             return Ops(mul=s.d1, add=s.d1)
 
         found[f"LTL, {what}"] = (*_sweep(name, Diagonal.OF_L), ltl)

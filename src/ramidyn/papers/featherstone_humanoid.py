@@ -8,7 +8,7 @@ from functools import cache
 from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import count
 from ramidyn.explain.crba_cost import CrbaCost
-from ramidyn.explain.shape import Shape
+from ramidyn.explain.shape import TreeShape
 from ramidyn.papers.document import Plot, Section, Table, compared, robot_of, word
 from ramidyn.papers.featherstone import NAME, OPERATIONS, counted
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
@@ -119,7 +119,7 @@ def our_counts() -> Mapping[str, tuple[Cost, ...]]:
 
 def humanoid() -> Section:
     """Return the size of M, and all costs of section 6."""
-    expanded = Shape(two_robots()[0].tree.dof_parents)
+    expanded = TreeShape(two_robots()[0].tree.dof_parents)
     sizes = {
         "D1 expanded": (219, expanded.d1),
         "D2 expanded": (1039, expanded.d2),

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ramidyn.algorithms.loops.cuts import cuts_of
-from ramidyn.algorithms.loops.joint_formulation import cholesky as root_free_cholesky
 from ramidyn.papers.dense_solvers import cholesky, lower_solve, upper_solve
 from ramidyn.papers.unknown import count_of
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
+from ramidyn.symbolic.dense import ldl
 
 Printed = Mapping[str, int]
 """a row of a table: A, M, D and SQ"""
@@ -71,7 +71,7 @@ def step33(robot: Robot, lengths: Sequence[int], printed: Printed, ours: Ops) ->
 
 def step34(m: int, printed: Printed) -> str:
     """Return whether the paper counts the factorization alone."""
-    factor = count_of(lambda x: root_free_cholesky([[x] * (k + 1) for k in range(m)]))
+    factor = count_of(lambda x: ldl([[x] * (k + 1) for k in range(m)]))
     shown = f"{factor.add:,} A, {factor.mul:,} M and {factor.div:,} D"
     is_printed = (factor.add, factor.mul, factor.div) == tuple(
         printed[letter] for letter in "AMD"

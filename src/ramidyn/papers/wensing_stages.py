@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.algorithms.operational.explicit_inverse import symmetric_inverse
-from ramidyn.algorithms.operational.inverse_inertia import InverseInertia
+from ramidyn.algorithms.operational.propagators import InverseInertia
 from ramidyn.algorithms.operational.sfa import sfa
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog import paper_robots as robots
@@ -26,6 +25,8 @@ from ramidyn.simplify.passes import simplify
 from ramidyn.spatial import ArticulatedInertia, Motion, Transform
 from ramidyn.spatial.transform import Turn
 from ramidyn.symbolic.count import count
+from ramidyn.symbolic.dense import inverse as dense_inverse
+from ramidyn.symbolic.dense import ldl
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
 from ramidyn.tracing.context import Context
@@ -237,7 +238,7 @@ def appendix() -> dict[str, tuple[Cost, Cost]]:
         return list((first @ np.reshape(x[36:72], (6, 6))).ravel())
 
     def inverse(x: Any) -> list[Any]:
-        found = symmetric_inverse([list(row) for row in full(x).array()])
+        found = dense_inverse(*ldl(full(x).array()))
         return [found[i][j] for i in range(6) for j in range(i + 1)]
 
     return {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
-from ramidyn.algorithms.forces.applied import Applied, Scene
+from ramidyn.algorithms.forces.applied import Applied, ForceScene
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.errors import ArgumentError, Error, ShapeError, TraceError, unknown_name
 from ramidyn.quantities.external import external_forces, in_body
@@ -50,9 +50,9 @@ def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:
     return applied
 
 
-def scene_of(context: Context, is_moving: bool = True) -> Scene:
+def scene_of(context: Context, is_moving: bool = True) -> ForceScene:
     """Return a robot in a trace as force elements see it."""
-    return Scene(
+    return ForceScene(
         context.model,
         context.tree,
         context.q,
@@ -66,7 +66,7 @@ def scene_of(context: Context, is_moving: bool = True) -> Scene:
 
 
 @final
-class State:
+class SymbolicState:
     """The state of a robot, for a force that is a function: symbols, not numbers."""
 
     def __init__(self, context: Context) -> None:
@@ -96,7 +96,7 @@ def _add_custom(context: Context, element: Custom, applied: Applied) -> None:
     what = f"force {element.name!r}"
     given = [context.inputs[name] for name in dict(element.inputs)]
     try:
-        found = element.function(State(context), *given)
+        found = element.function(SymbolicState(context), *given)
     except Error as error:
         raise type(error)(f"{what}: {error}") from None
     except Exception as error:

@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.forces.applied import Applied
 from ramidyn.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramidyn.algorithms.loops.constrained_aba import constrained_aba
 from ramidyn.algorithms.loops.constraints import constraint_rows, senses
 from ramidyn.algorithms.loops.cuts import cuts_of
-from ramidyn.algorithms.loops.joint_formulation import dot, factor, joint_formulation
+from ramidyn.algorithms.loops.joint_formulation import factor, joint_formulation
 from ramidyn.algorithms.loops.loopwise import eliminate, loopwise
 from ramidyn.algorithms.loops.partition import dependent_columns, dependent_motion
 from ramidyn.algorithms.loops.proximal import (
@@ -33,7 +32,8 @@ from ramidyn.algorithms.loops.proximal import (
     without,
     without_idle,
 )
-from ramidyn.algorithms.ltdl import DofVector
+from ramidyn.algorithms.ltdl import DofVector, TreeEntries
+from ramidyn.algorithms.matrix_layout import DofOrder
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.conventions import Conventions
@@ -44,6 +44,7 @@ from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.external import external_shape
 from ramidyn.quantities.mass_matrix import sparse_mass_matrix
 from ramidyn.quantities.operational_inertia import jacobian_rows
+from ramidyn.symbolic.dense import dot
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tracing.quantity import Shapes, quantity
@@ -79,8 +80,7 @@ class System:
 
     M: TreeEntries
     parents: tuple[int, ...]
-    order: tuple[int, ...]
-    """the place of each degree of freedom in q̇"""
+    order: DofOrder
     J: list[DofVector]
     gamma: list[Expr]
     residual: list[Expr]
@@ -93,10 +93,7 @@ def system_of(context: Context, with_velocities: bool = True) -> System:
     check_dynamics(context.model)
     rows = rows_of(context, with_velocities)
     M, parents, order = sparse_mass_matrix(context)
-    J = [
-        {k: row[v] for k, v in enumerate(order) if not _is_zero(row[v])}
-        for row in rows.J
-    ]
+    J = list(map(order.gather_nonzero, rows.J))
     dropped = rank_of(context.model, context.conventions).dropped
     kept = [r for r in range(len(J)) if r not in dropped]
     gamma = [rows.bias[r] for r in kept] if with_velocities else []
@@ -145,19 +142,11 @@ class ClosedMotion:
 
     def rows(self, J: Sequence[Sequence[Expr]]) -> list[DofVector]:
         """Return rows over q̇ as rows over the degrees of freedom, parents first."""
-        order = self.system.order
-        return [
-            {k: row[v] for k, v in enumerate(order) if not _is_zero(row[v])}
-            for row in J
-        ]
+        return list(map(self.system.order.gather_nonzero, J))
 
     def public_rows(self) -> list[list[Expr]]:
         """Return the rows of the loops over q̇ in the caller's order."""
-        out = [zeros(len(self.system.order)) for _ in self.system.J]
-        for line, row in zip(out, self.system.J, strict=True):
-            for k, x in row.items():
-                line[self.system.order[k]] = x
-        return out
+        return list(map(self.system.order.scatter, self.system.J))
 
     def inverse_inertia(self, J: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
         """Return J Φ Jᵀ of the rows of some tasks."""
@@ -170,11 +159,7 @@ class ClosedMotion:
 
     def least_motion(self, x: Sequence[Expr]) -> list[Expr]:
         """Return the smallest v in the norm of M with J v = −x."""
-        found, _ = self.solve({}, list(x))
-        v = zeros(len(self.system.order))
-        for k, place in enumerate(self.system.order):
-            v[place] = found[k]
-        return v
+        return self.system.order.scatter(self.solve({}, list(x))[0])
 
     def acceleration(self, qdd: Sequence[Expr]) -> list[Expr]:
         """Return q̈ with the least change that keeps the loops closed."""
@@ -250,14 +235,11 @@ def solved(
     solve = solver_of(system, algorithm, damping, rank.scales)
     gamma = system.gamma
     if rate:
-        qd = {k: context.inputs["qd"][v] for k, v in enumerate(system.order)}
+        qd = system.order.gather(context.inputs["qd"])
         terms = zip(gamma, system.J, system.residual, strict=True)
         gamma = [steadied(g, row, qd, phi, rate) for g, row, phi in terms]
     x, found = solve(Q, gamma)
-    qdd = zeros(context.model.nv)
-    for k, v in enumerate(system.order):
-        qdd[v] = x[k]
-    return Solution(system, solve, damping, qdd, found)
+    return Solution(system, solve, damping, system.order.scatter(x), found)
 
 
 def idle_rows(solution: Solution, rank: Rank) -> list[list[Expr]]:
@@ -448,7 +430,7 @@ def _independent_rows(context: Context) -> tuple[list[DofVector], list[int]]:
     rank = rank_of(context.model, context.conventions)
     J = rows_of(context, with_velocities=False).J
     kept = [r for r in range(len(J)) if r not in {*rank.dropped, *rank.spare}]
-    return [{k: e for k, e in enumerate(J[r]) if not _is_zero(e)} for r in kept], kept
+    return [{k: e for k, e in enumerate(J[r]) if not e.is_zero} for r in kept], kept
 
 
 @quantity("q")
@@ -465,7 +447,3 @@ def constrained_operational_inertia_inverse(
     """Λ⁻¹ of tasks while all loops stay closed."""
     closed = ClosedMotion.of(context, with_velocities=False)
     return array(closed.inverse_inertia(jacobian_rows(context, tasks)))
-
-
-def _is_zero(e: Expr) -> bool:
-    return e.op == "const" and e.value == 0.0

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ramidyn.algorithms.coriolis import force_seen
-from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.idsva import CommonFrame
-from ramidyn.algorithms.ltdl import solve
+from ramidyn.algorithms.kinematics import seen_force
+from ramidyn.algorithms.ltdl import TreeEntries, solve
 from ramidyn.algorithms.matrix_layout import tree_roots
 from ramidyn.algorithms.minv import minv_ltdl
 from ramidyn.coordinates.coordinates import JointVector
@@ -86,12 +85,11 @@ def acceleration_rows(
     columns: list[dict[int, Expr]] = [{} for _ in range(2 * n)]
     for k, v in enumerate(order):
         for c, x in rows[v].items():
-            if x is not ZERO:
+            if not x.is_zero:
                 columns[c][k] = -x
     found: list[Row] = [{} for _ in range(n)]
     if n > UNROLLED:
-        place = {v: k for k, v in enumerate(order)}
-        columns += [{place[v]: ONE} for v in range(n)]
+        columns += [{order.index(v): ONE} for v in range(n)]
         solved = solved_columns(solver, columns)
     else:
         inverse = minv_ltdl(solver.L, solver.D, solver.parents)
@@ -250,7 +248,7 @@ def _add_force(
     """Add what changes of the external force on body i, in its coordinates, do to τ."""
     for c in dict.fromkeys(c for row in changes for c in row):
         x = [row.get(c, ZERO) for row in changes]
-        F = force_seen(frame.R[i], frame.p[i], Force(Vec(x[:3]), Vec(x[3:])))
+        F = seen_force(*frame.poses[i], Force(Vec(x[:3]), Vec(x[3:])))
         for b in frame.tree.support(i):
             for k in frame.tree.dofs[b]:
                 rows[k][c] = rows[k].get(c, ZERO) - frame.axes[k].s.dot(F)

@@ -13,7 +13,7 @@ from typing import Any
 
 from ramidyn.coordinates.configurations import rates
 from ramidyn.spatial.rotations import transposed_rotation
-from ramidyn.spatial.vector3 import ONE, ZERO, Vec, unit
+from ramidyn.spatial.vector3 import ONE, Vec, unit
 from ramidyn.symbolic.derivatives import Row
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tracing.context import Context, zeros
@@ -59,7 +59,7 @@ def _add_tangents(
         for e, rate in zip(
             q, rates(context.model, context.conventions, q, along), strict=True
         ):
-            if rate is not ZERO:
+            if not rate.is_zero:
                 found.setdefault(e, {})[start + k] = rate
     for i, body in enumerate(context.tree.bodies):
         if body.joint.type.has_quaternion:
@@ -70,5 +70,5 @@ def _add_tangents(
                     for c, column in enumerate(E.T):
                         turned = -unit(axis).cross(Vec(column)) * scale
                         for r, rate in enumerate(turned):
-                            if rate is not ZERO:
+                            if not rate.is_zero:
                                 found.setdefault(E[r][c], {})[start + k] = rate

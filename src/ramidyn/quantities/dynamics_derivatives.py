@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError
 from ramidyn.quantities.external import external_shape
-from ramidyn.spatial.vector3 import ZERO
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.model import Model
@@ -73,7 +72,7 @@ def _packed(
     others = [(i, j) for i in n for j in n if (i, j) not in inside]
     for A in dense.values():
         for i, j in others:
-            if A[i, j] is not ZERO:
+            if not A[i, j].is_zero:
                 raise ArgumentError(
                     f"packed is True, but forces of robot {model.name!r} couple joints "
                     f"{separate}; leave packed out"

@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from ramidyn.algorithms.forces.applied import Applied
-from ramidyn.algorithms.loops.joint_formulation import dot
 from ramidyn.algorithms.loops.proximal import preimage, without_idle
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.algorithms.rnea import rnea
@@ -45,6 +44,7 @@ from ramidyn.quantities.closed_loops import (
 from ramidyn.quantities.derivative_rows import UNROLLED
 from ramidyn.quantities.directions import seeds
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
+from ramidyn.symbolic.dense import add_multiples, dot
 from ramidyn.symbolic.derivatives import Row, forward, held
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.symbolic.linear_steps import map_linear
@@ -147,9 +147,7 @@ def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
     system = system_of(context, with_velocities=False)
     solve = solver_of(system, "loopwise", damping, rank.scales)
     found, multipliers = solve({}, [x[r] for r in system.kept])
-    v = zeros(n)
-    for k, place in enumerate(system.order):
-        v[place] = found[k]
+    v = system.order.scatter(found)
     solution = Solution(system, solve, damping, v, multipliers)
     rows = rows_of(context, with_velocities=False)
     conditions = _Conditions.of(solution, rank, rows)
@@ -191,7 +189,7 @@ class _Conditions:
         if not rank.spare:
             kept, found = system.kept, solution.found
             return _Conditions(solution, rank, kept, system.J, found, [], {})
-        J = [{k: row[v] for k, v in enumerate(system.order)} for row in rows.J]
+        J = list(map(system.order.gather, rows.J))
         idle = idle_rows(solution, rank)
         multipliers = without_idle(idle, spread(system.kept, rank, solution.found))
         basis = [r for r in system.kept if r not in rank.spare]
@@ -260,14 +258,11 @@ class _Conditions:
 
     def accelerations(self) -> list[Expr]:
         """Return J q̈."""
-        order = self.solution.system.order
-        qdd = {k: self.solution.qdd[v] for k, v in enumerate(order)}
+        qdd = self.solution.system.order.gather(self.solution.qdd)
         return [dot(J, qdd) for J in self.J]
 
     def _forces(self, n: int) -> list[Expr]:
         """Return Jᵀ λ, parents first."""
-        out = zeros(n)
-        for row, x in zip(self.J, self.multipliers, strict=True):
-            for k, e in row.items():
-                out[k] = out[k] + e * x
-        return out
+        out = dict(enumerate(zeros(n)))
+        add_multiples(out, self.J, self.multipliers)
+        return list(out.values())

@@ -14,12 +14,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import final
 
-from ramidyn.algorithms.unforced_limbs import Rules, following
+from ramidyn.algorithms.minv import Rules, following
 from ramidyn.quantities.mass_matrix import MassSolver
 from ramidyn.spatial.vector3 import ONE, ZERO
-from ramidyn.symbolic.column_loop import Group, grouped, map_columns
+from ramidyn.symbolic.column_loop import ColumnGroup, grouped, map_columns
 from ramidyn.symbolic.expr import Expr
-from ramidyn.symbolic.program import FRESH, KEPT, Step, Sweep
+from ramidyn.symbolic.program import FRESH, KEPT, Sweep, SweepStep
 from ramidyn.tree.tree import ROOT, ancestors
 
 
@@ -54,20 +54,22 @@ def solved_columns(
                 in_rule[k, c, i] = len(shared)
                 shared.append(-w)
 
-    def sweep(group: Group) -> Sweep:
+    def sweep(group: ColumnGroup) -> Sweep:
         rows, trunks = group.rows, tree.trunks(group.rows)
-        steps: list[Step] = []
+        steps: list[SweepStep] = []
         for i in sorted(rows, reverse=True):
             beyond = [k for k in tree.beyond[i] if k in rows]
             if beyond:
-                steps.append(Step(i, KEPT, tuple((place[k, i], k) for k in beyond)))
+                steps.append(
+                    SweepStep(i, KEPT, tuple((place[k, i], k) for k in beyond))
+                )
         for k, path in enumerate(tree.above):
             start, c = (len(L) + k, None) if k in rows else (FRESH, trunks.get(k))
             if c in rules[k]:
                 terms = [(in_rule[k, c, i], i) for i in (c, *tree.above[c])]
             else:
                 terms = [(place[k, i], i) for i in path]
-            steps.append(Step(k, start, tuple(reversed(terms))))
+            steps.append(SweepStep(k, start, tuple(reversed(terms))))
         return Sweep(group.columns, tuple(steps))
 
     given: list[dict[int, Expr]] = [{} for _ in columns]

@@ -11,25 +11,24 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ramidyn.algorithms.coriolis import coriolis_in_body_frames, coriolis_in_root_frame
-from ramidyn.algorithms.crba import TreeEntries, crba
-from ramidyn.algorithms.crba_root import crba_root
+from ramidyn.algorithms.crba import crba, crba_root
 from ramidyn.algorithms.ltdl import (
     MOST_OPERATIONS,
+    TreeEntries,
     elimination_parents,
     filled,
     ltdl,
     operations,
     solve,
 )
-from ramidyn.algorithms.matrix_layout import mass_matrix_layout
+from ramidyn.algorithms.matrix_layout import DofOrder, mass_matrix_layout
 from ramidyn.algorithms.minv import minv_aba, minv_ltdl
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.quantities.frames import world_linear
-from ramidyn.spatial.vector3 import ZERO
-from ramidyn.symbolic.expr import Expr, const
+from ramidyn.symbolic.expr import ONE, ZERO, Expr
 from ramidyn.tracing.chooser import algorithm_of
-from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
@@ -101,10 +100,7 @@ def mass_matrix(context: Context, algorithm: str = "auto") -> Any:
 def mass_matrix_csr(context: Context) -> Any:
     """The entries of M in `mass_matrix_layout`, MuJoCo's M."""
     M, _, order = sparse_mass_matrix(context)
-    dense = [zeros(len(order)) for _ in order]
-    for (i, j), value in M.items():
-        dense[order[i]][order[j]] = value
-    return array(_rows(dense, context.model))
+    return array(_packed(order.scatter_matrix(M), context.model))
 
 
 @quantity("q", returns="L and D of M = L' D L")
@@ -114,20 +110,12 @@ def mass_matrix_factor(context: Context, packed: bool = False) -> dict[str, Any]
     check_factor(context.model, LOOPS_INSTEAD)
     M, parents, order = sparse_mass_matrix(context)
     L, D = ltdl(M, parents)
-    n = len(order)
-    dense = [zeros(n) for _ in range(n)]
-    for (i, j), value in L.items():
-        dense[order[i]][order[j]] = value
     if packed:
-        for k, value in D.items():
-            dense[order[k]][order[k]] = value
-        return {"LD": array(_rows(dense, context.model))}
-    for v in range(n):
-        dense[v][v] = const(1.0)
-    diagonal = zeros(n)
-    for k, value in D.items():
-        diagonal[order[k]] = value
-    return {"L": array(dense).reshape(n, n), "D": array(diagonal)}
+        LD = order.scatter_matrix({**L, **{(k, k): d for k, d in D.items()}})
+        return {"LD": array(_packed(LD, context.model))}
+    n = len(order)
+    unit = order.scatter_matrix({**L, **{(k, k): ONE for k in range(n)}})
+    return {"L": array(unit).reshape(n, n), "D": array(order.scatter(D))}
 
 
 def _right_hand_side(model: Model, **_: Any) -> Shapes:
@@ -155,11 +143,9 @@ def mass_matrix_inverse(context: Context, algorithm: str = "auto") -> Any:
     check_factor(context.model, LOOPS_INSTEAD if context.model.mimics else by_aba)
     M, parents, order = sparse_mass_matrix(context)
     L, D = ltdl(M, parents)
-    n = context.model.nv
-    out = [zeros(n) for _ in range(n)]
-    for (i, j), value in minv_ltdl(L, D, parents).items():
-        out[order[i]][order[j]] = out[order[j]][order[i]] = value
-    return array(out)
+    lower = minv_ltdl(L, D, parents)
+    upper = {(j, i): value for (i, j), value in lower.items()}
+    return array(order.scatter_matrix({**lower, **upper}))
 
 
 @quantity("q", "qd", algorithms=tuple(CORIOLIS), returns="C of C qd")
@@ -176,7 +162,7 @@ def coriolis_matrix(context: Context, algorithm: str = "auto") -> Any:
 
 def sparse_mass_matrix(
     context: Context, algorithm: str = "auto"
-) -> tuple[TreeEntries, tuple[int, ...], tuple[int, ...]]:
+) -> tuple[TreeEntries, tuple[int, ...], DofOrder]:
     """Return M along a tree, that tree's parents, and where its rows are in q̇.
 
     The rows are in an order in which parents come first, whatever the order of q̇ is.
@@ -191,45 +177,30 @@ class MassSolver:
     """M = Lᵀ D L of a robot, for right-hand sides in the order of q̇."""
 
     def __init__(
-        self, M: TreeEntries, parents: tuple[int, ...], order: tuple[int, ...]
+        self, M: TreeEntries, parents: tuple[int, ...], order: DofOrder
     ) -> None:
         self.parents, self.order = parents, order
         self.L, self.D = ltdl(M, parents)
 
     def solved(self, b: Sequence[Expr]) -> list[Expr]:
         """Return M⁻¹ b."""
-        x = solve(
-            self.L, self.D, {k: b[v] for k, v in enumerate(self.order)}, self.parents
-        )
-        out = zeros(len(self.order))
-        for k, v in enumerate(self.order):
-            out[v] = x[k]
-        return out
+        x = solve(self.L, self.D, self.order.gather(b), self.parents)
+        return self.order.scatter(x)
 
 
 def sparse_rows(
     context: Context, M: TreeEntries
-) -> tuple[TreeEntries, tuple[int, ...], tuple[int, ...]]:
-    """Return the same of a matrix over the tree's degrees of freedom."""
+) -> tuple[TreeEntries, tuple[int, ...], DofOrder]:
+    """Return the entries of a matrix over the tree's degrees of freedom, likewise."""
     full = context.coordinates.matrix(M)
-    order = _dof_order(context)
+    order = DofOrder.of(context.tree)
     sparse: TreeEntries = {}
     for i, a in enumerate(order):
         for j, b in enumerate(order[: i + 1]):
-            e = full[a][b]
-            if e.op != "const" or e.value != 0.0 or i == j:
-                sparse[i, j] = e
+            if i == j or not full[a][b].is_zero:
+                sparse[i, j] = full[a][b]
     parents = elimination_parents(sparse, len(order))
     return filled(sparse, parents), parents, order
-
-
-def _dof_order(context: Context) -> tuple[int, ...]:
-    """Return the entries of q̇ in the order of the tree's bodies."""
-    order: list[int] = []
-    for b in context.tree.bodies:
-        if b.joint.leader is None:
-            order.extend(range(b.joint.v_index, b.joint.v_index + b.joint.nv))
-    return tuple(order)
 
 
 def _congruent(context: Context, C: TreeEntries) -> list[list[Expr]]:
@@ -241,5 +212,5 @@ def _congruent(context: Context, C: TreeEntries) -> list[list[Expr]]:
     return [list(r) for r in zip(*columns, strict=True)]
 
 
-def _rows(dense: list[list[Expr]], model: Model) -> list[Expr]:
+def _packed(dense: list[list[Expr]], model: Model) -> list[Expr]:
     return [dense[i][j] for i, j in mass_matrix_layout(model).pairs()]

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ramidyn.algorithms.dense_ldl import Matrix, symmetric_inverse
 from ramidyn.algorithms.operational.consistent_inverse import consistent_inverse
 from ramidyn.algorithms.operational.tasks import Task, ends
 from ramidyn.description.conventions import Conventions
@@ -33,7 +32,7 @@ from ramidyn.quantities.operational_inertia import (
 )
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.count import count
-from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.dense import Matrix, above_rounding, inverse, ldl, product
 from ramidyn.symbolic.trace import trace
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import Quantity, quantity
@@ -94,7 +93,7 @@ def null_space_projector(
     """N = 1 − J̄ J."""
     L = _inertia(context, tasks, algorithm, damping)
     Jbar = _response(context, tasks, algorithm, response, L)
-    N = _product(Jbar, jacobian_rows(context, tasks))
+    N = product(Jbar, jacobian_rows(context, tasks))
     return array(
         [
             [(ONE if i == j else ZERO) - x for j, x in enumerate(row)]
@@ -125,7 +124,7 @@ def _by_factor(
     context: Context, tasks: tuple[Task, ...], algorithm: str, L: Matrix
 ) -> Matrix:
     MJ = mass_solution(context, tasks, algorithm)
-    return _product(list(map(list, zip(*MJ, strict=True))), L)
+    return product(list(map(list, zip(*MJ, strict=True))), L)
 
 
 def _by_propagators(
@@ -220,18 +219,4 @@ def _inertia(
     G = inverse_matrix(context, tasks, algorithm)
     for k in range(len(G)):
         G[k][k] = G[k][k] + damping
-    return symmetric_inverse(G)
-
-
-def _product(A: Matrix, B: Matrix) -> Matrix:
-    columns = list(zip(*B, strict=True))
-    out: Matrix = []
-    for row in A:
-        line: list[Expr] = []
-        for column in columns:
-            total = ZERO
-            for x, y in zip(row, column, strict=True):
-                total = total + x * y
-            line.append(total)
-        out.append(line)
-    return out
+    return inverse(*ldl(G, above_rounding))

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from ramidyn.algorithms.crba import crba
-from ramidyn.algorithms.dense_ldl import Matrix
-from ramidyn.algorithms.ltdl import ltdl, solve
 from ramidyn.algorithms.operational.chang_khatib import chang_khatib
 from ramidyn.algorithms.operational.efpa import efpa
 from ramidyn.algorithms.operational.mixed import mixed
@@ -21,7 +19,6 @@ from ramidyn.algorithms.operational.pv import pv
 from ramidyn.algorithms.operational.pvr import pvr
 from ramidyn.algorithms.operational.rjk import rjk
 from ramidyn.algorithms.operational.sfa import sfa
-from ramidyn.algorithms.operational.symmetric_entries import Symmetric
 from ramidyn.algorithms.operational.tasks import Task, ends
 from ramidyn.coordinates.limits import joint_limits, random_configurations
 from ramidyn.description.conventions import Conventions
@@ -29,11 +26,13 @@ from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.quantities.frames import JACOBIANS, acceleration, jacobian
 from ramidyn.quantities.mass_matrix import (
+    MassSolver,
     check_factor,
     factored_trees,
     sparse_mass_matrix,
 )
 from ramidyn.spatial.vector3 import ZERO
+from ramidyn.symbolic.dense import Matrix, Symmetric
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
@@ -95,11 +94,7 @@ def _by_factor(context: Context, tasks: tuple[Task, ...]) -> Symmetric:
     check_factor(context.model, "use algorithm='efpa'")
     if context.model.mimics:
         M, parents, order = sparse_mass_matrix(context)
-        place = {v: k for k, v in enumerate(order)}
-        public = jacobian_rows(context, tasks)
-        return sfa(
-            M, parents, [{place[v]: x for v, x in enumerate(row)} for row in public]
-        )
+        return sfa(M, parents, list(map(order.gather, jacobian_rows(context, tasks))))
     tree = context.dynamics_tree
     rows = jacobian_entries(context, tasks)
     return sfa(crba(tree, context.q), tree.dof_parents, rows)
@@ -134,16 +129,8 @@ def mass_solution(context: Context, tasks: Sequence[Task], algorithm: str) -> Ma
     """
     check_factor(context.model, "request quantities that do not need M⁻¹ Jᵀ")
     is_shared = algorithm == "sfa" and not context.model.mimics
-    M, parents, order = sparse_mass_matrix(context, "crba" if is_shared else "auto")
-    L, D = ltdl(M, parents)
-    out: Matrix = []
-    for row in jacobian_rows(context, tasks):
-        x = solve(L, D, {k: row[v] for k, v in enumerate(order)}, parents)
-        line = [ZERO] * len(order)
-        for k, v in enumerate(order):
-            line[v] = x[k]
-        out.append(line)
-    return out
+    M = sparse_mass_matrix(context, "crba" if is_shared else "auto")
+    return list(map(MassSolver(*M).solved, jacobian_rows(context, tasks)))
 
 
 def public_indices(task: Task, conventions: Conventions) -> tuple[int, ...]:

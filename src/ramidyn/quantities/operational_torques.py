@@ -45,15 +45,14 @@ from typing import Any, final
 
 import numpy as np
 
-from ramidyn.algorithms.dense_ldl import Matrix, damped_ldl, ldl, solve_column
 from ramidyn.algorithms.energy import kinetic_energy
 from ramidyn.algorithms.operational.tasks import Task, ends
-from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
 from ramidyn.mechanism.constraints.rank import rank_of
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.closed_loops import ClosedMotion
+from ramidyn.quantities.equation_of_motion import newton_euler
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational_inertia import (
     ALGORITHMS,
@@ -65,6 +64,14 @@ from ramidyn.quantities.operational_inertia import (
     row_count,
 )
 from ramidyn.spatial.vector3 import ZERO
+from ramidyn.symbolic.dense import (
+    Factor,
+    above_rounding,
+    at_least,
+    damped_ldl,
+    ldl,
+    solve,
+)
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
@@ -136,18 +143,18 @@ class _Driven:
     G: Any
     Z: Any
     JZ: Any
-    factor: tuple[Matrix, list[Expr]]
+    factor: Factor
     K: Any
     """rows of the loops that passive directions move; none without loops"""
-    loops: tuple[Matrix, list[Expr]]
+    loops: Factor
     """factor of K (Zᵀ M Z)⁻¹ Kᵀ"""
 
     def follow(self, forces: Any) -> tuple[Any, Any]:
         """Return how passive directions move to be free of some forces, and λ."""
-        y = array(solve_column(*self.factor, list(-forces)))
+        y = array(solve(*self.factor, list(-forces)))
         if not len(self.K):
             return y, self.K
-        lam = array(solve_column(*self.loops, list(self.K @ y)))
+        lam = array(solve(*self.loops, list(self.K @ y)))
         return y - _times_inverse(self.factor, self.K.T @ lam), lam
 
 
@@ -167,15 +174,15 @@ def _driven(
         return _Driven(G, None, None, ([], []), none, ([], []))
     Z: Any = array(passive)
     JZ: Any = array(jacobian_rows(context, tasks)) @ Z.T
-    factor = ldl(Z @ mass_matrix.of(context) @ Z.T)
+    factor = ldl(Z @ mass_matrix.of(context) @ Z.T, above_rounding)
     K: Any = none
-    loops: tuple[Matrix, list[Expr]] = ([], [])
+    loops: Factor = ([], [])
     if closed is not None:
         K = array(closed.public_rows()) @ Z.T
         A: Any = array([_times_inverse(factor, row) for row in K]) @ K.T
         for k, r in enumerate(closed.system.kept):
             A[k, k] = A[k, k] + DEPENDENT * closed.rank.scales[r]
-        loops = ldl(A)
+        loops = ldl(A, above_rounding)
     driven = _Driven(G, Z, JZ, factor, K, loops)
     for r in range(len(G)):
         y, _ = driven.follow(-JZ[r])
@@ -184,8 +191,8 @@ def _driven(
     return driven
 
 
-def _times_inverse(factor: tuple[Matrix, list[Expr]], b: Any) -> Any:
-    return array(solve_column(*factor, list(b)))
+def _times_inverse(factor: Factor, b: Any) -> Any:
+    return array(solve(*factor, list(b)))
 
 
 def _times(A: Any, x: Sequence[Expr]) -> Any:
@@ -282,16 +289,13 @@ def _newton_euler(
     context: Context, qdd: Any, tasks: Sequence[Task], F: Any | None
 ) -> Any:
     """Return M q̈ + C + G + Jᵀ F, less what force elements contribute."""
-    tree, q = context.dynamics_tree, context.q
     applied = acting_forces(context)
     if F is not None:
-        order = context.conventions.order
-        for end in ends(tree, q, context.model, tasks, order):
+        tree, order = context.dynamics_tree, context.conventions.order
+        for end in ends(tree, context.q, context.model, tasks, order):
             for k, row in zip(end.span, end.rows, strict=True):
                 applied.push(end.body, row * -F[k])
-    moved = context.with_inputs(qdd=list(qdd)).qdd
-    tau = rnea(tree, q, context.qd, moved, context.gravity, applied.bodies)
-    return array(context.coordinates.force(applied.taken_from(tau), list(qdd)))
+    return array(newton_euler(context, list(qdd), applied))
 
 
 def _blocks(
@@ -332,25 +336,25 @@ def _forces(
     for rows, is_free in blocks:
         own, rest = list(rows), list(range(rows.stop, n))
         A = left[np.ix_(own, own)]
-        exact = damped = ldl(A, least)
+        exact = damped = ldl(A, at_least(least) if least else above_rounding)
         if turned is not None:
             rate = T[own] @ turned
             damping = least + rate @ rate
             damped = (
                 damped_ldl(A, damping)
                 if is_free
-                else ldl(A + damping * np.eye(len(own)), 0.5 * damping)
+                else ldl(A + damping * np.eye(len(own)), at_least(0.5 * damping))
             )
         after: list[tuple[Any, bool]] = []
         for lack, is_damped in lacks:
             factor = damped if is_damped else exact
-            f = _times(T[own].T, solve_column(*factor, list(lack[own])))
+            f = _times(T[own].T, solve(*factor, list(lack[own])))
             total = total + f
             after.append((lack - G @ f if rest else lack, is_damped))
         if rest:
             between = [list(x) for x in left[np.ix_(rest, own)]]
             T[rest] = T[rest] - _times(
-                array([solve_column(*exact, x) for x in between]), T[own]
+                array([solve(*exact, x) for x in between]), T[own]
             )
             left, lacks = T @ G @ T.T, after
     return total

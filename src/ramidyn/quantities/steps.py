@@ -20,7 +20,6 @@ from ramidyn.algorithms.integrators import (
     project,
     stabilizations_of,
 )
-from ramidyn.algorithms.loops.joint_formulation import dot
 from ramidyn.coordinates.configurations import (
     differences,
     integrated,
@@ -39,6 +38,7 @@ from ramidyn.quantities.dynamics_derivatives import forward_dynamics_derivatives
 from ramidyn.quantities.loop_derivatives import closing_derivatives
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.calls import traced_function
+from ramidyn.symbolic.dense import dot, inner
 from ramidyn.symbolic.derivatives import Row, forward, known
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
@@ -114,14 +114,15 @@ def linearize(
     if has_loops:
         check_loops(context.model.name, "linearize", integrator, stabilize)
     how = INTEGRATORS[integrator]
-    assert how.step is not None
+    step = how.step
+    assert step is not None
     baumgarte = rate if has_loops and stabilize == "baumgarte" else 0.0
     dynamics = _Dynamics(context, baumgarte, how.stages)
 
     def change(column: Sequence[Expr]) -> list[Expr]:
         """Return how the end of the step changes with q, q̇, τ and the first q̈."""
         moving = _Moving(context, dynamics, column)
-        end, _ = how.step(moving, context.inputs)
+        end, _ = step(moving, context.inputs)
         if has_loops and stabilize == "project":
             end = project(moving, end)
         return [*moving.tangents(end["q"]), *moving.changes(list(end["qd"]))]
@@ -251,9 +252,7 @@ class _Moving:
 
     def loop_rates(self, state: StepState) -> Any:
         """Return J q̇."""
-        qd: list[Expr] = list(state["qd"])
-        of = dict(enumerate(qd))
-        return array([dot(dict(enumerate(row)), of) for row in self._rows(state).J])
+        return array([inner(row, state["qd"]) for row in self._rows(state).J])
 
     def correction(self, state: StepState, x: Any) -> Any:
         """Return the least v with J v = −x; its changes join ``along``."""
@@ -292,6 +291,6 @@ def _tangents(
     for c in range(columns):
         rate = [row.get(c, ZERO) for row in rows]
         for k, x in enumerate(velocity_of(model, context.conventions, q, rate)):
-            if x is not ZERO:
+            if not x.is_zero:
                 found[k][c] = x
     return found

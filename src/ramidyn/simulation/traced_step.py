@@ -297,15 +297,17 @@ class TracedStep:
         if self.options.stabilize == "partition":
             begin = dict(there)
 
-            def at(u: Any) -> dict[str, Any]:
-                return {**begin, "q": self.robot.integrate(start["q"], u, 1.0)}
+            def at(u: Any) -> Any:
+                return self.robot.integrate(start["q"], u, 1.0)
 
-            u = self.closed(
-                u,
-                lambda u: self.evaluated(constraint_residual, at(u)),
-                lambda u, x: u + self.correction(begin, x),
-            )
-            there["q"] = at(u)["q"]
+            def residual(u: Any) -> Any:
+                return self.evaluated(constraint_residual, {**begin, "q": at(u)})
+
+            def newton(u: Any, x: Any) -> Any:
+                return u + self.correction(begin, x)
+
+            u = self.closed(u, residual, newton)
+            there["q"] = at(u)
             there["qd"] = qd + self.correction(there, self.loop_rates(there))
         there["time"] = start["time"] + h
         if not self.options.is_held:
@@ -329,7 +331,9 @@ class TracedStep:
         total = applied - self.evaluated(bias_forces, state)
         return self.evaluated(mass_matrix, state), total, stiffness, damping
 
-    def closed(self, x: Any, residual: Any, step: Any) -> Any:
+    def closed(
+        self, x: Any, residual: Callable[[Any], Any], step: Callable[[Any, Any], Any]
+    ) -> Any:
         """Return x after Newton steps, as many as each state needs."""
         is_double = self.options.dtype == "float64"
         tolerance = CLOSED if is_double else CLOSED_FLOAT32

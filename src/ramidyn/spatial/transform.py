@@ -163,7 +163,7 @@ class Rotate:
         products are cheaper.
         """
         P, a = self.Et, A[2][2]
-        if any(e.op == "const" and e.value == 0.0 for row in (*P, *A) for e in row):
+        if any(e.is_zero for row in (*P, *A) for e in row):
             B = P @ A
             return symmetric(lambda r, c: B[r].dot(P[c]))
         xx, xy, yy = A[0][0] - a, A[0][1], A[1][1] - a

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, final, overload
 import numpy as np
 
 from ramidyn.errors import ShapeError
-from ramidyn.symbolic.expr import Expr, ScalarLike, const, lift
+from ramidyn.symbolic.expr import ONE, ZERO, Expr, ScalarLike, lift
 
 
 @final
@@ -147,8 +147,6 @@ def unit(axis: int) -> Vec:
     return IDENTITY[axis]
 
 
-ZERO = const(0.0)
-ONE = const(1.0)
 ZERO3 = Vec((ZERO, ZERO, ZERO))
 ZERO33 = Mat((ZERO3, ZERO3, ZERO3))
 IDENTITY = mat((ONE, ZERO, ZERO), (ZERO, ONE, ZERO), (ZERO, ZERO, ONE))

@@ -82,7 +82,7 @@ def map_columns(
 
 @final
 @dataclass(frozen=True, slots=True)
-class Group:
+class ColumnGroup:
     """Columns, and the rows that are given of them."""
 
     columns: tuple[int, ...]
@@ -93,18 +93,18 @@ class Group:
 
 def grouped(
     nonzeros: Sequence[frozenset[int]], operations: Callable[[frozenset[int]], int]
-) -> list[Group]:
+) -> list[ColumnGroup]:
     """Return columns that are not zero in groups, by the rows where they are not.
 
     Neighbors are joined where a few columns would have to be filled up with others;
     ``operations`` says what a column with so many rows takes.
     """
 
-    def group(columns: tuple[int, ...], rows: frozenset[int]) -> Group:
+    def group(columns: tuple[int, ...], rows: frozenset[int]) -> ColumnGroup:
         blocks = -(-len(columns) // TOGETHER)
-        return Group(columns, rows, blocks * operations(rows))
+        return ColumnGroup(columns, rows, blocks * operations(rows))
 
-    def joined(a: Group, b: Group) -> tuple[int, Group]:
+    def joined(a: ColumnGroup, b: ColumnGroup) -> tuple[int, ColumnGroup]:
         both = group(a.columns + b.columns, a.rows | b.rows)
         return a.cost + b.cost - both.cost, both
 

@@ -72,6 +72,11 @@ class Expr:
             return f"Expr({self.value[0]}[{self.value[1]}])"
         return f"Expr({self.op} of {len(self.args)})"
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is the constant zero."""
+        return self.op == "const" and self.value == 0.0
+
     # Arithmetic. A NumPy array on the other side takes over, element by element.
     def __add__(self, other: ScalarLike) -> Expr:
         b = other if other.__class__ is Expr else _lift(other)
@@ -277,9 +282,9 @@ class _Trace:
 
 
 # 0 and 1 are the same in every table, so that modules may keep them.
-_ZERO = Expr("const", (), 0.0, 0)
-_ONE = Expr("const", (), 1.0, 0)
-_ALWAYS: dict[Key, Expr] = {("const", 0.0): _ZERO, ("const", 1.0): _ONE}
+ZERO = Expr("const", (), 0.0, 0)
+ONE = Expr("const", (), 1.0, 0)
+_ALWAYS: dict[Key, Expr] = {("const", 0.0): ZERO, ("const", 1.0): ONE}
 
 # Outside of a trace nodes are kept as long as somebody uses them.
 _current: _Trace = _Trace(WeakValueDictionary(_ALWAYS))

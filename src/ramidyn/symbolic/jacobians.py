@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ramidyn.errors import ArgumentError
+from ramidyn.symbolic.dense import total
 from ramidyn.symbolic.derivatives import Row, Seeds, forward, reverse
 from ramidyn.symbolic.expr import Expr, const, lift
 from ramidyn.symbolic.program import free_name
@@ -55,10 +56,7 @@ def with_tangents(values: Arrays, along: Seeds, moves: Sequence[Expr]) -> Arrays
     """Return values and their changes for a change of the inputs."""
     one: dict[Expr, Row] = {}
     for e, row in along.items():
-        total = const(0.0)
-        for k, rate in row.items():
-            total = total + rate * moves[k]
-        one[e] = {0: total}
+        one[e] = {0: total(rate * moves[k] for k, rate in row.items())}
     changes = iter(forward(entries(values), one))
     out = dict(values)
     for name, value in values.items():

@@ -17,7 +17,7 @@ from ramidyn.symbolic import expr
 from ramidyn.symbolic.column_loop import grouped, map_columns
 from ramidyn.symbolic.derivatives import between
 from ramidyn.symbolic.expr import Expr, const, div, mul, neg, sub
-from ramidyn.symbolic.program import FRESH, KEPT, Step, Sweep
+from ramidyn.symbolic.program import FRESH, KEPT, Sweep, SweepStep
 
 Terms = list[tuple[Expr, int]]
 """factors and rows"""
@@ -36,7 +36,7 @@ class LinearSteps:
     """
 
     def __init__(self, inputs: Sequence[Expr], results: Sequence[Expr]) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[SweepStep] = []
         self.rows: int = len(inputs)
         self._factors: dict[Expr, int] = {}
         self._one = const(1.0)
@@ -160,7 +160,7 @@ class LinearSteps:
         for factor, i in terms:
             merged[i] = sub(merged[i], factor) if i in merged else neg(factor)
         found = tuple((self._factor(f), i) for i, f in merged.items())
-        self.steps.append(Step(row, scale, found))
+        self.steps.append(SweepStep(row, scale, found))
 
 
 def _same(e: Expr) -> Expr:
@@ -180,21 +180,21 @@ def _dependent(inputs: Sequence[Expr], results: Sequence[Expr]) -> list[Expr]:
 
 
 def pruned(
-    steps: Sequence[Step], given: frozenset[int], results: Iterable[int]
-) -> tuple[Step, ...]:
+    steps: Sequence[SweepStep], given: frozenset[int], results: Iterable[int]
+) -> tuple[SweepStep, ...]:
     """Return the steps for columns with entries in some rows only; others are zero."""
     filled = set(given)
-    found: list[Step] = []
+    found: list[SweepStep] = []
     for row, scale, terms in steps:
         kept = tuple(term for term in terms if term[1] in filled)
         start = scale if row in filled else FRESH
         if kept or start != FRESH:
             filled.add(row)
-            found.append(Step(row, start, kept))
+            found.append(SweepStep(row, start, kept))
         else:
             filled.discard(row)
     zeros = dict.fromkeys(row for row in results if row not in filled)
-    return (*found, *(Step(row, FRESH, ()) for row in zeros))
+    return (*found, *(SweepStep(row, FRESH, ()) for row in zeros))
 
 
 def linear_steps(
@@ -228,7 +228,7 @@ def map_steps(
     results = [row for row in linear.results if row is not None]
 
     @functools.cache
-    def steps(rows: frozenset[int]) -> tuple[Step, ...]:
+    def steps(rows: frozenset[int]) -> tuple[SweepStep, ...]:
         return pruned(linear.steps, rows, results)
 
     def operations(rows: frozenset[int]) -> int:

@@ -35,7 +35,7 @@ KEPT, FRESH = -1, -2
 """in place of a factor: a row begins with what it holds, or with zero"""
 
 
-class Step(NamedTuple):
+class SweepStep(NamedTuple):
     """x[row] ← x[row] · shared[scale] − Σ shared[k] · x[i]; or begin as KEPT, FRESH."""
 
     row: int
@@ -48,7 +48,7 @@ class Sweep(NamedTuple):
     """What is done to some columns x of a matrix."""
 
     columns: tuple[int, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[SweepStep, ...]
     """one after another"""
 
 

@@ -22,7 +22,7 @@ from ramidyn.symbolic.program import Program, Variable, live
 
 @final
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class JacobianPattern:
     """Where a matrix has entries, in compressed columns."""
 
     rows: int
@@ -39,7 +39,7 @@ class SparseJacobian:
     """A program of the entries, and the pattern of each of its outputs."""
 
     program: Program
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[JacobianPattern, ...]
 
 
 def sparse_jacobian(program: Program) -> SparseJacobian:
@@ -47,7 +47,7 @@ def sparse_jacobian(program: Program) -> SparseJacobian:
     program = unrolled(program)
     results: list[Expr] = []
     outputs: list[Variable] = []
-    patterns: list[Pattern] = []
+    patterns: list[JacobianPattern] = []
     with expr.fresh_table() as table:
         table.regions = list(program.regions)
         for e in program.order:
@@ -90,11 +90,13 @@ def _rows(results: Sequence[Expr], seeds: Seeds) -> list[Row]:
     return reverse(results, [{k: const(1.0)} for k in range(len(results))], seeds)
 
 
-def _pattern(order: Sequence[tuple[int, int]], rows: int, columns: int) -> Pattern:
+def _pattern(
+    order: Sequence[tuple[int, int]], rows: int, columns: int
+) -> JacobianPattern:
     """Return the pattern of entries at (column, row), sorted."""
     sizes = Counter(column for column, _ in order)
     starts = accumulate((sizes[k] for k in range(columns)), initial=0)
-    return Pattern(rows, columns, tuple(starts), tuple(row for _, row in order))
+    return JacobianPattern(rows, columns, tuple(starts), tuple(row for _, row in order))
 
 
 def _by_columns(v: Variable, index: int) -> int:

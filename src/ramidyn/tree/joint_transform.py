@@ -77,8 +77,8 @@ def _is_nothing(step: Step) -> bool:
     if isinstance(step, Rotate):
         return False
     if isinstance(step, Shift):
-        return step.d.op == "const" and step.d.value == 0.0
-    return step.s.op == "const" and step.s.value == 0.0 and step.c.value == 1.0
+        return step.d.is_zero
+    return step.s.is_zero and step.c.value == 1.0
 
 
 def _turn(axis: int, turn: Direction) -> Turn:

@@ -27,7 +27,7 @@ from ramidyn.tree.tree import ROOT, BodyInertia, Tree, nonzeros
 
 @final
 @dataclass(frozen=True, slots=True)
-class Move:
+class MassTransfer:
     """What one body gave to its parent, without a change to the equation of motion."""
 
     body: str
@@ -50,7 +50,7 @@ class Regrouping(Generic[RobotType]):
     robot: RobotType
     """the simpler robot: its dynamics, kinetic energy and momentum are the same; its
     center of mass and potential energy are not, and a mass may be negative"""
-    moves: tuple[Move, ...]
+    moves: tuple[MassTransfer, ...]
     """what moved, from the tips to the root"""
     massless: tuple[str, ...]
     """bodies without mass now"""
@@ -76,10 +76,10 @@ def regroup(tree: Tree) -> Tree:
     return regrouping(tree)[0]
 
 
-def regrouping(tree: Tree) -> tuple[Tree, tuple[Move, ...]]:
+def regrouping(tree: Tree) -> tuple[Tree, tuple[MassTransfer, ...]]:
     """Return the regrouped tree, and what moved, from the tips to the root."""
     inertias = [b.inertia for b in tree.bodies]
-    moves: list[Move] = []
+    moves: list[MassTransfer] = []
     for i, p in reversed(tree):
         body = tree.bodies[i]
         moved = movable(body.joint.type, inertias[i])
@@ -97,7 +97,7 @@ def regrouping(tree: Tree) -> tuple[Tree, tuple[Move, ...]]:
         if nonzeros(moved):
             parent = None if p == ROOT else tree.bodies[p].name
             numbers = (*moved.h, *moved.upper)
-            moves.append(Move(body.name, parent, moved.m, numbers))
+            moves.append(MassTransfer(body.name, parent, moved.m, numbers))
     bodies = [replace(b, inertia=I) for b, I in zip(tree.bodies, inertias, strict=True)]
     return Tree(tuple(bodies), tree.gravity), tuple(moves)
 

@@ -173,7 +173,7 @@ def build_model(
     if isinstance(joint_order, str) and joint_order not in ("file", "alphabetical"):
         raise ArgumentError(f"joint_order is {joint_order!r}; {ORDERS}")
     bodies = _ordered(description.bodies, joint_order == "alphabetical")
-    builder = _Builder(mimic == "reduce")
+    builder = _ModelBuilder(mimic == "reduce")
     for body in bodies:
         builder.add(body)
     return builder.finish(description, joint_order)
@@ -211,7 +211,7 @@ WORLD = ROOT, Pose.identity()
 
 
 @dataclass(slots=True)
-class _Part:
+class _ModelPart:
     """A body of the tree in the making."""
 
     name: str
@@ -245,12 +245,12 @@ class _Part:
         return TreeBody(self.name, self.parent, joint, self.placement, inertia)
 
 
-class _Builder:
+class _ModelBuilder:
     """Collects the bodies of a tree from those of a description."""
 
     def __init__(self, reduce_mimics: bool) -> None:
         self.reduce_mimics = reduce_mimics
-        self.parts: list[_Part] = []
+        self.parts: list[_ModelPart] = []
         self.frames: dict[str, Frame] = {}
         self.at: dict[str, tuple[int, Pose]] = {}
         """where each described body is: tree body, pose in its frame"""
@@ -293,7 +293,7 @@ class _Builder:
             rows = frame_with_z(axis) if type_.has_axis else IDENTITY
             T_body_joint = placed_at(rows, anchor)
             between = f"{body.name}:{joint.name}"  # unless it turns out to be the last
-            self.parts.append(_Part(between, i, joint, type_, pose @ T_body_joint))
+            self.parts.append(_ModelPart(between, i, joint, type_, pose @ T_body_joint))
             i, pose = len(self.parts) - 1, T_body_joint.inverse()
         self.moved[joint.name] = tuple(range(first, len(self.parts)))
         return i, pose

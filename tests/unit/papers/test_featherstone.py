@@ -10,7 +10,7 @@ import pytest
 
 from ramidyn.algorithms import ltdl as tree_factor
 from ramidyn.explain.crba_cost import CrbaCost
-from ramidyn.explain.shape import Shape, family
+from ramidyn.explain.shape import TreeShape, family
 from ramidyn.papers import featherstone, featherstone_humanoid
 from ramidyn.papers.featherstone import OPERATIONS, TREE1_EXPANDED, counted
 from ramidyn.papers.native_counts import factor_count
@@ -27,13 +27,13 @@ Parents = tuple[int, ...]
 @pytest.mark.parametrize("parents", [TREE1_EXPANDED, HUMANOID], ids=["tree1", "30"])
 def test_table_1_is_met_by_the_programs(operation: str, parents: Parents) -> None:
     program, _, formula = OPERATIONS[operation]
-    assert counted(program, parents) == formula(Shape(parents))
+    assert counted(program, parents) == formula(TreeShape(parents))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_native_loops_trade_divisions_and_collect_once_a_row(operation: str) -> None:
     _, loops, formula = OPERATIONS[operation]
-    s = Shape(HUMANOID)
+    s = TreeShape(HUMANOID)
     printed, ours = formula(s), loops(HUMANOID)
     assert ours.sqrt == printed.sqrt
     if "factorize" in operation:

@@ -106,10 +106,13 @@ MUTATIONS = {
         "X[i] @ a[p] -> X[0] @ a[p]",
         "Ia @ c[i] -> Ia @ c[p]",
     ],
-    "crba": ["X[i].back(Ic[i]) -> Ic[i]", "X[child].back(F) -> F"],
-    "crba_root": ["= force_seen(R[i], p[i], F, root) -> = F"],
+    "crba": [
+        "X[i].back(Ic[i]) -> Ic[i]",
+        "X[child].back(F) -> F",
+        "= seen_force(R, p, F, root) -> = F",
+    ],
     "minv": ["X[i].back(f) -> f", "X[i] @ m for -> m for"],
-    "energy": ["X[i] @ v[p] -> v[p]"],
+    "kinematics": ["transform(tree, i, q[i]) @ v + vJ -> v + vJ"],
     "momentum": ["X[i].back(h[i]) -> h[i]", "X[i].back(Ic[i]) -> Ic[i]"],
     "coriolis": ["F1, F2 = X.back(F1), X.back(F2) -> pass"],
 }
@@ -134,12 +137,13 @@ def run(module: Mapping[str, Any], name: str, robot: Robot) -> None:
         match name:
             case "rnea" | "aba":
                 return entries(module[name](t, q, qd, qdd, context.gravity))
-            case "crba" | "crba_root":
-                return entries(module[name](t, q))
+            case "crba":
+                return entries([module[name](t, q), module["crba_root"](t, q)])
             case "minv":
                 return entries(module["minv_aba"](t, q))
-            case "energy":
-                return [module["kinetic_energy"](t, q, qd)]
+            case "kinematics":
+                tip = model.frame(model.body_names[-1])
+                return list(module["velocity"](t, q, qd, tip).parts())
             case "momentum":
                 h = module["centroidal_momentum"](t, q, qd, t)
                 return list(h.parts())

@@ -431,3 +431,9 @@ def test_a_symbol_shows_what_it_is() -> None:
     assert repr(X) == "Expr(x[0])"
     assert repr(const(2)) == "Expr(2.0)"
     assert repr(X + Y) == "Expr(add of 2)"
+
+
+def test_only_the_constant_zero_is_zero() -> None:
+    x = symbol("x")
+    assert [e.is_zero for e in (const(0.0), const(-0.0), x - x, 0.0 * x)] == [True] * 4
+    assert [e.is_zero for e in (const(1e-300), x, -x, x * x)] == [False] * 4

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ramidyn.algorithms.forces.applied import Applied, Scene
+from ramidyn.algorithms.forces.applied import Applied, ForceScene
 from ramidyn.algorithms.forces.body_forces import carry_weight
 from ramidyn.algorithms.forces.joint_forces import pull, tendon_state
 from ramidyn.coordinates.coordinates import Entries
@@ -28,11 +28,12 @@ from ramidyn.description.forces.inputs import CONTROL, actuators
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
+from ramidyn.symbolic.dense import inner
 from ramidyn.symbolic.expr import Expr, const, extremum, lift, region, where
 
 
 def actuator_forces(
-    scene: Scene, elements: Sequence[ForceElement], applied: Applied
+    scene: ForceScene, elements: Sequence[ForceElement], applied: Applied
 ) -> None:
     """Add the forces of all actuators among some elements."""
     ranges = [f for f in scene.model.forces if isinstance(f, ActuatorForceRange)]
@@ -57,7 +58,7 @@ def actuator_forces(
 
 
 def _forces(
-    scene: Scene, found: Sequence[Actuator], ranges: Sequence[ActuatorForceRange]
+    scene: ForceScene, found: Sequence[Actuator], ranges: Sequence[ActuatorForceRange]
 ) -> list[Expr]:
     """Return the forces of actuators before their gears, within all ranges."""
     places = {a.name: k for k, a in enumerate(actuators(scene.model.forces))}
@@ -90,14 +91,16 @@ def _scale(total: Expr, low: Expr | None, high: Expr | None) -> Expr:
     return scale
 
 
-def _bounds(scene: Scene, limit: ActuatorForceRange) -> tuple[Expr | None, Expr | None]:
+def _bounds(
+    scene: ForceScene, limit: ActuatorForceRange
+) -> tuple[Expr | None, Expr | None]:
     return (
         scene.number(limit, "lower") if math.isfinite(limit.lower) else None,
         scene.number(limit, "upper") if math.isfinite(limit.upper) else None,
     )
 
 
-def _apply(scene: Scene, element: Actuator, force: Expr, applied: Applied) -> None:
+def _apply(scene: ForceScene, element: Actuator, force: Expr, applied: Applied) -> None:
     """Add the joint forces of an actuator."""
     gear = _gear(scene, element)
     if element.tendon:
@@ -107,13 +110,13 @@ def _apply(scene: Scene, element: Actuator, force: Expr, applied: Applied) -> No
     applied.turn(i, tuple(g * force for g in gear))
 
 
-def _cable(scene: Scene, element: Actuator) -> Tendon:
+def _cable(scene: ForceScene, element: Actuator) -> Tendon:
     (cable,) = (f for f in scene.model.forces if f.name == element.tendon)
     assert isinstance(cable, Tendon)
     return cable
 
 
-def _gear(scene: Scene, element: Actuator) -> Entries:
+def _gear(scene: ForceScene, element: Actuator) -> Entries:
     """Return the gear along the degrees of freedom of a joint, or of a tendon."""
     gear = scene.numbers(element, "gear")
     if len(gear) == 1:
@@ -123,17 +126,17 @@ def _gear(scene: Scene, element: Actuator) -> Entries:
     return _tree_gear(scene, i, gear, is_turned)
 
 
-def _state(scene: Scene, element: Actuator) -> tuple[Expr, Expr]:
+def _state(scene: ForceScene, element: Actuator) -> tuple[Expr, Expr]:
     """Return the length of an actuator's transmission, and its rate."""
     gear = _gear(scene, element)
     if element.tendon:
         length, speed = tendon_state(scene, _cable(scene, element))
         return gear[0] * length, gear[0] * speed
     (i,) = scene.joint_bodies(element.joint)
-    return _length(scene, i, gear), _dot(gear, scene.qd[i])
+    return _length(scene, i, gear), inner(gear, scene.qd[i])
 
 
-def _tree_gear(scene: Scene, i: int, gear: Entries, in_parent: bool) -> Entries:
+def _tree_gear(scene: ForceScene, i: int, gear: Entries, in_parent: bool) -> Entries:
     """Return the gear of a joint with a quaternion along its degrees of freedom.
 
     A floating one has a force along the axes of the joint's parent, then the moment.
@@ -145,23 +148,16 @@ def _tree_gear(scene: Scene, i: int, gear: Entries, in_parent: bool) -> Entries:
     return (*moment, *(E @ vec(*gear[:3]))) if len(gear) == 6 else moment
 
 
-def _length(scene: Scene, i: int, gear: Entries) -> Expr:
+def _length(scene: ForceScene, i: int, gear: Entries) -> Expr:
     """Return the length of an actuator: of a free joint zero, as in MuJoCo."""
     type_ = scene.tree.bodies[i].joint.type
     if type_.is_free:
         return ZERO
     neutral = tuple(const(x) for x in type_.neutral)
-    return _dot(gear, type_.deflection(neutral, scene.q[i]))
+    return inner(gear, type_.deflection(neutral, scene.q[i]))
 
 
-def _dot(a: Sequence[Expr], b: Sequence[Expr]) -> Expr:
-    total = ZERO
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
-
-
-def _force(scene: Scene, element: Actuator, u: Expr) -> Expr:
+def _force(scene: ForceScene, element: Actuator, u: Expr) -> Expr:
     """Return the force before the gear and all limits of forces."""
     length, speed = _state(scene, element)
     u = _clip(u, *map(_limit, element.control_range))

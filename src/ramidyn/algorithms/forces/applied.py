@@ -84,7 +84,7 @@ def _sum(x: Entries, y: Entries | None, sign: float) -> Entries:
 
 @final
 @dataclass(eq=False)
-class Scene:
+class ForceScene:
     """A robot's state in a trace, as force elements see it."""
 
     model: Model
@@ -117,7 +117,7 @@ class Scene:
 
     def is_zero(self, element: ForceElement, name: str) -> bool:
         """Say whether a parameter is the constant zero."""
-        return all(x is ZERO for x in self.numbers(element, name))
+        return all(x.is_zero for x in self.numbers(element, name))
 
     def joint_bodies(self, name: str) -> list[int]:
         """Return the bodies of the tree that a joint moves, in order."""

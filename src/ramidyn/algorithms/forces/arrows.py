@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ramidyn.algorithms.forces.applied import Scene
+from ramidyn.algorithms.forces.applied import ForceScene
 from ramidyn.algorithms.forces.contact_forces import contact_point
 from ramidyn.algorithms.forces.elements import element_forces
 from ramidyn.algorithms.forces.relative import point_of
@@ -19,7 +19,9 @@ WithArrows: TypeAlias = PointSpring | Bushing | PointContact | SphereContact | T
 """elements whose force acts at a point"""
 
 
-def force_arrows(scene: Scene, elements: Sequence[ForceElement]) -> list[list[Vec]]:
+def force_arrows(
+    scene: ForceScene, elements: Sequence[ForceElement]
+) -> list[list[Vec]]:
     """Return [point, force] in the world, for every element and body it acts on."""
     return [
         arrow
@@ -29,7 +31,7 @@ def force_arrows(scene: Scene, elements: Sequence[ForceElement]) -> list[list[Ve
     ]
 
 
-def _arrows(scene: Scene, element: WithArrows) -> list[list[Vec]]:
+def _arrows(scene: ForceScene, element: WithArrows) -> list[list[Vec]]:
     acting = element_forces(scene, [element]).bodies
     found: list[list[Vec]] = []
     for i, x in _points(scene, element):
@@ -39,7 +41,7 @@ def _arrows(scene: Scene, element: WithArrows) -> list[list[Vec]]:
     return found
 
 
-def _points(scene: Scene, element: WithArrows) -> list[tuple[int, Vec]]:
+def _points(scene: ForceScene, element: WithArrows) -> list[tuple[int, Vec]]:
     """Return the bodies that an element acts on, and where, in their coordinates."""
     if not isinstance(element, PointSpring | Bushing):
         i = scene.model.frame(element.frame).body

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.forces.applied import Applied, Scene
+from ramidyn.algorithms.forces.applied import Applied, ForceScene
 from ramidyn.algorithms.forces.relative import (
     Leg,
     axes_of,
@@ -43,7 +43,7 @@ class _Ends:
     leg_b: Leg
 
     @staticmethod
-    def of(scene: Scene, frame_a: str, frame_b: str) -> _Ends:
+    def of(scene: ForceScene, frame_a: str, frame_b: str) -> _Ends:
         """Return the bodies of two frames."""
         a, b = (scene.model.frame(n).body for n in (frame_a, frame_b))
         meet = scene.tree.common_ancestor(a, b)
@@ -67,7 +67,7 @@ class _Ends:
 # ------------------------------------------------------------ point to point
 
 
-def point_spring(scene: Scene, element: PointSpring, applied: Applied) -> None:
+def point_spring(scene: ForceScene, element: PointSpring, applied: Applied) -> None:
     """Add −(k (l − l₀) + c l̇) along the line, on b and against it on a."""
     ends = _Ends.of(scene, element.frame_a, element.frame_b)
     x_a = point_of(scene.model.frame(element.frame_a), element.point_a)
@@ -77,9 +77,9 @@ def point_spring(scene: Scene, element: PointSpring, applied: Applied) -> None:
     rest = scene.number(element, "rest_length")
     square = d.dot(d) + COINCIDENT
     per_length = k  # the tension over the length: k (1 − l₀ / l) + c l̇ / l
-    if rest is not ZERO:
+    if not rest.is_zero:
         per_length = k - k * rest / square.sqrt()
-    if c is not ZERO:
+    if not c.is_zero:
         v_b = ends.leg_b.R @ ends.leg_b.speed(x_b)
         v_a = ends.leg_a.R @ ends.leg_a.speed(x_a)
         per_length = per_length + c * (d.dot(v_b - v_a) / square)
@@ -91,7 +91,7 @@ def point_spring(scene: Scene, element: PointSpring, applied: Applied) -> None:
     ends.push(applied, d * -per_length, ZERO3, x_a, x_b)
 
 
-def point_spring_energy(scene: Scene, element: PointSpring) -> Expr:
+def point_spring_energy(scene: ForceScene, element: PointSpring) -> Expr:
     """Return ½ k (l − l₀)²."""
     ends = _Ends.of(scene, element.frame_a, element.frame_b)
     x_a = point_of(scene.model.frame(element.frame_a), element.point_a)
@@ -106,23 +106,25 @@ def point_spring_energy(scene: Scene, element: PointSpring) -> Expr:
 # ------------------------------------------------------------ frame to frame
 
 
-def torsion_spring(scene: Scene, element: TorsionSpring, applied: Applied) -> None:
+def torsion_spring(scene: ForceScene, element: TorsionSpring, applied: Applied) -> None:
     """Add −k φ − c ω on b, and the opposite on a."""
     ends, axes, phi = _turned(scene, element)
     n = axes @ (phi * -scene.number(element, "stiffness"))
     c = scene.number(element, "damping")
-    if c is not ZERO:
+    if not c.is_zero:
         n = n - _angular_velocity(ends) * c
     ends.push(applied, ZERO3, n, ZERO3, ZERO3)
 
 
-def torsion_spring_energy(scene: Scene, element: TorsionSpring) -> Expr:
+def torsion_spring_energy(scene: ForceScene, element: TorsionSpring) -> Expr:
     """Return ½ k φ²."""
     _, _, phi = _turned(scene, element)
     return scene.number(element, "stiffness") * phi.dot(phi) * 0.5
 
 
-def _turned(scene: Scene, element: TorsionSpring | Bushing) -> tuple[_Ends, Mat, Vec]:
+def _turned(
+    scene: ForceScene, element: TorsionSpring | Bushing
+) -> tuple[_Ends, Mat, Vec]:
     """Return two bodies, the axes of frame a, and the rotation of b in them."""
     ends = _Ends.of(scene, element.frame_a, element.frame_b)
     axes = ends.leg_a.R @ axes_of(scene.model.frame(element.frame_a))
@@ -135,7 +137,7 @@ def _angular_velocity(ends: _Ends) -> Vec:
     return ends.leg_b.R @ ends.leg_b.v.w - ends.leg_a.R @ ends.leg_a.v.w
 
 
-def bushing(scene: Scene, element: Bushing, applied: Applied) -> None:
+def bushing(scene: ForceScene, element: Bushing, applied: Applied) -> None:
     """Add the forces along and about the axes of frame a."""
     ends, axes, phi = _turned(scene, element)
     x_b = point_of(scene.model.frame(element.frame_b), ORIGIN)
@@ -155,7 +157,7 @@ def bushing(scene: Scene, element: Bushing, applied: Applied) -> None:
     ends.push(applied, axes @ f, axes @ n, x_a, x_b)
 
 
-def bushing_energy(scene: Scene, element: Bushing) -> Expr:
+def bushing_energy(scene: ForceScene, element: Bushing) -> Expr:
     """Return ½ xᵀ K x + ½ φᵀ Kᵣ φ."""
     ends, _, phi = _turned(scene, element)
     x = _offset(scene, element, ends)
@@ -164,7 +166,7 @@ def bushing_energy(scene: Scene, element: Bushing) -> Expr:
     return (x.dot(_scaled(K, x)) + phi.dot(_scaled(Kr, phi))) * 0.5
 
 
-def _offset(scene: Scene, element: Bushing, ends: _Ends) -> Vec:
+def _offset(scene: ForceScene, element: Bushing, ends: _Ends) -> Vec:
     """Return the origin of frame b in frame a."""
     frame_a = scene.model.frame(element.frame_a)
     x_a = point_of(frame_a, ORIGIN)
@@ -181,14 +183,16 @@ def _scaled(a: Vec, b: Vec) -> Vec:
 
 
 def gravity_compensation(
-    scene: Scene, element: GravityCompensation, applied: Applied
+    scene: ForceScene, element: GravityCompensation, applied: Applied
 ) -> None:
     """Add −fraction m g at the center of mass, unless actuators apply it."""
     if not element.by_actuators:
         carry_weight(scene, element, applied)
 
 
-def carry_weight(scene: Scene, element: GravityCompensation, applied: Applied) -> None:
+def carry_weight(
+    scene: ForceScene, element: GravityCompensation, applied: Applied
+) -> None:
     """Add −fraction m g at the center of mass."""
     m, h = _moments(scene, element)
     i = scene.model.frame(element.body).body
@@ -206,7 +210,9 @@ def carry_weight(scene: Scene, element: GravityCompensation, applied: Applied) -
             applied.turn(k, tau[k])
 
 
-def gravity_compensation_energy(scene: Scene, element: GravityCompensation) -> Expr:
+def gravity_compensation_energy(
+    scene: ForceScene, element: GravityCompensation
+) -> Expr:
     """Return fraction m g · x, x the center of mass.
 
     Actuators, and forces along some joints only, store no energy.
@@ -219,7 +225,7 @@ def gravity_compensation_energy(scene: Scene, element: GravityCompensation) -> E
     return scene.number(element, "fraction") * scene.gravity.dot(moment)
 
 
-def _moments(scene: Scene, element: GravityCompensation) -> tuple[Expr, Vec]:
+def _moments(scene: ForceScene, element: GravityCompensation) -> tuple[Expr, Vec]:
     """Return m and m c of a body, in the coordinates of its tree body."""
     frame = scene.model.frame(element.body)
     given = scene.inputs.get(f"inertia:{element.body}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.forces.applied import Applied, Scene
+from ramidyn.algorithms.forces.applied import Applied, ForceScene
 from ramidyn.algorithms.forces.ground import slope
 from ramidyn.algorithms.forces.relative import Leg, axes_of, point_of
 from ramidyn.description.forces.bodies import Point
@@ -38,7 +38,7 @@ class _Above:
     """above the ground, along the normal"""
 
 
-def _above(scene: Scene, element: PointContact | SphereContact | Tire) -> _Above:
+def _above(scene: ForceScene, element: PointContact | SphereContact | Tire) -> _Above:
     frame = scene.model.frame(element.frame)
     leg = scene.leg(frame.body)
     x = point_of(frame, _center(element))
@@ -60,7 +60,7 @@ def _center(element: PointContact | SphereContact | Tire) -> Point:
 
 
 def contact(
-    scene: Scene, element: PointContact | SphereContact, applied: Applied
+    scene: ForceScene, element: PointContact | SphereContact, applied: Applied
 ) -> None:
     """Add Hunt and Crossley's normal force, and friction."""
     at = _above(scene, element)
@@ -69,7 +69,7 @@ def contact(
     approach = -at.normal.dot(v)
     N = scene.number(element, "stiffness") * _to_power(d, element.exponent)
     c = scene.number(element, "dissipation")
-    if c is not ZERO:
+    if not c.is_zero:
         N = N * extremum("max", ZERO, ONE + c * approach)
     f = at.normal * N
     if not scene.is_zero(element, "friction"):
@@ -80,7 +80,7 @@ def contact(
     applied.push(scene.model.frame(element.frame).body, Force(x.cross(f), f))
 
 
-def contact_energy(scene: Scene, element: PointContact | SphereContact) -> Expr:
+def contact_energy(scene: ForceScene, element: PointContact | SphereContact) -> Expr:
     """Return k dⁿ⁺¹ / (n + 1)."""
     d, _ = _depth(scene, element, _above(scene, element))
     n = element.exponent + 1.0
@@ -88,7 +88,7 @@ def contact_energy(scene: Scene, element: PointContact | SphereContact) -> Expr:
 
 
 def _depth(
-    scene: Scene, element: PointContact | SphereContact, at: _Above
+    scene: ForceScene, element: PointContact | SphereContact, at: _Above
 ) -> tuple[Expr, Vec]:
     """Return the depth of the lowest point, and the point."""
     if isinstance(element, PointContact):
@@ -108,7 +108,9 @@ def _to_power(d: Expr, n: float) -> Expr:
     return power(d, const(n))
 
 
-def contact_point(scene: Scene, element: PointContact | SphereContact | Tire) -> Vec:
+def contact_point(
+    scene: ForceScene, element: PointContact | SphereContact | Tire
+) -> Vec:
     """Return the point that touches the ground first, in coordinates of the body."""
     at = _above(scene, element)
     if isinstance(element, Tire):
@@ -120,7 +122,7 @@ def contact_point(scene: Scene, element: PointContact | SphereContact | Tire) ->
 # ------------------------------------------------------------ tires
 
 
-def tire(scene: Scene, element: Tire, applied: Applied) -> None:
+def tire(scene: ForceScene, element: Tire, applied: Applied) -> None:
     """Add the vertical force, and those of slip by the brush model."""
     at = _above(scene, element)
     k, c, mu = (scene.number(element, n) for n in ("stiffness", "damping", "friction"))
@@ -146,20 +148,20 @@ def tire(scene: Scene, element: Tire, applied: Applied) -> None:
     applied.push(scene.model.frame(element.frame).body, Force(x.cross(f), f))
 
 
-def tire_energy(scene: Scene, element: Tire) -> Expr:
+def tire_energy(scene: ForceScene, element: Tire) -> Expr:
     """Return ½ k d² of the vertical spring."""
     _, _, d = _disk(scene, element, _above(scene, element))
     d = extremum("max", d, ZERO)
     return scene.number(element, "stiffness") * d * d * 0.5
 
 
-def _lowest(scene: Scene, element: Tire, at: _Above, axis: Vec, flat: Expr) -> Vec:
+def _lowest(scene: ForceScene, element: Tire, at: _Above, axis: Vec, flat: Expr) -> Vec:
     """Return the lowest point of a wheel."""
     down = (axis * axis.dot(at.normal) - at.normal) / flat
     return at.x + down * scene.number(element, "radius")
 
 
-def _disk(scene: Scene, element: Tire, at: _Above) -> tuple[Vec, Expr, Expr]:
+def _disk(scene: ForceScene, element: Tire, at: _Above) -> tuple[Vec, Expr, Expr]:
     """Return the axis of a wheel, the sine of its angle to the normal, and its depth.
 
     The sine is 1 where the wheel stands upright.

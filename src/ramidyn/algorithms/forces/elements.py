@@ -11,7 +11,7 @@ from ramidyn.algorithms.forces import (
     joint_forces,
 )
 from ramidyn.algorithms.forces.actuator_forces import actuator_forces
-from ramidyn.algorithms.forces.applied import Applied, Scene
+from ramidyn.algorithms.forces.applied import Applied, ForceScene
 from ramidyn.description.forces.bodies import (
     Bushing,
     GravityCompensation,
@@ -30,7 +30,7 @@ from ramidyn.description.forces.joints import (
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr, region
 
-FORCES: Final[dict[type, Callable[[Scene, Any, Applied], None]]] = {
+FORCES: Final[dict[type, Callable[[ForceScene, Any, Applied], None]]] = {
     JointSpring: joint_forces.joint_spring,
     JointDamper: joint_forces.joint_damper,
     JointFriction: joint_forces.joint_friction,
@@ -47,7 +47,7 @@ FORCES: Final[dict[type, Callable[[Scene, Any, Applied], None]]] = {
 """what adds an element's force; actuators come together, and functions of users from
 where the public state is"""
 
-ENERGIES: Final[dict[type, Callable[[Scene, Any], Expr]]] = {
+ENERGIES: Final[dict[type, Callable[[ForceScene, Any], Expr]]] = {
     JointSpring: joint_forces.joint_spring_energy,
     JointLimit: joint_forces.joint_limit_energy,
     Tendon: joint_forces.tendon_energy,
@@ -61,7 +61,7 @@ ENERGIES: Final[dict[type, Callable[[Scene, Any], Expr]]] = {
 }
 
 
-def element_forces(scene: Scene, elements: Sequence[ForceElement]) -> Applied:
+def element_forces(scene: ForceScene, elements: Sequence[ForceElement]) -> Applied:
     """Return what some elements apply."""
     applied = Applied()
     for element in elements:
@@ -72,7 +72,7 @@ def element_forces(scene: Scene, elements: Sequence[ForceElement]) -> Applied:
     return applied
 
 
-def stored_energy(scene: Scene, elements: Sequence[ForceElement]) -> Expr:
+def stored_energy(scene: ForceScene, elements: Sequence[ForceElement]) -> Expr:
     """Return the energy in springs and all else that gives it back."""
     total = ZERO
     for element in elements:

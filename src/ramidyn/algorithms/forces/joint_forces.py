@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ramidyn.algorithms.forces.applied import Applied, Scene
+from ramidyn.algorithms.forces.applied import Applied, ForceScene
 from ramidyn.coordinates.coordinates import Entries
 from ramidyn.description.forces.joints import (
     JointDamper,
@@ -14,30 +14,28 @@ from ramidyn.description.forces.joints import (
     Tendon,
 )
 from ramidyn.spatial.vector3 import ONE, ZERO
+from ramidyn.symbolic.dense import total
 from ramidyn.symbolic.expr import Expr, const, extremum, where
 
 
-def joint_spring(scene: Scene, element: JointSpring, applied: Applied) -> None:
+def joint_spring(scene: ForceScene, element: JointSpring, applied: Applied) -> None:
     """Add −k (q − reference)."""
     k = scene.number(element, "stiffness")
     for i, x in _deflections(scene, element):
         applied.turn(i, tuple(-(k * e) for e in x))
 
 
-def joint_spring_energy(scene: Scene, element: JointSpring) -> Expr:
+def joint_spring_energy(scene: ForceScene, element: JointSpring) -> Expr:
     """Return ½ k |q − reference|²."""
-    total = ZERO
-    for _, x in _deflections(scene, element):
-        for e in x:
-            total = total + e * e
-    return scene.number(element, "stiffness") * total * 0.5
+    squares = total(e * e for _, x in _deflections(scene, element) for e in x)
+    return scene.number(element, "stiffness") * squares * 0.5
 
 
-def _deflections(scene: Scene, element: JointSpring) -> list[tuple[int, Entries]]:
+def _deflections(scene: ForceScene, element: JointSpring) -> list[tuple[int, Entries]]:
     """Return q − reference for each body of a joint, along its degrees of freedom."""
     bodies = scene.joint_bodies(element.joint)
     given = scene.numbers(element, "reference")
-    if len(given) == 1 and given[0] is ZERO:
+    if len(given) == 1 and given[0].is_zero:
         types = [scene.tree.bodies[i].joint.type for i in bodies]
         given = tuple(const(x) for t in types for x in t.neutral)
     found: list[tuple[int, Entries]] = []
@@ -48,14 +46,14 @@ def _deflections(scene: Scene, element: JointSpring) -> list[tuple[int, Entries]
     return found
 
 
-def joint_damper(scene: Scene, element: JointDamper, applied: Applied) -> None:
+def joint_damper(scene: ForceScene, element: JointDamper, applied: Applied) -> None:
     """Add −d q̇."""
     d = scene.number(element, "damping")
     for i in scene.joint_bodies(element.joint):
         applied.turn(i, tuple(-(d * v) for v in scene.qd[i]))
 
 
-def joint_friction(scene: Scene, element: JointFriction, applied: Applied) -> None:
+def joint_friction(scene: ForceScene, element: JointFriction, applied: Applied) -> None:
     """Add −f q̇ / √(q̇² + v₀²)."""
     f = scene.number(element, "friction")
     slow = scene.number(element, "transition_velocity")
@@ -68,28 +66,26 @@ def smooth_sign(v: Expr, slow: Expr) -> Expr:
     return v / (v * v + slow * slow).sqrt()
 
 
-def joint_limit(scene: Scene, element: JointLimit, applied: Applied) -> None:
+def joint_limit(scene: ForceScene, element: JointLimit, applied: Applied) -> None:
     """Add the forces of one-sided springs where q is beyond a limit."""
     (i,) = scene.joint_bodies(element.joint)
     (qd,) = scene.qd[i]
     k = scene.number(element, "stiffness")
     c = scene.number(element, "dissipation")
-    total = ZERO
+    force = ZERO
     for sign, d in _beyond(scene, element):
-        factor = extremum("max", ZERO, ONE + c * qd * sign) if c is not ZERO else ONE
-        total = total - k * d * factor * sign
-    applied.turn(i, (total,))
+        factor = extremum("max", ZERO, ONE + c * qd * sign) if not c.is_zero else ONE
+        force = force - k * d * factor * sign
+    applied.turn(i, (force,))
 
 
-def joint_limit_energy(scene: Scene, element: JointLimit) -> Expr:
+def joint_limit_energy(scene: ForceScene, element: JointLimit) -> Expr:
     """Return ½ k d²."""
-    total = ZERO
-    for _, d in _beyond(scene, element):
-        total = total + d * d
-    return scene.number(element, "stiffness") * total * 0.5
+    squares = total(d * d for _, d in _beyond(scene, element))
+    return scene.number(element, "stiffness") * squares * 0.5
 
 
-def _beyond(scene: Scene, element: JointLimit) -> list[tuple[float, Expr]]:
+def _beyond(scene: ForceScene, element: JointLimit) -> list[tuple[float, Expr]]:
     """Return how far q is beyond each limit, with the sign of that direction."""
     (i,) = scene.joint_bodies(element.joint)
     (q,) = scene.q[i]
@@ -108,7 +104,7 @@ def _beyond(scene: Scene, element: JointLimit) -> list[tuple[float, Expr]]:
 # ------------------------------------------------------------ fixed tendons
 
 
-def tendon(scene: Scene, element: Tendon, applied: Applied) -> None:
+def tendon(scene: ForceScene, element: Tendon, applied: Applied) -> None:
     """Add the pull of a tendon."""
     length, speed = tendon_state(scene, element)
     f = -(scene.number(element, "damping") * speed)
@@ -121,7 +117,7 @@ def tendon(scene: Scene, element: Tendon, applied: Applied) -> None:
     pull(scene, element, f, applied)
 
 
-def pull(scene: Scene, element: Tendon, f: Expr, applied: Applied) -> None:
+def pull(scene: ForceScene, element: Tendon, f: Expr, applied: Applied) -> None:
     """Add a force along a tendon."""
     coefficients = scene.numbers(element, "coefficients")
     for name, c in zip(element.joints, coefficients, strict=True):
@@ -129,14 +125,14 @@ def pull(scene: Scene, element: Tendon, f: Expr, applied: Applied) -> None:
         applied.turn(i, (c * f,))
 
 
-def tendon_energy(scene: Scene, element: Tendon) -> Expr:
+def tendon_energy(scene: ForceScene, element: Tendon) -> Expr:
     """Return ½ k x²."""
     length, _ = tendon_state(scene, element)
     x = _stretch(scene, element, length)
     return scene.number(element, "stiffness") * x * x * 0.5
 
 
-def tendon_state(scene: Scene, element: Tendon) -> tuple[Expr, Expr]:
+def tendon_state(scene: ForceScene, element: Tendon) -> tuple[Expr, Expr]:
     """Return the length of a tendon and its rate."""
     length = speed = ZERO
     coefficients = scene.numbers(element, "coefficients")
@@ -148,7 +144,7 @@ def tendon_state(scene: Scene, element: Tendon) -> tuple[Expr, Expr]:
     return length, speed
 
 
-def _stretch(scene: Scene, element: Tendon, length: Expr) -> Expr:
+def _stretch(scene: ForceScene, element: Tendon, length: Expr) -> Expr:
     rest = scene.numbers(element, "rest_length")
     low, high = rest if len(rest) == 2 else (rest[0], rest[0])
     if low is high:

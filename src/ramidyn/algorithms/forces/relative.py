@@ -53,8 +53,7 @@ def leg(tree: Tree, q: JointVector, qd: JointVector, ancestor: int, i: int) -> L
         if j <= ancestor:
             continue
         X = transform(tree, j, q[j])
-        for step in X.steps:
-            R, p = onward(R, p, step)
+        R, p = onward(R, p, *X.steps)
         if j in qd:
             v = X @ v + joint_motion(tree.bodies[j].columns(), qd[j])
     return Leg(R, p, Motion(v.w, v.v))

@@ -148,7 +148,7 @@ def take_joint(
         if k in row or r in G:
             g = G.get(r, Force.zero())
             x = row.get(k, ZERO) + g.dot(dof.s)
-            if x.op == "const" and x.value == 0.0:
+            if x.is_zero:
                 continue
             alpha[r] = x
             G[r] = g - dof.Ud * x
@@ -192,7 +192,9 @@ def close(loops: RisingRows, i: int) -> list[Eliminated]:
         gone.add(r)
         g, pivot = G.pop(r, Force.zero()), loops.entry(r, r)
         others = [
-            s for s in range(len(loops.top)) if s not in gone and _meet(loops, r, s)
+            s
+            for s in range(len(loops.top))
+            if s not in gone and not loops.entry(r, s).is_zero
         ]
         couplings = {s: loops.entry(r, s) / pivot for s in others}
         for s in others:
@@ -205,11 +207,6 @@ def close(loops: RisingRows, i: int) -> list[Eliminated]:
         for s in others:
             del loops.C[max(r, s), min(r, s)]
     return out
-
-
-def _meet(loops: RisingRows, r: int, s: int) -> bool:
-    e = loops.entry(r, s)
-    return e.op != "const" or e.value != 0.0
 
 
 def find_multipliers(

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.body_motion import joint_motion
-from ramidyn.algorithms.kinematics import onward, seen
+from ramidyn.algorithms.kinematics import onward, seen_motion
 from ramidyn.algorithms.loops.cuts import CutJoint
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.transform import Step
@@ -99,12 +99,11 @@ def path_of(
     s: dict[int, Motion] = {}
     v, a = Motion.zero(), Motion.zero()
     for steps, i, sign in _legs(tree, cut, q):
-        for step in steps:
-            at = onward(*at, step)
+        at = onward(*at, *steps)
         if i is None:
             continue
         R, p = at
-        here = [seen(R, p, x) for x in tree.bodies[i].columns()]
+        here = [seen_motion(R, p, x) for x in tree.bodies[i].columns()]
         columns = tuple(x if sign > 0 else -x for x in here)
         s.update(zip(tree.dofs[i], columns, strict=True))
         if qd is not None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.loops import joint_formulation as steps
 from ramidyn.algorithms.loops.loopwise import eliminate, loopwise
-from ramidyn.algorithms.ltdl import ltdl
+from ramidyn.algorithms.ltdl import TreeEntries, ltdl
+from ramidyn.symbolic import dense
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.trace import trace
@@ -76,13 +76,11 @@ def _results(
     rows = _rows(J, columns)
     T = [steps.lower_transposed_solve(L, row, parents) for row in rows]
     W = [{i: t / D[i] for i, t in column.items()} for column in T]
-    r = [-g - steps.dot(w, z) for g, w in zip(gamma, W, strict=True)]
-    G = steps.gram(T, W)
-    multipliers = steps.cholesky_solve(*steps.cholesky(G), r)
+    r = [-g - dense.dot(w, z) for g, w in zip(gamma, W, strict=True)]
+    G = dense.gram(T, W)
+    multipliers = dense.solve(*dense.ldl(G), r)
     y = dict(z)
-    for column, x in zip(T, multipliers, strict=True):
-        for i, t in column.items():
-            y[i] = y[i] + t * x
+    dense.add_multiples(y, T, multipliers)
     A = steps.Factors(parents, L, D, [], [], [], [])
     qdd = steps.accelerations(A, y, [])
     return [

@@ -25,14 +25,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.ltdl import Diagonal, DofVector, ltdl
+from ramidyn.algorithms.ltdl import Diagonal, DofVector, TreeEntries, ltdl
 from ramidyn.spatial.vector3 import ZERO
+from ramidyn.symbolic.dense import Matrix, add_multiples, dot, gram, ldl, solve
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.tree.tree import ancestors
-
-Triangle = list[list[Expr]]
-"""rows of a lower triangle"""
 
 
 @final
@@ -45,7 +42,7 @@ class Factors:
     D: Diagonal
     T: list[DofVector]
     W: list[DofVector]
-    C: Triangle
+    C: Matrix
     E: list[Expr]
 
 
@@ -62,7 +59,7 @@ def factor(
     G = gram(T, W)
     for r, mu in enumerate(damping):
         G[r][r] = G[r][r] + mu
-    C, E = cholesky(G)
+    C, E = ldl(G)
     return Factors(parents, L, D, T, W, C, E)
 
 
@@ -73,7 +70,7 @@ def joint_formulation(
     z = lower_transposed_solve(A.L, Q, A.parents)
     region("multipliers")
     r = [-g - dot(w, z) for g, w in zip(gamma, A.W, strict=True)]
-    multipliers = cholesky_solve(A.C, A.E, r)
+    multipliers = solve(A.C, A.E, r)
     return accelerations(A, z, multipliers), multipliers
 
 
@@ -81,9 +78,7 @@ def accelerations(A: Factors, z: DofVector, multipliers: Sequence[Expr]) -> DofV
     """Return q̈ of L q̈ = D⁻¹ (z + T λ)."""
     region("accelerations")
     y = dict(z)
-    for column, x in zip(A.T, multipliers, strict=True):
-        for k, t in column.items():
-            y[k] = y.get(k, ZERO) + t * x
+    add_multiples(y, A.T, multipliers)
     out: DofVector = {}
     for k in range(len(A.parents)):
         x = y.get(k, ZERO) / A.D[k]
@@ -99,62 +94,8 @@ def lower_transposed_solve(
     """Return L⁻ᵀ b: it reaches from the entries of b to their ancestors, no further."""
     x = dict(b)
     for k in reversed(range(len(parents))):
-        if k not in x or _is_zero(x[k]):
+        if k not in x or x[k].is_zero:
             continue
         for i in ancestors(parents, k):
             x[i] = x.get(i, ZERO) - L[k, i] * x[k]
-    return {k: e for k, e in x.items() if not _is_zero(e)}
-
-
-def gram(T: Sequence[DofVector], W: Sequence[DofVector]) -> Triangle:
-    """Return the lower triangle of Tᵀ W, over the rows that both columns have."""
-    region("gram")
-    return [[dot(w, T[r]) for w in W[: r + 1]] for r in range(len(T))]
-
-
-def dot(a: DofVector, b: DofVector) -> Expr:
-    """Return a · b over the entries that both have."""
-    if len(b) < len(a):
-        a, b = b, a
-    total = ZERO
-    for k, x in a.items():
-        if k in b:
-            total = total + x * b[k]
-    return total
-
-
-def cholesky(G: Triangle) -> tuple[Triangle, list[Expr]]:
-    """Factor G = C E Cᵀ, C with unit diagonal."""
-    region("cholesky")
-    C: Triangle = []
-    E: list[Expr] = []
-    for r, row in enumerate(G):
-        left: list[Expr] = []  # row r of C E
-        for s in range(r):
-            x = row[s]
-            for k in range(s):
-                x = x - left[k] * C[s][k]
-            left.append(x)
-        C.append([x / E[s] for s, x in enumerate(left)])
-        pivot = row[r]
-        for x, c in zip(left, C[r], strict=True):
-            pivot = pivot - x * c
-        E.append(pivot)
-    return C, E
-
-
-def cholesky_solve(C: Triangle, E: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
-    """Solve C E Cᵀ x = b."""
-    x = list(b)
-    for r in range(len(x)):
-        for s in range(r):
-            x[r] = x[r] - C[r][s] * x[s]
-    for r in reversed(range(len(x))):
-        x[r] = x[r] / E[r]
-        for s in range(r + 1, len(x)):
-            x[r] = x[r] - C[s][r] * x[s]
-    return x
-
-
-def _is_zero(e: Expr) -> bool:
-    return e.op == "const" and e.value == 0.0
+    return {k: e for k, e in x.items() if not e.is_zero}

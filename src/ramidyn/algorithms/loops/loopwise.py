@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.ltdl import DofVector
+from ramidyn.algorithms.ltdl import DofVector, TreeEntries
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr, const, region
 
@@ -53,7 +52,7 @@ def eliminate(
     for k in order:
         region(f"eliminate {k}")
         pivots[k] = A[k].pop(k)
-        below = [i for i, e in A[k].items() if not _is_zero(e)]
+        below = [i for i, e in A[k].items() if not e.is_zero]
         columns[k] = {i: A[k][i] / pivots[k] for i in below}
         for i in A[k]:
             del A[i][k]
@@ -90,7 +89,3 @@ def loopwise(
         for i, c in A.columns[k].items():
             x[k] = x[k] - c * x[i]
     return dict(enumerate(x[:n])), [-e for e in x[n:]]
-
-
-def _is_zero(e: Expr) -> bool:
-    return e.op == "const" and e.value == 0.0

@@ -15,14 +15,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from ramidyn.algorithms.loops.joint_formulation import (
-    cholesky,
-    cholesky_solve,
-    dot,
-    gram,
-)
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.spatial.vector3 import ONE, ZERO
+from ramidyn.symbolic.dense import add_multiples, dot, gram, ldl, solve
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.symbolic.functions import absolute, maximum, where
 
@@ -62,9 +57,7 @@ def dependent_motion(
 ) -> DofVector:
     """Return the v of dependent velocities with J v = −x."""
     W = [{k: e * w[k] for k, e in row.items()} for row in J]
-    multipliers = cholesky_solve(*cholesky(gram(J, W)), x)
+    multipliers = solve(*ldl(gram(J, W)), x)
     v: DofVector = {}
-    for row, multiplier in zip(W, multipliers, strict=True):
-        for k, e in row.items():
-            v[k] = v.get(k, ZERO) - e * multiplier
+    add_multiples(v, W, [-x for x in multipliers])
     return v

@@ -20,16 +20,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ramidyn.algorithms.loops.joint_formulation import (
-    Triangle,
-    cholesky,
-    cholesky_solve,
-    dot,
-    gram,
-)
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.description.pose import Array
 from ramidyn.spatial.vector3 import ZERO
+from ramidyn.symbolic.dense import Factor, add_multiples, dot, gram, ldl
+from ramidyn.symbolic.dense import solve as ldl_solve
 from ramidyn.symbolic.expr import Expr, const
 
 DAMPING = {"float64": 1e-8, "float32": 1e-5}
@@ -80,9 +75,9 @@ def idle(
     for d in spare:
         c, left = [ZERO] * len(basis), dict(J[d])
         for _ in range(PASSES):  # what is left of J_d without c
-            more = cholesky_solve(*factor, [dot(row, left) for row in rows])
+            more = ldl_solve(*factor, [dot(row, left) for row in rows])
             c = [x + m for x, m in zip(c, more, strict=True)]
-            _add_rows(left, rows, [-m for m in more])
+            add_multiples(left, rows, [-m for m in more])
         n = [ZERO] * len(null)
         n[d] = const(1.0)
         for r, x in zip(basis, c, strict=True):
@@ -98,7 +93,7 @@ def without_idle(N: Sequence[Sequence[Expr]], x: Sequence[Expr]) -> list[Expr]:
     """
     columns = [dict(enumerate(n)) for n in N]
     b = [dot(n, dict(enumerate(x))) for n in columns]
-    y = cholesky_solve(*cholesky(gram(columns, columns)), b)
+    y = ldl_solve(*ldl(gram(columns, columns)), b)
     out = list(x)
     for n, k in zip(N, y, strict=True):
         out = [o - e * k for o, e in zip(out, n, strict=True)]
@@ -111,24 +106,14 @@ def preimage(rows: Sequence[DofVector], x: Sequence[Expr], damping: float) -> Do
     y: DofVector = {}
     for _ in range(PASSES):
         left = [e - dot(row, y) for row, e in zip(rows, x, strict=True)]
-        _add_rows(y, rows, cholesky_solve(*factor, left))
+        add_multiples(y, rows, ldl_solve(*factor, left))
     return y
 
 
-def _gram_factor(
-    rows: Sequence[DofVector], damping: float
-) -> tuple[Triangle, list[Expr]]:
+def _gram_factor(rows: Sequence[DofVector], damping: float) -> Factor:
     """Return C and E of J Jᵀ = C E Cᵀ, damped."""
     A = gram(rows, rows)
-    return cholesky([[*a[:-1], a[-1] * (1.0 + damping)] for a in A])
-
-
-def _add_rows(
-    to: DofVector, rows: Sequence[DofVector], weights: Sequence[Expr]
-) -> None:
-    for row, m in zip(rows, weights, strict=True):
-        for k, x in row.items():
-            to[k] = to.get(k, ZERO) + m * x
+    return ldl([[*a[:-1], a[-1] * (1.0 + damping)] for a in A])
 
 
 def without(null: Array, x: Sequence[Expr]) -> list[Expr]:

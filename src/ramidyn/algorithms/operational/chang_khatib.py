@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramidyn.algorithms.operational.inverse_inertia import unit_forces
+from ramidyn.algorithms.operational.propagators import unit_forces
 from ramidyn.algorithms.operational.rjk import rjk
-from ramidyn.algorithms.operational.symmetric_entries import Symmetric, add, inner
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO, Vec
 from ramidyn.spatial.vectors import Motion
+from ramidyn.symbolic.dense import Symmetric, add, inner
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.tree.tree import ROOT, Tree
 

@@ -20,12 +20,12 @@ from ramidyn.algorithms.operational.propagators import (
     column_order,
     propagators,
 )
-from ramidyn.algorithms.operational.symmetric_entries import inner
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.dense import inner
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ramidyn.algorithms.operational.propagators import propagators
-from ramidyn.algorithms.operational.symmetric_entries import Symmetric, add
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.dense import Symmetric, add
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
 

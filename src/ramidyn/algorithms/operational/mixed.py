@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.operational.pvr import over_junctions
-from ramidyn.algorithms.operational.symmetric_entries import Symmetric
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.coordinates.coordinates import JointVector
+from ramidyn.symbolic.dense import Symmetric
 from ramidyn.tree.tree import ROOT, Tree
 
 TRANSFORM = 28

@@ -8,6 +8,14 @@ comes first, outwards the first.
 
     X[i]        transform, p to i        Ud    U D⁻¹
     columns[i]  of joint i, in order
+
+The inverse inertia of a body is its acceleration per unit force on it:
+
+    Ω = [W Hᵀ; H V]:  w = W n + Hᵀ f,  v = H n + V f
+
+It goes outwards as an articulated inertia goes inwards, with motions in the place of
+forces: (v, w) changes from p to i as (n, f) does from p's to i's where X is inverted.
+So its congruence costs what that of an articulated inertia costs.
 """
 
 from __future__ import annotations
@@ -19,8 +27,9 @@ from ramidyn.algorithms.articulated import Column, last_first, rigid_bodies
 from ramidyn.algorithms.body_motion import transforms
 from ramidyn.algorithms.sweeps import inward
 from ramidyn.coordinates.coordinates import JointVector
+from ramidyn.spatial.inertia import ArticulatedInertia
 from ramidyn.spatial.transform import Transform
-from ramidyn.spatial.vector3 import ONE, ZERO, Vec
+from ramidyn.spatial.vector3 import IDENTITY, ONE, ZERO, ZERO3, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import Tree, TreeBody
@@ -93,3 +102,51 @@ def without(a: Motion, e: int) -> Motion:
     """Return a with entry e (of six) zero."""
     parts = [ZERO if k == e else x for k, x in enumerate(a.parts())]
     return Motion(Vec(parts[:3]), Vec(parts[3:]), a.frame)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class InverseInertia:
+    """Ω of one body, kept as the inertia that it is the dual of."""
+
+    dual: ArticulatedInertia
+
+    @staticmethod
+    def zero() -> InverseInertia:
+        """Return Ω of what does not move."""
+        return InverseInertia(ArticulatedInertia.zero())
+
+    def __matmul__(self, f: Force) -> Motion:
+        """Return the acceleration for a force."""
+        swapped = self.dual @ Motion(f.f, f.n, f.frame)
+        return Motion(swapped.f, swapped.n, swapped.frame)
+
+    def across(self, X: Transform) -> InverseInertia:
+        """Return X Ω Xᵀ."""
+        return InverseInertia(X.inverted().back(self.dual))
+
+    def beyond(self, column: Propagator) -> InverseInertia:
+        """Return L Ω Lᵀ + S D⁻¹ Sᵀ."""
+        dual = self.dual
+        if column.e is not None:
+            dual = dual.without((column.e + 3) % 6)
+        t = InverseInertia(dual) @ column.Ud
+        m = column.Dinv + column.Ud.dot(t)
+        # Ω − S tᵀ − t Sᵀ + S m Sᵀ,  t = Ω Ud
+        s, rest = column.s, t - column.s * m
+        return InverseInertia(_minus(_minus(dual, s, rest), t, s))
+
+    def columns(self) -> list[Motion]:
+        """Return the accelerations for the six unit forces, moments first."""
+        return [self @ f for f in unit_forces()]
+
+
+def unit_forces() -> tuple[Force, ...]:
+    """Return the six unit forces, moments first."""
+    couples = (Force(e, ZERO3) for e in IDENTITY)
+    return (*couples, *(Force(ZERO3, e) for e in IDENTITY))
+
+
+def _minus(dual: ArticulatedInertia, a: Motion, b: Motion) -> ArticulatedInertia:
+    """Return Ω − a bᵀ as far as the dual keeps it: upper triangles, and H."""
+    return dual.minus_outer(Force(a.v, a.w, a.frame), Force(b.v, b.w, b.frame))

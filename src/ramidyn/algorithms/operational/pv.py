@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ramidyn.algorithms.operational.propagators import propagators
-from ramidyn.algorithms.operational.symmetric_entries import Symmetric, add_outer
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.algorithms.sweeps import inward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vectors import Force
+from ramidyn.symbolic.dense import Symmetric, add_outer
 from ramidyn.tree.tree import ROOT, Tree
 
 

@@ -23,20 +23,23 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
-from ramidyn.algorithms.operational.inverse_inertia import unit_forces
-from ramidyn.algorithms.operational.propagators import Propagators, propagators
-from ramidyn.algorithms.operational.rjk import inverse_inertias
-from ramidyn.algorithms.operational.symmetric_entries import (
-    Symmetric,
-    add,
-    add_outer,
-    inner,
+from ramidyn.algorithms.operational.propagators import (
+    Propagators,
+    propagators,
+    unit_forces,
 )
+from ramidyn.algorithms.operational.rjk import inverse_inertias
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.algorithms.sweeps import inward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO, Vec
 from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.dense import (
+    Symmetric,
+    add,
+    add_outer,
+    inner,
+)
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.tree.tree import ROOT, Tree
 

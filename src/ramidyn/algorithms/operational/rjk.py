@@ -22,13 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ramidyn.algorithms.operational.inverse_inertia import InverseInertia
-from ramidyn.algorithms.operational.propagators import Propagators, propagators
-from ramidyn.algorithms.operational.symmetric_entries import Symmetric, add
+from ramidyn.algorithms.operational.propagators import (
+    InverseInertia,
+    Propagators,
+    propagators,
+)
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import Vec
 from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.dense import Symmetric, add
 from ramidyn.symbolic.expr import region
 from ramidyn.tree.tree import ROOT, Tree
 

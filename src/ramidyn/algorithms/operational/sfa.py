@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ramidyn.algorithms.crba import TreeEntries
-from ramidyn.algorithms.ltdl import ltdl
-from ramidyn.algorithms.operational.symmetric_entries import Symmetric, add, is_zero
+from ramidyn.algorithms.ltdl import TreeEntries, ltdl
 from ramidyn.spatial.vector3 import ONE, ZERO
+from ramidyn.symbolic.dense import Symmetric, add
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.tree.tree import ancestors
 
@@ -30,7 +29,7 @@ def sfa(M: TreeEntries, parents: Sequence[int], J: Sequence[JacobianRow]) -> Sym
     Y: list[dict[int, Expr]] = []
     for r, row in enumerate(J):
         region(f"task row {r}")
-        y = {k: x for k, x in row.items() if not is_zero(x)}
+        y = {k: x for k, x in row.items() if not x.is_zero}
         for i in range(len(parents) - 1, -1, -1):
             if i in y:
                 for j in ancestors(parents, i):

@@ -17,7 +17,7 @@ from typing import final
 
 from ramidyn.backend.c99.names import identifier, wrapped
 from ramidyn.symbolic.program import Variable
-from ramidyn.symbolic.sparse_jacobian import Pattern
+from ramidyn.symbolic.sparse_jacobian import JacobianPattern
 
 HEAD = """\
 #if defined(_WIN32)
@@ -65,7 +65,7 @@ class _Array:
     """An argument or a result of a function."""
 
     name: str
-    pattern: Pattern | None
+    pattern: JacobianPattern | None
     """None if all its entries are there"""
     rows: int
     columns: int
@@ -98,7 +98,7 @@ def casadi_source(
     first_line: str,
     inputs: Sequence[Variable],
     outputs: Sequence[Variable],
-    patterns: Sequence[Pattern],
+    patterns: Sequence[JacobianPattern],
 ) -> str:
     """Return the file with ``<name>_casadi`` and ``jac_<name>_casadi``.
 
@@ -149,11 +149,11 @@ def _dense(v: Variable) -> _Array:
 
 
 def _nominal(y: _Array) -> _Array:
-    empty = Pattern(y.rows, y.columns, (0,) * (y.columns + 1), ())
+    empty = JacobianPattern(y.rows, y.columns, (0,) * (y.columns + 1), ())
     return _Array(f"out_{y.name}", empty, y.rows, y.columns, is_used=False)
 
 
-def _sparse(p: Pattern) -> Pattern | None:
+def _sparse(p: JacobianPattern) -> JacobianPattern | None:
     return None if len(p.places) == p.rows * p.columns else p
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ramidyn.backend.c99.names import Names, comment, number, tied, wrapped
-from ramidyn.backend.c99.steps import Part, Plan, Step, name_of
+from ramidyn.backend.c99.steps import JoinedSteps, SourcePlan, SourceStep, name_of
 from ramidyn.symbolic.angles import terms_of
 from ramidyn.symbolic.expr import Condition, Expr
 
@@ -90,13 +90,15 @@ class _Body:
 class StepWriter:
     """Writes one step of a plan."""
 
-    def __init__(self, plan: Plan, style: Style, sentences: Mapping[str, str]) -> None:
+    def __init__(
+        self, plan: SourcePlan, style: Style, sentences: Mapping[str, str]
+    ) -> None:
         self.plan = plan
         self.style = style
         self.sentences = sentences
         self.indent = 4 if style.lanes is None else 8
 
-    def write(self, step: Step) -> tuple[list[str], _Body]:
+    def write(self, step: SourceStep) -> tuple[list[str], _Body]:
         """Return the lines of the function of a step, and what its body uses."""
         s = self.style
         body = _Body(Names(["w", "i", *s.inputs.values(), *s.outputs.values()]))
@@ -108,7 +110,7 @@ class StepWriter:
             self._all_sines(step, body)
         return self._function(step, body), body
 
-    def _function(self, step: Step, body: _Body) -> list[str]:
+    def _function(self, step: SourceStep, body: _Body) -> list[str]:
         s = self.style
         head = [f"/* {self._said(step)} */"]
         if s.lanes is not None:
@@ -123,7 +125,7 @@ class StepWriter:
         opening = wrapped(f"{kind} void {self._signature(step.symbol, body)}", 0)
         return [*head, *opening, "{", *body.lines, "}", ""]
 
-    def write_part(self, part: Part, bodies: Sequence[_Body]) -> list[str]:
+    def write_part(self, part: JoinedSteps, bodies: Sequence[_Body]) -> list[str]:
         """Return the lines of the function that calls the steps of a part."""
         assert part.symbol is not None
         first, last = part.steps[0].name, part.steps[-1].name
@@ -136,7 +138,7 @@ class StepWriter:
         head = f"APART void {self._signature(part.symbol, joined(bodies))}"
         return [f"/* {said} */", *wrapped(head, 0), "{", *calls, "}", ""]
 
-    def _said(self, step: Step) -> str:
+    def _said(self, step: SourceStep) -> str:
         """Return what a step does, in words where there are some."""
         for verb, sentence in self.sentences.items():
             if step.name.startswith(f"{verb} "):
@@ -168,7 +170,7 @@ class StepWriter:
         given += [s.outputs[v.name] for v in p.outputs if v.name in body.outputs]
         return wrapped(f"{symbol}({', '.join(given)});", 4)
 
-    def _all_sines(self, step: Step, body: _Body) -> None:
+    def _all_sines(self, step: SourceStep, body: _Body) -> None:
         """Write the sines and cosines of a step as one call, so that it is a vector."""
         angles, t = step.angles, self.style.type
         n = len(angles)
@@ -186,7 +188,7 @@ class StepWriter:
                 self._say(body, f"w->{self.plan.fields[e]} = {e.op[0]}[{k}];")
         self._sine_results(step, body)
 
-    def _sine_results(self, step: Step, body: _Body) -> None:
+    def _sine_results(self, step: SourceStep, body: _Body) -> None:
         """Write the results that are sines or cosines themselves."""
         for e in (e for pair in step.angles.values() for e in pair):
             for name, k in self.plan.results.get(e, ()):
@@ -194,7 +196,7 @@ class StepWriter:
                 value = self.style.field(self.plan.fields[e])
                 self._say(body, f"{self.style.output(name, k)} = {value};")
 
-    def _sines(self, step: Step) -> list[str]:
+    def _sines(self, step: SourceStep) -> list[str]:
         """Return the calls for sines and cosines of lanes, one for each angle."""
         lines: list[str] = []
         for angle, pair in step.angles.items():
@@ -223,7 +225,7 @@ class StepWriter:
 
     # ------------------------------------------------------------ one value
 
-    def _node(self, e: Expr, step: Step, body: _Body) -> None:
+    def _node(self, e: Expr, step: SourceStep, body: _Body) -> None:
         plan, s = self.plan, self.style
         text, binding = self._operation(e, step, body)
         targets = [s.output(*entry) for entry in plan.results.get(e, ())]
@@ -274,7 +276,7 @@ class StepWriter:
         return self.style.field(self.plan.fields[e]), ATOM
 
     def _operands(
-        self, e: Expr, step: Step, body: _Body, atoms: bool
+        self, e: Expr, step: SourceStep, body: _Body, atoms: bool
     ) -> list[tuple[str, int]]:
         """Return the operands, the longest of them named first if all is too long."""
         for a in e.args:
@@ -290,7 +292,7 @@ class StepWriter:
             foldable = [a for a in foldable if a is not longest]
         return [self._text(a, body) for a in e.args]
 
-    def _condition(self, e: Expr, step: Step, body: _Body) -> None:
+    def _condition(self, e: Expr, step: SourceStep, body: _Body) -> None:
         """Make a condition, and those it is made of, in this step."""
         stack = [e]
         while stack:
@@ -306,7 +308,7 @@ class StepWriter:
                 text, _ = self._operation(c, step, body)
                 self._temporary(c, text, body)
 
-    def _operation(self, e: Expr, step: Step, body: _Body) -> tuple[str, int]:
+    def _operation(self, e: Expr, step: SourceStep, body: _Body) -> tuple[str, int]:
         op = e.op
         # A vector has no branches: both sides of a choice are values already.
         atoms = op in ("where", "min", "max", "not", "abs") or op in COMPARE
@@ -374,7 +376,7 @@ def _sum(op: str, a: tuple[str, int], b: tuple[str, int]) -> str:
     return f"{left} {sign} {right}"
 
 
-def constant_results(plan: Plan, style: Style) -> tuple[list[str], list[str]]:
+def constant_results(plan: SourcePlan, style: Style) -> tuple[list[str], list[str]]:
     """Return statements for results that no step makes: before all steps, and after."""
     first: list[str] = []
     last: list[str] = []
@@ -387,7 +389,7 @@ def constant_results(plan: Plan, style: Style) -> tuple[list[str], list[str]]:
             for name, k in entries
             if name == v.name
         ]
-        zeros = [k for k, e in fixed if e.op == "const" and e.value == 0.0]
+        zeros = [k for k, e in fixed if e.is_zero]
         cleared = len(zeros) > MANY_ZEROS
         if cleared:
             at = f"{style.outputs[v.name]}[{index}]"

@@ -23,7 +23,7 @@ from ramidyn.backend.c99.names import (
     wrapped,
 )
 from ramidyn.backend.c99.sines import far_sum, sin_cos
-from ramidyn.backend.c99.steps import Entry, Plan, plan
+from ramidyn.backend.c99.steps import Entry, SourcePlan, plan
 from ramidyn.symbolic.angles import terms_of
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.program import Program, Variable
@@ -76,7 +76,7 @@ class _Export:
     name: str
     dtype: str
     about: About
-    plan: Plan
+    plan: SourcePlan
     inputs: dict[str, str]
     outputs: dict[str, str]
     layout: str | None

@@ -29,7 +29,7 @@ Entry = tuple[str, int]
 
 
 @dataclass(slots=True)
-class Step:
+class SourceStep:
     """A run of operations that becomes one function."""
 
     name: str
@@ -44,12 +44,12 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JoinedSteps:
     """A run of steps that compilers may join; they join no others."""
 
     symbol: str | None
     """the function, or None where the function for one state calls the steps"""
-    steps: list[Step]
+    steps: list[SourceStep]
 
     @property
     def operations(self) -> int:
@@ -58,11 +58,11 @@ class Part:
 
 
 @dataclass(slots=True)
-class Plan:
+class SourcePlan:
     """The steps of a program, and where its values are."""
 
     program: Program
-    steps: list[Step]
+    steps: list[SourceStep]
     uses: dict[Expr, int]
     home: dict[Expr, int]
     """the step in which a value is made"""
@@ -72,12 +72,12 @@ class Plan:
     """where a value goes: (output, entry)"""
     angles: dict[Expr, list[Expr]]
     """the sine and cosine of each angle in the first steps"""
-    parts: list[Part]
+    parts: list[JoinedSteps]
 
 
 def plan(
     program: Program, entry_names: Mapping[Entry, str], function_names: Names
-) -> Plan:
+) -> SourcePlan:
     """Return the steps of a program.
 
     Args:
@@ -87,11 +87,11 @@ def plan(
     """
     angles = _angles(program)
     early: set[Expr] = set()
-    steps: list[Step] = []
+    steps: list[SourceStep] = []
     for some in _at_most(MOST_ANGLES, angles):
         needed = _needed_for(some) - early
         first = [e for e in program.order if e in needed]
-        step = Step(ANGLES, function_names.unique("angles"), first, angles=some)
+        step = SourceStep(ANGLES, function_names.unique("angles"), first, angles=some)
         steps.append(step)
         early |= needed
     region = -1
@@ -100,12 +100,12 @@ def plan(
             continue
         if e.region != region or len(steps[-1].order) >= LARGEST:
             name = program.regions[e.region]
-            steps.append(Step(name, function_names.unique(name), []))
+            steps.append(SourceStep(name, function_names.unique(name), []))
             region = e.region
         steps[-1].order.append(e)
     home = {e: k for k, step in enumerate(steps) for e in step.order}
     results, parts = _results(program), _parts(steps, function_names)
-    made = Plan(program, steps, program.uses(), home, {}, results, angles, parts)
+    made = SourcePlan(program, steps, program.uses(), home, {}, results, angles, parts)
     _name_fields(made, entry_names)
     return made
 
@@ -119,14 +119,14 @@ def _at_most(
         yield dict(items[k : k + n])
 
 
-def _parts(steps: list[Step], function_names: Names) -> list[Part]:
+def _parts(steps: list[SourceStep], function_names: Names) -> list[JoinedSteps]:
     """Return the steps in the runs in which they are called."""
     angles = [s for s in steps if s.angles]
-    parts = [Part(None, [s]) for s in angles]
+    parts = [JoinedSteps(None, [s]) for s in angles]
     rest = steps[len(angles) :]
     if sum(len(s.order) for s in rest) < WHOLE:
-        return [*parts, Part(None, rest)]
-    runs: list[list[Step]] = []
+        return [*parts, JoinedSteps(None, rest)]
+    runs: list[list[SourceStep]] = []
     size = 0
     for step in rest:
         if not runs or size + len(step.order) > PART:
@@ -136,7 +136,7 @@ def _parts(steps: list[Step], function_names: Names) -> list[Part]:
         size += len(step.order)
     for run in runs:
         name = function_names.unique(f"from {run[0].symbol}")
-        parts.append(Part(name, run))
+        parts.append(JoinedSteps(name, run))
     return parts
 
 
@@ -178,7 +178,7 @@ def _needed_for(angles: dict[Expr, list[Expr]]) -> set[Expr]:
     return needed
 
 
-def _name_fields(made: Plan, entry_names: Mapping[Entry, str]) -> None:
+def _name_fields(made: SourcePlan, entry_names: Mapping[Entry, str]) -> None:
     """Give every value that crosses from one step to another a field."""
     crossing: set[Expr] = set()
     for k, step in enumerate(made.steps):
@@ -201,7 +201,7 @@ def _name_fields(made: Plan, entry_names: Mapping[Entry, str]) -> None:
 
 
 def _field_name(
-    e: Expr, step: Step, made: Plan, entry_names: Mapping[Entry, str]
+    e: Expr, step: SourceStep, made: SourcePlan, entry_names: Mapping[Entry, str]
 ) -> str:
     if step.angles:
         is_sine = e.op in ("sin", "cos") and e.args[0] in made.angles
@@ -213,7 +213,7 @@ def _field_name(
     return name_of(e, made) or step.symbol
 
 
-def name_of(e: Expr, made: Plan) -> str | None:
+def name_of(e: Expr, made: SourcePlan) -> str | None:
     """Return what a value is: its label, or the result that it becomes."""
     found = made.program.labels.get(e)
     if found is None and e in made.results:

@@ -27,7 +27,7 @@ VERSION = (0, 1)  # of XLA's interface: all that is read here is in it
 NO_MEMORY = 8  # XLA's RESOURCE_EXHAUSTED
 
 
-class Frame(IntEnum):
+class CallFrame(IntEnum):
     """Words of XLA_FFI_CallFrame."""
 
     EXTENSION = 1
@@ -85,13 +85,13 @@ def xla_handler(calls: Calls, kind: Kind) -> Entry:
     (frame,) = code.arguments
     views = code.cell(0, VIEW_WORDS * len(_cores(calls)))
     error = code.cell(ERROR_BYTES, ERROR_WORDS)
-    _answer_metadata(code, code.load(frame, Frame.EXTENSION))
+    _answer_metadata(code, code.load(frame, CallFrame.EXTENSION))
     n_inputs = len(calls.signature.inputs)
-    outputs = code.load(frame, Frame.OUTPUTS)
+    outputs = code.load(frame, CallFrame.OUTPUTS)
     batch = const(1)
     for k, core in enumerate(_cores(calls)):
         is_input = k < n_inputs
-        buffers = code.load(frame, Frame.INPUTS) if is_input else outputs
+        buffers = code.load(frame, CallFrame.INPUTS) if is_input else outputs
         buffer = code.load(buffers, k if is_input else k - n_inputs)
         stride = const(0)
         if kind == "batch":
@@ -106,7 +106,7 @@ def xla_handler(calls: Calls, kind: Kind) -> Entry:
         code.store(const(0), error, 1)
         code.store(const(ctypes.addressof(text)), error, 2)
         code.store(const(NO_MEMORY), error, 3)
-        create = code.load(code.load(frame, Frame.API), ERROR_CREATE)
+        create = code.load(code.load(frame, CallFrame.API), ERROR_CREATE)
         code.leave(code.call_address(create, error))
     code.leave(0)
     return _loaded(module, "handler", (calls, text))

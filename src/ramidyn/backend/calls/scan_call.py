@@ -180,7 +180,7 @@ class Scanner:
         ``progress`` is told (evaluations done, all) by one of the threads.
         """
         scanned = self._scanned("single" if batch is None else "batch")
-        part = _Part(self, scanned, inputs, records, finals, times, [])
+        part = _ScanPart(self, scanned, inputs, records, finals, times, [])
         count = batch or 1
         work = count * times.length // chunk_of(scanned.kernel)
         lanes = scanned.kernel.lanes
@@ -226,7 +226,7 @@ class Scanner:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ScanPart:
     """A run that is shared by threads, each with states of its own."""
 
     scanner: Scanner

@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ramidyn.backend.llvm.emit import ALIGNED, Emitter
-from ramidyn.backend.llvm.parts import Columns
+from ramidyn.backend.llvm.parts import SweepLoop
 from ramidyn.backend.llvm.target import BYTES
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE, place
-from ramidyn.symbolic.program import FRESH, KEPT, Step
+from ramidyn.symbolic.program import FRESH, KEPT, SweepStep
 
 ABREAST, COLUMNS = 4, 16
 """vectors of columns side by side; columns of one state, at most"""
@@ -32,7 +32,7 @@ HEAD, TERM = 6, 3
 """words of the tables"""
 
 
-def loop_module(emitter: Emitter, loop: Columns, symbol: str, is_single: bool) -> str:
+def loop_module(emitter: Emitter, loop: SweepLoop, symbol: str, is_single: bool) -> str:
     """Return the module of a loop, its function called ``symbol``."""
     size = BYTES[emitter.dtype] if is_single else emitter.stride
     width = emitter.lanes if is_single else 1
@@ -51,7 +51,7 @@ def loop_module(emitter: Emitter, loop: Columns, symbol: str, is_single: bool) -
     return _Text(emitter, is_single, abreast).module(symbol, blocks, steps)
 
 
-def pairs(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
+def pairs(steps: Sequence[SweepStep]) -> Iterator[tuple[SweepStep, SweepStep]]:
     """Yield two steps that need the same rows (the second maybe the first), or a step.
 
     A step alone comes twice. Of steps that go up or down a chain, these are neighbors.
@@ -66,7 +66,7 @@ def pairs(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
         yield first, second
 
 
-def _fit(first: Step, second: Step) -> bool:
+def _fit(first: SweepStep, second: SweepStep) -> bool:
     """Return whether two steps begin alike and need the same rows."""
     rows = {i for _, i in first.terms}
     others = {i for _, i in second.terms}
@@ -78,7 +78,9 @@ def _fit(first: Step, second: Step) -> bool:
     )
 
 
-def _record(first: Step, second: Step, loop: Columns, size: int) -> list[int]:
+def _record(
+    first: SweepStep, second: SweepStep, loop: SweepLoop, size: int
+) -> list[int]:
     def factor(k: int) -> int:
         return k if k in (KEPT, FRESH) else (loop.shared + k) * size
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from ramidyn.backend.llvm.parts import Columns, Cut, Schedule
+from ramidyn.backend.llvm.parts import Cut, Schedule, SweepLoop
 from ramidyn.backend.runtime.instructions import Instruction, Move, Op, parallel_moves
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
 from ramidyn.symbolic.program import Callee, ColumnLoop
@@ -27,7 +27,7 @@ SPARSE = 4
 class Frame:
     """What a call needs: functions, slots, and what runs on them."""
 
-    functions: tuple[Cut | Columns, ...]
+    functions: tuple[Cut | SweepLoop, ...]
     steps: tuple[Instruction, ...]
     slots: int
     arguments: Sequence[int]
@@ -87,7 +87,7 @@ def _columns(loop: ColumnLoop) -> Frame:
     """Return the frame of sweeps: the factors, the matrix, and a spare column."""
     matrix = aligned(loop.shared)
     size = loop.rows * loop.columns
-    function = Columns(loop.sweeps, 0, matrix, loop.rows, loop.columns)
+    function = SweepLoop(loop.sweeps, 0, matrix, loop.rows, loop.columns)
     return Frame(
         (function,),
         (Instruction(Op.RUN, 0),),
@@ -136,7 +136,7 @@ class Steps:
     """
 
     def __init__(self, cuts: Sequence[Cut]) -> None:
-        self.functions: list[Cut | Columns] = [*cuts]
+        self.functions: list[Cut | SweepLoop] = [*cuts]
         self.steps: list[Instruction] = []
         self._number = {id(cut): k for k, cut in enumerate(cuts)}
         self._known: dict[str, int] = {}

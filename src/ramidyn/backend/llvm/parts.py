@@ -23,7 +23,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class SweepLoop:
     """Sweeps over columns of a matrix: one function."""
 
     sweeps: tuple[Sweep, ...]
@@ -43,7 +43,7 @@ class Schedule:
     Without ``steps``, functions run once and in their order.
     """
 
-    functions: tuple[Cut | Columns, ...]
+    functions: tuple[Cut | SweepLoop, ...]
     slots: int
     outputs: tuple[int, ...]
     """the slot of every result, flat and in order"""

@@ -79,10 +79,10 @@ def parse_xml(text: str, label: str, *, keep_text: bool = False) -> Element:
         data = _without_declaration(text.removeprefix("\ufeff")).encode()
     except UnicodeEncodeError as e:
         raise ModelError(f"{label}: not Unicode text ({e.reason})") from None
-    return _Builder(label, keep_text).parse(data)
+    return _ElementBuilder(label, keep_text).parse(data)
 
 
-class _Builder:
+class _ElementBuilder:
     """The handlers that turn expat's events into elements."""
 
     def __init__(self, label: str, keep_text: bool) -> None:

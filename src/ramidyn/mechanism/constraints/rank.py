@@ -26,8 +26,8 @@ from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
 from ramidyn.mechanism.constraints.samples import (
     PRECISION,
+    ClosedSample,
     Mechanism,
-    Place,
     closed_places,
     row_sizes,
 )
@@ -158,7 +158,7 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
     )
 
 
-def _split(places: Sequence[Place]) -> float | None:
+def _split(places: Sequence[ClosedSample]) -> float | None:
     """Return what is between singular values that count and those of rounding.
 
     None where all rows count: then it is not rounding that keeps the loops open.
@@ -260,7 +260,7 @@ def numerical_rank(J: Array, tolerance: float = TOLERANCE) -> int:
     return int((values > tolerance * values[0]).sum())
 
 
-def _scales(model: Model, place: Place, sizes: Array, is_rough: bool) -> Array:
+def _scales(model: Model, place: ClosedSample, sizes: Array, is_rough: bool) -> Array:
     """Return the diagonal of J M⁻¹ Jᵀ, with floors that keep damping above rounding."""
     G: Array = np.diagonal(place.G)
     floors = np.full(len(G), 1e-6 * max(float(G.max(initial=0.0)), 1e-300))
@@ -276,7 +276,7 @@ def _scales(model: Model, place: Place, sizes: Array, is_rough: bool) -> Array:
 
 
 def _damping(
-    places: Sequence[Place], left: Sequence[int], scales: Array, rank: int
+    places: Sequence[ClosedSample], left: Sequence[int], scales: Array, rank: int
 ) -> float:
     """Return μ for the least error after the passes of `proximal`.
 

@@ -9,7 +9,7 @@ from typing import Any, final
 from ramidyn.algorithms.loops.constraints import ConstraintRow, constraint_rows
 from ramidyn.algorithms.loops.cuts import CutJoint, cuts_of
 from ramidyn.errors import ModelError
-from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.expr import ZERO, Expr
 from ramidyn.tracing.context import Context, zeros
 
 
@@ -31,7 +31,7 @@ def rows_of(context: Context, with_velocities: bool = True) -> Rows:
     found = constraint_rows(context.tree, cuts, context.q, qd)
     coordinates = context.coordinates
     dofs = range(len(coordinates.P))
-    J = [coordinates.row([r.J.get(k, _ZERO) for k in dofs]) for r in found]
+    J = [coordinates.row([r.J.get(k, ZERO) for k in dofs]) for r in found]
     if not with_velocities:
         return Rows([r.residual for r in found], J, [])
     still = coordinates.acceleration(zeros(context.model.nv), context.qd)
@@ -60,6 +60,3 @@ def needed_cuts(context: Context) -> tuple[CutJoint, ...]:
             f"robot {context.model.name!r} has no loops; add one with robot.add_loop"
         )
     return cuts
-
-
-_ZERO = zeros(1)[0]

@@ -34,7 +34,7 @@ STARTS = 4
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class ClosedSample:
     """A configuration, as closed as it can be."""
 
     q: Array
@@ -70,13 +70,13 @@ class Mechanism:
         values = evaluate(self.program, {"q": q})
         return newton.Iterate(q, values["phi"], values["J"])
 
-    def at(self, q: Array) -> Place:
+    def at(self, q: Array) -> ClosedSample:
         """Return the loop errors and J M⁻¹ Jᵀ at q."""
         values = evaluate(self.program, {"q": q})
         J: Array = values["J"]
         inverse = np.linalg.pinv(values["M"], hermitian=True)
         phi = np.abs(values["phi"])
-        return Place(
+        return ClosedSample(
             q,
             float(phi.max(initial=0.0)),
             float((phi / self.sizes).max(initial=0.0)),
@@ -84,7 +84,7 @@ class Mechanism:
             J @ inverse @ np.transpose(J),
         )
 
-    def closed(self, q: Array, cutoff: float = 0.0) -> Place:
+    def closed(self, q: Array, cutoff: float = 0.0) -> ClosedSample:
         """Return q after some Gauss-Newton steps toward closed loops.
 
         Singular values below ``cutoff`` (relative to the largest) are treated as zero.
@@ -111,10 +111,10 @@ class Mechanism:
 
 def closed_places(
     mechanism: Mechanism, nv: int, rng: np.random.Generator
-) -> tuple[list[Place], Place]:
+) -> tuple[list[ClosedSample], ClosedSample]:
     """Return closed configurations along a motion, and the best one met."""
-    places: list[Place] = []
-    best: Place | None = None
+    places: list[ClosedSample] = []
+    best: ClosedSample | None = None
     for k in range(STARTS):
         push = rng.normal(scale=0.1 * min(k, 2), size=nv)
         if not places:

@@ -34,7 +34,7 @@ def mjcf_shapes(
     """Return the shapes of every body; those that cannot be read are ``problems``."""
     root, allowed = read_document(text, label, folder, include_directory)
     model = MjcfModel(root, allowed)
-    reader = _Reader(model, allowed.limit if allowed else None, folder)
+    reader = _ShapeReader(model, allowed.limit if allowed else None, folder)
     shapes: list[Shape] = []
     for body in model.world.bodies:
         for geom in body.geoms:
@@ -45,7 +45,7 @@ def mjcf_shapes(
     return shapes
 
 
-class _Reader:
+class _ShapeReader:
     def __init__(
         self, model: MjcfModel, limit: Path | None, folder: Path | None
     ) -> None:

@@ -111,7 +111,7 @@ def parse_sdf(text: str, label: str) -> Description:
         raise fault(sdf, "not an SDF file; expected the root element <sdf>")
     version = _version(sdf)
     model, gravity = _model(sdf)
-    return _Reader(model, version, gravity).description()
+    return _SdfReader(model, version, gravity).description()
 
 
 def _version(sdf: ET.Element) -> tuple[int, ...]:
@@ -169,7 +169,7 @@ def _refuse_includes(scope: ET.Element) -> None:
 
 
 @final
-class _Reader:
+class _SdfReader:
     """The parts of one model."""
 
     def __init__(

@@ -1,0 +1,208 @@
+"""Linear algebra over small matrices of symbols; zeros cost nothing.
+
+    A = L D Lᵀ,  L with unit diagonal
+
+L is kept as its rows left of the diagonal. `ldl`, `solve` and `inverse` also run on
+numbers, and on anything else that has + − × ÷.
+
+Sparse vectors and matrices are dicts of their entries; missing ones are zero.
+"""
+
+# ruff: noqa: N803, N806  the letters of matrices
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import sub
+from typing import Any
+
+from ramidyn.symbolic.expr import ONE, ZERO, Expr, lift, region
+from ramidyn.symbolic.functions import maximum, where
+
+Matrix = list[list[Expr]]
+Factor = tuple[Matrix, list[Expr]]
+"""L and D"""
+Entries = dict[int, Expr]
+"""of a sparse vector"""
+Symmetric = dict[tuple[int, int], Expr]
+"""entries (r, c) of a symmetric matrix, c ≤ r"""
+ROUNDING = 1e-13
+"""of a row's own entry: a smaller pivot has no correct digit"""
+
+
+# ------------------------------------------------------------ factors
+
+
+def ldl(
+    A: Sequence[Sequence[Expr]],
+    pivot: Callable[[Expr, Expr], Expr] = lambda found, _: found,
+) -> Factor:
+    """Return L and D, row by row; only the lower triangle of A is read.
+
+    ``pivot`` turns what is found for an entry of D, and that entry of A, into a pivot.
+    """
+    L: Matrix = []
+    D: list[Expr] = []
+    for i, row in enumerate(A):
+        region(f"dense factor {i}")
+        left = list(row[:i])  # row i of L D
+        for j in range(i):
+            for k in range(j):
+                left[j] = left[j] - left[k] * L[j][k]
+        L.append([x / d for x, d in zip(left, D, strict=True)])
+        found = row[i]
+        for x, y in zip(left, L[i], strict=True):
+            found = found - x * y
+        D.append(pivot(found, row[i]))
+    return L, D
+
+
+def above_rounding(found: Expr, entry: Expr) -> Expr:
+    """Return a pivot, or 0 where A is singular and it would be nothing but rounding.
+
+    What is divided by it is not finite there.
+    """
+    if found is entry:
+        return found
+    return where(found > ROUNDING * entry, found, ZERO)
+
+
+def at_least(least: float | Expr) -> Callable[[Expr, Expr], Expr]:
+    """Return a rule for pivots: none is smaller."""
+    return lambda found, _: maximum(found, least)
+
+
+def damped_ldl(A: Sequence[Sequence[Expr]], damping: Expr) -> Factor:
+    """Return L and D of A + δ, with no eigenvalue below the damping μ.
+
+    δ = max(μ − 1 / tr A⁻¹, 0): the fraction is between a part in n of the smallest
+    eigenvalue of A and all of it, so where every eigenvalue is above n μ, δ is 0.
+    """
+    smallest = ONE / _inverse_trace(*ldl(A, at_least(1e-3 * damping)))
+    more = maximum(damping - smallest, ZERO)
+    n = range(len(A))
+    shifted = [[A[i][j] + more if i == j else A[i][j] for j in n] for i in n]
+    return ldl(shifted, at_least(0.5 * damping))  # rounding aside, none is below μ
+
+
+def _inverse_trace(L: Matrix, D: Sequence[Expr]) -> Expr:
+    """Return the trace of A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹."""
+    n, trace = len(D), ZERO
+    for j in range(n):
+        column = [ZERO] * n
+        column[j] = ONE
+        for i in range(j, n):
+            for k in range(j, i):
+                column[i] = column[i] - L[i][k] * column[k]
+            trace = trace + column[i] * column[i] / D[i]
+    return trace
+
+
+def solve(L: Matrix, D: Sequence[Expr], b: Iterable[Expr]) -> list[Expr]:
+    """Return x of L D Lᵀ x = b."""
+    x, n = list(b), len(D)
+    for i in range(n):
+        for j in range(i):
+            x[i] = x[i] - L[i][j] * x[j]
+    for i in reversed(range(n)):
+        x[i] = x[i] / D[i]
+        for j in range(i + 1, n):
+            x[i] = x[i] - L[j][i] * x[j]
+    return x
+
+
+def inverse(L: Matrix, D: Sequence[Expr]) -> Matrix:
+    """Return A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹."""
+    n = len(D)
+    # Lᵀ A⁻¹ = D⁻¹ L⁻¹ is lower triangular with D⁻¹ on its diagonal: row by row from
+    # the last, each from those after it.
+    X: Matrix = [[ZERO] * n for _ in range(n)]
+    for i in reversed(range(n)):
+        region(f"dense inverse {i}")
+        after = range(i + 1, n)
+        for j in reversed(after):
+            products = (L[k][i] * X[k][j] for k in after)
+            X[i][j] = X[j][i] = reduce(sub, products, -next(products))
+        X[i][i] = reduce(sub, (L[k][i] * X[k][i] for k in after), 1.0 / D[i])
+    return X
+
+
+def general_solve(A: Any, b: Any) -> Any:
+    """Return x of A x = b, for arrays; A need not be symmetric.
+
+    Rows are eliminated from the last to the first: branches of a tree stay sparse.
+    """
+    A, b, n = A.copy(), b.copy(), len(b)
+    for k in reversed(range(n)):
+        inverse = 1.0 / A[k, k]
+        for i in range(k):
+            if not lift(A[i, k]).is_zero:
+                factor = A[i, k] * inverse
+                A[i, :k] = A[i, :k] - factor * A[k, :k]
+                b[i] = b[i] - factor * b[k]
+    x = b.copy()
+    for k in range(n):
+        x[k] = (b[k] - A[k, :k] @ x[:k]) / A[k, k] if k else b[k] / A[k, k]
+    return x
+
+
+# ------------------------------------------------------------ sums and products
+
+
+def total(terms: Iterable[Expr]) -> Expr:
+    """Return a sum, term by term."""
+    each = iter(terms)
+    found = next(each, ZERO)
+    for x in each:
+        found = found + x
+    return found
+
+
+def inner(a: Iterable[Expr], b: Iterable[Expr]) -> Expr:
+    """Return a · b."""
+    return total(x * y for x, y in zip(a, b, strict=True))
+
+
+def product(A: Iterable[Sequence[Expr]], B: Iterable[Sequence[Expr]]) -> Matrix:
+    """Return A B."""
+    columns = list(zip(*B, strict=True))
+    return [[inner(row, column) for column in columns] for row in A]
+
+
+def dot(a: Entries, b: Entries) -> Expr:
+    """Return a · b over the entries that both have."""
+    if len(b) < len(a):
+        a, b = b, a
+    return total(x * b[k] for k, x in a.items() if k in b)
+
+
+def gram(T: Sequence[Entries], W: Sequence[Entries]) -> Matrix:
+    """Return the lower triangle of Tᵀ W, for columns T and W."""
+    region("gram")
+    return [[dot(w, T[r]) for w in W[: r + 1]] for r in range(len(T))]
+
+
+def add_multiples(
+    to: Entries, columns: Sequence[Entries], factors: Sequence[Expr]
+) -> None:
+    """Add each column, times its factor, to a sparse vector."""
+    for column, factor in zip(columns, factors, strict=True):
+        for k, x in column.items():
+            to[k] = to.get(k, ZERO) + x * factor
+
+
+def add(A: Symmetric, r: int, c: int, x: Expr) -> None:
+    """Add x to the entry (r, c), or (c, r), of a symmetric matrix."""
+    if not x.is_zero:
+        at = (r, c) if c <= r else (c, r)
+        A[at] = A[at] + x if at in A else x
+
+
+def add_outer(A: Symmetric, v: Mapping[int, Expr], s: Expr) -> None:
+    """Add v s vᵀ to a symmetric matrix."""
+    for r, x in v.items():
+        y = x * s
+        for c, z in v.items():
+            if c <= r:
+                add(A, r, c, y * z)
