@@ -36,12 +36,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "backend": {"symbolic"},
     "linalg": {"symbolic", *ROBOTS, "algorithms", "backend"},
     "function": {"symbolic", "backend", "tracing", "view"},
+    "compilation": {"symbolic", *ROBOTS, "tracing", "backend", "function"},
     "compiler": {
-        "symbolic", *ROBOTS, "simplify", "tracing", "quantities", "backend", "function",
+        "symbolic", "simplify", "tracing", "backend", "function", "compilation",
     },
+    "kernels": {"symbolic", "tracing", "function", "compilation", "compiler"},
     "methods": {"symbolic", "tracing", "quantities", "backend", "function", "compiler"},
     "configuration_functions": {
-        "symbolic", *ROBOTS, "backend", "function", "compiler",
+        "symbolic", *ROBOTS, "backend", "function", "compiler", "kernels",
     },
     "view.runs": {*ROBOTS, "quantities", "compiler", "view"},
     "mechanism": {
@@ -50,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "simulation": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",
-        "function", "compiler", "mechanism", "view.runs",
+        "function", "compiler", "kernels", "mechanism", "view.runs",
     },
     "robot": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",
@@ -65,9 +67,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "out_of_core": {"function", "robot"},
     "export": {
         "symbolic", *ROBOTS, "simplify", "tracing", "quantities", "backend", "function",
-        "compiler", "robot",
+        "compilation", "compiler", "robot",
     },
-    "interop": {"symbolic", "backend", "function", "compiler", "export"},
+    "interop": {
+        "symbolic", "backend", "function", "compilation", "compiler", "export",
+    },
 }  # fmt: skip
 """room -> the rooms that it may import; a room inside another has its own row"""
 FRONT = {"cli", "explain", "papers"}

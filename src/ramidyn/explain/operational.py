@@ -11,9 +11,8 @@ from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
-from ramidyn.tracing.chooser import choose
+from ramidyn.tracing.chooser import choose, trace_quantities
 from ramidyn.tracing.options import one_of
-from ramidyn.tracing.tracing import trace_quantities
 
 
 @final

@@ -31,7 +31,7 @@ from ramidyn.quantities.mass_matrix import (
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.derivatives import Row, forward, held, reverse
-from ramidyn.symbolic.expr import Expr, has_loop
+from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.tracing.context import Context, zeros
 from ramidyn.tree.singular import check_dynamics
@@ -44,8 +44,6 @@ STATE = ("q", "qd", "qdd")
 External = tuple[tuple[str, ...], str]
 """frames with external forces, and what these are expressed in"""
 NO_FORCES: External = ((), "local")
-UNROLLED = 12
-"""degrees of freedom up to which all solves are straight-line code"""
 
 
 def by_name(rows: Sequence[Row], names: Sequence[str], n: int) -> dict[str, Any]:
@@ -100,7 +98,7 @@ def acceleration_rows(
             if x is not ZERO:
                 columns[c][k] = -x
     found: list[Row] = [{} for _ in range(n)]
-    if context.rolls and n > UNROLLED and not has_loop():
+    if context.rolls_columns:
         place = {v: k for k, v in enumerate(order)}
         columns += [{place[v]: ONE} for v in range(n)]
         solved = solved_columns(solver, columns)

@@ -35,10 +35,10 @@ from ramidyn.symbolic.jacobians import (
     with_tangents,
 )
 from ramidyn.symbolic.program import free_name
+from ramidyn.tracing.chooser import trace_quantities, values_of
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.options import CHECKS, one_of
 from ramidyn.tracing.quantity import Quantity, Shapes, input_shapes, quantity
-from ramidyn.tracing.tracing import trace_quantities, values_of
 from ramidyn.tree.model import Model
 from ramidyn.tree.parameters import is_parameter, parameter_shapes
 from ramidyn.tree.singular import check_dynamics

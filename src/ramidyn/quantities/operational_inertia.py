@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
-from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.chooser import trace_with_context
 from ramidyn.tracing.context import Context, array
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
@@ -188,12 +187,12 @@ def rank(
     model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
 ) -> int:
     """Return how many rows of some tasks can move independently somewhere."""
-
-    def traced(q: Any) -> Any:
-        context = Context(model, conventions, {"q": q})
-        return array(inverse_matrix(context, tasks, algorithm))
-
-    program = trace(traced, {"q": model.nq})
+    program = trace_with_context(
+        lambda context: array(inverse_matrix(context, tasks, algorithm)),
+        model,
+        conventions,
+        {"q": model.nq},
+    )
     return ranks(model, program, [row_count(tasks)])[0]
 
 

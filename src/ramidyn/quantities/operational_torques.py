@@ -67,8 +67,7 @@ from ramidyn.quantities.operational_inertia import (
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.interpreter import evaluate
-from ramidyn.symbolic.program import Program
-from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.chooser import trace_with_context
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
@@ -88,14 +87,14 @@ class DrivenInverse:
         tasks: tuple[Task, ...],
         passive: Directions,
     ) -> None:
-        def traced(q: Any) -> Any:
-            context = Context(model, conventions, {"q": q})
+        def traced(context: Context) -> Any:
             closed = ClosedMotion.of(context, False) if model.loops else None
             # Every algorithm gives the same matrix; this one supports all robots.
             return array(_driven(context, tasks, passive, "sfa", closed).G)
 
         self.model = model
-        self.program: Program = trace(traced, {"q": model.nq})
+        shapes = {"q": model.nq}
+        self.program = trace_with_context(traced, model, conventions, shapes)
         self.samples: Array | None = None
         if model.loops:
             self.samples = rank_of(model, conventions).samples

@@ -11,7 +11,8 @@ import ramidyn
 from ramidyn import robots
 from ramidyn.algorithms.operational.tasks import EXPRESSED_IN, Task, tasks_of
 from ramidyn.catalog.paper_robots import random_tree
-from ramidyn.compiler import choose_for, compile, count, program_of
+from ramidyn.compilation import Request
+from ramidyn.compiler import compile, count, program_of
 from ramidyn.explain.operational import explain_operational
 from ramidyn.quantities.mass_matrix import mass_matrix_inverse
 from ramidyn.quantities.operational import (
@@ -144,8 +145,8 @@ def test_propagators_spare_the_consistent_inverse_the_factor(geometry: str) -> N
     robot = robots.chang_khatib24(geometry)
     hands = ["left_hand", "right_hand"]
     by_factor = dynamically_consistent_inverse(hands, response="factor")
-    (old,) = choose_for([by_factor], robot).choices
-    (new,) = choose_for([dynamically_consistent_inverse(hands)], robot).choices
+    (old,) = Request([by_factor], robot).choose().choices
+    (new,) = Request([dynamically_consistent_inverse(hands)], robot).choose().choices
     assert old.algorithm == "sfa"  # it has the factor of M already
     if geometry == "plain":
         assert new.algorithm != "sfa"
@@ -160,7 +161,7 @@ def test_quantities_of_one_kernel_have_one_algorithm(is_last: bool) -> None:
     together = [operational_inertia(hands), dynamically_consistent_inverse(hands)]
     if is_last:
         together.reverse()
-    (choice,) = choose_for(together, robot).choices
+    (choice,) = Request(together, robot).choose().choices
     named = [one(algorithm=choice.algorithm) for one in together]
     assert count(together, robot) == count(named, robot)
     alone = dynamically_consistent_inverse(hands)
@@ -171,7 +172,7 @@ def test_tasks_that_no_other_quantity_solves_for_are_chosen_alone() -> None:
     robot = robots.chang_khatib24("plain")
     left = operational_inertia(POINTS[:1])
     right = dynamically_consistent_inverse(POINTS[1:])
-    (choice,) = choose_for([left], robot).choices
+    (choice,) = Request([left], robot).choose().choices
     named = operational_inertia(POINTS[:1], choice.algorithm)
     assert count([left, right], robot) == count([named, right], robot)
 
@@ -182,7 +183,7 @@ def test_a_users_quantity_may_be_built_on_the_consistent_inverse() -> None:
     def doubled(context: Context) -> object:
         return 2.0 * dynamically_consistent_inverse(hands).of(context)
 
-    (choice,) = choose_for([dynamically_consistent_inverse(hands)], robot).choices
+    (choice,) = Request([dynamically_consistent_inverse(hands)], robot).choose().choices
 
     def named(context: Context) -> object:
         inverse = dynamically_consistent_inverse(hands, choice.algorithm)
@@ -195,7 +196,7 @@ def test_a_users_quantity_may_be_built_on_the_consistent_inverse() -> None:
 def test_the_table_says_what_auto_takes_and_what_it_costs() -> None:
     robot, tasks = random_case(111)
     table = explain_operational(robot, tasks)
-    (choice,) = choose_for([operational_inertia_inverse(tasks)], robot).choices
+    (choice,) = Request([operational_inertia_inverse(tasks)], robot).choose().choices
     assert table.chosen == choice.algorithm
     least = count(operational_inertia_inverse(tasks), robot).cost
     assert table[table.chosen].cost == least == min(r.cost for r in table.rows)
