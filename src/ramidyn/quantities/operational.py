@@ -22,7 +22,8 @@ from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.dynamics import possible as possible_dynamics
 from ramidyn.quantities.mass_matrix import factored_trees
 from ramidyn.quantities.operational_inertia import (
-    ALGORITHMS,
+    BY_NAME_ONLY,
+    COUNTED,
     accelerations,
     check_rank,
     inverse_matrix,
@@ -48,8 +49,9 @@ def _of_tasks(returns: str) -> Callable[[Callable[..., Any]], Quantity]:
     """Declare a quantity of some tasks by one of the algorithms of Λ⁻¹."""
     return quantity(
         "q",
-        algorithms=ALGORITHMS,
+        algorithms=COUNTED,
         possible=possible,
+        by_name_only=BY_NAME_ONLY,
         shares_choice=True,
         returns=returns,
     )
@@ -166,10 +168,10 @@ def _cheaper_response(
     def traced(response: str) -> Candidate:
         def run(context: Context) -> Any:
             inverse = inverse_matrix(context, tasks, "pv")
-            Jbar = RESPONSES[response](context, tasks, "pv", context.inputs["inertia"])
+            Jbar = RESPONSES[response](context, tasks, "pv", context.inputs["Lambda"])
             return array([x for row in (*inverse, *Jbar) for x in row])
 
-        shapes = {"q": model.nq, "inertia": (n, n)}
+        shapes = {"q": model.nq, "Lambda": (n, n)}
         return Candidate(trace_with_context(run, model, conventions, shapes))
 
     return cheapest({name: traced(name) for name in RESPONSES}, NEAR_IN_PART)[0]

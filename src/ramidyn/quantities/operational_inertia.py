@@ -50,6 +50,13 @@ PROPAGATIONS: dict[str, Callable[..., Symmetric]] = {
     "mixed": mixed,
 }
 ALGORITHMS = ("sfa", *PROPAGATIONS)
+COUNTED = ("sfa", "rjk", "efpa", "pvr", "mixed")
+"""candidates of "auto"; "mixed" is the same as "pv" where that is the cheapest, and
+"chang_khatib" never is"""
+BY_NAME_ONLY = ("chang_khatib", "pv")
+ONLY_IF_SMALL, SMALL = ("efpa", "pvr"), 20
+"""candidates up to so many degrees of freedom only: beyond, they are the cheapest for
+few trees, whose joints have several degrees of freedom, and by less than 1%"""
 STATES = 4
 """configurations at which the rank of tasks is looked at"""
 SINGULAR = 1e-11
@@ -57,12 +64,16 @@ SINGULAR = 1e-11
 
 
 def possible(model: Model, _conventions: Conventions, **_: object) -> tuple[str, ...]:
+    """Return the candidates for ``algorithm="auto"`` with this robot."""
+    left_out = ONLY_IF_SMALL if model.nv > SMALL else ()
+    return tuple(n for n in COUNTED if n in supported(model) and n not in left_out)
+
+
+def supported(model: Model) -> tuple[str, ...]:
     """Return the algorithms; mimic joints tie branches: no articulated bodies then."""
     if model.mimics:
         return ("sfa",)
-    if "ltdl" in factored_trees(model):
-        return ALGORITHMS
-    return tuple(name for name in ALGORITHMS if name != "sfa")
+    return ALGORITHMS if "ltdl" in factored_trees(model) else tuple(PROPAGATIONS)
 
 
 def inverse_matrix(context: Context, tasks: tuple[Task, ...], algorithm: str) -> Matrix:

@@ -56,7 +56,8 @@ from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.closed_loops import ClosedMotion
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational_inertia import (
-    ALGORITHMS,
+    BY_NAME_ONLY,
+    COUNTED,
     accelerations,
     inverse_matrix,
     jacobian_rows,
@@ -194,8 +195,9 @@ def _times(A: Any, x: Sequence[Expr]) -> Any:
 @quantity(
     "q",
     "qd",
-    algorithms=ALGORITHMS,
+    algorithms=COUNTED,
     possible=possible_trees,
+    by_name_only=BY_NAME_ONLY,
     further_inputs=_shapes,
     has_forces=True,
     name="torques",

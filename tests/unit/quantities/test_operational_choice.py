@@ -10,9 +10,14 @@ import pytest
 import ramidyn
 from ramidyn import robots
 from ramidyn.algorithms.operational.tasks import EXPRESSED_IN, Task, tasks_of
-from ramidyn.catalog.paper_robots import random_tree
+from ramidyn.catalog.paper_robots import (
+    chain,
+    chain_with_side_branches,
+    random_tree,
+)
 from ramidyn.compilation import Request
 from ramidyn.compiler import compile, count, program_of
+from ramidyn.description.description import Description
 from ramidyn.explain.operational import explain_operational
 from ramidyn.quantities.mass_matrix import mass_matrix_inverse
 from ramidyn.quantities.operational import (
@@ -21,11 +26,15 @@ from ramidyn.quantities.operational import (
     operational_inertia,
     operational_inertia_inverse,
 )
-from ramidyn.quantities.operational_inertia import possible
+from ramidyn.quantities.operational_inertia import (
+    SMALL,
+    supported,
+)
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Quantity, quantity
+from support.asimo import as_robot
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
 from support.references import path_of
@@ -51,13 +60,14 @@ Make = Callable[..., Quantity]
 
 
 def counts(make: Make, robot: Robot, tasks: object) -> dict[str, int]:
-    names = ("auto", *possible(robot.model, robot.conventions))
+    names = ("auto", *supported(robot.model))
     return {a: count(make(tasks, a), robot).cost for a in names}
 
 
 def assert_cheapest(make: Make, robot: Robot, tasks: object) -> None:
     found = counts(make, robot, tasks)
-    assert found.pop("auto") == min(found.values()), found
+    least = min(found.values())
+    assert found["auto"] <= least * (1.0 if robot.nv <= SMALL else 1.01), found
 
 
 def random_case(seed: int) -> tuple[Robot, tuple[Task, ...]]:
@@ -124,6 +134,23 @@ def test_auto_is_the_cheapest_of_random_trees(seed: int) -> None:
     assert_cheapest(operational_inertia_inverse, *random_case(seed))
 
 
+def spread(robot: Robot, ends: int) -> list[str]:
+    """Frames evenly along the bodies, the last body among them."""
+    places = np.linspace(len(robot.body_names) // ends, len(robot.body_names), ends)
+    return [robot.body_names[int(k) - 1] for k in places]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ends", [2, 12])
+@pytest.mark.parametrize("shape", [chain, chain_with_side_branches, random_tree])
+def test_auto_is_the_cheapest_of_large_robots(
+    shape: Callable[..., Description], ends: int
+) -> None:
+    robot = as_robot(shape(100, geometry="plain"))
+    tasks = [Task(f, "position") for f in spread(robot, ends)]
+    assert_cheapest(operational_inertia_inverse, robot, tasks)
+
+
 @pytest.mark.parametrize(
     ("name", "make"),
     [
@@ -150,7 +177,7 @@ def test_propagators_spare_the_consistent_inverse_the_factor(geometry: str) -> N
     assert old.algorithm == "sfa"  # it has the factor of M already
     if geometry == "plain":
         assert new.algorithm != "sfa"
-    for other in ("rjk", "pv", "mixed"):
+    for other in ("rjk", "mixed"):
         assert new.costs[other] < old.costs[other]
     assert min(new.costs.values()) <= min(old.costs.values())
 
@@ -214,7 +241,7 @@ def test_a_choice_is_remembered_on_disk(monkeypatch: pytest.MonkeyPatch) -> None
     again = compile(operational_inertia_inverse(["body2", "body4"]), robot)
     assert np.array_equal(first(q), again(q))
     assert again.choices == first.choices
-    assert len(first.choices[0].costs) == 7
+    assert len(first.choices[0].costs) == 5
     with pytest.raises(AssertionError, match="counted anew"):
         program_of(operational_inertia_inverse("body4"), robot)
 
