@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -155,6 +155,50 @@ def test_the_map_itself_goes_one_way() -> None:
 
 def test_every_module_is_on_the_map() -> None:
     assert {layer(path) for path in modules()} == set(MAY_IMPORT) | FRONT | DOORS
+
+
+ON_DEMAND = {
+    "ramidyn.cli.peers": "opens the modules of other libraries, which it defines "
+    "the interface for",
+}
+"""packages that import their own modules when these are needed, and why"""
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SRC.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def cycles(below: dict[str, set[str]]) -> set[str]:
+    """Return the modules that are on a cycle of imports, or between two."""
+    left = dict(below)
+    while True:
+        imported = {name for names in left.values() for name in names}
+        kept = {m: n & left.keys() for m, n in left.items() if m in imported and n}
+        if kept == left:
+            return set(kept)
+        left = kept
+
+
+def modules_below(path: Path, known: Collection[str]) -> set[str]:
+    """Return the modules that a file imports; of packages only what it takes."""
+    found = imports(path) & set(known) - {module_name(path), "ramidyn"}
+    return {m for m in found if not any(n.startswith(m + ".") for n in found)}
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    # Imports inside functions count: they hide a cycle, and do not break it.
+    paths = {module_name(path): path for path in modules()}
+    below = {m: modules_below(path, paths) for m, path in paths.items()}
+    for package in ON_DEMAND:
+        assert package in cycles(below), f"{package} needs no exception"
+        below[package] = {m for m in below[package] if not m.startswith(package + ".")}
+    assert not cycles(below)
+
+
+def test_a_cycle_is_found() -> None:
+    below = {"top": {"a"}, "a": {"b"}, "b": {"c", "low"}, "c": {"a"}, "low": set()}
+    assert cycles(below) == {"a", "b", "c"}
 
 
 def test_nobody_below_imports_the_front_door() -> None:
