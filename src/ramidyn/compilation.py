@@ -64,19 +64,15 @@ class Facts(NamedTuple):
 
     def packed(self) -> bytes:
         """Return the facts as bytes, for the disk cache."""
-        choices = [(c.quantity, c.algorithm, c.costs) for c in self.choices]
-        return json.dumps([*self[:-1], choices]).encode()
+        return json.dumps(self).encode()
 
     @staticmethod
     def unpacked(stored: bytes) -> Facts:
         """Return facts from the disk cache; ValueError or TypeError if invalid."""
         name, inputs, outputs, digest, choices = json.loads(stored)
+        variables = _variables(inputs), _variables(outputs)
         return Facts(
-            str(name),
-            _variables(inputs),
-            _variables(outputs),
-            str(digest),
-            tuple(Choice(*c) for c in choices),
+            str(name), *variables, str(digest), tuple(Choice(*c) for c in choices)
         )
 
 
@@ -99,9 +95,6 @@ class Request:
         check_robot(robot)
         self.robot = robot
         self.parameters = tuple(parameters)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Request, (self.quantities, self.robot, self.parameters)
 
     def choose(self, dtype: str = "float64") -> Chosen:
         """Return the program, traced by the cheapest algorithms."""
@@ -159,11 +152,6 @@ class Compilation:
     def traced_for(self, dtype: str) -> Program:
         """Return the program for a dtype, as the algorithms made it."""
         return self.stages.chosen(dtype).program
-
-    @property
-    def traced(self) -> Program:
-        """The program as the algorithms made it."""
-        return self.traced_for(self.options.dtype)
 
     @property
     def program(self) -> Program:
@@ -225,10 +213,11 @@ class Compilation:
         return Compilation(facts, options, stages(choose, options.dtype, first))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        stages = type(self.stages)
+        options, stages = self.options, type(self.stages)
         if self.request is not None:  # smaller than the program
-            return _unpickled, (self.request, self.options, stages)
-        return Compilation.of, (self.traced, self.options, stages, self.choices)
+            return _unpickled, (self.request, options, stages)
+        program = self.traced_for(options.dtype)
+        return Compilation.of, (program, options, stages, self.choices)
 
 
 def remembered(

@@ -14,9 +14,16 @@ from ramidyn.algorithms.coriolis import force_seen
 from ramidyn.algorithms.crba import TreeEntries
 from ramidyn.algorithms.idsva import CommonFrame
 from ramidyn.algorithms.ltdl import solve
-from ramidyn.algorithms.matrix_layout import tree_roots
+from ramidyn.algorithms.matrix_layout import (
+    Layout,
+    derivatives_layout,
+    forward_derivatives_layout,
+    tree_roots,
+)
 from ramidyn.algorithms.minv import minv_ltdl
 from ramidyn.coordinates.coordinates import JointVector
+from ramidyn.errors import ArgumentError
+from ramidyn.mechanism.constraints.rows import needed_cuts
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics import inverse_dynamics
@@ -33,7 +40,8 @@ from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.derivatives import Row, forward, held, reverse
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
-from ramidyn.tracing.context import Context, zeros
+from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
 from ramidyn.tree.tree import Tree
 
@@ -46,14 +54,62 @@ External = tuple[tuple[str, ...], str]
 NO_FORCES: External = ((), "local")
 
 
-def by_name(rows: Sequence[Row], names: Sequence[str], n: int) -> dict[str, Any]:
+def torque_derivatives(
+    context: Context, algorithm: str, given: External, packed: bool
+) -> dict[str, Any]:
+    """Return ∂τ/∂q, ∂τ/∂q̇ and M."""
+    rows = _torque_rows(context, seeds(context, STATE), given, algorithm)
+    dense = _by_name(rows, ("dtau_dq", "dtau_dqd", "M"), context.model.nv)
+    if not packed:
+        return dense
+    layout = derivatives_layout(context.model)
+    return _packed(context.model, dense, layout, "on different branches")
+
+
+def acceleration_derivatives(
+    context: Context, algorithm: str, given: External, packed: bool
+) -> dict[str, Any]:
+    """Return ∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ."""
+    model = context.model
+    _, rows = acceleration_rows(context, algorithm, given)
+    dense = _by_name(rows, ("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), model.nv)
+    if not packed:
+        return dense
+    layout = forward_derivatives_layout(model)
+    return _packed(model, dense, layout, "of different trees")
+
+
+def multiplier_derivatives(
+    context: Context, algorithm: str, given: External
+) -> dict[str, Any]:
+    """Return ∂λ/∂q, ∂λ/∂q̇ and ∂λ/∂τ."""
+    check_dynamics(context.model)
+    needed_cuts(context)
+    found = _with_loops(context, algorithm, given)
+    names = ("dlambda_dq", "dlambda_dqd", "dlambda_dtau")
+    return _by_name(found.multipliers(), names, context.model.nv)
+
+
+def _by_name(rows: Sequence[Row], names: Sequence[str], n: int) -> dict[str, Any]:
     """Return matrices with n columns each, which stand side by side in rows."""
     return {name: matrix(rows, k * n, n) for k, name in enumerate(names)}
 
 
-def torque_rows(context: Context, algorithm: str, given: External) -> list[Row]:
-    """Return the derivatives of τ along q, q̇ and q̈, one after another."""
-    return _torque_rows(context, seeds(context, STATE), given, algorithm)
+def _packed(
+    model: Model, dense: Mapping[str, Any], layout: Layout, separate: str
+) -> dict[str, Any]:
+    """Return the entries of a layout; ArgumentError if others are not zero."""
+    pairs, n = layout.pairs(), range(model.nv)
+    inside = set(pairs)
+    others = [(i, j) for i in n for j in n if (i, j) not in inside]
+    for A in dense.values():
+        for i, j in others:
+            if A[i, j] is not ZERO:
+                raise ArgumentError(
+                    f"packed is True, but forces of robot {model.name!r} couple joints "
+                    f"{separate}; leave packed out"
+                )
+    return {name: array([A[i, j] for i, j in pairs]) for name, A in dense.items()}
 
 
 def _torque_rows(
@@ -75,7 +131,7 @@ def acceleration_rows(
     model = context.model
     check_dynamics(model)
     if model.loops:
-        constrained = with_loops(context, algorithm, given, rate)
+        constrained = _with_loops(context, algorithm, given, rate)
         return constrained.qdd, constrained.accelerations()
     check_factor(model, LOOPS_INSTEAD)
     n, frame = model.nv, None
@@ -115,7 +171,7 @@ def acceleration_rows(
     return qdd, found
 
 
-def with_loops(
+def _with_loops(
     context: Context, algorithm: str, given: External, rate: float = 0.0
 ) -> LoopDerivatives:
     """Return the derivatives of a robot with loops."""

@@ -19,7 +19,7 @@ from ramidyn.errors import ArgumentError
 from ramidyn.function import Function, ProgressLine, compilation_of
 from ramidyn.kernels import kernel
 from ramidyn.quantities.closed_loops import dependent_velocities
-from ramidyn.quantities.configuration import configuration_rate
+from ramidyn.quantities.directions import configuration_rate
 from ramidyn.simulation.events import (
     crossings,
     event_value,

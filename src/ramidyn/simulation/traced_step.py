@@ -34,7 +34,7 @@ from ramidyn.quantities.closed_loops import (
     dependent_velocities,
     stabilized_forward_dynamics,
 )
-from ramidyn.quantities.configuration import configuration_rate
+from ramidyn.quantities.directions import configuration_rate
 from ramidyn.quantities.dynamics import bias_forces, forward_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.momentum_energy import kinetic_energy, potential_energy

@@ -14,9 +14,8 @@ counting (body frames, ways to solve a part) goes through `cheapest` too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, cast, final
+from typing import Any, NamedTuple, cast, final
 
 from ramidyn.description.conventions import Conventions
 from ramidyn.simplify.passes import simplify
@@ -50,8 +49,7 @@ class Candidate:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
+class Chosen(NamedTuple):
     """A program whose algorithms have all been chosen."""
 
     candidate: Candidate

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import fill
-from typing import Any, cast, final
+from typing import Any, NamedTuple, cast, final
 
 import numpy as np
 
@@ -260,8 +260,7 @@ class Quantity:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """An algorithm chosen by operation count, and the cost of each candidate.
 
     Costs are `Ops.cost`, in units of one multiplication: simplified for those that were
