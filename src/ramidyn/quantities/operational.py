@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ramidyn.algorithms.dense_ldl import Matrix, symmetric_inverse
 from ramidyn.algorithms.operational.consistent_inverse import consistent_inverse
 from ramidyn.algorithms.operational.tasks import Task, ends
@@ -32,8 +34,7 @@ from ramidyn.quantities.operational_inertia import (
     possible,
     row_count,
 )
-from ramidyn.spatial.vector3 import ONE, ZERO
-from ramidyn.symbolic.expr import Expr
+from ramidyn.spatial.vector3 import ZERO
 from ramidyn.tracing.chooser import (
     NEAR_IN_PART,
     Candidate,
@@ -100,13 +101,8 @@ def null_space_projector(
     """N = 1 − J̄ J."""
     L = _inertia(context, tasks, algorithm, damping)
     Jbar = _response(context, tasks, algorithm, response, L)
-    N = _product(Jbar, jacobian_rows(context, tasks))
-    return array(
-        [
-            [(ONE if i == j else ZERO) - x for j, x in enumerate(row)]
-            for i, row in enumerate(N)
-        ]
-    )
+    J = array(jacobian_rows(context, tasks))
+    return array(np.eye(context.model.nv)) - array(Jbar) @ J
 
 
 # ------------------------------------------------------------ M⁻¹ Jᵀ Λ
@@ -130,8 +126,7 @@ def _response(
 def _by_factor(
     context: Context, tasks: tuple[Task, ...], algorithm: str, L: Matrix
 ) -> Matrix:
-    MJ = mass_solution(context, tasks, algorithm)
-    return _product(list(map(list, zip(*MJ, strict=True))), L)
+    return (array(mass_solution(context, tasks, algorithm)).T @ array(L)).tolist()
 
 
 def _by_propagators(
@@ -226,17 +221,3 @@ def _inertia(
     for k in range(len(G)):
         G[k][k] = G[k][k] + damping
     return symmetric_inverse(G)
-
-
-def _product(A: Matrix, B: Matrix) -> Matrix:
-    columns = list(zip(*B, strict=True))
-    out: Matrix = []
-    for row in A:
-        line: list[Expr] = []
-        for column in columns:
-            total = ZERO
-            for x, y in zip(row, column, strict=True):
-                total = total + x * y
-            line.append(total)
-        out.append(line)
-    return out

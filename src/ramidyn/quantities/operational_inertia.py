@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -50,23 +51,28 @@ PROPAGATIONS: dict[str, Callable[..., Symmetric]] = {
     "mixed": mixed,
 }
 ALGORITHMS = ("sfa", *PROPAGATIONS)
-COUNTED = ("sfa", "rjk", "efpa", "pvr", "mixed")
-"""candidates of "auto"; "mixed" is the same as "pv" where that is the cheapest, and
-"chang_khatib" never is"""
-BY_NAME_ONLY = ("chang_khatib", "pv")
-ONLY_IF_SMALL, SMALL = ("efpa", "pvr"), 20
-"""candidates up to so many degrees of freedom only: beyond, they are the cheapest for
-few trees, whose joints have several degrees of freedom, and by less than 1%"""
+BY_NAME_ONLY = ("chang_khatib",)
+COUNTED = tuple(name for name in ALGORITHMS if name not in BY_NAME_ONLY)
+SMALL = 20
+"""degrees of freedom up to which "auto" counts all of these: beyond, those that are not
+in the next two lines save less than 1%, and only for few trees"""
+FOR_INERTIA = ("sfa", "rjk", "mixed")
+FOR_RESPONSE = ("sfa", "pv", "mixed")
+"""J̄ and N share propagators with "pv"; else "mixed" is the same where "pv" wins"""
 STATES = 4
 """configurations at which the rank of tasks is looked at"""
 SINGULAR = 1e-11
 """eigenvalues of Λ⁻¹, scaled to a unit diagonal, below which a row is redundant"""
 
 
-def possible(model: Model, _conventions: Conventions, **_: object) -> tuple[str, ...]:
+def possible(
+    model: Model, _conventions: Conventions, **options: Any
+) -> tuple[str, ...]:
     """Return the candidates for ``algorithm="auto"`` with this robot."""
-    left_out = ONLY_IF_SMALL if model.nv > SMALL else ()
-    return tuple(n for n in COUNTED if n in supported(model) and n not in left_out)
+    names = FOR_RESPONSE if "response" in options else FOR_INERTIA
+    if model.nv <= SMALL:
+        names = COUNTED
+    return tuple(name for name in names if name in supported(model))
 
 
 def supported(model: Model) -> tuple[str, ...]:

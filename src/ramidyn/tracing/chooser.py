@@ -83,7 +83,8 @@ def choose(
         alone = len(groups) == 1
         candidates = {
             name: _with(decided, group, name)
-            for name in wanted[group[0]].algorithms(model, conventions)
+            for k in group
+            for name in wanted[k].algorithms(model, conventions)
         }
         programs = {
             name: traced(quantities if alone else [quantities[k] for k in group])

@@ -29,7 +29,7 @@ ROWS = (
     "'position', 'orientation', 'x', 'y', 'z', 'rx', 'ry', 'rz'"
 )
 TASKS = "expected the name of a frame, a ramidyn.tasks.Task, or a list of them"
-NAMES = "'sfa', 'rjk', 'efpa', 'pvr', 'mixed', 'chang_khatib', 'pv'"
+NAMES = "'sfa', 'rjk', 'efpa', 'pv', 'pvr', 'mixed', 'chang_khatib'"
 DAMPED = (operational_inertia, dynamically_consistent_inverse, null_space_projector)
 
 
