@@ -66,6 +66,7 @@ def choose(
 ) -> Chosen:
     """Return the program of some quantities, each by its cheapest algorithm."""
     handed_on = _handed_on.pop(model, None)
+    _handed_on.clear()  # it keeps a robot and a program alive
     if parameters or dtype != "float64":
         handed_on = None
 
@@ -126,7 +127,6 @@ def hand_on(
     quantity: Quantity, model: Model, conventions: Conventions, candidate: Candidate
 ) -> None:
     """Keep a program for the next choice, if that is for the same model."""
-    _handed_on.clear()
     _handed_on[model] = (quantity,), conventions, candidate
 
 
