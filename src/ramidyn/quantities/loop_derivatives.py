@@ -41,12 +41,11 @@ from ramidyn.quantities.closed_loops import (
     steadied,
     system_of,
 )
-from ramidyn.quantities.derivative_rows import UNROLLED
 from ramidyn.quantities.directions import seeds
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
 from ramidyn.symbolic.dense import add_multiples, dot
 from ramidyn.symbolic.derivatives import Row, forward, held
-from ramidyn.symbolic.expr import Expr, has_loop, region
+from ramidyn.symbolic.expr import Expr, region
 from ramidyn.symbolic.linear_steps import map_linear
 from ramidyn.tracing.context import Context, zeros
 
@@ -119,7 +118,7 @@ def loop_derivatives(
     opening = forward([x + gamma[r] for r, x in moved], directions)
     there = context.with_inputs(qdd=solution.qdd)
     torques, n = torque_rows(there, directions), context.model.nv
-    rolls = context.rolls and n > UNROLLED and not has_loop()
+    rolls = context.rolls_columns
     return conditions.changes(torques, opening, directions, 2 * n, n, rolls)
 
 

@@ -35,7 +35,6 @@ from ramidyn.symbolic.dense import inner
 from ramidyn.symbolic.derivatives import Row, forward, known
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
-from ramidyn.tracing.chooser import algorithm_of
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.options import one_of
 from ramidyn.tracing.quantity import Shapes, quantity
@@ -124,9 +123,7 @@ class _Moving:
     def acceleration(self, state: StepState) -> Any:
         """Return q̈ at a state; its changes join ``along``."""
         context, n = self.context, self.context.model.nv
-        algorithm = algorithm_of(
-            forward_dynamics_derivatives, context.model, context.conventions
-        )
+        algorithm = context.algorithm_of(forward_dynamics_derivatives)
         there = context.with_inputs(q=state["q"], qd=state["qd"])
         qdd, rows = acceleration_rows(there, algorithm, rate=self.rate)
         if state is context.inputs:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
-from ramidyn.symbolic.program import ColumnLoop, Program
+if TYPE_CHECKING:
+    from ramidyn.symbolic.program import ColumnLoop, Program
 
 FIELD = {
     **dict.fromkeys(("add", "sub"), "add"),

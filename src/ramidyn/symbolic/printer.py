@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.expr import Expr
-from ramidyn.symbolic.program import COLUMNS, Program, Variable
+
+if TYPE_CHECKING:
+    from ramidyn.symbolic.program import Program, Variable
 
 INFIX = {
     "add": "{} + {}",
@@ -43,8 +48,8 @@ def text(program: Program, most: int | None = None) -> str:
     """
     inputs = {v.name: v for v in program.inputs}
     if program.loop is not None:
-        size = program.loop.rows * program.loop.columns
-        inputs[COLUMNS] = Variable(COLUMNS, (size,))
+        size, columns = program.loop.rows * program.loop.columns, program.outputs[-1]
+        inputs[columns.name] = replace(columns, shape=(size,))
     names: dict[Expr, str] = {}
     signature = ", ".join(f"{v.name}{list(v.shape)}" for v in program.inputs)
     lines = [f"{program.name}({signature})    # {count(program)}"]

@@ -92,7 +92,7 @@ class Program:
         return f"Program {self.name}({signature}) -> {results}, {len(self.order)} nodes"
 
     def __str__(self) -> str:
-        from ramidyn.symbolic.printer import text  # noqa: PLC0415  it imports Program
+        from ramidyn.symbolic.printer import text  # noqa: PLC0415  only to print
 
         return text(self, most=200)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, final
 
@@ -11,12 +11,14 @@ import numpy as np
 from ramidyn.coordinates.coordinates import Coordinates, JointVector
 from ramidyn.description.conventions import Conventions
 from ramidyn.spatial.vector3 import Vec, vec
-from ramidyn.symbolic.expr import Expr, const
+from ramidyn.symbolic.expr import Expr, const, has_loop
 from ramidyn.tree.model import Model
 from ramidyn.tree.tree import Tree
 
 Symbols = Any
 """A NumPy array of symbols."""
+UNROLLED = 12
+"""degrees of freedom up to which all solves are straight-line code"""
 
 
 @final
@@ -27,6 +29,7 @@ class Context:
         model: the robot, its frames placed.
         conventions: the caller's.
         inputs: symbols by name.
+        algorithm_of: the chooser, for quantities that are a part of others.
         dtype: what the program will run in; its rounding decides some constants.
         regroup: whether masses may move across joints (`dynamics_tree`).
         rolls: whether the program may have a loop over columns: it is compiled as it
@@ -38,6 +41,7 @@ class Context:
         model: Model,
         conventions: Conventions,
         inputs: Mapping[str, Symbols],
+        algorithm_of: Callable[[Any, Model, Conventions], str],
         dtype: str = "float64",
         regroup: bool = True,
         rolls: bool = False,
@@ -45,6 +49,7 @@ class Context:
         self.model = model
         self.conventions = conventions
         self.inputs = inputs
+        self._algorithm_of = algorithm_of
         self.dtype = dtype
         self.regroup = regroup
         self.rolls = rolls
@@ -59,9 +64,19 @@ class Context:
             self.model,
             self.conventions,
             {**self.inputs, **changed},
+            self._algorithm_of,
             self.dtype,
             self.regroup,
         )
+
+    def algorithm_of(self, quantity: Any) -> str:
+        """Return the cheapest algorithm of a quantity that is a part of another."""
+        return self._algorithm_of(quantity, self.model, self.conventions)
+
+    @property
+    def rolls_columns(self) -> bool:
+        """Whether solves for many columns become the program's loop."""
+        return self.rolls and self.model.nv > UNROLLED and not has_loop()
 
     @cached_property
     def _trees(self) -> tuple[Tree, Tree]:
