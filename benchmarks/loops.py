@@ -48,7 +48,7 @@ from ramidyn.quantities import closed_loops, dynamics, mass_matrix
 from ramidyn.quantities.closed_loops import settled, solver_of, system_of
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.robot import Robot
-from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.chooser import trace_with_context
 from ramidyn.tracing.context import Context
 from ramidyn.tree.tree import ancestors
 
@@ -169,12 +169,11 @@ def solver_kernel(robot: Robot, algorithm: str) -> tuple[ramidyn.Function, Any]:
     chosen, mu, rank = settled(model, conventions, algorithm, None)
     found: list[closed_loops.System] = []
 
-    def pattern_of(q: Any) -> Any:
-        context = Context(model, conventions, {"q": q})
+    def pattern_of(context: Context) -> Any:
         found.append(system_of(context, with_velocities=False))
-        return q
+        return context.inputs["q"]
 
-    trace(pattern_of, {"q": robot.nq})
+    trace_with_context(pattern_of, model, conventions, {"q": robot.nq})
     (pattern,) = found
     order, kept = pattern.order, pattern.kept
     at_M = [(order[i], order[j]) for i, j in pattern.M]

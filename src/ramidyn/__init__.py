@@ -62,13 +62,14 @@ if typing.TYPE_CHECKING:
         spatial,
         tasks,
     )
-    from ramidyn.compiler import compile, count, kernel
+    from ramidyn.compiler import compile, count
     from ramidyn.export.c_export import export_c
     from ramidyn.export.library_export import export_library
     from ramidyn.function import Function
     from ramidyn.interop.casadi import to_casadi
     from ramidyn.interop.jax import to_jax
     from ramidyn.interop.torch import to_torch
+    from ramidyn.kernels import kernel
     from ramidyn.quantities.differentiation import derivative, hessian, jvp, vjp
     from ramidyn.quantities.public import *  # noqa: F403  the stub lists them
     from ramidyn.simulation.run import Run
@@ -105,8 +106,10 @@ def __getattr__(name: str) -> typing.Any:
             import ramidyn.spatial as found
         case "tasks":
             import ramidyn.tasks as found
-        case "compile" | "count" | "kernel":
+        case "compile" | "count":
             import ramidyn.compiler as found
+        case "kernel":
+            import ramidyn.kernels as found
         case "scan":
             import ramidyn.simulation.scan as found
         case "repeat" | "repeat_until":

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def integrate(robot: Robot) -> Function:
     """Return the function behind `Robot.integrate`."""
-    from ramidyn.compiler import kernel
     from ramidyn.coordinates.configurations import integrated
+    from ramidyn.kernels import kernel
 
     return kernel(
         partial(integrated, robot.model, robot.conventions),
@@ -33,8 +33,8 @@ def integrate(robot: Robot) -> Function:
 
 def difference(robot: Robot) -> Function:
     """Return the function behind `Robot.difference`."""
-    from ramidyn.compiler import kernel
     from ramidyn.coordinates.configurations import differences
+    from ramidyn.kernels import kernel
 
     return kernel(
         partial(differences, robot.model, robot.conventions),
@@ -45,8 +45,8 @@ def difference(robot: Robot) -> Function:
 
 def normalize(robot: Robot) -> Function:
     """Return the function behind `Robot.normalize`."""
-    from ramidyn.compiler import kernel
     from ramidyn.coordinates.configurations import normalized
+    from ramidyn.kernels import kernel
 
     return kernel(
         partial(normalized, robot.model, robot.conventions),
@@ -80,8 +80,8 @@ def convert(what: str) -> tuple[Callable[..., Function], Callable[..., Any]]:
 def _converter(
     what: str, robot: Robot, source: Conventions, target: Conventions
 ) -> Function:
-    from ramidyn.compiler import kernel
     from ramidyn.coordinates import configurations
+    from ramidyn.kernels import kernel
 
     model, nq, nv = robot.model, robot.nq, robot.nv
     name = f"convert_{what} of {robot.name}"

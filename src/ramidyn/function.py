@@ -31,10 +31,10 @@ from ramidyn.progress import ProgressLine
 
 if TYPE_CHECKING:
     from ramidyn.backend.calls.c_entry import Entry
-    from ramidyn.compiler import Compilation
+    from ramidyn.compilation import Compilation
     from ramidyn.symbolic.count import Ops
     from ramidyn.symbolic.program import Program
-    from ramidyn.tracing.choice import Choice
+    from ramidyn.tracing.quantity import Choice
 
 DType = Literal["float64", "float32"]
 Layout = Literal["batch_first", "batch_last"]

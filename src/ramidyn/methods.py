@@ -78,6 +78,7 @@ def direct(
 
 
 def _of_quantity(robot: Robot, method: Callable[..., Any]) -> Method:
+    from ramidyn.compilation import Request
     from ramidyn.compiler import compilation_of
     from ramidyn.function import CallOptions, Function
     from ramidyn.quantities.external import split_wrenches
@@ -92,7 +93,7 @@ def _of_quantity(robot: Robot, method: Callable[..., Any]) -> Method:
         return (quantity(**options),)
 
     def make(robot: Robot, wanted: Quantity) -> Function:
-        found = compilation_of([wanted], robot, (), CallOptions())
+        found = compilation_of(Request(wanted, robot), CallOptions())
         return Function(found, f"robot.{name}")
 
     return _method(

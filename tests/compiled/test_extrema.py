@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ramidyn.catalog.paper_robots import chain
-from ramidyn.compiler import kernel
 from ramidyn.export.c_export import export_c
+from ramidyn.kernels import kernel
 from ramidyn.robot import Robot
 from ramidyn.symbolic import functions
 from ramidyn.symbolic.interpreter import evaluate

@@ -19,9 +19,11 @@ from hypothesis import strategies as st
 
 import ramidyn
 from ramidyn import robots
-from ramidyn.compiler import Compilation, kernel
+from ramidyn.compilation import Compilation
+from ramidyn.compiler import Stages
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.function import CallOptions, Function
+from ramidyn.kernels import kernel
 from ramidyn.symbolic import functions
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
@@ -40,7 +42,7 @@ SEEDS = range(2)
 
 def function(program: Program, *options: Any, **named: Any) -> Function:
     """Return a program as a function, not compiled yet."""
-    return Function(Compilation.of(program, CallOptions(*options, **named)))
+    return Function(Compilation.of(program, CallOptions(*options, **named), Stages))
 
 
 def outputs_of(program: Program, results: Any) -> dict[str, Any]:
@@ -207,7 +209,7 @@ def test_a_function_survives_pickling_to_a_spawned_process() -> None:
 def test_no_compiler_is_needed(tmp_path: Path) -> None:
     script = """
         import numpy as np, shutil
-        from ramidyn.compiler import kernel
+        from ramidyn.kernels import kernel
         from ramidyn.symbolic.functions import sin, atan2
 
         assert shutil.which("cc") is shutil.which("ld") is shutil.which("as") is None
@@ -236,7 +238,7 @@ def test_functions_in_cycles_are_freed_in_any_order() -> None:
     script = """
         import gc
         import numpy as np
-        from ramidyn.compiler import kernel
+        from ramidyn.kernels import kernel
 
         for k in range(20):
             f = kernel(lambda x: x * (k + 0.5), {"x": 3})

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ramidyn.backend.runtime import memory_layout as words
-from ramidyn.compiler import kernel
 from ramidyn.function import Function
+from ramidyn.kernels import kernel
 
 pytestmark = pytest.mark.skipif(
     not words.HAS_KNOWN_OBJECTS, reason="calls go through Python here"

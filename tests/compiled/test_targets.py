@@ -19,7 +19,8 @@ from ramidyn.backend.llvm import jit, target
 from ramidyn.backend.llvm.target import Processor, chosen, host, named
 from ramidyn.backend.runtime import driver_code
 from ramidyn.backend.runtime.tiles import Tile
-from ramidyn.compiler import Compilation
+from ramidyn.compilation import Compilation
+from ramidyn.compiler import Stages
 from ramidyn.errors import CompileError
 from ramidyn.function import CallOptions, Function
 from ramidyn.symbolic.interpreter import evaluate
@@ -51,7 +52,7 @@ def test_kernels_equal_the_interpreter(
     recipe = random_recipe(rng, 60, functions=0.5)
     program = recipe.program()
     values = values_for(recipe.inputs, rng, batch=2 * lanes + 1, dtype=dtype)
-    f = Function(Compilation.of(program, CallOptions(dtype, lanes)))
+    f = Function(Compilation.of(program, CallOptions(dtype, lanes), Stages))
     found = f(*(values[v.name] for v in program.inputs))
     names = [v.name for v in program.outputs]
     results = found if isinstance(found, tuple) else (found,)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ramidyn.compiler import choose_for, program_of
+from ramidyn.compilation import Request
+from ramidyn.compiler import program_of
 from ramidyn.description.builder import Body, Joint, RobotBuilder
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
@@ -160,12 +161,12 @@ def test_mass_matrix_times_its_inverse_is_one(
     ids=str,
 )
 def test_the_cheaper_algorithm_is_taken(robot: Robot, quantity: Quantity) -> None:
-    (chosen,) = choose_for([quantity], robot).quantities
+    (choice,) = Request(quantity, robot).choose().choices
     costs = {
         a: count_operations(simplify(program_of(quantity(algorithm=a), robot))).cost
         for a in quantity.algorithms(robot.model, robot.conventions)
     }
-    assert costs[chosen.options["algorithm"]] == min(costs.values())
+    assert costs[choice.algorithm] == min(costs.values())
 
 
 @pytest.mark.parametrize("quantity", [mass_matrix_inverse, coriolis_matrix], ids=str)

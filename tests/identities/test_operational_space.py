@@ -33,6 +33,7 @@ from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.trace import trace
 from ramidyn.tracing import options
+from ramidyn.tracing.chooser import algorithm_of
 from ramidyn.tracing.context import Context, Symbols
 from support.asimo import as_robot
 from support.close import assert_close
@@ -183,7 +184,7 @@ def test_one_row_costs_what_it_costs_by_hand(row: str) -> None:
     model, task = robot.placed_model, Task("body6", row, "local")
 
     def by_hand(q: Symbols) -> Symbols:
-        context = Context(model, robot.conventions, {"q": q})
+        context = Context(model, robot.conventions, {"q": q}, algorithm_of)
         L, D = ltdl(crba(context.dynamics_tree, context.q), range(-1, 6))
         tree, frame = context.dynamics_tree, model.frame("body6")
         J = frames.JACOBIANS["local"](tree, context.q, frame).J

@@ -10,13 +10,14 @@ import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog.paper_robots import random_tree
-from ramidyn.compiler import compile, count, kernel
+from ramidyn.compiler import compile, count
 from ramidyn.coordinates.configurations import rates
 from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError
 from ramidyn.function import DType
+from ramidyn.kernels import kernel
 from ramidyn.quantities import (
     dynamics,
     frames,

@@ -10,7 +10,7 @@ from ramidyn.compiler import program_of
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
-from ramidyn.tracing.tracing import trace_quantities
+from ramidyn.tracing.chooser import trace_quantities
 from support.every_joint import every_joint
 
 

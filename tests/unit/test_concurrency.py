@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn import compiler
+from ramidyn import compiler, kernels
 from ramidyn.backend.llvm import build as building
 from ramidyn.catalog.paper_robots import humanoid30
 from ramidyn.concurrency import made_once, once
@@ -59,7 +59,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     compile_once = counted("traced", compiler.compilation_of)
     monkeypatch.setattr(compiler, "compilation_of", compile_once)
-    monkeypatch.setattr(compiler, "kernel", counted("traced", compiler.kernel))
+    monkeypatch.setattr(kernels, "kernel", counted("traced", kernels.kernel))
     monkeypatch.setattr(building, "build", counted("built", building.build))
     return counts
 

@@ -26,9 +26,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
     original = compiler.compilation_of
 
-    def noted(wanted: list[Any], *further: Any) -> Any:
-        asked.extend(map(str, wanted))
-        return original(wanted, *further)
+    def noted(request: Any, *further: Any) -> Any:
+        asked.extend(map(str, request.quantities))
+        return original(request, *further)
 
     monkeypatch.setattr(compiler, "compilation_of", noted)
     return asked

@@ -22,7 +22,7 @@ from ramidyn.cli.screen import (
     table,
 )
 from ramidyn.cli.selfcheck import errors_of, state_of
-from ramidyn.compiler import choose_for
+from ramidyn.compilation import Request
 from ramidyn.function import Function
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.robot import Robot
@@ -50,7 +50,7 @@ def command(quick: bool, as_json: bool) -> None:
         for row in rows:
             step(f"timing {row['name']}")
             row.update(_timed(robot, row["name"], duration))
-    (choice,) = choose_for([forward_dynamics], robot).choices
+    (choice,) = Request(forward_dynamics, robot).choose().choices
     ok = all(c.holds for c in checks)
     if as_json:
         found = {c.quantity: c.error for c in checks}

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ramidyn.cli.peers import State
-from ramidyn.compiler import choose_for, compile
+from ramidyn.compilation import Request
+from ramidyn.compiler import compile
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError
 from ramidyn.quantities.closed_loops import constraint_bias, constraint_jacobian
@@ -46,7 +47,7 @@ def relative(a: Array, b: Array) -> float:
 def _algorithms(robot: Robot) -> list[str]:
     """Return the algorithms of forward dynamics; none if M is singular."""
     try:
-        choose_for([forward_dynamics], robot)
+        Request(forward_dynamics, robot).choose()
     except ModelError:
         return []
     return list(forward_dynamics.algorithms(robot.model, robot.conventions))

@@ -13,8 +13,8 @@ from ramidyn.robot import Robot
 from ramidyn.simplify.passes import SIMPLIFICATIONS
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
+from ramidyn.tracing.chooser import trace_quantities
 from ramidyn.tracing.quantity import Quantity
-from ramidyn.tracing.tracing import trace_quantities
 from ramidyn.tree.model import Model, placed
 from ramidyn.tree.tree import Tree, TreeBody
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ramidyn.algorithms.matrix_layout import sparsity_tree
-from ramidyn.compiler import choose_for, count
+from ramidyn.compilation import Request
+from ramidyn.compiler import count
 from ramidyn.errors import ModelError
 from ramidyn.explain.counts import Counts, counts_of
 from ramidyn.explain.crba_cost import CrbaCost
@@ -16,7 +17,7 @@ from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
-from ramidyn.tracing.choice import Choice
+from ramidyn.tracing.quantity import Choice
 
 
 def sentence(choice: Choice) -> str:
@@ -136,7 +137,7 @@ def explain(
     for one in wanted:
         progress(str(one))
         try:
-            choices += choose_for([one], robot).choices
+            choices += Request(one, robot).choose().choices
         except ModelError:  # a singular mass matrix: no forward dynamics
             continue
     return Explanation(

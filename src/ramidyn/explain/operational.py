@@ -8,12 +8,12 @@ from typing import final
 from ramidyn.algorithms.operational.tasks import Task, Tasks, tasks_of
 from ramidyn.errors import ArgumentError, printable
 from ramidyn.quantities.operational import operational_inertia_inverse
+from ramidyn.quantities.operational_inertia import supported
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
-from ramidyn.tracing.chooser import choose
+from ramidyn.tracing.chooser import choose, trace_quantities
 from ramidyn.tracing.options import one_of
-from ramidyn.tracing.tracing import trace_quantities
 
 
 @final
@@ -55,7 +55,7 @@ class OperationalCounts:
             f"Λ⁻¹ of {self.robot}: {', '.join(map(str, self.tasks))}",
             f"{'algorithm':<14}{'mul':>9}{'add':>9}{'div':>7}{'total':>9}{'cost':>9}",
         ]
-        for r in sorted(self.rows, key=lambda r: r.cost):
+        for r in sorted(self.rows, key=lambda r: (r.cost, not r.chosen)):
             mark = "  chosen" if r.chosen else ""
             lines.append(
                 f"{r.algorithm:<14}{r.mul:>9,}{r.add:>9,}{r.div:>7,}{r.total:>9,}"
@@ -77,7 +77,7 @@ def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:
     wanted = operational_inertia_inverse(given)
     (choice,) = choose([wanted], model, conventions).choices
     rows: list[AlgorithmCount] = []
-    for name in choice.costs:
+    for name in supported(model):
         program = trace_quantities([wanted(algorithm=name)], model, conventions)
         c = count(simplify(program))
         is_chosen = name == choice.algorithm

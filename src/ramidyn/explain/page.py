@@ -15,7 +15,7 @@ from ramidyn.explain.data import Explanation, sentence
 from ramidyn.explain.shape import envelope, topologies
 from ramidyn.explain.style import STYLE
 from ramidyn.symbolic.count import Ops
-from ramidyn.tracing.choice import Choice
+from ramidyn.tracing.quantity import Choice
 from ramidyn.tree.tree import depth_first
 from ramidyn.version import version
 from ramidyn.view import blocks

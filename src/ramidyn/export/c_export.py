@@ -25,7 +25,8 @@ import numpy.typing as npt
 from ramidyn.backend.c99.casadi import casadi_source
 from ramidyn.backend.c99.files import MARK, Files, files, first_line
 from ramidyn.backend.c99.names import identifier
-from ramidyn.compiler import as_list, compile, program_of
+from ramidyn.compilation import as_list
+from ramidyn.compiler import compile, program_of
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.glossary import about
 from ramidyn.function import CallOptions

@@ -18,7 +18,8 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.compiler import as_list, compilation_of, compile
+from ramidyn.compilation import Request
+from ramidyn.compiler import compilation_of, compile
 from ramidyn.errors import ArgumentError, CompileError, is_among
 from ramidyn.export.c_export import (
     default_name,
@@ -196,12 +197,12 @@ def export_library(
             f"written for Linux only: {', '.join(library_names()[1:])}"
         )
     options = CallOptions.checked(dtype, None, 1, layout)
-    chosen = as_list(quantities)
-    parameters = tuple(parameters)
-    compilation = compilation_of(chosen, robot, parameters, options)
-    clean = file_name(
-        name if name is not None else default_name(chosen, robot), "export_library"
-    )
+    request = Request(quantities, robot, parameters)
+    parameters = request.parameters
+    compilation = compilation_of(request, options)
+    if name is None:
+        name = default_name(request.quantities, robot)
+    clean = file_name(name, "export_library")
     found = find_linker(processor, linker)
     interface = compilation.interface
     arrays = Arrays(interface.inputs, interface.outputs)
@@ -215,7 +216,7 @@ def export_library(
         str(found),
         layout,
         options.dtype,
-        tuple(chosen),
+        tuple(request.quantities),
         robot,
         parameters,
     )

@@ -19,7 +19,8 @@ import numpy as np
 from ramidyn.backend.c99.casadi import casadi_source
 from ramidyn.backend.c99.files import About, files
 from ramidyn.backend.c99.names import identifier
-from ramidyn.compiler import Compilation
+from ramidyn.compilation import Compilation
+from ramidyn.compiler import Stages
 from ramidyn.concurrency import made_once
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.c_export import found_compiler, prepared
@@ -128,7 +129,7 @@ def _callback(
     nominal = [f"out_{n}" for n in found]
     names = [f"jac_{y}_{x}" for y in found for x in given]
     options = replace(compilation.options, defaults=(), hints=())
-    slope = Function(Compilation.of(jacobian.program, options))
+    slope = Function(Compilation.of(jacobian.program, options, Stages))
     second = called(
         slope, shapes, ([*given, *nominal], names), ([*dense, *made], blocks)
     )

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, final
 
-from ramidyn.compiler import Compilation
+from ramidyn.compilation import Compilation
+from ramidyn.compiler import Stages
 from ramidyn.concurrency import made_once
 from ramidyn.function import CallOptions, DType
 from ramidyn.symbolic.derivatives import jvp, vjp
@@ -63,7 +64,7 @@ class Differentiable:
             return own
         options = replace(own.options, dtype=dtype)
         return Compilation.of(
-            own.traced_for(dtype), options, own.choices, own.traced_for
+            own.traced_for(dtype), options, Stages, own.choices, own.traced_for
         )
 
     def tangent(self, wrt: Places) -> Differentiable:
@@ -107,7 +108,7 @@ class Differentiable:
 
         own = self._compilation.options
         options = CallOptions(own.dtype, own.lanes, own.threads)
-        return Compilation.of(traced(own.dtype), options, traced=traced)
+        return Compilation.of(traced(own.dtype), options, Stages, traced=traced)
 
 
 def last_outputs(program: Program, count: int) -> Program:

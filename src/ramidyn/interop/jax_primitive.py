@@ -30,7 +30,7 @@ from ramidyn.backend.calls.c_entry import Entry, xla_handler
 from ramidyn.backend.calls.callable import Kind
 from ramidyn.backend.llvm.build import key_of
 from ramidyn.backend.runtime.memory_layout import wants_plain_calls
-from ramidyn.compiler import Compilation
+from ramidyn.compilation import Compilation
 from ramidyn.concurrency import made_once
 from ramidyn.errors import Error, ShapeError
 from ramidyn.function import DType, Function, calls_of

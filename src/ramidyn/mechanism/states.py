@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 ADMISSIBLE = 1e-6
 """|Φ| and |J q̇| up to which a given state is accepted as consistent"""
+CHECKED = 2**16
+"""entries of an input that are searched for NaN before a run"""
 
 
 @final
@@ -170,6 +172,20 @@ def normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
                 "a nonzero quaternion, as in robot.neutral()"
             )
     return robot.normalize(x) if joints else x
+
+
+def checked_numbers(name: str, value: npt.ArrayLike) -> Array:
+    """Return a value as an array without NaN."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} is not an array: {error}") from error
+    if array.dtype.kind not in "fiub":
+        raise ShapeError(f"{name} is {value!r}; expected real numbers")
+    if array.size <= CHECKED and not np.isfinite(array).all():
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        raise ArgumentError(f"{name} has {array[where]} at {where}; expected numbers")
+    return array
 
 
 def vector(what: str, value: npt.ArrayLike, n: int) -> Array:

@@ -29,6 +29,7 @@ from ramidyn.symbolic.dense import inverse as dense_inverse
 from ramidyn.symbolic.dense import ldl
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.chooser import trace_with_context
 from ramidyn.tracing.context import Context
 
 NAME = "Wensing, Featherstone & Orin 2012"
@@ -191,14 +192,14 @@ def _sfa_by_mass_matrix(robot: Robot) -> dict[str, int]:
     found: dict[str, int] = {}
     for name in ("crba", "crba_root"):
 
-        def run(q: Any, name: str = name) -> Any:
-            context = Context(model, conventions, {"q": q})
+        def run(context: Context, name: str = name) -> Any:
             rows, tree = jacobian_entries(context, tasks), context.dynamics_tree
             entries = CRBA[name](tree, context.q)
             inverse = sfa(entries, tree.dof_parents, rows)
             return np.array(list(inverse.values()), dtype=object)
 
-        found[name] = count(simplify(trace(run, {"q": model.nq}))).total
+        program = trace_with_context(run, model, conventions, {"q": model.nq})
+        found[name] = count(simplify(program)).total
     return found
 
 

@@ -21,7 +21,7 @@ from ramidyn.errors import ModelError, ModelWarning
 from ramidyn.quantities.applied import applied_forces
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.symbolic.interpreter import evaluate
-from ramidyn.tracing.tracing import trace_quantities
+from ramidyn.tracing.chooser import trace_quantities
 from ramidyn.tree.force_checks import checked
 from ramidyn.tree.model import Model, PublicJoint
 

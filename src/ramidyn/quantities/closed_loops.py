@@ -12,7 +12,7 @@ positive where the rod pushes; λ of a coupling is a force on its first joint.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -47,7 +47,7 @@ from ramidyn.quantities.operational_inertia import jacobian_rows
 from ramidyn.symbolic.dense import dot
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.tracing.context import Context, array, zeros
-from ramidyn.tracing.quantity import Shapes, quantity
+from ramidyn.tracing.quantity import Quantity, Shapes, quantity
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
 
@@ -351,15 +351,24 @@ def possible(
     return ALGORITHMS[:2] if mu or model.mimics else ALGORITHMS
 
 
-@quantity(
-    "q",
-    "qd",
-    "tau",
-    algorithms=ALGORITHMS,
-    possible=possible,
-    by_name_only=BY_NAME_ONLY,
-    has_forces=True,
-)
+def of_loops(
+    returns: str = "", further_inputs: Callable[..., Shapes] | None = None
+) -> Callable[[Callable[..., Any]], Quantity]:
+    """Declare a quantity through the dynamics of a robot with loops."""
+    return quantity(
+        "q",
+        "qd",
+        "tau",
+        algorithms=ALGORITHMS,
+        possible=possible,
+        by_name_only=BY_NAME_ONLY,
+        further_inputs=further_inputs,
+        has_forces=True,
+        returns=returns,
+    )
+
+
+@of_loops()
 def stabilized_forward_dynamics(
     context: Context,
     algorithm: str = "auto",
@@ -370,17 +379,7 @@ def stabilized_forward_dynamics(
     return array(constrained(context, algorithm, damping, rate=rate)[0])
 
 
-@quantity(
-    "q",
-    "qd",
-    "tau",
-    algorithms=ALGORITHMS,
-    possible=possible,
-    by_name_only=BY_NAME_ONLY,
-    further_inputs=external_shape,
-    has_forces=True,
-    returns="multipliers of the loops [N, N m]",
-)
+@of_loops("multipliers of the loops [N, N m]", external_shape)
 def loop_forces(
     context: Context,
     algorithm: str = "auto",

@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, Any
 from ramidyn.algorithms.idsva import CommonFrame
 from ramidyn.algorithms.kinematics import seen_force
 from ramidyn.algorithms.ltdl import TreeEntries, solve
-from ramidyn.algorithms.matrix_layout import tree_roots
+from ramidyn.algorithms.matrix_layout import (
+    Layout,
+    derivatives_layout,
+    forward_derivatives_layout,
+    tree_roots,
+)
 from ramidyn.algorithms.minv import minv_ltdl
 from ramidyn.coordinates.coordinates import JointVector
+from ramidyn.errors import ArgumentError
+from ramidyn.mechanism.constraints.rows import needed_cuts
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics import inverse_dynamics
@@ -32,7 +39,9 @@ from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.derivatives import Row, forward, held, reverse
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
-from ramidyn.tracing.context import Context, zeros
+from ramidyn.symbolic.linear_steps import UNROLLED
+from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
 from ramidyn.tree.tree import Tree
 
@@ -45,18 +54,64 @@ External = tuple[tuple[str, ...], str]
 NO_FORCES: External = ((), "local")
 Change = Callable[[Sequence[Expr]], list[Expr]]
 """a linear function of a column"""
-UNROLLED = 12
-"""degrees of freedom up to which all solves are straight-line code"""
 
 
-def by_name(rows: Sequence[Row], names: Sequence[str], n: int) -> dict[str, Any]:
+def torque_derivatives(
+    context: Context, algorithm: str, given: External, packed: bool
+) -> dict[str, Any]:
+    """Return ∂τ/∂q, ∂τ/∂q̇ and M."""
+    rows = _torque_rows(context, seeds(context, STATE), given, algorithm)
+    dense = _by_name(rows, ("dtau_dq", "dtau_dqd", "M"), context.model.nv)
+    if not packed:
+        return dense
+    layout = derivatives_layout(context.model)
+    return _packed(context.model, dense, layout, "on different branches")
+
+
+def acceleration_derivatives(
+    context: Context, algorithm: str, given: External, packed: bool
+) -> dict[str, Any]:
+    """Return ∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ."""
+    model = context.model
+    _, rows = acceleration_rows(context, algorithm, given)
+    dense = _by_name(rows, ("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), model.nv)
+    if not packed:
+        return dense
+    layout = forward_derivatives_layout(model)
+    return _packed(model, dense, layout, "of different trees")
+
+
+def multiplier_derivatives(
+    context: Context, algorithm: str, given: External
+) -> dict[str, Any]:
+    """Return ∂λ/∂q, ∂λ/∂q̇ and ∂λ/∂τ."""
+    check_dynamics(context.model)
+    needed_cuts(context)
+    found = _with_loops(context, algorithm, given)
+    names = ("dlambda_dq", "dlambda_dqd", "dlambda_dtau")
+    return _by_name(found.multipliers(), names, context.model.nv)
+
+
+def _by_name(rows: Sequence[Row], names: Sequence[str], n: int) -> dict[str, Any]:
     """Return matrices with n columns each, which stand side by side in rows."""
     return {name: matrix(rows, k * n, n) for k, name in enumerate(names)}
 
 
-def torque_rows(context: Context, algorithm: str, given: External) -> list[Row]:
-    """Return the derivatives of τ along q, q̇ and q̈, one after another."""
-    return _torque_rows(context, seeds(context, STATE), given, algorithm)
+def _packed(
+    model: Model, dense: Mapping[str, Any], layout: Layout, separate: str
+) -> dict[str, Any]:
+    """Return the entries of a layout; ArgumentError if others are not zero."""
+    pairs, n = layout.pairs(), range(model.nv)
+    inside = set(pairs)
+    others = [(i, j) for i in n for j in n if (i, j) not in inside]
+    for A in dense.values():
+        for i, j in others:
+            if not A[i, j].is_zero:
+                raise ArgumentError(
+                    f"packed is True, but forces of robot {model.name!r} couple joints "
+                    f"{separate}; leave packed out"
+                )
+    return {name: array([A[i, j] for i, j in pairs]) for name, A in dense.items()}
 
 
 def _torque_rows(
@@ -78,7 +133,7 @@ def acceleration_rows(
     model = context.model
     check_dynamics(model)
     if model.loops:
-        constrained = with_loops(context, algorithm, given, rate)
+        constrained = _with_loops(context, algorithm, given, rate)
         return constrained.qdd, constrained.accelerations()
     qdd, rows, solver = _torques_at_rest(context, algorithm, given)
     n, order = model.nv, solver.order
@@ -114,7 +169,7 @@ def acceleration_change(
     model = context.model
     check_dynamics(model)
     if model.loops:
-        constrained = with_loops(context, algorithm, NO_FORCES, rate)
+        constrained = _with_loops(context, algorithm, NO_FORCES, rate)
         return constrained.qdd, constrained.change
     qdd, rows, solver = _torques_at_rest(context, algorithm, NO_FORCES)
     n = model.nv
@@ -148,7 +203,7 @@ def _torques_at_rest(
     return qdd, _by_program(there, directions, given, algorithm), solver
 
 
-def with_loops(
+def _with_loops(
     context: Context, algorithm: str, given: External, rate: float = 0.0
 ) -> LoopDerivatives:
     """Return the derivatives of a robot with loops."""

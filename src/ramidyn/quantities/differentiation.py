@@ -35,10 +35,10 @@ from ramidyn.symbolic.jacobians import (
     with_tangents,
 )
 from ramidyn.symbolic.program import free_name
+from ramidyn.tracing.chooser import trace_quantities, values_of
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.options import Checks, one_of
 from ramidyn.tracing.quantity import Quantity, Shapes, input_shapes, quantity
-from ramidyn.tracing.tracing import trace_quantities, values_of
 from ramidyn.tree.model import Model
 from ramidyn.tree.parameters import is_parameter, parameter_shapes
 from ramidyn.tree.singular import check_dynamics
@@ -236,9 +236,7 @@ def derivative(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> A
     >>> ramidyn.kernel(square, {"x": 3})(np.array([1.0, 2.0, 3.0]))
     array([2., 4., 6.])
     """
-    if _is_function(f, space):
-        return differentiated(f, wrt, function_derivatives.derivative)
-    return _of_quantities(_derivative, f, wrt, space)
+    return _differentiated(_derivative, function_derivatives.derivative, f, wrt, space)
 
 
 def jvp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
@@ -254,9 +252,7 @@ def jvp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     >>> velocity.shape
     (3,)
     """
-    if _is_function(f, space):
-        return differentiated(f, wrt, function_derivatives.jvp)
-    return _of_quantities(_jvp, f, wrt, space)
+    return _differentiated(_jvp, function_derivatives.jvp, f, wrt, space)
 
 
 def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
@@ -278,9 +274,7 @@ def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     >>> f(np.array([1.0, 2.0]), np.array([1.0, 10.0])).x_cotangent
     array([ 2., 40.])
     """
-    if _is_function(f, space):
-        return differentiated(f, wrt, function_derivatives.vjp)
-    return _of_quantities(_vjp, f, wrt, space)
+    return _differentiated(_vjp, function_derivatives.vjp, f, wrt, space)
 
 
 def hessian(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
@@ -297,12 +291,16 @@ def hessian(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     array([[0., 1.],
            [1., 0.]])
     """
-    if _is_function(f, space):
-        return differentiated(f, wrt, function_derivatives.hessian)
-    return _of_quantities(_hessian, f, wrt, space)
+    return _differentiated(_hessian, function_derivatives.hessian, f, wrt, space)
 
 
-def _of_quantities(kind: Quantity, f: Any, wrt: object, space: str) -> Quantity:
+def _differentiated(
+    kind: Quantity, of_function: Any, f: Any, wrt: Any, space: str
+) -> Any:
+    """Return a quantity, or a function, whose inputs vary by entries in any space."""
+    one_of("space", space, SPACES)
+    if callable(f) and not isinstance(f, Quantity):
+        return differentiated(f, wrt, of_function)
     of: tuple[Any, ...] = (f,) if isinstance(f, Quantity) else ()
     if isinstance(f, Iterable) and not isinstance(f, str):
         of = tuple(cast(Iterable[Any], f))
@@ -312,9 +310,3 @@ def _of_quantities(kind: Quantity, f: Any, wrt: object, space: str) -> Quantity:
             "ramidyn.inverse_dynamics, a list of them, or a function"
         )
     return kind(of=of, wrt=names_of(wrt), space=space)
-
-
-def _is_function(f: object, space: str) -> bool:
-    """Return whether f is a function; its inputs are varied by entries in any space."""
-    one_of("space", space, SPACES)
-    return callable(f) and not isinstance(f, Quantity)

@@ -16,9 +16,17 @@ from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.vector3 import ONE, Vec, unit
 from ramidyn.symbolic.derivatives import Row
 from ramidyn.symbolic.expr import Expr
-from ramidyn.tracing.context import Context, zeros
+from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.quantity import quantity
 
 SPACES = ("tangent", "coordinates")
+
+
+@quantity("q", "qd", returns="time derivative of the entries of q [rad/s, m/s, 1/s]")
+def configuration_rate(context: Context) -> Any:
+    """dq/dt at velocity q̇."""
+    q, qd = context.inputs["q"], context.inputs["qd"]
+    return array(rates(context.model, context.conventions, q, qd))
 
 
 def directions_shape(

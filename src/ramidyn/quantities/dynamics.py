@@ -6,11 +6,10 @@ from typing import Any
 
 from ramidyn.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramidyn.description.conventions import Conventions
-from ramidyn.quantities.external import external_forces, external_shape
-from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.quantities.external import external_shape
+from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.model import Model
-from ramidyn.tree.singular import check_dynamics
 
 
 @quantity(
@@ -25,11 +24,7 @@ def inverse_dynamics(
     context: Context, external: tuple[str, ...] = (), expressed_in: str = "local"
 ) -> Any:
     """τ = M q̈ + C + g − τ_applied."""
-    from ramidyn.quantities.applied import acting_forces
-    from ramidyn.quantities.equation_of_motion import newton_euler
-
-    applied = acting_forces(context, external, expressed_in)
-    return array(newton_euler(context, context.inputs["qdd"], applied))
+    return array(_equations().torques(context, external, expressed_in))
 
 
 @quantity(
@@ -42,33 +37,18 @@ def bias_forces(
     context: Context, external: tuple[str, ...] = (), expressed_in: str = "local"
 ) -> Any:
     """C + g."""
-    from ramidyn.algorithms.forces.applied import Applied
-    from ramidyn.quantities.equation_of_motion import newton_euler
-
-    forces = Applied(bodies=external_forces(context, external, expressed_in) or {})
-    return array(newton_euler(context, zeros(context.model.nv), forces))
+    return array(_equations().bias(context, external, expressed_in))
 
 
 @quantity("q", returns="joint forces at rest [N m, N]")
 def gravity_forces(context: Context) -> Any:
     """g."""
-    from ramidyn.algorithms.rnea import rnea
-
-    still = zeros(context.model.nv)
-    rest = context.coordinates.velocity(still)
-    tau = rnea(context.dynamics_tree, context.q, rest, rest, context.gravity)
-    return array(context.coordinates.force(tau, still))
+    return array(_equations().gravity(context))
 
 
 def possible(model: Model, conventions: Conventions, **options: Any) -> tuple[str, ...]:
     """Return the algorithms of forward dynamics that a robot allows."""
-    if model.loops:
-        from ramidyn.quantities import closed_loops
-
-        return closed_loops.possible(model, conventions, **options)
-    from ramidyn.quantities.mass_matrix import factored_trees
-
-    return factored_trees(model)
+    return _equations().possible(model, conventions, **options)
 
 
 @quantity(
@@ -90,9 +70,12 @@ def forward_dynamics(
     damping: float | None = None,
 ) -> Any:
     """q̈ = M⁻¹ (τ + τ_applied − C − g), with all loops closed."""
-    from ramidyn.quantities.applied import acting_forces
-    from ramidyn.quantities.equation_of_motion import accelerations
+    given = external, expressed_in
+    return array(_equations().accelerations(context, algorithm, given, damping))
 
-    check_dynamics(context.model)
-    applied = acting_forces(context, external, expressed_in)
-    return array(accelerations(context, algorithm, applied, damping))
+
+def _equations() -> Any:
+    """Return the module that traces: code from the cache does not import it."""
+    from ramidyn.quantities import equation_of_motion
+
+    return equation_of_motion

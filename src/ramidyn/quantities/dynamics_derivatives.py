@@ -8,19 +8,14 @@ at the same q, q̇ and q̈, ∂/∂q in the tangent space of the robot's convent
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ramidyn.description.conventions import Conventions
-from ramidyn.errors import ArgumentError
 from ramidyn.quantities.external import external_shape
-from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.quantity import quantity
+from ramidyn.tracing.context import Context
+from ramidyn.tracing.quantity import Quantity, quantity
 from ramidyn.tree.model import Model
-from ramidyn.tree.singular import check_dynamics
-
-if TYPE_CHECKING:
-    from ramidyn.algorithms.matrix_layout import Layout
 
 COUNTED = 12
 """degrees of freedom up to which derivatives of programs can be the cheapest: their
@@ -34,16 +29,21 @@ def algorithms(model: Model, _conventions: Conventions, **_: Any) -> tuple[str, 
     return ("forward", "reverse", "idsva")
 
 
-@quantity(
-    "q",
-    "qd",
-    "qdd",
-    algorithms=("forward", "reverse", "idsva"),
-    possible=algorithms,
-    further_inputs=external_shape,
-    has_forces=True,
-    returns="derivatives of the joint forces, and M",
-)
+def _of_dynamics(
+    *inputs: str, returns: str
+) -> Callable[[Callable[..., Any]], Quantity]:
+    """Declare derivatives of the dynamics."""
+    return quantity(
+        *inputs,
+        algorithms=("forward", "reverse", "idsva"),
+        possible=algorithms,
+        further_inputs=external_shape,
+        has_forces=True,
+        returns=returns,
+    )
+
+
+@_of_dynamics("q", "qd", "qdd", returns="derivatives of the joint forces, and M")
 def inverse_dynamics_derivatives(
     context: Context,
     algorithm: str = "auto",
@@ -52,44 +52,11 @@ def inverse_dynamics_derivatives(
     packed: bool = False,
 ) -> dict[str, Any]:
     """∂τ/∂q, ∂τ/∂q̇ and M."""
-    from ramidyn.algorithms.matrix_layout import derivatives_layout
-    from ramidyn.quantities.derivative_rows import by_name, torque_rows
-
-    rows = torque_rows(context, algorithm, (external, expressed_in))
-    dense = by_name(rows, ("dtau_dq", "dtau_dqd", "M"), context.model.nv)
-    if not packed:
-        return dense
-    layout = derivatives_layout(context.model)
-    return _packed(context.model, dense, layout, "on different branches")
+    given = external, expressed_in
+    return _rows().torque_derivatives(context, algorithm, given, packed)
 
 
-def _packed(
-    model: Model, dense: Mapping[str, Any], layout: Layout, separate: str
-) -> dict[str, Any]:
-    """Return the entries of a layout; ArgumentError if others are not zero."""
-    pairs, n = layout.pairs(), range(model.nv)
-    inside = set(pairs)
-    others = [(i, j) for i in n for j in n if (i, j) not in inside]
-    for A in dense.values():
-        for i, j in others:
-            if not A[i, j].is_zero:
-                raise ArgumentError(
-                    f"packed is True, but forces of robot {model.name!r} couple joints "
-                    f"{separate}; leave packed out"
-                )
-    return {name: array([A[i, j] for i, j in pairs]) for name, A in dense.items()}
-
-
-@quantity(
-    "q",
-    "qd",
-    "tau",
-    algorithms=("forward", "reverse", "idsva"),
-    possible=algorithms,
-    further_inputs=external_shape,
-    has_forces=True,
-    returns="derivatives of the accelerations",
-)
+@_of_dynamics("q", "qd", "tau", returns="derivatives of the accelerations")
 def forward_dynamics_derivatives(
     context: Context,
     algorithm: str = "auto",
@@ -98,28 +65,11 @@ def forward_dynamics_derivatives(
     packed: bool = False,
 ) -> dict[str, Any]:
     """∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ."""
-    from ramidyn.algorithms.matrix_layout import forward_derivatives_layout
-    from ramidyn.quantities.derivative_rows import acceleration_rows, by_name
-
-    model = context.model
-    _, rows = acceleration_rows(context, algorithm, (external, expressed_in))
-    dense = by_name(rows, ("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), model.nv)
-    if not packed:
-        return dense
-    layout = forward_derivatives_layout(model)
-    return _packed(model, dense, layout, "of different trees")
+    given = external, expressed_in
+    return _rows().acceleration_derivatives(context, algorithm, given, packed)
 
 
-@quantity(
-    "q",
-    "qd",
-    "tau",
-    algorithms=("forward", "reverse", "idsva"),
-    possible=algorithms,
-    further_inputs=external_shape,
-    has_forces=True,
-    returns="derivatives of the multipliers of the loops",
-)
+@_of_dynamics("q", "qd", "tau", returns="derivatives of the multipliers of the loops")
 def loop_forces_derivatives(
     context: Context,
     algorithm: str = "auto",
@@ -127,11 +77,12 @@ def loop_forces_derivatives(
     expressed_in: str = "local",
 ) -> dict[str, Any]:
     """∂λ/∂q, ∂λ/∂q̇ and ∂λ/∂τ."""
-    from ramidyn.mechanism.constraints.rows import needed_cuts
-    from ramidyn.quantities.derivative_rows import by_name, with_loops
+    given = external, expressed_in
+    return _rows().multiplier_derivatives(context, algorithm, given)
 
-    check_dynamics(context.model)
-    needed_cuts(context)
-    found = with_loops(context, algorithm, (external, expressed_in))
-    names = ("dlambda_dq", "dlambda_dqd", "dlambda_dtau")
-    return by_name(found.multipliers(), names, context.model.nv)
+
+def _rows() -> Any:
+    """Return the module that traces: code from the cache does not import it."""
+    from ramidyn.quantities import derivative_rows
+
+    return derivative_rows

@@ -6,21 +6,28 @@ M q̈ + C + g = τ + τ_applied
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ramidyn.algorithms.aba import aba
 from ramidyn.algorithms.forces.applied import Applied
 from ramidyn.algorithms.rnea import rnea
+from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError
+from ramidyn.quantities.applied import acting_forces
+from ramidyn.quantities.external import external_forces
 from ramidyn.quantities.mass_matrix import (
     CRBA,
     LOOPS_INSTEAD,
     MassSolver,
     check_factor,
     check_tree_algorithm,
+    factored_trees,
     sparse_mass_matrix,
 )
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tracing.context import Context, zeros
+from ramidyn.tree.model import Model
+from ramidyn.tree.singular import check_dynamics
 
 
 def newton_euler(context: Context, qdd: Sequence[Expr], applied: Applied) -> list[Expr]:
@@ -31,15 +38,51 @@ def newton_euler(context: Context, qdd: Sequence[Expr], applied: Applied) -> lis
     return context.coordinates.force(applied.taken_from(tau), qdd)
 
 
+def torques(context: Context, external: Sequence[str], expressed_in: str) -> list[Expr]:
+    """Return τ."""
+    applied = acting_forces(context, external, expressed_in)
+    return newton_euler(context, context.inputs["qdd"], applied)
+
+
+def bias(context: Context, external: Sequence[str], expressed_in: str) -> list[Expr]:
+    """Return C + g, less external forces."""
+    forces = Applied(bodies=external_forces(context, external, expressed_in) or {})
+    return newton_euler(context, zeros(context.model.nv), forces)
+
+
+def gravity(context: Context) -> list[Expr]:
+    """Return g."""
+    still = zeros(context.model.nv)
+    rest = context.coordinates.velocity(still)
+    tau = rnea(context.dynamics_tree, context.q, rest, rest, context.gravity)
+    return context.coordinates.force(tau, still)
+
+
+def possible(model: Model, conventions: Conventions, **options: Any) -> tuple[str, ...]:
+    """Return the algorithms for q̈ that a robot allows."""
+    if model.loops:
+        return _closed_loops().possible(model, conventions, **options)
+    return factored_trees(model)
+
+
+def _closed_loops() -> Any:
+    from ramidyn.quantities import closed_loops  # noqa: PLC0415  where there are loops
+
+    return closed_loops
+
+
 def accelerations(
-    context: Context, algorithm: str, applied: Applied, damping: float | None
+    context: Context,
+    algorithm: str,
+    external: tuple[Sequence[str], str],
+    damping: float | None,
 ) -> list[Expr]:
     """Return q̈ by an algorithm; ``damping`` is for robots with loops only."""
     model = context.model
+    check_dynamics(model)
+    applied = acting_forces(context, *external)
     if model.loops:
-        from ramidyn.quantities import closed_loops  # noqa: PLC0415  where there are loops
-
-        return closed_loops.constrained(context, algorithm, damping, applied)[0]
+        return _closed_loops().constrained(context, algorithm, damping, applied)[0]
     if damping is not None:
         raise ArgumentError(
             f"damping is {damping:g}, but robot {model.name!r} has no loops; damping "

@@ -12,9 +12,8 @@ from dataclasses import replace
 from ramidyn.description.conventions import Conventions
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
-from ramidyn.tracing.chooser import cheapest
+from ramidyn.tracing.chooser import Candidate, cheapest, hand_on, trace_quantities
 from ramidyn.tracing.quantity import Quantity
-from ramidyn.tracing.tracing import trace_quantities
 from ramidyn.tree.massless import massless_bodies
 from ramidyn.tree.model import Model, placed
 from ramidyn.tree.singular import idle_joints
@@ -28,16 +27,18 @@ def with_cheapest_frames(model: Model, conventions: Conventions) -> Model:
     new = placed(model)
     if new is model:
         return model
-    trees = {
-        "placed": replace(new, loops=(), forces=()),
-        "file": replace(model, loops=(), forces=()),
-    }
+    trees = {"placed": new, "file": model}
+    is_bare = not (model.loops or model.forces)
     for quantity in _counted(model):
-        programs = {
-            name: trace_quantities([quantity], tree, conventions)
-            for name, tree in trees.items()
-        }
-        if cheapest(programs, NEAR)[0] == "file":
+        candidates: dict[str, Candidate] = {}
+        for name, tree in trees.items():
+            bare = tree if is_bare else replace(tree, loops=(), forces=())
+            program = trace_quantities([quantity], bare, conventions)
+            candidates[name] = Candidate(program)
+        best, _ = cheapest(candidates, NEAR)
+        if is_bare:
+            hand_on(quantity, trees[best], conventions, candidates[best])
+        if best == "file":
             return model
     return new
 

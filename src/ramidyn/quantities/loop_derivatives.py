@@ -41,13 +41,12 @@ from ramidyn.quantities.closed_loops import (
     steadied,
     system_of,
 )
-from ramidyn.quantities.derivative_rows import UNROLLED
 from ramidyn.quantities.directions import seeds
 from ramidyn.spatial.vector3 import ONE, ZERO, vec
 from ramidyn.symbolic.dense import add_multiples, dot
 from ramidyn.symbolic.derivatives import Row, forward, held
 from ramidyn.symbolic.expr import Expr, region
-from ramidyn.symbolic.linear_steps import map_linear
+from ramidyn.symbolic.linear_steps import UNROLLED, map_linear
 from ramidyn.tracing.context import Context, zeros
 
 TorqueRows: TypeAlias = Callable[[Context, Mapping[Expr, Row]], list[Row]]

@@ -27,7 +27,6 @@ from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.quantities.frames import world_linear
 from ramidyn.symbolic.expr import ONE, ZERO, Expr
-from ramidyn.tracing.chooser import algorithm_of
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
@@ -168,7 +167,7 @@ def sparse_mass_matrix(
     The rows are in an order in which parents come first, whatever the order of q̇ is.
     """
     if algorithm == "auto":
-        algorithm = algorithm_of(mass_matrix, context.model, context.conventions)
+        algorithm = context.algorithm_of(mass_matrix)
     return sparse_rows(context, CRBA[algorithm](context.dynamics_tree, context.q))
 
 

@@ -21,7 +21,8 @@ from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.dynamics import possible as possible_dynamics
 from ramidyn.quantities.mass_matrix import factored_trees
 from ramidyn.quantities.operational_inertia import (
-    ALGORITHMS,
+    BY_NAME_ONLY,
+    COUNTED,
     accelerations,
     check_rank,
     inverse_matrix,
@@ -31,9 +32,13 @@ from ramidyn.quantities.operational_inertia import (
     row_count,
 )
 from ramidyn.spatial.vector3 import ONE, ZERO
-from ramidyn.symbolic.count import count
 from ramidyn.symbolic.dense import Matrix, above_rounding, inverse, ldl, product
-from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.chooser import (
+    NEAR_IN_PART,
+    Candidate,
+    cheapest,
+    trace_with_context,
+)
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import Quantity, quantity
 from ramidyn.tree.model import Model
@@ -43,8 +48,9 @@ def _of_tasks(returns: str) -> Callable[[Callable[..., Any]], Quantity]:
     """Declare a quantity of some tasks by one of the algorithms of Λ⁻¹."""
     return quantity(
         "q",
-        algorithms=ALGORITHMS,
+        algorithms=COUNTED,
         possible=possible,
+        by_name_only=BY_NAME_ONLY,
         shares_choice=True,
         returns=returns,
     )
@@ -153,22 +159,21 @@ RESPONSES: dict[str, Callable[..., Matrix]] = {
 def _cheaper_response(
     model: Model, conventions: Conventions, tasks: tuple[Task, ...]
 ) -> str:
-    """Return how M⁻¹ Jᵀ Λ costs least beside Λ⁻¹ by propagation, as traced."""
+    """Return how M⁻¹ Jᵀ Λ costs least beside Λ⁻¹ by propagation."""
     if "ltdl" not in factored_trees(model):
         return "propagators"
     n = row_count(tasks)
 
-    def cost(response: str) -> int:
-        def run(q: Any, inertia: Any) -> Any:
-            context = Context(model, conventions, {"q": q})
+    def traced(response: str) -> Candidate:
+        def run(context: Context) -> Any:
             inverse = inverse_matrix(context, tasks, "pv")
-            L = [list(inertia[k * n : (k + 1) * n]) for k in range(n)]
-            Jbar = RESPONSES[response](context, tasks, "pv", L)
+            Jbar = RESPONSES[response](context, tasks, "pv", context.inputs["Lambda"])
             return array([x for row in (*inverse, *Jbar) for x in row])
 
-        return count(trace(run, {"q": model.nq, "inertia": n * n})).cost
+        shapes = {"q": model.nq, "Lambda": (n, n)}
+        return Candidate(trace_with_context(run, model, conventions, shapes))
 
-    return min(RESPONSES, key=cost)
+    return cheapest({name: traced(name) for name in RESPONSES}, NEAR_IN_PART)[0]
 
 
 @quantity("q", returns="Jacobian of the tasks")

@@ -36,7 +36,7 @@ from ramidyn.symbolic.dense import Matrix, Symmetric
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
-from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.chooser import trace_with_context
 from ramidyn.tracing.context import Context, array
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
@@ -50,19 +50,35 @@ PROPAGATIONS: dict[str, Callable[..., Symmetric]] = {
     "mixed": mixed,
 }
 ALGORITHMS = ("sfa", *PROPAGATIONS)
+BY_NAME_ONLY = ("chang_khatib",)
+COUNTED = tuple(name for name in ALGORITHMS if name not in BY_NAME_ONLY)
+SMALL = 20
+"""degrees of freedom up to which "auto" counts all of these: beyond, those that are not
+in the next two lines save less than 1%, and only for few trees"""
+FOR_INERTIA = ("sfa", "rjk", "mixed")
+FOR_RESPONSE = ("sfa", "pv", "mixed")
+"""J̄ and N share propagators with "pv"; else "mixed" is the same where "pv" wins"""
 STATES = 4
 """configurations at which the rank of tasks is looked at"""
 SINGULAR = 1e-11
 """eigenvalues of Λ⁻¹, scaled to a unit diagonal, below which a row is redundant"""
 
 
-def possible(model: Model, _conventions: Conventions, **_: object) -> tuple[str, ...]:
+def possible(
+    model: Model, _conventions: Conventions, **options: Any
+) -> tuple[str, ...]:
+    """Return the candidates for ``algorithm="auto"`` with this robot."""
+    names = FOR_RESPONSE if "response" in options else FOR_INERTIA
+    if model.nv <= SMALL:
+        names = COUNTED
+    return tuple(name for name in names if name in supported(model))
+
+
+def supported(model: Model) -> tuple[str, ...]:
     """Return the algorithms; mimic joints tie branches: no articulated bodies then."""
     if model.mimics:
         return ("sfa",)
-    if "ltdl" in factored_trees(model):
-        return ALGORITHMS
-    return tuple(name for name in ALGORITHMS if name != "sfa")
+    return ALGORITHMS if "ltdl" in factored_trees(model) else tuple(PROPAGATIONS)
 
 
 def inverse_matrix(context: Context, tasks: tuple[Task, ...], algorithm: str) -> Matrix:
@@ -175,12 +191,12 @@ def rank(
     model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
 ) -> int:
     """Return how many rows of some tasks can move independently somewhere."""
-
-    def traced(q: Any) -> Any:
-        context = Context(model, conventions, {"q": q})
-        return array(inverse_matrix(context, tasks, algorithm))
-
-    program = trace(traced, {"q": model.nq})
+    program = trace_with_context(
+        lambda context: array(inverse_matrix(context, tasks, algorithm)),
+        model,
+        conventions,
+        {"q": model.nq},
+    )
     return ranks(model, program, [row_count(tasks)])[0]
 
 

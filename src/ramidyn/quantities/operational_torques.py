@@ -55,7 +55,8 @@ from ramidyn.quantities.closed_loops import ClosedMotion
 from ramidyn.quantities.equation_of_motion import newton_euler
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational_inertia import (
-    ALGORITHMS,
+    BY_NAME_ONLY,
+    COUNTED,
     accelerations,
     inverse_matrix,
     jacobian_rows,
@@ -74,8 +75,7 @@ from ramidyn.symbolic.dense import (
 )
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.interpreter import evaluate
-from ramidyn.symbolic.program import Program
-from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.chooser import trace_with_context
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
@@ -95,14 +95,14 @@ class DrivenInverse:
         tasks: tuple[Task, ...],
         passive: Directions,
     ) -> None:
-        def traced(q: Any) -> Any:
-            context = Context(model, conventions, {"q": q})
+        def traced(context: Context) -> Any:
             closed = ClosedMotion.of(context, False) if model.loops else None
             # Every algorithm gives the same matrix; this one supports all robots.
             return array(_driven(context, tasks, passive, "sfa", closed).G)
 
         self.model = model
-        self.program: Program = trace(traced, {"q": model.nq})
+        shapes = {"q": model.nq}
+        self.program = trace_with_context(traced, model, conventions, shapes)
         self.samples: Array | None = None
         if model.loops:
             self.samples = rank_of(model, conventions).samples
@@ -202,8 +202,9 @@ def _times(A: Any, x: Sequence[Expr]) -> Any:
 @quantity(
     "q",
     "qd",
-    algorithms=ALGORITHMS,
+    algorithms=COUNTED,
     possible=possible_trees,
+    by_name_only=BY_NAME_ONLY,
     further_inputs=_shapes,
     has_forces=True,
     name="torques",

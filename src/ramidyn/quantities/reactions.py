@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramidyn.algorithms.kinematics import axes, pose
-from ramidyn.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramidyn.algorithms.loops.cut_wrenches import cut_wrenches, forces_of_cuts
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.algorithms.rnea import newton_euler
 from ramidyn.mechanism.constraints.rows import needed_cuts
 from ramidyn.quantities.applied import acting_forces
-from ramidyn.quantities.closed_loops import constrained, possible
+from ramidyn.quantities.closed_loops import constrained, of_loops
 from ramidyn.quantities.external import external_shape
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ZERO3, Mat, Vec, vec
@@ -83,17 +82,7 @@ def _expressed(context: Context, f: dict[int, Force], expressed_in: str) -> list
     return [_turned(found.R[i], _moved(f[i], at[i])) for i, _ in tree]
 
 
-@quantity(
-    "q",
-    "qd",
-    "tau",
-    algorithms=ALGORITHMS,
-    possible=possible,
-    by_name_only=BY_NAME_ONLY,
-    further_inputs=external_shape,
-    has_forces=True,
-    returns="wrenches of the loops on their bodies a and b [N, N m]",
-)
+@of_loops("wrenches of the loops on their bodies a and b [N, N m]", external_shape)
 def loop_wrenches(
     context: Context,
     algorithm: str = "auto",

@@ -32,7 +32,7 @@ MODULES: Final = {
     "acceleration": "frames",
     "jacobian": "frames",
     "jacobian_dot_times_qd": "frames",
-    "configuration_rate": "configuration",
+    "configuration_rate": "directions",
     "center_of_mass": "momentum_energy",
     "center_of_mass_jacobian": "momentum_energy",
     "centroidal_momentum": "momentum_energy",
@@ -97,8 +97,8 @@ def _module(name: str) -> ModuleType:
             from ramidyn.quantities import mass_matrix as module
         case "frames":
             from ramidyn.quantities import frames as module
-        case "configuration":
-            from ramidyn.quantities import configuration as module
+        case "directions":
+            from ramidyn.quantities import directions as module
         case "momentum_energy":
             from ramidyn.quantities import momentum_energy as module
         case "identification":

@@ -28,7 +28,6 @@ from ramidyn.coordinates.configurations import (
 )
 from ramidyn.mechanism.constraints.rows import Rows, rows_of
 from ramidyn.quantities.derivative_rows import (
-    UNROLLED,
     Change,
     acceleration_change,
     acceleration_rows,
@@ -43,12 +42,12 @@ from ramidyn.symbolic.derivatives import Row, forward, known
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.linear_steps import (
+    UNROLLED,
     LinearSteps,
     linear_steps,
     map_linear,
     map_steps,
 )
-from ramidyn.tracing.chooser import algorithm_of
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.options import one_of
 from ramidyn.tracing.quantity import Shapes, quantity
@@ -154,9 +153,7 @@ class _Dynamics:
 
     def __init__(self, context: Context, rate: float, stages: int) -> None:
         self.context, self.rate, self.stages = context, rate, stages
-        self.algorithm = algorithm_of(
-            forward_dynamics_derivatives, context.model, context.conventions
-        )
+        self.algorithm = context.algorithm_of(forward_dynamics_derivatives)
         n = context.model.nv
         if stages > 1 and n > UNROLLED:
             size = context.model.nq + n

@@ -14,12 +14,12 @@ from typing import Any, final
 import numpy as np
 
 from ramidyn.algorithms.integrators import project
-from ramidyn.compiler import kernel
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.function import Function, ProgressLine, compilation_of
+from ramidyn.kernels import kernel
 from ramidyn.quantities.closed_loops import dependent_velocities
-from ramidyn.quantities.configuration import configuration_rate
+from ramidyn.quantities.directions import configuration_rate
 from ramidyn.simulation.events import (
     crossings,
     event_value,

@@ -18,7 +18,12 @@ from ramidyn.algorithms.integrators import (
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ShapeError
 from ramidyn.function import CallOptions
-from ramidyn.mechanism.states import check_closed, normalized, vector
+from ramidyn.mechanism.states import (
+    check_closed,
+    checked_numbers,
+    normalized,
+    vector,
+)
 from ramidyn.simulation.function_arguments import (
     by_name,
     check_controller,
@@ -44,8 +49,6 @@ if TYPE_CHECKING:
 Controller = Callable[[float, Array, Array], npt.ArrayLike]
 """(time, q, qd) -> tau"""
 Record = Sequence[str] | Mapping[str, str | Traced]
-CHECKED = 2**16
-"""entries of an input that are searched for NaN before a run"""
 MOST_STEPS = 2**53
 """they are counted by a float"""
 
@@ -172,20 +175,6 @@ def check_arguments(
 
 
 # Numbers and arrays.
-
-
-def checked_numbers(name: str, value: npt.ArrayLike) -> Array:
-    """Return a value as an array without NaN."""
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"{name} is not an array: {error}") from error
-    if array.dtype.kind not in "fiub":
-        raise ShapeError(f"{name} is {value!r}; expected real numbers")
-    if array.size <= CHECKED and not np.isfinite(array).all():
-        where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-        raise ArgumentError(f"{name} has {array[where]} at {where}; expected numbers")
-    return array
 
 
 def arrays_by_name(what: str, given: object) -> dict[str, Array]:

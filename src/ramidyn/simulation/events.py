@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.compiler import kernel
 from ramidyn.description.pose import Array
+from ramidyn.kernels import kernel
 from ramidyn.simulation.run import Run
 from ramidyn.simulation.traced_step import Traced, called, checked_shape
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.compiler import kernel
 from ramidyn.concurrency import made_once
 from ramidyn.coordinates.configurations import (
     differences,
@@ -23,7 +22,8 @@ from ramidyn.coordinates.configurations import (
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.function import Function
-from ramidyn.simulation.arguments import checked_numbers
+from ramidyn.kernels import kernel
+from ramidyn.mechanism.states import checked_numbers
 from ramidyn.symbolic.expr import const
 
 if TYPE_CHECKING:

@@ -133,7 +133,7 @@ class Run:
         """
         from ramidyn.simulation.run_files import load  # noqa: PLC0415  only here
 
-        return load(path, robot)
+        return load(Run, path, robot)
 
     def draw(
         self,

@@ -17,10 +17,10 @@ import numpy as np
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
-from ramidyn.simulation.run import Run
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
+    from ramidyn.simulation.run import Run
 
 FORMAT = "ramidyn run 1"
 GROUPS = ("recorded", "totals", "events")
@@ -47,7 +47,7 @@ def save(run: Run, path: str | PathLike[str]) -> None:
         part.unlink(missing_ok=True)
 
 
-def load(path: str | PathLike[str], robot: Robot | None) -> Run:
+def load(kind: type[Run], path: str | PathLike[str], robot: Robot | None) -> Run:
     """Return the run of a file; with a robot, it must be that of the run."""
     about, arrays = _read(path)
     if robot is not None and about["robot"] is not None:
@@ -56,7 +56,7 @@ def load(path: str | PathLike[str], robot: Robot | None) -> Run:
         {n.partition("/")[2]: x for n, x in arrays.items() if n.startswith(f"{group}/")}
         for group in GROUPS
     ]
-    return Run(robot, arrays["times"], arrays["q"], arrays["qd"], *groups)
+    return kind(robot, arrays["times"], arrays["q"], arrays["qd"], *groups)
 
 
 def _read(

@@ -19,10 +19,11 @@ from ramidyn.algorithms.integrators import (
     project,
     stage_mean,
 )
-from ramidyn.compiler import compile, kernel
+from ramidyn.compiler import compile
 from ramidyn.coordinates.configurations import tangent_rate
 from ramidyn.errors import ArgumentError, TraceError
 from ramidyn.function import Function, compilation_of
+from ramidyn.kernels import kernel
 from ramidyn.quantities.applied import applied_forces, elastic_energy
 from ramidyn.quantities.closed_loops import (
     constraint_correction,
@@ -32,7 +33,7 @@ from ramidyn.quantities.closed_loops import (
     dependent_velocities,
     stabilized_forward_dynamics,
 )
-from ramidyn.quantities.configuration import configuration_rate
+from ramidyn.quantities.directions import configuration_rate
 from ramidyn.quantities.dynamics import bias_forces, forward_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.momentum_energy import kinetic_energy, potential_energy

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
-from ramidyn.symbolic.program import Callee, ColumnLoop, Program
+if TYPE_CHECKING:
+    from ramidyn.symbolic.program import Callee, ColumnLoop, Program
 
 FIELD = {
     **dict.fromkeys(("add", "sub"), "add"),
@@ -91,9 +93,9 @@ def count(program: Program) -> Ops:
 
 def _called(callee: Callee) -> Ops:
     """Return the operations of a call."""
-    if isinstance(callee.body, ColumnLoop):
-        return _in_columns(callee.body)
-    return callee.times * count(callee.body)
+    if callee.columns is not None:
+        return _in_columns(callee.columns)
+    return callee.times * count(callee.program)
 
 
 def _own(program: Program) -> Ops:

@@ -23,6 +23,8 @@ Terms = list[tuple[Expr, int]]
 """factors and rows"""
 ENTRY = "entry'"
 """The name of a column's entries while a function is traced; no user's input has it."""
+UNROLLED = 12
+"""degrees of freedom up to which solves for all columns are straight-line code"""
 LINEAR = frozenset({"add", "sub", "mul", "div", "neg", "where"})
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.expr import Expr
-from ramidyn.symbolic.program import Callee, Program, Variable
+
+if TYPE_CHECKING:
+    from ramidyn.symbolic.program import Callee, Program, Variable
 
 INFIX = {
     "add": "{} + {}",

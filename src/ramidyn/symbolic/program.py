@@ -93,7 +93,7 @@ class Program:
         return f"Program {self.name}({signature}) -> {results}, {len(self.order)} nodes"
 
     def __str__(self) -> str:
-        from ramidyn.symbolic.printer import text  # noqa: PLC0415  it imports Program
+        from ramidyn.symbolic.printer import text  # noqa: PLC0415  only to print
 
         return text(self, most=200)
 
@@ -229,6 +229,17 @@ class Callee:
     sliced: int = 0
     """entries of each step"""
     until: bool = False
+
+    @property
+    def columns(self) -> ColumnLoop | None:
+        """The body, if it is a loop over columns."""
+        return self.body if isinstance(self.body, ColumnLoop) else None
+
+    @property
+    def program(self) -> Program:
+        """The body, if it is a program."""
+        assert isinstance(self.body, Program)
+        return self.body
 
     @property
     def name(self) -> str:

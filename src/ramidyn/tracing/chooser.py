@@ -1,30 +1,31 @@
-"""Resolve ``algorithm="auto"`` by counting the operations of each program.
+"""Trace quantities; resolve ``algorithm="auto"`` by counting the operations of each.
 
 Every candidate is traced. Those within a tenth of the cheapest are simplified, as they
 will be when they are compiled, and the one with the least `Ops.cost` wins; the others
 are too far behind to catch up. Small programs can lose a fifth of their operations and
-are simplified quickly, so their candidates may be half as costly again. The winner's
-program is the one that is compiled.
+are simplified quickly, so their candidates may be half as costly again. The winner is
+compiled as it is here, traced and simplified.
 
 Quantities that share a choice (operational space of the same tasks) are counted
-together; other quantities in a kernel are chosen one by one.
+together; other quantities in a kernel are chosen one by one. Whatever else is chosen by
+counting (body frames, ways to solve a part) goes through `cheapest` too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, final
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, cast, final
 
 from ramidyn.description.conventions import Conventions
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
-from ramidyn.symbolic.program import Program
-from ramidyn.tracing.choice import Choice
-from ramidyn.tracing.quantity import Quantity
-from ramidyn.tracing.tracing import trace_quantities
+from ramidyn.symbolic.program import Program, free_name
+from ramidyn.symbolic.trace import Shape, trace
+from ramidyn.tracing.context import Context
+from ramidyn.tracing.quantity import Choice, Quantity, input_shapes
 from ramidyn.tree.model import Model
+from ramidyn.tree.parameters import parameter_shapes
 
 NEAR = 1.1
 """candidates within this factor of the cheapest as traced are simplified, compared"""
@@ -35,13 +36,24 @@ NEAR_IN_PART = 1.05
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
+class Candidate:
+    """A program as traced, and simplified when that is first needed."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    @cached_property
+    def simplified(self) -> Program:
+        """The program after the simplifications."""
+        return simplify(self.program)
+
+
+@final
+class Chosen(NamedTuple):
     """A program whose algorithms have all been chosen."""
 
-    program: Program
-    quantities: tuple[Quantity, ...]
-    choices: tuple[Choice, ...]
+    candidate: Candidate
+    choices: tuple[Choice, ...] = ()
 
 
 def choose(
@@ -53,18 +65,28 @@ def choose(
     near: float = NEAR,
 ) -> Chosen:
     """Return the program of some quantities, each by its cheapest algorithm."""
+    handed_on = _handed_on.pop(model, None)
+    _handed_on.clear()  # it keeps a robot and a program alive
+    if parameters or dtype != "float64":
+        handed_on = None
 
-    def traced(quantities: Sequence[Quantity]) -> Program:
-        return trace_quantities(quantities, model, conventions, parameters, dtype)
+    def traced(quantities: Sequence[Quantity]) -> Candidate:
+        if handed_on and ((*quantities,), conventions) == handed_on[:2]:
+            return handed_on[2]
+        return Candidate(
+            trace_quantities(quantities, model, conventions, parameters, dtype)
+        )
 
     groups = _groups(wanted, model, conventions)
     decided, choices = list(wanted), list[Choice]()
-    program = None
+    winner = None
     for group in groups:
         alone = len(groups) == 1
-        names = wanted[group[0]].algorithms(model, conventions)
-
-        candidates = {name: _with(decided, group, name) for name in names}
+        candidates = {
+            name: _with(decided, group, name)
+            for k in group
+            for name in wanted[k].algorithms(model, conventions)
+        }
         programs = {
             name: traced(quantities if alone else [quantities[k] for k in group])
             for name, quantities in candidates.items()
@@ -72,28 +94,40 @@ def choose(
         label = " + ".join(str(wanted[k]) for k in group)
         best, costs = cheapest(programs, near, NEAR_IF_SMALL)
         choices.append(Choice(label, best, costs))
-        decided = _with(decided, group, best)
-        program = programs[best] if alone else None
-    return Chosen(program or traced(decided), tuple(decided), tuple(choices))
+        decided = candidates[best]
+        winner = programs[best] if alone else None
+    return Chosen(winner or traced(decided), tuple(choices))
 
 
 def cheapest(
-    programs: Mapping[str, Program], near: float, near_if_small: float = 1.0
+    candidates: Mapping[str, Candidate], near: float, near_if_small: float = 1.0
 ) -> tuple[str, dict[str, int]]:
     """Return the name of the cheapest program, the first of equals, and all costs."""
-    costs = {name: count(p).cost for name, p in programs.items()}
+    costs = {name: count(c.program).cost for name, c in candidates.items()}
     least = min(costs.values())
     near = max(near, near_if_small) if least <= SMALL else near
     close = [n for n, cost in costs.items() if cost <= near * least]
     if len(close) > 1:
         alike: dict[Any, list[str]] = {}
         for name in close:
-            _, *content, _ = programs[name].flat()  # all but its name and its regions
+            _, *content, _ = candidates[name].program.flat()  # not its name and regions
             alike.setdefault(tuple(content), []).append(name)
         for same in alike.values() if len(alike) > 1 else ():
-            cost = count(simplify(programs[same[0]])).cost
+            cost = count(candidates[same[0]].simplified).cost
             costs.update(dict.fromkeys(same, cost))
     return min(costs, key=costs.__getitem__), costs
+
+
+_handed_on: dict[Model, tuple[tuple[Quantity, ...], Conventions, Candidate]] = {}
+"""The program that a model's body frames were chosen by, until the next choice: its
+forward dynamics is that program, and so need not be traced and simplified again."""
+
+
+def hand_on(
+    quantity: Quantity, model: Model, conventions: Conventions, candidate: Candidate
+) -> None:
+    """Keep a program for the next choice, if that is for the same model."""
+    _handed_on[model] = (quantity,), conventions, candidate
 
 
 @lru_cache(maxsize=256)
@@ -131,3 +165,57 @@ def _with(
     return [
         one(algorithm=algorithm) if k in places else one for k, one in enumerate(wanted)
     ]
+
+
+# ------------------------------------------------------------ tracing
+
+
+def trace_quantities(
+    wanted: Sequence[Quantity],
+    model: Model,
+    conventions: Conventions,
+    parameters: Sequence[str] = (),
+    dtype: str = "float64",
+    regroup: bool = True,
+) -> Program:
+    """Return the program of some quantities, their algorithms given."""
+    shapes = {**input_shapes(wanted, model), **parameter_shapes(parameters, model)}
+    return trace_with_context(
+        lambda context: values_of(wanted, context),
+        model,
+        conventions,
+        shapes,
+        f"{'+'.join(map(str, wanted))} of {model.name}",
+        dtype=dtype,
+        regroup=regroup,
+    )
+
+
+def trace_with_context(
+    fn: Callable[[Context], Any],
+    model: Model,
+    conventions: Conventions,
+    shapes: Mapping[str, Shape],
+    name: str | None = None,
+    **options: Any,
+) -> Program:
+    """Return the program of a function of a robot's state; for options see Context."""
+
+    def traced(*symbols: Any) -> Any:
+        inputs = dict(zip(shapes, symbols, strict=True))
+        return fn(Context(model, conventions, inputs, algorithm_of, **options))
+
+    return trace(traced, shapes, name)
+
+
+def values_of(wanted: Sequence[Quantity], context: Context) -> dict[str, Any]:
+    """Return the symbols of some quantities by name; equal names are numbered."""
+    out: dict[str, Any] = {}
+    for one in wanted:
+        value = one.of(context)
+        named = {one.name: value}
+        if isinstance(value, Mapping):
+            named = cast("Mapping[str, Any]", value)
+        for name, array in named.items():
+            out[free_name(name, out)] = array
+    return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, final
 
@@ -27,6 +27,7 @@ class Context:
         model: the robot, its frames placed.
         conventions: the caller's.
         inputs: symbols by name.
+        algorithm_of: the chooser, for quantities that are a part of others.
         dtype: what the program will run in; its rounding decides some constants.
         regroup: whether masses may move across joints (`dynamics_tree`).
     """
@@ -36,12 +37,14 @@ class Context:
         model: Model,
         conventions: Conventions,
         inputs: Mapping[str, Symbols],
+        algorithm_of: Callable[[Any, Model, Conventions], str],
         dtype: str = "float64",
         regroup: bool = True,
     ) -> None:
         self.model = model
         self.conventions = conventions
         self.inputs = inputs
+        self._algorithm_of = algorithm_of
         self.dtype = dtype
         self.regroup = regroup
 
@@ -52,9 +55,14 @@ class Context:
             self.model,
             self.conventions,
             {**self.inputs, **changed},
+            self._algorithm_of,
             self.dtype,
             self.regroup,
         )
+
+    def algorithm_of(self, quantity: Any) -> str:
+        """Return the cheapest algorithm of a quantity that is a part of another."""
+        return self._algorithm_of(quantity, self.model, self.conventions)
 
     @cached_property
     def _trees(self) -> tuple[Tree, Tree]:

@@ -14,11 +14,11 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import fill
-from typing import Any, cast, final
+from typing import Any, NamedTuple, cast, final
 
 import numpy as np
 
@@ -249,12 +249,9 @@ class Quantity:
 
         That is for quantities that are a part of others: `choose` decides the rest.
         """
-        from ramidyn.tracing.chooser import algorithm_of  # noqa: PLC0415  it traces
-
         options = self.options
-        model, conventions = context.model, context.conventions
-        if self.is_open and self.algorithms(model, conventions):
-            options["algorithm"] = algorithm_of(self, model, conventions)
+        if self.is_open and self.algorithms(context.model, context.conventions):
+            options["algorithm"] = context.algorithm_of(self)
         return self.declaration.trace(context, **options)
 
     def __str__(self) -> str:
@@ -262,6 +259,19 @@ class Quantity:
         return f"{self.declaration.name}({shown})" if shown else self.declaration.name
 
     __repr__ = __str__
+
+
+@final
+class Choice(NamedTuple):
+    """An algorithm chosen by operation count, and the cost of each candidate.
+
+    Costs are `Ops.cost`, in units of one multiplication: simplified for those that were
+    near the least, as traced for the others.
+    """
+
+    quantity: str
+    algorithm: str
+    costs: Mapping[str, int]
 
 
 def _with_options(plain: Quantity, given: tuple[tuple[str, Any], ...]) -> Quantity:

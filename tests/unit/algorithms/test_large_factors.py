@@ -7,7 +7,7 @@ import pytest
 
 import ramidyn
 from ramidyn.algorithms import ltdl
-from ramidyn.compiler import choose_for
+from ramidyn.compilation import Request
 from ramidyn.symbolic import expr
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.trace import trace
@@ -55,7 +55,7 @@ def test_a_large_factor_is_refused_with_its_count(
 def test_the_choice_for_a_large_tree_does_not_trace_a_factor(
     quantity: ramidyn.Quantity,
 ) -> None:
-    (choice,) = choose_for([quantity], ramidyn.robots.chain(150, "plain")).choices
+    (choice,) = Request([quantity], ramidyn.robots.chain(150, "plain")).choose().choices
     assert choice.algorithm == "aba"
     assert set(choice.costs) == {"aba"}
 

@@ -18,6 +18,7 @@ from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.chooser import algorithm_of
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Quantity
 from ramidyn.tree.mass_regrouping import regroup
@@ -63,7 +64,7 @@ def stages(robot: Robot, quantity: Quantity) -> dict[str, Ops]:
 
         def traced(*symbols, model=model, tree=tree, shapes=shapes):
             inputs = dict(zip(shapes, symbols, strict=True))
-            context = Context(model, robot.conventions, inputs)
+            context = Context(model, robot.conventions, inputs, algorithm_of)
             context.__dict__["_trees"] = (model.tree, tree)
             return quantity.of(context)
 

@@ -10,8 +10,14 @@ import pytest
 import ramidyn
 from ramidyn import robots
 from ramidyn.algorithms.operational.tasks import EXPRESSED_IN, Task, tasks_of
-from ramidyn.catalog.paper_robots import random_tree
-from ramidyn.compiler import choose_for, compile, count, program_of
+from ramidyn.catalog.paper_robots import (
+    chain,
+    chain_with_side_branches,
+    random_tree,
+)
+from ramidyn.compilation import Request
+from ramidyn.compiler import compile, count, program_of
+from ramidyn.description.description import Description
 from ramidyn.explain.operational import explain_operational
 from ramidyn.quantities.mass_matrix import mass_matrix_inverse
 from ramidyn.quantities.operational import (
@@ -20,11 +26,15 @@ from ramidyn.quantities.operational import (
     operational_inertia,
     operational_inertia_inverse,
 )
-from ramidyn.quantities.operational_inertia import possible
+from ramidyn.quantities.operational_inertia import (
+    SMALL,
+    supported,
+)
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Quantity, quantity
+from support.asimo import as_robot
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
 from support.references import path_of
@@ -50,13 +60,14 @@ Make = Callable[..., Quantity]
 
 
 def counts(make: Make, robot: Robot, tasks: object) -> dict[str, int]:
-    names = ("auto", *possible(robot.model, robot.conventions))
+    names = ("auto", *supported(robot.model))
     return {a: count(make(tasks, a), robot).cost for a in names}
 
 
 def assert_cheapest(make: Make, robot: Robot, tasks: object) -> None:
     found = counts(make, robot, tasks)
-    assert found.pop("auto") == min(found.values()), found
+    least = min(found.values())
+    assert found["auto"] <= least * (1.0 if robot.nv <= SMALL else 1.01), found
 
 
 def random_case(seed: int) -> tuple[Robot, tuple[Task, ...]]:
@@ -123,6 +134,23 @@ def test_auto_is_the_cheapest_of_random_trees(seed: int) -> None:
     assert_cheapest(operational_inertia_inverse, *random_case(seed))
 
 
+def spread(robot: Robot, ends: int) -> list[str]:
+    """Frames evenly along the bodies, the last body among them."""
+    places = np.linspace(len(robot.body_names) // ends, len(robot.body_names), ends)
+    return [robot.body_names[int(k) - 1] for k in places]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ends", [2, 12])
+@pytest.mark.parametrize("shape", [chain, chain_with_side_branches, random_tree])
+def test_auto_is_the_cheapest_of_large_robots(
+    shape: Callable[..., Description], ends: int
+) -> None:
+    robot = as_robot(shape(100, geometry="plain"))
+    tasks = [Task(f, "position") for f in spread(robot, ends)]
+    assert_cheapest(operational_inertia_inverse, robot, tasks)
+
+
 @pytest.mark.parametrize(
     ("name", "make"),
     [
@@ -144,14 +172,22 @@ def test_propagators_spare_the_consistent_inverse_the_factor(geometry: str) -> N
     robot = robots.chang_khatib24(geometry)
     hands = ["left_hand", "right_hand"]
     by_factor = dynamically_consistent_inverse(hands, response="factor")
-    (old,) = choose_for([by_factor], robot).choices
-    (new,) = choose_for([dynamically_consistent_inverse(hands)], robot).choices
+    (old,) = Request([by_factor], robot).choose().choices
+    (new,) = Request([dynamically_consistent_inverse(hands)], robot).choose().choices
     assert old.algorithm == "sfa"  # it has the factor of M already
     if geometry == "plain":
         assert new.algorithm != "sfa"
-    for other in ("rjk", "pv", "mixed"):
+    for other in ("pv", "mixed"):
         assert new.costs[other] < old.costs[other]
     assert min(new.costs.values()) <= min(old.costs.values())
+
+
+def test_all_candidates_of_a_shared_choice_are_counted() -> None:
+    tasks = ["left_hand", "right_hand"]
+    together = [operational_inertia(tasks), dynamically_consistent_inverse(tasks)]
+    robot = robots.humanoid30("plain")
+    (choice,) = Request(together, robot).choose().choices
+    assert set(choice.costs) == {"sfa", "rjk", "pv", "mixed"}
 
 
 @pytest.mark.parametrize("is_last", some([False, True], slow=[True]))
@@ -160,7 +196,7 @@ def test_quantities_of_one_kernel_have_one_algorithm(is_last: bool) -> None:
     together = [operational_inertia(hands), dynamically_consistent_inverse(hands)]
     if is_last:
         together.reverse()
-    (choice,) = choose_for(together, robot).choices
+    (choice,) = Request(together, robot).choose().choices
     named = [one(algorithm=choice.algorithm) for one in together]
     assert count(together, robot) == count(named, robot)
     alone = dynamically_consistent_inverse(hands)
@@ -171,7 +207,7 @@ def test_tasks_that_no_other_quantity_solves_for_are_chosen_alone() -> None:
     robot = robots.chang_khatib24("plain")
     left = operational_inertia(POINTS[:1])
     right = dynamically_consistent_inverse(POINTS[1:])
-    (choice,) = choose_for([left], robot).choices
+    (choice,) = Request([left], robot).choose().choices
     named = operational_inertia(POINTS[:1], choice.algorithm)
     assert count([left, right], robot) == count([named, right], robot)
 
@@ -182,7 +218,7 @@ def test_a_users_quantity_may_be_built_on_the_consistent_inverse() -> None:
     def doubled(context: Context) -> object:
         return 2.0 * dynamically_consistent_inverse(hands).of(context)
 
-    (choice,) = choose_for([dynamically_consistent_inverse(hands)], robot).choices
+    (choice,) = Request([dynamically_consistent_inverse(hands)], robot).choose().choices
 
     def named(context: Context) -> object:
         inverse = dynamically_consistent_inverse(hands, choice.algorithm)
@@ -195,7 +231,7 @@ def test_a_users_quantity_may_be_built_on_the_consistent_inverse() -> None:
 def test_the_table_says_what_auto_takes_and_what_it_costs() -> None:
     robot, tasks = random_case(111)
     table = explain_operational(robot, tasks)
-    (choice,) = choose_for([operational_inertia_inverse(tasks)], robot).choices
+    (choice,) = Request([operational_inertia_inverse(tasks)], robot).choose().choices
     assert table.chosen == choice.algorithm
     least = count(operational_inertia_inverse(tasks), robot).cost
     assert table[table.chosen].cost == least == min(r.cost for r in table.rows)
@@ -213,7 +249,7 @@ def test_a_choice_is_remembered_on_disk(monkeypatch: pytest.MonkeyPatch) -> None
     again = compile(operational_inertia_inverse(["body2", "body4"]), robot)
     assert np.array_equal(first(q), again(q))
     assert again.choices == first.choices
-    assert len(first.choices[0].costs) == 7
+    assert len(first.choices[0].costs) == 6
     with pytest.raises(AssertionError, match="counted anew"):
         program_of(operational_inertia_inverse("body4"), robot)
 

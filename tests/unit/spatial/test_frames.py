@@ -18,6 +18,7 @@ from ramidyn.spatial.transform import Shift, Transform
 from ramidyn.spatial.vector3 import IDENTITY, ONE, ZERO3, unit
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.chooser import algorithm_of
 from ramidyn.tracing.context import Context
 
 M3, M4 = Motion(unit(0), ZERO3, "link3"), Motion(unit(1), ZERO3, "link4")
@@ -132,7 +133,8 @@ def run(module: Mapping[str, Any], name: str, robot: Robot) -> None:
     model = robot.placed_model
 
     def traced(q: Any, x: Any, y: Any) -> list[Any]:
-        context = Context(model, robot.conventions, {"q": q, "qd": x, "qdd": y})
+        given = {"q": q, "qd": x, "qdd": y}
+        context = Context(model, robot.conventions, given, algorithm_of)
         t, q, qd, qdd = context.tree, context.q, context.qd, context.qdd
         match name:
             case "rnea" | "aba":

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, final
 
 from ramidyn.backend.llvm import cache
-from ramidyn.backend.llvm.jit import LoadedCode, compile_objects, llvm_version
+from ramidyn.backend.llvm.jit import (
+    LoadedCode,
+    compile_objects,
+    llvm_version,
+    symbol,
+)
 from ramidyn.backend.llvm.target import Target
 from ramidyn.backend.runtime import instructions
 from ramidyn.backend.runtime.instructions import Instruction
@@ -95,11 +100,6 @@ def key_of(interface: Interface, target: Target) -> str:
     """Return the cache key of a program's code."""
     parts = (repr(interface), source_digest(), llvm_version(), repr(target))
     return cache.key("kernel", *parts)
-
-
-def symbol(k: int, seal: str) -> str:
-    """Return the name of the function of cut k."""
-    return f"cut{k}{seal}"
 
 
 @final

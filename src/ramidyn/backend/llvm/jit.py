@@ -45,6 +45,11 @@ def _initialize_others() -> None:
     llvm.initialize_all_asmprinters()
 
 
+def symbol(k: int, seal: str) -> str:
+    """Return the name of the function of cut k."""
+    return f"cut{k}{seal}"
+
+
 def _target_machine(processor: Processor) -> Any:
     here, there = llvm.get_process_triple(), processor.triple
     if here.partition("-")[0] != there.partition("-")[0]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ramidyn.backend.llvm.build import symbol
 from ramidyn.backend.llvm.emit import Emitter
 from ramidyn.backend.llvm.emit_loop import loop_module
-from ramidyn.backend.llvm.jit import assembly
+from ramidyn.backend.llvm.jit import assembly, symbol
 from ramidyn.backend.llvm.parts import Cut, Schedule
 from ramidyn.backend.llvm.target import Target
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE

@@ -24,6 +24,7 @@ from ramidyn.mechanism.constraints.rows import rows_of
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.chooser import trace_with_context
 from ramidyn.tracing.context import Context, array
 from ramidyn.tree.model import Model
 
@@ -161,10 +162,9 @@ def row_sizes(model: Model, jacobians: Sequence[Array]) -> Array:
 def _program(model: Model, conventions: Conventions) -> Program:
     """Return the program of Φ, J and M."""
 
-    def traced(q: Any) -> dict[str, Any]:
-        context = Context(model, conventions, {"q": q})
+    def traced(context: Context) -> dict[str, Any]:
         rows = rows_of(context, with_velocities=False)
         M = context.coordinates.matrix(crba(context.tree, context.q))
         return {"phi": array(rows.residual), "J": array(rows.J), "M": array(M)}
 
-    return trace(traced, {"q": model.nq})
+    return trace_with_context(traced, model, conventions, {"q": model.nq})
