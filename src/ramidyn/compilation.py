@@ -21,7 +21,7 @@ from ramidyn.coordinates.limits import size_hints
 from ramidyn.description.fingerprint import fingerprint
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.function import CallOptions, Kind, Variables
-from ramidyn.progress import Progress
+from ramidyn.progress import Progress, announced
 from ramidyn.tracing.quantity import Choice, Quantity
 from ramidyn.version import source_digest
 
@@ -101,9 +101,12 @@ class Request:
         """Return the program, traced by the cheapest algorithms."""
         from ramidyn.tracing.chooser import choose  # noqa: PLC0415  not from the cache
 
-        model, conventions = self.robot.placed_model, self.robot.conventions
         rounding = self._rounding(dtype)
-        return choose(self.quantities, model, conventions, self.parameters, rounding)
+        names = ", ".join(map(str, self.quantities))
+        with announced(f"tracing {names} of {self.robot.name}"):
+            model, conventions = self.robot.placed_model, self.robot.conventions
+            wanted = self.quantities, model, conventions, self.parameters
+            return choose(*wanted, rounding)
 
     def key(self, dtype: str) -> str | None:
         """Return what the program depends on; None if a user's function is in it."""

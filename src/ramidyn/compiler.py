@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ramidyn.compilation import Compilation, Request, remembered
 from ramidyn.concurrency import made_once
 from ramidyn.function import CallOptions, Function
-from ramidyn.progress import Progress
+from ramidyn.progress import Progress, announced
 from ramidyn.tracing.quantity import Quantity
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ class Stages:
         from ramidyn.backend.llvm.schedule import schedule  # noqa: PLC0415  not from the cache
         from ramidyn.simplify.passes import lower  # noqa: PLC0415  not from the cache
 
-        return schedule(lower(self.program))
+        program = self.program
+        with announced(f"scheduling {program.name}"):
+            return schedule(lower(program))
 
     def native(
         self, interface: Interface, target: Target, progress: Progress
