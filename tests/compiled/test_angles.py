@@ -127,7 +127,12 @@ def test_exported_c_keeps_the_digits_too(
 ) -> None:
     robot = ramidyn.robots.humanoid30()
     exported = ramidyn.export_c(
-        ramidyn.mass_matrix, robot, tmp_path / "c", name="far", dtype=dtype
+        ramidyn.mass_matrix,
+        robot,
+        tmp_path / "c",
+        name="far",
+        dtype=dtype,
+        layout="batch_last",
     )
     assert "far_sum(" in exported.source.read_text()
     shared = tmp_path / "far.so"

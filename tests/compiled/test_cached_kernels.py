@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn import compiler
 from ramidyn.backend.llvm import build, cache, emitted, jit
 from ramidyn.backend.llvm.target import runnable
 from ramidyn.backend.llvm.word_builder import Module
+from ramidyn.compilation import Request
 from ramidyn.function import Function
 
 X = np.linspace(-1.0, 1.0, 5)
@@ -214,7 +214,7 @@ def test_a_damaged_piece_of_the_call_path_is_compiled_anew(code: bytes) -> None:
 )
 def test_a_damaged_plan_is_traced_anew(plan: bytes) -> None:
     robot = ramidyn.robots.chain(3)
-    key = compiler._key([ramidyn.mass_matrix], robot, (), "float64")
+    key = Request(ramidyn.mass_matrix, robot).key("float64")
     assert key is not None
     q = np.array([0.1, 0.2, 0.3])
     expected = ramidyn.compile(ramidyn.mass_matrix, robot)(q)
@@ -227,7 +227,7 @@ def test_a_damaged_plan_is_traced_anew(plan: bytes) -> None:
 
 def test_a_plan_with_other_sizes_never_runs() -> None:
     robot = ramidyn.robots.chain(3)
-    key = compiler._key([ramidyn.mass_matrix], robot, (), "float64")
+    key = Request(ramidyn.mass_matrix, robot).key("float64")
     assert key is not None
     q = np.array([0.1, 0.2, 0.3])
     ramidyn.compile(ramidyn.mass_matrix, robot)(q)

@@ -222,9 +222,9 @@ class Quantity:
 
     def force_inputs(self, model: Model) -> dict[str, str]:
         """Return the inputs of a robot's force elements that it has, with words."""
-        if not (self.declaration.has_forces and model.forces):
-            return {}
-        found: dict[str, str] = {}
+        of, found = self.declaration, dict[str, str]()
+        if not model.forces or not (of.has_forces or "forces" in of.defaults):
+            return found
         for name, shape in force_inputs(model.forces).items():
             words = FORCE_INPUT_WORDS.get(name, "input of a force element")
             found[name] = f"{shape} or with a batch axis, {words}."

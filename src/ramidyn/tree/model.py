@@ -236,6 +236,8 @@ class _ModelPart:
             self.v_index,
             reference=d.reference if self.type.nq == 1 else 0.0,
             armature=d.armature,
+            damping=d.damping,
+            friction=d.friction,
             is_continuous=d.is_continuous,
             leader=self.leader,
             multiplier=self.multiplier,

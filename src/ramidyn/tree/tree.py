@@ -132,6 +132,8 @@ class TreeJoint:
     reference: float = 0.0
     """the coordinate at which the joint does not move its body (MJCF ``ref``)"""
     armature: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
     is_continuous: bool = False
     leader: int | None = None
     multiplier: float = 1.0

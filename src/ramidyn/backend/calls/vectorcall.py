@@ -158,7 +158,11 @@ def enter_first(instance: Vectorcall, plain: Vectorcall) -> None:
 
 def attach(instance: Vectorcall, function: Callable[..., Any]) -> None:
     """Make an instance of a subclass callable, by what make_callable returned."""
-    _attach(instance, function, getattr(function, "__self__", None), "call")
+    owner: object = getattr(function, "__self__", None)
+    if Vectorcall is Plain or isinstance(owner, Anchor):
+        _attach(instance, function, owner, "call")
+    else:
+        attach_choice(instance, function, MAX_PORTS - 1, {})
 
 
 def attach_choice(
