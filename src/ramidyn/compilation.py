@@ -95,7 +95,9 @@ class Request:
         self.quantities = as_list(quantities)
         check_robot(robot)
         self.robot = robot
-        self.parameters = tuple(parameters)
+        # One name in place of a list is refused where they are read.
+        is_name = isinstance(parameters, str)
+        self.parameters = parameters if is_name else tuple(parameters)
 
     def choose(self, dtype: str = "float64") -> Chosen:
         """Return the program, traced by the cheapest algorithms."""

@@ -17,7 +17,8 @@ from ramidyn.robot import Robot
 from ramidyn.simplify.passes import lower, simplify
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
 from ramidyn.symbolic.count import count
-from ramidyn.symbolic.program import Program, live
+from ramidyn.symbolic.expr import Call, Expr
+from ramidyn.symbolic.program import Callee, Program, reachable
 from ramidyn.tracing.quantity import Quantity
 from support.paths import SHARED_ROBOTS
 from support.real_robots import example_urdfs
@@ -55,23 +56,24 @@ def cost(program: Program) -> int:
 def first_two(program: Program) -> Program:
     """Return the program without its third output, M or M⁻¹."""
     kept = sum(v.size for v in program.outputs[:2])
-    results, outputs = program.results[:kept], program.outputs[:2]
-    loop = program.loop
-    if loop is not None:
+    results = program.results[:kept]
+    for call in program.calls:
+        loop = call.value.columns
         block = loop.rows * SIDE_BY_SIDE
-        places = [e.value[1] for e in results if e.op == "input"]
+        places = [e.value for e in results if e.op == "result"]
         used = {p // block * SIDE_BY_SIDE + p % SIDE_BY_SIDE for p in places}
         sweeps = (
             s._replace(columns=tuple(c for c in s.columns if c in used))
             for s in loop.sweeps
         )
-        loop = loop._replace(sweeps=tuple(sweeps))
-        results, outputs = (
-            results + program.results[-sum(v.size for v in program.outputs[-2:]) :],
-            outputs + program.outputs[-2:],
+        shorter = Callee(loop._replace(sweeps=tuple(sweeps)))
+        made = Call("call", call.args, shorter, call.region)
+        results = tuple(
+            Expr("result", (made,), e.value, e.region) if e.op == "result" else e
+            for e in results
         )
-    order = live(program.order, results)
-    return replace(program, outputs=outputs, results=results, order=order, loop=loop)
+    order = reachable(results)
+    return replace(program, outputs=program.outputs[:2], results=results, order=order)
 
 
 def traced(robot: Robot, quantity: Quantity) -> Program:
