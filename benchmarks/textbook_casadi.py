@@ -30,7 +30,7 @@ def transform(body: Any, q: Any) -> Any:
     fixed[3:, :3] = -E @ S
     fixed[np.abs(fixed) < 1e-15] = 0.0
     moved = ca.SX.eye(6)
-    if body.joint.kind == "revolute":
+    if body.joint.type.name == "revolute":
         c, s = ca.cos(q - body.joint.reference), ca.sin(q - body.joint.reference)
         R = ca.SX.eye(3)
         R[0, 0], R[0, 1], R[1, 0], R[1, 1] = c, s, -s, c
@@ -49,7 +49,7 @@ def inertia(body: Any) -> Any:
 
 def basis(body: Any) -> Any:
     S = ca.SX(6, 1)
-    S[2 if body.joint.kind == "revolute" else 5] = 1
+    S[2 if body.joint.type.name == "revolute" else 5] = 1
     return S
 
 

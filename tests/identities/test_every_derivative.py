@@ -196,7 +196,7 @@ SCALARS = ("kinetic_energy", "potential_energy", "elastic_energy")
 def test_these_are_all_quantities_with_one_number() -> None:
     robot = robot_of("four_bar")
     for name in QUANTITIES:
-        outputs = program_of(with_options(name, robot), robot).visible
+        outputs = program_of(with_options(name, robot), robot).outputs
         assert (name in SCALARS) == any(v.shape == () for v in outputs)
 
 

@@ -59,8 +59,8 @@ def asked(name: str) -> tuple[Robot, Quantity, dict[str, Any]]:
 
 def content(program: Program) -> tuple[Any, ...]:
     """Return the operations of a program, without names and regions."""
-    *_, codes, args, values, slots, _, results, _, _ = program.flat()
-    return codes, args, values, slots, results
+    *_, codes, args, values, slots, _, results, _, calls, _ = program.flat()
+    return codes, args, values, slots, results, calls
 
 
 def sum_of(*parts: Ops) -> dict[str, int]:

@@ -144,7 +144,7 @@ def tangent(robot: Robot, q: Any, v: Any) -> Any:
     for body in robot.tree.bodies:
         j = body.joint
         x, w = q[j.q_index : j.q_index + j.nq], v[j.v_index : j.v_index + j.nv]
-        match j.kind:
+        match j.type.name:
             case "spherical":
                 rate = _quaternion_rate(x, w)
             case "planar":

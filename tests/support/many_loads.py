@@ -39,4 +39,5 @@ def main(loads: int) -> None:
     print((resident() - half) // (loads // 2), most)
 
 
-main(int(sys.argv[1]))
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
