@@ -129,16 +129,16 @@ def linearize(
     units = [[ONE if r == c else ZERO for r in range(3 * n)] for c in range(3 * n)]
     first = dynamics.first_changes(units)
     columns = [[*u, *(row[c] for row in first)] for c, u in enumerate(units)]
-    rows = mapped_columns(change, columns)
+    # A straight line holds every stage of every column.
+    is_short = how.stages == 1 and n <= UNROLLED
+    rows = map_short(change, columns) if is_short else map_linear(change, columns)
     both = [dict(enumerate(row)) for row in rows]
     return {"A": matrix(both, 0, 2 * n), "B": matrix(both, 2 * n, n)}
 
 
-def mapped_columns(change: Change, columns: Columns) -> list[list[Expr]]:
-    """Return a linear function of many columns, by rows: a loop if there are many."""
-    if len(columns) <= 3 * UNROLLED:
-        return [list(row) for row in zip(*map(change, columns), strict=True)]
-    return map_linear(change, columns)
+def map_short(change: Change, columns: Columns) -> list[list[Expr]]:
+    """Return a linear function of many columns, by rows, as straight-line code."""
+    return [list(row) for row in zip(*map(change, columns), strict=True)]
 
 
 @final
@@ -155,7 +155,7 @@ class _Dynamics:
         self.context, self.rate, self.stages = context, rate, stages
         self.algorithm = context.algorithm_of(forward_dynamics_derivatives)
         n = context.model.nv
-        if stages > 1 and n > UNROLLED:
+        if stages > 1:
             size = context.model.nq + n
             self._stage = traced_function(self._linear, size, "linearized dynamics")
             q, qd = context.inputs["q"], context.inputs["qd"]
