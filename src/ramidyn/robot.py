@@ -2063,16 +2063,18 @@ class Robot:
         """Return a configuration near a guess in which all loops are closed.
 
         Takes damped Gauss-Newton steps within the joint limits; if they do not
-        converge, tries other starts.
+        converge, tries other starts. In a batch, states that fail are NaN in the
+        result, and a `ModelWarning` names their indices.
 
         Args:
-            q_guess: (nq,) where to start [rad, m]; neutral by default.
-            fixed: joints held fixed: values by name, or names (at the guess's values).
+            q_guess: (nq,) or (batch, nq), where to start [rad, m]; neutral by default.
+            fixed: joints held fixed: values by name, for all states of a batch or for
+                each, or names (at the guess's values).
             tolerance: on |Φ| [m, rad]; by default what the file's precision allows.
             rng: generator for other starts, or a seed.
 
         Raises:
-            ModelError: no start led to a closed configuration.
+            ModelError: no start led to a closed configuration, for a single state.
             UnknownName: the robot has no joint with that name.
         """
         from ramidyn.mechanism.assembly import assemble
@@ -2089,12 +2091,16 @@ class Robot:
         """Return q with all loops closed, or (q, q̇) with q̇ keeping them closed.
 
         The change is the smallest in the mass-matrix norm: no momentum is added along
-        motions that the loops allow.
+        motions that the loops allow. In a batch, states that fail are NaN in the
+        result, and a `ModelWarning` names their indices.
 
         Args:
-            q: (nq,) nearly closed [rad, m].
-            qd: (nv,) [rad/s, m/s].
+            q: (nq,) or (batch, nq), nearly closed [rad, m].
+            qd: (nv,) or (batch, nv) [rad/s, m/s].
             tolerance: on |Φ| [m, rad]; by default what the file's precision allows.
+
+        Raises:
+            ModelError: the loops do not close near q, for a single state.
         """
         from ramidyn.mechanism.projection import project
 
