@@ -2213,8 +2213,9 @@ class Robot:
                 takes raises an error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
-                store), with loops "residual" (the largest |Φ|), or functions by name,
-                such as ``{"hand": lambda q: robot.pose(q, "hand")}``.
+                store), with loops "residual" (the largest |Φ|) and "closing_steps"
+                (Newton steps of "project" or "partition"), or functions by name:
+                ``{"hand": lambda q: robot.pose(q, "hand")}``.
             total: functions by name, summed over all steps, such as costs.
             every: record every so many steps; ``every=steps`` records the first and
                 the last state.
@@ -2324,7 +2325,8 @@ class Robot:
                 error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
-                store), "residual" (the largest |Φ| of loops), or functions by name. By
+                store), "residual" (the largest |Φ| of loops), "closing_steps" (as in
+                `rollout`), or functions by name. By
                 default energy, work, and where there are forces or loops the others.
             every: record every so many steps.
             until: condition that ends the motion, such as ``lambda q: q[2] < 0.1``;
