@@ -1,6 +1,6 @@
 """Closed loops: counts against the paper's, and times against dense and sparse solvers.
 
-    python benchmarks/loops.py [--quick] [--json] [--counts]
+    python benchmarks/loops.py [--quick] [--json] [--counts | --closing]
 
 The augmented system [M Jᵀ; J 0] of the paper's vehicle (hmmwv), of cassie (if its file
 is there) and of a delta robot with six rods, for one state and for batches:
@@ -13,7 +13,9 @@ All get M, J, Q and γ as arrays in their own layout (dense, compressed columns,
 nonzeros); where rows are redundant (cassie) the others get only the independent ones.
 In a batch the others are a loop in Python that keeps the solutions, or numpy's solve.
 `whole` is q̈ from q, q̇ and τ, beside Pinocchio's constraintDynamics. `--counts` prints
-only the table of operations.
+only the table of operations. `--closing` times only `assemble` and `project` of random
+states near closed ones: in a batch, and the same states one by one. A state of hmmwv on
+which Newton's method wanders about for 20 steps ends elsewhere with any other rounding.
 """
 
 from __future__ import annotations
@@ -405,11 +407,74 @@ def branches(seconds: float) -> dict[str, float]:
     return found
 
 
+def closing(robot: Robot, batch: int, seconds: float) -> dict[str, dict[str, float]]:
+    """Return µs a state of `assemble` and `project`, and how far both ways differ."""
+    rng = np.random.default_rng(0)
+    start = np.tile(robot.assemble(), (batch, 1))
+    q = robot.integrate(start, rng.normal(scale=0.05, size=(batch, robot.nv)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # states that project cannot close are left out
+        q = q[~np.isnan(robot.project(q)).any(axis=1)]
+    batch = len(q)
+    qd = rng.normal(size=(batch, robot.nv))
+    residual = compile(closed_loops.constraint_residual, robot)
+    cases: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "assemble(q)": (robot.assemble, (q,)),
+        "project(q)": (robot.project, (q,)),
+        "project(q, qd)": (robot.project, (q, qd)),
+    }
+    found: dict[str, dict[str, float]] = {}
+    for name, (close, given) in cases.items():
+        one = partial(_one_by_one, close, given)
+        apart, together = one(), close(*given)
+        pairs = [(apart, together)]
+        if len(given) > 1:
+            pairs = list(zip(zip(*apart, strict=True), together, strict=True))
+        gaps = [float(np.abs(residual(np.array(x))).max()) for x in pairs[0]]
+        one_us = 1e6 * best(one, seconds) / batch
+        batch_us = 1e6 * best(partial(close, *given), seconds) / batch
+        found[name] = {
+            "states": batch,
+            "one_us": one_us,
+            "batch_us": batch_us,
+            "ratio": one_us / batch_us,
+            "difference": max(float(np.abs(np.array(x) - y).max()) for x, y in pairs),
+            "one_gap": gaps[0],
+            "batch_gap": gaps[1],
+        }
+    return found
+
+
+def _one_by_one(close: Any, given: tuple[Any, ...]) -> list[Any]:
+    return [close(*state) for state in zip(*given, strict=True)]
+
+
+def show_closing(batch: int, seconds: float, as_json: bool) -> None:
+    """Print what closing loops takes."""
+    result = {n: closing(r, batch, seconds) for n, r in mechanisms().items()}
+    load_average = os.getloadavg()[0]
+    report({"load": load_average, **result}, as_json)
+    if as_json:
+        return
+    print(f"closing loops, µs a state; load {load_average:.1f}")
+    for name, cases in result.items():
+        for case, r in cases.items():
+            print(f"  {name:8} {case:15} {r['states']:,} states: ", end="")
+            print(f"one by one {r['one_us']:8.1f}, ", end="")
+            print(f"batch {r['batch_us']:7.2f}: {r['ratio']:5.0f} x; ", end="")
+            print(f"largest |Φ| {r['one_gap']:.1e}, {r['batch_gap']:.1e}; ", end="")
+            print(f"they differ by {r['difference']:.0e}")
+
+
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--counts", action="store_true", help="the counts only")
+    parser.add_argument("--closing", action="store_true", help="only closing loops")
     args = parser.parse_args()
     seconds, batch = (0.2, 512) if args.quick else (2.0, 1024)
+    if args.closing:
+        show_closing(256 if args.quick else 4096, seconds, args.json)
+        return
     result: dict[str, Any] = {"counts": count_table()}
     if not args.counts:
         for name, robot in mechanisms().items():

@@ -2063,16 +2063,18 @@ class Robot:
         """Return a configuration near a guess in which all loops are closed.
 
         Takes damped Gauss-Newton steps within the joint limits; if they do not
-        converge, tries other starts.
+        converge, tries other starts. In a batch, states that fail are NaN in the
+        result, and a `ModelWarning` names their indices.
 
         Args:
-            q_guess: (nq,) where to start [rad, m]; neutral by default.
-            fixed: joints held fixed: values by name, or names (at the guess's values).
+            q_guess: (nq,) or (batch, nq), where to start [rad, m]; neutral by default.
+            fixed: joints held fixed: values by name, for all states of a batch or for
+                each, or names (at the guess's values).
             tolerance: on |Φ| [m, rad]; by default what the file's precision allows.
             rng: generator for other starts, or a seed.
 
         Raises:
-            ModelError: no start led to a closed configuration.
+            ModelError: no start led to a closed configuration, for a single state.
             UnknownName: the robot has no joint with that name.
         """
         from ramidyn.mechanism.assembly import assemble
@@ -2089,12 +2091,16 @@ class Robot:
         """Return q with all loops closed, or (q, q̇) with q̇ keeping them closed.
 
         The change is the smallest in the mass-matrix norm: no momentum is added along
-        motions that the loops allow.
+        motions that the loops allow. In a batch, states that fail are NaN in the
+        result, and a `ModelWarning` names their indices.
 
         Args:
-            q: (nq,) nearly closed [rad, m].
-            qd: (nv,) [rad/s, m/s].
+            q: (nq,) or (batch, nq), nearly closed [rad, m].
+            qd: (nv,) or (batch, nv) [rad/s, m/s].
             tolerance: on |Φ| [m, rad]; by default what the file's precision allows.
+
+        Raises:
+            ModelError: the loops do not close near q, for a single state.
         """
         from ramidyn.mechanism.projection import project
 
@@ -2207,8 +2213,9 @@ class Robot:
                 takes raises an error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
-                store), with loops "residual" (the largest |Φ|), or functions by name,
-                such as ``{"hand": lambda q: robot.pose(q, "hand")}``.
+                store), with loops "residual" (the largest |Φ|) and "closing_steps"
+                (Newton steps of "project" or "partition"), or functions by name:
+                ``{"hand": lambda q: robot.pose(q, "hand")}``.
             total: functions by name, summed over all steps, such as costs.
             every: record every so many steps; ``every=steps`` records the first and
                 the last state.
@@ -2318,7 +2325,8 @@ class Robot:
                 error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
-                store), "residual" (the largest |Φ| of loops), or functions by name. By
+                store), "residual" (the largest |Φ| of loops), "closing_steps" (as in
+                `rollout`), or functions by name. By
                 default energy, work, and where there are forces or loops the others.
             every: record every so many steps.
             until: condition that ends the motion, such as ``lambda q: q[2] < 0.1``;

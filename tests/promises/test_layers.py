@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "view.runs": {*ROBOTS, "quantities", "compiler", "view"},
     "mechanism": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "mechanism.constraints",
-        "quantities", "function", "compiler",
+        "quantities", "function", "compiler", "kernels",
     },
     "simulation": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",

@@ -14,17 +14,23 @@ import numpy.typing as npt
 
 from ramidyn.algorithms.loops import newton
 from ramidyn.description.pose import Array
-from ramidyn.mechanism.constraints.rank import CLOSED
+from ramidyn.errors import ModelError
+from ramidyn.mechanism.batches import Batch, Check
+from ramidyn.mechanism.constraints.rank import CLOSED, TOLERANCE
 from ramidyn.mechanism.constraints.samples import PRECISION
+from ramidyn.mechanism.newton_kernels import PROJECTIONS, VELOCITIES
 from ramidyn.mechanism.states import (
     checked_tolerance,
     constraints,
+    is_batch,
     kernels,
     normalized,
     rank,
     refuse,
     rounding_filter,
+    state_batch,
     vector,
+    with_unit_quaternions,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +50,10 @@ def project(
 ) -> Any:
     """Return q, or (q, q̇), with its loops closed; see `Robot.project`."""
     k = kernels(robot)
+    if is_batch(q, qd):
+        batch, errors, found = _project_batch(robot, q, qd, tolerance)
+        results = batch.result("project", errors, *found)
+        return results[0] if qd is None else results
     q = normalized(robot, "q", q)
     tolerance = checked_tolerance(tolerance)
     limit = tolerance or CLOSED
@@ -57,8 +67,9 @@ def project(
         return newton.Verdict(is_kept=is_finite, goes_on=is_finite and not is_stuck)
 
     evaluate = partial(constraints, robot)
-    goal = 0.01 * tolerance if tolerance else ROUNDED
-    found = newton.closed(q, evaluate, moved, judge, tolerance=goal, steps=20)
+    found = newton.closed(
+        q, evaluate, moved, judge, tolerance=_goal(tolerance), steps=PROJECTIONS
+    )
     if tolerance is None and not found.size <= limit:
         limit = max(limit, rank(robot).closed)
     what = "does not close near q: |Φ| is"
@@ -68,9 +79,46 @@ def project(
         return q
     v = vector("qd", qd, robot.nv)
     J = rounding_filter(robot, found.J) @ found.J
-    for _ in range(5):  # once, unless redundant rows are damped
+    for _ in range(VELOCITIES):  # once, unless redundant rows are damped
         v = v + k.correction(q, J @ v)
         scale = 1.0 + float(np.abs(v).max(initial=0.0))
         if float(np.abs(J @ v).max(initial=0.0)) <= CLOSED * scale:
             break
     return q, v
+
+
+def _goal(tolerance: float | None) -> float:
+    return 0.01 * tolerance if tolerance else ROUNDED
+
+
+def _project_batch(
+    robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike | None, tolerance: float | None
+) -> tuple[Batch, dict[int, str], list[Array]]:
+    """Project all valid states; those that the kernel does not close, one by one."""
+    tolerance = checked_tolerance(tolerance)
+    given: list[Array] = [x for x in state_batch(robot, q, qd) if x is not None]
+    checks: list[Check] = [
+        partial(normalized, robot, "q"),
+        lambda v: vector("qd", v, robot.nv),
+    ]
+    batch = Batch.of(robot, given, checks[: len(given)])
+    found = [x[batch.valid] for x in given]
+    start, *rates = found
+    errors: dict[int, str] = {}
+    is_closed = np.zeros(len(start), dtype=bool)
+    if len(start) and (qd is None or rank(robot).tolerance <= TOLERANCE):
+        k = kernels(robot)
+        units = with_unit_quaternions(robot, start)
+        closed, phi = k.projection(units, _goal(tolerance))
+        limit = tolerance or max(CLOSED, rank(robot).closed)
+        is_closed = np.abs(phi).max(axis=1) <= limit
+        found = [closed, *(k.velocity_projection(closed, v) for v in rates)]
+    for i in np.flatnonzero(~is_closed).tolist():
+        try:
+            one = project(robot, start[i], *(v[i] for v in rates), tolerance=tolerance)
+        except ModelError as error:
+            errors[i] = str(error)
+            continue
+        for x, y in zip(found, one if rates else [one], strict=True):
+            x[i] = y
+    return batch, errors, found

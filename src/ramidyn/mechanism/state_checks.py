@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ramidyn.coordinates.limits import WIDEST
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
-from ramidyn.errors import ModelError, ShapeError
-from ramidyn.mechanism.states import check_closed
+from ramidyn.errors import ModelError
+from ramidyn.mechanism.states import check_closed, is_batch, listed, state_batch
 from ramidyn.tracing.options import nonnegative
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 UNIT = 0.1
 """how far from 1 the length of a quaternion may be: kernels normalize it"""
 TURN = 2 * math.pi
-MOST = 5
-"""number of problems listed in a message"""
 
 Fault = tuple[int, str]
 """the state, and what is wrong with it"""
@@ -38,17 +36,7 @@ def check_state(
 ) -> None:
     """Raise ModelError if a state is invalid; see `Robot.check_state`."""
     nonnegative("tolerance")(tolerance)
-    states = _rows("q", q, robot.nq)
-    rates = None if qd is None else _rows("qd", qd, robot.nv)
-    if rates is not None:
-        if 1 not in (len(states), len(rates)) and len(states) != len(rates):
-            raise ShapeError(
-                f"batch sizes differ: q {len(states)}, qd {len(rates)}; expected equal "
-                "sizes or 1"
-            )
-        n = max(len(states), len(rates)) if len(states) and len(rates) else 0
-        states, rates = (np.broadcast_to(x, (n, x.shape[1])) for x in (states, rates))
-    is_batch = max(np.ndim(q), np.ndim(qd) if qd is not None else 0) > 1
+    states, rates = state_batch(robot, q, qd)
     found = [*_not_finite(robot, "q", states)]
     if rates is not None:
         found += _not_finite(robot, "qd", rates)
@@ -59,24 +47,9 @@ def check_state(
     if not found:
         return
     found.sort(key=lambda fault: fault[0])
-    shown = "; ".join(
-        f"state {k}: {text}" if is_batch else text for k, text in found[:MOST]
-    )
-    more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
-    raise ModelError(f"robot {robot.name!r}: {shown}{more}")
-
-
-def _rows(what: str, value: npt.ArrayLike, n: int) -> Array:
-    """Return one state or a batch as rows of n numbers."""
-    try:
-        x = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ShapeError(
-            f"{what} is not an array of numbers; expected ({n},) or (batch, {n})"
-        ) from None
-    if x.ndim not in (1, 2) or x.shape[-1] != n:
-        raise ShapeError(f"{what} has shape {x.shape}; expected ({n},) or (batch, {n})")
-    return np.atleast_2d(x)
+    has_batch = is_batch(q, qd)
+    texts = [f"state {k}: {text}" if has_batch else text for k, text in found]
+    raise ModelError(f"robot {robot.name!r}: {listed(texts)}")
 
 
 def _not_finite(robot: Robot, what: str, values: Array) -> Iterator[Fault]:

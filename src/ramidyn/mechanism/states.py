@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast, final
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
@@ -20,6 +21,8 @@ from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, ShapeError
 from ramidyn.function import Function
+from ramidyn.kernels import kernel
+from ramidyn.mechanism import newton_kernels
 from ramidyn.mechanism.constraints.rank import ROUNDING, Rank, rank_of
 from ramidyn.mechanism.constraints.samples import PRECISION
 from ramidyn.quantities import closed_loops
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 ADMISSIBLE = 1e-6
 """|Φ| and |J q̇| up to which a given state is accepted as consistent"""
+LISTED = 5
+"""number of problems listed in a message"""
 CHECKED = 2**16
 """entries of an input that are searched for NaN before a run"""
 
@@ -45,9 +50,7 @@ class Kernels:
 
     def compile(self, quantity: Quantity | list[Quantity]) -> Function:
         """Return a compiled function of the robot."""
-        robot = self._robot()
-        assert robot is not None
-        return compile(quantity, robot)
+        return compile(quantity, self._alive)
 
     @once
     def position(self) -> Function:
@@ -57,6 +60,35 @@ class Kernels:
             closed_loops.constraint_jacobian,
         )
         return self.compile([phi, jacobian, closed_loops.constraint_senses])
+
+    @once
+    def projection(self) -> Function:
+        """(q, goal) -> q with its loops closed, Φ."""
+        return self._kernel(newton_kernels.projected, goal=())
+
+    @once
+    def velocity_projection(self) -> Function:
+        """(q, qd) -> q̇ that keeps the loops of a closed q closed."""
+        return self._kernel(newton_kernels.projected_velocity, qd=self._alive.nv)
+
+    @once
+    def assembly(self) -> Function:
+        """(q, free, limit) -> q after damped steps, Φ, senses."""
+        return self._kernel(newton_kernels.assembled, free=self._alive.nv, limit=())
+
+    def _kernel(self, close: Callable[..., Any], **inputs: Any) -> Function:
+        def traced(*values: Any) -> Any:
+            return close(self._alive, self, *values)
+
+        robot = self._alive
+        name = f"{close.__name__} of {robot.name}"
+        return kernel(traced, {"q": robot.nq, **inputs}, name=name)
+
+    @property
+    def _alive(self) -> Robot:
+        robot = self._robot()
+        assert robot is not None
+        return robot
 
     @once
     def bias(self) -> Function:
@@ -171,7 +203,57 @@ def normalized(robot: Robot, what: str, q: npt.ArrayLike) -> Array:
                 f"{what} has a quaternion of zero length at joint {j.name!r}; expected "
                 "a nonzero quaternion, as in robot.neutral()"
             )
-    return robot.normalize(x) if joints else x
+    return with_unit_quaternions(robot, x)
+
+
+def with_unit_quaternions(robot: Robot, q: Array) -> Array:
+    """Return configurations with their quaternions scaled to length one."""
+    has_any = any(j.nq > j.nv for j in robot.model.joints)
+    return robot.normalize(q) if has_any else q
+
+
+def state_batch(
+    robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike | None
+) -> tuple[Array, Array | None]:
+    """Return states of a user as rows of q and q̇, as many of each."""
+    states = state_rows("q", q, robot.nq)
+    if qd is None:
+        return states, None
+    rates = state_rows("qd", qd, robot.nv)
+    if 1 not in (len(states), len(rates)) and len(states) != len(rates):
+        raise ShapeError(
+            f"batch sizes differ: q {len(states)}, qd {len(rates)}; expected equal "
+            "sizes or 1"
+        )
+    n = max(len(states), len(rates)) if len(states) and len(rates) else 0
+    return np.broadcast_to(states, (n, robot.nq)), np.broadcast_to(rates, (n, robot.nv))
+
+
+def is_batch(*values: object) -> bool:
+    """Say whether one of a user's arrays has several states."""
+    try:
+        return any(np.ndim(cast(Any, x)) > 1 for x in values)
+    except ValueError:  # rows of different lengths
+        return False
+
+
+def state_rows(what: str, value: npt.ArrayLike, n: int) -> Array:
+    """Return one state or a batch as rows of n numbers."""
+    try:
+        x = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"{what} is not an array of numbers; expected ({n},) or (batch, {n})"
+        ) from None
+    if x.ndim not in (1, 2) or x.shape[-1] != n:
+        raise ShapeError(f"{what} has shape {x.shape}; expected ({n},) or (batch, {n})")
+    return np.atleast_2d(x)
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return the first few problems, for a message."""
+    more = f"; and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
+    return "; ".join(texts[:LISTED]) + more
 
 
 def checked_numbers(name: str, value: npt.ArrayLike) -> Array:

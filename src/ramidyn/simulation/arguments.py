@@ -141,7 +141,7 @@ def check_arguments(
         rate=nonnegative("rate")(rate),
         policy=cast(Any, tau) if is_function else policy,
         has_tau="tau" in values,
-        record=checked_record(record, robot),
+        record=checked_record(record, robot, integrator, stabilize),
         total=tuple(functions_by_name("total", total).items()),
         until=until,
         restart=flag("restart")(restart),

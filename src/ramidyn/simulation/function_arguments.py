@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from ramidyn.algorithms.integrators import INTEGRATORS
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, did_you_mean, names_of
@@ -54,14 +55,18 @@ def check_run_name(what: str, name: str) -> None:
 
 
 def checked_record(
-    record: object, robot: Robot
+    record: object, robot: Robot, integrator: str, stabilize: str
 ) -> tuple[tuple[str, str | Traced], ...]:
     """Return what is recorded besides q and q̇, by name."""
     given: object = record
     if isinstance(record, Iterable) and not isinstance(record, Mapping):
         given = {n: n for n in names_of("record", cast(object, record))}
     named = by_name("record", given, "a list of names, or a dictionary of functions")
-    possible = [n for n in BUILT_IN if n != "residual" or robot.model.loops]
+    has_loops = bool(robot.model.loops)
+    has_steps = INTEGRATORS[integrator].step is not None
+    closes = has_loops and has_steps and stabilize in ("project", "partition")
+    needs = {"residual": has_loops, "closing_steps": closes}
+    possible = [n for n in BUILT_IN if needs.get(n, True)]
     for name, what in named.items():
         if not callable(what) and not (isinstance(what, str) and what in possible):
             raise ArgumentError(

@@ -52,13 +52,14 @@ if TYPE_CHECKING:
 
 INTEGRALS = ("work", "element_work")
 """work of τ, and of the robot's force elements beyond the energy that they store"""
-BUILT_IN = ("qdd", "tau", "energy", "residual", *INTEGRALS)
+BUILT_IN = ("qdd", "tau", "energy", "residual", "closing_steps", *INTEGRALS)
 """what can be recorded by name"""
 OWN_INPUTS = ("q", "qd", "tau", "dt", "time", "qdd")
 CLOSED, CLOSED_FLOAT32, MOST_NEWTON_STEPS = 1e-13, 1e-6, 6
 """[m, rad] |Φ| of closed loops, in float64 and in float32; most Newton steps"""
 COUNT, START, ENDED = "step count", "start time", "end of motion"
 Q_START, QD_START, DEPENDENT = "start q", "start qd", "dependent velocities"
+CLOSING = "closing steps"
 """what a step carries or knows besides, by names that no function can ask for"""
 
 Traced = Callable[..., Any]
@@ -102,6 +103,8 @@ class TracedStep:
     robot: Robot
     options: StepOptions
     _functions: dict[str, Function] = field(default_factory=dict[str, Function])
+    _newton_steps: list[Any] = field(default_factory=list[Any])
+    """how many there were wherever the current trace closes loops"""
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -177,6 +180,7 @@ class TracedStep:
     def _traced(self, *values: Any) -> dict[str, Any]:
         """Return the outputs of the step as symbols."""
         o = self.options
+        self._newton_steps.clear()
         given = dict(zip(self.shapes, values, strict=True))
         q, qd, dt = given["q"], given["qd"], given["dt"]
         known = {**given, "time": given[START] + given[COUNT] * dt}
@@ -192,6 +196,7 @@ class TracedStep:
         end, stages = advance(self, known)
         if o.stabilize == "project":
             end = project(self, end)
+        known[CLOSING] = sum(self._newton_steps, 0.0)
         outputs: dict[str, Any] = {"q": q, "qd": qd}
         for name, what in o.record:
             outputs[name] = self.record_of(name, what, known)
@@ -239,7 +244,7 @@ class TracedStep:
         if what == "residual":
             phi = self.evaluated(constraint_residual, known)
             return _largest(phi)
-        return known[what]
+        return known[CLOSING if what == "closing_steps" else what]
 
     def _ended(
         self, given: dict[str, Any], known: dict[str, Any], after: dict[str, Any]
@@ -344,6 +349,7 @@ class TracedStep:
             lambda carry: _largest(carry[1]) <= tolerance,
             MOST_NEWTON_STEPS,
         )
+        self._newton_steps.append(found.steps)
         return found.carry[0]
 
     def residual(self, state: StepState) -> Any:

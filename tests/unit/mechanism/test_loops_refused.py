@@ -295,13 +295,12 @@ def test_messages_of_add_loop_point_at_the_caller() -> None:
     assert files == [__file__]
 
 
-def test_a_batch_is_named_by_its_shape() -> None:
+def test_a_guess_of_the_wrong_size_is_named() -> None:
     robot = four_bar()
-    message = (
-        r"^q_guess is an array of shape \(500, 3\); expected 3 finite numbers for one "
-        "state$"
-    )
+    message = r"^q_guess has shape \(500, 4\); expected \(3,\) or \(batch, 3\)$"
     with pytest.raises(ShapeError, match=message):
-        robot.assemble(np.zeros((500, 3)))
+        robot.assemble(np.zeros((500, 4)))
     with pytest.raises(ShapeError, match=r"^q_guess is array\(.{,60}\.\.\.; expected"):
         robot.assemble(np.zeros(500))
+    with pytest.raises(ShapeError, match=r"^q_guess is \[\[0.*; expected 3 finite"):
+        robot.assemble([[0.0, 0.0, 0.0], [0.0]])

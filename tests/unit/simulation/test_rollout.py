@@ -557,3 +557,34 @@ def test_loops_take_only_ways_to_stabilize_that_exist() -> None:
     message = "stabilize is 'x'; possible: 'none', 'baumgarte', 'project', 'parti"
     with pytest.raises(ArgumentError, match=message):
         four_bar().rollout(np.zeros(3), steps=3, stabilize="x")
+
+
+@pytest.mark.parametrize("stabilize", ["project", "partition"])
+def test_newton_steps_that_close_loops_are_recorded(stabilize: str) -> None:
+    robot, known = four_bar(), Planar("four_bar")
+    states = [known.state(0.3, v) for v in (0.0, 3.0, 30.0)]
+    q, qd = (np.array(x) for x in zip(*states, strict=True))
+    options: dict[str, Any] = {"stabilize": stabilize, "steps": 3, "dt": 1e-3}
+    record = ["closing_steps", "residual"]
+    run = robot.rollout(q, qd, record=record, **options)
+    plain = robot.rollout(q, qd, **options)
+    np.testing.assert_array_equal(run.q, plain.q)
+    steps = run.closing_steps
+    assert steps.shape == (3, 4)
+    np.testing.assert_array_equal(steps, np.round(steps))
+    assert (steps >= 0).all()
+    assert (steps[0] < steps[2]).all()  # a faster state opens its loops further
+    assert (run.residual < 1e-13).all()
+
+
+@pytest.mark.parametrize("stabilize", ["none", "baumgarte"])
+def test_newton_steps_are_recorded_only_where_there_are_some(stabilize: str) -> None:
+    robot, known = four_bar(), Planar("four_bar")
+    q, qd = known.state(0.3, 1.0)
+    message = r"record has 'closing_steps'.*; possible: 'qdd', 'tau', 'energy', 'residu"
+    with pytest.raises(ArgumentError, match=message):
+        robot.rollout(q, qd, steps=2, stabilize=stabilize, record="closing_steps")
+    with pytest.raises(ArgumentError, match=message):
+        robot.simulate(
+            q, qd, duration=0.1, integrator="adaptive", record="closing_steps"
+        )
