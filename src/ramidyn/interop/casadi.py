@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ramidyn.backend.c99.about import About
 from ramidyn.backend.c99.casadi import casadi_source
-from ramidyn.backend.c99.files import About, files
+from ramidyn.backend.c99.files import files
 from ramidyn.backend.c99.names import identifier
 from ramidyn.compilation import Compilation
 from ramidyn.compiler import Stages
