@@ -6,6 +6,7 @@ import ctypes
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,15 +18,20 @@ import ramidyn
 from ramidyn import robots
 from ramidyn.backend.c99.about import About
 from ramidyn.backend.c99.files import Files, files
+from ramidyn.errors import ArgumentError
 from ramidyn.export.c_export import found_compiler, prepared
+from ramidyn.export.library_export import export_library
+from ramidyn.quantities.derivative_rows import UNROLLED
 from ramidyn.symbolic.calls import call_program, unrolled
 from ramidyn.symbolic.count import count, operations_by_call
 from ramidyn.symbolic.derivatives import jvp, vjp
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tracing.quantity import quantity
 from support.called_programs import (
     FUNCTIONS,
+    INNER,
     depth_four,
     in_steps,
     loops_in_loops,
@@ -165,6 +171,40 @@ def test_no_step_changes_nothing(tmp_path: Path) -> None:
     np.testing.assert_array_equal(f([[1.0, 3.0]])[0], [[1.0, 3.0]])
 
 
+@needs_compiler
+@pytest.mark.parametrize("is_loop", [False, True])
+def test_many_arguments_and_results(
+    is_loop: bool, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """They are moved by functions of their own, constants too."""
+
+    def fn(x: Any) -> Any:
+        given = [*(k * x for k in range(2, 150)), *map(float, range(90))]
+        if is_loop:
+            made = ramidyn.repeat(lambda y: 0.5 * y[::-1] + x, np.array(given), 3)
+        else:
+            body = trace(lambda a: [a[k] * a[k - 1] for k in range(238)], {"a": 238})
+            made = call_program(body, given)
+        return np.array([*made[::2], made[3] + made[40], sum(made[1::2])])
+
+    program = trace(fn, {"x": ()})
+    f = Compiled(program, tmp_path)
+    assert len(re.findall("^APART void move_", f.source, re.MULTILINE)) > 8
+    x = rng.normal(size=9)
+    want = evaluate(program, {"x": x})["result"]
+    np.testing.assert_allclose(f(x)[0], want, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(f.one(x[2])[0], want[2], rtol=1e-12, atol=1e-12)
+    alone = trace(
+        lambda x: call_program(
+            trace(lambda a, b: b + sum(a), {"a": 90, "b": ()}),
+            [*map(float, range(90)), x],
+        )[0],
+        {"x": ()},
+    )
+    (tmp_path / "alone").mkdir()
+    assert Compiled(alone, tmp_path / "alone").one(1.0)[0] == 1.0 + sum(range(90))
+
+
 WORDS = ["c", "k", "w", "i", "copy", "sliced", "hand_batch", "hand", "int", "a"]
 
 
@@ -192,12 +232,12 @@ def test_names_of_what_is_called_are_data(
 def test_what_is_called_twice_is_one_function_and_loops_are_loops() -> None:
     source = exported(trace(once, {"a": 3})).texts["kernel.c"]
     assert len(re.findall(r"^APART void inner\(", source, re.MULTILINE)) == 1
-    assert len(re.findall(r"^    inner\(&c\);", source, re.MULTILINE)) == 2
+    assert len(re.findall(r"^    inner\(c\);", source, re.MULTILINE)) == 2
     source = exported(trace(loops_in_loops, {"a": 3})).texts["kernel.c"]
     for line in (
-        "    for (k = 0; k < 3; ++k) {\n        outer(&c);",
-        "        if (c.carried[0] > 0)\n            break;\n        loop(&c);",
-        "        if (all_done(c.carried[0]))\n            break;",
+        "    for (k = 0; k < 3; ++k) {\n        outer(c);",
+        "        if (c->carried[0] > 0)\n            break;\n        loop(c);",
+        "        if (all_done(c->carried[0]))\n            break;",
     ):
         assert line in source
     straight = exported(unrolled(trace(loops_in_loops, {"a": 3}))).texts["kernel.c"]
@@ -264,7 +304,7 @@ def _deepest(source: str, name: str, usage: dict[str, int]) -> int:
 @needs_compiler
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_sweeps_over_columns_are_loops(dtype: str, tmp_path: Path) -> None:
-    robot = robots.chain(12, "plain")
+    robot = robots.chain(UNROLLED + 1, "plain")
     made = ramidyn.export_c(
         ramidyn.forward_dynamics_derivatives, robot, tmp_path / "c", dtype=dtype
     )
@@ -276,3 +316,49 @@ def test_sweeps_over_columns_are_loops(dtype: str, tmp_path: Path) -> None:
     assert checked.single < tolerance
     assert checked.batch is not None
     assert checked.batch < tolerance
+
+
+@quantity("q")
+def settled(context: Any) -> Any:
+    """Calls, loops, and an open end, of a robot's q."""
+    q = np.array([context.q[k][0] for k in range(3)])
+    u, v = call_program(INNER, list(q))
+    found = ramidyn.repeat_until(
+        lambda y: 0.5 * y + 0.1 * u, q[0] * 8.0, lambda y: y * y < 1.0, most=9
+    )
+    moved = ramidyn.repeat(lambda y: 0.9 * y + v * q, q, times=4)
+    return np.array([u, found.carry, found.steps, *moved])
+
+
+@needs_compiler
+def test_quantities_with_loops_are_exported_and_checked(tmp_path: Path) -> None:
+    robot = robots.chain(3, "plain")
+    in_c = ramidyn.export_c(settled, robot, tmp_path / "c")
+    checked = in_c.check(states=21)
+    assert checked.single < 1e-13
+    assert checked.batch is not None
+    assert checked.batch < 1e-13
+    assert "up to 9 x" in in_c.header.read_text()
+    with pytest.raises(ArgumentError, match="has a loop with an open end, up to 9 x"):
+        ramidyn.export_c(settled, robot, tmp_path / "d", casadi=True)
+    assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="libraries are for Linux")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_library_with_loops_equals_python_to_the_bit(
+    dtype: str, tmp_path: Path
+) -> None:
+    robot = robots.chain(3, "plain")
+    made = export_library(settled, robot, tmp_path, name="settled", dtype=dtype)
+    checked = made.check(states=21)
+    assert (checked.single, checked.batch) == (0, 0)
+
+
+def test_functions_with_loops_can_be_looked_at() -> None:
+    f = ramidyn.compile(settled, robots.chain(3, "plain"))
+    assert f.ops == count(f.program)
+    assert operations_by_call(f.program).count(" x ") >= 2
+    assert "define" in f.ir
+    assert "ret" in f.assembly
+    assert "up to 9 x" in str(f.program)

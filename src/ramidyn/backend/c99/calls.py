@@ -18,14 +18,11 @@ from typing import TypeAlias, final
 from ramidyn.backend.c99.emit import Body, Style, declarations, loop, said
 from ramidyn.backend.c99.emit import StepWriter as Writer
 from ramidyn.backend.c99.names import Names, comment, wrapped
-from ramidyn.backend.c99.steps import Entry, SourcePlan, SourceStep, plan
+from ramidyn.backend.c99.steps import LONGEST_MOVE, Entry, SourcePlan, SourceStep, plan
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
 from ramidyn.symbolic.program import Callee, ColumnLoop, Program, SweepStep, Variable
 
-LOCALS = ("c", "i", "j", "k", "w", "sliced", "stacked")
-
-LONGEST_LOOP = 32
-"""Statements that move values: compilers compare each with all others of a loop."""
+LOCALS = ("c", "called", "i", "j", "k", "w", "sliced", "stacked")
 
 
 @final
@@ -183,8 +180,11 @@ class CallWriter:
         self.suffix = "" if self.style.lanes is None else "_batch"
         self.is_loop = _is_loop(self.callee)
         s = self.style
-        names = Names(["c", "i", "w", *s.inputs.values(), *s.outputs.values()])
+        names = Names(
+            ["c", "called", "i", "w", *s.inputs.values(), *s.outputs.values()]
+        )
         self.body = Body(names)
+        self.moves, self.functions = iter(step.moves), list[str]()
         self.k = names.unique("k")
         self.sliced, self.stacked = names.unique("sliced"), names.unique("stacked")
 
@@ -193,7 +193,7 @@ class CallWriter:
         s, callee, symbol = self.style, self.callee, self.step.symbol
         t = s.type if s.lanes is None else "values"
         given, taken = self._given(), self._taken()
-        lines = [f"    struct {self.to.struct(s.lanes)} c;"]
+        lines = [f"    struct {self.to.struct(s.lanes)} called, *const c = &called;"]
         for name, n in ((self.sliced, callee.sliced), (self.stacked, callee.stacked)):
             if self.is_loop and n * callee.times:
                 lines.append(f"    {t} {name}[{n * callee.times}];")
@@ -205,17 +205,18 @@ class CallWriter:
         else:
             head = f"APART void {symbol}_batch(struct {s.struct} *RESTRICT w)"
         about = f"/* {comment(said(self.step.name, self.writer.sentences))} */"
-        return [about, *wrapped(head, 0), "{", *lines, "}", ""], self.body
+        whole = [*self.functions, about, *wrapped(head, 0), "{", *lines, "}", ""]
+        return whole, self.body
 
     def _given_at(self, k: int) -> Entry:
         """Return where argument k of one step is."""
         name, index = self.to.argument(k)
-        return f"c.{name}", index
+        return f"c->{name}", index
 
     def _made_at(self, k: int) -> Entry:
         """Return where result k of one step is."""
         name, index = self.to.result(k)
-        return f"c.{name}", index
+        return f"c->{name}", index
 
     def _argument(self, k: int) -> Entry:
         """Return where argument k of the call is written."""
@@ -262,17 +263,15 @@ class CallWriter:
         return [*self._copies(moves), *self._statements(values)]
 
     def _run(self) -> list[str]:
-        call = f"{self.to.symbol}{self.suffix}(&c);"
+        call = f"{self.to.symbol}{self.suffix}(c);"
         if not self.is_loop:
             return [f"    {call}"]
         callee = self.callee
         c, s = callee.carried, callee.carried + callee.shared
-        done = "{}[{}]".format(*self._given_at(0))
-        until = f"if ({f'all_done({done})' if self.suffix else f'{done} > 0'})"
         own = f"{self.sliced} + {self._times(callee.sliced)}"
         made = f"{self.stacked} + {self._times(callee.stacked)}"
         inside = [
-            *[f"    {until}", "        break;"] * callee.until,
+            *(self._until() if callee.until else []),
             *self._copies(
                 ((own, k), self._given_at(s + k)) for k in range(callee.sliced)
             ),
@@ -285,18 +284,37 @@ class CallWriter:
         head = f"    for ({self.k} = 0; {self.k} < {callee.times}; ++{self.k}) {{"
         return [head, *(f"    {line}" for line in inside), "    }"]
 
+    def _until(self) -> list[str]:
+        done = "{}[{}]".format(*self._given_at(0))
+        condition = f"all_done({done})" if self.suffix else f"{done} > 0"
+        return [f"    if ({condition})", "        break;"]
+
     def _times(self, n: int) -> str:
         return self.k if n == 1 else f"{n} * {self.k}"
 
     def _statements(self, values: Sequence[str]) -> list[str]:
+        """Return statements, or calls of functions that have some of them each."""
+        callee, s = self.callee, self.style
+        has_arrays = self.is_loop and callee.sliced + callee.stacked > 0
+        has_work = bool(s.is_called or s.lanes or self.writer.plan.fields)
+        if len(values) <= LONGEST_MOVE or has_arrays or not has_work:
+            return self._looped(values)
+        self.body.writes = True
+        calls: list[str] = []
+        to = f"struct {self.to.struct(s.lanes)} *RESTRICT c"
+        for k in range(0, len(values), LONGEST_MOVE):
+            lines = self._looped(values[k : k + LONGEST_MOVE])
+            symbol = f"{next(self.moves)}{self.suffix}"
+            head = f"APART void {symbol}(struct {s.struct} *RESTRICT w, {to})"
+            index = ["    int i;", ""] * bool(self.suffix) + ["    (void)w;"]
+            self.functions += [*wrapped(head, 0), "{", *index, *lines, "}", ""]
+            calls.append(f"    {symbol}(w, c);")
+        return calls
+
+    def _looped(self, values: Sequence[str]) -> list[str]:
+        lines = [line for text in values for line in wrapped(text, self.writer.indent)]
         lanes = self.style.lanes
-        if lanes is None:
-            return [line for text in values for line in wrapped(text, 4)]
-        lines: list[str] = []
-        for k in range(0, len(values), LONGEST_LOOP):
-            some = values[k : k + LONGEST_LOOP]
-            lines += loop([line for text in some for line in wrapped(text, 8)], lanes)
-        return lines
+        return lines if lanes is None else loop(lines, lanes)
 
     def _copies(self, pairs: Iterable[tuple[Entry, Entry]]) -> list[str]:
         """Return calls that copy entries, runs of them at once."""
@@ -341,7 +359,7 @@ def helpers(lines: Sequence[str], t: str, lanes: str | None) -> list[str]:
     if f" copy{suffix}(" in text:
         found += [
             "/* Copy n values. */",
-            f"static void copy{suffix}(int n, {source})",
+            f"APART void copy{suffix}(int n, {source})",
             "{",
             "    int i, j;" if lanes else "    int j;",
             "",

@@ -25,6 +25,8 @@ WHOLE = 1500
 """A program with fewer operations is one part."""
 PART = 300
 """Operations of a part: beyond it, joined steps keep more values than registers."""
+LONGEST_MOVE = 64
+"""Statements that only move values: compilers compare each with all others."""
 
 Entry = tuple[str, int]
 
@@ -44,6 +46,8 @@ class SourceStep:
     """the sine and cosine of each angle that it takes"""
     call: Expr | None = None
     """what it calls, if that is all it does"""
+    moves: list[str] = field(default_factory=list[str])
+    """functions for many arguments or results"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,12 @@ def plan(
     for e in program.order:
         if e.op == "call":
             symbol = function_names.unique(f"call {e.value.name}")
-            steps.append(SourceStep(how_often(e.value), symbol, taken[e], call=e))
+            sizes = [len(e.args), len(taken[e])]
+            some = sum(n // LONGEST_MOVE + 1 for n in sizes if n > LONGEST_MOVE)
+            moves = [function_names.unique(f"move {e.value.name}") for _ in range(some)]
+            steps.append(
+                SourceStep(how_often(e.value), symbol, taken[e], call=e, moves=moves)
+            )
             region = -1
             continue
         if not e.args or e in early or e.op == "result" or isinstance(e, Condition):
