@@ -19,9 +19,11 @@ from ramidyn import robots
 from ramidyn.backend.c99.about import About
 from ramidyn.backend.c99.files import Files, files
 from ramidyn.errors import ArgumentError
+from ramidyn.explain.counts import stages_of
 from ramidyn.export.c_export import found_compiler, prepared
 from ramidyn.export.library_export import export_library
 from ramidyn.quantities.derivative_rows import UNROLLED
+from ramidyn.symbolic import expr
 from ramidyn.symbolic.calls import call_program, unrolled
 from ramidyn.symbolic.count import count, operations_by_call
 from ramidyn.symbolic.derivatives import jvp, vjp
@@ -179,7 +181,10 @@ def test_many_arguments_and_results(
     """They are moved by functions of their own, constants too."""
 
     def fn(x: Any) -> Any:
-        given = [*(k * x for k in range(2, 150)), *map(float, range(90))]
+        given = [
+            *(k * x for k in range(2, 150)),
+            *map(expr.const, map(float, range(90))),
+        ]
         if is_loop:
             made = ramidyn.repeat(lambda y: 0.5 * y[::-1] + x, np.array(given), 3)
         else:
@@ -197,7 +202,7 @@ def test_many_arguments_and_results(
     alone = trace(
         lambda x: call_program(
             trace(lambda a, b: b + sum(a), {"a": 90, "b": ()}),
-            [*map(float, range(90)), x],
+            [*map(expr.const, map(float, range(90))), x],
         )[0],
         {"x": ()},
     )
@@ -358,6 +363,8 @@ def test_a_library_with_loops_equals_python_to_the_bit(
 def test_functions_with_loops_can_be_looked_at() -> None:
     f = ramidyn.compile(settled, robots.chain(3, "plain"))
     assert f.ops == count(f.program)
+    *_, last = stages_of(settled, robots.chain(3, "plain"))
+    assert last.ops == f.ops
     assert operations_by_call(f.program).count(" x ") >= 2
     assert "define" in f.ir
     assert "ret" in f.assembly

@@ -32,8 +32,7 @@ from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.glossary import about
 from ramidyn.function import CallOptions
 from ramidyn.robot import Robot
-from ramidyn.simplify.passes import share_reciprocals, simplify
-from ramidyn.symbolic.calls import with_bodies
+from ramidyn.simplify.passes import everywhere, share_reciprocals, simplify
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.sparse_jacobian import SparseJacobian, sparse_jacobian
@@ -192,11 +191,7 @@ def export_c(
 
 def prepared(program: Program) -> Program:
     """Return a traced program in the form to be written; C compilers fuse products."""
-
-    def shared(one: Program) -> Program:
-        return share_reciprocals(with_bodies(one, shared))
-
-    return shared(simplify(program))
+    return everywhere(share_reciprocals, simplify(program))
 
 
 def default_name(quantities: Sequence[Quantity], robot: Robot) -> str:
