@@ -240,11 +240,11 @@ def test_what_is_called_twice_is_one_function_and_loops_are_loops() -> None:
     assert len(re.findall(r"^    inner\(c\);", source, re.MULTILINE)) == 2
     source = exported(trace(loops_in_loops, {"a": 3})).texts["kernel.c"]
     for line in (
-        "    for (k = 0; k < 3; ++k) {\n        outer(c);",
-        "        if (c->carried[0] > 0)\n            break;\n        loop(c);",
-        "        if (all_done(c->carried[0]))\n            break;",
+        r"    for \(k = 0; k < 3; \+\+k\) {\n        outer\(c\);",
+        r"        if \(c->\w+\[0\] > 0\)\n            break;\n        loop\(c\);",
+        r"        if \(all_done\(c->\w+\[0\]\)\)\n            break;",
     ):
-        assert line in source
+        assert re.search(line, source)
     straight = exported(unrolled(trace(loops_in_loops, {"a": 3}))).texts["kernel.c"]
     assert len(source) < 0.8 * len(straight)
 
