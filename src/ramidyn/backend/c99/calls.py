@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from ramidyn.backend.c99.emit import Body, Style, declarations, loop, said
+from ramidyn.backend.c99.emit import Body, Style, loop, said
 from ramidyn.backend.c99.emit import StepWriter as Writer
-from ramidyn.backend.c99.names import Names, comment, wrapped
+from ramidyn.backend.c99.names import Names, wrapped
 from ramidyn.backend.c99.steps import LONGEST_MOVE, Entry, SourcePlan, SourceStep, plan
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
-from ramidyn.symbolic.program import Callee, ColumnLoop, Program, SweepStep, Variable
+from ramidyn.symbolic.program import Callee, ColumnLoop, Program, SweepStep
 
 LOCALS = ("c", "called", "i", "j", "k", "w", "sliced", "stacked")
 
@@ -28,46 +28,32 @@ LOCALS = ("c", "called", "i", "j", "k", "w", "sliced", "stacked")
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Called:
-    """What is called: a function and its struct."""
+    """What is called: a function and its struct, to which the caller's c points."""
 
     symbol: str
     body: SourcePlan | ColumnLoop
-    inputs: tuple[Variable, ...]
-    """by their names in C"""
-    outputs: tuple[Variable, ...]
+    inputs: dict[str, str]
+    """names in C"""
+    outputs: dict[str, str]
+    sizes: Mapping[str, int]
+    """of the arrays in the struct"""
+    arguments: Sequence[Entry]
+    """where those of one step are"""
+    results: Sequence[Entry]
     sweeps: Mapping[tuple[SweepStep, ...], str]
     """the function of each sweep over columns"""
-
-    def argument(self, k: int) -> Entry:
-        """Return where argument k of one step is."""
-        if isinstance(self.body, SourcePlan):
-            return _entry(self.inputs, k)
-        if k < self.body.shared:
-            return "shared", k
-        return _in_rows(self.body, self.body.places[k - self.body.shared])
-
-    def result(self, k: int) -> Entry:
-        """Return where result k of one step is."""
-        if isinstance(self.body, SourcePlan):
-            return _entry(self.outputs, k)
-        return _in_rows(self.body, k)
 
     @property
     def values(self) -> int:
         """The number of values in the struct."""
         fields = len(self.body.fields) if isinstance(self.body, SourcePlan) else 0
-        return fields + sum(v.size for v in (*self.inputs, *self.outputs))
+        return fields + sum(self.sizes.values())
 
     def style(self, dtype: str, lanes: str | None) -> Style:
         """Return how its values are written."""
-        assert isinstance(self.body, SourcePlan)
-        p = self.body.program
-        inputs = {v.name: c.name for v, c in zip(p.inputs, self.inputs, strict=True)}
-        outputs = {v.name: c.name for v, c in zip(p.outputs, self.outputs, strict=True)}
-        columns = dict.fromkeys(outputs, 0)
-        return Style(
-            dtype, inputs, outputs, columns, lanes, self.struct(lanes), is_called=True
-        )
+        columns = dict.fromkeys(self.outputs, 0)
+        struct = self.struct(lanes)
+        return Style(dtype, self.inputs, self.outputs, columns, lanes, struct, True)
 
     def struct(self, lanes: str | None) -> str:
         """Return the name of its struct."""
@@ -76,21 +62,6 @@ class Called:
 
 Calls: TypeAlias = Mapping[str, Called]
 """what is called, by digest of the callee"""
-
-
-def _entry(variables: Iterable[Variable], k: int) -> Entry:
-    for v in variables:
-        if k < v.size:
-            return v.name, k
-        k -= v.size
-    raise AssertionError("there are not so many entries")
-
-
-def _in_rows(columns: ColumnLoop, place: int) -> Entry:
-    """Return where an entry of the matrix is, row by row."""
-    block, k = divmod(place, SIDE_BY_SIDE * columns.rows)
-    row, column = divmod(k, SIDE_BY_SIDE)
-    return "x", row * columns.columns + block * SIDE_BY_SIDE + column
 
 
 def called_by(
@@ -127,17 +98,36 @@ def called_by(
 def _called(callee: Callee, entry_names: Mapping[Entry, str], names: Names) -> Called:
     symbol, body = names.unique(callee.name), callee.body
     if isinstance(body, ColumnLoop):
-        matrix = Variable("x", (body.rows * body.columns,))
-        shared = Variable("shared", (body.shared,))
-        distinct = dict.fromkeys(sweep.steps for sweep in body.sweeps)
-        sweeps = {steps: names.unique(f"sweep of {symbol}") for steps in distinct}
-        return Called(symbol, body, (shared,), (matrix,), sweeps)
+        return _called_sweeps(symbol, body, names)
     own = Names()
-    inputs = tuple(Variable(own.unique(v.name), v.shape) for v in body.inputs)
-    outputs = tuple(Variable(own.unique(v.name), v.shape) for v in body.outputs)
-    arrays = [v.name for v in (*inputs, *outputs)]
-    made = plan(body, entry_names, names, arrays)
-    return Called(symbol, made, inputs, outputs, {})
+    inputs = {v.name: own.unique(v.name) for v in body.inputs}
+    outputs = {v.name: own.unique(v.name) for v in body.outputs}
+    given = {inputs[v.name]: v.size for v in body.inputs}
+    made = {outputs[v.name]: v.size for v in body.outputs}
+    sizes = {**given, **made}
+    steps = plan(body, entry_names, names, sizes)
+    return Called(
+        symbol, steps, inputs, outputs, sizes, _entries(given), _entries(made), {}
+    )
+
+
+def _called_sweeps(symbol: str, body: ColumnLoop, names: Names) -> Called:
+    def in_rows(place: int) -> Entry:
+        """Return where an entry of the matrix is, row by row."""
+        block, k = divmod(place, SIDE_BY_SIDE * body.rows)
+        row, column = divmod(k, SIDE_BY_SIDE)
+        return "c->x", row * body.columns + block * SIDE_BY_SIDE + column
+
+    sizes = {"shared": body.shared, "x": body.rows * body.columns}
+    given = [*_entries({"shared": body.shared}), *map(in_rows, body.places)]
+    made = [in_rows(k) for k in range(sizes["x"])]
+    distinct = dict.fromkeys(sweep.steps for sweep in body.sweeps)
+    sweeps = {steps: names.unique(f"sweep of {symbol}") for steps in distinct}
+    return Called(symbol, body, {}, {}, sizes, given, made, sweeps)
+
+
+def _entries(sizes: Mapping[str, int]) -> list[Entry]:
+    return [(f"c->{name}", k) for name, n in sizes.items() for k in range(n)]
 
 
 def _is_loop(callee: Callee) -> bool:
@@ -164,7 +154,47 @@ def stack_values(of: SourcePlan, calls: Calls) -> tuple[int, int]:
     return values + most, deepest
 
 
-# ------------------------------------------------------------ the call
+COPY = """\
+/* Copy n values. */
+APART void copy(int n, const REAL *from, REAL *to)
+{
+    int j;
+
+    for (j = 0; j < n; ++j)
+        to[j] = from[j];
+}
+"""
+COPY_BATCH = """\
+/* Copy n values. */
+APART void copy_batch(int n, values *from, values *to)
+{
+    int i, j;
+
+    for (j = 0; j < n; ++j)
+        for (i = 0; i < LANES; ++i)
+            to[j][i] = from[j][i];
+}
+"""
+ALL_DONE = """\
+/* Whether all states are done. */
+static int all_done(const REAL *done)
+{
+    int i, n = 0;
+
+    for (i = 0; i < LANES; ++i)
+        n += done[i] > 0;
+    return n == LANES;
+}
+"""
+
+
+def helpers(lines: Sequence[str], t: str) -> list[str]:
+    """Return the functions that calls among these lines need."""
+    text, found = "\n".join(lines), list[str]()
+    words = {" copy(": COPY, " copy_batch(": COPY_BATCH, "all_done(": ALL_DONE}
+    for word, helper in words.items():
+        found += helper.replace("REAL", t).split("\n") if word in text else []
+    return found
 
 
 @final
@@ -177,7 +207,6 @@ class CallWriter:
         self.call = step.call
         self.callee: Callee = step.call.value
         self.style = writer.style
-        self.suffix = "" if self.style.lanes is None else "_batch"
         self.is_loop = _is_loop(self.callee)
         s = self.style
         names = Names(
@@ -200,36 +229,23 @@ class CallWriter:
         loops = [line for line in (*given, *taken) if line.startswith("    for (i")]
         lines += ["    int i;"] * bool(loops) + [f"    int {self.k};"] * self.is_loop
         lines += ["", *given, *self._run(), *taken]
-        if s.lanes is None:
-            head = f"APART void {self.writer.signature(symbol, self.body)}"
-        else:
-            head = f"APART void {symbol}_batch(struct {s.struct} *RESTRICT w)"
-        about = f"/* {comment(said(self.step.name, self.writer.sentences))} */"
+        head = f"APART void {self.writer.signature(symbol, self.body)}"
+        about = f"/* {said(self.step.name, self.writer.sentences)} */"
         whole = [*self.functions, about, *wrapped(head, 0), "{", *lines, "}", ""]
         return whole, self.body
-
-    def _given_at(self, k: int) -> Entry:
-        """Return where argument k of one step is."""
-        name, index = self.to.argument(k)
-        return f"c->{name}", index
-
-    def _made_at(self, k: int) -> Entry:
-        """Return where result k of one step is."""
-        name, index = self.to.result(k)
-        return f"c->{name}", index
 
     def _argument(self, k: int) -> Entry:
         """Return where argument k of the call is written."""
         own = self.callee.carried + self.callee.shared
         is_sliced = self.is_loop and k >= own
-        return (self.sliced, k - own) if is_sliced else self._given_at(k)
+        return (self.sliced, k - own) if is_sliced else self.to.arguments[k]
 
     def _result(self, k: int) -> Entry:
         """Return where result k of the call is found; a loop may take no step."""
         if not self.is_loop:
-            return self._made_at(k)
+            return self.to.results[k]
         carried = self.callee.carried
-        return self._given_at(k) if k < carried else (self.stacked, k - carried)
+        return self.to.arguments[k] if k < carried else (self.stacked, k - carried)
 
     def _given(self) -> list[str]:
         moves: list[tuple[Entry, Entry]] = []
@@ -263,30 +279,26 @@ class CallWriter:
         return [*self._copies(moves), *self._statements(values)]
 
     def _run(self) -> list[str]:
-        call = f"{self.to.symbol}{self.suffix}(c);"
+        call = f"{self.to.symbol}{self.style.suffix}(c);"
         if not self.is_loop:
             return [f"    {call}"]
-        callee = self.callee
+        callee, given, results = self.callee, self.to.arguments, self.to.results
         c, s = callee.carried, callee.carried + callee.shared
         own = f"{self.sliced} + {self._times(callee.sliced)}"
         made = f"{self.stacked} + {self._times(callee.stacked)}"
         inside = [
             *(self._until() if callee.until else []),
-            *self._copies(
-                ((own, k), self._given_at(s + k)) for k in range(callee.sliced)
-            ),
+            *self._copies(((own, k), a) for k, a in enumerate(given[s:])),
             f"    {call}",
-            *self._copies(
-                (self._made_at(c + k), (made, k)) for k in range(callee.stacked)
-            ),
-            *self._copies((self._made_at(k), self._given_at(k)) for k in range(c)),
+            *self._copies((r, (made, k)) for k, r in enumerate(results[c:])),
+            *self._copies(zip(results[:c], given[:c], strict=True)),
         ]
         head = f"    for ({self.k} = 0; {self.k} < {callee.times}; ++{self.k}) {{"
         return [head, *(f"    {line}" for line in inside), "    }"]
 
     def _until(self) -> list[str]:
-        done = "{}[{}]".format(*self._given_at(0))
-        condition = f"all_done({done})" if self.suffix else f"{done} > 0"
+        done = "{}[{}]".format(*self.to.arguments[0])
+        condition = f"all_done({done})" if self.style.lanes else f"{done} > 0"
         return [f"    if ({condition})", "        break;"]
 
     def _times(self, n: int) -> str:
@@ -304,17 +316,16 @@ class CallWriter:
         to = f"struct {self.to.struct(s.lanes)} *RESTRICT c"
         for k in range(0, len(values), LONGEST_MOVE):
             lines = self._looped(values[k : k + LONGEST_MOVE])
-            symbol = f"{next(self.moves)}{self.suffix}"
+            symbol = f"{next(self.moves)}{s.suffix}"
             head = f"APART void {symbol}(struct {s.struct} *RESTRICT w, {to})"
-            index = ["    int i;", ""] * bool(self.suffix) + ["    (void)w;"]
+            index = ["    int i;", ""] * bool(s.lanes) + ["    (void)w;"]
             self.functions += [*wrapped(head, 0), "{", *index, *lines, "}", ""]
             calls.append(f"    {symbol}(w, c);")
         return calls
 
     def _looped(self, values: Sequence[str]) -> list[str]:
         lines = [line for text in values for line in wrapped(text, self.writer.indent)]
-        lanes = self.style.lanes
-        return lines if lanes is None else loop(lines, lanes)
+        return loop(lines, self.style.lanes)
 
     def _copies(self, pairs: Iterable[tuple[Entry, Entry]]) -> list[str]:
         """Return calls that copy entries, runs of them at once."""
@@ -328,7 +339,7 @@ class CallWriter:
             runs.append((source, target, 1))
         lines: list[str] = []
         for a, b, n in runs:
-            text = f"copy{self.suffix}({n}, {_at(a)}, {_at(b)});"
+            text = f"copy{self.style.suffix}({n}, {_at(a)}, {_at(b)});"
             if n == 1 and self.style.lanes is None:
                 text = f"{_one(b)} = {_one(a)};"
             lines += wrapped(text, 4)
@@ -343,57 +354,3 @@ def _at(entry: Entry) -> str:
 def _one(entry: Entry) -> str:
     array, _, offset = _at(entry).partition(" + ")
     return f"{array}[{offset or 0}]"
-
-
-def helpers(lines: Sequence[str], t: str, lanes: str | None) -> list[str]:
-    """Return the functions that calls among these lines need."""
-    source, suffix, text = f"const {t} *from, {t} *to", "", "\n".join(lines)
-    copied = ["        to[j] = from[j];"]
-    found: list[str] = []
-    if lanes is not None:
-        source, suffix = "values *from, values *to", "_batch"
-        copied = [
-            f"        for (i = 0; i < {lanes}; ++i)",
-            "            to[j][i] = from[j][i];",
-        ]
-    if f" copy{suffix}(" in text:
-        found += [
-            "/* Copy n values. */",
-            f"APART void copy{suffix}(int n, {source})",
-            "{",
-            "    int i, j;" if lanes else "    int j;",
-            "",
-            "    for (j = 0; j < n; ++j)",
-            *copied,
-            "}",
-            "",
-        ]
-    if "all_done(" in text:
-        found += [
-            "/* Whether all states are done. */",
-            f"static int all_done(const {t} *done)",
-            "{",
-            "    int i, n = 0;",
-            "",
-            f"    for (i = 0; i < {lanes}; ++i)",
-            "        n += done[i] > 0;",
-            f"    return n == {lanes};",
-            "}",
-            "",
-        ]
-    return found
-
-
-# ------------------------------------------------------------ what is called
-
-
-def struct_lines(called: Called, t: str, lanes: str | None) -> list[str]:
-    """Return the struct of what is called."""
-    lines = [f"struct {called.struct(lanes)} {{"]
-    arrays = (*called.inputs, *called.outputs)
-    lines += [f"    {t} {v.name}[{max(v.size, 1)}];" for v in arrays]
-    if isinstance(called.body, SourcePlan):
-        lines += declarations(t, list(called.body.fields.values()))
-        if lanes and any(len(pair) < 2 for pair in called.body.angles.values()):
-            lines.append(f"    {t} unused;")
-    return [*lines, "};", ""]

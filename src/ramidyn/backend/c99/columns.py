@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ramidyn.backend.c99.calls import Called
+from ramidyn.backend.c99.emit import Style
 from ramidyn.backend.c99.names import number, wrapped
 from ramidyn.symbolic.program import FRESH, ColumnLoop, SweepStep
 
@@ -12,21 +13,20 @@ LONGEST_LOOP = 100
 """Products in a loop over columns: compilers compare each access with all others."""
 
 
-def sweep_lines(called: Called, dtype: str, lanes: str | None) -> list[str]:
+def sweep_lines(called: Called, style: Style) -> list[str]:
     """Return the functions of sweeps over the columns of a matrix."""
     columns = called.body
     assert isinstance(columns, ColumnLoop)
-    batch = "" if lanes is None else "_batch"
-    struct = f"struct {called.struct(lanes)} *RESTRICT w"
+    batch, struct = style.suffix, f"struct {style.struct} *RESTRICT w"
     functions: list[str] = []
     for steps, symbol in called.sweeps.items():
         functions += [
             "/* Columns first ... end - 1 of the matrix x, which is row by row. */",
             f"APART void {symbol}{batch}({struct}, int first, int end)",
             "{",
-            "    int i, k;" if lanes else "    int k;",
+            "    int i, k;" if style.lanes else "    int k;",
             "",
-            *_loops_over_columns(columns, steps, dtype, lanes),
+            *_loops_over_columns(columns, steps, style),
             "}",
             "",
         ]
@@ -41,16 +41,15 @@ def sweep_lines(called: Called, dtype: str, lanes: str | None) -> list[str]:
 
 
 def _loops_over_columns(
-    columns: ColumnLoop, steps: Sequence[SweepStep], dtype: str, lanes: str | None
+    columns: ColumnLoop, steps: Sequence[SweepStep], style: Style
 ) -> list[str]:
-    lane = "" if lanes is None else "[i]"
-    indent = 8 if lanes is None else 12
+    indent = 8 if style.lanes is None else 12
 
     def x(row: int) -> str:
-        return f"w->x[{columns.columns} * {row} + k]{lane}"
+        return style.entry("x", f"{columns.columns} * {row} + k")
 
     def factor(k: int) -> str:
-        return f"w->shared[{k}]{lane}"
+        return style.entry("shared", str(k))
 
     pieces: list[list[str]] = [[]]
     size = 0
@@ -63,13 +62,13 @@ def _loops_over_columns(
             pieces.append([])
             size = 0
         size += 1 + len(terms)
-        pieces[-1] += wrapped(f"{x(row)} = {text or number(0.0, dtype)};", indent)
+        pieces[-1] += wrapped(f"{x(row)} = {text or number(0.0, style.dtype)};", indent)
     lines: list[str] = []
     for piece in filter(None, pieces):
         lines.append("    for (k = first; k < end; ++k) {")
-        if lanes is not None:
-            lines.append(f"        for (i = 0; i < {lanes}; ++i) {{")
-        lines += [*piece, *["        }"] * (lanes is not None), "    }"]
+        if style.lanes is not None:
+            lines.append(f"        for (i = 0; i < {style.lanes}; ++i) {{")
+        lines += [*piece, *["        }"] * (style.lanes is not None), "    }"]
     return lines
 
 

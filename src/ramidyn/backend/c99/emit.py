@@ -17,8 +17,6 @@ from ramidyn.symbolic.expr import Condition, Expr
 
 FOLD = 66
 """An expression longer than this takes no more operands."""
-MANY_ZEROS = 4
-"""An output with more zeros than this is cleared by a loop."""
 
 SUM, PRODUCT, SIGN, ATOM = 1, 2, 3, 4
 CALLS = ("sqrt", "sin", "cos", "tan", "asin", "acos", "exp", "log", "atan2", "pow")
@@ -42,7 +40,7 @@ class Style:
     struct: str = "work"
     """what w points to"""
     is_called: bool = False
-    """whether inputs and outputs are in that struct, for one state too"""
+    """whether another program calls it: w is a pointer, with all inputs and outputs"""
 
     @property
     def type(self) -> str:
@@ -65,9 +63,19 @@ class Style:
         row, column = divmod(index, columns)
         return self.entry(self.outputs[name], f"{columns} * {row} + {column}")
 
+    @property
+    def in_struct(self) -> bool:
+        """Whether inputs and outputs are in the struct."""
+        return self.is_called or self.lanes is not None
+
+    @property
+    def suffix(self) -> str:
+        """What names of functions end with."""
+        return "" if self.lanes is None else "_batch"
+
     def array(self, name: str) -> str:
         """Return an input or output by its C name."""
-        return f"w->{name}" if self.lanes is not None or self.is_called else name
+        return f"w->{name}" if self.in_struct else name
 
     def entry(self, array: str, index: str) -> str:
         """Return an entry of an input or output by its C name."""
@@ -127,16 +135,16 @@ class StepWriter:
         s = self.style
         head = [f"/* {said(step.name, self.sentences)} */"]
         if s.lanes is not None:
-            opening = f"APART void {step.symbol}_batch(struct {s.struct} *RESTRICT w)"
             after = Body(Names())
             self._sine_results(step, after)
             loops = [loop(b.lines, s.lanes) for b in (body, after)]
             index = ["    int i;", ""] if loops[0] or loops[1] else []
             lines = [*index, *loops[0], *self._sines(step), *loops[1]]
-            return [*head, opening, "{", *lines, "}", ""]
-        kind = "APART" if step.angles else "static"
+        else:
+            lines = body.lines
+        kind = "APART" if step.angles or s.lanes is not None else "static"
         opening = wrapped(f"{kind} void {self.signature(step.symbol, body)}", 0)
-        return [*head, *opening, "{", *body.lines, "}", ""]
+        return [*head, *opening, "{", *lines, "}", ""]
 
     def write_part(self, part: JoinedSteps, bodies: Sequence[Body]) -> list[str]:
         """Return the lines of the function that calls the steps of a part."""
@@ -154,8 +162,8 @@ class StepWriter:
     def signature(self, symbol: str, body: Body) -> str:
         """Return the head of a step or part, with what its body uses."""
         s, p = self.style, self.plan.program
-        if s.is_called:
-            return f"{symbol}(struct {s.struct} *RESTRICT w)"
+        if s.in_struct:
+            return f"{symbol}{s.suffix}({tied(f'struct {s.struct} *RESTRICT w')})"
         given = [
             f"const {s.type} *RESTRICT {s.inputs[v.name]}"
             for v in p.inputs
@@ -174,8 +182,8 @@ class StepWriter:
     def call(self, symbol: str, body: Body, work: str = "&w") -> list[str]:
         """Return the call of a step or part, with what its body uses."""
         s, p = self.style, self.plan.program
-        if s.is_called:
-            return [f"    {symbol}(w);"]
+        if s.in_struct:
+            return [f"    {symbol}{s.suffix}({'w' if s.is_called else work});"]
         given = [s.inputs[v.name] for v in p.inputs if v.name in body.inputs]
         given += [work] if body.reads or body.writes else []
         given += [s.outputs[v.name] for v in p.outputs if v.name in body.outputs]
@@ -376,10 +384,10 @@ def joined(bodies: Sequence[Body]) -> Body:
     )
 
 
-def loop(lines: list[str], lanes: str) -> list[str]:
+def loop(lines: list[str], lanes: str | None) -> list[str]:
     """Return statements in a loop over lanes; nothing for none."""
-    if not lines:
-        return []
+    if not lines or lanes is None:
+        return lines
     return [f"    for (i = 0; i < {lanes}; ++i) {{", *lines, "    }"]
 
 
@@ -397,40 +405,3 @@ def _sum(op: str, a: tuple[str, int], b: tuple[str, int]) -> str:
     elif binding == SUM:
         right = f"({right})"
     return f"{left} {sign} {right}"
-
-
-def constant_results(plan: SourcePlan, style: Style) -> tuple[list[str], list[str]]:
-    """Return statements for results that no step makes: before all steps, and after."""
-    first: list[str] = []
-    last: list[str] = []
-    pad, index = ("    ", "j") if style.lanes is None else ("        ", "j")
-    for v in plan.program.outputs:
-        fixed = [
-            (k, e)
-            for e, entries in plan.results.items()
-            if not e.args
-            for name, k in entries
-            if name == v.name
-        ]
-        zeros = [k for k, e in fixed if e.is_zero]
-        cleared = len(zeros) > MANY_ZEROS
-        if cleared:
-            at = style.entry(style.outputs[v.name], index)
-            zero = number(0.0, style.dtype)
-            first.append(f"{pad}for ({index} = 0; {index} < {v.size}; ++{index})")
-            first.append(f"{pad}    {at} = {zero};")
-        for k, e in sorted(fixed, key=lambda pair: pair[0]):
-            if cleared and k in set(zeros):
-                continue
-            text = (
-                number(e.value, style.dtype)
-                if e.op == "const"
-                else style.input(*e.value)
-            )
-            last.append(f"{pad}{style.output(v.name, k)} = {text};")
-    return first, last
-
-
-def declarations(type_: str, names: Sequence[str]) -> list[str]:
-    """Return the fields of a struct, several to a line."""
-    return wrapped(f"{type_} {', '.join(names)};", 4) if names else []

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ramidyn.backend.c99 import emit as c99
 from ramidyn.backend.c99.about import About, first_line
 from ramidyn.backend.c99.build import APART_MACRO, VECTORS_OFF, VECTORS_ON, copies
-from ramidyn.backend.c99.calls import (
-    Called,
-    Calls,
-    CallWriter,
-    helpers,
-    stack_values,
-    struct_lines,
-)
+from ramidyn.backend.c99.calls import Called, Calls, CallWriter, helpers, stack_values
 from ramidyn.backend.c99.columns import sweep_lines
-from ramidyn.backend.c99.names import comment, tied, wrapped
+from ramidyn.backend.c99.names import comment, number, tied, wrapped
 from ramidyn.backend.c99.sines import far_sum, sin_cos
-from ramidyn.backend.c99.steps import SourcePlan, SourceStep
+from ramidyn.backend.c99.steps import JoinedSteps, SourcePlan, SourceStep
 from ramidyn.symbolic.angles import terms_of
 from ramidyn.symbolic.program import Program, Variable
 
 LANES = {"float64": 8, "float32": 16}
 BYTES = {"float64": 8, "float32": 4}
+MANY_ZEROS = 4
+"""An output with more zeros than this is cleared by a loop."""
 FRAME = 512
 """Bytes on the stack for what compilers put there besides values."""
 
@@ -108,7 +104,7 @@ def source(x: Export) -> str:
     called, structs = _called(x, None)
     angles, functions, calls = _steps(x, writer)
     functions = [*called, *functions]
-    first, last = c99.constant_results(x.plan, style)
+    first, last = _fixed_results(x.plan, style)
     has_fields = bool(x.plan.fields)
     lines = [
         f"/* {first_line(x.about)}",
@@ -128,22 +124,14 @@ def source(x: Export) -> str:
         *APART_MACRO,
     ]
     if has_fields:
-        lines += [
-            "/* Values that one step computes and later steps need. */",
-            "struct work {",
-        ]
-        for step in x.plan.steps:
-            if step.fields:
-                lines.append(f"    /* {comment(step.name)} */")
-                names = [x.plan.fields[e] for e in step.fields]
-                lines += c99.declarations(x.type, names)
-        lines += ["};", ""]
+        lines.append("/* Values that one step computes and later steps need. */")
+        lines += _struct(style, x.plan, {})
     lines += structs
     if any(p.angles for p in x.plans):
         lines += sin_cos(x.dtype)
     if any(terms_of(angle) for p in x.plans for angle in p.angles):
         lines += far_sum(x.dtype)
-    lines += [*angles, *VECTORS_OFF, *helpers(functions, x.type, None), *functions]
+    lines += [*angles, *VECTORS_OFF, *helpers(functions, x.type), *functions]
     used = {e.value[0] for e in x.program.order if e.op == "input"}
     unused = [x.inputs[v.name] for v in x.program.inputs if v.name not in used]
     unused += [x.outputs[v.name] for v in x.program.outputs if not v.size]
@@ -173,7 +161,9 @@ def _steps(x: Export, writer: c99.StepWriter) -> tuple[list[str], list[str], lis
     angles: list[str] = []
     functions: list[str] = []
     calls: list[str] = []
-    for part in writer.plan.parts:
+    of = writer.plan
+    is_batch = writer.style.lanes is not None
+    for part in [JoinedSteps(None, of.steps)] if is_batch else of.parts:
         written = [_step(x, writer, step) for step in part.steps]
         bodies = [body for _, body in written]
         for step, (lines, _) in zip(part.steps, written, strict=True):
@@ -201,43 +191,27 @@ def _called(x: Export, lanes: str | None) -> tuple[list[str], list[str]]:
     functions: list[str] = []
     structs: list[str] = []
     for to in x.called:
-        structs += struct_lines(to, x.type if lanes is None else "values", lanes)
-        if isinstance(to.body, SourcePlan):
-            writer = c99.StepWriter(to.body, to.style(x.dtype, lanes), x.about.steps)
-            functions += _called_program(x, to, writer)
-        else:
-            functions += sweep_lines(to, x.dtype, lanes)
+        style = to.style(x.dtype, lanes)
+        of = to.body if isinstance(to.body, SourcePlan) else None
+        structs += _struct(style, of, to.sizes)
+        functions += _called_program(x, to, of, style) if of else sweep_lines(to, style)
     return functions, structs
 
 
-def _called_program(x: Export, to: Called, writer: c99.StepWriter) -> list[str]:
+def _called_program(
+    x: Export, to: Called, of: SourcePlan, style: c99.Style
+) -> list[str]:
     """Return the function of a program that is called, and those of its steps."""
-    style, of = writer.style, writer.plan
-    first, last = c99.constant_results(of, style)
+    writer = c99.StepWriter(of, style, x.about.steps)
+    angles, functions, calls = _steps(x, writer)
+    first, last = _fixed_results(of, style)
     lines = ["    int j;"] * bool(first)
-    if style.lanes is None:
-        angles, steps, calls = _steps(x, writer)
-        functions = [*angles, *steps]
-        body = [*first, *calls, *last]
-    else:
-        functions = [line for step in of.steps for line in _step(x, writer, step)[0]]
-        lines += ["    int i;"] * bool(first or last)
-        calls = [f"    {step.symbol}_batch(w);" for step in of.steps]
-        body = [*c99.loop([*first, *last], style.lanes), *calls]
-    batch = "" if style.lanes is None else "_batch"
-    head = f"APART void {to.symbol}{batch}(struct {style.struct} *RESTRICT w)"
+    lines += ["    int i;"] * bool(style.lanes and (first or last))
+    lines += [""] * bool(lines)
+    lines += [*c99.loop([*first, *last], style.lanes), *calls]
+    head = f"APART void {writer.signature(to.symbol, c99.joined([]))}"
     about = f"/* {comment(of.program.name)} */"
-    return [
-        *functions,
-        about,
-        head,
-        "{",
-        *lines,
-        *[""] * bool(lines),
-        *body,
-        "}",
-        "",
-    ]
+    return [*angles, *functions, about, *wrapped(head, 0), "{", *lines, "}", ""]
 
 
 def _letters(x: Export) -> list[str]:
@@ -259,11 +233,13 @@ def _batch(x: Export, layout: str) -> list[str]:
     lanes = "LANES"
     style = x.style(lanes)
     writer = c99.StepWriter(x.plan, style, x.about.steps)
-    functions, structs = _called(x, lanes)
-    for step in x.plan.steps:
-        functions += _step(x, writer, step)[0]
-    first, last = c99.constant_results(x.plan, style)
+    called, structs = _called(x, lanes)
+    angles, functions, calls = _steps(x, writer)
+    functions = [*called, *angles, *functions]
+    first, last = _fixed_results(x.plan, style)
     inputs, outputs = x.program.inputs, x.program.outputs
+    sizes = {x.inputs[v.name]: v.size for v in inputs}
+    sizes |= {x.outputs[v.name]: v.size for v in outputs}
     t = x.type
     lines = [
         "/* ---------------------------------------------------------------- batches",
@@ -274,18 +250,12 @@ def _batch(x: Export, layout: str) -> list[str]:
         f"enum {{ {lanes} = {LANES[x.dtype]} }};",
         f"typedef {t} values[{lanes}];",
         "",
-        "struct lanes {",
-        *(f"    values {x.inputs[v.name]}[{max(v.size, 1)}];" for v in inputs),
-        *(f"    values {x.outputs[v.name]}[{max(v.size, 1)}];" for v in outputs),
+        *_struct(style, x.plan, sizes),
+        *structs,
+        *copies(t, layout),
+        *helpers(functions, t),
+        *functions,
     ]
-    for step in x.plan.steps:
-        names = [x.plan.fields[e] for e in step.fields]
-        lines += c99.declarations("values", names)
-    if any(len(pair) < 2 for pair in x.plan.angles.values()):
-        lines.append("    values unused;")
-    lines += ["};", "", *structs, *copies(t, layout)]
-    lines += [*helpers(functions, t, lanes), *functions]
-    calls = [f"{step.symbol}_batch(&w);" for step in x.plan.steps]
     lines += wrapped(prototype(x, batch=True, is_definition=True), 0)
     lines += ["{", "    struct lanes w;", "    int start;"]
     lines += ["    int i;"] if first or last else []
@@ -308,6 +278,53 @@ def _batch(x: Export, layout: str) -> list[str]:
         body = [f"    {line}" for line in [*first, *last]]
         fixed = [*spread, *body, "        }"]
         lines += [line.replace("w->", "w.") for line in fixed]
-    lines += [f"        {c}" for c in calls]
+    lines += [f"    {call}" for call in calls]
     lines += [copied("store", v, x.outputs[v.name]) for v in outputs]
     return [*lines, "    }", "}", ""]
+
+
+def _fixed_results(plan: SourcePlan, style: c99.Style) -> tuple[list[str], list[str]]:
+    """Return statements for results that no step makes: before all steps, and after."""
+    first: list[str] = []
+    last: list[str] = []
+    pad = "    " if style.lanes is None else "        "
+    for v in plan.program.outputs:
+        fixed = [
+            (k, e)
+            for e, entries in plan.results.items()
+            if not e.args
+            for name, k in entries
+            if name == v.name
+        ]
+        zeros = [k for k, e in fixed if e.is_zero]
+        cleared = len(zeros) > MANY_ZEROS
+        if cleared:
+            at = style.entry(style.outputs[v.name], "j")
+            zero = number(0.0, style.dtype)
+            first.append(f"{pad}for (j = 0; j < {v.size}; ++j)")
+            first.append(f"{pad}    {at} = {zero};")
+        for k, e in sorted(fixed, key=lambda pair: pair[0]):
+            if cleared and k in set(zeros):
+                continue
+            is_const = e.op == "const"
+            text = number(e.value, style.dtype) if is_const else style.input(*e.value)
+            last.append(f"{pad}{style.output(v.name, k)} = {text};")
+    return first, last
+
+
+def _struct(
+    style: c99.Style, plan: SourcePlan | None, sizes: Mapping[str, int]
+) -> list[str]:
+    """Return the struct: arrays, and values that one step computes and others need."""
+    lanes, t = style.lanes, style.type if style.lanes is None else "values"
+    lines = [f"struct {style.struct} {{"]
+    lines += [f"    {t} {name}[{max(n, 1)}];" for name, n in sizes.items()]
+    if plan is None:
+        return [*lines, "};", ""]
+    for step in (step for step in plan.steps if step.fields):
+        names = ", ".join(plan.fields[e] for e in step.fields)
+        lines += [f"    /* {comment(step.name)} */"] * (lanes is None)
+        lines += wrapped(f"{t} {names};", 4)
+    if lanes and any(len(pair) < 2 for pair in plan.angles.values()):
+        lines.append(f"    {t} unused;")
+    return [*lines, "};", ""]
