@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn import robots
+from ramidyn import math, robots
 from ramidyn.backend.c99.about import About
 from ramidyn.backend.c99.files import Files, files
 from ramidyn.errors import ArgumentError
@@ -211,6 +211,16 @@ def test_many_arguments_and_results(
 
 
 WORDS = ["c", "k", "w", "i", "copy", "sliced", "hand_batch", "hand", "int", "a"]
+
+
+@needs_compiler
+def test_an_input_may_be_called_unused(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """As the array for sines and cosines that nobody needs."""
+    f = Compiled(trace(lambda unused: 2.0 * math.sin(unused), {"unused": ()}), tmp_path)
+    x = rng.normal(size=9)
+    np.testing.assert_allclose(f(x)[0], 2.0 * np.sin(x), rtol=1e-12)
 
 
 @needs_compiler

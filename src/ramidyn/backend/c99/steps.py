@@ -131,7 +131,7 @@ def plan(
     home = {e: k for k, step in enumerate(steps) for e in step.order}
     results, parts = _results(program), _parts(steps, function_names)
     made = SourcePlan(program, steps, program.uses(), home, {}, results, angles, parts)
-    _name_fields(made, entry_names, Names([*arrays, "unused"]))
+    _name_fields(made, entry_names, Names(arrays))
     return made
 
 
