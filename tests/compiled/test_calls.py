@@ -14,78 +14,24 @@ from ramidyn.backend.llvm.schedule import schedule
 from ramidyn.backend.runtime.instructions import Instruction, Move, Op, check
 from ramidyn.errors import TraceError
 from ramidyn.simplify.passes import lower, simplify
-from ramidyn.symbolic.calls import call_program, results_of, unrolled
+from ramidyn.symbolic.calls import call_program, unrolled
 from ramidyn.symbolic.checker import check as check_program
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.derivatives import jvp, vjp
-from ramidyn.symbolic.expr import unary
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.printer import text
-from ramidyn.symbolic.program import Callee, Program
+from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
-
-REMAINDERS = [1, 2, 7, 8, 9, 63, 64, 65, 130]
-INNER = trace(
-    lambda x, y, z: [x * y + 0.3 * z * z, unary("sin", x) - y * z],
-    {"x": (), "y": (), "z": ()},
-    "inner",
+from support.called_programs import (
+    FUNCTIONS,
+    INNER,
+    in_steps,
+    loops_in_loops,
+    once,
+    until_small,
 )
 
-
-def once(a: Any) -> Any:
-    u, v = call_program(INNER, [a[0], a[1], a[2]])
-    w, _ = call_program(INNER, [v, u + a[0], 2.0 * v])
-    return np.array([u, v, w, u + w * a[2]])
-
-
-def depth_four(a: Any) -> Any:
-    program = INNER
-    for _ in range(3):
-        before = program
-
-        def outer(x: Any, y: Any, z: Any, of: Program = before) -> Any:
-            u, v = call_program(of, [y, 0.5 * x, z])
-            p, q = call_program(of, [u - v, y, x * z])
-            return [0.3 * (u + q), 0.2 * p - v]
-
-        program = trace(outer, {"x": (), "y": (), "z": ()}, "outer")
-    return np.array(call_program(program, list(a)))
-
-
-def in_steps(a: Any) -> Any:
-    """Carried, shared and sliced arguments; stacked results."""
-    callee = Callee(INNER, times=3, carried=1, sliced=1)
-    return np.array(results_of(callee, [0.1 * a[0], a[1], a[0], a[1], a[2] * a[0]]))
-
-
-def loops_in_loops(a: Any) -> Any:
-    def outer(carry: Any) -> Any:
-        u, v = carry
-        inner = ramidyn.repeat_until(
-            lambda w: 0.5 * w + a[1], u, lambda w: w * w < 0.3, most=7
-        )
-        z = ramidyn.repeat(lambda s: s + inner.carry * a, v, times=2)
-        return inner.carry + 1.3 * a[0], 0.5 * z
-
-    u, v = ramidyn.repeat(outer, (a[0] * 1.0, a), times=3)
-    return np.array([u, *v])
-
-
-def column_sweeps_in_loops(a: Any) -> Any:
-    """A callee that is a loop over columns, inside another loop."""
-    from ramidyn.symbolic.column_loop import map_columns  # noqa: PLC0415  only here
-    from ramidyn.symbolic.program import KEPT, Sweep, SweepStep  # noqa: PLC0415  only here
-
-    def body(x: Any) -> Any:
-        columns = [{0: x[k], 1: x[k] * a[0]} for k in range(3)]
-        sweep = Sweep((0, 1, 2), (SweepStep(0, KEPT, ((0, 1),)), SweepStep(1, 1, ())))
-        rows = map_columns([a[1], a[2]], columns, [range(3)], [sweep], 2)
-        return np.array([rows[0][k] + rows[1][k] for k in range(3)])
-
-    return ramidyn.repeat(body, a, times=4)
-
-
-FUNCTIONS = [once, depth_four, in_steps, loops_in_loops, column_sweeps_in_loops]
+REMAINDERS = [1, 2, 7, 8, 9, 63, 64, 65, 130]
 
 
 def program_of(fn: Any) -> Program:
@@ -136,11 +82,6 @@ def test_calls_run_with_any_number_of_lanes(
     a = rng.normal(size=(300, 3))
     want = evaluate(program_of(fn), {"a": a})["result"]
     np.testing.assert_allclose(f(a), want, rtol=1e-12, atol=1e-12)
-
-
-def until_small(x: Any) -> Any:
-    found = ramidyn.repeat_until(lambda y: 0.5 * y, x, lambda y: y < 1.0, most=50)
-    return {"x": found.carry, "is_done": found.is_done, "steps": found.steps}
 
 
 def test_each_state_takes_the_steps_that_it_needs() -> None:

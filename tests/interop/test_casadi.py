@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn.errors import CompileError
+from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.interop import casadi as interop
 from support.pages import REPOSITORY
 from support.planar import four_bar, swung
@@ -137,3 +137,32 @@ def test_a_missing_package_names_the_command() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout == "to_casadi needs CasADi: pip install 'ramidyn[casadi]'\n"
+
+
+def test_loops_are_written_out_for_casadi(way: str, rng: np.random.Generator) -> None:
+    def fn(x: Any) -> Any:
+        return ramidyn.repeat(lambda y: 0.5 * y * y + x, x, times=3)
+
+    own = ramidyn.kernel(fn, {"x": 2})
+    f = ramidyn.to_casadi(own)
+    assert isinstance(f, casadi.Callback) == (way == "callback")
+    x = rng.normal(size=2)
+    np.testing.assert_allclose(f(x).full()[:, 0], own(x), rtol=CLOSE)
+    shifted = np.imag(fn(x + 1e-30j)) / 1e-30
+    slope = f.jacobian()(x, f(x)).full()
+    np.testing.assert_allclose(slope, np.diag(shifted), rtol=CLOSE)
+
+
+def test_a_loop_with_an_open_end_is_refused() -> None:
+    def fn(x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            return ramidyn.repeat_until(lambda z: 0.5 * z, y, lambda z: z < 1, 9).carry
+
+        return ramidyn.repeat(inner, x, times=2)
+
+    with pytest.raises(
+        ArgumentError,
+        match=r"has a loop with an open end, up to 9 x loop: .* use ramidyn\.repeat "
+        r"with a fixed number of steps instead of ramidyn\.repeat_until",
+    ):
+        ramidyn.to_casadi(ramidyn.kernel(fn, {"x": ()}))

@@ -10,7 +10,7 @@ from ramidyn.errors import ModelError
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.robot import Robot
-from ramidyn.simplify.passes import SIMPLIFICATIONS
+from ramidyn.simplify.passes import SIMPLIFICATIONS, everywhere, simplify
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.tracing.chooser import trace_quantities
@@ -82,16 +82,13 @@ def stages_of(quantity: Quantity, robot: Robot) -> Iterator[Stage]:
     program = traced(quantity, model, c, True)
     yield Stage("masses regrouped", count(program))
     for simplification in SIMPLIFICATIONS:
-        program = simplification(program)
+        program = everywhere(simplification, program)
         name = getattr(simplification, "__name__", "pass")
         yield Stage(PASSES.get(name, name.replace("_", " ")), count(program))
 
 
 def _last(quantity: Quantity, model: Model, conventions: Conventions) -> Ops:
-    program = traced(quantity, model, conventions, True)
-    for simplification in SIMPLIFICATIONS:
-        program = simplification(program)
-    return count(program)
+    return count(simplify(traced(quantity, model, conventions, True)))
 
 
 def traced(

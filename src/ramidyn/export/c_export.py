@@ -22,8 +22,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.backend.c99.about import MARK, first_line
 from ramidyn.backend.c99.casadi import casadi_source
-from ramidyn.backend.c99.files import MARK, Files, files, first_line
+from ramidyn.backend.c99.files import Files, files
 from ramidyn.backend.c99.names import identifier
 from ramidyn.compilation import as_list
 from ramidyn.compiler import compile, program_of
@@ -31,8 +32,7 @@ from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.glossary import about
 from ramidyn.function import CallOptions
 from ramidyn.robot import Robot
-from ramidyn.simplify.passes import share_reciprocals, simplify
-from ramidyn.symbolic.calls import unrolled
+from ramidyn.simplify.passes import everywhere, share_reciprocals, simplify
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.sparse_jacobian import SparseJacobian, sparse_jacobian
@@ -157,7 +157,7 @@ def export_c(
     kind = CallOptions.checked(dtype, None, 1, layout).dtype
     chosen = as_list(quantities)
     parameters = tuple(parameters)
-    traced = unrolled(program_of(chosen, robot, parameters, kind))
+    traced = program_of(chosen, robot, parameters, kind)
     program = prepared(traced)
     clean = file_name(
         name if name is not None else default_name(chosen, robot), "export_c"
@@ -191,7 +191,7 @@ def export_c(
 
 def prepared(program: Program) -> Program:
     """Return a traced program in the form to be written; C compilers fuse products."""
-    return share_reciprocals(simplify(program))
+    return everywhere(share_reciprocals, simplify(program))
 
 
 def default_name(quantities: Sequence[Quantity], robot: Robot) -> str:

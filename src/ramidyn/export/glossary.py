@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ramidyn.backend.c99.files import About
+from ramidyn.backend.c99.about import About
 from ramidyn.description.forces.fields import described
 from ramidyn.description.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
 from ramidyn.description.joint_types import joint_type

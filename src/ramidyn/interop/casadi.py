@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ramidyn.backend.c99.about import About
 from ramidyn.backend.c99.casadi import casadi_source
-from ramidyn.backend.c99.files import About, files
+from ramidyn.backend.c99.files import files
 from ramidyn.backend.c99.names import identifier
 from ramidyn.compilation import Compilation
 from ramidyn.compiler import Stages
@@ -26,7 +27,6 @@ from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.c_export import found_compiler, prepared
 from ramidyn.function import Function, as_function, compilation_of
 from ramidyn.interop.wrapping import require
-from ramidyn.symbolic.calls import unrolled
 from ramidyn.symbolic.program import Program, Variable
 from ramidyn.symbolic.sparse_jacobian import (
     JacobianPattern,
@@ -70,7 +70,7 @@ def to_casadi(f: Function) -> Any:
 
 
 def _made(casadi: Any, compilation: Compilation) -> Any:
-    traced = unrolled(compilation.traced_for("float64"))
+    traced = compilation.traced_for("float64")
     jacobian = sparse_jacobian(traced)
     name = identifier(compilation.name.split("(")[0].replace(" ", "_"))
     try:

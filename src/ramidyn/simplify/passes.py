@@ -106,6 +106,11 @@ def lower(program: Program) -> Program:
     return _through(LOWERING, with_bodies(program, lower))
 
 
+def everywhere(one: Pass, program: Program) -> Program:
+    """Return the program after one pass, and what it calls."""
+    return one(with_bodies(program, lambda body: everywhere(one, body)))
+
+
 def _through(passes: tuple[Pass, ...], program: Program) -> Program:
     for one in passes:
         program = one(program)

@@ -122,6 +122,16 @@ def with_bodies(program: Program, change: Callable[[Program], Program]) -> Progr
     return replace(program, results=results, order=order, labels=labels)
 
 
+def open_end(program: Program) -> Callee | None:
+    """Return a loop with an open end in a program, or in what it calls."""
+    for callee in (e.value for e in program.calls):
+        if callee.until:
+            return callee
+        if isinstance(callee.body, Program) and (found := open_end(callee.body)):
+            return found
+    return None
+
+
 def unrolled(program: Program) -> Program:
     """Return the program with all calls written out, step after step."""
     if not program.calls:

@@ -91,6 +91,32 @@ def count(program: Program) -> Ops:
     return total
 
 
+def how_often(callee: Callee, what: str | None = None) -> str:
+    """Return how often a call runs its body, or what else, in words."""
+    text = callee.name if what is None else what
+    if callee.until:
+        return f"up to {callee.times} x {text}"
+    return text if callee.times == 1 else f"{callee.times} x {text}"
+
+
+def operations_by_call(program: Program) -> str:
+    """Return how many operations run how often: "120 + 3 x 12 + up to 50 x 7"."""
+    own = _own(program).total
+    parts = [str(own)] if own else []
+    callees = {e.value.digest: e.value for e in program.calls}
+    for digest, calls in Counter(e.value.digest for e in program.calls).items():
+        callee = callees[digest]
+        if callee.columns is not None:
+            inner = str(_in_columns(callee.columns).total)
+        else:
+            inner = operations_by_call(callee.program)
+        is_once = calls == callee.times == 1 and not callee.until
+        is_sum = " + " in inner and not is_once
+        text = how_often(callee, f"({inner})" if is_sum else inner)
+        parts.append(text if calls == 1 else f"{calls} x {text}")
+    return " + ".join(parts) or "0"
+
+
 def _called(callee: Callee) -> Ops:
     """Return the operations of a call."""
     if callee.columns is not None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ramidyn.symbolic.count import count
+from ramidyn.symbolic.count import count, how_often
 from ramidyn.symbolic.expr import Expr
 
 if TYPE_CHECKING:
-    from ramidyn.symbolic.program import Callee, Program, Variable
+    from ramidyn.symbolic.program import Program, Variable
 
 INFIX = {
     "add": "{} + {}",
@@ -73,7 +73,7 @@ def text(program: Program, most: int | None = None) -> str:
 def _operation(e: Expr, names: dict[Expr, str]) -> str:
     args = [names[a] for a in e.args]
     if e.op == "call":
-        return f"{_how_often(e.value)}{e.value.name}({', '.join(args)})"
+        return f"{how_often(e.value)}({', '.join(args)})"
     if e.op == "result":
         return f"{args[0]}[{e.value}]"
     if e.op == "fnma":
@@ -81,9 +81,3 @@ def _operation(e: Expr, names: dict[Expr, str]) -> str:
     if e.op in INFIX:
         return INFIX[e.op].format(*args)
     return f"{e.op}({', '.join(args)})"
-
-
-def _how_often(callee: Callee) -> str:
-    if callee.until:
-        return f"up to {callee.times} x "
-    return "" if callee.times == 1 else f"{callee.times} x "

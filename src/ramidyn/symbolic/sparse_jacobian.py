@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import final
 
+from ramidyn.errors import ArgumentError
 from ramidyn.symbolic import expr
-from ramidyn.symbolic.calls import unrolled
+from ramidyn.symbolic.calls import open_end, unrolled
+from ramidyn.symbolic.count import how_often
 from ramidyn.symbolic.derivatives import Row, Seeds, forward, reverse, symbols
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.symbolic.program import Program, Variable, live
@@ -43,7 +45,19 @@ class SparseJacobian:
 
 
 def sparse_jacobian(program: Program) -> SparseJacobian:
-    """Return the derivatives of all outputs by all inputs: d<output>_d<input>."""
+    """Return the derivatives of all outputs by all inputs: d<output>_d<input>.
+
+    Loops are written out, step after step.
+
+    Raises:
+        ArgumentError: there is a loop with an open end.
+    """
+    if endless := open_end(program):
+        raise ArgumentError(
+            f"{program.name!r} has a loop with an open end, {how_often(endless)}: it "
+            "has no sparse Jacobian, which CasADi needs; use ramidyn.repeat with a "
+            "fixed number of steps instead of ramidyn.repeat_until"
+        )
     program = unrolled(program)
     results: list[Expr] = []
     outputs: list[Variable] = []

@@ -17,8 +17,6 @@ from ramidyn.symbolic.expr import Condition, Expr
 
 FOLD = 66
 """An expression longer than this takes no more operands."""
-MANY_ZEROS = 4
-"""An output with more zeros than this is cleared by a loop."""
 
 SUM, PRODUCT, SIGN, ATOM = 1, 2, 3, 4
 CALLS = ("sqrt", "sin", "cos", "tan", "asin", "acos", "exp", "log", "atan2", "pow")
@@ -39,6 +37,10 @@ class Style:
     """how long the rows of a matrix among the outputs are, and 0 for others"""
     lanes: str | None = None
     """the macro with the number of lanes"""
+    struct: str = "work"
+    """what w points to"""
+    is_called: bool = False
+    """whether another program calls it: w is a pointer, with all inputs and outputs"""
 
     @property
     def type(self) -> str:
@@ -51,27 +53,46 @@ class Style:
 
     def input(self, name: str, index: int) -> str:
         """Return an entry of an input."""
-        return self._entry(self.inputs[name], str(index))
+        return self.entry(self.inputs[name], str(index))
 
     def output(self, name: str, index: int) -> str:
         """Return an entry of an output."""
         columns = self.columns[name]
         if not columns:
-            return self._entry(self.outputs[name], str(index))
+            return self.entry(self.outputs[name], str(index))
         row, column = divmod(index, columns)
-        return self._entry(self.outputs[name], f"{columns} * {row} + {column}")
+        return self.entry(self.outputs[name], f"{columns} * {row} + {column}")
 
-    def _entry(self, array: str, index: str) -> str:
-        text = f"{array}[{index}]"
-        return text if self.lanes is None else f"w->{text}[i]"
+    @property
+    def in_struct(self) -> bool:
+        """Whether inputs and outputs are in the struct."""
+        return self.is_called or self.lanes is not None
+
+    @property
+    def suffix(self) -> str:
+        """What names of functions end with."""
+        return "" if self.lanes is None else "_batch"
+
+    def array(self, name: str) -> str:
+        """Return an input or output by its C name."""
+        return f"w->{name}" if self.in_struct else name
+
+    def entry(self, array: str, index: str) -> str:
+        """Return an entry of an input or output by its C name."""
+        return f"{self.array(array)}[{index}]{self.lane}"
+
+    @property
+    def lane(self) -> str:
+        """What follows a value: the place of the state, if there are several."""
+        return "" if self.lanes is None else "[i]"
 
     def field(self, name: str) -> str:
         """Return a field of the struct of values between steps."""
-        return f"w->{name}" if self.lanes is None else f"w->{name}[i]"
+        return f"w->{name}{self.lane}"
 
 
 @dataclass(slots=True)
-class _Body:
+class Body:
     """The statements of a step on their way, and what they touch."""
 
     names: Names
@@ -98,10 +119,10 @@ class StepWriter:
         self.sentences = sentences
         self.indent = 4 if style.lanes is None else 8
 
-    def write(self, step: SourceStep) -> tuple[list[str], _Body]:
+    def write(self, step: SourceStep) -> tuple[list[str], Body]:
         """Return the lines of the function of a step, and what its body uses."""
         s = self.style
-        body = _Body(Names(["w", "i", *s.inputs.values(), *s.outputs.values()]))
+        body = Body(Names(["w", "i", *s.inputs.values(), *s.outputs.values()]))
         sines = {e for pair in self.plan.angles.values() for e in pair}
         for e in step.order:
             if e not in sines:
@@ -110,43 +131,39 @@ class StepWriter:
             self._all_sines(step, body)
         return self._function(step, body), body
 
-    def _function(self, step: SourceStep, body: _Body) -> list[str]:
+    def _function(self, step: SourceStep, body: Body) -> list[str]:
         s = self.style
-        head = [f"/* {self._said(step)} */"]
+        head = [f"/* {said(step.name, self.sentences)} */"]
         if s.lanes is not None:
-            opening = f"APART void {step.symbol}_batch(struct lanes *RESTRICT w)"
-            after = _Body(Names())
+            after = Body(Names())
             self._sine_results(step, after)
-            loops = [_loop(b.lines, s.lanes) for b in (body, after)]
+            loops = [loop(b.lines, s.lanes) for b in (body, after)]
             index = ["    int i;", ""] if loops[0] or loops[1] else []
             lines = [*index, *loops[0], *self._sines(step), *loops[1]]
-            return [*head, opening, "{", *lines, "}", ""]
-        kind = "APART" if step.angles else "static"
-        opening = wrapped(f"{kind} void {self._signature(step.symbol, body)}", 0)
-        return [*head, *opening, "{", *body.lines, "}", ""]
+        else:
+            lines = body.lines
+        kind = "APART" if step.angles or s.lanes is not None else "static"
+        opening = wrapped(f"{kind} void {self.signature(step.symbol, body)}", 0)
+        return [*head, *opening, "{", *lines, "}", ""]
 
-    def write_part(self, part: JoinedSteps, bodies: Sequence[_Body]) -> list[str]:
+    def write_part(self, part: JoinedSteps, bodies: Sequence[Body]) -> list[str]:
         """Return the lines of the function that calls the steps of a part."""
         assert part.symbol is not None
         first, last = part.steps[0].name, part.steps[-1].name
-        said = comment(first if first == last else f"{first} ... {last}")
+        about = comment(first if first == last else f"{first} ... {last}")
         calls = [
             line
             for step, body in zip(part.steps, bodies, strict=True)
             for line in self.call(step.symbol, body, "w")
         ]
-        head = f"APART void {self._signature(part.symbol, joined(bodies))}"
-        return [f"/* {said} */", *wrapped(head, 0), "{", *calls, "}", ""]
+        head = f"APART void {self.signature(part.symbol, joined(bodies))}"
+        return [f"/* {about} */", *wrapped(head, 0), "{", *calls, "}", ""]
 
-    def _said(self, step: SourceStep) -> str:
-        """Return what a step does, in words where there are some."""
-        for verb, sentence in self.sentences.items():
-            if step.name.startswith(f"{verb} "):
-                return sentence.replace("{}", comment(step.name[len(verb) + 1 :]))
-        return comment(step.name)
-
-    def _signature(self, symbol: str, body: _Body) -> str:
+    def signature(self, symbol: str, body: Body) -> str:
+        """Return the head of a step or part, with what its body uses."""
         s, p = self.style, self.plan.program
+        if s.in_struct:
+            return f"{symbol}{s.suffix}({tied(f'struct {s.struct} *RESTRICT w')})"
         given = [
             f"const {s.type} *RESTRICT {s.inputs[v.name]}"
             for v in p.inputs
@@ -154,7 +171,7 @@ class StepWriter:
         ]
         if body.reads or body.writes:
             const = "" if body.writes else "const "
-            given.append(f"{const}struct work *RESTRICT w")
+            given.append(f"{const}struct {s.struct} *RESTRICT w")
         given += [
             f"{s.type} *RESTRICT {s.outputs[v.name]}"
             for v in p.outputs
@@ -162,15 +179,17 @@ class StepWriter:
         ]
         return f"{symbol}({', '.join(map(tied, given))})"
 
-    def call(self, symbol: str, body: _Body, work: str = "&w") -> list[str]:
+    def call(self, symbol: str, body: Body, work: str = "&w") -> list[str]:
         """Return the call of a step or part, with what its body uses."""
         s, p = self.style, self.plan.program
+        if s.in_struct:
+            return [f"    {symbol}{s.suffix}({'w' if s.is_called else work});"]
         given = [s.inputs[v.name] for v in p.inputs if v.name in body.inputs]
         given += [work] if body.reads or body.writes else []
         given += [s.outputs[v.name] for v in p.outputs if v.name in body.outputs]
         return wrapped(f"{symbol}({', '.join(given)});", 4)
 
-    def _all_sines(self, step: SourceStep, body: _Body) -> None:
+    def _all_sines(self, step: SourceStep, body: Body) -> None:
         """Write the sines and cosines of a step as one call, so that it is a vector."""
         angles, t = step.angles, self.style.type
         n = len(angles)
@@ -188,7 +207,7 @@ class StepWriter:
                 self._say(body, f"w->{self.plan.fields[e]} = {e.op[0]}[{k}];")
         self._sine_results(step, body)
 
-    def _sine_results(self, step: SourceStep, body: _Body) -> None:
+    def _sine_results(self, step: SourceStep, body: Body) -> None:
         """Write the results that are sines or cosines themselves."""
         for e in (e for pair in step.angles.values() for e in pair):
             for name, k in self.plan.results.get(e, ()):
@@ -201,7 +220,7 @@ class StepWriter:
         lines: list[str] = []
         for angle, pair in step.angles.items():
             found = {e.op: f"w->{self.plan.fields[e]}" for e in pair}
-            x = self._text(angle, _Body(Names()))[0].removesuffix("[i]")
+            x = self._text(angle, Body(Names()))[0].removesuffix("[i]")
             s, c = (found.get(op, "w->unused") for op in ("sin", "cos"))
             lines += wrapped(f"sin_cos({self.style.lanes}, {x}, {s}, {c});", 4)
             for line in self._far_sum(angle, str(self.style.lanes), s, c):
@@ -209,7 +228,7 @@ class StepWriter:
         return lines
 
     def _far_sum(
-        self, angle: Expr, n: str, s: str, c: str, body: _Body | None = None
+        self, angle: Expr, n: str, s: str, c: str, body: Body | None = None
     ) -> list[str]:
         """Return the call that gives a large sum its digits, if the angle is a sum."""
         terms = terms_of(angle)
@@ -218,14 +237,14 @@ class StepWriter:
         x, y = terms if terms[0].op == "input" else terms[::-1]
         sign = -1.0 if angle.op == "sub" and x is terms[1] else 1.0
         offset = -y.value if angle.op == "sub" and y is terms[1] else y.value
-        text = self._text(x, body or _Body(Names()))[0]
+        text = self._text(x, body or Body(Names()))[0]
         place = f"&{text}" if body else text.removesuffix("[i]")
         numbers = (number(v, self.style.dtype) for v in (sign, offset))
         return [f"far_sum({n}, {place}, {', '.join(numbers)}, {s}, {c});"]
 
     # ------------------------------------------------------------ one value
 
-    def _node(self, e: Expr, step: SourceStep, body: _Body) -> None:
+    def _node(self, e: Expr, step: SourceStep, body: Body) -> None:
         plan, s = self.plan, self.style
         text, binding = self._operation(e, step, body)
         targets = [s.output(*entry) for entry in plan.results.get(e, ())]
@@ -246,7 +265,7 @@ class StepWriter:
         if targets:
             self._say(body, f"{' = '.join(targets)} = {text};")
 
-    def _temporary(self, e: Expr, text: str, body: _Body) -> str:
+    def _temporary(self, e: Expr, text: str, body: Body) -> str:
         """Give a value a name of its own; return it."""
         wanted = name_of(e, self.plan)
         if wanted is None:
@@ -258,10 +277,14 @@ class StepWriter:
         body.text[e] = name, ATOM
         return name
 
-    def _say(self, body: _Body, statement: str) -> None:
+    def _say(self, body: Body, statement: str) -> None:
         body.lines += wrapped(statement, self.indent)
 
-    def _text(self, e: Expr, body: _Body) -> tuple[str, int]:
+    def text(self, e: Expr, body: Body) -> str:
+        """Return how a value that exists is written, on its own."""
+        return self._text(e, body)[0]
+
+    def _text(self, e: Expr, body: Body) -> tuple[str, int]:
         """Return how a value that exists is written."""
         found = body.text.get(e)
         if found is not None:
@@ -276,7 +299,7 @@ class StepWriter:
         return self.style.field(self.plan.fields[e]), ATOM
 
     def _operands(
-        self, e: Expr, step: SourceStep, body: _Body, atoms: bool
+        self, e: Expr, step: SourceStep, body: Body, atoms: bool
     ) -> list[tuple[str, int]]:
         """Return the operands, the longest of them named first if all is too long."""
         for a in e.args:
@@ -292,7 +315,7 @@ class StepWriter:
             foldable = [a for a in foldable if a is not longest]
         return [self._text(a, body) for a in e.args]
 
-    def _condition(self, e: Expr, step: SourceStep, body: _Body) -> None:
+    def _condition(self, e: Expr, step: SourceStep, body: Body) -> None:
         """Make a condition, and those it is made of, in this step."""
         stack = [e]
         while stack:
@@ -308,7 +331,7 @@ class StepWriter:
                 text, _ = self._operation(c, step, body)
                 self._temporary(c, text, body)
 
-    def _operation(self, e: Expr, step: SourceStep, body: _Body) -> tuple[str, int]:
+    def _operation(self, e: Expr, step: SourceStep, body: Body) -> tuple[str, int]:
         op = e.op
         # A vector has no branches: both sides of a choice are values already.
         atoms = op in ("where", "min", "max", "not", "abs") or op in COMPARE
@@ -342,9 +365,17 @@ class StepWriter:
         return f"{self.style.call(name)}({', '.join(a for a, _ in args)})", ATOM
 
 
-def joined(bodies: Sequence[_Body]) -> _Body:
+def said(step: str, sentences: Mapping[str, str]) -> str:
+    """Return what a step does, in words where there are some."""
+    for verb, sentence in sentences.items():
+        if step.startswith(f"{verb} "):
+            return sentence.replace("{}", comment(step[len(verb) + 1 :]))
+    return comment(step)
+
+
+def joined(bodies: Sequence[Body]) -> Body:
     """Return what several bodies touch."""
-    return _Body(
+    return Body(
         Names(),
         inputs={name for b in bodies for name in b.inputs},
         outputs={name for b in bodies for name in b.outputs},
@@ -353,10 +384,10 @@ def joined(bodies: Sequence[_Body]) -> _Body:
     )
 
 
-def _loop(lines: list[str], lanes: str) -> list[str]:
+def loop(lines: list[str], lanes: str | None) -> list[str]:
     """Return statements in a loop over lanes; nothing for none."""
-    if not lines:
-        return []
+    if not lines or lanes is None:
+        return lines
     return [f"    for (i = 0; i < {lanes}; ++i) {{", *lines, "    }"]
 
 
@@ -374,41 +405,3 @@ def _sum(op: str, a: tuple[str, int], b: tuple[str, int]) -> str:
     elif binding == SUM:
         right = f"({right})"
     return f"{left} {sign} {right}"
-
-
-def constant_results(plan: SourcePlan, style: Style) -> tuple[list[str], list[str]]:
-    """Return statements for results that no step makes: before all steps, and after."""
-    first: list[str] = []
-    last: list[str] = []
-    pad, index = ("    ", "j") if style.lanes is None else ("        ", "j")
-    for v in plan.program.outputs:
-        fixed = [
-            (k, e)
-            for e, entries in plan.results.items()
-            if not e.args
-            for name, k in entries
-            if name == v.name
-        ]
-        zeros = [k for k, e in fixed if e.is_zero]
-        cleared = len(zeros) > MANY_ZEROS
-        if cleared:
-            at = f"{style.outputs[v.name]}[{index}]"
-            at = at if style.lanes is None else f"w->{at}[i]"
-            zero = number(0.0, style.dtype)
-            first.append(f"{pad}for ({index} = 0; {index} < {v.size}; ++{index})")
-            first.append(f"{pad}    {at} = {zero};")
-        for k, e in sorted(fixed, key=lambda pair: pair[0]):
-            if cleared and k in set(zeros):
-                continue
-            text = (
-                number(e.value, style.dtype)
-                if e.op == "const"
-                else style.input(*e.value)
-            )
-            last.append(f"{pad}{style.output(v.name, k)} = {text};")
-    return first, last
-
-
-def declarations(type_: str, names: Sequence[str]) -> list[str]:
-    """Return the fields of a struct, several to a line."""
-    return wrapped(f"{type_} {', '.join(names)};", 4) if names else []

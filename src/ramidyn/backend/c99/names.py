@@ -32,7 +32,7 @@ false final friend import module mutable namespace new noexcept not not_eq nullp
 operator or or_eq override private protected public reinterpret_cast requires
 static_assert static_cast template this thread_local throw true try typeid typename
 using virtual wchar_t xor xor_eq typeof NULL EOF main linux unix i386 I complex
-imaginary RESTRICT APART LANES values load store sin_cos far_sum
+imaginary RESTRICT APART LANES values load store sin_cos far_sum copy all_done unused
 acos acosh asin asinh atan atan2
 atanh cbrt ceil copysign cos cosh drem erf erfc exp exp2 exp10 expm1 fabs fdim finite
 floor fma fmax fmin fmod fpclassify frexp gamma hypot ilogb infinity isfinite

@@ -8,10 +8,11 @@ Long programs are called in parts: compilers join the steps of a part, and no mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ramidyn.backend.c99.names import Names
+from ramidyn.symbolic.count import how_often
 from ramidyn.symbolic.expr import Condition, Expr
 from ramidyn.symbolic.program import Program
 
@@ -24,6 +25,8 @@ WHOLE = 1500
 """A program with fewer operations is one part."""
 PART = 300
 """Operations of a part: beyond it, joined steps keep more values than registers."""
+LONGEST_MOVE = 64
+"""Statements that only move values: compilers compare each with all others."""
 
 Entry = tuple[str, int]
 
@@ -41,6 +44,10 @@ class SourceStep:
     """what later steps need of it"""
     angles: dict[Expr, list[Expr]] = field(default_factory=dict[Expr, list[Expr]])
     """the sine and cosine of each angle that it takes"""
+    call: Expr | None = None
+    """what it calls, if that is all it does"""
+    moves: list[str] = field(default_factory=list[str])
+    """functions for many arguments or results"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,10 @@ class SourcePlan:
 
 
 def plan(
-    program: Program, entry_names: Mapping[Entry, str], function_names: Names
+    program: Program,
+    entry_names: Mapping[Entry, str],
+    function_names: Names,
+    arrays: Iterable[str],
 ) -> SourcePlan:
     """Return the steps of a program.
 
@@ -84,6 +94,7 @@ def plan(
         program: simplified; every division that is shared is a reciprocal already.
         entry_names: what the entries of inputs are called, such as joints.
         function_names: the names in use at the level of the file.
+        arrays: the names of inputs and outputs, which no field may have.
     """
     angles = _angles(program)
     early: set[Expr] = set()
@@ -95,8 +106,22 @@ def plan(
         steps.append(step)
         early |= needed
     region = -1
+    taken: dict[Expr, list[Expr]] = {e: [e] for e in program.calls}
     for e in program.order:
-        if not e.args or e in early or isinstance(e, Condition):
+        if e.op == "result":
+            taken[e.args[0]].append(e)
+    for e in program.order:
+        if e.op == "call":
+            symbol = function_names.unique(f"call {e.value.name}")
+            sizes = [len(e.args), len(taken[e])]
+            some = sum(n // LONGEST_MOVE + 1 for n in sizes if n > LONGEST_MOVE)
+            moves = [function_names.unique(f"move {e.value.name}") for _ in range(some)]
+            steps.append(
+                SourceStep(how_often(e.value), symbol, taken[e], call=e, moves=moves)
+            )
+            region = -1
+            continue
+        if not e.args or e in early or e.op == "result" or isinstance(e, Condition):
             continue
         if e.region != region or len(steps[-1].order) >= LARGEST:
             name = program.regions[e.region]
@@ -106,7 +131,7 @@ def plan(
     home = {e: k for k, step in enumerate(steps) for e in step.order}
     results, parts = _results(program), _parts(steps, function_names)
     made = SourcePlan(program, steps, program.uses(), home, {}, results, angles, parts)
-    _name_fields(made, entry_names)
+    _name_fields(made, entry_names, Names(arrays))
     return made
 
 
@@ -178,7 +203,9 @@ def _needed_for(angles: dict[Expr, list[Expr]]) -> set[Expr]:
     return needed
 
 
-def _name_fields(made: SourcePlan, entry_names: Mapping[Entry, str]) -> None:
+def _name_fields(
+    made: SourcePlan, entry_names: Mapping[Entry, str], names: Names
+) -> None:
     """Give every value that crosses from one step to another a field."""
     crossing: set[Expr] = set()
     for k, step in enumerate(made.steps):
@@ -193,7 +220,6 @@ def _name_fields(made: SourcePlan, entry_names: Mapping[Entry, str]) -> None:
         crossing.update(pair)
         if angle.op != "input":
             crossing.add(angle)
-    names = Names()
     for step in made.steps:
         step.fields = [e for e in step.order if e in crossing]
         for e in step.fields:
@@ -210,6 +236,8 @@ def _field_name(
         name, index = source.value
         known = entry_names.get(source.value, f"{name}{index}")
         return f"{e.op if is_sine else 'angle'}_{known}"
+    if e.op == "result":
+        return name_of(e, made) or f"{e.args[0].value.name} {e.value}"
     return name_of(e, made) or step.symbol
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ramidyn.backend.c99.files import About, array_lines, first_line, layout_lines
+from ramidyn.backend.c99.about import About, first_line
+from ramidyn.backend.c99.files import array_lines, layout_lines
 from ramidyn.backend.c99.names import RESERVED, Names, comment, tied, wrapped
 from ramidyn.backend.llvm.target import Processor
 from ramidyn.symbolic.program import Program, Variable
