@@ -29,9 +29,9 @@ from ramidyn.backend.calls.runnable import (
     driver,
     kernel_block,
     ports_of,
+    run_all,
 )
 from ramidyn.backend.calls.vectorcall import Anchor, entries
-from ramidyn.backend.runtime import threads as workers
 from ramidyn.backend.runtime.memory_layout import (
     BUFFER_WORDS,
     HAS_KNOWN_OBJECTS,
@@ -339,7 +339,7 @@ class Calls:
             )
             for first in range(0, batch, share)
         ]
-        if any(workers.run_all(tasks, stop)):
+        if any(run_all(tasks, stop)):
             raise MemoryError
         self._split_from(loaded)
 
