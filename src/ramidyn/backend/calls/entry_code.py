@@ -3,7 +3,7 @@
     call(self, args, nargs, kwnames) -> result
 
 It serves a builtin (METH_FASTCALL | METH_KEYWORDS), whose ``self`` is an Anchor, and an
-instance of Vectorcall (vectorcallfunc); both hold the address of a Call.
+instance of Vectorcall (vectorcallfunc); both hold the address of a CallBlock.
 
     bind --> attempt --rejected--> CONVERT some --> attempt --rejected--> SLOW
 
@@ -46,7 +46,7 @@ from ramidyn.backend.runtime.memory_layout import (
     MAX_PORTS,
     VIEW_WORDS,
     ArrayField,
-    Call,
+    CallBlock,
     Kernel,
 )
 
@@ -80,7 +80,7 @@ def emit_enter(module: Module) -> None:
     code = module.function("enter", 5, local=True)
     call, args, nargs, names, other = code.arguments
     bound = code.cell(0, MAX_PORTS)
-    n_inputs = code.load(call, Call.N_INPUTS)
+    n_inputs = code.load(call, CallBlock.N_INPUTS)
     named = code.compare(names, "!=", 0)
     binds = code.b.or_(named, code.compare(nargs, "!=", n_inputs))
     out = code.choose(
@@ -91,7 +91,7 @@ def emit_enter(module: Module) -> None:
         result = code.call("attempt", call, inputs, out)
         with code.when(code.compare(result, "!=", REJECTED), likely=True):
             code.leave(result)
-        none = code.load(call, Call.NONE)
+        none = code.load(call, CallBlock.NONE)
         last = code.b.select(code.compare(out, "==", 0), none, out)
         given = code.call("collect", call, inputs, n_inputs, last)
         code.leave(code.call("again", call, given))
@@ -104,13 +104,13 @@ def emit_hand_over(module: Module) -> None:
     code = module.function("hand_over", 4, local=True)
     call, args, nargs, names = code.arguments
     pair = code.cell(0, 2)
-    none, named = code.load(call, Call.NONE), code.compare(names, "!=", 0)
+    none, named = code.load(call, CallBlock.NONE), code.compare(names, "!=", 0)
     count = code.add(nargs, count_of(code, names))
     values = code.call("collect", call, args, count, const(0))
     code.leave_if(code.compare(values, "==", 0), FAILED)
     code.store(values, pair, 0)
     code.store(code.b.select(named, names, none), pair, 1)
-    given = call_python(code, call, Call.BIND, pair, 2)
+    given = call_python(code, call, CallBlock.BIND, pair, 2)
     api(code, call, "Py_DecRef", values)
     code.leave(code.call("again", call, given))
 
@@ -128,12 +128,12 @@ def emit_attempt(module: Module) -> None:
     code.leave_if(code.compare(batch, "<=", REJECTED), REJECTED)
     single = code.compare(batch, "==", UNBATCHED)
     kernel = code.b.select(
-        single, code.load(call, Call.SINGLE), code.load(call, Call.BATCH)
+        single, code.load(call, CallBlock.SINGLE), code.load(call, CallBlock.BATCH)
     )
     for other in (
         code.compare(kernel, "==", 0),
         code.compare(batch, "==", 0),
-        code.compare(batch, ">=", code.load(call, Call.SPLIT_FROM)),
+        code.compare(batch, ">=", code.load(call, CallBlock.SPLIT_FROM)),
     ):
         code.leave_if(other, REJECTED)
 
@@ -161,7 +161,7 @@ def emit_again(module: Module) -> None:
     view, buffer = code.cell(0, VIEW_WORDS), code.cell(0, BUFFER_WORDS)
     pair, bound = code.cell(0, 2), code.cell(0, MAX_PORTS)
     code.leave_if(code.compare(given, "==", 0), FAILED)
-    n_inputs = code.load(call, Call.N_INPUTS)
+    n_inputs = code.load(call, CallBlock.N_INPUTS)
     with code.when(code.compare(n_inputs, ">=", 0), likely=True):
         with code.loop(n_inputs) as i:
             value = api(code, call, "PyTuple_GetItem", given, i)
@@ -173,14 +173,14 @@ def emit_again(module: Module) -> None:
             kept = api(code, call, "PyTuple_GetItem", given, i)
             code.store(kept, code.at(bound, i))
         last = api(code, call, "PyTuple_GetItem", given, n_inputs)
-        is_none = code.compare(last, "==", code.load(call, Call.NONE))
+        is_none = code.compare(last, "==", code.load(call, CallBlock.NONE))
         out = code.b.select(is_none, const(0), last)
         result = code.call("attempt", call, bound, out)
         with code.when(code.compare(result, "!=", REJECTED), likely=True):
             api(code, call, "Py_DecRef", given)
             code.leave(result)
     code.store(given, pair, 0)
-    result = call_python(code, call, Call.SLOW, pair, 1)
+    result = call_python(code, call, CallBlock.SLOW, pair, 1)
     api(code, call, "Py_DecRef", given)
     code.leave(result)
 
@@ -192,17 +192,17 @@ def emit_convert(module: Module) -> None:
     pair = code.cell(0, 2)
     plain = code.compare(code.call("is_plain", call, value), "!=", 0)
     with code.when(plain, likely=True):
-        dtype = code.load(call, Call.DTYPE)
+        dtype = code.load(call, CallBlock.DTYPE)
         own = code.compare(code.load_at(value, ArrayField.DTYPE), "==", dtype)
         with code.when(code.b.not_(own), likely=True):
             code.store(value, pair, 0)
             code.store(dtype, pair, 1)
-            code.leave(call_python(code, call, Call.AS_TYPE, pair, 2))
+            code.leave(call_python(code, call, CallBlock.AS_TYPE, pair, 2))
     number = api(code, call, "PyLong_FromSsize_t", index)
     code.leave_if(code.compare(number, "==", 0), FAILED)
     code.store(number, pair, 0)
     code.store(value, pair, 1)
-    array = call_python(code, call, Call.CONVERT, pair, 2)
+    array = call_python(code, call, CallBlock.CONVERT, pair, 2)
     api(code, call, "Py_DecRef", number)
     code.leave(array)
 
@@ -226,7 +226,7 @@ def emit_collect(module: Module) -> None:
 
 
 def emit_entry(module: Module) -> None:
-    """call(self, args, nargs, names): find the Call."""
+    """call(self, args, nargs, names): find the CallBlock."""
     code = module.function("call", 4)
     instance, args, flagged, names = code.arguments
     count = code.b.and_(flagged, const(FLAGLESS))
@@ -243,7 +243,10 @@ def emit_bind(module: Module) -> None:
     code = module.function("bind", 5, local=True)
     call, args, nargs, names, bound = code.arguments
     used = code.cell(nargs)
-    n_inputs, known = code.load(call, Call.N_INPUTS), code.load(call, Call.NAMES)
+    n_inputs, known = (
+        code.load(call, CallBlock.N_INPUTS),
+        code.load(call, CallBlock.NAMES),
+    )
     code.leave_if(code.compare(nargs, ">", n_inputs), REJECTED)  # all if that is -1
     with code.loop(n_inputs) as i:
         source = code.at(args, i)
@@ -254,15 +257,15 @@ def emit_bind(module: Module) -> None:
     with code.fold(count, 0) as turn:
         name = api(code, call, "PyTuple_GetItem", names, turn.index)
         value = code.load(code.at(args, code.add(nargs, turn.index)))
-        is_out = code.compare(name, "==", code.load(call, Call.OUT_NAME))
-        is_none = code.compare(value, "==", code.load(call, Call.NONE))
+        is_out = code.compare(name, "==", code.load(call, CallBlock.OUT_NAME))
+        is_none = code.compare(value, "==", code.load(call, CallBlock.NONE))
         out = code.b.select(is_none, const(0), value)
         turn.next = code.b.select(is_out, out, turn.value)
         with code.when(is_out):
             code.store(code.add(code.load(used), 1), used)
         with code.when(code.b.not_(is_out)):
             take_named(code, name, value, known, used)
-    defaults = code.load(call, Call.DEFAULTS)
+    defaults = code.load(call, CallBlock.DEFAULTS)
     with code.loop(n_inputs) as i:
         place = code.at(bound, i)
         with code.when(code.compare(code.load(place), "==", 0), likely=False):
@@ -278,7 +281,7 @@ def take_named(
 ) -> None:
     """Write a value to the input of that name, if it is still to be had."""
     call, *_, bound = code.arguments
-    with code.loop(code.load(call, Call.N_INPUTS)) as i:
+    with code.loop(code.load(call, CallBlock.N_INPUTS)) as i:
         place = code.at(bound, i)
         own = code.compare(code.load(code.at(known, i)), "==", name)
         with code.when(code.b.and_(own, code.compare(code.load(place), "==", 0))):
@@ -324,12 +327,12 @@ def emit_choose(module: Module) -> None:
     bound, place = code.cell(0, MAX_PORTS), code.cell(-1)
     nargs = code.b.and_(flagged, const(FLAGLESS))
     call = code.load_at(instance, INSTANCE_CALL)
-    plain = code.load(call, Call.PLAIN)
+    plain = code.load(call, CallBlock.PLAIN)
     with code.when(code.compare(plain, "!=", 0), likely=True):
         result = code.call("enter", plain, args, nargs, names, const(1))
         with code.when(code.compare(result, "!=", REJECTED), likely=True):
             code.leave(result)
-    n_state = code.load(call, Call.N_STATE)
+    n_state = code.load(call, CallBlock.N_STATE)
     key = code.choose(
         code.compare(nargs, ">=", n_state),
         lambda: code.call("key", call, args, nargs, names, place),
@@ -347,13 +350,13 @@ def emit_choose(module: Module) -> None:
     with code.when(code.compare(out_at, "<", 0)):
         code.leave(code.call("enter", chosen, bound, n_state, const(0), const(0)))
     code.store(code.load(code.at(args, out_at)), code.at(bound, n_state))
-    only_out = code.load(call, Call.OUT_NAMES)
+    only_out = code.load(call, CallBlock.OUT_NAMES)
     code.leave(code.call("enter", chosen, bound, n_state, only_out, const(0)))
 
 
 def _find(code: Code, call: Value, key: Value) -> Value:
     """Return what the dict holds for a key, borrowed, or 0; release the key."""
-    table = code.load(call, Call.CHOSEN)
+    table = code.load(call, CallBlock.CHOSEN)
     found = api(code, call, "PyDict_GetItemWithError", table, key)
     api(code, call, "Py_DecRef", key)
     with code.when(code.compare(found, "==", 0), likely=False):
@@ -368,12 +371,12 @@ def emit_key(module: Module) -> None:
     """
     code = module.function("key", 5, local=True)
     call, args, nargs, names, place = code.arguments
-    n_state, none = code.load(call, Call.N_STATE), code.load(call, Call.NONE)
+    n_state, none = code.load(call, CallBlock.N_STATE), code.load(call, CallBlock.NONE)
     named = code.compare(names, "!=", 0)
     count = code.choose(named, lambda: api(code, call, "PyTuple_Size", names), const(0))
     with code.loop(count) as i:
         name = api(code, call, "PyTuple_GetItem", names, i)
-        is_out = code.compare(name, "==", code.load(call, Call.OUT_NAME))
+        is_out = code.compare(name, "==", code.load(call, CallBlock.OUT_NAME))
         with code.when(is_out):
             code.store(code.add(nargs, i), place)
     out_at = code.load(place)
