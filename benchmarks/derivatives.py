@@ -33,8 +33,8 @@ from machine import best, best_call, machine, options, report
 from robots import sources
 
 import ramidyn
+from ramidyn.cli.arguments import RobotFile
 from ramidyn.cli.peers import Peer, PeerError, peer
-from ramidyn.cli.robots import RobotFile
 from ramidyn.cli.selfcheck import state_of
 from ramidyn.function import Function
 

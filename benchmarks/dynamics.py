@@ -27,10 +27,15 @@ import numpy as np
 from machine import best, machine, options, report
 from robots import sources
 
-from ramidyn.cli.bench_ import QUANTITIES, our_times
+from ramidyn.cli.arguments import RobotFile
+from ramidyn.cli.bench_ import (
+    QUANTITIES,
+    answer_error,
+    our_times,
+    peer_loop_time,
+    peer_time,
+)
 from ramidyn.cli.peers import Peer, PeerError, State, peer
-from ramidyn.cli.peers.timing import answer_error, peer_loop_time, peer_time
-from ramidyn.cli.robots import RobotFile
 from ramidyn.cli.selfcheck import state_of
 from ramidyn.compiler import compile
 from ramidyn.quantities.mass_matrix import mass_matrix_csr

@@ -22,7 +22,7 @@ from typing import Any
 from machine import options, report
 from robots import sources
 
-from ramidyn.cli.robots import RobotFile
+from ramidyn.cli.arguments import RobotFile
 
 PROMISES = {
     "forward_dynamics": {"cold": 1.5, "warm": 0.1},
@@ -36,7 +36,7 @@ import numpy as np
 start = time.perf_counter()
 import ramidyn
 imported = time.perf_counter()
-from ramidyn.cli.robots import RobotFile
+from ramidyn.cli.arguments import RobotFile
 begin = time.perf_counter()
 warnings.simplefilter("ignore")
 robot = RobotFile(sys.argv[1], sys.argv[2] or None, mimic="independent").load()

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ramidyn.cli.arguments import RobotFile
 from ramidyn.cli.peers import State
 from ramidyn.cli.peers.urdf import text_of, without_shapes
-from ramidyn.cli.robots import RobotFile
 from ramidyn.robot import Robot
 
 Call = Callable[[State], Any]

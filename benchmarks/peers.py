@@ -24,9 +24,9 @@ from machine import options, report
 from others import OTHERS, Candidate, NotCompared
 from robots import sources
 
+from ramidyn.cli.arguments import RobotFile
+from ramidyn.cli.bench_ import answer_error
 from ramidyn.cli.peers import PeerError, State, peer
-from ramidyn.cli.peers.timing import answer_error
-from ramidyn.cli.robots import RobotFile
 from ramidyn.cli.selfcheck import state_of
 from ramidyn.compiler import compile
 from ramidyn.quantities import dynamics, mass_matrix

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from pathlib import Path
 
-from ramidyn.cli.robots import RobotFile
+from ramidyn.cli.arguments import RobotFile
 
 ROBOTS = {
     "xarm7": ("xarm_description/xarm7.urdf", None),

@@ -95,9 +95,12 @@ class Request:
         self.quantities = as_list(quantities)
         check_robot(robot)
         self.robot = robot
-        # One name in place of a list is refused where they are read.
-        is_name = isinstance(parameters, str)
-        self.parameters = parameters if is_name else tuple(parameters)
+        if isinstance(parameters, str):
+            raise ArgumentError(
+                f"parameters is {parameters!r}; expected a list of names, such as "
+                f"[{parameters!r}]"
+            )
+        self.parameters = tuple(parameters)
 
     def choose(self, dtype: str = "float64") -> Chosen:
         """Return the program, traced by the cheapest algorithms."""

@@ -12,6 +12,6 @@ Methods of a robot that take tasks: ``task_jacobian``, ``task_bias``,
 """
 
 from ramidyn.algorithms.operational.tasks import Task, Tasks
-from ramidyn.explain.operational import OperationalCounts, explain_operational
+from ramidyn.explain.counts import OperationalCounts, explain_operational
 
 __all__ = ["OperationalCounts", "Task", "Tasks", "explain_operational"]

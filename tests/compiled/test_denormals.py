@@ -11,7 +11,7 @@ import ramidyn
 from ramidyn.backend.llvm import jit
 from ramidyn.backend.llvm.target import Processor
 from ramidyn.backend.llvm.word_builder import Module
-from ramidyn.backend.runtime.denormals import flushed
+from ramidyn.backend.runtime.driver_code import flush_denormals
 
 TYPES = ["float64", "float32"]
 
@@ -52,7 +52,7 @@ def test_aarch64_sets_and_restores_its_own_bit() -> None:
     module = Module("bits")
     code = module.function("run", 1)
     target = Processor("aarch64-unknown-linux-gnu", "generic", "", 16)
-    with flushed(code, target):
+    with flush_denormals(code, target):
         code.call_address(code.arguments[0])
     code.leave(0)
     text = jit.assembly(str(module.llvm), target).lower()

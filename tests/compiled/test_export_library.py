@@ -16,7 +16,7 @@ import pytest
 
 import ramidyn
 from ramidyn import robots
-from ramidyn.backend.shared_library import link
+from ramidyn.backend import shared_library as backend
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.export.c_export import found_compiler, shared_library
 from ramidyn.export.library_export import export_library
@@ -206,8 +206,8 @@ def test_a_library_for_another_processor_is_refused_here_by_name(
     ) -> None:
         library.write_bytes(b"\x7fELF of another machine")
 
-    monkeypatch.setattr(link, "link", fake)
-    monkeypatch.setattr(link, "find_linker", lambda *_: "zig")
+    monkeypatch.setattr(backend, "link", fake)
+    monkeypatch.setattr(backend, "find_linker", lambda *_: "zig")
     made = export_library(
         ramidyn.gravity_forces, arm(), tmp_path, "arm", target="aarch64"
     )
@@ -228,8 +228,8 @@ def test_an_unknown_target_is_an_error(tmp_path: Path) -> None:
 def test_without_a_linker_the_message_names_those_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link.importlib.util, "find_spec", lambda _: None)
-    monkeypatch.setattr(link.shutil, "which", lambda _: None)
+    monkeypatch.setattr(backend.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(backend.shutil, "which", lambda _: None)
     monkeypatch.delenv("CC", raising=False)
     message = "no linker for .*looked for cc, gcc, clang, ld, zig. Install a C compiler"
     with pytest.raises(CompileError, match=message):

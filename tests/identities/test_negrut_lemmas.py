@@ -16,13 +16,13 @@ import ramidyn
 from ramidyn.algorithms.block_cholesky import block_cholesky, blocks_of
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.errors import ModelError
-from ramidyn.papers.dense_solvers import (
+from ramidyn.papers.negrut_solvers import (
     algorithm_d,
     gauss_back,
     gauss_factor,
     gauss_forward,
 )
-from ramidyn.papers.dense_solvers import cholesky as dense_cholesky
+from ramidyn.papers.negrut_solvers import cholesky as dense_cholesky
 from ramidyn.symbolic.expr import const
 from ramidyn.tree.tree import ROOT, ancestors, renumbering, sparsity_pattern
 from support.close import assert_close

@@ -14,7 +14,7 @@ from ramidyn.compiler import compile, program_of
 from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
-from ramidyn.explain.operational import explain_operational
+from ramidyn.explain.counts import explain_operational
 from ramidyn.quantities import frames
 from ramidyn.quantities.dynamics import bias_forces, forward_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix

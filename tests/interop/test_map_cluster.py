@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn.cli.robots import RobotFile
+from ramidyn.cli.arguments import RobotFile
 
 zarr: Any = pytest.importorskip("zarr")
 pytest.importorskip("distributed")

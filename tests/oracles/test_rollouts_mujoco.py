@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.cli.robots import RobotFile
+from ramidyn.cli.arguments import RobotFile
 from ramidyn.description.pose import Array
 from support.close import assert_close
 from support.references import MJCFS, needs_shared_robots, path_of

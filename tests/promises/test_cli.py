@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from ramidyn import __version__
-from ramidyn.cli import COMMANDS, main, robots
+from ramidyn.cli import COMMANDS, main
+from ramidyn.cli.arguments import BUILT_IN
 from ramidyn.explain.shape import TreeShape
 
 ROWS, COLUMNS = 30, 80
@@ -142,7 +143,7 @@ def test_a_bug_of_ours_has_its_own_exit_code(
     def broken() -> Any:
         raise RuntimeError("no")
 
-    monkeypatch.setitem(robots.BUILT_IN, "tree1", broken)
+    monkeypatch.setitem(BUILT_IN, "tree1", broken)
     code, _, err = run("info", "tree1")
     assert code == 3
     assert "Internal error (RuntimeError: no). Please report it with the" in err

@@ -13,9 +13,9 @@ import pytest
 import ramidyn
 from ramidyn import tasks
 from ramidyn.cli import main
-from ramidyn.control.operational_space import OperationalSpace
+from ramidyn.control import OperationalSpace
 from ramidyn.errors import printable
-from ramidyn.explain.operational import explain_operational
+from ramidyn.explain.counts import explain_operational
 from ramidyn.function import ProgressLine
 from ramidyn.robot import Robot
 from ramidyn.tree.mass_regrouping import regrouping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramidyn.explain.operational import OperationalCounts
+from ramidyn.explain.counts import OperationalCounts
 from ramidyn.papers.document import robot_of as as_robot
 from ramidyn.papers.wensing import BASE, CASES, HANDS_FEET, Case, counted
 from ramidyn.quantities.operational_inertia import ALGORITHMS

@@ -5,15 +5,15 @@ Exit codes: 0 success, 1 a failed check, 2 invalid input, 3 an internal error.
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import click
 
-from ramidyn.cli.group import Group
 from ramidyn.errors import Error, printable
 
 HOLDS_NOT, WRONG_INPUT, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
@@ -36,6 +36,59 @@ COMMANDS = {
 }
 
 
+class Group(click.Group):
+    """Sub-commands by name, with a line of help each; ``load`` imports one."""
+
+    def __init__(
+        self,
+        *args: Any,
+        commands_by_name: Mapping[str, str],
+        load: Callable[[str], click.Command],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.commands_by_name: dict[str, str] = dict(commands_by_name)
+        self.load = load
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names in the order in which a newcomer needs them."""
+        return list(self.commands_by_name)
+
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
+        """Import a sub-command."""
+        if cmd_name not in self.commands_by_name:
+            return None
+        return self.load(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the sub-command that was asked for, or suggest the closest name."""
+        name = args[0]
+        if not name.startswith("-") and name not in self.commands_by_name:
+            known = list(self.commands_by_name)
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            raise click.ClickException(
+                f"Unknown command {name!r}. {hint}Available commands: "
+                + ", ".join(known)
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Write the list without importing the sub-commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.commands_by_name.items()))
+
+
 def _load(name: str) -> click.Command:
     """Import a subcommand; only the requested one is imported."""
     match name:
@@ -54,19 +107,19 @@ def _load(name: str) -> click.Command:
         case "compile":
             from ramidyn.cli.compile_ import command
         case "export-c":
-            from ramidyn.cli.export_c_ import command
+            from ramidyn.cli.export_ import export_c_command as command
         case "export-library":
-            from ramidyn.cli.export_library_ import command
+            from ramidyn.cli.export_ import export_library_command as command
         case "write-inertials":
-            from ramidyn.cli.write_inertials_ import command
+            from ramidyn.cli.export_ import write_inertials_command as command
         case "map":
-            from ramidyn.cli.map_ import command
+            from ramidyn.cli.bulk_ import map_command as command
         case "sample":
-            from ramidyn.cli.sample_ import command
+            from ramidyn.cli.bulk_ import sample_command as command
         case "papers":
             from ramidyn.cli.papers_ import command
         case _:
-            from ramidyn.cli.cache_ import command
+            from ramidyn.cli.compile_ import cache_command as command
     return command
 
 

@@ -13,15 +13,14 @@ from typing import Any
 import click
 import numpy as np
 
-from ramidyn.cli.machine import machine_line
+from ramidyn.cli.arguments import RobotFile, robot_argument
 from ramidyn.cli.peers import Peer, PeerError, State, names_in, peer
-from ramidyn.cli.peers.timing import answer_error, peer_time
-from ramidyn.cli.robots import RobotFile, robot_argument
 from ramidyn.cli.screen import (
     best_of,
     call_time,
     console,
     json_option,
+    machine_line,
     paragraph,
     print_json,
     progress,
@@ -34,7 +33,7 @@ from ramidyn.errors import ModelError
 from ramidyn.quantities import dynamics, mass_matrix
 from ramidyn.robot import Robot
 from ramidyn.tracing.quantity import Quantity
-from ramidyn.view.units import seconds
+from ramidyn.view.blocks import seconds
 
 STEPS, DT = 50, 1e-3
 """of rollouts"""
@@ -224,3 +223,41 @@ def _show(robot: Robot, rows: list[dict[str, Any]], names: list[str], n: int) ->
     console().print(table(title, columns, shown))
     if names:
         console().print("x: how many times faster Ramidyn is in this run")
+
+
+# ------------------------------------------------------------ times of other libraries
+
+
+def answer_error(other: Peer, name: str, state: State) -> float:
+    """Return how far apart we are on some states, by the largest entry."""
+    answer = next(a for a in other.answers(()) if a.quantity.name == name)
+    f = compile(answer.quantity, other.robot)
+    ours = f(*(getattr(state, v.name) for v in f.program.inputs))
+    theirs = np.array([answer.theirs(state[k]) for k in range(len(state))])
+    return relative(ours, theirs)
+
+
+def peer_time(other: Peer, name: str, state: State, duration: float) -> float | None:
+    """Return the time of one call of another library, from Python."""
+    call = other.caller(name, state)
+    return None if call is None else call_time(call, duration)
+
+
+def peer_loop_time(
+    other: Peer, name: str, states: State, duration: float
+) -> float | None:
+    """Return the time of a state in a loop from Python that keeps every result.
+
+    What a batch is to libraries that have none; the inputs are converted beforehand.
+    """
+    found = [other.caller(name, states[k]) for k in range(len(states))]
+    calls = [call for call in found if call is not None]
+    if not calls:
+        return None
+    kept = np.empty((len(states), *np.asarray(calls[0]()).shape))
+
+    def loop() -> None:
+        for k, call in enumerate(calls):
+            kept[k] = call()
+
+    return best_of(loop, duration) / len(states)

@@ -9,8 +9,8 @@ import click
 import numpy as np
 from rich.text import Text
 
+from ramidyn.cli.arguments import RobotFile, robot_argument
 from ramidyn.cli.peers import Answer, Peer, PeerError, State, names_in, peer
-from ramidyn.cli.robots import RobotFile, robot_argument
 from ramidyn.cli.screen import (
     console,
     json_option,

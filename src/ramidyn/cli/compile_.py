@@ -1,16 +1,24 @@
-"""``ramidyn compile``: compile quantities into the cache."""
+"""``ramidyn compile`` and ``cache``: compile into the cache; show or clear it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import click
+from rich.filesize import decimal
 
-from ramidyn.cli.quantities import functions_option, named
-from ramidyn.cli.robots import RobotFile, passive_option, robot_argument
+from ramidyn.backend.llvm import cache
+from ramidyn.cli.arguments import (
+    RobotFile,
+    functions_option,
+    named,
+    passive_option,
+    robot_argument,
+)
 from ramidyn.cli.screen import (
     console,
     json_option,
+    paragraph,
     print_json,
     show_warnings,
     steps,
@@ -19,7 +27,7 @@ from ramidyn.cli.screen import (
 from ramidyn.compiler import compile
 from ramidyn.robot import Robot
 from ramidyn.tracing.quantity import Quantity
-from ramidyn.view.units import seconds
+from ramidyn.view.blocks import seconds
 
 
 @click.command("compile")
@@ -79,3 +87,28 @@ def _compiled(group: list[Quantity], robot: Robot, dtype: str) -> dict[str, Any]
         "seconds": f.compile_seconds,
         "cached": f.cached,
     }
+
+
+@click.command("cache")
+@click.argument("action", type=click.Choice(["show", "clear"]), default="show")
+@json_option
+def cache_command(action: str, as_json: bool) -> None:
+    """Show or clear the compiled code on disk.
+
+    RAMIDYN_CACHE_DIR moves the folder ("off": no cache), RAMIDYN_CACHE_SIZE_MB bounds
+    it (512 by default); when it is full, the oldest are removed first.
+    """
+    folder = cache.directory()
+    files = list(folder.glob("*.ramidyn")) if folder is not None else []
+    size = sum(f.stat().st_size for f in files)
+    if action == "clear":
+        cache.clear()
+    if as_json:
+        data = {"folder": str(folder) if folder else None, "kernels": len(files)}
+        print_json({**data, "bytes": size, "cleared": action == "clear"})
+        return
+    if folder is None:
+        console().print("The cache is off (RAMIDYN_CACHE_DIR).")
+        return
+    word = "Cleared" if action == "clear" else "Holds"
+    paragraph(f"{folder}\n{word} {len(files):,} kernels, {decimal(size)}.")

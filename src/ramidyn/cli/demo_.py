@@ -7,15 +7,15 @@ from typing import Any
 import click
 import numpy as np
 
+from ramidyn.cli.arguments import RobotFile
 from ramidyn.cli.check_ import own_rows
 from ramidyn.cli.info_ import show_robot
-from ramidyn.cli.machine import machine_line
-from ramidyn.cli.robots import RobotFile
 from ramidyn.cli.screen import (
     best_of,
     call_time,
     console,
     json_option,
+    machine_line,
     paragraph,
     print_json,
     progress,
@@ -26,7 +26,7 @@ from ramidyn.compilation import Request
 from ramidyn.function import Function
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.robot import Robot
-from ramidyn.view.units import seconds
+from ramidyn.view.blocks import seconds
 
 QUANTITIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 BATCH = 4096

@@ -7,13 +7,17 @@ from pathlib import Path
 import click
 import numpy as np
 
+from ramidyn.cli.arguments import (
+    RobotFile,
+    check_output,
+    passive_option,
+    robot_argument,
+)
 from ramidyn.cli.bench_ import QUANTITIES, our_times
-from ramidyn.cli.machine import machine_line
-from ramidyn.cli.outputs import check_output
-from ramidyn.cli.robots import RobotFile, passive_option, robot_argument
 from ramidyn.cli.screen import (
     console,
     json_option,
+    machine_line,
     paragraph,
     print_json,
     progress,

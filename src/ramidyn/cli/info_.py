@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ramidyn.algorithms.matrix_layout import sparsity_tree
-from ramidyn.cli.robots import RobotFile, passive_option, robot_argument
+from ramidyn.cli.arguments import RobotFile, passive_option, robot_argument
 from ramidyn.cli.screen import console, json_option, paragraph, print_json, wrapped
 from ramidyn.robot import Robot
 from ramidyn.tree.tree import D1, D2

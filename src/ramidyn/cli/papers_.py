@@ -16,9 +16,8 @@ from ramidyn.cli.screen import (
     table,
 )
 from ramidyn.papers import MEASURED, PAPERS, sections
-from ramidyn.papers.document import Section, markdown, page
+from ramidyn.papers.document import Section, draw, markdown, page
 from ramidyn.papers.notes import robots_in, saved_by_regrouping
-from ramidyn.papers.plots import draw
 
 TITLE = "The founding papers, recomputed"
 HEAD = f"""# {TITLE}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import sys
 import textwrap
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -18,6 +21,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from ramidyn.backend.llvm.target import chosen
 from ramidyn.errors import printable
 from ramidyn.progress import compile_progress_hidden
 
@@ -186,3 +190,34 @@ def call_time(run: Callable[[], object], duration: float) -> float:
             run()
 
     return best_of(loop, duration) / n
+
+
+# ------------------------------------------------------------ the machine
+
+
+def processor() -> str:
+    """Return the processor's own name, where the system tells it."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def installed(package: str) -> str:
+    """Return a package's version, or "absent"."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def machine_line(*packages: str) -> str:
+    """Return processor, vector width and versions."""
+    target = chosen()
+    names = ("ramidyn", "numpy", "llvmlite", *packages)
+    versions = ", ".join(f"{p} {installed(p)}" for p in names)
+    width = f"{target.lanes('float64')} doubles per vector"
+    python = platform.python_version()
+    return f"{processor()} ({target.cpu}, {width}), Python {python}, {versions}"

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from ramidyn.cli.outputs import check_output
-from ramidyn.cli.robots import RobotFile, robot_argument
+from ramidyn.cli.arguments import RobotFile, check_output, robot_argument
 from ramidyn.cli.screen import paragraph, show_warnings, wrapped
 
 

@@ -19,8 +19,7 @@ from ramidyn.tracing.quantity import Choice
 from ramidyn.tree.tree import depth_first
 from ramidyn.version import version
 from ramidyn.view import blocks
-from ramidyn.view.blocks import Item, breakable
-from ramidyn.view.units import seconds
+from ramidyn.view.blocks import Item, breakable, seconds
 
 SHOWN_BODIES = 120
 

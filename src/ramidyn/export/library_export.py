@@ -172,16 +172,12 @@ def export_library(
         library_names,
         library_target,
     )
-    from ramidyn.backend.shared_library.entries import (  # noqa: PLC0415  the same
+    from ramidyn.backend.shared_library import (  # noqa: PLC0415  the same
         Arrays,
-        library_objects,
-    )
-    from ramidyn.backend.shared_library.header import (  # noqa: PLC0415  the same
         cmake_package,
-        header,
-    )
-    from ramidyn.backend.shared_library.link import (  # noqa: PLC0415  the same
         find_linker,
+        header,
+        library_objects,
         link,
     )
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ramidyn.errors import Error
-from ramidyn.out_of_core.chunks import Job, run_chunk
-from ramidyn.out_of_core.journal import Journal
+from ramidyn.out_of_core.chunks import Job, Journal, run_chunk
 from ramidyn.out_of_core.sources import Source, one_line
 
 ANSWER_SECONDS: Final = 8

@@ -13,7 +13,7 @@ from ramidyn.catalog.paper_robots import chang_khatib24
 from ramidyn.compiler import program_of
 from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.papers.document import Plot, Section, Table, robot_of
-from ramidyn.papers.unknown import count_of
+from ramidyn.papers.operation_counts import count_of
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational import (
     operational_inertia,

@@ -12,8 +12,7 @@ from ramidyn.backend.sparse_factor.sweeps import SWEEPS, Diagonal
 from ramidyn.catalog import paper_robots as robots
 from ramidyn.explain.shape import TreeShape, family
 from ramidyn.papers.document import Plot, Section, Table, compared, robot_of
-from ramidyn.papers.native_counts import factor_count, sweep_count
-from ramidyn.papers.unknown import count_of
+from ramidyn.papers.operation_counts import count_of, factor_count, sweep_count
 from ramidyn.symbolic.count import Ops
 from ramidyn.tree.tree import ancestors
 

@@ -14,11 +14,11 @@ from ramidyn.algorithms.loops.counting import (
 )
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.catalog import paper_robots as robots
-from ramidyn.papers import negrut_differences as differences
-from ramidyn.papers.dense_solvers import algorithm_d_counts, gauss_counts
+from ramidyn.papers import negrut_solvers as differences
 from ramidyn.papers.document import Section, Table, compared, robot_of
 from ramidyn.papers.featherstone import entries_of
-from ramidyn.papers.unknown import count_of
+from ramidyn.papers.negrut_solvers import algorithm_d_counts, gauss_counts
+from ramidyn.papers.operation_counts import count_of
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
 from ramidyn.tree.tree import ancestors

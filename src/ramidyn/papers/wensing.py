@@ -17,7 +17,7 @@ import numpy as np
 
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog import paper_robots as robots
-from ramidyn.explain.operational import OperationalCounts, explain_operational
+from ramidyn.explain.counts import OperationalCounts, explain_operational
 from ramidyn.papers import wensing_stages
 from ramidyn.papers.document import Plot, Section, Table, robot_of
 from ramidyn.papers.wensing_stages import (

@@ -52,10 +52,6 @@ def is_parameter(name: str) -> bool:
 
 def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int, ...]]:
     """Return the shape of each parameter; an error lists the valid ones."""
-    if isinstance(names, str):
-        raise ArgumentError(
-            f"parameters is {names!r}; expected a list of names, such as [{names!r}]"
-        )
     shapes: dict[str, tuple[int, ...]] = {}
     for name in names:
         kind, _, body = name.partition(":")

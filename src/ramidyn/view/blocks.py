@@ -1,4 +1,4 @@
-"""Blocks of HTML that reports and notebooks share: trees, bars, tables.
+"""Blocks of HTML that reports and notebooks share: trees, bars, tables; times.
 
 Every text is escaped here. Colors are classes that the page defines.
 """
@@ -76,3 +76,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows
     )
     return f"<div class=wide><table><tr>{first}</tr>{body}</table></div>"
+
+
+# ------------------------------------------------------------ figures with units
+
+
+def seconds(x: float) -> str:
+    """Return a time with a unit that suits it."""
+    for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if x * scale >= 0.9995:
+            return f"{x * scale:.3g} {unit}"
+    return f"{x * 1e9:.0f} ns"

@@ -29,8 +29,8 @@ from ramidyn.description.forces.fields import referred
 from ramidyn.description.meshes.mesh_files import TriangleMesh
 from ramidyn.description.pose import Array, Pose
 from ramidyn.description.shapes import Color
-from ramidyn.view.part import Part
 from ramidyn.view.triangles import (
+    Part,
     along,
     ball,
     box,

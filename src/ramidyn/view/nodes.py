@@ -15,9 +15,8 @@ from ramidyn.description.pose import Array
 from ramidyn.tree.model import Model
 from ramidyn.tree.named_frame import named_frame
 from ramidyn.view.force_shapes import Connection
-from ramidyn.view.part import Part
 from ramidyn.view.scene import LAYERS, Scene
-from ramidyn.view.triangles import along, ball, scaled
+from ramidyn.view.triangles import Part, along, ball, scaled
 
 EXTRAS: Final = ("frames", "names", "center of mass")
 ARROWS: Final = "force arrows"

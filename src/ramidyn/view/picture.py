@@ -17,9 +17,8 @@ import numpy as np
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, Error
 from ramidyn.view.figure import COLORS, new_figure
-from ramidyn.view.part import Part
 from ramidyn.view.scene import Scene, coarser_parts
-from ramidyn.view.triangles import split_long
+from ramidyn.view.triangles import Part, split_long
 
 _MOST_FACES: Final = 40_000
 """Meshes of larger scenes are made coarser: matplotlib sorts all triangles."""

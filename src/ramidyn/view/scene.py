@@ -23,9 +23,9 @@ from ramidyn.description.pose import Array, Pose
 from ramidyn.description.shapes import Color, Shape
 from ramidyn.errors import ArgumentError, ModelError, names_of
 from ramidyn.view.force_shapes import Connection, connections_of, marks_of
-from ramidyn.view.part import Part
 from ramidyn.view.stick_figure import body_points, stick_body, tires
 from ramidyn.view.triangles import (
+    Part,
     ball,
     bar,
     inertia_ellipsoid,

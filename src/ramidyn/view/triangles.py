@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ramidyn.description.meshes.mesh_files import (
 )
 from ramidyn.description.meshes.mesh_search import find_mesh
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.shapes import MeshShape, Shape
+from ramidyn.description.shapes import Color, MeshShape, Shape
 from ramidyn.errors import ModelError
 
 _AROUND: Final = 24
@@ -237,3 +238,18 @@ def read_any_mesh(path: Path) -> TriangleMesh:
     except Exception as e:  # a reader of foreign files raises what it likes
         raise ModelError(f"{path.name}: cannot be read ({e})") from None
     return checked_mesh(vertices, faces, path.name)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Triangles of one color, in the frame of a body."""
+
+    body: str
+    """a body of the robot, or "world" """
+    layer: str
+    mesh: TriangleMesh
+    color: Color
+    name: str = ""
+    is_ground: bool = False
+    """a plane, usually larger than the robot"""

@@ -28,8 +28,7 @@ from ramidyn.tree.model import Model, PublicJoint
 from ramidyn.tree.named_frame import named_frame
 from ramidyn.view.nodes import RobotNodes
 from ramidyn.view.own_page import start_for_own_page
-from ramidyn.view.panel import Panel
-from ramidyn.view.player import Player
+from ramidyn.view.panel import Panel, Player
 from ramidyn.view.scene import Scene, check_layers, coarser_parts
 
 Poses = Callable[[Array], Array]

@@ -14,7 +14,7 @@ import pytest
 import ramidyn
 from ramidyn.cli import main
 from ramidyn.out_of_core import sinks
-from ramidyn.out_of_core.journal import Journal, checksum
+from ramidyn.out_of_core.chunks import Journal, checksum
 
 ROWS, CHUNK = 5000, 700
 URDF = (

@@ -13,7 +13,7 @@ from ramidyn.explain.crba_cost import CrbaCost
 from ramidyn.explain.shape import TreeShape, family
 from ramidyn.papers import featherstone, featherstone_humanoid
 from ramidyn.papers.featherstone import OPERATIONS, TREE1_EXPANDED, counted
-from ramidyn.papers.native_counts import factor_count
+from ramidyn.papers.operation_counts import factor_count
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.trace import trace
 from ramidyn.tree.tree import ROOT, ancestors

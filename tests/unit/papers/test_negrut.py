@@ -7,7 +7,7 @@ import pytest
 from ramidyn.algorithms.loops.counting import STEPS, joint_formulation_counts
 from ramidyn.catalog.paper_robots import hmmwv
 from ramidyn.papers import negrut
-from ramidyn.papers import negrut_differences as differences
+from ramidyn.papers import negrut_solvers as differences
 from ramidyn.papers.document import robot_of
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops

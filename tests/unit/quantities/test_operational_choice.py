@@ -18,7 +18,7 @@ from ramidyn.catalog.paper_robots import (
 from ramidyn.compilation import Request
 from ramidyn.compiler import compile, count, program_of
 from ramidyn.description.description import Description
-from ramidyn.explain.operational import explain_operational
+from ramidyn.explain.counts import explain_operational
 from ramidyn.quantities.mass_matrix import mass_matrix_inverse
 from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,

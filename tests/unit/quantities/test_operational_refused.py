@@ -12,7 +12,7 @@ from ramidyn.algorithms.operational.tasks import Task, tasks_of
 from ramidyn.catalog.paper_robots import chain
 from ramidyn.compiler import program_of
 from ramidyn.errors import ArgumentError, UnknownName
-from ramidyn.explain.operational import explain_operational
+from ramidyn.explain.counts import explain_operational
 from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
     null_space_projector,

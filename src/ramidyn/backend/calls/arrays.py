@@ -1,24 +1,37 @@
-"""Read NumPy arrays in emitted code: which are accepted, and where elements are.
+"""Read arguments in emitted code: which are accepted, and where elements are.
 
 Accepted are aligned numpy.ndarrays of the kernel's dtype whose core has the right shape
-and even strides, with or without a batch axis; as inputs also Python's numbers (see
-`numbers`). The array's own struct is read (see `memory_layout`): a few loads, where
-PyObject_GetBuffer would allocate memory and format a string.
+and even strides, with or without a batch axis; as inputs also numbers of Python:
+values exactly of a type in NUMBER_TYPES, or arrays () of a dtype in NUMBER_DTYPES, for
+a scalar, and a list or a tuple of them for a vector. They are written to a buffer. The
+array's own struct is read (see `memory_layout`): a few loads, where PyObject_GetBuffer
+would allocate memory and format a string.
 """
 
 from __future__ import annotations
 
-from ramidyn.backend.llvm.word_builder import I64, Code, Module, Value, const
+from ramidyn.backend.llvm.word_builder import (
+    DOUBLE,
+    FLOAT,
+    I64,
+    Code,
+    Module,
+    Value,
+    const,
+    ir,
+)
 from ramidyn.backend.runtime.memory_layout import (
     ALIGNED,
     API,
+    NUMBER_DTYPES,
+    NUMBER_TYPES,
     PORT_WORDS,
     TYPE_OFFSET,
     VIEW_WORDS,
     WORD,
     WRITEABLE,
     ArrayField,
-    Call,
+    CallBlock,
     Port,
     View,
 )
@@ -77,9 +90,11 @@ def emit_read(module: Module) -> None:
     code = module.function("read", 5, local=True)
     call, array, port, view, flags = code.arguments
     kind = code.load_at(array, TYPE_OFFSET)
-    code.leave_if(code.compare(kind, "!=", code.load(call, Call.ARRAY_TYPE)), REJECTED)
+    code.leave_if(
+        code.compare(kind, "!=", code.load(call, CallBlock.ARRAY_TYPE)), REJECTED
+    )
     dtype = code.load_at(array, ArrayField.DTYPE)
-    code.leave_if(code.compare(dtype, "!=", code.load(call, Call.DTYPE)), REJECTED)
+    code.leave_if(code.compare(dtype, "!=", code.load(call, CallBlock.DTYPE)), REJECTED)
     own = code.b.and_(code.load_int(code.add(array, ArrayField.FLAGS)), flags)
     code.leave_if(code.compare(own, "!=", flags), REJECTED)
 
@@ -88,9 +103,11 @@ def emit_read(module: Module) -> None:
     code.leave_if(code.b.icmp_unsigned(">", extra, const(1)), REJECTED)
     code.store(code.load_at(array, ArrayField.DATA), view, View.DATA)
     code.store(const(0), view, View.STRIDE)
-    last = code.load(call, Call.BATCH_LAST)
+    last = code.load(call, CallBlock.BATCH_LAST)
     skipped = code.b.select(code.compare(last, "==", 0), extra, const(0))
-    fits = code.call("core", array, port, skipped, view, code.load(call, Call.ITEMSIZE))
+    fits = code.call(
+        "core", array, port, skipped, view, code.load(call, CallBlock.ITEMSIZE)
+    )
     code.leave_if(code.compare(fits, "==", 0), REJECTED)
     with code.when(code.compare(extra, "==", 0)):
         code.leave(UNBATCHED)
@@ -118,7 +135,7 @@ def emit_inputs(module: Module) -> None:
     """inputs(call, args, views, buffer): read all inputs; their common batch."""
     code = module.function("inputs", 4, local=True)
     call, args, views, buffer = code.arguments
-    with code.fold(code.load(call, Call.N_INPUTS), UNBATCHED) as turn:
+    with code.fold(code.load(call, CallBlock.N_INPUTS), UNBATCHED) as turn:
         i, batch = turn.index, turn.value
         value, port = code.load(code.at(args, i)), port_of(code, call, i)
         own = code.call("input", call, value, port, view_of(code, views, i), buffer)
@@ -144,16 +161,16 @@ def emit_outputs(module: Module) -> None:
     """outputs(call, out, views, batch): read the outputs; 1 if they can be written."""
     code = module.function("outputs", 4, local=True)
     call, out, views, batch = code.arguments
-    several = code.compare(code.load(call, Call.N_OUTPUTS), "!=", 1)
+    several = code.compare(code.load(call, CallBlock.N_OUTPUTS), "!=", 1)
     with code.when(several):
         kind = code.load_at(out, TYPE_OFFSET)
-        plain = code.compare(kind, "==", code.load(call, Call.TUPLE_TYPE))
-        named = code.compare(kind, "==", code.load(call, Call.RESULT_TYPE))
+        plain = code.compare(kind, "==", code.load(call, CallBlock.TUPLE_TYPE))
+        named = code.compare(kind, "==", code.load(call, CallBlock.RESULT_TYPE))
         code.leave_if(code.b.not_(code.b.or_(plain, named)), 0)
         size = api(code, call, "PyTuple_Size", out)
-        code.leave_if(code.compare(size, "!=", code.load(call, Call.N_OUTPUTS)), 0)
-    n_inputs = code.load(call, Call.N_INPUTS)
-    with code.loop(code.load(call, Call.N_OUTPUTS)) as i:
+        code.leave_if(code.compare(size, "!=", code.load(call, CallBlock.N_OUTPUTS)), 0)
+    n_inputs = code.load(call, CallBlock.N_INPUTS)
+    with code.loop(code.load(call, CallBlock.N_OUTPUTS)) as i:
         array = code.choose(
             several, lambda: api(code, call, "PyTuple_GetItem", out, i), out
         )
@@ -183,7 +200,7 @@ def api(
 
 def api_address(code: Code, call: Value, name: str) -> Value:
     """Return the address of a function of Python."""
-    return code.load(code.load(call, Call.API), API.index(name))
+    return code.load(code.load(call, CallBlock.API), API.index(name))
 
 
 def view_of(code: Code, views: Value, index: Value) -> Value:
@@ -193,7 +210,9 @@ def view_of(code: Code, views: Value, index: Value) -> Value:
 
 def port_of(code: Code, call: Value, index: Value) -> Value:
     """Return the address of a Port."""
-    return code.add(code.load(call, Call.PORTS), code.mul(index, PORT_WORDS * WORD))
+    return code.add(
+        code.load(call, CallBlock.PORTS), code.mul(index, PORT_WORDS * WORD)
+    )
 
 
 def absolute(code: Code, value: Value) -> Value:
@@ -211,7 +230,7 @@ def emit_is_simple(module: Module) -> None:
     call, views, index, batch = code.arguments
     view = view_of(code, views, index)
     port = port_of(code, call, index)
-    size, item = code.load(port, Port.SIZE), code.load(call, Call.ITEMSIZE)
+    size, item = code.load(port, Port.SIZE), code.load(call, CallBlock.ITEMSIZE)
     step = absolute(code, code.load(view, View.STEP))
     stride = absolute(code, code.load(view, View.STRIDE))
     states = code.max(batch, 1)
@@ -240,7 +259,7 @@ def emit_is_apart(module: Module) -> None:
     )
     with code.when(apart, likely=True):
         code.leave(1)
-    same = code.compare(other, "<", code.load(call, Call.N_INPUTS))
+    same = code.compare(other, "<", code.load(call, CallBlock.N_INPUTS))
     pairs = [(view_of(code, views, k), port_of(code, call, k)) for k in (index, other)]
     (view, port), (other_view, other_port) = pairs
     for word in (View.DATA, View.STEP, View.STRIDE):
@@ -265,4 +284,91 @@ def extent(
             code.add(low, code.min(reach, 0)),
             code.add(high, code.max(reach, 0)),
         )
-    return low, code.add(high, code.load(call, Call.ITEMSIZE))
+    return low, code.add(high, code.load(call, CallBlock.ITEMSIZE))
+
+
+# ------------------------------------------------------------ numbers
+
+
+def is_among(code: Code, value: Value, block: Value, count: int) -> Value:
+    """Return whether a value is one of the words of a block."""
+    found = code.compare(value, "==", code.load(block))
+    for i in range(1, count):
+        found = code.b.or_(found, code.compare(value, "==", code.load(block, i)))
+    return found
+
+
+def emit_is_plain(module: Module) -> None:
+    """is_plain(call, object): 1 if it is an array of a dtype in NUMBER_DTYPES."""
+    code = module.function("is_plain", 2, local=True)
+    call, given = code.arguments
+    kind = code.load_at(given, TYPE_OFFSET)
+    code.leave_if(code.compare(kind, "!=", code.load(call, CallBlock.ARRAY_TYPE)), 0)
+    dtype = code.load_at(given, ArrayField.DTYPE)
+    dtypes = code.load(call, CallBlock.NUMBER_DTYPES)
+    found = is_among(code, dtype, dtypes, len(NUMBER_DTYPES))
+    code.leave(code.b.zext(found, dtype.type))
+
+
+def emit_number(module: Module) -> None:
+    """number(call, object, target): 1 if it is a number, which is then written."""
+    code = module.function("number", 3, local=True)
+    call, given, target = code.arguments
+    kind, types = (
+        code.load_at(given, TYPE_OFFSET),
+        code.load(call, CallBlock.NUMBER_TYPES),
+    )
+    is_other = code.b.not_(is_among(code, kind, types, len(NUMBER_TYPES)))
+    with code.when(is_other, likely=False):
+        is_array = code.call("is_plain", call, given)
+        code.leave_if(code.compare(is_array, "==", 0), 0)
+        rank = code.load_int(code.add(given, ArrayField.RANK))
+        code.leave_if(code.compare(rank, "!=", 0), 0)
+    value = api(code, call, "PyFloat_AsDouble", given, gives=DOUBLE)
+    may_have_failed = code.b.fcmp_ordered("==", value, ir.Constant(DOUBLE, -1.0))
+    with code.when(may_have_failed, likely=False):
+        error = api(code, call, "PyErr_Occurred")
+        with code.when(code.compare(error, "!=", 0)):  # an int too large for a double
+            api(code, call, "PyErr_Clear")
+            code.leave(0)
+    with code.when(code.compare(code.load(call, CallBlock.ITEMSIZE), "==", WORD)):
+        code.store_as(value, target, WORD)
+        code.leave(1)
+    code.store_as(code.b.fptrunc(value, FLOAT), target, WORD // 2)
+    code.leave(1)
+
+
+def emit_numbers(module: Module) -> None:
+    """numbers(call, object, port, view, buffer): 1 if they are; then fill a view."""
+    code = module.function("numbers", 5, local=True)
+    call, given, port, view, buffer = code.arguments
+    item, place = code.load(call, CallBlock.ITEMSIZE), code.load(port, Port.BUFFER)
+    code.leave_if(code.compare(place, "<", 0), 0)
+    target = code.add(buffer, place)
+    code.store(target, view, View.DATA)
+    code.store(item, view, View.STEP)
+    code.store(const(0), view, View.STRIDE)
+    rank = code.load(port, Port.RANK)
+    with code.when(code.compare(rank, "==", 0), likely=True):
+        code.leave(code.call("number", call, given, target))
+
+    kind = code.load_at(given, TYPE_OFFSET)
+    is_list = code.compare(kind, "==", code.load(call, CallBlock.LIST_TYPE))
+    is_tuple = code.compare(kind, "==", code.load(call, CallBlock.TUPLE_TYPE))
+    fits = code.b.and_(code.b.or_(is_list, is_tuple), code.compare(rank, "==", 1))
+    code.leave_if(code.b.not_(fits), 0)
+    size_of, item_of = (
+        code.b.select(
+            is_list,
+            api_address(code, call, f"PyList_{name}"),
+            api_address(code, call, f"PyTuple_{name}"),
+        )
+        for name in ("Size", "GetItem")
+    )
+    size = code.load(port, Port.SIZE)
+    code.leave_if(code.compare(code.call_address(size_of, given), "!=", size), 0)
+    with code.loop(size) as i:
+        value = code.call_address(item_of, given, i)
+        written = code.call("number", call, value, code.add(target, code.mul(i, item)))
+        code.leave_if(code.compare(written, "==", 0), 0)
+    code.leave(1)

@@ -3,9 +3,9 @@
     make_callable -> builtin --fast--> run            (entry, driver: emitted code)
                         └--slow--> Calls.slow -> run  (arguments: Python)
 
-The builtin's ``self`` is an Anchor, which holds the address of a Call (`memory_layout`)
-and keeps alive everything it refers to. The slow path does not need the builtin: where
-there is none, it is the callable.
+The builtin's ``self`` is an Anchor, which holds the address of a CallBlock
+(`memory_layout`) and keeps alive everything it refers to. The slow path does not need
+the builtin: where there is none, it is the callable.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from ramidyn.backend.calls.runnable import (
     driver,
     kernel_block,
     ports_of,
+    run_all,
 )
 from ramidyn.backend.calls.vectorcall import Anchor, entries
-from ramidyn.backend.runtime import threads as workers
 from ramidyn.backend.runtime.memory_layout import (
     BUFFER_WORDS,
     HAS_KNOWN_OBJECTS,
     MAX_PORTS,
     NEVER,
     WORD,
-    Call,
+    CallBlock,
     Words,
     api_table,
     new_array,
@@ -59,7 +59,7 @@ METH_FASTCALL_KEYWORDS = 0x80 | 0x02
 Run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
-KEPT = (int(Call.KEPT), int(Call.KEPT_BEFORE))
+KEPT = (int(CallBlock.KEPT), int(CallBlock.KEPT_BEFORE))
 RELEASE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("Py_DecRef", ctypes.pythonapi))
 
 
@@ -188,47 +188,47 @@ class Calls:
             f"Takes {shapes}; returns {results}. Any input may have a batch axis."
         )
 
-    def hand_over_objects(self) -> dict[Call, object]:
-        """Write the Python objects of the Call, and return them for the Anchor to own.
+    def hand_over_objects(self) -> dict[CallBlock, object]:
+        """Write the objects of the CallBlock, and return them for the Anchor to own.
 
         They hold this object; owned here, they would make a cycle.
         """
-        objects: dict[Call, object] = {
-            Call.DTYPE: np.dtype(self.signature.dtype),
-            Call.ARRAY_TYPE: np.ndarray,
-            Call.LIST_TYPE: list,
-            Call.TUPLE_TYPE: tuple,
-            Call.RESULT_TYPE: arguments.result_type(self.signature.output_names),
-            Call.OUT_NAME: sys.intern("out"),
-            Call.NONE: None,
-            Call.EMPTY: np.empty,
-            Call.AS_TYPE: np.ndarray.astype,
-            Call.BIND: self.bind,
-            Call.CONVERT: self.convert,
-            Call.SLOW: self.slow,
+        objects: dict[CallBlock, object] = {
+            CallBlock.DTYPE: np.dtype(self.signature.dtype),
+            CallBlock.ARRAY_TYPE: np.ndarray,
+            CallBlock.LIST_TYPE: list,
+            CallBlock.TUPLE_TYPE: tuple,
+            CallBlock.RESULT_TYPE: arguments.result_type(self.signature.output_names),
+            CallBlock.OUT_NAME: sys.intern("out"),
+            CallBlock.NONE: None,
+            CallBlock.EMPTY: np.empty,
+            CallBlock.AS_TYPE: np.ndarray.astype,
+            CallBlock.BIND: self.bind,
+            CallBlock.CONVERT: self.convert,
+            CallBlock.SLOW: self.slow,
         }
         for word, value in objects.items():
             self.block[word] = id(value)
         return objects
 
     def _make_block(self) -> Words:
-        block = words([0] * len(Call))
+        block = words([0] * len(CallBlock))
         n_inputs, n_outputs = len(self.signature.inputs), len(self.signature.outputs)
         fits = n_inputs + n_outputs <= MAX_PORTS
-        block[Call.API] = ctypes.addressof(api_table())
-        block[Call.NEW_TUPLE] = new_tuple()
-        block[Call.NEW_ARRAY] = new_array()
-        block[Call.NUMBER_TYPES] = ctypes.addressof(number_types())
-        block[Call.NUMBER_DTYPES] = ctypes.addressof(number_dtypes())
-        block[Call.NAMES] = ctypes.addressof(self._name_words)
-        block[Call.SHAPES] = ctypes.addressof(self._core_words)
-        block[Call.DEFAULTS] = ctypes.addressof(self._default_words)
-        block[Call.PORTS] = ctypes.addressof(self._ports)
-        block[Call.N_INPUTS] = n_inputs if fits else -1
-        block[Call.N_OUTPUTS] = n_outputs
-        block[Call.ITEMSIZE] = np.dtype(self.signature.dtype).itemsize
-        block[Call.BATCH_LAST] = self.signature.layout == "batch_last"
-        block[Call.SPLIT_FROM] = NEVER
+        block[CallBlock.API] = ctypes.addressof(api_table())
+        block[CallBlock.NEW_TUPLE] = new_tuple()
+        block[CallBlock.NEW_ARRAY] = new_array()
+        block[CallBlock.NUMBER_TYPES] = ctypes.addressof(number_types())
+        block[CallBlock.NUMBER_DTYPES] = ctypes.addressof(number_dtypes())
+        block[CallBlock.NAMES] = ctypes.addressof(self._name_words)
+        block[CallBlock.SHAPES] = ctypes.addressof(self._core_words)
+        block[CallBlock.DEFAULTS] = ctypes.addressof(self._default_words)
+        block[CallBlock.PORTS] = ctypes.addressof(self._ports)
+        block[CallBlock.N_INPUTS] = n_inputs if fits else -1
+        block[CallBlock.N_OUTPUTS] = n_outputs
+        block[CallBlock.ITEMSIZE] = np.dtype(self.signature.dtype).itemsize
+        block[CallBlock.BATCH_LAST] = self.signature.layout == "batch_last"
+        block[CallBlock.SPLIT_FROM] = NEVER
         return block
 
     def loaded(self, kind: Kind) -> RunnableKernel:
@@ -246,8 +246,8 @@ class Calls:
             self.signature, kernel, run, self._ports, self._libm
         )
         loaded = RunnableKernel(kernel, Run(run), block, Pace(kernel), keepalive)
-        self.block[Call.SINGLE if kind == "single" else Call.BATCH] = ctypes.addressof(
-            block
+        self.block[CallBlock.SINGLE if kind == "single" else CallBlock.BATCH] = (
+            ctypes.addressof(block)
         )
         return loaded
 
@@ -339,7 +339,7 @@ class Calls:
             )
             for first in range(0, batch, share)
         ]
-        if any(workers.run_all(tasks, stop)):
+        if any(run_all(tasks, stop)):
             raise MemoryError
         self._split_from(loaded)
 
@@ -347,7 +347,7 @@ class Calls:
         """Handle batches that take longer than a slice or are worth threads."""
         if loaded is self._loaded.get("batch"):
             worth = 2 * chunk_of(loaded.kernel) if self.signature.threads > 1 else NEVER
-            self.block[Call.SPLIT_FROM] = min(worth, loaded.pace.states + 1)
+            self.block[CallBlock.SPLIT_FROM] = min(worth, loaded.pace.states + 1)
 
 
 def _run_part(

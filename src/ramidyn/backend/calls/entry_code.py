@@ -3,7 +3,7 @@
     call(self, args, nargs, kwnames) -> result
 
 It serves a builtin (METH_FASTCALL | METH_KEYWORDS), whose ``self`` is an Anchor, and an
-instance of Vectorcall (vectorcallfunc); both hold the address of a Call.
+instance of Vectorcall (vectorcallfunc); both hold the address of a CallBlock.
 
     bind --> attempt --rejected--> CONVERT some --> attempt --rejected--> SLOW
 
@@ -11,6 +11,13 @@ The fast path, ``attempt``, takes arrays and numbers as they are: see `arrays`.
 Anything else it rejects before it has changed anything. Then Python converts the inputs
 that were not read to arrays, or raises an error, and the fast path tries again; what it
 rejects again, such as overlapping arrays, Python handles.
+
+    choose(self, args, nargs, names) -> result
+
+A Method that was called without options enters that function, if the arguments fit.
+Otherwise ``f(q, "hand", out=J)`` takes the state first. The other arguments, with their
+names, are the key of a dict of functions; the one found is called with the state and
+``out``. Python handles a key that is new or not hashable.
 """
 
 from __future__ import annotations
@@ -20,11 +27,12 @@ from ramidyn.backend.calls.arrays import (
     UNBATCHED,
     absolute,
     api,
+    emit_is_plain,
+    emit_number,
+    emit_numbers,
     emit_readers,
     port_of,
 )
-from ramidyn.backend.calls.method_entry import FLAGLESS, emit_choose
-from ramidyn.backend.calls.numbers import emit_is_plain, emit_number, emit_numbers
 from ramidyn.backend.calls.results import (
     FAILED,
     call_python,
@@ -38,7 +46,7 @@ from ramidyn.backend.runtime.memory_layout import (
     MAX_PORTS,
     VIEW_WORDS,
     ArrayField,
-    Call,
+    CallBlock,
     Kernel,
 )
 
@@ -72,7 +80,7 @@ def emit_enter(module: Module) -> None:
     code = module.function("enter", 5, local=True)
     call, args, nargs, names, other = code.arguments
     bound = code.cell(0, MAX_PORTS)
-    n_inputs = code.load(call, Call.N_INPUTS)
+    n_inputs = code.load(call, CallBlock.N_INPUTS)
     named = code.compare(names, "!=", 0)
     binds = code.b.or_(named, code.compare(nargs, "!=", n_inputs))
     out = code.choose(
@@ -83,7 +91,7 @@ def emit_enter(module: Module) -> None:
         result = code.call("attempt", call, inputs, out)
         with code.when(code.compare(result, "!=", REJECTED), likely=True):
             code.leave(result)
-        none = code.load(call, Call.NONE)
+        none = code.load(call, CallBlock.NONE)
         last = code.b.select(code.compare(out, "==", 0), none, out)
         given = code.call("collect", call, inputs, n_inputs, last)
         code.leave(code.call("again", call, given))
@@ -96,13 +104,13 @@ def emit_hand_over(module: Module) -> None:
     code = module.function("hand_over", 4, local=True)
     call, args, nargs, names = code.arguments
     pair = code.cell(0, 2)
-    none, named = code.load(call, Call.NONE), code.compare(names, "!=", 0)
+    none, named = code.load(call, CallBlock.NONE), code.compare(names, "!=", 0)
     count = code.add(nargs, count_of(code, names))
     values = code.call("collect", call, args, count, const(0))
     code.leave_if(code.compare(values, "==", 0), FAILED)
     code.store(values, pair, 0)
     code.store(code.b.select(named, names, none), pair, 1)
-    given = call_python(code, call, Call.BIND, pair, 2)
+    given = call_python(code, call, CallBlock.BIND, pair, 2)
     api(code, call, "Py_DecRef", values)
     code.leave(code.call("again", call, given))
 
@@ -120,12 +128,12 @@ def emit_attempt(module: Module) -> None:
     code.leave_if(code.compare(batch, "<=", REJECTED), REJECTED)
     single = code.compare(batch, "==", UNBATCHED)
     kernel = code.b.select(
-        single, code.load(call, Call.SINGLE), code.load(call, Call.BATCH)
+        single, code.load(call, CallBlock.SINGLE), code.load(call, CallBlock.BATCH)
     )
     for other in (
         code.compare(kernel, "==", 0),
         code.compare(batch, "==", 0),
-        code.compare(batch, ">=", code.load(call, Call.SPLIT_FROM)),
+        code.compare(batch, ">=", code.load(call, CallBlock.SPLIT_FROM)),
     ):
         code.leave_if(other, REJECTED)
 
@@ -153,7 +161,7 @@ def emit_again(module: Module) -> None:
     view, buffer = code.cell(0, VIEW_WORDS), code.cell(0, BUFFER_WORDS)
     pair, bound = code.cell(0, 2), code.cell(0, MAX_PORTS)
     code.leave_if(code.compare(given, "==", 0), FAILED)
-    n_inputs = code.load(call, Call.N_INPUTS)
+    n_inputs = code.load(call, CallBlock.N_INPUTS)
     with code.when(code.compare(n_inputs, ">=", 0), likely=True):
         with code.loop(n_inputs) as i:
             value = api(code, call, "PyTuple_GetItem", given, i)
@@ -165,14 +173,14 @@ def emit_again(module: Module) -> None:
             kept = api(code, call, "PyTuple_GetItem", given, i)
             code.store(kept, code.at(bound, i))
         last = api(code, call, "PyTuple_GetItem", given, n_inputs)
-        is_none = code.compare(last, "==", code.load(call, Call.NONE))
+        is_none = code.compare(last, "==", code.load(call, CallBlock.NONE))
         out = code.b.select(is_none, const(0), last)
         result = code.call("attempt", call, bound, out)
         with code.when(code.compare(result, "!=", REJECTED), likely=True):
             api(code, call, "Py_DecRef", given)
             code.leave(result)
     code.store(given, pair, 0)
-    result = call_python(code, call, Call.SLOW, pair, 1)
+    result = call_python(code, call, CallBlock.SLOW, pair, 1)
     api(code, call, "Py_DecRef", given)
     code.leave(result)
 
@@ -184,17 +192,17 @@ def emit_convert(module: Module) -> None:
     pair = code.cell(0, 2)
     plain = code.compare(code.call("is_plain", call, value), "!=", 0)
     with code.when(plain, likely=True):
-        dtype = code.load(call, Call.DTYPE)
+        dtype = code.load(call, CallBlock.DTYPE)
         own = code.compare(code.load_at(value, ArrayField.DTYPE), "==", dtype)
         with code.when(code.b.not_(own), likely=True):
             code.store(value, pair, 0)
             code.store(dtype, pair, 1)
-            code.leave(call_python(code, call, Call.AS_TYPE, pair, 2))
+            code.leave(call_python(code, call, CallBlock.AS_TYPE, pair, 2))
     number = api(code, call, "PyLong_FromSsize_t", index)
     code.leave_if(code.compare(number, "==", 0), FAILED)
     code.store(number, pair, 0)
     code.store(value, pair, 1)
-    array = call_python(code, call, Call.CONVERT, pair, 2)
+    array = call_python(code, call, CallBlock.CONVERT, pair, 2)
     api(code, call, "Py_DecRef", number)
     code.leave(array)
 
@@ -218,7 +226,7 @@ def emit_collect(module: Module) -> None:
 
 
 def emit_entry(module: Module) -> None:
-    """call(self, args, nargs, names): find the Call."""
+    """call(self, args, nargs, names): find the CallBlock."""
     code = module.function("call", 4)
     instance, args, flagged, names = code.arguments
     count = code.b.and_(flagged, const(FLAGLESS))
@@ -235,7 +243,10 @@ def emit_bind(module: Module) -> None:
     code = module.function("bind", 5, local=True)
     call, args, nargs, names, bound = code.arguments
     used = code.cell(nargs)
-    n_inputs, known = code.load(call, Call.N_INPUTS), code.load(call, Call.NAMES)
+    n_inputs, known = (
+        code.load(call, CallBlock.N_INPUTS),
+        code.load(call, CallBlock.NAMES),
+    )
     code.leave_if(code.compare(nargs, ">", n_inputs), REJECTED)  # all if that is -1
     with code.loop(n_inputs) as i:
         source = code.at(args, i)
@@ -246,15 +257,15 @@ def emit_bind(module: Module) -> None:
     with code.fold(count, 0) as turn:
         name = api(code, call, "PyTuple_GetItem", names, turn.index)
         value = code.load(code.at(args, code.add(nargs, turn.index)))
-        is_out = code.compare(name, "==", code.load(call, Call.OUT_NAME))
-        is_none = code.compare(value, "==", code.load(call, Call.NONE))
+        is_out = code.compare(name, "==", code.load(call, CallBlock.OUT_NAME))
+        is_none = code.compare(value, "==", code.load(call, CallBlock.NONE))
         out = code.b.select(is_none, const(0), value)
         turn.next = code.b.select(is_out, out, turn.value)
         with code.when(is_out):
             code.store(code.add(code.load(used), 1), used)
         with code.when(code.b.not_(is_out)):
             take_named(code, name, value, known, used)
-    defaults = code.load(call, Call.DEFAULTS)
+    defaults = code.load(call, CallBlock.DEFAULTS)
     with code.loop(n_inputs) as i:
         place = code.at(bound, i)
         with code.when(code.compare(code.load(place), "==", 0), likely=False):
@@ -270,7 +281,7 @@ def take_named(
 ) -> None:
     """Write a value to the input of that name, if it is still to be had."""
     call, *_, bound = code.arguments
-    with code.loop(code.load(call, Call.N_INPUTS)) as i:
+    with code.loop(code.load(call, CallBlock.N_INPUTS)) as i:
         place = code.at(bound, i)
         own = code.compare(code.load(code.at(known, i)), "==", name)
         with code.when(code.b.and_(own, code.compare(code.load(place), "==", 0))):
@@ -301,3 +312,90 @@ def emit_run(module: Module) -> None:
         api(code, call, "Py_DecRef", out)
         code.leave(api(code, call, "PyErr_NoMemory"))
     code.leave(out)
+
+
+# ------------------------------------------------------------ methods
+
+FLAGLESS = 2**63 - 1  # what vectorcall's flag leaves of a number of arguments
+
+
+def emit_choose(module: Module) -> None:
+    """choose(self, args, nargs, names): find the function and enter it."""
+    emit_key(module)
+    code = module.function("choose", 4)
+    instance, args, flagged, names = code.arguments
+    bound, place = code.cell(0, MAX_PORTS), code.cell(-1)
+    nargs = code.b.and_(flagged, const(FLAGLESS))
+    call = code.load_at(instance, INSTANCE_CALL)
+    plain = code.load(call, CallBlock.PLAIN)
+    with code.when(code.compare(plain, "!=", 0), likely=True):
+        result = code.call("enter", plain, args, nargs, names, const(1))
+        with code.when(code.compare(result, "!=", REJECTED), likely=True):
+            code.leave(result)
+    n_state = code.load(call, CallBlock.N_STATE)
+    key = code.choose(
+        code.compare(nargs, ">=", n_state),
+        lambda: code.call("key", call, args, nargs, names, place),
+        const(0),
+    )
+    found = code.choose(
+        code.compare(key, "!=", 0), lambda: _find(code, call, key), const(0)
+    )
+    with code.when(code.compare(found, "==", 0), likely=False):
+        code.leave(code.call("hand_over", call, args, nargs, names))
+    chosen = code.load_at(found, INSTANCE_CALL)
+    with code.loop(n_state) as i:
+        code.store(code.load(code.at(args, i)), code.at(bound, i))
+    out_at = code.load(place)
+    with code.when(code.compare(out_at, "<", 0)):
+        code.leave(code.call("enter", chosen, bound, n_state, const(0), const(0)))
+    code.store(code.load(code.at(args, out_at)), code.at(bound, n_state))
+    only_out = code.load(call, CallBlock.OUT_NAMES)
+    code.leave(code.call("enter", chosen, bound, n_state, only_out, const(0)))
+
+
+def _find(code: Code, call: Value, key: Value) -> Value:
+    """Return what the dict holds for a key, borrowed, or 0; release the key."""
+    table = code.load(call, CallBlock.CHOSEN)
+    found = api(code, call, "PyDict_GetItemWithError", table, key)
+    api(code, call, "Py_DecRef", key)
+    with code.when(code.compare(found, "==", 0), likely=False):
+        api(code, call, "PyErr_Clear")  # it cannot be a key
+    return found
+
+
+def emit_key(module: Module) -> None:
+    """key(call, args, nargs, names, place): (names, *what is not the state), or 0.
+
+    Writes to ``place`` where out is among the arguments, if it is.
+    """
+    code = module.function("key", 5, local=True)
+    call, args, nargs, names, place = code.arguments
+    n_state, none = code.load(call, CallBlock.N_STATE), code.load(call, CallBlock.NONE)
+    named = code.compare(names, "!=", 0)
+    count = code.choose(named, lambda: api(code, call, "PyTuple_Size", names), const(0))
+    with code.loop(count) as i:
+        name = api(code, call, "PyTuple_GetItem", names, i)
+        is_out = code.compare(name, "==", code.load(call, CallBlock.OUT_NAME))
+        with code.when(is_out):
+            code.store(code.add(nargs, i), place)
+    out_at = code.load(place)
+    end = code.add(nargs, count)
+    has_out = code.b.zext(code.compare(out_at, ">=", 0), end.type)
+    size = code.b.sub(code.add(code.b.sub(end, n_state), 1), has_out)
+    key = api(code, call, "PyTuple_New", size)
+    with code.when(code.compare(key, "==", 0), likely=False):
+        api(code, call, "PyErr_Clear")
+        code.leave(0)
+    first = code.b.select(named, names, none)
+    api(code, call, "Py_IncRef", first)
+    api(code, call, "PyTuple_SetItem", key, 0, first)
+    with code.fold(code.b.sub(end, n_state), 1) as turn:
+        k = code.add(n_state, turn.index)
+        is_other = code.compare(k, "!=", out_at)
+        with code.when(is_other, likely=True):
+            value = code.load(code.at(args, k))
+            api(code, call, "Py_IncRef", value)
+            api(code, call, "PyTuple_SetItem", key, turn.value, value)
+        turn.next = code.add(turn.value, code.b.zext(is_other, k.type))
+    code.leave(key)

@@ -10,7 +10,7 @@ from ramidyn.backend.runtime.memory_layout import (
     OWNS_DATA,
     WRITEABLE,
     ArrayField,
-    Call,
+    CallBlock,
     Port,
 )
 
@@ -30,7 +30,7 @@ def emit_make(module: Module) -> None:
     emit_one(module)
     code = module.function("make", 2, local=True)
     call, batch = code.arguments
-    count = code.load(call, Call.N_OUTPUTS)
+    count = code.load(call, CallBlock.N_OUTPUTS)
     with code.when(code.compare(count, "==", 1), likely=True):
         with code.when(code.compare(batch, "==", UNBATCHED), likely=True):
             code.leave(code.call("one", call))
@@ -44,7 +44,10 @@ def emit_make(module: Module) -> None:
     values = api(code, call, "PyTuple_New", const(1))
     give_up_if_null(code, call, values, arrays)
     api(code, call, "PyTuple_SetItem", values, const(0), arrays)
-    new, kind = code.load(call, Call.NEW_TUPLE), code.load(call, Call.RESULT_TYPE)
+    new, kind = (
+        code.load(call, CallBlock.NEW_TUPLE),
+        code.load(call, CallBlock.RESULT_TYPE),
+    )
     named = code.call_address(new, kind, values, const(0))
     api(code, call, "Py_DecRef", values)
     code.leave(named)
@@ -58,8 +61,8 @@ def emit_one(module: Module) -> None:
     """
     code = module.function("one", 1, local=True)
     (call,) = code.arguments
-    port = port_of(code, call, code.load(call, Call.N_INPUTS))
-    for word in (Call.KEPT_BEFORE, Call.KEPT):
+    port = port_of(code, call, code.load(call, CallBlock.N_INPUTS))
+    for word in (CallBlock.KEPT_BEFORE, CallBlock.KEPT):
         kept = code.load(call, word)
         with code.when(code.compare(kept, "!=", 0)):
             free = code.call("is_free", call, kept, port)
@@ -69,10 +72,10 @@ def emit_one(module: Module) -> None:
     made = code.call("array", call, const(0), const(UNBATCHED))
     code.leave_if(code.compare(made, "==", 0), FAILED)
     with code.when(code.compare(code.load(port, Port.SIZE), "<=", SMALL), likely=True):
-        before = code.load(call, Call.KEPT_BEFORE)
-        code.store(code.load(call, Call.KEPT), call, Call.KEPT_BEFORE)
+        before = code.load(call, CallBlock.KEPT_BEFORE)
+        code.store(code.load(call, CallBlock.KEPT), call, CallBlock.KEPT_BEFORE)
         api(code, call, "Py_IncRef", made)
-        code.store(made, call, Call.KEPT)
+        code.store(made, call, CallBlock.KEPT)
         with code.when(code.compare(before, "!=", 0)):
             api(code, call, "Py_DecRef", before)
     code.leave(made)
@@ -90,8 +93,8 @@ def emit_is_free(module: Module) -> None:
     )
     rank = code.load_int(code.add(array, ArrayField.RANK))
     for found, expected in (
-        (code.load(array), const(1)),  # the references to it: the Call's
-        (code.load_at(array, ArrayField.DTYPE), code.load(call, Call.DTYPE)),
+        (code.load(array), const(1)),  # the references to it: the CallBlock's
+        (code.load_at(array, ArrayField.DTYPE), code.load(call, CallBlock.DTYPE)),
         (code.load_at(array, ArrayField.WEAK_REFERENCES), const(0)),
         (flags, const(AS_MADE)),
         (rank, code.load(port, Port.RANK)),
@@ -109,13 +112,16 @@ def emit_array(module: Module) -> None:
     code = module.function("array", 3, local=True)
     call, index, batch = code.arguments
     pair = code.cell(0, 2)
-    core = code.load(code.at(code.load(call, Call.SHAPES), index))
+    core = code.load(code.at(code.load(call, CallBlock.SHAPES), index))
     batched = code.compare(batch, "!=", UNBATCHED)
-    new = code.load(call, Call.NEW_ARRAY)
+    new = code.load(call, CallBlock.NEW_ARRAY)
     known = code.compare(new, "!=", 0)
     with code.when(code.b.and_(known, code.b.not_(batched)), likely=True):
-        kind, dtype = code.load(call, Call.ARRAY_TYPE), code.load(call, Call.DTYPE)
-        port = port_of(code, call, code.add(code.load(call, Call.N_INPUTS), index))
+        kind, dtype = (
+            code.load(call, CallBlock.ARRAY_TYPE),
+            code.load(call, CallBlock.DTYPE),
+        )
+        port = port_of(code, call, code.add(code.load(call, CallBlock.N_INPUTS), index))
         rank, lengths = code.load(port, Port.RANK), code.load(port, Port.SHAPE)
         api(code, call, "Py_IncRef", dtype)  # it takes that over
         nothing = [const(0)] * 4  # no strides, no data, no flags, no object
@@ -123,8 +129,8 @@ def emit_array(module: Module) -> None:
     shape = code.choose(batched, lambda: code.call("shape", call, core, batch), core)
     code.leave_if(code.compare(shape, "==", 0), FAILED)
     code.store(shape, pair, 0)
-    code.store(code.load(call, Call.DTYPE), pair, 1)
-    made = call_python(code, call, Call.EMPTY, pair, 2)
+    code.store(code.load(call, CallBlock.DTYPE), pair, 1)
+    made = call_python(code, call, CallBlock.EMPTY, pair, 2)
     with code.when(batched):
         api(code, call, "Py_DecRef", shape)
     code.leave(made)
@@ -139,7 +145,7 @@ def emit_shape(module: Module) -> None:
     code.leave_if(code.compare(shape, "==", 0), FAILED)
     number = api(code, call, "PyLong_FromSsize_t", batch)
     give_up_if_null(code, call, number, shape)
-    last = code.load(call, Call.BATCH_LAST)
+    last = code.load(call, CallBlock.BATCH_LAST)
     api(code, call, "PyTuple_SetItem", shape, code.mul(last, rank), number)
     with code.loop(rank) as i:
         length = api(code, call, "PyTuple_GetItem", core, i)
@@ -150,9 +156,9 @@ def emit_shape(module: Module) -> None:
 
 
 def call_python(
-    code: Code, call: Value, function: Call, arguments: Value, count: int
+    code: Code, call: Value, function: CallBlock, arguments: Value, count: int
 ) -> Value:
-    """Call a Python object of a Call, with some words of arguments."""
+    """Call a Python object of a CallBlock, with some words of arguments."""
     values = code.load(call, function), arguments, const(count), const(0)
     return api(code, call, "PyObject_VectorcallDict", *values)
 

@@ -1,12 +1,14 @@
-"""A compiled kernel as the driver reads it, and how much of it runs at a time."""
+"""A compiled kernel as the driver reads it, how much runs at a time, and on threads."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ramidyn.backend.calls.arguments import Signature
 from ramidyn.backend.runtime.instructions import encoded
@@ -25,8 +27,11 @@ from ramidyn.backend.runtime.memory_layout import (
 from ramidyn.errors import CompileError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from ramidyn.backend.llvm.build import NativeKernel
     from ramidyn.backend.llvm.target import Processor
+
 
 CHUNK_WORK = 100_000
 """Slots times states that are worth a thread: some 50 us, what waking one costs."""
@@ -148,3 +153,65 @@ def _driver(dtype: str, lanes: int, target: Processor) -> int:
 def chunk_of(kernel: NativeKernel) -> int:
     """Return the smallest number of states that is worth a thread."""
     return max(kernel.lanes, CHUNK_WORK // max(kernel.slots, 1))
+
+
+# ------------------------------------------------------------ threads
+
+T = TypeVar("T")
+
+_pool: ThreadPoolExecutor | None = None
+"""that large batches are split over; one per process"""
+_lock = threading.Lock()
+
+
+def _forget() -> None:
+    """Start over in a forked child, which has none of its parent's threads."""
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def run_all(tasks: Sequence[Callable[[], T]], stop: list[None]) -> list[T]:
+    """Run the tasks at once, the first in this thread, and return their results.
+
+    An exception, such as Ctrl-C, adds to ``stop`` and leaves when all tasks have ended.
+    """
+    if len(tasks) == 1:
+        return [tasks[0]()]
+    from concurrent.futures import wait  # noqa: PLC0415  it takes long to import
+
+    futures = [_submit(task) for task in tasks[1:]]
+    try:
+        return [tasks[0](), *(future.result() for future in futures)]
+    except BaseException:
+        stop.append(None)
+        wait(futures)
+        raise
+
+
+def _submit(task: Callable[[], T]) -> Future[T]:
+    """Run a task in the pool, or here if the interpreter is about to end."""
+    try:
+        return _shared().submit(task)
+    except RuntimeError:
+        from concurrent.futures import Future  # noqa: PLC0415  it takes long to import
+
+        future: Future[T] = Future()
+        future.set_result(task())
+        return future
+
+
+def _shared() -> ThreadPoolExecutor:
+    """Return the pool, made on first use."""
+    global _pool  # noqa: PLW0603 (the pool is the process's)
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  it takes long to import
+
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(
+                os.cpu_count() or 1, thread_name_prefix="ramidyn"
+            )
+        return _pool

@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from ramidyn.backend.calls.arguments import Array, Signature, address, as_strided
-from ramidyn.backend.calls.runnable import Pace, chunk_of, kernel_block, ports_of
-from ramidyn.backend.runtime import threads as workers
+from ramidyn.backend.calls.runnable import (
+    Pace,
+    chunk_of,
+    kernel_block,
+    ports_of,
+    run_all,
+)
 from ramidyn.backend.runtime.instructions import parallel_moves
 from ramidyn.backend.runtime.memory_layout import Kernel, TimeLoop, Words, words
 from ramidyn.concurrency import Lock
@@ -195,7 +200,7 @@ class Scanner:
             )
             for first in range(0, count, share)
         ]
-        if any(workers.run_all(tasks, part.stop)):
+        if any(run_all(tasks, part.stop)):
             raise MemoryError
 
     def steps(

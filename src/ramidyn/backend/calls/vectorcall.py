@@ -20,7 +20,7 @@ from ramidyn.backend.runtime.memory_layout import (
     INSTANCE_ENTRY,
     MAX_PORTS,
     WORD,
-    Call,
+    CallBlock,
     api_table,
     python_function,
     words,
@@ -74,7 +74,7 @@ _kept: list[object] = []  # what the type points to
 
 
 def _make_base() -> type:
-    """Return the type that holds a function and the address of its Call."""
+    """Return the type that holds a function and the address of its CallBlock."""
     if not HAS_KNOWN_OBJECTS:
         return Plain
     members = (Member * 4)(
@@ -101,7 +101,7 @@ else:
 
 
 class Anchor(Vectorcall):
-    """The address of a Call, and the owner of what is there; itself not callable."""
+    """The address of a CallBlock, and the owner of its objects; itself not callable."""
 
     def __init__(self, address: int, keepalive: object) -> None:
         target: Any = self
@@ -125,7 +125,7 @@ def vectorcalled(cls: T) -> T:
 def forward(
     function: Callable[..., Any], n_state: int, chosen: Mapping[Any, Vectorcall]
 ) -> Anchor:
-    """Return a Call that hands everything to a Python function; see attach_choice."""
+    """Return a CallBlock that hands all to a Python function; see attach_choice."""
 
     def bind(*given: object) -> tuple[object, ...]:
         return given
@@ -137,12 +137,16 @@ def forward(
             *values[:count], **dict(zip(names or (), values[count:], strict=True))
         )
 
-    block = words([0] * len(Call))
-    block[Call.API] = ctypes.addressof(api_table())
-    block[Call.N_INPUTS], block[Call.N_STATE] = -1, n_state
+    block = words([0] * len(CallBlock))
+    block[CallBlock.API] = ctypes.addressof(api_table())
+    block[CallBlock.N_INPUTS], block[CallBlock.N_STATE] = -1, n_state
     out = sys.intern("out")
-    objects = {Call.NONE: None, Call.BIND: bind, Call.SLOW: slow}
-    objects |= {Call.CHOSEN: chosen, Call.OUT_NAME: out, Call.OUT_NAMES: (out,)}
+    objects = {CallBlock.NONE: None, CallBlock.BIND: bind, CallBlock.SLOW: slow}
+    objects |= {
+        CallBlock.CHOSEN: chosen,
+        CallBlock.OUT_NAME: out,
+        CallBlock.OUT_NAMES: (out,),
+    }
     for word, value in objects.items():
         block[word] = id(value)
     return Anchor(ctypes.addressof(block), (block, objects))
@@ -152,7 +156,7 @@ def enter_first(instance: Vectorcall, plain: Vectorcall) -> None:
     """Let an instance with a choice try another one first, which must outlive it."""
     if Vectorcall is not Plain:
         own, other = cast(Any, instance), cast(Any, plain)
-        word = own._call + int(Call.PLAIN) * WORD
+        word = own._call + int(CallBlock.PLAIN) * WORD
         ctypes.c_int64.from_address(word).value = other._call
 
 
@@ -188,7 +192,7 @@ def attach_choice(
 
 
 def _attach(instance: Vectorcall, kept: object, anchor: Any, name: str) -> None:
-    """Let an instance hold a Call, and what keeps it alive, or a Python function."""
+    """Let an instance hold a CallBlock and its owner, or a Python function."""
     target: Any = instance
     target._attached = kept
     if Vectorcall is not Plain:

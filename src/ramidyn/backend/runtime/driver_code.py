@@ -8,16 +8,33 @@ does. All tiles of such a group are packed before any is unpacked: an output may
 input, element by element. Results that are too many for a cache are streamed.
 
 Denormal numbers are treated as zero meanwhile: they would take a hundred times as long.
-The thread's own setting is restored.
+A bit of the processor says so, for each thread. What was there before is put back:
+Python and NumPy never see it.
+
+    run_steps(kernel, workspaces, tiles)
+
+interprets the instructions of a kernel that has some, each for all active tiles before
+the next one. A tile is active while its bit is set: `Op.UNTIL` clears it when all its
+states are done, and the end of the loop sets again those that were set when the loop
+began.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from ramidyn.backend.llvm.target import Processor
-from ramidyn.backend.llvm.word_builder import Code, Module, Value, const, ir
-from ramidyn.backend.runtime import denormals
-from ramidyn.backend.runtime.instruction_code import emit_run_steps
-from ramidyn.backend.runtime.memory_layout import LINE, NEAR, STACK_BYTES, Kernel
+from ramidyn.backend.llvm.word_builder import I32, I64, Code, Module, Value, const, ir
+from ramidyn.backend.runtime.instructions import DEEPEST, STEP_WORDS, Op
+from ramidyn.backend.runtime.memory_layout import (
+    LINE,
+    NEAR,
+    PLACE,
+    STACK_BYTES,
+    WORD,
+    Kernel,
+)
 from ramidyn.backend.runtime.streaming import emit_stream_groups, goes_far
 from ramidyn.backend.runtime.tile_groups import (
     emit_groups,
@@ -46,7 +63,7 @@ def emit(tile: Tile, target: Processor) -> Module:
 def emit_run(module: Module, target: Processor) -> None:
     """run(kernel, views, batch): run_all, with denormal numbers taken as zero."""
     code = module.function("run", 3)
-    with denormals.flushed(code, target):
+    with flush_denormals(code, target):
         failed = code.call("run_all", *code.arguments)
     code.leave(failed)
 
@@ -94,3 +111,214 @@ def run_groups(code: Code, name: str, most: Value, sets: int) -> None:
         code.call(name, *code.arguments, code.align(memory, LINE), most)
         code.call_address(code.load(kernel, Kernel.FREE), memory)
         code.leave(0)
+
+
+# ------------------------------------------------------------ denormal numbers
+
+MXCSR_ZERO = 0x8040  # x86: results that are denormal become zero, and arguments
+FPCR_ZERO = 1 << 24  # AArch64: both in one bit
+
+
+@contextmanager
+def flush_denormals(code: Code, target: Processor) -> Generator[None]:
+    """Take denormal numbers as zero in what is written inside."""
+    arch = target.triple.partition("-")[0]
+    if arch == "x86_64":
+        with _flush_x86(code):
+            yield
+    elif arch in ("aarch64", "arm64"):
+        with _flush_arm(code):
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def _flush_x86(code: Code) -> Generator[None]:
+    pointer = ir.IntType(8).as_pointer()
+    read, write = (
+        code.module.external(f"llvm.x86.sse.{name}", ir.VoidType(), [pointer])
+        for name in ("stmxcsr", "ldmxcsr")
+    )
+    kept, ours = code.cell(0), code.cell(0)
+    code.b.call(read, [code.b.inttoptr(kept, pointer)])
+    before = code.load_as(I32, kept, 4)
+    code.store_as(code.b.or_(before, ir.Constant(I32, MXCSR_ZERO)), ours, 4)
+    code.b.call(write, [code.b.inttoptr(ours, pointer)])
+    yield
+    code.b.call(write, [code.b.inttoptr(kept, pointer)])
+
+
+@contextmanager
+def _flush_arm(code: Code) -> Generator[None]:
+    read: Value = code.module.external("llvm.aarch64.get.fpcr", I64, [])
+    write: Value = code.module.external("llvm.aarch64.set.fpcr", ir.VoidType(), [I64])
+    before = code.b.call(read, [])
+    code.b.call(write, [code.b.or_(before, const(FPCR_ZERO))])
+    yield
+    code.b.call(write, [before])
+
+
+# ------------------------------------------------------------ instructions
+
+MOVE_BYTES = 4 * PLACE
+LOOP_WORDS = 2
+"""of each loop that is running: the number of its step, and the tiles at its start"""
+
+
+def emit_run_steps(module: Module, tile: Tile) -> None:
+    """Emit run_steps(kernel, workspaces, tiles)."""
+    emit_move_slots(module, tile)
+    emit_all_done(module, tile)
+    Interpreter(module).emit()
+
+
+class Interpreter:
+    """The loop over instructions, and what each does."""
+
+    def __init__(self, module: Module) -> None:
+        self.code: Code = module.function("run_steps", 3, local=True)
+        code = self.code
+        self.kernel, self.workspaces, self.tiles = code.arguments
+        self.steps, self.count, self.cuts, self.libm, self.size, self.moves = (
+            code.load(self.kernel, w)
+            for w in (
+                Kernel.STEPS,
+                Kernel.N_STEPS,
+                Kernel.CUTS,
+                Kernel.LIBM,
+                Kernel.BYTES,
+                Kernel.MOVES,
+            )
+        )
+        ones = code.add(code.b.shl(const(1), self.tiles), -1)
+        self.place: Value = code.cell(0)
+        self.active: Value = code.cell(ones)
+        self.depth: Value = code.cell(0)
+        self.loops: Value = code.cell(0, LOOP_WORDS * (DEEPEST + 1))
+
+    def emit(self) -> None:
+        """Write the function."""
+        code = self.code
+        with code.repeated():
+            at = code.load(self.place)
+            code.leave_if(code.compare(at, ">=", self.count), 0)
+            row = code.add(self.steps, code.mul(at, STEP_WORDS * WORD))
+            op, *numbers = (code.load(row, k) for k in range(STEP_WORDS))
+            code.store(code.add(at, 1), self.place)
+            for which, action in (
+                (Op.RUN, self._run),
+                (Op.MOVE, self._move),
+                (Op.REPEAT, self._repeat),
+                (Op.UNTIL, self._until),
+                (Op.NEXT, self._next),
+            ):
+                with code.when(code.compare(op, "==", int(which))):
+                    action(*numbers)
+
+    def _each_tile(self, do: str, *arguments: Value) -> None:
+        """Call a function with the workspace of each active tile."""
+        code = self.code
+        with code.loop(self.tiles) as i, code.when(self._is_active(i)):
+            workspace = code.add(self.workspaces, code.mul(i, self.size))
+            code.call(do, workspace, *arguments)
+
+    def _is_active(self, i: Value) -> Value:
+        code = self.code
+        bit = code.b.and_(code.b.lshr(code.load(self.active), i), const(1))
+        return code.compare(bit, "!=", 0)
+
+    def _run(self, function: Value, base: Value, count: Value) -> None:
+        code = self.code
+        first = code.at(self.cuts, function)
+        with code.loop(count) as k:
+            cut = code.load(code.at(first, k))
+            with code.loop(self.tiles) as i, code.when(self._is_active(i)):
+                workspace = code.add(self.workspaces, code.mul(i, self.size))
+                frame = code.add(workspace, base)
+                code.call_address(cut, frame, frame, self.libm)
+
+    def _move(self, first: Value, count: Value, _: Value) -> None:
+        code = self.code
+        table = code.add(self.moves, code.mul(first, PLACE))
+        step = code.load(self._loop())
+        self._each_tile("move_slots", table, count, step)
+
+    def _loop(self) -> Value:
+        """Return the address of what is known of the innermost loop."""
+        code = self.code
+        depth = code.load(self.depth)
+        return code.add(self.loops, code.mul(depth, LOOP_WORDS * WORD))
+
+    def _repeat(self, times: Value, end: Value, _: Value) -> None:
+        code = self.code
+        is_empty = code.compare(times, "<=", 0)
+        with code.when(is_empty, likely=False):
+            code.store(end, self.place)
+        with code.when(code.b.not_(is_empty)):
+            code.store(code.add(code.load(self.depth), 1), self.depth)
+            loop = self._loop()
+            code.store(const(0), loop)
+            code.store(code.load(self.active), loop, 1)
+
+    def _until(self, slot: Value, end: Value, _: Value) -> None:
+        code = self.code
+        with code.loop(self.tiles) as i, code.when(self._is_active(i)):
+            workspace = code.add(self.workspaces, code.mul(i, self.size))
+            done = code.call("all_done", workspace, slot)
+            bit = code.b.shl(done, i)
+            code.store(code.b.xor(code.load(self.active), bit), self.active)
+        with code.when(code.compare(code.load(self.active), "==", 0)):
+            self._leave_loop()
+            code.store(end, self.place)
+
+    def _next(self, first: Value, _: Value, __: Value) -> None:
+        code = self.code
+        loop = self._loop()
+        step = code.add(code.load(loop), 1)
+        row = code.add(self.steps, code.mul(code.add(first, -1), STEP_WORDS * WORD))
+        is_last = code.compare(step, ">=", code.load(row, 1))
+        with code.when(is_last):
+            self._leave_loop()
+        with code.when(code.b.not_(is_last)):
+            code.store(step, loop)
+            code.store(first, self.place)
+
+    def _leave_loop(self) -> None:
+        """Go on with the tiles that were active when the loop began."""
+        code = self.code
+        code.store(code.load(self._loop(), 1), self.active)
+        code.store(code.add(code.load(self.depth), -1), self.depth)
+
+
+def emit_move_slots(module: Module, tile: Tile) -> None:
+    """move_slots(workspace, table, count, step): copy slots, one after the other."""
+    code = module.function("move_slots", 4, local=True)
+    workspace, table, count, step = code.arguments
+    kind, align = tile.vector(tile.lanes), min(tile.slot, LINE)
+    with code.loop(count) as k:
+        row = code.add(table, code.mul(k, MOVE_BYTES))
+        source, target, further, beyond = (
+            code.load_int(code.add(row, n * PLACE)) for n in range(4)
+        )
+        source = code.add(source, code.mul(step, further))
+        target = code.add(target, code.mul(step, beyond))
+        value = code.load_as(kind, code.add(workspace, source), align)
+        code.store_as(value, code.add(workspace, target), align)
+    code.leave(0)
+
+
+def emit_all_done(module: Module, tile: Tile) -> None:
+    """all_done(workspace, slot): 1 if the slot is 1 in all lanes, else 0."""
+    code = module.function("all_done", 2, local=True)
+    workspace, slot = code.arguments
+    kind, align = tile.vector(tile.lanes), min(tile.slot, LINE)
+    value = code.load_as(kind, code.add(workspace, slot), align)
+    done = const(1)
+    for lane in range(tile.lanes):
+        one = value
+        if tile.lanes > 1:
+            one = code.b.extract_element(value, ir.Constant(ir.IntType(32), lane))
+        is_done = code.b.fcmp_ordered("==", one, ir.Constant(one.type, 1.0))
+        done = code.b.and_(done, code.b.zext(is_done, done.type))
+    code.leave(done)

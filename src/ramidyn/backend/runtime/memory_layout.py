@@ -1,10 +1,10 @@
 """Memory layout shared by emitted code and Python: blocks of 64-bit words.
 
-    Call    one callable: what the FASTCALL function needs, reached through its ``self``
-    Kernel  one compiled program and the driver that runs it
-    Port    one input or output: its core shape
-    View    one array of one call: where its elements are
-    TimeLoop  some steps of a scan
+    CallBlock  one callable: what the FASTCALL function reaches through its ``self``
+    Kernel     one compiled program and the driver that runs it
+    Port       one input or output: its core shape
+    View       one array of one call: where its elements are
+    TimeLoop   some steps of a scan
 
 An address, a Python object and a number are one word each, so a block is a plain array
 of int64 here and an offset from an address in the emitted code. ARRAY are the fields of
@@ -101,7 +101,7 @@ class TimeLoop(IntEnum):
     N_MOVES = 5
 
 
-class Call(IntEnum):
+class CallBlock(IntEnum):
     """One callable."""
 
     SINGLE = 0  # address of a Kernel, 0 until compiled
@@ -137,7 +137,7 @@ class Call(IntEnum):
     NEW_ARRAY = 30  # address of PyArray_NewFromDescr, 0 if it is not known
     KEPT = 31  # owned: the last array that was returned for one state, or 0
     KEPT_BEFORE = 32  # owned: the one before
-    PLAIN = 33  # of a Method: address of the Call without options, 0 if there is none
+    PLAIN = 33  # of a Method: the CallBlock without options, or 0
 
 
 API = (
@@ -165,7 +165,7 @@ VIEW_WORDS = 4
 PORT_WORDS = 4
 
 HEAD = object.__basicsize__
-INSTANCE_ENTRY = HEAD  # of a Vectorcall: the function, and the address of its Call
+INSTANCE_ENTRY = HEAD  # of a Vectorcall: the function, and the address of its CallBlock
 INSTANCE_CALL = HEAD + WORD
 INSTANCE_BYTES = HEAD + 2 * WORD
 TYPE_OFFSET = HEAD - WORD

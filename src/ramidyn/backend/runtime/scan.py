@@ -17,9 +17,11 @@ import functools
 from ramidyn.backend.llvm.emitted import load
 from ramidyn.backend.llvm.target import Processor, runnable
 from ramidyn.backend.llvm.word_builder import I32, Code, Module, Value, ir
-from ramidyn.backend.runtime import denormals
-from ramidyn.backend.runtime.driver_code import run_groups
-from ramidyn.backend.runtime.instruction_code import emit_run_steps
+from ramidyn.backend.runtime.driver_code import (
+    emit_run_steps,
+    flush_denormals,
+    run_groups,
+)
 from ramidyn.backend.runtime.memory_layout import (
     LINE,
     PLACE,
@@ -56,7 +58,7 @@ def emit(tile: Tile) -> Module:
     emit_scan_groups(module, tile)
     emit_scan_all(module, tile)
     code = module.function("scan", 4)
-    with denormals.flushed(code, runnable()):
+    with flush_denormals(code, runnable()):
         failed = code.call("scan_all", *code.arguments)
     code.leave(failed)
     return module

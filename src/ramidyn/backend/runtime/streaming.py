@@ -16,7 +16,13 @@ from __future__ import annotations
 from ramidyn.backend.llvm.word_builder import Code, Module, Value, const, ir
 from ramidyn.backend.runtime.memory_layout import LINE, NEVER, PLACE, Kernel
 from ramidyn.backend.runtime.tile_groups import Groups, Ports, emit_groups
-from ramidyn.backend.runtime.tiles import Move, Tile, begin_mover, shuffle, transpose
+from ramidyn.backend.runtime.tiles import (
+    Tile,
+    TileMove,
+    begin_mover,
+    shuffle,
+    transpose,
+)
 
 HALF = LINE // 2
 
@@ -177,7 +183,7 @@ def emit_stream(module: Module, tile: Tile, unit: int) -> None:
     code.leave(0)
 
 
-def stream_square(move: Move, column: Value, together: int) -> None:
+def stream_square(move: TileMove, column: Value, together: int) -> None:
     """Move as many neighboring elements of every state as there are states.
 
     So many of them are written together.
@@ -192,7 +198,7 @@ def stream_square(move: Move, column: Value, together: int) -> None:
             code.stream_as(some, code.add(row, offset), size)
 
 
-def stream_element(move: Move, element: Value) -> None:
+def stream_element(move: TileMove, element: Value) -> None:
     """Move one element of every state, as an integer: all x86 can stream these."""
     code, size = move.code, move.tile.itemsize
     source, offset = move.source(element), code.mul(element, size)

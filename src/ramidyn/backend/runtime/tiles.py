@@ -60,7 +60,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Move:
+class TileMove:
     """What the inside of a mover needs."""
 
     code: Code
@@ -90,8 +90,8 @@ class Move:
         self.code.store_as(value, self.slot(element), min(self.tile.slot, LINE))
 
 
-Inside = Callable[[Move, Value], None]
-Rows = Callable[[Move, Value, int], None]
+Inside = Callable[[TileMove, Value], None]
+Rows = Callable[[TileMove, Value, int], None]
 
 
 def emit_movers(module: Module, tile: Tile) -> None:
@@ -103,14 +103,14 @@ def emit_movers(module: Module, tile: Tile) -> None:
     emit_mover(module, tile, "unpack", (unpack_rows, unpack_slot, scatter))
 
 
-def begin_mover(module: Module, tile: Tile, name: str) -> Move:
+def begin_mover(module: Module, tile: Tile, name: str) -> TileMove:
     """Begin a mover: find the states of the tile."""
     code = module.function(name, 8, local=True)
     workspace, place, _, data, step, stride, first, batch = code.arguments
     last = code.add(batch, -1)
     states = [code.min(code.add(first, lane), last) for lane in range(tile.lanes)]
     rows = [code.add(data, code.mul(state, stride)) for state in states]
-    return Move(code, tile, workspace, place, step, rows)
+    return TileMove(code, tile, workspace, place, step, rows)
 
 
 def emit_mover(
@@ -145,7 +145,7 @@ def emit_mover(
     code.leave(0)
 
 
-def pack_rows(move: Move, column: Value, count: int) -> None:
+def pack_rows(move: TileMove, column: Value, count: int) -> None:
     """Move some neighboring elements of every state into their slots."""
     code, tile = move.code, move.tile
     n = square_of(tile, count)
@@ -164,7 +164,7 @@ def pack_rows(move: Move, column: Value, count: int) -> None:
             move.store_slot(whole(code, tile, slot), code.add(column, first + j))
 
 
-def unpack_rows(move: Move, column: Value, count: int) -> None:
+def unpack_rows(move: TileMove, column: Value, count: int) -> None:
     """Move some neighboring elements of every state out of their slots."""
     code, tile = move.code, move.tile
     if tile.lanes == 1:
@@ -192,7 +192,7 @@ def square_of(tile: Tile, count: int) -> int:
     return count if tile.is_register and count == tile.lanes else tile.square
 
 
-def pack_slot(move: Move, element: Value) -> None:
+def pack_slot(move: TileMove, element: Value) -> None:
     """Move one element of neighboring states: a slot is there already."""
     code, tile = move.code, move.tile
     address = code.add(move.rows[0], code.mul(element, move.step))
@@ -201,14 +201,14 @@ def pack_slot(move: Move, element: Value) -> None:
     )
 
 
-def unpack_slot(move: Move, element: Value) -> None:
+def unpack_slot(move: TileMove, element: Value) -> None:
     """Move a slot to neighboring states."""
     code = move.code
     address = code.add(move.rows[0], code.mul(element, move.step))
     code.store_as(move.load_slot(element), address, move.tile.itemsize)
 
 
-def gather(move: Move, element: Value) -> None:
+def gather(move: TileMove, element: Value) -> None:
     """Move one element of every state, wherever the states are."""
     code, tile = move.code, move.tile
     offset = code.mul(element, move.step)
@@ -225,7 +225,7 @@ def gather(move: Move, element: Value) -> None:
     move.store_slot(whole(code, tile, slot), element)
 
 
-def scatter(move: Move, element: Value) -> None:
+def scatter(move: TileMove, element: Value) -> None:
     """Move one element of every state to wherever the states are."""
     code, tile = move.code, move.tile
     slot = move.load_slot(element)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import click
 
-from ramidyn.cli.robots import RobotFile
+from ramidyn.cli.arguments import RobotFile
 from ramidyn.description.pose import Array
 from ramidyn.robot import Robot
 from ramidyn.tracing.quantity import Quantity

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ramidyn.cli.arguments import RobotFile
 from ramidyn.cli.peers import Answer, PeerError, State
 from ramidyn.cli.peers.urdf import text_of, without_shapes
-from ramidyn.cli.robots import RobotFile
 from ramidyn.description.pose import Array
 from ramidyn.quantities import dynamics, frames, mass_matrix
 from ramidyn.robot import Robot

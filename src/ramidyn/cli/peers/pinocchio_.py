@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from ramidyn.cli.arguments import RobotFile
 from ramidyn.cli.peers import Answer, PeerError, State
 from ramidyn.cli.peers.urdf import text_of
-from ramidyn.cli.robots import RobotFile
 from ramidyn.description.pose import Array
 from ramidyn.quantities import dynamics, frames, mass_matrix, momentum_energy
 from ramidyn.robot import Robot

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from ramidyn.cli.arguments import RobotFile, built_in
 from ramidyn.cli.peers import PeerError
-from ramidyn.cli.robots import RobotFile, built_in
 from ramidyn.description.description import BodyDescription, Description
 from ramidyn.description.formats.read import read_source
 from ramidyn.description.pose import Array, Pose

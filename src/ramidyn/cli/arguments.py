@@ -1,8 +1,9 @@
-"""The robot argument of subcommands: a file, or a built-in robot."""
+"""Arguments that commands share: robots, quantities, and files to write."""
 
 from __future__ import annotations
 
 import difflib
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,9 +16,12 @@ from ramidyn.catalog import paper_robots as robots
 from ramidyn.description.conventions import NAMED
 from ramidyn.description.description import Description
 from ramidyn.description.formats.read import read_source
-from ramidyn.errors import ModelError
+from ramidyn.errors import Error, ModelError, UnknownName
+from ramidyn.function import LAYOUTS
 from ramidyn.loading import load
+from ramidyn.quantities.registry import QUANTITIES
 from ramidyn.robot import Robot
+from ramidyn.tracing.quantity import REQUIRED, Quantity
 
 BUILT_IN: dict[str, Callable[[], Any]] = {
     "humanoid30": lambda: robots.humanoid30("plain"),
@@ -149,3 +153,79 @@ def robot_argument(command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+# ------------------------------------------------------------ quantities
+
+
+functions_option = click.option(
+    "-f", "--function", "names", multiple=True, default=["forward_dynamics"],
+    show_default=True, help="A quantity, or quantity:frame; repeatable.",
+)  # fmt: skip
+"""the quantities of a command, as ``names``"""
+
+layout_option = click.option(
+    "--layout", type=click.Choice(LAYOUTS), default="batch_first", show_default=True,
+    help="Arrays of a batch: one state after the other, or side by side.",
+)  # fmt: skip
+"""where the batch axis of exported functions is"""
+
+
+def needs(quantity: Quantity) -> str:
+    """Return what must follow the name: "", "frame" or "tasks"."""
+    defaults = quantity.declaration.defaults
+    return next((n for n, value in defaults.items() if value is REQUIRED), "")
+
+
+def spelled(name: str) -> str:
+    """Return how a quantity is written, for messages."""
+    needed = needs(QUANTITIES[name])
+    return name + {"": "", "frame": ":<frame>", "tasks": ":<frame>,<frame>,..."}[needed]
+
+
+def named(text: str) -> Quantity:
+    """Return a quantity by name: ``word``, ``word:frame`` or ``word:frame,frame``."""
+    word, _, rest = text.partition(":")
+    if word not in QUANTITIES:
+        close = difflib.get_close_matches(word, QUANTITIES, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        known = ", ".join(map(spelled, QUANTITIES))
+        raise UnknownName(f"no quantity {word!r}.{hint} All: {known}.")
+    quantity = QUANTITIES[word]
+    needed = needs(quantity)
+    if bool(needed) != bool(rest):
+        given = "needs a frame" if needed else "takes no frame"
+        raise UnknownName(f"{word} {given}; expected {spelled(word)}")
+    if not needed:
+        return quantity
+    return quantity(rest if needed == "frame" else rest.split(","))
+
+
+# ------------------------------------------------------------ outputs
+
+
+def check_output(output: str | os.PathLike[str], *inputs: Path | None) -> None:
+    """Raise Error where writing an output would destroy an input.
+
+    An output that is an input, holds it or lies inside of it is refused, whatever links
+    lead there; links inside of an input folder count as inputs.
+    """
+    for given in inputs:
+        if given is None or not given.exists():
+            continue
+        links = (p for p in given.rglob("*") if p.is_symlink())
+        for path in (given, *(links if given.is_dir() else ())):
+            relation = _relation(Path(output).resolve(), path.resolve())
+            if relation:
+                raise Error(
+                    f"{os.fspath(output)}: the output {relation} the input {path}; "
+                    "choose another output"
+                )
+
+
+def _relation(output: Path, given: Path) -> str:
+    if output == given or (output.exists() and output.samefile(given)):
+        return "is"
+    if given.is_relative_to(output):
+        return "holds"
+    return "is inside" if output.is_relative_to(given) else ""

@@ -1,4 +1,4 @@
-"""Shared by ``ramidyn map`` and ``sample``: options, plan, progress, summary."""
+"""``ramidyn map`` and ``sample``: quantities of many states on disk, in chunks."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ramidyn.cli.outputs import check_output
-from ramidyn.cli.quantities import named
-from ramidyn.cli.screen import paragraph, wrapped
+from ramidyn.cli.arguments import RobotFile, check_output, named, robot_argument
+from ramidyn.cli.screen import paragraph, show_warnings, wrapped
 from ramidyn.compiler import compile
+from ramidyn.errors import Error
 from ramidyn.function import Function
-from ramidyn.out_of_core.chunks import Job
-from ramidyn.out_of_core.journal import Journal
+from ramidyn.out_of_core.chunks import Job, Journal, default_chunk
 from ramidyn.out_of_core.run import connected, prepare, run
-from ramidyn.out_of_core.sources import Shapes
+from ramidyn.out_of_core.sinks import check_suffix
+from ramidyn.out_of_core.sources import Shapes, open_source
 from ramidyn.progress import compile_progress_hidden
 from ramidyn.robot import Robot
 
@@ -151,3 +151,109 @@ def _run(job: Job, todo: list[int], client: object) -> None:
             f"{rows:,} computed in {seconds:.1f} s{rate}{earlier}"
         )
     )
+
+
+@click.command("map")
+@robot_argument
+@click.argument("states", type=click.Path())
+@bulk_options
+def map_command(
+    robot: str,
+    states: str,
+    names: tuple[str, ...],
+    output: str,
+    chunk: int | None,
+    resume: bool,
+    overwrite: bool,
+    workers: int,
+    scheduler: str | None,
+    **options: str,
+) -> None:
+    """Compute quantities of the states in a .zarr, .npy, .npz or .parquet file.
+
+    Example: ramidyn map robot.urdf states.zarr -f inverse_dynamics -o tau.zarr
+    """
+    file = RobotFile(robot, **options)
+    loaded = file.load()
+    show_warnings(loaded.warnings)
+    check_suffix(Path(output))
+    check_outputs(output, file.path, Path(states))
+    function, inputs, outputs = function_of(names, loaded, workers, scheduler)
+    chunk = chunk_of(output, chunk, resume)
+    source = open_source(Path(states), inputs)
+    if source.rows == 0:
+        raise Error(f"{states}: there are no states in it")
+    job = Job(
+        function,
+        inputs,
+        outputs,
+        source.rows,
+        min(chunk or default_chunk(inputs, outputs), source.rows),
+        "float64",
+        str(Path(output).resolve()),
+        str(Path(states).resolve()),
+    )
+    del source  # workers open it themselves
+    run_job(job, names, loaded, resume, overwrite, workers, scheduler)
+
+
+@click.command("sample")
+@robot_argument
+@click.option(
+    "-n", "--number", "number", type=float, required=True, help="How many states: 1e6.",
+)  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
+@bulk_options
+def sample_command(
+    robot: str,
+    number: float,
+    seed: int,
+    names: tuple[str, ...],
+    output: str,
+    chunk: int | None,
+    resume: bool,
+    overwrite: bool,
+    workers: int,
+    scheduler: str | None,
+    **options: str,
+) -> None:
+    """Write random states within limits, and quantities of them.
+
+    States are the inputs of the quantities. They depend on the seed, not on chunks or
+    workers.
+
+    Example: ramidyn sample robot.urdf -n 1e6 -f forward_dynamics -o data.zarr
+    """
+    if number < 1 or number != int(number):
+        raise Error(f"-n is {number:g}; expected a whole number of states, 1 or more")
+    if seed < 0:
+        raise Error(f"--seed is {seed}; expected 0 or more")
+    file = RobotFile(robot, **options)
+    loaded = file.load()
+    show_warnings(loaded.warnings)
+    if loaded.model.loops:
+        raise Error(
+            f"robot {loaded.name!r} has closed loops; random states would not close "
+            "them"
+        )
+    check_suffix(Path(output))
+    check_outputs(output, file.path)
+    function, inputs, results = function_of(names, loaded, workers, scheduler)
+    for name, _ in inputs:
+        if name not in ("q", "qd", "qdd", "tau"):
+            raise Error(f"{name!r} cannot be drawn; possible: q, qd, qdd and tau")
+    chunk = chunk_of(output, chunk, resume)
+    outputs = (*inputs, *results)
+    job = Job(
+        function,
+        inputs,
+        outputs,
+        int(number),
+        chunk or default_chunk((), outputs),
+        "float64",
+        str(Path(output).resolve()),
+        None,
+        loaded,
+        seed,
+    )
+    run_job(job, names, loaded, resume, overwrite, workers, scheduler)

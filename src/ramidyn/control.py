@@ -1,7 +1,9 @@
-"""Operational-space control: torques that make a robot perform tasks.
+"""Controllers: torques that make a robot perform tasks.
 
-`OperationalSpace` is the extended operational-space controller of Chang & Khatib
-(2000); `quantities.operational_torques` derives its torques.
+    OperationalSpace   tasks in priority levels, and a posture that disturbs none
+
+It is the extended operational-space controller of Chang & Khatib (2000);
+`quantities.operational_torques` derives its torques.
 """
 
 from __future__ import annotations
@@ -28,7 +30,13 @@ from ramidyn.quantities.operational_torques import (
 from ramidyn.robot import Robot
 from ramidyn.tree.model import Model
 
+__all__ = ["OperationalSpace"]
+
 Levels = Tasks | Sequence[Tasks]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 @final

@@ -1,1 +1,0 @@
-"""Native code as a shared library that C programs link."""
