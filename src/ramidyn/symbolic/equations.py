@@ -71,7 +71,8 @@ def solve(
     """
     if not callable(residual):
         raise TraceError(
-            f"{users_line()}: residual is {residual!r}; expected a function of x"
+            f"{users_line()}: residual is of type {type(residual).__name__}; "
+            "expected a function of x"
         )
     bound = count_of("most", most)
     if tolerance is None:
