@@ -13,6 +13,7 @@ Where to look:
     compile, kernel, count       several quantities, or your own function, as one kernel
     scan                         a kernel run step by step, in native code
     repeat, repeat_until         loops inside a kernel
+    solve                        equations inside a kernel
     export_c                     the same as C99
     export_library               the same as a shared library for C and C++
     to_jax, to_torch, to_casadi  the same inside other libraries, with derivatives
@@ -74,6 +75,7 @@ if typing.TYPE_CHECKING:
     from ramidyn.quantities.public import *  # noqa: F403  the stub lists them
     from ramidyn.simulation.run import Run
     from ramidyn.simulation.scan import scan
+    from ramidyn.symbolic.equations import solve
     from ramidyn.symbolic.repeat import repeat, repeat_until
     from ramidyn.tracing.quantity import Quantity
 
@@ -114,6 +116,8 @@ def __getattr__(name: str) -> typing.Any:
             import ramidyn.simulation.scan as found
         case "repeat" | "repeat_until":
             from ramidyn.symbolic import repeat as found
+        case "solve":
+            from ramidyn.symbolic import equations as found
         case "Run":
             from ramidyn.simulation import run as found
         case "Function":
@@ -199,6 +203,7 @@ __all__ = [
     "repeat_until",
     "robots",
     "scan",
+    "solve",
     "spatial",
     "tasks",
     "to_casadi",

@@ -4,6 +4,7 @@
     sin, cos, tan, asin, acos, atan2
     minimum, maximum, clip, where
     dot, cross, norm (of vectors)
+    solve, inverse, determinant, cholesky, least_squares (of small matrices)
     exp_so3, log_so3, exp_se3, log_se3, rotation_error, pose_error
 
 Use them in the body of a `ramidyn.kernel`; on numbers they are NumPy's.
@@ -38,19 +39,30 @@ from ramidyn.symbolic.lie_groups import (
     pose_error,
     rotation_error,
 )
+from ramidyn.symbolic.linear_algebra import (
+    cholesky,
+    determinant,
+    inverse,
+    least_squares,
+    solve,
+)
 
 __all__ = [
     "absolute",
     "acos",
     "asin",
     "atan2",
+    "cholesky",
     "clip",
     "cos",
     "cross",
+    "determinant",
     "dot",
     "exp",
     "exp_se3",
     "exp_so3",
+    "inverse",
+    "least_squares",
     "log",
     "log_se3",
     "log_so3",
@@ -61,6 +73,7 @@ __all__ = [
     "rotation_error",
     "sign",
     "sin",
+    "solve",
     "sqrt",
     "tan",
     "tanh",

@@ -13,45 +13,49 @@ the last to the first, and carries the weights of what is carried:
 
 A loop with an open end is differentiated through the steps that it took: steps of a
 state that is done change nothing.
+
+A call that declares its residual is differentiated by `implicit_derivatives`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
 
 from ramidyn.symbolic import expr
 from ramidyn.symbolic.calls import replayed, results_of
 from ramidyn.symbolic.column_loop import unrolled_columns
 from ramidyn.symbolic.expr import Expr, const
-from ramidyn.symbolic.program import Callee, ColumnLoop, Program, Variable, live
-
-Row: TypeAlias = dict[int, Expr]
-Rows: TypeAlias = Sequence[Mapping[int, Expr]]
-Forward: TypeAlias = Callable[
-    [Sequence[Expr], Mapping[Expr, Mapping[int, Expr]]], list[Row]
-]
-Reverse: TypeAlias = Callable[
-    [Sequence[Expr], Rows, Mapping[Expr, Mapping[int, Expr]]], list[Row]
-]
-Place: TypeAlias = tuple[int, int]
-"""(entry, direction) of a tangent, or (entry, output) of a weight"""
+from ramidyn.symbolic.implicit_derivatives import (
+    Forward,
+    Place,
+    Reverse,
+    Row,
+    Rows,
+    entries_at,
+    places_of,
+    program_here,
+    tangents_of_solution,
+    weights_of_solution,
+)
+from ramidyn.symbolic.program import Callee, ColumnLoop, Program, Variable
 
 
 def tangents_of_call(e: Expr, rows: Rows, forward: Forward) -> list[Row]:
     """Return how all results of a call change, for changes of its arguments."""
     callee: Callee = e.value
+    if callee.residual is not None:
+        return tangents_of_solution(e, rows, callee.residual, forward)
     if isinstance(callee.body, ColumnLoop):
         written = unrolled_columns(callee.body, e.args)
         return forward(written, dict(zip(e.args, rows, strict=True)))
     c, s, p = callee.carried, callee.shared, callee.sliced
-    carried = _places(rows[:c])
-    shared = _places(rows[c : c + s])
+    carried = places_of(rows[:c])
+    shared = places_of(rows[c : c + s])
     sliced = sorted(
         {
             place
             for t in range(callee.times)
-            for place in _places(rows[c + s + t * p : c + s + (t + 1) * p])
+            for place in places_of(rows[c + s + t * p : c + s + (t + 1) * p])
         }
     )
     while True:  # what is carried may depend on more directions after each step
@@ -67,11 +71,11 @@ def tangents_of_call(e: Expr, rows: Rows, forward: Forward) -> list[Row]:
         p + len(sliced),
         callee.until,
     )
-    arguments = [*e.args[:c], *_taken(rows[:c], carried)]
-    arguments += [*e.args[c : c + s], *_taken(rows[c : c + s], shared)]
+    arguments = [*e.args[:c], *entries_at(rows[:c], carried)]
+    arguments += [*e.args[c : c + s], *entries_at(rows[c : c + s], shared)]
     for t in range(callee.times):
         own = slice(c + s + t * p, c + s + (t + 1) * p)
-        arguments += [*e.args[own], *_taken(rows[own], sliced)]
+        arguments += [*e.args[own], *entries_at(rows[own], sliced)]
     results = results_of(made, arguments)
     found: list[Row] = [{} for _ in range(callee.results)]
     for (k, d), x in zip(carried, results[c : made.carried], strict=True):
@@ -100,11 +104,11 @@ def _tangent_body(
         inputs, entries, seeds = _inputs(sizes, (carried, shared, sliced))
         results = replayed(body, entries)
         rows = forward(results, seeds)
-        after, stacked = _places(rows[:c]), _places(rows[c:])
+        after, stacked = places_of(rows[:c]), places_of(rows[c:])
         kept = sorted({*carried, *after})
-        tangents = [*_taken(rows[:c], kept)], [*_taken(rows[c:], stacked)]
+        tangents = [*entries_at(rows[:c], kept)], [*entries_at(rows[c:], stacked)]
         flat = (*results[:c], *tangents[0], *results[c:], *tangents[1])
-        made = _program(f"jvp of {body.name}", inputs, flat)
+        made = program_here(f"jvp of {body.name}", inputs, flat)
     return made, after, stacked
 
 
@@ -137,6 +141,8 @@ def weights_of_call(
         reverse: differentiates nodes in reverse.
     """
     callee: Callee = e.value
+    if callee.residual is not None:
+        return weights_of_solution(e, weights, callee.residual, reverse)
     if isinstance(callee.body, ColumnLoop):
         written = unrolled_columns(callee.body, e.args)
         numbers = list(weights)
@@ -234,7 +240,7 @@ class _Reversed:
             results = replayed(body, entries)
             flat = (*results[:c], *entries[:c])
             name = f"{body.name}, steps kept"
-            kept = _program(name, list(body.inputs), flat)
+            kept = program_here(name, list(body.inputs), flat)
         made = Callee(kept, callee.times, c, callee.sliced)
         return results_of(made, e.args)[c:]
 
@@ -272,45 +278,21 @@ class _Reversed:
             for o, row in enumerate(found):
                 for k, x in row.items():
                     by_argument[k][o] = x
-            after = _places(by_argument[:c])
-            shared = _places(by_argument[c : c + s])
-            sliced = _places(by_argument[c + s :])
+            after = places_of(by_argument[:c])
+            shared = places_of(by_argument[c : c + s])
+            sliced = places_of(by_argument[c + s :])
             inputs[1] = Variable("shared_weights", (len(shared),))
             sums = [expr.symbol("shared_weights", n) for n in range(len(shared))]
             kept = sorted({*self.carried, *after})
             flat = (
-                *_taken(by_argument[:c], kept),
+                *entries_at(by_argument[:c], kept),
                 *(
                     expr.add(total, x)
                     for total, x in zip(
-                        sums, _taken(by_argument[c : c + s], shared), strict=True
+                        sums, entries_at(by_argument[c : c + s], shared), strict=True
                     )
                 ),
-                *_taken(by_argument[c + s :], sliced),
+                *entries_at(by_argument[c + s :], sliced),
             )
-            made = _program(f"vjp of {body.name}", inputs, flat)
+            made = program_here(f"vjp of {body.name}", inputs, flat)
         return made, after, shared, sliced
-
-
-def _places(rows: Rows) -> list[Place]:
-    """Return the entries that are there."""
-    return [(k, d) for k, row in enumerate(rows) for d in sorted(row)]
-
-
-def _taken(rows: Rows, places: Sequence[Place]) -> list[Expr]:
-    zero = const(0.0)
-    return [rows[k].get(d, zero) for k, d in places]
-
-
-def _program(
-    name: str, inputs: Sequence[Variable], results: tuple[Expr, ...]
-) -> Program:
-    """Return the program of what was done in the current table."""
-    return Program(
-        name,
-        tuple(inputs),
-        (Variable("results", (len(results),)),),
-        results,
-        live(expr.nodes(), results),
-        tuple(expr.regions()),
-    )

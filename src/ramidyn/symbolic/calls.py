@@ -15,7 +15,8 @@ from dataclasses import replace
 
 from ramidyn.symbolic import expr
 from ramidyn.symbolic.column_loop import unrolled_columns
-from ramidyn.symbolic.expr import Expr, const
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.expr import Condition, Expr, const
 from ramidyn.symbolic.program import (
     Callee,
     ColumnLoop,
@@ -25,10 +26,23 @@ from ramidyn.symbolic.program import (
     reachable,
 )
 
+SHORT = 1500
+"""Cost below which doing it in place is faster, four times too: a cut or two."""
+
 
 def call_program(program: Program, arguments: Sequence[Expr]) -> list[Expr]:
     """Return the results of a program of these arguments, flat, as one call."""
     return results_of(Callee(program), arguments)
+
+
+def call_or_replay(callee: Callee, arguments: Sequence[Expr]) -> list[Expr]:
+    """Call what runs once; do it in place if it is short.
+
+    What a short one shares with its surroundings is worth more than the call.
+    """
+    if count(callee.program).cost < SHORT:
+        return replayed(callee.program, arguments)
+    return results_of(callee, arguments)
 
 
 def results_of(callee: Callee, arguments: Sequence[Expr]) -> list[Expr]:
@@ -51,10 +65,10 @@ def traced_body(
         size: how many.
         name: what readers call it.
     """
-    number = 1
-    while expr.is_symbol(f"entry'{number}"):
-        number += 1
-    symbols = [expr.symbol(f"entry'{number}", k) for k in range(size)]
+    free = 1
+    while expr.is_symbol(f"entry'{free}"):
+        free += 1
+    symbols = [expr.symbol(f"entry'{free}", k) for k in range(size)]
     results = list(step(symbols))
     varied = set(symbols)
     order: list[Expr] = []
@@ -63,12 +77,19 @@ def traced_body(
             varied.add(e)
             order.append(e)
     used = dict.fromkeys([*(a for e in order for a in e.args), *results])
-    shared = [a for a in used if a not in varied and a.op != "const"]
+    fixed = [a for a in used if a not in varied and a.op != "const"]
+    zero, one = const(0.0), const(1.0)
+    # Arguments are numbers: a condition is passed as 0 or 1.
+    shared = [
+        expr.where(a, one, zero) if isinstance(a, Condition) else a for a in fixed
+    ]
     names = list(expr.regions())
     with expr.fresh_table() as table:
         table.regions = names
         new = {e: expr.symbol("own", k) for k, e in enumerate(symbols)}
-        new.update((e, expr.symbol("shared", k)) for k, e in enumerate(shared))
+        for k, e in enumerate(fixed):
+            number = expr.symbol("shared", k)
+            new[e] = const(0.5) < number if isinstance(e, Condition) else number
         new.update((e, const(e.value)) for e in used if e.op == "const")
         for e in order:
             table.region = e.region

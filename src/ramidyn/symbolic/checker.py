@@ -40,6 +40,11 @@ def _check_callee(callee: Callee) -> None:
     if callee.until:
         assert callee.carried > 0, "nothing says when a loop is done"
         assert callee.stacked == 0, "a loop with an open end stacks results"
+    if callee.residual is not None:
+        check(callee.residual)
+        size = callee.results + callee.shared
+        assert callee.residual.size == size, "the residual has other variables"
+        assert len(callee.residual.results) <= callee.results, "too many equations"
 
 
 def _check_columns(loop: ColumnLoop) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
+from itertools import combinations
 from operator import sub
 from typing import Any
 
@@ -145,6 +146,117 @@ def general_solve(A: Any, b: Any) -> Any:
     for k in range(n):
         x[k] = (b[k] - A[k, :k] @ x[:k]) / A[k, k] if k else b[k] / A[k, k]
     return x
+
+
+# ------------------------------------------------------------ one column at a time
+#
+# Each of these takes the first column off a matrix [A, B] and returns a row of
+#
+#     U X = C,  U upper triangular:   u₀, u₁, …, c₀, c₁, …
+#
+# and what is left. They are written out for a small matrix, the body of a loop for a
+# large one: rows and columns of zeros may follow those of A.
+
+
+def eliminate(
+    rows: Matrix, divisor: Callable[[Expr], Expr] = lambda pivot: pivot
+) -> tuple[list[Expr], Matrix]:
+    """Eliminate by the row with the largest first entry (partial pivoting).
+
+    Rows are exchanged by `where`; the one that moves down changes its sign, so the
+    determinant stays the same. ``divisor`` turns a pivot into what is divided by.
+    """
+    top, *rest = [list(row) for row in rows]
+    for i, row in enumerate(rest):
+        if not row[0].is_zero:
+            is_larger = _is_larger(row[0], top[0])
+            rest[i] = [where(is_larger, -x, y) for x, y in zip(top, row, strict=True)]
+            top = [where(is_larger, y, x) for x, y in zip(top, row, strict=True)]
+    if rest and not top[0].is_zero:
+        d = divisor(top[0])
+        rest = [
+            [x - f * y for x, y in zip(row[1:], top[1:], strict=True)]
+            for row, f in ((row, row[0] / d) for row in rest)
+        ]
+    else:
+        rest = [row[1:] for row in rest]
+    return top, rest
+
+
+def _is_larger(a: Expr, b: Expr) -> Any:
+    if b.is_zero:
+        return True
+    if a.op == b.op == "const":
+        return abs(a.value) > abs(b.value)
+    return abs(a) > abs(b)
+
+
+def eliminate_symmetric(rows: Matrix) -> tuple[list[Expr], Matrix]:
+    """Eliminate the first row of a positive matrix: row i has A[i, :i + 1] and B[i]."""
+    first, right = [row[0] for row in rows], rows[0][1:]
+    left: Matrix = []
+    for i, row in enumerate(rows[1:], 1):
+        f = row[0] / first[0]
+        against = [*first[1 : i + 1], *right]
+        left.append([x - f * y for x, y in zip(row[1:], against, strict=True)])
+    return [*first, *right], left
+
+
+def orthogonalize(rows: Matrix, size: int) -> tuple[list[Expr], Matrix]:
+    """Make all other rows orthogonal to the first (modified Gram-Schmidt).
+
+    ``size`` entries are multiplied, and those behind them treated alike.
+    """
+    first, *rest = rows
+    q = first[:size]
+    square = inner(q, q)
+    factors = [inner(q, row[:size]) / square for row in rest]
+    return [ONE, *factors], [
+        [x - f * y for x, y in zip(row, first, strict=True)]
+        for row, f in zip(rest, factors, strict=True)
+    ]
+
+
+def substitute(row: Sequence[Expr], X: Sequence[Sequence[Expr]]) -> list[Expr]:
+    """Return the row of X above those that are known, from a row of U X = C."""
+    pivot, *rest = row
+    n = len(X)
+    return [
+        reduce(sub, (u * x[k] for u, x in zip(rest, X, strict=False)), c) / pivot
+        for k, c in enumerate(rest[n:])
+    ]
+
+
+def move_to_planes(
+    X: Sequence[Sequence[Expr]], q: Sequence[Expr], c: Sequence[Expr]
+) -> Matrix:
+    """Return the columns x of X, moved along q to where q · x = c."""
+    square = inner(q, q)
+    columns = [list(x) for x in zip(*X, strict=True)]
+    factors = [(c - inner(q, x)) / square for c, x in zip(c, columns, strict=True)]
+    return [
+        [x + f * y for x, f in zip(row, factors, strict=True)]
+        for row, y in zip(X, q, strict=True)
+    ]
+
+
+def expand_determinant(A: Sequence[Sequence[Expr]]) -> Expr:
+    """Return the determinant without divisions, minors from the last rows up.
+
+    n 2ⁿ⁻¹ products; like its derivatives it is exact for singular matrices too.
+    """
+    n = len(A)
+    minors: dict[tuple[int, ...], Expr] = {(): ONE}
+    for k in range(1, n + 1):
+        minors = {
+            chosen: total(
+                (A[n - k][c] if i % 2 == 0 else -A[n - k][c])
+                * minors[chosen[:i] + chosen[i + 1 :]]
+                for i, c in enumerate(chosen)
+            )
+            for chosen in combinations(range(n), k)
+        }
+    return minors[tuple(range(n))]
 
 
 # ------------------------------------------------------------ sums and products

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.symbolic.calls import call_program, replayed
+from ramidyn.symbolic.calls import SHORT, call_program, replayed
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.derivatives import between
 from ramidyn.symbolic.expr import (
@@ -22,9 +22,6 @@ from ramidyn.symbolic.expr import (
     symbol,
 )
 from ramidyn.symbolic.program import Program, Variable
-
-SHORT = 1500
-"""Cost below which doing it in place is faster, four times too: a cut or two."""
 
 
 def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,8 +40,8 @@ def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def called(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Call a program in the current trace; return its outputs by name.
 
-    A program that is called several times is compiled once. A short one is done in
-    place: what it shares with its surroundings is worth more.
+    A program that is called several times is compiled once; a short one is done in
+    place.
     """
     if count(program).cost < SHORT:
         return inline(program, inputs)

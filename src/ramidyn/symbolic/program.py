@@ -220,6 +220,10 @@ class Callee:
     its results are what is carried on, and the stacked ones. With ``until``, the first
     carried entry is 1 for a state that is done and 0 for the others: steps end when all
     states are, and the body keeps what is carried of those that are.
+
+    A call that solves an equation says so: ``residual`` is a program of all results
+    and the shared arguments, and zero at the last results, as many as it has itself.
+    Derivatives are those of the solution, however it was found.
     """
 
     body: Program | ColumnLoop
@@ -229,6 +233,7 @@ class Callee:
     sliced: int = 0
     """entries of each step"""
     until: bool = False
+    residual: Program | None = None
 
     @property
     def columns(self) -> ColumnLoop | None:
@@ -280,13 +285,15 @@ class Callee:
         body = self.body
         flat = body.flat() if isinstance(body, Program) else tuple(body)
         is_program = isinstance(body, Program)
-        return is_program, flat, self.times, self.carried, self.sliced, self.until
+        zero = self.residual and self.residual.flat()
+        return is_program, flat, zero, self.times, self.carried, self.sliced, self.until
 
 
 def callee_from_flat(flat: tuple[Any, ...]) -> Callee:
     """Return the callee that `Callee.flat` described."""
-    is_program, body, *rest = flat
-    return Callee(from_flat(body) if is_program else ColumnLoop(*body), *rest)
+    is_program, body, zero, *rest = flat
+    made = from_flat(body) if is_program else ColumnLoop(*body)
+    return Callee(made, *rest, residual=zero and from_flat(zero))
 
 
 def _digest(flat: tuple[Any, ...]) -> str:

@@ -48,7 +48,7 @@ def repeat(body: Callable[[Carry], Carry], carry: Carry, times: int) -> Carry:
     >>> ramidyn.kernel(root, {"x": ()})(2.0)
     array(1.41421356)
     """
-    count = _count("times", times)
+    count = count_of("times", times)
     start = Values.of(carry)
     if not start.has_symbols and not expr.is_tracing():
         for _ in range(count):
@@ -89,7 +89,7 @@ def repeat_until(
     >>> ramidyn.kernel(halvings, {"x": ()})(np.array([0.5, 3.0, 2.0**60])).steps
     array([ 0.,  2., 50.])
     """
-    count = _count("most", most)
+    count = count_of("most", most)
     start = Values.of(carry)
     if not start.has_symbols and not expr.is_tracing():
         steps = 0
@@ -147,13 +147,14 @@ class Values(NamedTuple):
             like, [expr.lift(x) for x in entries] if is_traced else [], has_symbols
         )
 
-    def rebuilt(self, entries: Sequence[Expr]) -> Any:
+    def rebuilt(self, entries: Sequence[Expr] | Sequence[float]) -> Any:
         """Return other entries in the same form."""
         rest = iter(entries)
+        has_symbols = any(isinstance(x, Expr) for x in entries)
 
         def filled(part: Any) -> Any:
             shape = _array(part).shape
-            array: Any = np.empty(shape, dtype=object)
+            array: Any = np.empty(shape, dtype=object if has_symbols else float)
             for k in range(array.size):
                 array.flat[k] = next(rest)
             return array if shape else array.item()
@@ -162,7 +163,7 @@ class Values(NamedTuple):
 
     def entries_of(self, other: Any, what: str) -> list[Expr]:
         """Return the entries of another value, which must have the same form."""
-        mine, theirs = _form(self.like), _form(other)
+        mine, theirs = form_of(self.like), form_of(other)
         if mine != theirs:
             raise TraceError(
                 f"{users_line()}: {what} of a loop returned {theirs}; expected what "
@@ -195,7 +196,7 @@ def _array(part: Any) -> Any:
     return np.asarray(part, dtype=object)
 
 
-def _form(value: Any) -> str:
+def form_of(value: Any) -> str:
     """Return names and shapes in words."""
     if isinstance(value, Mapping):
         of = cast("Mapping[Any, Any]", value)
@@ -206,7 +207,8 @@ def _form(value: Any) -> str:
     return f"shape {_array(value).shape}"
 
 
-def _count(name: str, value: object) -> int:
+def count_of(name: str, value: object) -> int:
+    """Return a number of steps, or raise TraceError."""
     try:
         found = operator.index(cast(Any, value))
     except TypeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -34,7 +35,11 @@ def trace(
     """
     variables = tuple(Variable(n, _shape(n, s)) for n, s in inputs.items())
     with expr.fresh_table(dtype) as table:
-        returned = fn(*(_symbols(v) for v in variables))
+        try:
+            returned = fn(*(_symbols(v) for v in variables))
+        except TypeError as error:
+            _explain_linalg(error)
+            raise
         named = named_outputs(returned)
         if not named:
             raise TraceError(f"{_name_of(fn)} returned no outputs")
@@ -73,6 +78,31 @@ def named_outputs(returned: Any) -> Mapping[Any, Any]:
     numbered = [f"result_{k}" for k in range(len(values))]
     names = getattr(cast(object, returned), "_fields", numbered)
     return dict(zip(names, values, strict=True))
+
+
+LINALG = {
+    "solve": "solve",
+    "inv": "inverse",
+    "det": "determinant",
+    "cholesky": "cholesky",
+    "lstsq": "least_squares",
+}
+"""functions of `ramidyn.math` by those of numpy.linalg"""
+
+
+def _explain_linalg(error: TypeError) -> None:
+    """Raise TraceError if symbols were given to a function of numpy.linalg."""
+    line = "unknown line"
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_name
+        if frame.f_globals.get("__name__", "").startswith("numpy.linalg"):
+            hint = f"ramidyn.math has {', '.join(LINALG.values())}"
+            if name in LINALG:
+                hint = f"use ramidyn.math.{LINALG[name]}"
+            raise TraceError(
+                f"{line}: numpy.linalg.{name} does not work on symbols; {hint}"
+            ) from error
+        line = f"{frame.f_code.co_filename}:{number}"
 
 
 def _kept(labels: dict[Expr, str], order: tuple[Expr, ...]) -> dict[Expr, str]:
