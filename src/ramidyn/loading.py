@@ -146,7 +146,7 @@ def load_description(name: str, **options: Unpack[LoadOptions]) -> Robot:
         ModelError: the package is not installed, or the download failed.
         UnknownName: the package has no description of that name.
     """
-    from ramidyn.description.formats.descriptions import find_description  # noqa: PLC0415  only here
+    from ramidyn.description.formats.read import find_description  # noqa: PLC0415  only here
 
     path, xacro_arguments = find_description(name)
     if xacro_arguments is not None:

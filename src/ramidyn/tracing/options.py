@@ -8,7 +8,7 @@ from math import inf, isfinite
 from numbers import Real
 from typing import Any, Final, cast
 
-from ramidyn.description.axes import EXPRESSED_IN, axes_named
+from ramidyn.description.conventions import EXPRESSED_IN, axes_named
 from ramidyn.errors import ArgumentError
 
 KINDS = ("classical", "spatial")

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from numbers import Real
 from typing import Any, cast
 
-from ramidyn.description.axes import EXPRESSED_IN
+from ramidyn.description.conventions import EXPRESSED_IN
 from ramidyn.description.forces.actuators import (
     ACTUATORS,
     Actuator,

@@ -26,7 +26,7 @@ from ramidyn.description.forces.bodies import (
 from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
 from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.fields import referred
-from ramidyn.description.meshes.mesh_files import TriangleMesh
+from ramidyn.description.mesh_files import TriangleMesh
 from ramidyn.description.pose import Array, Pose
 from ramidyn.description.shapes import Color
 from ramidyn.view.part import Part

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.description.meshes.mesh_files import TriangleMesh
+from ramidyn.description.mesh_files import TriangleMesh
 from ramidyn.description.shapes import Color
 
 

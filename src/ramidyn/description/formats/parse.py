@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import Final
 
 from ramidyn.description.description import Description
-from ramidyn.description.formats.read import read_source
+from ramidyn.description.formats.read import expanded, is_xacro, read_source
 from ramidyn.description.formats.urdf.parse import parse_urdf
-from ramidyn.description.formats.xacro import expanded, is_xacro
 from ramidyn.description.formats.xml import parse_xml
 from ramidyn.description.shapes import ShapeSource
 from ramidyn.errors import ArgumentError, ModelError

@@ -17,6 +17,7 @@ from typing import Final
 from weakref import ref
 from xml.parsers import expat
 
+from ramidyn.description.constants import Array, eigen
 from ramidyn.description.formats.read import LARGEST_FILE, read_source, short, too_large
 from ramidyn.errors import ModelError
 
@@ -349,3 +350,26 @@ def _finite(element: ET.Element, attribute: str, text: str, largest: float) -> f
         element,
         f"{at}cannot read {short(text)!r}{inside}; expected a finite number",
     )
+
+
+def warn_unphysical(link: ET.Element, I: Array, warnings: list[str]) -> None:
+    """Warn of an inertia that no mass distribution has.
+
+    Files are rounded: a millionth of the largest eigenvalue is not a fault, nor is
+    1e-15 kg m², which is less than that of a grain of sand.
+    """
+    values = eigen(I)[0]
+    low, middle, high = values
+    size = max(-low, high)
+    tolerance = 1e-6 * size + 1e-15
+    if low < -tolerance:
+        what = "is not positive semidefinite"
+    elif low + middle < high - tolerance:
+        what = (
+            "violates the triangle inequality (the sum of two must be at least the "
+            "third)"
+        )
+    else:
+        return
+    shown = ", ".join(f"{x if abs(x) > 1e-12 * size else 0:.4g}" for x in values)
+    warnings.append(f"{where(link)}: the inertia {what}: eigenvalues {shown} kg m²")

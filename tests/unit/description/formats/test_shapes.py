@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramidyn.description.meshes.mesh_search import find_mesh
+from ramidyn.description.mesh_files import find_mesh
 from ramidyn.description.shapes import MeshShape
 from ramidyn.errors import ModelError, ModelWarning
 from ramidyn.loading import load

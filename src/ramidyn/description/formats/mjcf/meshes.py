@@ -38,9 +38,13 @@ from ramidyn.description.formats.mjcf.geoms import (
 from ramidyn.description.formats.mjcf.include import Allowed, found
 from ramidyn.description.formats.mjcf.orientation import pose, rotation
 from ramidyn.description.formats.xml import Element, fault, number, numbers, where
-from ramidyn.description.meshes.convex_hull import convex_hull
-from ramidyn.description.meshes.mesh_files import TriangleMesh, checked_mesh, read_mesh
-from ramidyn.description.meshes.mesh_inertia import RULES, MeshInertia, mesh_inertia
+from ramidyn.description.mesh_files import TriangleMesh, checked_mesh, read_mesh
+from ramidyn.description.mesh_geometry import (
+    RULES,
+    MeshInertia,
+    convex_hull,
+    mesh_inertia,
+)
 from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ModelError
 

@@ -28,10 +28,19 @@ from ramidyn.description.description import (
     Inertial,
 )
 from ramidyn.description.forces.element import ForceElement
-from ramidyn.description.formats.mjcf.actuator_forces import ActuatorForces
-from ramidyn.description.formats.mjcf.actuators import read_actuators
-from ramidyn.description.formats.mjcf.bodies import MjcfBody, Worldbody
-from ramidyn.description.formats.mjcf.contacts import touching_geoms
+from ramidyn.description.formats.mjcf.actuators import ActuatorForces, read_actuators
+from ramidyn.description.formats.mjcf.attributes import (
+    drop_blank_numbers,
+    ignored_flexes,
+    ignored_options,
+    warn_of_unknown_attributes,
+)
+from ramidyn.description.formats.mjcf.bodies import (
+    MjcfBody,
+    Worldbody,
+    fused_bodies,
+    part_of_world,
+)
 from ramidyn.description.formats.mjcf.defaults import (
     LARGEST,
     TINY,
@@ -43,8 +52,13 @@ from ramidyn.description.formats.mjcf.defaults import (
     unknown,
 )
 from ramidyn.description.formats.mjcf.equality import EqualityReader
-from ramidyn.description.formats.mjcf.fusing import fused_bodies, part_of_world
-from ramidyn.description.formats.mjcf.ignored import ignored_flexes, ignored_options
+from ramidyn.description.formats.mjcf.forces import (
+    read_gravity_compensation,
+    read_passive,
+    read_tendon_ranges,
+    read_tendons,
+    touching_geoms,
+)
 from ramidyn.description.formats.mjcf.include import Allowed, expand_includes
 from ramidyn.description.formats.mjcf.inertia import (
     bounded,
@@ -52,17 +66,7 @@ from ramidyn.description.formats.mjcf.inertia import (
     read_inertial,
     takes_mesh,
 )
-from ramidyn.description.formats.mjcf.known_attributes import (
-    drop_blank_numbers,
-    warn_of_unknown_attributes,
-)
 from ramidyn.description.formats.mjcf.meshes import MeshAssets
-from ramidyn.description.formats.mjcf.passive_forces import (
-    read_gravity_compensation,
-    read_passive,
-    read_tendon_ranges,
-    read_tendons,
-)
 from ramidyn.description.formats.xml import Element, fault, numbers, parse_xml, where
 from ramidyn.description.pose import Array, Pose
 from ramidyn.description.warning_groups import counted, listed

@@ -40,11 +40,12 @@ from ramidyn.description.formats.sdf.frames import (
     MODEL,
     WORLD,
     Frames,
+    Place,
     child_text,
     flag,
     read_pose,
+    spanning_tree,
 )
-from ramidyn.description.formats.sdf.graph import Place, spanning_tree
 from ramidyn.description.formats.sdf.joints import (
     SdfJoint,
     gearbox_ends,
@@ -52,7 +53,6 @@ from ramidyn.description.formats.sdf.joints import (
     read_joint,
     tree_joint,
 )
-from ramidyn.description.formats.unphysical import warn_unphysical
 from ramidyn.description.formats.urdf.graph import by_name, listed, refuse_cycles
 from ramidyn.description.formats.xml import (
     CONTENT,
@@ -60,6 +60,7 @@ from ramidyn.description.formats.xml import (
     number,
     numbers,
     parse_xml,
+    warn_unphysical,
     where,
     word,
 )

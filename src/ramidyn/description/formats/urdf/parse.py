@@ -48,21 +48,21 @@ from ramidyn.description.description import (
     Mimic,
 )
 from ramidyn.description.forces.from_file import passive_of
-from ramidyn.description.formats.unphysical import warn_unphysical
 from ramidyn.description.formats.urdf.graph import (
     Elements,
     by_name,
     depth_first,
     ends,
     listed,
+    read_transmissions,
     refuse_cycles,
 )
-from ramidyn.description.formats.urdf.transmissions import read_transmissions
 from ramidyn.description.formats.xml import (
     fault,
     number,
     numbers,
     parse_xml,
+    warn_unphysical,
     where,
     word,
 )
