@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from ramidyn.mechanism.mobility import InverseDynamics, Mobility
     from ramidyn.simulation.arguments import Controller
     from ramidyn.simulation.run import Run
-    from ramidyn.tree.mass_regrouping import Regrouping
-    from ramidyn.tree.named_frame import NamedFrame
+    from ramidyn.tree.frames import NamedFrame
+    from ramidyn.tree.parameters import Regrouping
     from ramidyn.view.scene import Scene
     from ramidyn.view.viewer import Viewer
 
@@ -215,7 +215,7 @@ class Robot:
         Raises:
             UnknownName: the robot has no such frame.
         """
-        from ramidyn.tree.named_frame import named_frame
+        from ramidyn.tree.frames import named_frame
 
         return named_frame(self.model, name)
 
@@ -370,7 +370,7 @@ class Robot:
     @once
     def _force_arrows(self) -> Function | None:
         """Points and forces in the world, for pictures; None where there are none."""
-        from ramidyn.algorithms.forces.arrows import WithArrows
+        from ramidyn.algorithms.forces.elements import WithArrows
         from ramidyn.compiler import compile
         from ramidyn.quantities.applied import force_arrows
 
@@ -626,7 +626,7 @@ class Robot:
         >>> found.massless
         ('body0', 'body1', 'body2')
         """
-        from ramidyn.tree.mass_regrouping import Regrouping, regrouping
+        from ramidyn.tree.parameters import Regrouping, regrouping
 
         model = self.placed_model
         tree, moves = regrouping(model.tree)

@@ -18,7 +18,7 @@ from ramidyn.robot import Robot
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.trace import trace
-from ramidyn.tracing.options import EXPRESSED_IN
+from ramidyn.tracing.context import EXPRESSED_IN
 from support.close import assert_close
 from support.states import CASES, case, rate, state, value
 

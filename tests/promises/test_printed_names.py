@@ -18,7 +18,7 @@ from ramidyn.errors import printable
 from ramidyn.explain.operational import explain_operational
 from ramidyn.function import ProgressLine
 from ramidyn.robot import Robot
-from ramidyn.tree.mass_regrouping import regrouping
+from ramidyn.tree.parameters import regrouping
 
 HOSTILE = "\u202e\x9b31m\x7f\u2028\u200f\x85x"
 """reversed text, a color, a deletion, line breaks: all allowed in XML"""

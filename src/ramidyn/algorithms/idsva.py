@@ -27,9 +27,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.body_motion import joint_motion, transforms
 from ramidyn.algorithms.coriolis import second_moments
-from ramidyn.algorithms.kinematics import root_name, root_poses, seen_force, seen_motion
+from ramidyn.algorithms.kinematics import (
+    joint_motion,
+    root_name,
+    root_poses,
+    seen_force,
+    seen_motion,
+    transforms,
+)
 from ramidyn.algorithms.ltdl import TreeEntries
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from ramidyn.algorithms.articulated import Column, last_first, rigid_bodies
-from ramidyn.algorithms.body_motion import joint_columns, transforms
+from ramidyn.algorithms.kinematics import joint_columns, transforms
 from ramidyn.algorithms.ltdl import Diagonal, TreeEntries
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector

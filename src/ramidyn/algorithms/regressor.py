@@ -22,19 +22,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
-from ramidyn.algorithms.body_motion import (
+from ramidyn.algorithms.kinematics import (
     BodyMotion,
     centripetal,
+    fixed,
     joint_motion,
+    spatial_velocities,
     transforms,
 )
-from ramidyn.algorithms.kinematics import fixed, spatial_velocities
 from ramidyn.algorithms.sweeps import outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
-from ramidyn.tree.joint_transform import position
+from ramidyn.tree.frames import position
 from ramidyn.tree.model import Frame
 from ramidyn.tree.tree import ROOT, Tree
 

@@ -18,8 +18,7 @@ from ramidyn.coordinates.coordinates import (
 )
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.joint_interface import Entries
-from ramidyn.spatial.rotations import transposed_rotation, wrapped_angle
-from ramidyn.spatial.vector3 import vec
+from ramidyn.spatial.vector3 import transposed_rotation, vec, wrapped_angle
 from ramidyn.symbolic.expr import Expr, lift
 from ramidyn.tree.model import Model
 from ramidyn.tree.tree import TreeJoint

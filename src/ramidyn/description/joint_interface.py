@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from ramidyn.spatial.rotations import near_one, quaternion, unit_quaternion
-from ramidyn.spatial.vector3 import ZERO
+from ramidyn.spatial.vector3 import ZERO, near_one, quaternion, unit_quaternion
 from ramidyn.symbolic.expr import Expr
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class SimpleJoint(JointType):
     __slots__ = ()
 
     shared_inertia: ClassVar[tuple[str, ...]] = ()
-    """what parent and body may carry alike, for `mass_regrouping`: m, hz, rod, I"""
+    """what parent and body may carry alike, for mass regrouping: m, hz, rod, I"""
 
     def parts(self, joint: JointDescription) -> tuple[Part, ...]:
         """Return this one, with the joint's axis."""

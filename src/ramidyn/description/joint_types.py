@@ -43,7 +43,11 @@ from ramidyn.description.joint_interface import (
 )
 from ramidyn.description.pose import Array, Pose, frame_with_z
 from ramidyn.errors import UnsupportedJoint
-from ramidyn.spatial.rotations import (
+from ramidyn.spatial.transform import Rotate, Shift, Step, Turn
+from ramidyn.spatial.vector3 import (
+    ZERO,
+    ZERO3,
+    Vec,
     against_screw,
     along_screw,
     angular_velocity,
@@ -53,10 +57,9 @@ from ramidyn.spatial.rotations import (
     sinc,
     transposed_rotation,
     turned_quaternion,
+    vec,
     wrapped_angle,
 )
-from ramidyn.spatial.transform import Rotate, Shift, Step, Turn
-from ramidyn.spatial.vector3 import ZERO, ZERO3, Vec, vec
 from ramidyn.symbolic.expr import Expr
 
 POSITION: Labels = (("x", "m"), ("y", "m"), ("z", "m"))

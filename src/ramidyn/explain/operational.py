@@ -13,7 +13,7 @@ from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
 from ramidyn.tracing.chooser import choose, trace_quantities
-from ramidyn.tracing.options import one_of
+from ramidyn.tracing.context import one_of
 
 
 @final

@@ -1,8 +1,8 @@
 """Base parameters: the combinations of inertial parameters that motion can tell apart.
 
 τ = Y π = Y[:, columns] β, with β = matrix π. The rows of ``matrix`` span what all rows
-of Y, at any state, span. That space is known by rules (`identifiable`), or found as
-that of Y at random states.
+of Y, at any state, span. That space is known by rules (`inertial_parameters`), or found
+as that of Y at random states.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ import numpy as np
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, printable
-from ramidyn.tracing.options import one_of
-from ramidyn.tree.identifiable import identifiable
-from ramidyn.tree.inertial_parameters import inertia_frames, parameter_names
+from ramidyn.tracing.context import one_of
+from ramidyn.tree.inertial_parameters import (
+    identifiable,
+    inertia_frames,
+    parameter_names,
+)
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

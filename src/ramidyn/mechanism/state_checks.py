@@ -18,7 +18,7 @@ from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError, ShapeError
 from ramidyn.mechanism.states import check_closed
-from ramidyn.tracing.options import nonnegative
+from ramidyn.tracing.context import nonnegative
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -12,9 +12,9 @@ from ramidyn.coordinates.limits import keyframes, neutral
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description
 from ramidyn.description.forces.actuators import PositionServo
-from ramidyn.description.forces.custom import Custom
 from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.fields import entries
+from ramidyn.description.forces.inputs import Custom
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError, ModelWarning

@@ -22,8 +22,8 @@ from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 
 if TYPE_CHECKING:
-    from ramidyn.description.forces.custom import Custom
     from ramidyn.description.forces.element import ForceElement
+    from ramidyn.description.forces.inputs import Custom
 
 
 def acting_forces(
@@ -41,7 +41,7 @@ def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:
     if not elements:
         return Applied()
     from ramidyn.algorithms.forces.elements import element_forces
-    from ramidyn.description.forces.custom import Custom
+    from ramidyn.description.forces.inputs import Custom
 
     applied = element_forces(scene_of(context), elements)
     for element in elements:
@@ -188,7 +188,7 @@ def elastic_energy(context: Context, forces: tuple[str, ...] | None = None) -> A
 @quantity("q", "qd", returns="points and forces in the world, for pictures [m, N]")
 def force_arrows(context: Context) -> Any:
     """Where springs, bushings, contacts and tires act, and their forces: (n, 2, 3)."""
-    from ramidyn.algorithms.forces import arrows
+    from ramidyn.algorithms.forces import elements
 
-    found = arrows.force_arrows(scene_of(context), context.model.forces)
+    found = elements.force_arrows(scene_of(context), context.model.forces)
     return array([[list(x) for x in arrow] for arrow in found])

@@ -39,7 +39,7 @@ from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.mechanism.constraints.rank import Rank, rank_of
-from ramidyn.mechanism.constraints.rows import needed_cuts, rows_of
+from ramidyn.mechanism.constraints.samples import needed_cuts, rows_of
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.external import external_shape
 from ramidyn.quantities.mass_matrix import sparse_mass_matrix

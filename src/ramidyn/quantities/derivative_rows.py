@@ -22,16 +22,16 @@ from ramidyn.algorithms.matrix_layout import (
 from ramidyn.algorithms.minv import minv_ltdl
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.errors import ArgumentError
-from ramidyn.mechanism.constraints.rows import needed_cuts
+from ramidyn.mechanism.constraints.samples import needed_cuts
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics import inverse_dynamics
 from ramidyn.quantities.equation_of_motion import factored
-from ramidyn.quantities.mass_columns import solved_columns
 from ramidyn.quantities.mass_matrix import (
     LOOPS_INSTEAD,
     MassSolver,
     check_factor,
+    solved_columns,
     sparse_rows,
 )
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec

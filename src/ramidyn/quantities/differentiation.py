@@ -36,8 +36,7 @@ from ramidyn.symbolic.jacobians import (
 )
 from ramidyn.symbolic.program import free_name
 from ramidyn.tracing.chooser import trace_quantities, values_of
-from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.options import Checks, one_of
+from ramidyn.tracing.context import Checks, Context, array, one_of
 from ramidyn.tracing.quantity import Quantity, Shapes, input_shapes, quantity
 from ramidyn.tree.model import Model
 from ramidyn.tree.parameters import is_parameter, parameter_shapes

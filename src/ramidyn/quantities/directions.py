@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramidyn.coordinates.configurations import rates
-from ramidyn.spatial.rotations import transposed_rotation
-from ramidyn.spatial.vector3 import ONE, Vec, unit
+from ramidyn.spatial.vector3 import ONE, Vec, transposed_rotation, unit
 from ramidyn.symbolic.derivatives import Row
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tracing.context import Context, array, zeros

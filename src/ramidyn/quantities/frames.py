@@ -19,8 +19,7 @@ from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
-from ramidyn.tracing.context import Context, array, zeros
-from ramidyn.tracing.options import KINDS, one_of
+from ramidyn.tracing.context import KINDS, Context, array, one_of, zeros
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.model import Frame
 

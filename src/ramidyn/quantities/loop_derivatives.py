@@ -30,7 +30,7 @@ from ramidyn.algorithms.loops.proximal import preimage, without_idle
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.mechanism.constraints.rank import Rank
-from ramidyn.mechanism.constraints.rows import Rows, rows_of
+from ramidyn.mechanism.constraints.samples import Rows, rows_of
 from ramidyn.quantities.closed_loops import (
     Solution,
     idle_rows,

@@ -45,7 +45,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ramidyn.algorithms.energy import kinetic_energy
+from ramidyn.algorithms.momentum_energy import kinetic_energy
 from ramidyn.algorithms.operational.tasks import Task, ends
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array

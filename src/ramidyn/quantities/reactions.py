@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramidyn.algorithms.kinematics import axes, pose
-from ramidyn.algorithms.loops.cut_wrenches import cut_wrenches, forces_of_cuts
+from ramidyn.algorithms.loops.constraints import cut_wrenches, forces_of_cuts
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.algorithms.rnea import newton_euler
-from ramidyn.mechanism.constraints.rows import needed_cuts
+from ramidyn.mechanism.constraints.samples import needed_cuts
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.closed_loops import constrained, of_loops
 from ramidyn.quantities.external import external_shape
@@ -29,8 +29,7 @@ from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tracing.quantity import Shapes, quantity
-from ramidyn.tree.joint_frames import joint_frames
-from ramidyn.tree.joint_transform import fixed_steps
+from ramidyn.tree.frames import fixed_steps, joint_frames
 from ramidyn.tree.model import Frame, Model
 from ramidyn.tree.tree import ROOT
 

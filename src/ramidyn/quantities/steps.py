@@ -26,7 +26,7 @@ from ramidyn.coordinates.configurations import (
     tangent_rate,
     velocity_of,
 )
-from ramidyn.mechanism.constraints.rows import Rows, rows_of
+from ramidyn.mechanism.constraints.samples import Rows, rows_of
 from ramidyn.quantities.derivative_rows import (
     Change,
     acceleration_change,
@@ -48,8 +48,7 @@ from ramidyn.symbolic.linear_steps import (
     map_linear,
     map_steps,
 )
-from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.options import one_of
+from ramidyn.tracing.context import Context, array, one_of
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 

@@ -3,7 +3,7 @@
 RigidInertia         m, h = m c, I about the origin           10 numbers
 ArticulatedInertia   [I H; Hᵀ M]: n = I w + H v, f = Hᵀ w + M v    21 numbers
 
-Each carries the frame it is expressed in (`frames`).
+Each carries the frame it is expressed in (`vectors`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
-from ramidyn.spatial.frames import Tag, common
 from ramidyn.spatial.vector3 import (
     ZERO,
     ZERO3,
@@ -26,7 +25,7 @@ from ramidyn.spatial.vector3 import (
     values,
     vector3,
 )
-from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.spatial.vectors import Force, Motion, Tag, common
 from ramidyn.symbolic.expr import Expr, ScalarLike, lift
 
 

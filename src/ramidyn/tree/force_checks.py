@@ -24,10 +24,9 @@ from ramidyn.description.forces.bodies import (
     TorsionSpring,
 )
 from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
-from ramidyn.description.forces.custom import Custom
 from ramidyn.description.forces.element import KINDS, RESERVED, ForceElement
 from ramidyn.description.forces.fields import entries, is_signed, parameters, references
-from ramidyn.description.forces.inputs import force_inputs
+from ramidyn.description.forces.inputs import Custom, force_inputs
 from ramidyn.description.forces.joints import JointLimit, JointSpring, Tendon
 from ramidyn.description.joint_types import joint_type
 from ramidyn.errors import ArgumentError, ModelError, unknown_name

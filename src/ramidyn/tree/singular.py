@@ -22,7 +22,7 @@ import numpy as np
 from ramidyn.description.pose import Array, Vector
 from ramidyn.errors import ModelError
 from ramidyn.symbolic.expr import Expr, const
-from ramidyn.tree.joint_transform import position, rotation, transform
+from ramidyn.tree.frames import position, rotation, transform
 from ramidyn.tree.massless import listed, massless_bodies, resists
 from ramidyn.tree.model import Model
 from ramidyn.tree.tree import ROOT, Tree

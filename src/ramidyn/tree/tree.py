@@ -33,11 +33,10 @@ from ramidyn.description.constants import (
 from ramidyn.description.joint_interface import Entries, SimpleJoint
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelError
-from ramidyn.spatial.frames import WORLD, Tag
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Step
 from ramidyn.spatial.vector3 import Mat, vec
-from ramidyn.spatial.vectors import Motion
+from ramidyn.spatial.vectors import WORLD, Motion, Tag
 from ramidyn.symbolic.expr import const
 
 ROOT = -1

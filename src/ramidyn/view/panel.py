@@ -14,8 +14,8 @@ from ramidyn.description.description import BodyDescription
 from ramidyn.description.forces.fields import described, referred
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
+from ramidyn.tree.frames import named_frame
 from ramidyn.tree.model import Model, PublicJoint
-from ramidyn.tree.named_frame import named_frame
 from ramidyn.view.nodes import ARROWS, EXTRAS, RobotNodes
 from ramidyn.view.robot_text import joint_text
 from ramidyn.view.scene import LAYERS

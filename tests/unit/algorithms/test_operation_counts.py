@@ -21,8 +21,8 @@ from ramidyn.symbolic.trace import trace
 from ramidyn.tracing.chooser import algorithm_of
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Quantity
-from ramidyn.tree.mass_regrouping import regroup
 from ramidyn.tree.model import placed
+from ramidyn.tree.parameters import regroup
 from support.paths import GOLDENS
 from support.references import MJCFS, URDFS, loaded, needs_shared_robots
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.forces.applied import Applied, ForceScene
-from ramidyn.algorithms.forces.relative import (
+from ramidyn.algorithms.forces.applied import (
+    Applied,
+    ForceScene,
     Leg,
     axes_of,
     point_of,
@@ -23,8 +24,7 @@ from ramidyn.description.forces.bodies import (
     PointSpring,
     TorsionSpring,
 )
-from ramidyn.spatial.rotations import against_screw
-from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec, vec
+from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec, against_screw, vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr, extremum, where
 

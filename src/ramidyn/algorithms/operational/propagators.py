@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.articulated import Column, last_first, rigid_bodies
-from ramidyn.algorithms.body_motion import transforms
+from ramidyn.algorithms.kinematics import transforms
 from ramidyn.algorithms.sweeps import inward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import ArticulatedInertia

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def with_prefix(element: ForceElement, prefix: str) -> ForceElement:
     """Return an element with every name behind a prefix."""
-    from ramidyn.description.forces.custom import Custom  # noqa: PLC0415  where there are forces
+    from ramidyn.description.forces.inputs import Custom  # noqa: PLC0415  where there are forces
 
     if isinstance(element, Custom):
         raise ModelError(

@@ -10,7 +10,7 @@ from typing import Final
 
 from ramidyn.description.description import Description
 from ramidyn.description.formats.read import expanded, is_xacro, read_source
-from ramidyn.description.formats.urdf.parse import parse_urdf
+from ramidyn.description.formats.urdf import parse_urdf
 from ramidyn.description.formats.xml import parse_xml
 from ramidyn.description.shapes import ShapeSource
 from ramidyn.errors import ArgumentError, ModelError
@@ -45,7 +45,7 @@ def parse(
         found = parse_mjcf(text, label, folder, include_directory)
         return replace(found, shape_sources=shapes)
     if tag == "sdf":
-        from ramidyn.description.formats.sdf.parse import parse_sdf  # noqa: PLC0415  the same
+        from ramidyn.description.formats.sdf import parse_sdf  # noqa: PLC0415  the same
 
         return replace(parse_sdf(text, label), shape_sources=shapes)
     parse_xml(text, label)  # if it is not XML, this says so

@@ -35,6 +35,8 @@ __all__ = [
 
 WITH_TEXT: Final = frozenset(("mechanicalReduction",))
 """the elements whose text is kept; everything else is in attributes"""
+LARGEST: Final = 1e100
+"""No length, mass or inertia beyond this: products of a few stay finite."""
 CONTENT: Final = ""
 """in place of an attribute's name: the text of the element itself"""
 DEEPEST: Final = 1000

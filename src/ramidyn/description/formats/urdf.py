@@ -48,7 +48,7 @@ from ramidyn.description.description import (
     Mimic,
 )
 from ramidyn.description.forces.from_file import passive_of
-from ramidyn.description.formats.urdf.graph import (
+from ramidyn.description.formats.urdf_graph import (
     Elements,
     by_name,
     depth_first,
@@ -58,6 +58,7 @@ from ramidyn.description.formats.urdf.graph import (
     refuse_cycles,
 )
 from ramidyn.description.formats.xml import (
+    LARGEST,
     fault,
     number,
     numbers,
@@ -81,9 +82,6 @@ TYPES: Final = {
     "ball": "spherical",
 }
 """Joint types of the file, and what Ramidyn calls them."""
-
-LARGEST: Final = 1e100
-"""No length, mass or inertia beyond this: products of a few stay finite."""
 
 _WORLD: Final = {"world": ET.Element("link", name="world")}
 _ONE_COORDINATE: Final = ("revolute", "prismatic")

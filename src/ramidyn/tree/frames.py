@@ -1,17 +1,27 @@
-"""The transform of a joint, placement and motion together, as axial steps."""
+"""The frames of joints: transforms over symbols as axial steps, and poses as data.
+
+The frame of a joint has the axes of the body that it moves, as the file gives them, at
+the joint's origin: for URDF the frame of the child link. It moves with that body. Where
+a body has several joints, or a joint is made of several of the tree, each has the axes
+of the body as the joints before it and itself have turned them.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from typing import final
 
 from ramidyn.description.constants import AHEAD, Direction, Three, angle_of
+from ramidyn.description.editing import WORLD, frame_of
 from ramidyn.description.joint_types import Axial
 from ramidyn.description.pose import Pose
 from ramidyn.spatial.transform import Rotate, Shift, Step, Transform, Turn
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.tree.frame_placement import screws
-from ramidyn.tree.tree import Tree, TreeBody, TreeJoint
+from ramidyn.tree.model import Model
+from ramidyn.tree.tree import ROOT, Tree, TreeBody, TreeJoint
 
 
 def transform(tree: Tree, i: int, q: tuple[Expr, ...]) -> Transform:
@@ -91,3 +101,48 @@ def _shift(axis: int, distance: float) -> Shift:
 
 def _shifts(p: Three) -> tuple[Shift, ...]:
     return tuple(_shift(k, x) for k, x in enumerate(p))
+
+
+def joint_frames(model: Model) -> tuple[Pose, ...]:
+    """Return the frame of each body's joint, in the tree's frame of that body."""
+    assert model.description is not None
+    origins = {
+        joint.name: Pose.at(joint.position)
+        for body in model.description.bodies
+        for joint in body.joints
+    }
+    bodies = model.tree.bodies
+    T: Pose | None = None
+    found: list[Pose] = []
+    for i in reversed(range(len(bodies))):
+        name = bodies[i].name
+        if name in model.frames and model.frames[name].body == i:
+            T = model.frames[name].placement
+        else:  # between joints of one body: the next one carries that body
+            assert T is not None
+            T = bodies[i + 1].placement @ T
+        found.append(T @ origins[bodies[i].joint.name])
+    return tuple(reversed(found))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedFrame:
+    """A frame by name: see `Robot.frame`."""
+
+    name: str
+    body: str
+    """the body that it is fixed to, or "world" """
+    placement: Pose
+    """its pose in that body's frame"""
+    joint: str | None
+    """the last joint that moves it; None where nothing does"""
+
+
+def named_frame(model: Model, name: str) -> NamedFrame:
+    """Return the frame of that name."""
+    found = model.frame(str(name))
+    assert model.description is not None
+    body, placement = frame_of(model.description, found.name)
+    joint = None if found.body == ROOT else model.tree.bodies[found.body].joint.name
+    return NamedFrame(found.name, body or WORLD, placement, joint)

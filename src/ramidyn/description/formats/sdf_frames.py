@@ -20,16 +20,14 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 from ramidyn.description.constants import IDENTITY
-from ramidyn.description.formats.urdf.graph import Elements, listed
-from ramidyn.description.formats.xml import CONTENT, fault, numbers, word
+from ramidyn.description.formats.urdf_graph import Elements, listed
+from ramidyn.description.formats.xml import CONTENT, LARGEST, fault, numbers, word
 from ramidyn.description.pose import Pose
 from ramidyn.errors import unknown_name
 
 MODEL: Final = "__model__"
 """the name of the model's own frame"""
 WORLD: Final = "world"
-LARGEST: Final = 1e100
-"""No length, mass or inertia beyond this: products of a few stay finite."""
 
 _FORMATS: Final = {"euler_rpy": 6, "quat_xyzw": 7}
 

@@ -35,8 +35,7 @@ from ramidyn.description.description import (
     LoopDescription,
 )
 from ramidyn.description.forces.from_file import passive_of
-from ramidyn.description.formats.sdf.frames import (
-    LARGEST,
+from ramidyn.description.formats.sdf_frames import (
     MODEL,
     WORLD,
     Frames,
@@ -46,16 +45,17 @@ from ramidyn.description.formats.sdf.frames import (
     read_pose,
     spanning_tree,
 )
-from ramidyn.description.formats.sdf.joints import (
+from ramidyn.description.formats.sdf_joints import (
     SdfJoint,
     gearbox_ends,
     loop_joint,
     read_joint,
     tree_joint,
 )
-from ramidyn.description.formats.urdf.graph import by_name, listed, refuse_cycles
+from ramidyn.description.formats.urdf_graph import by_name, listed, refuse_cycles
 from ramidyn.description.formats.xml import (
     CONTENT,
+    LARGEST,
     fault,
     number,
     numbers,

@@ -17,15 +17,22 @@ from ramidyn.description.description import (
     LoopDescription,
     Mimic,
 )
-from ramidyn.description.formats.sdf.frames import (
-    LARGEST,
+from ramidyn.description.formats.sdf_frames import (
     MODEL,
     Frames,
     child_text,
     flag,
 )
-from ramidyn.description.formats.urdf.graph import listed
-from ramidyn.description.formats.xml import CONTENT, fault, number, numbers, where, word
+from ramidyn.description.formats.urdf_graph import listed
+from ramidyn.description.formats.xml import (
+    CONTENT,
+    LARGEST,
+    fault,
+    number,
+    numbers,
+    where,
+    word,
+)
 from ramidyn.description.loop_types import cut_joint
 from ramidyn.description.pose import Pose, frame_with_z
 from ramidyn.errors import UnsupportedJoint
