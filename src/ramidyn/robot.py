@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from ramidyn import configuration_functions
 from ramidyn.concurrency import once
-from ramidyn.coordinates import limits
-from ramidyn.coordinates.limits import JointLimits
+from ramidyn.coordinates import configurations
+from ramidyn.coordinates.configurations import JointLimits
 from ramidyn.description import editing
 from ramidyn.description.builder_checks import Placement, checked_pose
 from ramidyn.description.conventions import Conventions
@@ -38,8 +38,8 @@ from ramidyn.tree.tree import Tree, nonzeros
 if TYPE_CHECKING:
     from ramidyn.algorithms.matrix_layout import Layout
     from ramidyn.algorithms.operational.tasks import Tasks
+    from ramidyn.description.description import Shape
     from ramidyn.description.forces.element import ForceElement
-    from ramidyn.description.shapes import Shape
     from ramidyn.function import Function
     from ramidyn.mechanism.base_parameters import BaseParameters
     from ramidyn.mechanism.loops import Loop
@@ -240,12 +240,12 @@ class Robot:
     @once
     def limits(self) -> JointLimits:
         """The limits of every coordinate; infinite if there is none."""
-        return limits.joint_limits(self.model)
+        return configurations.joint_limits(self.model)
 
     @property
     def keyframes(self) -> dict[str, Array]:
         """The named configurations in the file; its initial one is "qpos0"."""
-        return limits.keyframes(self.model, self.description, self.conventions)
+        return configurations.keyframes(self.model, self.description, self.conventions)
 
     @once
     def placed_model(self) -> Model:
@@ -389,7 +389,7 @@ class Robot:
 
     def neutral(self) -> Array:
         """Return the configuration in which every body is at its placement."""
-        return limits.neutral(self.model, self.conventions)
+        return configurations.neutral(self.model, self.conventions)
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, batch: int | None = None
@@ -403,7 +403,7 @@ class Robot:
             rng: a generator, or a seed.
             batch: the number of configurations; None returns one, of shape (nq,).
         """
-        generator = limits.generator_of(rng)
+        generator = configurations.generator_of(rng)
         try:
             n = 1 if batch is None else operator.index(batch)
         except TypeError:
@@ -412,7 +412,7 @@ class Robot:
             raise ArgumentError(
                 f"batch is {batch!r}; expected a number of states or None"
             )
-        q = limits.random_configurations(self.model, self.limits, generator, n)
+        q = configurations.random_configurations(self.model, self.limits, generator, n)
         return q[0] if batch is None else q
 
     @direct(configuration_functions.integrate)

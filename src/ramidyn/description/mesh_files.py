@@ -25,8 +25,8 @@ from urllib.parse import unquote
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.description.description import MeshShape
 from ramidyn.description.pose import Array
-from ramidyn.description.shapes import MeshShape
 from ramidyn.errors import ModelError
 
 Singles = npt.NDArray[np.float32]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.coordinates.limits import WIDEST
+from ramidyn.coordinates.configurations import WIDEST
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError, ShapeError

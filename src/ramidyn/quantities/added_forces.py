@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ramidyn.coordinates.limits import keyframes, neutral
+from ramidyn.coordinates.configurations import keyframes, neutral
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description
 from ramidyn.description.forces.actuators import PositionServo

@@ -14,9 +14,8 @@ from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.tracing.chooser import Candidate, cheapest, hand_on, trace_quantities
 from ramidyn.tracing.quantity import Quantity
-from ramidyn.tree.massless import massless_bodies
 from ramidyn.tree.model import Model, placed
-from ramidyn.tree.singular import idle_joints
+from ramidyn.tree.singular import idle_joints, massless_bodies
 
 NEAR = 1.02
 """one algorithm in two sets of frames: simplifying takes the same share of both"""

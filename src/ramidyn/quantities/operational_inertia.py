@@ -20,7 +20,7 @@ from ramidyn.algorithms.operational.pvr import pvr
 from ramidyn.algorithms.operational.rjk import rjk
 from ramidyn.algorithms.operational.sfa import sfa
 from ramidyn.algorithms.operational.tasks import Task, ends
-from ramidyn.coordinates.limits import joint_limits, random_configurations
+from ramidyn.coordinates.configurations import joint_limits, random_configurations
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError

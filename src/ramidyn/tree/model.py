@@ -34,8 +34,8 @@ from ramidyn.errors import (
     readable,
     unknown_name,
 )
-from ramidyn.tree.frame_placement import place_frames
-from ramidyn.tree.massless import warn_massless
+from ramidyn.tree.frames import place_frames
+from ramidyn.tree.singular import warn_massless
 from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeBody, TreeJoint
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Final, final
 
 import numpy as np
 
-from ramidyn.description.description import Description, JointDescription
+from ramidyn.description.description import Color, Description, JointDescription
 from ramidyn.description.editing import WORLD, frame_of
 from ramidyn.description.forces.actuators import ACTUATORS
 from ramidyn.description.forces.bodies import (
@@ -28,7 +28,6 @@ from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.fields import referred
 from ramidyn.description.mesh_files import TriangleMesh
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.shapes import Color
 from ramidyn.view.part import Part
 from ramidyn.view.triangles import (
     along,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from ramidyn.description.description import Color
 from ramidyn.description.mesh_files import TriangleMesh
-from ramidyn.description.shapes import Color
 
 
 @final

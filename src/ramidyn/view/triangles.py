@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from ramidyn.description.constants import eigen, norm
-from ramidyn.description.description import Inertial
+from ramidyn.description.description import Inertial, MeshShape, Shape
 from ramidyn.description.mesh_files import (
     READABLE,
     TriangleMesh,
@@ -21,7 +21,6 @@ from ramidyn.description.mesh_files import (
 )
 from ramidyn.description.mesh_geometry import convex_hull
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.shapes import MeshShape, Shape
 from ramidyn.errors import ModelError
 
 _AROUND: Final = 24

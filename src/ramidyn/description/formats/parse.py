@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from ramidyn.description.description import Description
+from ramidyn.description.description import Description, ShapeSource
 from ramidyn.description.formats.read import expanded, is_xacro, read_source
 from ramidyn.description.formats.urdf import parse_urdf
 from ramidyn.description.formats.xml import parse_xml
-from ramidyn.description.shapes import ShapeSource
 from ramidyn.errors import ArgumentError, ModelError
 
 _TAG: Final = re.compile(r"<([A-Za-z_][\w.:-]*)")

@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from ramidyn.description.description import Color, MeshShape, Role, Shape, ShapeSource
 from ramidyn.description.formats.mjcf.bodies import MjcfBody
 from ramidyn.description.formats.mjcf.defaults import LARGEST as MJCF_LARGEST
 from ramidyn.description.formats.mjcf.defaults import whole
@@ -38,7 +39,6 @@ from ramidyn.description.formats.xml import (
     word,
 )
 from ramidyn.description.pose import Pose
-from ramidyn.description.shapes import Color, MeshShape, Role, Shape, ShapeSource
 from ramidyn.description.warning_groups import grouped
 from ramidyn.errors import ModelError, ModelWarning, readable
 

@@ -18,7 +18,7 @@ from ramidyn.algorithms.loops import newton
 from ramidyn.algorithms.loops.constraints import ConstraintRow, constraint_rows
 from ramidyn.algorithms.loops.cuts import CutJoint, cuts_of
 from ramidyn.coordinates import configurations
-from ramidyn.coordinates import limits as ranges
+from ramidyn.coordinates import configurations as ranges
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError
