@@ -537,7 +537,7 @@ class Robot:
                 if leader in values:
                     x = own.multiplier * values[leader] + own.offset
                     values[own.name] = x
-        changed = editing.locked(self.description, values)
+        changed = editing.lock_joints(self.description, values)
         return self._edited(editing.without_followers(changed, set(values)))
 
     def _locked_value(self, name: str, value: ArrayLike) -> Array:
@@ -590,7 +590,7 @@ class Robot:
         own.
         """
         if isinstance(other, Robot):
-            part = editing.reordered(other.description, other.body_names)
+            part = editing.reorder_bodies(other.description, other.body_names)
         elif isinstance(other, Description):  # pyright: ignore[reportUnnecessaryIsInstance]
             part = other
         else:
@@ -603,7 +603,7 @@ class Robot:
         body, pose = editing.frame_of(self.description, frame)
         pose = pose @ checked_pose("attach: placement", placement, ShapeError)
         return self._edited(
-            editing.attached(self.description, part, body, pose, prefix)
+            editing.attach_robot(self.description, part, body, pose, prefix)
         )
 
     def add_frame(self, name: str, body: str, placement: Placement = ORIGIN) -> Robot:
@@ -626,10 +626,10 @@ class Robot:
         >>> found.massless
         ('body0', 'body1', 'body2')
         """
-        from ramidyn.tree.parameters import Regrouping, regrouping
+        from ramidyn.tree.parameters import Regrouping, regroup_masses
 
         model = self.placed_model
-        tree, moves = regrouping(model.tree)
+        tree, moves = regroup_masses(model.tree)
         changed = replace(model, tree=tree)
         before, after = (
             sum(nonzeros(b.inertia) for b in t.bodies) for t in (model.tree, tree)

@@ -248,7 +248,7 @@ def to_frame(tree: Tree, q: JointVector, frame: Frame) -> Transform:
     return X.then(*fixed_steps(frame.placement))
 
 
-def fixed(tree: Tree, frame: Frame) -> Transform:
+def frame_transform(tree: Tree, frame: Frame) -> Transform:
     """Return the transform from a frame's body to the frame."""
     return Transform(fixed_steps(frame.placement), tree.name(frame.body))
 
@@ -268,7 +268,7 @@ def spatial_velocities(
 def velocity(tree: Tree, q: JointVector, qd: JointVector, frame: Frame) -> Motion:
     """Return the spatial velocity of a frame, in its own coordinates."""
     v = spatial_velocities(tree, q, qd, "velocity")[frame.body]
-    return fixed(tree, frame) @ v
+    return frame_transform(tree, frame) @ v
 
 
 def spatial_acceleration(
@@ -282,7 +282,7 @@ def spatial_acceleration(
         vJ = joint_motion(S, qd[i])
         v = X @ v + vJ
         a = X @ a + joint_motion(S, qdd[i]) + v.cross(vJ)
-    return fixed(tree, frame) @ a
+    return frame_transform(tree, frame) @ a
 
 
 def classical_acceleration(
@@ -295,7 +295,7 @@ def classical_acceleration(
         S = tree.bodies[i].columns()
         vJ, aJ = joint_motion(S, qd[i]), joint_motion(S, qdd[i])
         m = m.beyond(transform(tree, i, q[i]), vJ, aJ)
-    m = m.beyond(fixed(tree, frame))
+    m = m.beyond(frame_transform(tree, frame))
     return Motion(m.wd, m.a)
 
 

@@ -114,7 +114,7 @@ def centroidal_momentum(
 ) -> Force:
     """Return the momentum of all bodies about the center of mass, in world axes.
 
-    ``regrouped`` may stand for the tree, but for its center: masses on the axis of a
+    ``regrouped`` may stand for the tree, except for its center: masses on the axis of a
     joint move alike on either side of it, and those moved into the world are at rest.
     """
     X = transforms(tree, q)

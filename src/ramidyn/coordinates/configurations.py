@@ -16,14 +16,14 @@ import numpy as np
 
 from ramidyn.coordinates.coordinates import (
     Coordinates,
-    assembled,
+    assembled_q,
     assembled_velocity,
     joint_coordinates,
     joint_velocity,
 )
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description
-from ramidyn.description.editing import split
+from ramidyn.description.editing import split_configuration
 from ramidyn.description.joint_interface import Entries
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
@@ -155,7 +155,7 @@ def keyframes(
     """Return the configurations that the file names, as q."""
     out: dict[str, Array] = {}
     for name, given in description.keyframes.items():
-        parts = split(description, given)
+        parts = split_configuration(description, given)
         q = np.zeros(model.nq)
         for joint in model.joints:
             values = parts[joint.name]
@@ -170,7 +170,7 @@ def keyframes(
 # ------------------------------------------------------------ configurations of a robot
 
 
-def integrated(
+def integrated_q(
     model: Model,
     conventions: Conventions,
     q: Sequence[Expr],
@@ -185,7 +185,7 @@ def integrated(
         v = joint_velocity(joint, conventions, steps)
         return joint.type.under(conventions).integrate(here.q[i], v)
 
-    return assembled(model, conventions, moved)
+    return assembled_q(model, conventions, moved)
 
 
 def tangent_rate(
@@ -270,7 +270,7 @@ def rates(
     """Return dq/dt at velocity q̇."""
     here = Coordinates(model, conventions, q)
     v = here.velocity(qd)
-    return assembled(
+    return assembled_q(
         model, conventions, lambda i, joint: joint.type.rate(here.q[i], v[i])
     )
 
@@ -287,7 +287,9 @@ def velocity_of(
     return assembled_velocity(model, conventions, of)
 
 
-def normalized(model: Model, conventions: Conventions, q: Sequence[Expr]) -> list[Expr]:
+def normalized_q(
+    model: Model, conventions: Conventions, q: Sequence[Expr]
+) -> list[Expr]:
     """Return q with its quaternions scaled to length one."""
     return converted_q(model, conventions, conventions, q)
 
@@ -304,7 +306,7 @@ def converted_q(
     def scaled(i: int, joint: TreeJoint) -> Entries:
         return joint.type.normalized(here.q[i])
 
-    return assembled(model, target, scaled)
+    return assembled_q(model, target, scaled)
 
 
 def converted_vector(

@@ -62,7 +62,7 @@ class Coordinates:
         return rows + [{linear + c: E[r][c] for c in range(3)} for r in range(3)]
 
     def _halves(self, v: int) -> tuple[int, int]:
-        """Return where the linear and the angular part of a floating joint begin."""
+        """Return the starts of the linear and the angular part of a floating joint."""
         return (v, v + 3) if self.conventions.order == "linear_first" else (v + 3, v)
 
     def velocity(self, qd: Sequence[Expr]) -> JointVector:
@@ -184,7 +184,7 @@ def public_halves(
     return (*x,)
 
 
-def assembled(
+def assembled_q(
     model: Model, conventions: Conventions, part: Callable[[int, TreeJoint], Entries]
 ) -> list[Expr]:
     """Return q, given the tree's coordinates of each joint."""

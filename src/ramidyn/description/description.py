@@ -77,7 +77,7 @@ class Shape:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapeSource:
-    """Where the shapes of a description are read from, once somebody looks."""
+    """The file that the shapes of a description are read from, on demand."""
 
     text: str = ""
     """the model, where it was given as text or is not what its file holds"""

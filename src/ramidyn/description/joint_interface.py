@@ -116,7 +116,7 @@ class SimpleJoint(JointType):
         return (ZERO,) * self.nv
 
     def deflection(self, rest: Entries, q: Entries) -> Entries:
-        """Return how far q is from where a spring rests, along the joint's freedoms."""
+        """Return the deflection of a spring at q, along the joint's freedoms."""
         return self.difference(rest, q)
 
     def normalized(self, q: Entries) -> Entries:

@@ -342,7 +342,7 @@ def joint_type(joint: str, type_: str) -> JointType:
 
 
 def joint_pose(joint: JointDescription, q: Array) -> Pose:
-    """Return how a joint has moved its body at q, quaternions w x y z."""
+    """Return the motion of a joint's body at q, quaternions w x y z."""
     type_, T, start = joint_type(joint.name, joint.type), Pose.identity(), 0
     if type_.nq == 1:
         q = q - joint.reference
@@ -353,7 +353,7 @@ def joint_pose(joint: JointDescription, q: Array) -> Pose:
 
 
 def neutral_coordinates(joint: JointDescription) -> Array:
-    """Return where a joint does not move its body, quaternions w x y z."""
+    """Return the q at which a joint does not move its body, quaternions w x y z."""
     type_ = joint_type(joint.name, joint.type)
     if type_.nq == 1:
         return np.array([joint.reference])

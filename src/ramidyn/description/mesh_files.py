@@ -220,7 +220,7 @@ def _stl(data: bytes, label: str) -> tuple[Array, Faces]:
         _check_count(count, label)
         record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", 9), ("_", "<u2")])
         corners = np.frombuffer(data, record, count, 84)["corners"]
-        return _joined(np.reshape(corners, (-1, 3)))
+        return _distinct_corners(np.reshape(corners, (-1, 3)))
     if data.lstrip()[:5] != b"solid":
         raise ModelError(
             f"{label}: not an STL file: its size is {len(data)} bytes; expected "
@@ -230,10 +230,10 @@ def _stl(data: bytes, label: str) -> tuple[Array, Faces]:
     words = [w[1:4] for w in lines if w and w[0] == b"vertex"]
     if not words or len(words) % 3:
         raise ModelError(f"{label}: {len(words)} vertices; expected 3 for every face")
-    return _joined(_single(words, label))
+    return _distinct_corners(_single(words, label))
 
 
-def _joined(corners: npt.NDArray[np.float32]) -> tuple[Array, Faces]:
+def _distinct_corners(corners: npt.NDArray[np.float32]) -> tuple[Array, Faces]:
     """Return the distinct corners, and the faces as indices of them."""
     vertices, places = np.unique(corners, axis=0, return_inverse=True)
     return vertices.astype(np.float64), np.reshape(places, (-1, 3)).astype(np.int64)

@@ -178,7 +178,7 @@ def mesh_inertia(mesh: TriangleMesh, rule: str, label: str) -> MeshInertia:
     area = _sum(areas)
     if area < _TINY:
         raise ModelError(f"{label}: the surface of the mesh is too small")
-    apex = _weighted((a + b + c) / 3, areas, area)
+    apex = _weighted_mean((a + b + c) / 3, areas, area)
     if rule == "convex":
         hull = TriangleMesh(mesh.vertices, convex_hull(mesh.vertices, label))
         a, b, c = hull.corners()
@@ -192,7 +192,7 @@ def mesh_inertia(mesh: TriangleMesh, rule: str, label: str) -> MeshInertia:
             f"{label}: the volume of the mesh is {what}; try inertia='shell' or "
             "'convex' of the <mesh>"
         )
-    center = _weighted((a + b + c) / 4 + apex / 4, volumes, volume)
+    center = _weighted_mean((a + b + c) / 4 + apex / 4, volumes, volume)
     volumes = _volumes(a - center, b - center, c - center, rule)
     return _about(center, (a, b, c), volumes, 20)
 
@@ -243,5 +243,5 @@ def _sum(parts: Array) -> float:
     return math.fsum(parts.tolist())
 
 
-def _weighted(points: Array, weights: Array, total: float) -> Array:
+def _weighted_mean(points: Array, weights: Array, total: float) -> Array:
     return np.array([_sum(points[:, k] * weights) / total for k in range(3)])

@@ -15,7 +15,7 @@ from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.tracing.chooser import trace_quantities
 from ramidyn.tracing.quantity import Quantity
-from ramidyn.tree.model import Model, placed
+from ramidyn.tree.model import Model, with_placed_frames
 from ramidyn.tree.tree import Tree, TreeBody
 
 ALGORITHMS = {
@@ -70,7 +70,7 @@ def counts_of(robot: Robot, progress: Callable[[str], None]) -> Iterator[Counts]
             continue
         chain = None
         if line is not None:
-            chain = _last(quantity, placed(line), robot.conventions)
+            chain = _last(quantity, with_placed_frames(line), robot.conventions)
         yield Counts(name, stages, chain)
 
 

@@ -8,7 +8,7 @@ from typing import final
 from ramidyn.algorithms.operational.tasks import Task, Tasks, tasks_of
 from ramidyn.errors import ArgumentError, printable
 from ramidyn.quantities.operational import operational_inertia_inverse
-from ramidyn.quantities.operational_inertia import supported
+from ramidyn.quantities.operational_inertia import supported_algorithms
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
@@ -77,7 +77,7 @@ def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:
     wanted = operational_inertia_inverse(given)
     (choice,) = choose([wanted], model, conventions).choices
     rows: list[AlgorithmCount] = []
-    for name in supported(model):
+    for name in supported_algorithms(model):
         program = trace_quantities([wanted(algorithm=name)], model, conventions)
         c = count(simplify(program))
         is_chosen = name == choice.algorithm

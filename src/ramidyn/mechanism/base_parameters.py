@@ -82,7 +82,7 @@ def base_parameters(
     if has_rules and method != "samples":
         basis = identifiable(robot.tree, frames)
     else:
-        basis = _sampled(robot, bodies, joint_terms, len(names))
+        basis = _sampled_basis(robot, bodies, joint_terms, len(names))
     columns = _independent(basis, len(frames))
     matrix: Array = np.linalg.solve(basis[:, columns], basis).astype(np.float64)
     matrix[np.abs(matrix) < RANK] = 0.0
@@ -90,7 +90,7 @@ def base_parameters(
     return BaseParameters(names, tuple(columns), matrix)
 
 
-def _sampled(
+def _sampled_basis(
     robot: Robot,
     bodies: tuple[str, ...] | None,
     joint_terms: tuple[str, ...],

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def acting_forces(
     context: Context, external: Sequence[str] = (), expressed_in: str = "local"
 ) -> Applied:
-    """Return what the robot's force elements and external forces do to its tree."""
+    """Return the forces of the robot's force elements and external ones on its tree."""
     applied = forces_of(context, context.model.forces)
     for i, force in (external_forces(context, external, expressed_in) or {}).items():
         applied.push(i, force)
@@ -37,7 +37,7 @@ def acting_forces(
 
 
 def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:
-    """Return what some force elements do to the tree."""
+    """Return the forces of some force elements on the tree."""
     if not elements:
         return Applied()
     from ramidyn.algorithms.forces.elements import element_forces

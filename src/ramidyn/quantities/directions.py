@@ -38,7 +38,7 @@ def directions_shape(
 def seeds(
     context: Context, wrt: Sequence[str], space: str = "tangent"
 ) -> dict[Expr, Row]:
-    """Return how nodes change along the directions of some inputs, in order."""
+    """Return the changes of nodes along the directions of some inputs, in order."""
     found: dict[Expr, Row] = {}
     start = 0
     for name in wrt:

@@ -10,8 +10,8 @@ M⁻¹ times many columns is a loop:
     x = L⁻¹ D⁻¹ y         there, and beyond as long as there is one way to go
 
 All other rows are on branches that nothing pushes. They follow their trunk by the rules
-W of `following`, where enough columns use these. Columns with their nonzeros at the
-same rows are one group.
+W of `following_rules`, where enough columns use these. Columns with their nonzeros at
+the same rows are one group.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ramidyn.algorithms.ltdl import (
     MOST_OPERATIONS,
     TreeEntries,
     elimination_parents,
-    filled,
+    filled_matrix,
     ltdl,
     operations,
     solve,
 )
 from ramidyn.algorithms.matrix_layout import DofOrder, mass_matrix_layout
-from ramidyn.algorithms.minv import Rules, following, minv_aba, minv_ltdl
+from ramidyn.algorithms.minv import Rules, following_rules, minv_aba, minv_ltdl
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.quantities.frames import world_linear
@@ -111,7 +111,7 @@ def mass_matrix(context: Context, algorithm: str = "auto") -> Any:
 def mass_matrix_csr(context: Context) -> Any:
     """The entries of M in `mass_matrix_layout`, MuJoCo's M."""
     M, _, order = sparse_mass_matrix(context)
-    return array(_packed(order.scatter_matrix(M), context.model))
+    return array(_packed_matrix(order.scatter_matrix(M), context.model))
 
 
 @quantity("q", returns="L and D of M = L' D L")
@@ -123,7 +123,7 @@ def mass_matrix_factor(context: Context, packed: bool = False) -> dict[str, Any]
     L, D = ltdl(M, parents)
     if packed:
         LD = order.scatter_matrix({**L, **{(k, k): d for k, d in D.items()}})
-        return {"LD": array(_packed(LD, context.model))}
+        return {"LD": array(_packed_matrix(LD, context.model))}
     n = len(order)
     unit = order.scatter_matrix({**L, **{(k, k): ONE for k in range(n)}})
     return {"L": array(unit).reshape(n, n), "D": array(order.scatter(D))}
@@ -211,7 +211,7 @@ def sparse_rows(
             if i == j or not full[a][b].is_zero:
                 sparse[i, j] = full[a][b]
     parents = elimination_parents(sparse, len(order))
-    return filled(sparse, parents), parents, order
+    return filled_matrix(sparse, parents), parents, order
 
 
 def _congruent(context: Context, C: TreeEntries) -> list[list[Expr]]:
@@ -223,7 +223,7 @@ def _congruent(context: Context, C: TreeEntries) -> list[list[Expr]]:
     return [list(r) for r in zip(*columns, strict=True)]
 
 
-def _packed(dense: list[list[Expr]], model: Model) -> list[Expr]:
+def _packed_matrix(dense: list[list[Expr]], model: Model) -> list[Expr]:
     return [dense[i][j] for i, j in mass_matrix_layout(model).pairs()]
 
 
@@ -247,7 +247,7 @@ def solved_columns(
     rules: dict[int, Rules] = {}
     for k, path in enumerate(tree.above):
         trunks = [c for c in path if use[k, c] > len(tree.above[c]) + 1]
-        rules[k] = following(k, L, tree.above, trunks, rules)
+        rules[k] = following_rules(k, L, tree.above, trunks, rules)
 
     shared = [*L.values(), *(ONE / D[k] for k in range(n))]
     place = {entry: k for k, entry in enumerate(L)}
@@ -303,7 +303,7 @@ class _Tree:
         return frozenset(rows).union(*(self.above[k] for k in rows))
 
     def trunks(self, rows: frozenset[int]) -> dict[int, int]:
-        """Return where the trunk ends that other joints follow, if anything moves them.
+        """Return the end of the trunk that other joints follow, if anything moves them.
 
         A joint that is the only one at the end of its trunk is part of that.
         """

@@ -109,7 +109,7 @@ def mat(x: Iterable[Expr], y: Iterable[Expr], z: Iterable[Expr]) -> Mat:
     return Mat((Vec(x), Vec(y), Vec(z)))
 
 
-def checked(what: str, x: Any, shape: tuple[int, ...]) -> Any:
+def checked_shape(what: str, x: Any, shape: tuple[int, ...]) -> Any:
     """Return numbers or symbols as an array of a shape, or raise ShapeError."""
     found: Any = np.asarray(x)
     if found.shape != shape:
@@ -119,17 +119,17 @@ def checked(what: str, x: Any, shape: tuple[int, ...]) -> Any:
 
 def matrix3(rows: Any) -> Mat:
     """Return a 3 x 3 array of numbers or symbols as a matrix."""
-    return Mat(vec(*row) for row in checked("matrix", rows, (3, 3)))
+    return Mat(vec(*row) for row in checked_shape("matrix", rows, (3, 3)))
 
 
 def vector3(x: Any) -> Vec:
     """Return an array of three numbers or symbols as a vector."""
-    return vec(*checked("vector", x, (3,)))
+    return vec(*checked_shape("vector", x, (3,)))
 
 
 def halves(x: Any) -> tuple[Vec, Vec]:
     """Return an array of six numbers or symbols as two vectors."""
-    six = checked("vector", x, (6,))
+    six = checked_shape("vector", x, (6,))
     return vec(*six[:3]), vec(*six[3:])
 
 

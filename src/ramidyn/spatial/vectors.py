@@ -35,8 +35,8 @@ def common(verb: str, a: Tag, b: Tag) -> Tag:
         return b
     if b is not None and a != b:
         _refuse(
-            f"cannot {verb}: left operand is in {_shown(a)}, right operand in "
-            f"{_shown(b)}"
+            f"cannot {verb}: left operand is in {_shown_tag(a)}, right operand in "
+            f"{_shown_tag(b)}"
         )
     return a
 
@@ -45,12 +45,12 @@ def check_source(expected: Tag, given: Tag) -> None:
     """Raise FrameError unless a transform's operand is in the frame it comes from."""
     if expected is not None and given is not None and expected != given:
         _refuse(
-            f"cannot transform: the operand is in {_shown(given)}, the transform "
-            f"starts in {_shown(expected)}"
+            f"cannot transform: the operand is in {_shown_tag(given)}, the transform "
+            f"starts in {_shown_tag(expected)}"
         )
 
 
-def _shown(tag: str) -> str:
+def _shown_tag(tag: str) -> str:
     return "the world" if tag == WORLD else f"body {tag!r}"
 
 

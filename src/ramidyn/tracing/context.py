@@ -69,9 +69,9 @@ class Context:
 
     @cached_property
     def _trees(self) -> tuple[Tree, Tree]:
-        from ramidyn.tree.parameters import parametrized
+        from ramidyn.tree.parameters import parametrized_trees
 
-        plain, regrouped = parametrized(self.model, self.conventions, self.inputs)
+        plain, regrouped = parametrized_trees(self.model, self.conventions, self.inputs)
         return (plain, regrouped) if self.regroup else (plain, plain)
 
     @property

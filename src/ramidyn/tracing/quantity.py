@@ -209,7 +209,7 @@ class Quantity:
 
     @property
     def is_open(self) -> bool:
-        """Whether its algorithm is still to be chosen."""
+        """Return whether its algorithm is still to be chosen."""
         return self.options.get("algorithm") == "auto"
 
     def input_shapes(self, model: Model) -> Shapes:

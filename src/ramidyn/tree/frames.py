@@ -66,12 +66,12 @@ class Screws:
 
     @property
     def is_parallel(self) -> bool:
-        """Whether the first and the last axis are parallel."""
+        """Return whether the first and the last axis are parallel."""
         return self.turned is not None
 
     @property
     def is_usable(self) -> bool:
-        """Whether the common normal is well defined: not where axes almost agree."""
+        """Return whether the common normal is well defined: axes differ enough."""
         return self.is_parallel or abs(self.alpha[1]) > SMALLEST_SINE
 
 
@@ -265,7 +265,7 @@ def fixed_steps(T: Pose) -> tuple[Step, ...]:
 
 
 def position(X: Transform) -> Vec:
-    """Return where the origin of the last frame is, in the first."""
+    """Return the origin of the last frame, in the first."""
     return X.point_back(ZERO3)
 
 

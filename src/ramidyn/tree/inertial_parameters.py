@@ -8,7 +8,7 @@ damping             of joints that follow it included
 friction
 
 A change of inertias cannot be seen where it leaves kinetic energy alone, and potential
-energy but for a constant. At a joint with columns S, that is decided by what all
+energy except for a constant. At a joint with columns S, that is decided by what all
 bodies beyond it would be as one body (with their joints at rest): its change δ must
 not show in the motion of this joint, for any motion v that the parent can have,
 
@@ -137,7 +137,7 @@ def identifiable(tree: Tree, frames: Sequence[Frame]) -> Array:
     conditions = _conditions(tree)
     rows = [np.zeros((0, len(TEN) * len(frames)))]
     for i, _ in tree:
-        blocks = [_lumped(tree, i, frame) for frame in frames]
+        blocks = [_lumped_parameters(tree, i, frame) for frame in frames]
         rows.append(conditions[i] @ np.hstack(blocks))
     return span(np.vstack(rows))
 
@@ -162,8 +162,8 @@ def _conditions(tree: Tree) -> dict[int, Array]:
         crosses = [_cross(s) for s in S]
         rates = [_rate(X) for X in crosses]
         v = V[p] @ np.transpose(_motion(body.placement))
-        v = _closed(v, crosses)
-        squares = _closed(Q[p] @ _seen(body.placement), rates)
+        v = _invariant_space(v, crosses)
+        squares = _invariant_space(Q[p] @ _parameter_transform(body.placement), rates)
         shown = np.vstack([_products(S, S), _products(S, v)])
         turning = [squares @ rate for rate in rates]
         found[i] = span(np.vstack([shown, *turning]))
@@ -172,7 +172,7 @@ def _conditions(tree: Tree) -> dict[int, Array]:
     return found
 
 
-def _closed(rows: Array, generators: Sequence[Array]) -> Array:
+def _invariant_space(rows: Array, generators: Sequence[Array]) -> Array:
     """Return the smallest space that holds some rows and that generators map to it."""
     basis = span(rows)
     while True:
@@ -230,20 +230,20 @@ def _motion(T: Pose) -> Array:
     return np.block([[R, np.zeros((3, 3))], [-R @ _skew(T.p), R]])
 
 
-def _seen(T: Pose) -> Array:
+def _parameter_transform(T: Pose) -> Array:
     """Return the matrix that maps parameters in a frame at T to its outer frame."""
     columns = [ten(inertia_of(e).seen_from(T)) for e in np.eye(len(TEN)).tolist()]
     return np.transpose(np.array(columns))
 
 
-def _lumped(tree: Tree, i: int, frame: Frame) -> Array:
-    """Return what parameters in a frame are in body i, with the joints between at rest.
+def _lumped_parameters(tree: Tree, i: int, frame: Frame) -> Array:
+    """Return parameters in a frame as those of body i, joints between them at rest.
 
     Zero where the frame is not beyond body i.
     """
     pose = frame.placement
     for j in reversed(tree.support(frame.body)):
         if j == i:
-            return _seen(pose)
+            return _parameter_transform(pose)
         pose = tree.bodies[j].placement @ pose
     return np.zeros((len(TEN), len(TEN)))

@@ -99,10 +99,10 @@ class Regrouping(Generic[RobotType]):
 
 def regroup(tree: Tree) -> Tree:
     """Return the tree with inertia moved toward the root where possible."""
-    return regrouping(tree)[0]
+    return regroup_masses(tree)[0]
 
 
-def regrouping(tree: Tree) -> tuple[Tree, tuple[MassTransfer, ...]]:
+def regroup_masses(tree: Tree) -> tuple[Tree, tuple[MassTransfer, ...]]:
     """Return the regrouped tree, and what moved, from the tips to the root."""
     inertias = [b.inertia for b in tree.bodies]
     moves: list[MassTransfer] = []
@@ -187,7 +187,7 @@ def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int,
             shapes[name] = _of_force(name, kind, body, model)
             continue
         if body:
-            _check(kind, _described(body, model), model)
+            _check(kind, _described_body(body, model), model)
         shapes[name] = (SIZES[kind],)
     return shapes
 
@@ -207,7 +207,7 @@ def _of_force(name: str, kind: str, owner: str, model: Model) -> tuple[int, ...]
     return (len(entries(value)),) if isinstance(value, tuple) else ()
 
 
-def _described(name: str, model: Model) -> BodyDescription:
+def _described_body(name: str, model: Model) -> BodyDescription:
     assert model.description is not None
     for b in model.description.bodies:
         if b.name == name:
@@ -228,7 +228,7 @@ def _check(kind: str, body: BodyDescription, model: Model) -> None:
         )
 
 
-def parametrized(
+def parametrized_trees(
     model: Model, conventions: Conventions, inputs: Mapping[str, Any]
 ) -> tuple[Tree, Tree]:
     """Return the tree, and the tree with masses regrouped, with symbols in them."""
@@ -264,7 +264,7 @@ def _with(tree: Tree, added: Mapping[int, RigidInertia]) -> Tree:
 
 def _own_inertia(model: Model, name: str) -> BodyInertia:
     """Return minus what the model holds for a body, in its tree body's frame."""
-    inertial = _described(name, model).inertial
+    inertial = _described_body(name, model).inertial
     if inertial is None:
         return BodyInertia.zero()
     own = BodyInertia.of(-inertial.mass, inertial.com, -inertial.inertia)
@@ -281,7 +281,7 @@ def _placement(
     model: Model, conventions: Conventions, name: str, x: Any
 ) -> tuple[int, tuple[Step, ...]]:
     """Return the first tree body behind a placement, and its steps with the symbols."""
-    body = _described(name, model)
+    body = _described_body(name, model)
     joint = body.joints[0].name
     first = next(i for i, b in enumerate(model.tree.bodies) if b.joint.name == joint)
     last = model.frames[name].body

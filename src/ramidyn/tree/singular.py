@@ -62,8 +62,8 @@ def warn_massless(tree: Tree) -> tuple[str, ...]:
     if not names:
         return ()
     return (
-        f"{listed(names)}: movable, but with zero inertia; forward_dynamics will raise "
-        "an error",
+        f"{listed_bodies(names)}: movable, but with zero inertia; forward_dynamics "
+        "will raise an error",
     )
 
 
@@ -92,7 +92,7 @@ def _gives_way(joint: TreeJoint, inertia: BodyInertia) -> bool:
     return bool(np.abs(resistance).min() <= NEGLIGIBLE * scale)
 
 
-def listed(names: tuple[str, ...]) -> str:
+def listed_bodies(names: tuple[str, ...]) -> str:
     """Return the names of some bodies, the first of many."""
     shown = ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
     return f"body {shown}" if len(names) == 1 else f"bodies {shown}"
@@ -109,8 +109,8 @@ def check_dynamics(model: Model) -> None:
         joints = {b.name: b.joint.name for b in model.tree.bodies}
         raise ModelError(
             f"robot {model.name!r}: the mass matrix is singular because no inertia "
-            f"resists joint {joints[names[0]]!r}: {listed(names)}; give it mass or "
-            "armature, or lock the joint"
+            f"resists joint {joints[names[0]]!r}: {listed_bodies(names)}; give it "
+            "mass or armature, or lock the joint"
         )
     idle = idle_joints(model.tree)
     if idle:
@@ -152,7 +152,7 @@ def _by_sweep(tree: Tree, is_weak: list[bool]) -> tuple[str, ...]:
         D[i] = np.transpose(S[i]) @ U[i] + armature
         free = _null(D[i], np.transpose(S[i]) @ Ic[i] @ S[i] + armature)
         if free is not None:
-            return _moved(tree, i, S[i] @ free, X, S, U, D)
+            return _moved_joints(tree, i, S[i] @ free, X, S, U, D)
         if p != ROOT and is_weak[p]:
             left = IA[i] - U[i] @ np.linalg.solve(D[i], np.transpose(U[i]))
             IA[p] += np.transpose(X[i]) @ left @ X[i]
@@ -160,7 +160,7 @@ def _by_sweep(tree: Tree, is_weak: list[bool]) -> tuple[str, ...]:
     return ()
 
 
-def _moved(
+def _moved_joints(
     tree: Tree,
     first: int,
     v: Array,

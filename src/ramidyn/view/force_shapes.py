@@ -25,7 +25,7 @@ from ramidyn.description.forces.bodies import (
 )
 from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
 from ramidyn.description.forces.element import ForceElement
-from ramidyn.description.forces.fields import referred
+from ramidyn.description.forces.fields import referred_names
 from ramidyn.description.mesh_files import TriangleMesh
 from ramidyn.description.pose import Array, Pose
 from ramidyn.view.part import Part
@@ -88,7 +88,7 @@ def marks_of(description: Description, size: float) -> Iterator[Part]:
     joints = {j.name: (b.name, j) for b in description.bodies for j in b.joints}
     for f in description.forces:
         color = ACTIVE if isinstance(f, ACTUATORS) else PASSIVE
-        for name in referred(f, "joint"):
+        for name in referred_names(f, "joint"):
             if name in joints:
                 body, joint = joints[name]
                 mesh = _joint_ring(joint, (0.05 if color is ACTIVE else 0.035) * size)

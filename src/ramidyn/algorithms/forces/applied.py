@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from ramidyn.algorithms.kinematics import joint_motion, onward
 from ramidyn.coordinates.coordinates import Entries, JointVector
-from ramidyn.description.constants import moved
+from ramidyn.description.constants import moved_point
 from ramidyn.spatial.vector3 import IDENTITY, ONE, ZERO, ZERO3, Mat, Vec, mat, vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, atan2, const, lift
@@ -46,7 +46,7 @@ class Leg:
     v: Motion
 
     def point(self, x: Vec) -> Vec:
-        """Return where a point of the body is, in the ancestor."""
+        """Return the position of a point of the body, in the ancestor."""
         return self.p + self.R @ x
 
     def speed(self, x: Vec) -> Vec:
@@ -70,7 +70,7 @@ def leg(tree: Tree, q: JointVector, qd: JointVector, ancestor: int, i: int) -> L
 
 def point_of(frame: Frame, point: tuple[float, float, float]) -> Vec:
     """Return a point given in a frame in coordinates of the frame's body."""
-    return vec(*moved(frame.placement.rows, point, frame.placement.origin))
+    return vec(*moved_point(frame.placement.rows, point, frame.placement.origin))
 
 
 def axes_of(frame: Frame) -> Mat:
@@ -157,7 +157,7 @@ class ForceScene:
     """symbols by name: controls, and parameters of elements"""
 
     def leg(self, i: int, ancestor: int = ROOT) -> Leg:
-        """Return where body i is, seen from an ancestor."""
+        """Return the pose of body i, seen from an ancestor."""
         return leg(self.tree, self.q, self.qd, ancestor, i)
 
     def number(self, element: ForceElement, name: str) -> Expr:

@@ -65,7 +65,7 @@ ENERGIES: Final[dict[type, Callable[[ForceScene, Any], Expr]]] = {
 
 
 def element_forces(scene: ForceScene, elements: Sequence[ForceElement]) -> Applied:
-    """Return what some elements apply."""
+    """Return the forces that some elements apply."""
     applied = Applied()
     for element in elements:
         if type(element) in FORCES:

@@ -106,7 +106,7 @@ def joint_limit_energy(scene: ForceScene, element: JointLimit) -> Expr:
 
 
 def _beyond(scene: ForceScene, element: JointLimit) -> list[tuple[float, Expr]]:
-    """Return how far q is beyond each limit, with the sign of that direction."""
+    """Return the distance of q beyond each limit, with the sign of that direction."""
     (i,) = scene.joint_bodies(element.joint)
     (q,) = scene.q[i]
     found: list[tuple[float, Expr]] = []

@@ -78,7 +78,7 @@ def constraint_rows(
 
 
 def senses(tree: Tree, cuts: tuple[CutJoint, ...], q: JointVector) -> list[Expr]:
-    """Return what must be positive where loops are closed: axes that agree in sense.
+    """Return values that are positive if loops are closed: axes agree in sense.
 
     Φ = 0 holds too for axes that are opposite.
     """
@@ -159,16 +159,16 @@ def covector(kind: str, path: Path, length: float) -> tuple[Expr, Force, Expr]:
             residual = (p.dot(p) - length * length) * (0.5 / length)
             return residual, Force(ZERO3, f), pd.dot(V.v) * (1.0 / length)
         case "rx":
-            return _turned(-1.0, unit(1), z, V)
+            return _rotation_row(-1.0, unit(1), z, V)
         case "ry":
-            return _turned(1.0, unit(0), z, V)
+            return _rotation_row(1.0, unit(0), z, V)
         case "rz":
-            return _turned(1.0, unit(1), x, V)
+            return _rotation_row(1.0, unit(1), x, V)
         case _:
-            return _turned(-1.0, unit(2), x, V)
+            return _rotation_row(-1.0, unit(2), x, V)
 
 
-def _turned(sign: float, e: Vec, r: Vec, V: Motion) -> tuple[Expr, Force, Expr]:
+def _rotation_row(sign: float, e: Vec, r: Vec, V: Motion) -> tuple[Expr, Force, Expr]:
     """Return the row that keeps an axis r of B perpendicular to an axis e of A."""
     e = e * sign
     rd = V.w.cross(r)

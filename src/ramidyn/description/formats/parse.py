@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from ramidyn.description.description import Description, ShapeSource
-from ramidyn.description.formats.read import expanded, is_xacro, read_source
+from ramidyn.description.formats.read import expand_xacro, is_xacro, read_source
 from ramidyn.description.formats.urdf import parse_urdf
 from ramidyn.description.formats.xml import parse_xml
 from ramidyn.errors import ArgumentError, ModelError
@@ -27,7 +27,7 @@ def parse(
     label = path.name if path is not None else "text"
     is_expanded = path is not None and is_xacro(path)
     if path is not None and is_expanded:
-        text = expanded(path, xacro_arguments or {})
+        text = expand_xacro(path, xacro_arguments or {})
         label = f"{path.stem} (expanded)"
     elif xacro_arguments is not None:
         raise ArgumentError(

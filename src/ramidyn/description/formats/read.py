@@ -59,7 +59,7 @@ def read_source(source: str | os.PathLike[str]) -> tuple[str, Path | None]:
         raise ModelError(f"{path}: cannot be read ({e.strerror or e})") from None
     if len(data) > LARGEST_FILE:
         raise ModelError(too_large(str(path)))
-    text = _decoded(data, path)
+    text = _decoded_text(data, path)
     if not text.strip():
         raise ModelError(f"{path}: the file is empty; expected URDF, MJCF or SDF")
     return text, path
@@ -105,7 +105,7 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def _decoded(data: bytes, path: Path) -> str:
+def _decoded_text(data: bytes, path: Path) -> str:
     encoding = _encoding(data, path)
     for mark, _ in _BOMS:
         if data.startswith(mark):
@@ -162,7 +162,7 @@ def is_xacro(path: Path) -> bool:
     return path.suffix == ".xacro"
 
 
-def expanded(path: Path, arguments: Mapping[str, object]) -> str:
+def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
     """Return the XML that a xacro file expands to.
 
     Args:

@@ -8,7 +8,7 @@ of the same name and type, a gearbox a coupling.
 
 Includes and nested models are refused by name. What does not move mass (visual,
 collision, sensor, plugin ...) is not read here, so meshes need not exist; shapes.py
-reads it when somebody looks.
+reads it on demand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ramidyn.description.constants import (
     full,
     is_surely_physical,
     quaternion,
-    turned,
+    turned_inertia,
 )
 from ramidyn.description.description import (
     BodyDescription,
@@ -52,7 +52,7 @@ from ramidyn.description.formats.sdf_joints import (
     read_joint,
     tree_joint,
 )
-from ramidyn.description.formats.urdf_graph import by_name, listed, refuse_cycles
+from ramidyn.description.formats.urdf_graph import by_name, joined_names, refuse_cycles
 from ramidyn.description.formats.xml import (
     CONTENT,
     LARGEST,
@@ -139,7 +139,7 @@ def _model(sdf: ET.Element) -> tuple[ET.Element, tuple[float, float, float]]:
             x, y, z = numbers(given, CONTENT, 3, largest=LARGEST)
             gravity = x, y, z
     if len(models) != 1:
-        names = listed(m.get("name", "") for m in models)
+        names = joined_names(m.get("name", "") for m in models)
         raise fault(
             sdf,
             f"{len(models)} models: {names}; expected one in a file"
@@ -371,7 +371,7 @@ class _SdfReader:
                 "relative_to is not allowed here; an inertial is in its link's frame",
             )
         T = read_pose(inertial)
-        return Inertial(mass, T.p, full(turned(I, T.rows)))
+        return Inertial(mass, T.p, full(turned_inertia(I, T.rows)))
 
     def _frame(self, name: str, frame: ET.Element) -> FrameDescription:
         link = self.at.link(name, frame)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 from ramidyn.description.constants import IDENTITY
-from ramidyn.description.formats.urdf_graph import Elements, listed
+from ramidyn.description.formats.urdf_graph import Elements, joined_names
 from ramidyn.description.formats.xml import CONTENT, LARGEST, fault, numbers, word
 from ramidyn.description.pose import Pose
 from ramidyn.errors import unknown_name
@@ -56,7 +56,7 @@ class Frames:
         while name not in self._poses:
             self._check(user, name, self._elements)
             if name in chain:
-                path = listed([*chain, name], " -> ")
+                path = joined_names([*chain, name], " -> ")
                 raise fault(user, f"a cycle of poses: {path}")
             user = chain[name] = self._elements[name]
             name = _base(user)
@@ -71,11 +71,11 @@ class Frames:
         while name not in self._fixed_to:
             self._check(user, name, self._elements)
             if name in chain:
-                path = listed([*chain, name], " -> ")
+                path = joined_names([*chain, name], " -> ")
                 raise fault(user, f"a cycle of attached frames: {path}")
             chain[name] = None
             user = self._elements[name]
-            name = _attached(user)
+            name = _parent_frame(user)
         found = self._fixed_to[name]
         self._fixed_to.update(dict.fromkeys(chain, found))
         return found
@@ -97,10 +97,10 @@ def _base(element: ET.Element) -> str:
     given = "" if pose is None else pose.get("relative_to", "").strip()
     if given:
         return given
-    return MODEL if element.tag == "link" else _attached(element)
+    return MODEL if element.tag == "link" else _parent_frame(element)
 
 
-def _attached(element: ET.Element) -> str:
+def _parent_frame(element: ET.Element) -> str:
     if element.tag == "joint":
         return child_text(element, "child")
     return element.get("attached_to", "").strip() or MODEL
@@ -131,7 +131,8 @@ def read_pose(element: ET.Element) -> Pose:
     form = pose.get("rotation_format", "euler_rpy").strip()
     if form not in _FORMATS:
         raise fault(
-            pose, f"rotation_format is {form!r}; expected one of {listed(_FORMATS)}"
+            pose,
+            f"rotation_format is {form!r}; expected one of {joined_names(_FORMATS)}",
         )
     x = numbers(pose, CONTENT, _FORMATS[form], largest=LARGEST)
     if form == "quat_xyzw":

@@ -39,7 +39,7 @@ from ramidyn.description.formats.xml import (
     word,
 )
 from ramidyn.description.pose import Pose
-from ramidyn.description.warning_groups import grouped
+from ramidyn.description.warning_groups import group_warnings
 from ramidyn.errors import ModelError, ModelWarning, readable
 
 ROLES: Final[tuple[Role, ...]] = ("visual", "collision")
@@ -347,7 +347,7 @@ def read_shapes(
         except ModelError as e:
             problems.append(str(e))
             continue
-        placed = (_placed(shape, source) for shape in found)
+        placed = (_placed_shape(shape, source) for shape in found)
         shapes += [shape for shape in placed if shape.body in known]
     return shapes, problems
 
@@ -355,7 +355,7 @@ def read_shapes(
 def warn_of_shapes(problems: Sequence[str]) -> None:
     """Name what cannot be drawn, all of it in one warning."""
     if problems:
-        shown = grouped(problems)
+        shown = group_warnings(problems)
         rest = f"; and {len(shown) - 5} more" if len(shown) > 5 else ""
         text = "; ".join(map(readable, shown[:5]))
         warnings.warn(f"not drawn: {text}{rest}", ModelWarning, stacklevel=4)
@@ -374,7 +374,7 @@ def _read(source: ShapeSource, problems: list[str]) -> list[Shape]:
     return mjcf_shapes(text, label, folder, source.include_directory, problems)
 
 
-def _placed(shape: Shape, source: ShapeSource) -> Shape:
+def _placed_shape(shape: Shape, source: ShapeSource) -> Shape:
     """Return a shape with the names and the place that its robot has now."""
     if shape.body != "world":
         return replace(shape, body=source.prefix + shape.body)

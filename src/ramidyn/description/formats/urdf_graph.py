@@ -75,8 +75,8 @@ def depth_first(
     if len(roots) > 1:
         raise fault(
             robot,
-            f"{len(roots)} links without a parent joint: {listed(roots)}; expected "
-            "one root link",
+            f"{len(roots)} links without a parent joint: {joined_names(roots)}; "
+            "expected one root link",
         )
     order: list[tuple[str, str | None, str | None]] = []
     stack = roots
@@ -119,10 +119,10 @@ def _cycle(start: str, following: Mapping[str, str]) -> str:
         path[name] = None
         name = following[name]
     names = list(path)
-    return listed([*names[names.index(name) :], name], " -> ")
+    return joined_names([*names[names.index(name) :], name], " -> ")
 
 
-def listed(names: Iterable[str], separator: str = ", ") -> str:
+def joined_names(names: Iterable[str], separator: str = ", ") -> str:
     """Return names for a message, the first dozen if there are more."""
     shown = [repr(name) for name in names]
     return separator.join(shown[:12] + (["..."] if len(shown) > 12 else []))

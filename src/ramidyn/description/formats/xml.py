@@ -224,7 +224,7 @@ def fault(element: ET.Element, message: str) -> ModelError:
 
 def word(element: ET.Element, attribute: str) -> str:
     """Return a required attribute, or the element's text, without blanks around it."""
-    text = (_given(element, attribute) or "").strip()
+    text = (_given_text(element, attribute) or "").strip()
     if not text and attribute == CONTENT:
         raise fault(element, "an empty element; a value is required")
     if not text:
@@ -236,7 +236,7 @@ def word(element: ET.Element, attribute: str) -> str:
     return text
 
 
-def _given(element: ET.Element, attribute: str) -> str | None:
+def _given_text(element: ET.Element, attribute: str) -> str | None:
     return element.get(attribute) if attribute else element.text
 
 
@@ -345,7 +345,7 @@ def _finite(element: ET.Element, attribute: str, text: str, largest: float) -> f
             f"{at}{short(text)!r} is beyond {largest:g}; expected a number that a "
             "robot can have",
         )
-    whole = (_given(element, attribute) or text).strip()
+    whole = (_given_text(element, attribute) or text).strip()
     inside = "" if text == whole else f" in {short(whole)!r}"
     at = f"{attribute}: " if attribute else ""
     raise fault(

@@ -108,7 +108,7 @@ class Mechanism:
     def __init__(self, model: Model, conventions: Conventions) -> None:
         self.program: Program = _program(model, conventions)
         self.step: Program = trace(
-            partial(configurations.integrated, model, conventions),
+            partial(configurations.integrated_q, model, conventions),
             {"q": model.nq, "qd": model.nv, "dt": ()},
         )
         self.start: Array = ranges.neutral(model, conventions)
@@ -189,7 +189,7 @@ def closed_places(
 
 
 def row_sizes(model: Model, jacobians: Sequence[Array]) -> Array:
-    """Return what each row is measured by: what moves its loop's point at most, or 1.
+    """Return the unit of each row: the most that moves its loop's point, or 1.
 
     Rows of one loop share it, so that one that only rounding fills stays small.
     """

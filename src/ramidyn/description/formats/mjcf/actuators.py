@@ -20,7 +20,7 @@ from ramidyn.description.forces.actuators import (
     VelocityServo,
 )
 from ramidyn.description.forces.element import ForceElement
-from ramidyn.description.forces.fields import referred
+from ramidyn.description.forces.fields import referred_names
 from ramidyn.description.forces.inputs import actuators
 from ramidyn.description.forces.joints import JointDamper, Tendon
 from ramidyn.description.formats.mjcf.bodies import Worldbody
@@ -62,7 +62,7 @@ def read_actuators(
             gear = (*gear, *(0.0,) * 6)[: FREEDOMS.get(joint.type, 1)]
         control = _range(merged, "ctrl", settings)
         if control == NONE and joint is not None:
-            control = _inherited(merged, joint)
+            control = _inherited_range(merged, joint)
         found.append(
             Actuator(
                 element.get("name") or f"{element.tag}{i}",
@@ -84,11 +84,11 @@ def actuator_elements(
     found: list[tuple[Element, Element]] = []
     for element in elements:
         assert isinstance(element, Element)
-        found.append((element, _merged(element, defaults)))
+        found.append((element, _merged_actuator(element, defaults)))
     return found
 
 
-def _merged(element: Element, defaults: Defaults) -> Element:
+def _merged_actuator(element: Element, defaults: Defaults) -> Element:
     attributes: Attributes = {}
     for kind in KINDS:
         attributes.update(defaults.apply(element, tag=kind).attrib)
@@ -106,7 +106,7 @@ def _range(element: Element, what: str, settings: Settings) -> Range:
     return low, high
 
 
-def _inherited(element: Element, joint: JointDescription) -> Range:
+def _inherited_range(element: Element, joint: JointDescription) -> Range:
     """Return the joint's range, scaled by ``inheritrange``, where that is given."""
     share = number(element, "inheritrange", 0.0, largest=LARGEST)
     if share <= 0 or joint.limits is None:
@@ -187,12 +187,12 @@ class ActuatorForces:
         A range that excludes zero pushes a joint that nothing drives, as in MuJoCo.
         """
         pulled = {a.tendon for a in actuators(self.found)}
-        driven = {n for f in self.found for n in referred(f, "joint")}
+        driven = {n for f in self.found for n in referred_names(f, "joint")}
         driven |= {
             n for t in pulled & set(self._tendons) for n in self._tendons[t].joints
         }
-        is_lifted = any(not referred(f, "joint") for f in compensation)
-        driven |= {n for f in compensation for n in referred(f, "joint")}
+        is_lifted = any(not referred_names(f, "joint") for f in compensation)
+        driven |= {n for f in compensation for n in referred_names(f, "joint")}
         found: list[ForceElement] = []
         for joint in self._joints.values():
             given = joint.actuator_force_range
@@ -249,7 +249,7 @@ def _element(
             kp = gain[0] if own[0] is None else number(merged, "kp", largest=LARGEST)
             if number(merged, "timeconst", 0.0, largest=LARGEST):
                 return None
-            return _servo(kp, _damping(merged, bias), common)
+            return _servo(kp, _damping_bias(merged, bias), common)
         case "velocity":
             kv = gain[0] if own[1] is None else number(merged, "kv", largest=LARGEST)
             return VelocityServo(damping=kv, **common)
@@ -293,7 +293,7 @@ def _servo(kp: float, last_bias: float, common: dict[str, Any]) -> PositionServo
     return PositionServo(stiffness=kp, damping=-last_bias, **common)
 
 
-def _damping(merged: Element, bias: list[float]) -> float:
+def _damping_bias(merged: Element, bias: list[float]) -> float:
     """Return the last bias of a position actuator."""
     if "kv" in merged.attrib:
         return -number(merged, "kv", largest=LARGEST)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ramidyn.description.constants import ORIGIN, moved
+from ramidyn.description.constants import ORIGIN, moved_point
 from ramidyn.description.description import JointDescription
 from ramidyn.description.formats.mjcf.attributes import warn_of_unknown_attributes
 from ramidyn.description.formats.mjcf.defaults import (
@@ -68,7 +68,7 @@ class MjcfBody:
 
     @property
     def is_world(self) -> bool:
-        """Whether this is the world itself."""
+        """Return whether this is the world itself."""
         return self.parent is None
 
 
@@ -228,7 +228,7 @@ class Worldbody:
             scopes.append(
                 Scope(_elements(element), scope.body, T, name, suffix, scope.body)
             )
-            p = moved(here.rows, offset, here.origin)
+            p = moved_point(here.rows, offset, here.origin)
         return scopes
 
     def _site(self, element: Element, scope: Scope) -> None:
@@ -332,7 +332,7 @@ _BODIES: Final = ("body", "xbody")
 
 def fused_bodies(world: Worldbody, root: Element) -> set[MjcfBody]:
     """Return the bodies without joints that nothing refers to by name."""
-    named = _referred(root)
+    named = _referred_bodies(root)
     return {
         body
         for body in world.bodies[1:]
@@ -352,7 +352,7 @@ def part_of_world(world: Worldbody, fused: set[MjcfBody]) -> set[MjcfBody]:
     return found
 
 
-def _referred(root: Element) -> set[str]:
+def _referred_bodies(root: Element) -> set[str]:
     """Return the names of bodies that sensors, equalities and the like refer to."""
     names: set[str] = set()
     for element in root.iter():

@@ -90,7 +90,7 @@ def _carrying_joints(body: MjcfBody, by_actuators: bool) -> tuple[str, ...]:
 def _spring_reference(
     body: MjcfBody, joint: JointDescription
 ) -> float | tuple[float, ...]:
-    """Return where a spring rests: a free joint's where the file has the body."""
+    """Return the rest position of a spring: of a free joint, the body's in the file."""
     if joint.type == "floating":
         w, x, y, z = quaternion(body.placement.rows)
         return (*body.placement.origin, x, y, z, w)
@@ -263,7 +263,7 @@ class _Rules:
         return self._known[body, mask]
 
     def _count(self, body: MjcfBody, mask: Mask) -> int:
-        """Return how many geoms with a mask a body may touch."""
+        """Return the number of geoms with a mask that a body may touch."""
         first = self._fixed_to[body]
         count = self._total[mask] - self._group[first][mask]
         if self._filter_parents and first.parent is not None:

@@ -61,7 +61,7 @@ from ramidyn.description.formats.mjcf.forces import (
 )
 from ramidyn.description.formats.mjcf.include import Allowed, expand_includes
 from ramidyn.description.formats.mjcf.inertia import (
-    bounded,
+    bounded_inertia,
     gather,
     read_inertial,
     takes_mesh,
@@ -69,7 +69,7 @@ from ramidyn.description.formats.mjcf.inertia import (
 from ramidyn.description.formats.mjcf.meshes import MeshAssets
 from ramidyn.description.formats.xml import Element, fault, numbers, parse_xml, where
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.warning_groups import counted, listed
+from ramidyn.description.warning_groups import counted_noun, quoted_names
 
 _SECTIONS: Final = (
     *("compiler", "option", "size", "statistic", "visual", "default", "extension"),
@@ -276,7 +276,7 @@ class MjcfModel:
             if not is_needed and takes_mesh(body.geoms, settings):
                 return None
             written = gather(body.element, body.geoms, settings, self.meshes) or written
-        inertial = bounded(written, body.element, settings, self.warnings)
+        inertial = bounded_inertia(written, body.element, settings, self.warnings)
         if body in fused and inertial is not None and inertial.mass < TINY:
             return None
         return inertial
@@ -311,8 +311,8 @@ class MjcfModel:
                 light.append(body.name)
         if light:
             self.warnings.append(
-                f"bodies {listed(light[::-1])} can move, but neither they nor the "
-                "bodies they carry have mass"
+                f"bodies {quoted_names(light[::-1])} can move, but neither they nor "
+                "the bodies they carry have mass"
             )
 
     # ---------------------------------------------------------------- the rest
@@ -334,10 +334,10 @@ class MjcfModel:
             body = None if site.body.is_world else site.body.name
             frames.append(FrameDescription(name, body, site.placement))
         if others:
-            what = counted(len(others), "site has", "sites have")
+            what = counted_noun(len(others), "site has", "sites have")
             self.warnings.append(
                 f"{self.root.label}: {what} the name of a body; called as frames: "
-                f"{listed(others)}"
+                f"{quoted_names(others)}"
             )
         return tuple(frames)
 
