@@ -47,7 +47,7 @@ from ramidyn.mechanism.constraints import rank as constraint_rank
 from ramidyn.mechanism.mobility import partition_of
 from ramidyn.mechanism.projection import project
 from ramidyn.quantities import closed_loops, dynamics, mass_matrix
-from ramidyn.quantities.closed_loops import settled, solver_of, system_of
+from ramidyn.quantities.closed_loops import resolve_solver, solver_of, system_of
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.robot import Robot
 from ramidyn.tracing.chooser import trace_with_context
@@ -168,7 +168,7 @@ def count_table() -> dict[str, tuple[int, int, int, int]]:
 def solver_kernel(robot: Robot, algorithm: str) -> tuple[ramidyn.Function, Any]:
     """Return (M, J, Q, gamma) -> (q̈, λ), compiled, and what packs the nonzeros."""
     model, conventions = robot.placed_model, robot.conventions
-    chosen, mu, rank = settled(model, conventions, algorithm, None)
+    chosen, mu, rank = resolve_solver(model, conventions, algorithm, None)
     found: list[closed_loops.System] = []
 
     def pattern_of(context: Context) -> Any:

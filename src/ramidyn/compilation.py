@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from ramidyn.backend.llvm import cache
 from ramidyn.concurrency import Lock
-from ramidyn.coordinates.limits import size_hints
+from ramidyn.coordinates.configurations import size_hints
 from ramidyn.description.fingerprint import fingerprint
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.function import CallOptions, Kind, Variables

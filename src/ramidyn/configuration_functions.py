@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 def integrate(robot: Robot) -> Function:
     """Return the function behind `Robot.integrate`."""
-    from ramidyn.coordinates.configurations import integrated
+    from ramidyn.coordinates.configurations import integrated_q
     from ramidyn.kernels import kernel
 
     return kernel(
-        partial(integrated, robot.model, robot.conventions),
+        partial(integrated_q, robot.model, robot.conventions),
         {"q": robot.nq, "qd": robot.nv, "dt": ()},
         name=f"integrate of {robot.name}",
         defaults={"dt": 1.0},
@@ -45,11 +45,11 @@ def difference(robot: Robot) -> Function:
 
 def normalize(robot: Robot) -> Function:
     """Return the function behind `Robot.normalize`."""
-    from ramidyn.coordinates.configurations import normalized
+    from ramidyn.coordinates.configurations import normalized_q
     from ramidyn.kernels import kernel
 
     return kernel(
-        partial(normalized, robot.model, robot.conventions),
+        partial(normalized_q, robot.model, robot.conventions),
         {"q": robot.nq},
         name=f"normalize of {robot.name}",
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict, cast
 
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description
-from ramidyn.description.forces.from_file import not_taken, taken
+from ramidyn.description.forces.from_file import acting_forces, unused_forces
 from ramidyn.errors import ArgumentError, ModelError, ModelWarning
 from ramidyn.robot import Robot
 
@@ -108,10 +108,12 @@ def _with_forces(
             "contacts is True; contacts in the file are not supported: add "
             "forces.SphereContact to the robot, and load with contacts=False"
         )
-    left = not_taken(description.offered, answers)
+    left = unused_forces(description.offered, answers)
     return replace(
         description,
-        forces=taken(description.offered, answers["passive"], answers["actuators"]),
+        forces=acting_forces(
+            description.offered, answers["passive"], answers["actuators"]
+        ),
         warnings=(*description.warnings, *(f"{description.name}: {x}" for x in left)),
     )
 
@@ -146,7 +148,7 @@ def load_description(name: str, **options: Unpack[LoadOptions]) -> Robot:
         ModelError: the package is not installed, or the download failed.
         UnknownName: the package has no description of that name.
     """
-    from ramidyn.description.formats.descriptions import find_description  # noqa: PLC0415  only here
+    from ramidyn.description.formats.read import find_description  # noqa: PLC0415  only here
 
     path, xacro_arguments = find_description(name)
     if xacro_arguments is not None:

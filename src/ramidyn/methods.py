@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 from ramidyn.concurrency import made_once
-from ramidyn.tracing.documentation import DOCUMENTATION
+from ramidyn.tracing.quantity import DOCUMENTATION
 
 if TYPE_CHECKING:
     from ramidyn.function import Function, Key, Method

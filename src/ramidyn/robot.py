@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from ramidyn import configuration_functions
 from ramidyn.concurrency import once
-from ramidyn.coordinates import limits
-from ramidyn.coordinates.limits import JointLimits
+from ramidyn.coordinates import configurations
+from ramidyn.coordinates.configurations import JointLimits
 from ramidyn.description import editing
 from ramidyn.description.builder_checks import Placement, checked_pose
 from ramidyn.description.conventions import Conventions
@@ -38,16 +38,16 @@ from ramidyn.tree.tree import Tree, nonzeros
 if TYPE_CHECKING:
     from ramidyn.algorithms.matrix_layout import Layout
     from ramidyn.algorithms.operational.tasks import Tasks
+    from ramidyn.description.description import Shape
     from ramidyn.description.forces.element import ForceElement
-    from ramidyn.description.shapes import Shape
     from ramidyn.function import Function
     from ramidyn.mechanism.base_parameters import BaseParameters
     from ramidyn.mechanism.loops import Loop
     from ramidyn.mechanism.mobility import InverseDynamics, Mobility
     from ramidyn.simulation.arguments import Controller
     from ramidyn.simulation.run import Run
-    from ramidyn.tree.mass_regrouping import Regrouping
-    from ramidyn.tree.named_frame import NamedFrame
+    from ramidyn.tree.frames import NamedFrame
+    from ramidyn.tree.parameters import Regrouping
     from ramidyn.view.scene import Scene
     from ramidyn.view.viewer import Viewer
 
@@ -215,7 +215,7 @@ class Robot:
         Raises:
             UnknownName: the robot has no such frame.
         """
-        from ramidyn.tree.named_frame import named_frame
+        from ramidyn.tree.frames import named_frame
 
         return named_frame(self.model, name)
 
@@ -240,12 +240,12 @@ class Robot:
     @once
     def limits(self) -> JointLimits:
         """The limits of every coordinate; infinite if there is none."""
-        return limits.joint_limits(self.model)
+        return configurations.joint_limits(self.model)
 
     @property
     def keyframes(self) -> dict[str, Array]:
         """The named configurations in the file; its initial one is "qpos0"."""
-        return limits.keyframes(self.model, self.description, self.conventions)
+        return configurations.keyframes(self.model, self.description, self.conventions)
 
     @once
     def placed_model(self) -> Model:
@@ -370,7 +370,7 @@ class Robot:
     @once
     def _force_arrows(self) -> Function | None:
         """Points and forces in the world, for pictures; None where there are none."""
-        from ramidyn.algorithms.forces.arrows import WithArrows
+        from ramidyn.algorithms.forces.elements import WithArrows
         from ramidyn.compiler import compile
         from ramidyn.quantities.applied import force_arrows
 
@@ -389,7 +389,7 @@ class Robot:
 
     def neutral(self) -> Array:
         """Return the configuration in which every body is at its placement."""
-        return limits.neutral(self.model, self.conventions)
+        return configurations.neutral(self.model, self.conventions)
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, batch: int | None = None
@@ -403,7 +403,7 @@ class Robot:
             rng: a generator, or a seed.
             batch: the number of configurations; None returns one, of shape (nq,).
         """
-        generator = limits.generator_of(rng)
+        generator = configurations.generator_of(rng)
         try:
             n = 1 if batch is None else operator.index(batch)
         except TypeError:
@@ -412,7 +412,7 @@ class Robot:
             raise ArgumentError(
                 f"batch is {batch!r}; expected a number of states or None"
             )
-        q = limits.random_configurations(self.model, self.limits, generator, n)
+        q = configurations.random_configurations(self.model, self.limits, generator, n)
         return q[0] if batch is None else q
 
     @direct(configuration_functions.integrate)
@@ -537,7 +537,7 @@ class Robot:
                 if leader in values:
                     x = own.multiplier * values[leader] + own.offset
                     values[own.name] = x
-        changed = editing.locked(self.description, values)
+        changed = editing.lock_joints(self.description, values)
         return self._edited(editing.without_followers(changed, set(values)))
 
     def _locked_value(self, name: str, value: ArrayLike) -> Array:
@@ -590,7 +590,7 @@ class Robot:
         own.
         """
         if isinstance(other, Robot):
-            part = editing.reordered(other.description, other.body_names)
+            part = editing.reorder_bodies(other.description, other.body_names)
         elif isinstance(other, Description):  # pyright: ignore[reportUnnecessaryIsInstance]
             part = other
         else:
@@ -603,7 +603,7 @@ class Robot:
         body, pose = editing.frame_of(self.description, frame)
         pose = pose @ checked_pose("attach: placement", placement, ShapeError)
         return self._edited(
-            editing.attached(self.description, part, body, pose, prefix)
+            editing.attach_robot(self.description, part, body, pose, prefix)
         )
 
     def add_frame(self, name: str, body: str, placement: Placement = ORIGIN) -> Robot:
@@ -626,10 +626,10 @@ class Robot:
         >>> found.massless
         ('body0', 'body1', 'body2')
         """
-        from ramidyn.tree.mass_regrouping import Regrouping, regrouping
+        from ramidyn.tree.parameters import Regrouping, regroup_masses
 
         model = self.placed_model
-        tree, moves = regrouping(model.tree)
+        tree, moves = regroup_masses(model.tree)
         changed = replace(model, tree=tree)
         before, after = (
             sum(nonzeros(b.inertia) for b in t.bodies) for t in (model.tree, tree)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ramidyn.algorithms.ltdl import elimination_parents, filled, ltdl, ltl, solve
+from ramidyn.algorithms.ltdl import elimination_parents, filled_matrix, ltdl, ltl, solve
 from ramidyn.catalog.paper_robots import chain, random_tree
 from ramidyn.compiler import program_of
 from ramidyn.description.pose import Array
@@ -18,7 +18,7 @@ from ramidyn.robot import Robot
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.trace import trace
-from ramidyn.tracing.options import EXPRESSED_IN
+from ramidyn.tracing.context import EXPRESSED_IN
 from support.close import assert_close
 from support.states import CASES, case, rate, state, value
 
@@ -122,12 +122,12 @@ def test_factors_rebuild_the_mass_matrix_without_fill_in(
     M = M[np.ix_(order, order)]
     n = len(parents)
     pattern = [(i, j) for i in range(n) for j in range(i + 1) if M[i, j] != 0.0]
-    assert set(pattern) <= set(filled({}, parents)) | {(i, i) for i in range(n)}
+    assert set(pattern) <= set(filled_matrix({}, parents)) | {(i, i) for i in range(n)}
 
     def factor(H):
         entries = {p: H[p] for p in pattern}
-        L, D = ltdl(filled(entries, parents), parents)
-        C = ltl(filled(entries, parents), parents)
+        L, D = ltdl(filled_matrix(entries, parents), parents)
+        C = ltl(filled_matrix(entries, parents), parents)
         b = {k: H[k, k] for k in range(n)}
         x = solve(L, D, b, parents)
         out = {"L": np.eye(n, dtype=object), "D": [D[k] for k in range(n)]}
@@ -148,7 +148,7 @@ def test_factors_rebuild_the_mass_matrix_without_fill_in(
 
 def test_elimination_tree_of_a_tree_is_the_tree() -> None:
     parents = Robot.from_description(random_tree(20, 4)).tree.dof_parents
-    pattern = list(filled({}, parents))
+    pattern = list(filled_matrix({}, parents))
     assert elimination_parents(pattern, len(parents)) == parents
 
 

@@ -18,9 +18,14 @@ from ramidyn.errors import ArgumentError, UnknownName
 from ramidyn.quantities.identification import energy_regressor, regressor
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
-from ramidyn.tree.identifiable import identifiable, span
-from ramidyn.tree.inertial_parameters import inertia_frames, inertia_of, ten
-from ramidyn.tree.mass_regrouping import movable
+from ramidyn.tree.inertial_parameters import (
+    identifiable,
+    inertia_frames,
+    inertia_of,
+    span,
+    ten,
+)
+from ramidyn.tree.parameters import movable
 from support import complex_step
 from support.close import assert_close
 from support.every_joint import every_joint

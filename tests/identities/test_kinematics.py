@@ -18,7 +18,7 @@ from ramidyn.quantities.frames import (
 )
 from ramidyn.quantities.momentum_energy import center_of_mass
 from ramidyn.robot import Robot
-from ramidyn.tracing.options import EXPRESSED_IN
+from ramidyn.tracing.context import EXPRESSED_IN
 from support.close import assert_close
 from support.states import (
     angular,

@@ -32,9 +32,8 @@ from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.trace import trace
-from ramidyn.tracing import options
 from ramidyn.tracing.chooser import algorithm_of
-from ramidyn.tracing.context import Context, Symbols
+from ramidyn.tracing.context import EXPRESSED_IN, Context, Symbols
 from support.asimo import as_robot
 from support.close import assert_close
 from support.parameters import some
@@ -42,7 +41,6 @@ from support.published import published_operations
 from support.states import CASES, case, state, value, with_joints
 
 ROWS = ("pose", "position", "orientation", "x", ("rz", "y"), ("z", "orientation"))
-EXPRESSED_IN = options.EXPRESSED_IN
 
 
 def random_tasks(robot: Robot, rng: np.random.Generator, n: int) -> tuple[Task, ...]:

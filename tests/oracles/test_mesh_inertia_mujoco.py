@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from ramidyn.cli import main
-from ramidyn.description.meshes.mesh_files import TriangleMesh, read_mesh
-from ramidyn.description.meshes.mesh_inertia import RULES
-from ramidyn.description.meshes.mesh_search import find_mesh
+from ramidyn.description.mesh_files import TriangleMesh, find_mesh, read_mesh
+from ramidyn.description.mesh_geometry import RULES
 from ramidyn.errors import ModelError
 from ramidyn.loading import load
 from support.meshes import angle_iron, box, pebble, write_obj, write_stl

@@ -20,7 +20,7 @@ from ramidyn.description.description import (
     JointDescription,
 )
 from ramidyn.description.formats.parse import parse
-from ramidyn.description.formats.sdf.parse import parse_sdf
+from ramidyn.description.formats.sdf import parse_sdf
 from ramidyn.description.pose import Array, Pose
 from support.kinematics import SIZES, body_poses, random_coordinates
 from support.paths import SHARED_ROBOTS

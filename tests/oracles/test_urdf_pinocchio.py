@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ramidyn.description.description import Description
-from ramidyn.description.formats.urdf.parse import parse_urdf
+from ramidyn.description.formats.urdf import parse_urdf
 from ramidyn.description.formats.xml import read_source
 from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ModelError

@@ -127,5 +127,5 @@ def test_importing_does_not_import_what_is_not_needed() -> None:
     heavy = {"matplotlib", "scipy", "pinocchio", "mujoco", "click", "rich", "casadi"}
     modules = set(done.stdout.split())
     assert not heavy & modules
-    looking = ("viser", "trimesh", "ramidyn.view", "ramidyn.description.meshes")
+    looking = ("viser", "trimesh", "ramidyn.view", "ramidyn.description.mesh_")
     assert not [m for m in modules if m.startswith(looking)]

@@ -18,7 +18,7 @@ from ramidyn.errors import printable
 from ramidyn.explain.counts import explain_operational
 from ramidyn.function import ProgressLine
 from ramidyn.robot import Robot
-from ramidyn.tree.mass_regrouping import regrouping
+from ramidyn.tree.parameters import regroup_masses
 
 HOSTILE = "\u202e\x9b31m\x7f\u2028\u200f\x85x"
 """reversed text, a color, a deletion, line breaks: all allowed in XML"""
@@ -77,7 +77,7 @@ SHOWN: dict[str, Callable[[Robot], object]] = {
     "method": lambda r: repr(r.mass_matrix),
     "run": lambda r: repr(r.rollout(np.zeros(r.nq), steps=2, dt=1e-3)),
     "base parameters": lambda r: str(r.base_parameters()),
-    "regrouping": lambda r: str(regrouping(r.tree)[1]),
+    "regrouping": lambda r: str(regroup_masses(r.tree)[1]),
     "operational": lambda r: str(explain_operational(r, f"b{HOSTILE}\nc")),
     "task": lambda _: str(tasks.Task(f"b{HOSTILE}\nc")),
     "controller": lambda r: repr(OperationalSpace(r, tasks.Task("d"), damping=0.1)),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ramidyn.description.meshes.convex_hull import convex_hull
-from ramidyn.description.meshes.mesh_files import TriangleMesh
+from ramidyn.description.mesh_files import TriangleMesh
+from ramidyn.description.mesh_geometry import convex_hull
 
 _BOX = [[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
 

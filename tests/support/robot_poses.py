@@ -14,7 +14,7 @@ from ramidyn.symbolic.expr import const
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
-from ramidyn.tree.joint_transform import fixed_steps, position, rotation, transform
+from ramidyn.tree.frames import fixed_steps, position, rotation, transform
 from ramidyn.tree.tree import ROOT
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ramidyn.description.description import Description
-from ramidyn.description.formats.sdf.parse import parse_sdf
+from ramidyn.description.formats.sdf import parse_sdf
 
 INERTIAL = (
     "<inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ramidyn.description.description import Description
-from ramidyn.description.formats.urdf.parse import parse_urdf
+from ramidyn.description.formats.urdf import parse_urdf
 
 LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
 INERTIA = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramidyn.description.meshes.mesh_files import MOST_FACES, TriangleMesh
+from ramidyn.description.mesh_files import MOST_FACES, TriangleMesh
 from ramidyn.errors import ModelWarning
 from ramidyn.loading import load
 from ramidyn.robot import Robot

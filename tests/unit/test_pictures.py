@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ramidyn import robots
-from ramidyn.description.meshes.mesh_inertia import mesh_inertia
+from ramidyn.description.description import MeshShape, Shape
+from ramidyn.description.mesh_geometry import mesh_inertia
 from ramidyn.description.pose import Pose
-from ramidyn.description.shapes import MeshShape, Shape
 from ramidyn.errors import ArgumentError, Error, ModelWarning, ShapeError
 from ramidyn.loading import load
 from ramidyn.robot import Robot

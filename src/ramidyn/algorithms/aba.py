@@ -2,7 +2,7 @@
 
     q̈ = M(q)⁻¹ (τ − C(q, q̇) − g(q))       in O(n), without forming M
 
-Accelerations are (ẇ, classical a): see `body_motion` for X, S, BB and c, and
+Accelerations are (ẇ, classical a): see `kinematics` for X, S, BB and c, and
 `articulated` for U, D and Ud of each column.
 
     IA[i]  articulated-body inertia       pA[i]  articulated-body bias force
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ramidyn.algorithms.articulated import Column, last_first, moving_bodies
-from ramidyn.algorithms.body_motion import velocities
+from ramidyn.algorithms.kinematics import velocities
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO3, Vec

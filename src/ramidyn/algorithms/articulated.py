@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.body_motion import Velocities, wrench
+from ramidyn.algorithms.kinematics import Velocities, wrench
 from ramidyn.algorithms.sweeps import label_value, outward
 from ramidyn.spatial.inertia import ArticulatedInertia
 from ramidyn.spatial.vector3 import ZERO3

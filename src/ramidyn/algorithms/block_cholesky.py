@@ -42,7 +42,7 @@ def block_cholesky(M: Blocks, parents: Sequence[int]) -> Blocks:
     for k in reversed(range(len(parents))):
         L[k, k] = own = _last_first(L[k, k])
         for i in ancestors(parents, k):
-            L[k, i] = _divided(own, L[k, i])
+            L[k, i] = _divided_block(own, L[k, i])
         for i in ancestors(parents, k):
             for j in (i, *ancestors(parents, i)):
                 L[i, j] = _less_product(L[i, j], L[k, i], L[k, j])
@@ -63,7 +63,7 @@ def _last_first(A: Block) -> Block:
     return L
 
 
-def _divided(own: Block, B: Block) -> Block:
+def _divided_block(own: Block, B: Block) -> Block:
     """Return X of ownᵀ X = B."""
     X = [list(row) for row in B]
     for k in reversed(range(len(own))):

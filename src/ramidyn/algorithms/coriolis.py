@@ -22,8 +22,14 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import final
 
-from ramidyn.algorithms.body_motion import joint_motion, transforms
-from ramidyn.algorithms.kinematics import root_name, root_poses, seen_force, seen_motion
+from ramidyn.algorithms.kinematics import (
+    joint_motion,
+    root_name,
+    root_poses,
+    seen_force,
+    seen_motion,
+    transforms,
+)
 from ramidyn.algorithms.ltdl import TreeEntries
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
@@ -31,7 +37,7 @@ from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Shift, Transform
 from ramidyn.spatial.vector3 import ZERO3, ZERO33, Mat, Vec, mat
 from ramidyn.spatial.vectors import Force, Motion
-from ramidyn.tree.joint_transform import position
+from ramidyn.tree.frames import position
 from ramidyn.tree.tree import ROOT, Tree
 
 _NOTHING = RigidInertia.zero()

@@ -14,10 +14,16 @@ R, p   axes and origin of body i in the root body's frame
 
 from __future__ import annotations
 
-from ramidyn.algorithms.body_motion import joint_columns, transforms
-from ramidyn.algorithms.kinematics import root_name, root_poses, seen_force, seen_motion
+from ramidyn.algorithms.kinematics import (
+    joint_columns,
+    root_name,
+    root_poses,
+    seen_force,
+    seen_motion,
+    transforms,
+)
 from ramidyn.algorithms.ltdl import TreeEntries
-from ramidyn.algorithms.momentum import composite_inertias, rigid_inertias
+from ramidyn.algorithms.momentum_energy import composite_inertias, rigid_inertias
 from ramidyn.algorithms.sweeps import inward, label_value, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia

@@ -27,9 +27,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.body_motion import joint_motion, transforms
 from ramidyn.algorithms.coriolis import second_moments
-from ramidyn.algorithms.kinematics import root_name, root_poses, seen_force, seen_motion
+from ramidyn.algorithms.kinematics import (
+    joint_motion,
+    root_name,
+    root_poses,
+    seen_force,
+    seen_motion,
+    transforms,
+)
 from ramidyn.algorithms.ltdl import TreeEntries
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
@@ -55,7 +61,7 @@ class PointSums:
     def of(inertia: RigidInertia, R: Mat, p: Vec, v: Motion) -> PointSums:
         """Return the points of a body with axes R and origin p, moving with v."""
         m, h = inertia.m, R @ inertia.h
-        J = _shifted(_turned(R, second_moments(inertia)), h, p, m)
+        J = _shifted_inertia(_turned_inertia(R, second_moments(inertia)), h, p, m)
         h = h + p * m
         K = _plus(Mat(map(v.w.cross, J)).T, v.v, h)
         return PointSums(m, h, J, v.v * m + v.w.cross(h), K)
@@ -229,13 +235,13 @@ def _inertia(J: Mat, w: Vec) -> Vec:
     )
 
 
-def _turned(R: Mat, J: Mat) -> Mat:
+def _turned_inertia(R: Mat, J: Mat) -> Mat:
     """Return R J Rᵀ of a symmetric J."""
     A = R @ J
     return symmetric(lambda i, j: A[i].dot(R[j]))
 
 
-def _shifted(J: Mat, h: Vec, p: Vec, m: Expr) -> Mat:
+def _shifted_inertia(J: Mat, h: Vec, p: Vec, m: Expr) -> Mat:
     """Return ∫ρ (r + p)(r + p)ᵀ."""
     g = h + p * m
     return symmetric(lambda i, j: J[i][j] + (h[i] * p[j] + p[i] * g[j]))

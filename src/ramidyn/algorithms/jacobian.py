@@ -22,7 +22,7 @@ from ramidyn.spatial.transform import Rotate, Shift, Step
 from ramidyn.spatial.vector3 import IDENTITY, ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import region
-from ramidyn.tree.joint_transform import fixed_steps, transform
+from ramidyn.tree.frames import fixed_steps, transform
 from ramidyn.tree.model import Frame
 from ramidyn.tree.tree import Tree
 

@@ -133,7 +133,7 @@ def elimination_parents(pattern: Iterable[tuple[int, int]], n: int) -> tuple[int
     return tuple(parents)
 
 
-def filled(M: TreeEntries, parents: Sequence[int]) -> TreeEntries:
+def filled_matrix(M: TreeEntries, parents: Sequence[int]) -> TreeEntries:
     """Return M with zeros where the tree has entries and M has none."""
     full = dict(M)
     for k in range(len(parents)):

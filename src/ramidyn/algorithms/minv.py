@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from ramidyn.algorithms.articulated import Column, last_first, rigid_bodies
-from ramidyn.algorithms.body_motion import joint_columns, transforms
+from ramidyn.algorithms.kinematics import joint_columns, transforms
 from ramidyn.algorithms.ltdl import Diagonal, TreeEntries
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
@@ -86,7 +86,7 @@ def minv_ltdl(L: TreeEntries, D: Diagonal, parents: Sequence[int]) -> TreeEntrie
         region(f"inverse {k}")
         # Of a node with several branches, all but the largest follow.
         trunks = [c for c in path if c in branches and k not in branches[c][0]]
-        W[k] = dict(reversed(following(k, L, above, trunks, W).items()))
+        W[k] = dict(reversed(following_rules(k, L, above, trunks, W).items()))
         whole = {i: -L[k, i] for i in path}
         for j in path:
             rule = next((w for w in W[k].values() if j in w), whole)
@@ -106,7 +106,7 @@ def minv_ltdl(L: TreeEntries, D: Diagonal, parents: Sequence[int]) -> TreeEntrie
     return Minv
 
 
-def following(
+def following_rules(
     k: int,
     L: TreeEntries,
     above: Sequence[Sequence[int]],

@@ -22,19 +22,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
-from ramidyn.algorithms.body_motion import (
+from ramidyn.algorithms.kinematics import (
     BodyMotion,
     centripetal,
+    frame_transform,
     joint_motion,
+    spatial_velocities,
     transforms,
 )
-from ramidyn.algorithms.kinematics import fixed, spatial_velocities
 from ramidyn.algorithms.sweeps import outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
-from ramidyn.tree.joint_transform import position
+from ramidyn.tree.frames import position
 from ramidyn.tree.model import Frame
 from ramidyn.tree.tree import ROOT, Tree
 
@@ -63,7 +64,7 @@ def regressor(
 
     Y: list[dict[int, Ten]] = []
     for frame in frames:
-        i, X_frame = frame.body, fixed(tree, frame)
+        i, X_frame = frame.body, frame_transform(tree, frame)
         force = _Force(motion[i].beyond(X_frame))
         Y.append({k: force.power(X_frame @ column) for k, column in s[i].items()})
     return Y
@@ -99,7 +100,7 @@ def kinetic_regressor(
     v = spatial_velocities(tree, q, qd, "kinetic energy")
     rows: list[Ten] = []
     for frame in frames:
-        m = fixed(tree, frame) @ v[frame.body]
+        m = frame_transform(tree, frame) @ v[frame.body]
         x, y, z = m.w
         half = m.w * 0.5
         turning = (half[0] * x, x * y, half[1] * y, x * z, y * z, half[2] * z)
@@ -118,7 +119,7 @@ def potential_regressor(
         g[i] = X[i].rotate(g[p])
     rows: list[Ten] = []
     for frame in frames:
-        i, X_frame = frame.body, fixed(tree, frame)
+        i, X_frame = frame.body, frame_transform(tree, frame)
         height = V[i] - g[i].dot(position(X_frame))
         rows.append((height, *-X_frame.rotate(g[i]), *((ZERO,) * 6)))
     return rows

@@ -3,7 +3,7 @@
     τ = M(q) q̈ + C(q, q̇) + g(q)
 
 Quantities with index i are in body-i coordinates; p = λ(i) is the parent. See
-`body_motion` for X and S, and for how w, ẇ, a and B = ẇ× + w× w× go from p to i.
+`kinematics` for X and S, and for how w, ẇ, a and B = ẇ× + w× w× go from p to i.
 
     motion[i]  w, ẇ, B, and the classical acceleration a of the origin, gravity included
     f[i]       force across joint i; at first the net force on body i
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramidyn.algorithms.body_motion import (
+from ramidyn.algorithms.kinematics import (
     BodyMotion,
     joint_motion,
     velocities,

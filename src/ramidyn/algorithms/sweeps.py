@@ -23,7 +23,7 @@ from ramidyn.symbolic.expr import Expr, label, region
 from ramidyn.tree.tree import ROOT, Tree
 
 if TYPE_CHECKING:
-    from ramidyn.algorithms.body_motion import BodyMotion
+    from ramidyn.algorithms.kinematics import BodyMotion
 
     Inertia = RigidInertia | ArticulatedInertia
     Value = Expr | Vec | Mat | Motion | Force | Inertia | BodyMotion

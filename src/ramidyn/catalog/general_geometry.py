@@ -18,7 +18,7 @@ from ramidyn.description.description import (
 )
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ArgumentError
-from ramidyn.tree.frame_placement import place_frames
+from ramidyn.tree.frames import place_frames
 from ramidyn.tree.model import build_model
 
 GEOMETRIES = ("general", "plain")

@@ -1,4 +1,4 @@
-"""Convert between the caller's vectors and those of a Tree during tracing.
+"""Convert between the caller's vectors and those of a Tree; name their entries.
 
     q̇_tree = P q̇        q̈_tree = P q̈ + Ṗ q̇        τ = Pᵀ τ_tree + A q̈
 
@@ -10,14 +10,15 @@ has it, so that Ṗ q̇ moves no rotor. Vectors of a tree are dicts: body -> ent
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import final
 
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.joint_interface import Entries, Entry, JointType
-from ramidyn.spatial.rotations import transposed_rotation
-from ramidyn.spatial.vector3 import ONE, ZERO, Vec
+from ramidyn.description.joint_types import joint_type
+from ramidyn.spatial.vector3 import ONE, ZERO, Vec, transposed_rotation
 from ramidyn.symbolic.expr import Expr, const, lift
-from ramidyn.tree.model import Model
+from ramidyn.tree.model import Model, PublicJoint
 from ramidyn.tree.tree import TreeJoint
 
 JointVector = dict[int, Entries]
@@ -61,7 +62,7 @@ class Coordinates:
         return rows + [{linear + c: E[r][c] for c in range(3)} for r in range(3)]
 
     def _halves(self, v: int) -> tuple[int, int]:
-        """Return where the linear and the angular part of a floating joint begin."""
+        """Return the starts of the linear and the angular part of a floating joint."""
         return (v, v + 3) if self.conventions.order == "linear_first" else (v + 3, v)
 
     def velocity(self, qd: Sequence[Expr]) -> JointVector:
@@ -183,7 +184,7 @@ def public_halves(
     return (*x,)
 
 
-def assembled(
+def assembled_q(
     model: Model, conventions: Conventions, part: Callable[[int, TreeJoint], Entries]
 ) -> list[Expr]:
     """Return q, given the tree's coordinates of each joint."""
@@ -214,3 +215,46 @@ def _dot(row: dict[int, Expr], x: Sequence[Expr]) -> Expr:
     for k, p in row.items():
         total = total + p * lift(x[k])
     return total
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The name of one coordinate, such as "elbow" or "base vx", and its unit."""
+
+    name: str
+    unit: str
+    """coordinates: "rad", "m", or "" (quaternions); velocities: "rad/s" or "m/s" """
+
+
+def configuration_labels(model: Model, conventions: Conventions) -> list[Label]:
+    """Return a label for every entry of q."""
+    labels = [Label("", "")] * model.nq
+    for joint in model.joints:
+        type_ = joint_type(joint.name, joint.type)
+        entries = type_.coordinates
+        if conventions.quaternion == "wxyz":
+            entries = type_.scalar_first(entries)
+        labels[joint.q_slice] = _labels(joint, entries)
+    return labels
+
+
+def velocity_labels(model: Model, conventions: Conventions) -> list[Label]:
+    """Return a label for every entry of q̇."""
+    labels = [Label("", "")] * model.nv
+    for joint in model.joints:
+        type_ = joint_type(joint.name, joint.type)
+        entries = public_halves(type_, conventions, type_.velocities)
+        labels[joint.v_slice] = _labels(joint, entries, "/s")
+    return labels
+
+
+def force_unit(velocity_unit: str) -> str:
+    """Return the unit of the joint force that does work at a velocity."""
+    return {"rad/s": "N m", "m/s": "N"}.get(velocity_unit, "")
+
+
+def _labels(
+    joint: PublicJoint, entries: Sequence[tuple[str, str]], per: str = ""
+) -> list[Label]:
+    return [Label(f"{joint.name} {e}".strip(), unit + per) for e, unit in entries]

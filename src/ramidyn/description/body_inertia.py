@@ -16,7 +16,14 @@ from ramidyn.description.builder_checks import (
     checked_vector,
     shown,
 )
-from ramidyn.description.constants import Array, eigen, full, squares, turned, upper
+from ramidyn.description.constants import (
+    Array,
+    eigen,
+    full,
+    squares,
+    turned_inertia,
+    upper,
+)
 from ramidyn.description.description import Inertial
 from ramidyn.description.pose import Pose, Vector
 from ramidyn.errors import ModelError
@@ -111,7 +118,7 @@ class Inertia:
         """Return the inertia of a mass with ``inertia`` (3, 3) about its ``com``."""
         about_com = Inertia(mass, cast(Array, com), cast(Array, inertia))
         pose = checked_pose("Inertia.from_matrix: at", at)
-        return _placed(about_com.mass, about_com.com, about_com.matrix, pose)
+        return _placed_inertia(about_com.mass, about_com.com, about_com.matrix, pose)
 
     def __add__(self, other: Inertia) -> Inertia:
         mass = self.mass + other.mass
@@ -133,11 +140,11 @@ def _solid(shape: str, mass: float, moments: Iterable[float], at: Placement) -> 
     owner = f"Inertia.{shape}"
     m = checked_number(f"{owner}: mass", mass, at_least=0.0)
     matrix = m * np.array(list(moments)) * np.eye(3)
-    return _placed(m, np.zeros(3), matrix, checked_pose(f"{owner}: at", at))
+    return _placed_inertia(m, np.zeros(3), matrix, checked_pose(f"{owner}: at", at))
 
 
-def _placed(mass: float, com: Array, matrix: Array, T: Pose) -> Inertia:
-    return Inertia(mass, T.apply(com), full(turned(upper(matrix), T.rows)))
+def _placed_inertia(mass: float, com: Array, matrix: Array, T: Pose) -> Inertia:
+    return Inertia(mass, T.apply(com), full(turned_inertia(upper(matrix), T.rows)))
 
 
 def _physical(what: str, inertia: object) -> Array:

@@ -33,7 +33,7 @@ from ramidyn.description.builder_checks import (
     checked_number,
     checked_pose,
     checked_vector,
-    not_negative,
+    nonnegative_number,
     shown,
 )
 from ramidyn.description.constants import Array, norm
@@ -222,7 +222,7 @@ class RobotBuilder:
         what = f"body {checked_instance('body', body, Body).name!r}"
         for name in (body.name, *body.frames):
             self._check_free(name)
-        above = self._known(parent)
+        above = self._known_body(parent)
         joints = (joint,) if isinstance(joint, Joint) else tuple(joint)
         names = self._joint_names(body, joints)
         moving = [j for j in joints if j.type != "fixed"]
@@ -262,7 +262,7 @@ class RobotBuilder:
         """Add a named frame fixed to a body, or to the world."""
         self._check_free(checked_name("a frame", name))
         pose = checked_pose(f"frame {name!r}: placement", placement)
-        self._frames[name] = FrameDescription(name, self._known(body), pose)
+        self._frames[name] = FrameDescription(name, self._known_body(body), pose)
 
     def close(
         self,
@@ -308,7 +308,10 @@ class RobotBuilder:
                     raise unknown_name("moving joint", str(n), owner, types)
                 check_single(what, n, types[n])
         else:
-            ends = self._known(a, f", for {what}"), self._known(b, f", for {what}")
+            ends = (
+                self._known_body(a, f", for {what}"),
+                self._known_body(b, f", for {what}"),
+            )
             T_world = neutral_poses(self._bodies.values())
             cut_a = checked_pose(f"{what}: at", ORIGIN if at is None else at)
             cut_b = None if at_b is None else checked_pose(f"{what}: at_b", at_b)
@@ -342,7 +345,7 @@ class RobotBuilder:
                 f"robot {self.name!r} already has a body or frame {name!r}"
             )
 
-    def _known(self, body: Body | str | None, whose: str = "") -> str | None:
+    def _known_body(self, body: Body | str | None, whose: str = "") -> str | None:
         """Return the name of an added body; None for the world."""
         name = body.name if isinstance(body, Body) else cast(object, body)
         if not isinstance(name, str):
@@ -383,7 +386,7 @@ def _joint(type_: str, options: Mapping[str, Any], **axis: Vector) -> Joint:
         "mimic": _mimic,
     }
     checks |= dict.fromkeys(
-        ("armature", "damping", "friction", "stiffness"), not_negative
+        ("armature", "damping", "friction", "stiffness"), nonnegative_number
     )
     details = {
         option: check(f"{owner}: {option}", given[option])
@@ -419,7 +422,7 @@ def _limits(owner: str, type_: str, given: Mapping[str, Any]) -> Limits | None:
                 f"{owner}: limits are ({lower:g}, {upper:g}); expected lower <= upper"
             )
     most = {
-        word: (not_negative(f"{owner}: {word}", given[word], finite=False),) * n
+        word: (nonnegative_number(f"{owner}: {word}", given[word], finite=False),) * n
         for word in ("velocity", "effort")
         if word in given
     }

@@ -55,7 +55,7 @@ def checked_number(
     return number
 
 
-def not_negative(what: str, value: object, finite: bool = True) -> float:
+def nonnegative_number(what: str, value: object, finite: bool = True) -> float:
     """Return a value as a number, 0 or more."""
     return checked_number(what, value, 0.0, finite)
 

@@ -78,12 +78,12 @@ def cross(a: Vector, b: Vector) -> Three:
     )
 
 
-def transposed(A: Matrix) -> Rows:
+def transpose(A: Matrix) -> Rows:
     """Return Aᵀ."""
     return tuple(zip(*A, strict=True))
 
 
-def moved(R: Matrix, v: Vector, p: Vector) -> Three:
+def moved_point(R: Matrix, v: Vector, p: Vector) -> Three:
     """Return R v + p of a rotation R, as `total` adds."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
     (a, b, c), (d, e, f) = v, p
@@ -103,20 +103,20 @@ def moved(R: Matrix, v: Vector, p: Vector) -> Three:
 
 def times(R: Matrix, v: Vector) -> Three:
     """Return R v of a rotation R."""
-    return moved(R, v, ORIGIN)
+    return moved_point(R, v, ORIGIN)
 
 
-def turned(I: Vector, R: Rows) -> Symmetric:
+def turned_inertia(I: Vector, R: Rows) -> Symmetric:
     """Return R I Rᵀ of a rotation R: zero where it is rounding."""
     if R == IDENTITY:
-        return cleaned(I)
+        return without_rounding(I)
     renamed = _renamed_axes(R)
     if renamed:
-        return cleaned([sign * I[k] for k, sign in renamed])
+        return without_rounding([sign * I[k] for k, sign in renamed])
     xx, xy, xz, yy, yz, zz = I
     half = (times(R, column) for column in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
-    x, y, z = transposed(list(half))
-    return cleaned((*times(R, x), *times(R, y)[1:], times(R, z)[2]))
+    x, y, z = transpose(list(half))
+    return without_rounding((*times(R, x), *times(R, y)[1:], times(R, z)[2]))
 
 
 @lru_cache(maxsize=256)
@@ -146,7 +146,7 @@ def squares(r: Vector) -> Symmetric:
     return yy + zz, -x * y, -x * z, xx + zz, -y * z, xx + yy
 
 
-def cleaned(I: Vector, scale: float = 0.0) -> Symmetric:
+def without_rounding(I: Vector, scale: float = 0.0) -> Symmetric:
     """Return a symmetric matrix with zeros for what is rounding.
 
     Args:
@@ -236,7 +236,7 @@ def eigen(A: Array) -> tuple[list[float], Array]:
             if rows[i][j] != 0.0:
                 _rotate(rows, columns, i, j)
     order = sorted(range(n), key=lambda k: (rows[k][k], k))
-    vectors = np.array(transposed([columns[k] for k in order]))
+    vectors = np.array(transpose([columns[k] for k in order]))
     return [rows[k][k] for k in order], vectors
 
 
@@ -307,14 +307,14 @@ def angle_of(d: Direction) -> float:
     """
     c, s = d[0], d[1] + 0.0  # no −0: its angle would be −π
     near = math.atan2(s, c)
-    at, (C, S) = _fixed(near), _cosine_and_sine(near)
+    at, (C, S) = _fixed_point(near), _cosine_and_sine(near)
     (x, x_unit), (y, y_unit) = c.as_integer_ratio(), s.as_integer_ratio()
     X, Y = x * y_unit, y * x_unit
     across, along = Y * C - X * S, X * C + Y * S
     return (at * along + (across << _BITS)) / (along << _BITS)
 
 
-def _fixed(x: float) -> int:
+def _fixed_point(x: float) -> int:
     n, unit = x.as_integer_ratio()
     return (n << _BITS) // unit
 

@@ -8,7 +8,7 @@ to the caller; it is resolved while a function is traced.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Final, Literal, final
 
 from ramidyn.errors import ArgumentError
 
@@ -68,3 +68,13 @@ def conventions(value: str | Conventions) -> Conventions:
             "or a ramidyn.Conventions(...)"
         )
     return NAMED[value]
+
+
+EXPRESSED_IN: Final = ("local", "world", "local_world_aligned")
+
+
+def axes_named(value: object) -> str | None:
+    """Return a word of EXPRESSED_IN, also for Pinocchio's name of it, or None."""
+    word = getattr(value, "name", value)  # pinocchio.LOCAL, a ReferenceFrame
+    word = word.lower() if isinstance(word, str) else None
+    return word if word in EXPRESSED_IN else None

@@ -23,9 +23,9 @@ from ramidyn.description.forces.editing import (
     forces_without,
     on_frame,
     with_prefix,
-    without,
+    without_element,
 )
-from ramidyn.description.forces.fields import referred
+from ramidyn.description.forces.fields import referred_names
 from ramidyn.description.joint_types import (
     joint_pose,
     joint_type,
@@ -64,7 +64,7 @@ def with_root(description: Description, root: str | None) -> Description:
     types = [j.type for j in top.joints]
     if types == [root] or (not types and root == "fixed"):
         return description
-    placement = _standing(description, top)
+    placement = _root_pose(description, top)
     start = np.zeros(0)
     joints: tuple[JointDescription, ...] = ()
     if root != "fixed":
@@ -79,10 +79,10 @@ def with_root(description: Description, root: str | None) -> Description:
     gone = {j.name for j in top.joints}
     keyframes: dict[str, Array] = {}
     for name, q in description.keyframes.items():
-        by_joint = split(description, q)
+        by_joint = split_configuration(description, q)
         by_joint = {n: x for n, x in by_joint.items() if n not in gone}
         by_joint |= {j.name: start for j in joints}
-        keyframes[name] = joined(bodies, by_joint)
+        keyframes[name] = join_configuration(bodies, by_joint)
     changed = replace(
         description,
         bodies=bodies,
@@ -93,12 +93,12 @@ def with_root(description: Description, root: str | None) -> Description:
     return without_followers(changed, gone)
 
 
-def _standing(description: Description, top: BodyDescription) -> Pose:
+def _root_pose(description: Description, top: BodyDescription) -> Pose:
     """Return the pose of a root body in the configuration of its file."""
     q = description.keyframes.get("qpos0")
     if [j.type for j in top.joints] != ["floating"] or q is None:
         return top.placement
-    own = split(description, q)[top.joints[0].name]
+    own = split_configuration(description, q)[top.joints[0].name]
     return top.placement @ Pose.from_quaternion(own[3:], own[:3], order="wxyz")
 
 
@@ -127,7 +127,7 @@ def without_followers(description: Description, gone: set[str]) -> Description:
 # ------------------------------------------------------------ locked joints
 
 
-def locked(description: Description, values: Mapping[str, Array]) -> Description:
+def lock_joints(description: Description, values: Mapping[str, Array]) -> Description:
     """Return the description with joints fixed at values, quaternions (w, x, y, z).
 
     A body with several joints is split where one in the middle is locked.
@@ -137,8 +137,9 @@ def locked(description: Description, values: Mapping[str, Array]) -> Description
         bodies.extend(_locked_body(body, values))
     kept = {j.name for b in bodies for j in b.joints}
     keyframes = {
-        name: joined(
-            bodies, {n: x for n, x in split(description, q).items() if n in kept}
+        name: join_configuration(
+            bodies,
+            {n: x for n, x in split_configuration(description, q).items() if n in kept},
         )
         for name, q in description.keyframes.items()
     }
@@ -216,7 +217,7 @@ def _locked_loop(
 # ------------------------------------------------------------ parts and frames
 
 
-def attached(
+def attach_robot(
     description: Description,
     other: Description,
     body: str | None,
@@ -224,7 +225,7 @@ def attached(
     prefix: str,
 ) -> Description:
     """Return both robots as one, the other's roots on a body of the first."""
-    part = prefixed(other, prefix)
+    part = add_prefix(other, prefix)
     _refuse_shared_names(description, part)
     roots = tuple(
         replace(b, parent=body, placement=placement @ b.placement)
@@ -240,7 +241,7 @@ def attached(
     )
     loops = tuple(_moved_loop(loop, body, placement) for loop in part.loops)
     forces = part.forces
-    if any(WORLD in referred(f, "frame") for f in forces):
+    if any(WORLD in referred_names(f, "frame") for f in forces):
         # Its world is a frame of this robot now.
         stand = FrameDescription(
             f"{prefix or other.name + '_'}{WORLD}", body, placement
@@ -268,12 +269,12 @@ def attached(
     )
 
 
-def reordered(description: Description, body_names: Sequence[str]) -> Description:
+def reorder_bodies(description: Description, body_names: Sequence[str]) -> Description:
     """Return the description with its bodies in another order, parents first."""
     by_name = {b.name: b for b in description.bodies}
     bodies = tuple(by_name[n] for n in body_names)
     keyframes = {
-        name: joined(bodies, split(description, q))
+        name: join_configuration(bodies, split_configuration(description, q))
         for name, q in description.keyframes.items()
     }
     return replace(description, bodies=bodies, keyframes=keyframes)
@@ -292,7 +293,7 @@ def _moved_loop(
     return loop
 
 
-def prefixed(description: Description, prefix: str) -> Description:
+def add_prefix(description: Description, prefix: str) -> Description:
     """Return the description with every name behind a prefix."""
     if not prefix:
         return description
@@ -383,11 +384,11 @@ def with_frame(
 def without_force(description: Description, name: str) -> Description:
     """Return the description without a force element."""
     owner = f"robot {description.name!r}"
-    return replace(description, forces=without(description.forces, name, owner))
+    return replace(description, forces=without_element(description.forces, name, owner))
 
 
 def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:
-    """Return what a frame is fixed to (None: the world), and its pose there."""
+    """Return the body of a frame (None: the world), and its pose there."""
     frames = {f.name: f for f in description.frames}
     bodies = [b.name for b in description.bodies]
     if is_among(name, bodies):
@@ -403,7 +404,7 @@ def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:
 # ------------------------------------------------------------ configurations by joint
 
 
-def split(description: Description, q: Array) -> dict[str, Array]:
+def split_configuration(description: Description, q: Array) -> dict[str, Array]:
     """Return a configuration of the file, by joint."""
     parts: dict[str, Array] = {}
     at = 0
@@ -415,7 +416,9 @@ def split(description: Description, q: Array) -> dict[str, Array]:
     return parts
 
 
-def joined(bodies: Iterable[BodyDescription], parts: Mapping[str, Array]) -> Array:
+def join_configuration(
+    bodies: Iterable[BodyDescription], parts: Mapping[str, Array]
+) -> Array:
     """Return the configuration of the file that its parts make."""
     values = [parts[j.name] for b in bodies for j in b.joints]
     return np.concatenate([np.zeros(0), *values])

@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from ramidyn.spatial.rotations import near_one, quaternion, unit_quaternion
-from ramidyn.spatial.vector3 import ZERO
+from ramidyn.spatial.vector3 import ZERO, near_one, quaternion, unit_quaternion
 from ramidyn.symbolic.expr import Expr
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class SimpleJoint(JointType):
     __slots__ = ()
 
     shared_inertia: ClassVar[tuple[str, ...]] = ()
-    """what parent and body may carry alike, for `mass_regrouping`: m, hz, rod, I"""
+    """what parent and body may carry alike, for mass regrouping: m, hz, rod, I"""
 
     def parts(self, joint: JointDescription) -> tuple[Part, ...]:
         """Return this one, with the joint's axis."""
@@ -117,7 +116,7 @@ class SimpleJoint(JointType):
         return (ZERO,) * self.nv
 
     def deflection(self, rest: Entries, q: Entries) -> Entries:
-        """Return how far q is from where a spring rests, along the joint's freedoms."""
+        """Return the deflection of a spring at q, along the joint's freedoms."""
         return self.difference(rest, q)
 
     def normalized(self, q: Entries) -> Entries:

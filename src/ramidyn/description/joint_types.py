@@ -43,7 +43,11 @@ from ramidyn.description.joint_interface import (
 )
 from ramidyn.description.pose import Array, Pose, frame_with_z
 from ramidyn.errors import UnsupportedJoint
-from ramidyn.spatial.rotations import (
+from ramidyn.spatial.transform import Rotate, Shift, Step, Turn
+from ramidyn.spatial.vector3 import (
+    ZERO,
+    ZERO3,
+    Vec,
     against_screw,
     along_screw,
     angular_velocity,
@@ -53,10 +57,9 @@ from ramidyn.spatial.rotations import (
     sinc,
     transposed_rotation,
     turned_quaternion,
+    vec,
     wrapped_angle,
 )
-from ramidyn.spatial.transform import Rotate, Shift, Step, Turn
-from ramidyn.spatial.vector3 import ZERO, ZERO3, Vec, vec
 from ramidyn.symbolic.expr import Expr
 
 POSITION: Labels = (("x", "m"), ("y", "m"), ("z", "m"))
@@ -339,7 +342,7 @@ def joint_type(joint: str, type_: str) -> JointType:
 
 
 def joint_pose(joint: JointDescription, q: Array) -> Pose:
-    """Return how a joint has moved its body at q, quaternions w x y z."""
+    """Return the motion of a joint's body at q, quaternions w x y z."""
     type_, T, start = joint_type(joint.name, joint.type), Pose.identity(), 0
     if type_.nq == 1:
         q = q - joint.reference
@@ -350,7 +353,7 @@ def joint_pose(joint: JointDescription, q: Array) -> Pose:
 
 
 def neutral_coordinates(joint: JointDescription) -> Array:
-    """Return where a joint does not move its body, quaternions w x y z."""
+    """Return the q at which a joint does not move its body, quaternions w x y z."""
     type_ = joint_type(joint.name, joint.type)
     if type_.nq == 1:
         return np.array([joint.reference])

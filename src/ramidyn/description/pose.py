@@ -27,11 +27,11 @@ from ramidyn.description.constants import (
     clean_rotation,
     cross,
     direction,
-    moved,
+    moved_point,
     norm,
     quaternion,
     times,
-    transposed,
+    transpose,
 )
 from ramidyn.errors import ArgumentError, ShapeError
 
@@ -169,25 +169,25 @@ class Pose:
             return self
         p = self.origin
         if other.origin != ORIGIN:
-            p = moved(self.rows, other.origin, p)
+            p = moved_point(self.rows, other.origin, p)
         if self.rows == IDENTITY:
             return _clean(other.rows, clean_position(p))
         if other.rows == IDENTITY:
             return _clean(self.rows, clean_position(p))
-        columns = transposed(other.rows)
+        columns = transpose(other.rows)
         R = [[x * a + y * b + z * c for a, b, c in columns] for x, y, z in self.rows]
         return _clean(clean_rotation(R), clean_position(p))
 
     def inverse(self) -> Pose:
         """Return the pose of the outer frame in this one."""
-        R = transposed(self.rows)
+        R = transpose(self.rows)
         if self.origin == ORIGIN:
             return _clean(R, ORIGIN)
         return _clean(R, clean_position([0.0 - x for x in times(R, self.origin)]))
 
     def apply(self, point: Vector) -> Array:
         """Return a point of the inner frame in coordinates of the outer frame."""
-        return np.array(moved(self.rows, [float(x) for x in point], self.origin))
+        return np.array(moved_point(self.rows, [float(x) for x in point], self.origin))
 
     def quaternion(self, *, order: Order) -> Array:
         """Return the quaternion of the rotation, (4,), with w ≥ 0.
@@ -196,7 +196,9 @@ class Pose:
             order: "xyzw" (Pinocchio, ROS, SciPy) or "wxyz" (MuJoCo).
         """
         w, x, y, z = quaternion(self.rows)
-        return np.array([x, y, z, w] if _checked(order) == "xyzw" else [w, x, y, z])
+        return np.array(
+            [x, y, z, w] if _checked_order(order) == "xyzw" else [w, x, y, z]
+        )
 
     def q(self, *, order: Order) -> Array:
         """Return this pose as the q of a floating joint, (7,): position and quaternion.
@@ -259,7 +261,7 @@ def _three(what: str, values: Vector) -> list[float]:
     return found
 
 
-def _checked(order: str) -> str:
+def _checked_order(order: str) -> str:
     if order not in ("xyzw", "wxyz"):
         raise ArgumentError(
             f"order is {order!r}; possible: 'xyzw' (Pinocchio, ROS, SciPy), 'wxyz' "
@@ -269,7 +271,7 @@ def _checked(order: str) -> str:
 
 
 def _as_wxyz(values: Sequence[float], order: str) -> Sequence[float]:
-    if _checked(order) == "wxyz":
+    if _checked_order(order) == "wxyz":
         return values
     x, y, z, w = values
     return w, x, y, z
@@ -292,8 +294,8 @@ def _frame_with_z(*given: float) -> Rows:
         # Turned about x where it points down.
         sign = math.copysign(1.0, given[k])
         y, z = ([sign * e for e in IDENTITY[n]] for n in (j, k))
-        return clean_rotation(transposed([IDENTITY[i], y, z]))
+        return clean_rotation(transpose([IDENTITY[i], y, z]))
     x = cross(IDENTITY[i], z)
     length = norm(x)
     x = [e / length for e in x]
-    return clean_rotation(transposed([x, cross(z, x), z]))
+    return clean_rotation(transpose([x, cross(z, x), z]))

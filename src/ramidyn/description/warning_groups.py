@@ -29,7 +29,7 @@ class _Placed:
         return self.file, self.kind, self.name is None, shared
 
 
-def grouped(texts: Iterable[str]) -> tuple[str, ...]:
+def group_warnings(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the warnings, those of one kind as one that names every element."""
     groups: dict[object, list[_Placed]] = {}
     shown: dict[object, str] = {}
@@ -41,12 +41,12 @@ def grouped(texts: Iterable[str]) -> tuple[str, ...]:
         if one is not None:
             groups.setdefault(key, []).append(one)
     return tuple(
-        _together(groups[key]) if len(groups.get(key, ())) > 1 else text
+        _merged_warning(groups[key]) if len(groups.get(key, ())) > 1 else text
         for key, text in shown.items()
     )
 
 
-def _together(group: Sequence[_Placed]) -> str:
+def _merged_warning(group: Sequence[_Placed]) -> str:
     first = group[0]
     is_same = all(one.text == first.text for one in group)
     text = first.text if is_same else first.subject[-1]
@@ -55,15 +55,17 @@ def _together(group: Sequence[_Placed]) -> str:
         return f"{first.file}:{lines}: {first.kind}: {text}"
     kinds = _PLURALS.get(first.kind, first.kind + "s")
     names = list(dict.fromkeys(one.name for one in group if one.name is not None))
-    return f"{first.file}:{first.line}: {len(names)} {kinds} {listed(names)}: {text}"
+    return (
+        f"{first.file}:{first.line}: {len(names)} {kinds} {quoted_names(names)}: {text}"
+    )
 
 
-def counted(n: int, one: str, many: str = "") -> str:
+def counted_noun(n: int, one: str, many: str = "") -> str:
     """Return a number of things."""
     return f"{n} {one}" if n == 1 else f"{n} {many or one + 's'}"
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
+def quoted_names(names: Sequence[str], most: int = 8) -> str:
     """Return names in quotes, the first few of many."""
     shown = ", ".join(map(repr, names[:most]))
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

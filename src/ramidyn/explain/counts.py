@@ -12,15 +12,15 @@ from ramidyn.errors import ArgumentError, ModelError, printable
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational import operational_inertia_inverse
-from ramidyn.quantities.operational_inertia import supported
+from ramidyn.quantities.operational_inertia import supported_algorithms
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import SIMPLIFICATIONS, everywhere, simplify
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.tracing.chooser import choose, trace_quantities
-from ramidyn.tracing.options import one_of
+from ramidyn.tracing.context import one_of
 from ramidyn.tracing.quantity import Quantity
-from ramidyn.tree.model import Model, placed
+from ramidyn.tree.model import Model, with_placed_frames
 from ramidyn.tree.tree import Tree, TreeBody
 
 ALGORITHMS = {
@@ -75,7 +75,7 @@ def counts_of(robot: Robot, progress: Callable[[str], None]) -> Iterator[Counts]
             continue
         chain = None
         if line is not None:
-            chain = _last(quantity, placed(line), robot.conventions)
+            chain = _last(quantity, with_placed_frames(line), robot.conventions)
         yield Counts(name, stages, chain)
 
 
@@ -180,7 +180,7 @@ def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:
     wanted = operational_inertia_inverse(given)
     (choice,) = choose([wanted], model, conventions).choices
     rows: list[AlgorithmCount] = []
-    for name in supported(model):
+    for name in supported_algorithms(model):
         program = trace_quantities([wanted(algorithm=name)], model, conventions)
         c = count(simplify(program))
         is_chosen = name == choice.algorithm

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramidyn.backend.c99.about import About
-from ramidyn.description.forces.fields import described
+from ramidyn.description.forces.fields import element_text
 from ramidyn.description.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
 from ramidyn.description.joint_types import joint_type
 from ramidyn.quantities.registry import QUANTITIES
@@ -117,7 +117,7 @@ def _forces(robot: Robot) -> list[str]:
     lines: list[str] = []
     for element in robot.forces:
         text = f"{element.name}: {type(element).__name__}"
-        numbers = described(element, robot.model.joints)
+        numbers = element_text(element, robot.model.joints)
         text += f", {numbers}" if numbers else ""
         first, *more = textwrap.wrap(text.encode("ascii", "replace").decode(), 78)
         lines += [f"force        {first}", *(f"{'':15}{line}" for line in more)]

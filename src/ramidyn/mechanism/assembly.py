@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ramidyn.algorithms.loops import newton
 from ramidyn.algorithms.loops.cuts import row_names
-from ramidyn.coordinates.limits import generator_of
+from ramidyn.coordinates.configurations import generator_of
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.mechanism.batches import Batch, is_regular

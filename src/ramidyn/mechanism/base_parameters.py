@@ -1,8 +1,8 @@
 """Base parameters: the combinations of inertial parameters that motion can tell apart.
 
 τ = Y π = Y[:, columns] β, with β = matrix π. The rows of ``matrix`` span what all rows
-of Y, at any state, span. That space is known by rules (`identifiable`), or found as
-that of Y at random states.
+of Y, at any state, span. That space is known by rules (`inertial_parameters`), or found
+as that of Y at random states.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ import numpy as np
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, printable
-from ramidyn.tracing.options import one_of
-from ramidyn.tree.identifiable import identifiable
-from ramidyn.tree.inertial_parameters import inertia_frames, parameter_names
+from ramidyn.tracing.context import one_of
+from ramidyn.tree.inertial_parameters import (
+    identifiable,
+    inertia_frames,
+    parameter_names,
+)
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -79,7 +82,7 @@ def base_parameters(
     if has_rules and method != "samples":
         basis = identifiable(robot.tree, frames)
     else:
-        basis = _sampled(robot, bodies, joint_terms, len(names))
+        basis = _sampled_basis(robot, bodies, joint_terms, len(names))
     columns = _independent(basis, len(frames))
     matrix: Array = np.linalg.solve(basis[:, columns], basis).astype(np.float64)
     matrix[np.abs(matrix) < RANK] = 0.0
@@ -87,7 +90,7 @@ def base_parameters(
     return BaseParameters(names, tuple(columns), matrix)
 
 
-def _sampled(
+def _sampled_basis(
     robot: Robot,
     bodies: tuple[str, ...] | None,
     joint_terms: tuple[str, ...],

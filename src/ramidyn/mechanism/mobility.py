@@ -171,7 +171,7 @@ class InverseDynamics:
 
     @property
     def is_unique(self) -> bool:
-        """Whether no other τ produces the same motion."""
+        """Return whether no other τ produces the same motion."""
         return self.overactuation == 0
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.coordinates.limits import WIDEST
+from ramidyn.coordinates.configurations import WIDEST
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError
 from ramidyn.mechanism.states import check_closed, is_batch, listed, state_batch
-from ramidyn.tracing.options import nonnegative
+from ramidyn.tracing.context import nonnegative
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

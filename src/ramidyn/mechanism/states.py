@@ -27,7 +27,7 @@ from ramidyn.mechanism.constraints.rank import ROUNDING, Rank, rank_of
 from ramidyn.mechanism.constraints.samples import PRECISION
 from ramidyn.quantities import closed_loops
 from ramidyn.quantities.dynamics import inverse_dynamics
-from ramidyn.tracing.options import finite_number
+from ramidyn.tracing.context import finite_number
 from ramidyn.tracing.quantity import Quantity
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ramidyn.coordinates.limits import keyframes, neutral
+from ramidyn.coordinates.configurations import keyframes, neutral
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description
 from ramidyn.description.forces.actuators import PositionServo
-from ramidyn.description.forces.custom import Custom
 from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.fields import entries
+from ramidyn.description.forces.inputs import Custom
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError, ModelWarning
@@ -22,7 +22,7 @@ from ramidyn.quantities.applied import applied_forces
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.tracing.chooser import trace_quantities
-from ramidyn.tree.force_checks import checked
+from ramidyn.tree.force_checks import checked_element
 from ramidyn.tree.model import Model, PublicJoint
 
 
@@ -40,11 +40,11 @@ def with_damping(model: Model, conventions: Conventions) -> Description:
     start = keyframes(model, model.description, conventions).get("qpos0")
     q = neutral(model, conventions) if start is None else start
     (M,) = evaluate(program, {"q": q}).values()
-    forces = tuple(_damped(f, model, M) for f in model.description.forces)
+    forces = tuple(_damped_element(f, model, M) for f in model.description.forces)
     return replace(model.description, forces=forces)
 
 
-def _damped(element: ForceElement, model: Model, M: Array) -> ForceElement:
+def _damped_element(element: ForceElement, model: Model, M: Array) -> ForceElement:
     if not isinstance(element, PositionServo) or element.damping_ratio is None:
         return element
     J = np.zeros(model.nv)
@@ -96,7 +96,7 @@ def with_force(
     model: Model, conventions: Conventions, element: object, name: str | None
 ) -> Description:
     """Return the description of a model with one more force element."""
-    new, notes = checked(element, name, model)
+    new, notes = checked_element(element, name, model)
     if isinstance(new, Custom) or getattr(new, "height", None) is not None:
         # A function of the user's: errors in it are better found now.
         alone = replace(model, forces=(new,))

@@ -22,14 +22,14 @@ from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 
 if TYPE_CHECKING:
-    from ramidyn.description.forces.custom import Custom
     from ramidyn.description.forces.element import ForceElement
+    from ramidyn.description.forces.inputs import Custom
 
 
 def acting_forces(
     context: Context, external: Sequence[str] = (), expressed_in: str = "local"
 ) -> Applied:
-    """Return what the robot's force elements and external forces do to its tree."""
+    """Return the forces of the robot's force elements and external ones on its tree."""
     applied = forces_of(context, context.model.forces)
     for i, force in (external_forces(context, external, expressed_in) or {}).items():
         applied.push(i, force)
@@ -37,11 +37,11 @@ def acting_forces(
 
 
 def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:
-    """Return what some force elements do to the tree."""
+    """Return the forces of some force elements on the tree."""
     if not elements:
         return Applied()
     from ramidyn.algorithms.forces.elements import element_forces
-    from ramidyn.description.forces.custom import Custom
+    from ramidyn.description.forces.inputs import Custom
 
     applied = element_forces(scene_of(context), elements)
     for element in elements:
@@ -188,7 +188,7 @@ def elastic_energy(context: Context, forces: tuple[str, ...] | None = None) -> A
 @quantity("q", "qd", returns="points and forces in the world, for pictures [m, N]")
 def force_arrows(context: Context) -> Any:
     """Where springs, bushings, contacts and tires act, and their forces: (n, 2, 3)."""
-    from ramidyn.algorithms.forces import arrows
+    from ramidyn.algorithms.forces import elements
 
-    found = arrows.force_arrows(scene_of(context), context.model.forces)
+    found = elements.force_arrows(scene_of(context), context.model.forces)
     return array([[list(x) for x in arrow] for arrow in found])

@@ -29,7 +29,7 @@ from ramidyn.algorithms.loops.proximal import (
     Solver,
     idle,
     proximal,
-    without,
+    without_components,
     without_idle,
 )
 from ramidyn.algorithms.ltdl import DofVector, TreeEntries
@@ -39,7 +39,7 @@ from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.mechanism.constraints.rank import Rank, rank_of
-from ramidyn.mechanism.constraints.rows import needed_cuts, rows_of
+from ramidyn.mechanism.constraints.samples import needed_cuts, rows_of
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.external import external_shape
 from ramidyn.quantities.mass_matrix import sparse_mass_matrix
@@ -134,7 +134,9 @@ class ClosedMotion:
     def of(context: Context, with_velocities: bool = True) -> ClosedMotion:
         """Return the closed motions of a robot in one state."""
         model, conventions = context.model, context.conventions
-        _, mu, rank = settled(model, conventions, "loopwise", None, context.dtype)
+        _, mu, rank = resolve_solver(
+            model, conventions, "loopwise", None, context.dtype
+        )
         system = system_of(context, with_velocities)
         return ClosedMotion(
             system, solver_of(system, "loopwise", mu, rank.scales), rank
@@ -185,7 +187,7 @@ class Solution:
     """λ of the rows that are kept"""
 
 
-def constrained(
+def constrained_acceleration(
     context: Context,
     algorithm: str = "auto",
     damping: float | None = None,
@@ -201,21 +203,21 @@ def constrained(
     """
     check_dynamics(context.model)
     needed_cuts(context)
-    chosen, mu, rank = settled(
+    chosen, mu, rank = resolve_solver(
         context.model, context.conventions, algorithm, damping, context.dtype
     )
     if applied is None:
         applied = acting_forces(context)
     if chosen == "constrained_aba":
-        return _articulated(context, rank, applied, rate)
-    solution = solved(context, chosen, mu, rank, applied, rate)
-    multipliers = spread(solution.system.kept, rank, solution.found)
+        return _articulated_acceleration(context, rank, applied, rate)
+    solution = solve_augmented(context, chosen, mu, rank, applied, rate)
+    multipliers = spread_multipliers(solution.system.kept, rank, solution.found)
     if rank.spare:
         multipliers = without_idle(idle_rows(solution, rank), multipliers)
     return solution.qdd, multipliers
 
 
-def solved(
+def solve_augmented(
     context: Context,
     algorithm: str,
     damping: float,
@@ -237,7 +239,7 @@ def solved(
     if rate:
         qd = system.order.gather(context.inputs["qd"])
         terms = zip(gamma, system.J, system.residual, strict=True)
-        gamma = [steadied(g, row, qd, phi, rate) for g, row, phi in terms]
+        gamma = [stabilized_bias(g, row, qd, phi, rate) for g, row, phi in terms]
     x, found = solve(Q, gamma)
     return Solution(system, solve, damping, system.order.scatter(x), found)
 
@@ -249,14 +251,14 @@ def idle_rows(solution: Solution, rank: Rank) -> list[list[Expr]]:
     return idle(J, rank.spare, rank.null, solution.damping)
 
 
-def steadied(
+def stabilized_bias(
     gamma: Expr, row: DofVector, qd: DofVector, phi: Expr, rate: float
 ) -> Expr:
     """Return γ of Baumgarte's stabilization."""
     return gamma + dot(row, qd) * (2.0 * rate) + phi * (rate * rate)
 
 
-def _articulated(
+def _articulated_acceleration(
     context: Context, rank: Rank, applied: Applied, rate: float
 ) -> tuple[list[Expr], list[Expr]]:
     """Return q̈ and λ by articulated bodies, for rows that are independent."""
@@ -270,7 +272,8 @@ def _articulated(
         for i, dofs in enumerate(tree.dofs):
             qd.update(zip(dofs, context.qd[i], strict=True))
         rows = [
-            replace(r, bias=steadied(r.bias, r.J, qd, r.residual, rate)) for r in rows
+            replace(r, bias=stabilized_bias(r.bias, r.J, qd, r.residual, rate))
+            for r in rows
         ]
     tau = coordinates.tree_force(context.inputs["tau"], context.qd)
     tau = applied.added_to(tau)
@@ -285,18 +288,20 @@ def _articulated(
         applied.bodies,
     )
     public = coordinates.public_acceleration(qdd, context.qd)
-    return public, spread(kept, rank, found)
+    return public, spread_multipliers(kept, rank, found)
 
 
-def spread(kept: Sequence[int], rank: Rank, found: Sequence[Expr]) -> list[Expr]:
+def spread_multipliers(
+    kept: Sequence[int], rank: Rank, found: Sequence[Expr]
+) -> list[Expr]:
     """Return multipliers of all rows, the smallest if the kept rows are independent."""
     full = zeros(rank.rows)
     for r, e in zip(kept, found, strict=True):
         full[r] = e
-    return without(rank.null, full)
+    return without_components(rank.null, full)
 
 
-def settled(
+def resolve_solver(
     model: Model,
     conventions: Conventions,
     algorithm: str,
@@ -347,7 +352,7 @@ def possible(
     """Return the candidates for ``algorithm="auto"`` for a robot with loops."""
     if not model.loops:
         return ()
-    mu = settled(model, conventions, "joint_formulation", damping)[1]
+    mu = resolve_solver(model, conventions, "joint_formulation", damping)[1]
     return ALGORITHMS[:2] if mu or model.mimics else ALGORITHMS
 
 
@@ -376,7 +381,7 @@ def stabilized_forward_dynamics(
     rate: float = 0.0,
 ) -> Any:
     """q̈ with Baumgarte's stabilization at a rate [1/s]."""
-    return array(constrained(context, algorithm, damping, rate=rate)[0])
+    return array(constrained_acceleration(context, algorithm, damping, rate=rate)[0])
 
 
 @of_loops("multipliers of the loops [N, N m]", external_shape)
@@ -389,7 +394,7 @@ def loop_forces(
 ) -> Any:
     """λ of M q̈ + h = τ + Jᵀ λ."""
     applied = acting_forces(context, external, expressed_in)
-    return array(constrained(context, algorithm, damping, applied)[1])
+    return array(constrained_acceleration(context, algorithm, damping, applied)[1])
 
 
 def _rows_shape(model: Model, **_: Any) -> Shapes:

@@ -22,16 +22,16 @@ from ramidyn.algorithms.matrix_layout import (
 from ramidyn.algorithms.minv import minv_ltdl
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.errors import ArgumentError
-from ramidyn.mechanism.constraints.rows import needed_cuts
+from ramidyn.mechanism.constraints.samples import needed_cuts
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.dynamics import inverse_dynamics
-from ramidyn.quantities.equation_of_motion import factored
-from ramidyn.quantities.mass_columns import solved_columns
+from ramidyn.quantities.equation_of_motion import factored_acceleration
 from ramidyn.quantities.mass_matrix import (
     LOOPS_INSTEAD,
     MassSolver,
     check_factor,
+    solved_columns,
     sparse_rows,
 )
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
@@ -65,7 +65,7 @@ def torque_derivatives(
     if not packed:
         return dense
     layout = derivatives_layout(context.model)
-    return _packed(context.model, dense, layout, "on different branches")
+    return _packed_entries(context.model, dense, layout, "on different branches")
 
 
 def acceleration_derivatives(
@@ -78,7 +78,7 @@ def acceleration_derivatives(
     if not packed:
         return dense
     layout = forward_derivatives_layout(model)
-    return _packed(model, dense, layout, "of different trees")
+    return _packed_entries(model, dense, layout, "of different trees")
 
 
 def multiplier_derivatives(
@@ -97,7 +97,7 @@ def _by_name(rows: Sequence[Row], names: Sequence[str], n: int) -> dict[str, Any
     return {name: matrix(rows, k * n, n) for k, name in enumerate(names)}
 
 
-def _packed(
+def _packed_entries(
     model: Model, dense: Mapping[str, Any], layout: Layout, separate: str
 ) -> dict[str, Any]:
     """Return the entries of a layout; ArgumentError if others are not zero."""
@@ -151,7 +151,7 @@ def acceleration_rows(
         for (i, j), value in inverse.items():
             found[order[i]][2 * n + order[j]] = value
             found[order[j]][2 * n + order[i]] = value
-        solved = _unrolled(solver, columns)
+        solved = _unrolled_product(solver, columns)
     root = tree_roots(solver.parents)
     reached = [{root[k] for k in b} for b in columns]
     for k, (v, row) in enumerate(zip(order, solved, strict=True)):
@@ -192,9 +192,9 @@ def _torques_at_rest(
     frame = None
     if algorithm == "idsva":
         frame = CommonFrame(context.dynamics_tree, context.q, context.qd)
-        qdd, solver = _factored(context, frame, given)
+        qdd, solver = _factored_acceleration(context, frame, given)
     else:
-        qdd, solver = factored(context, acting_forces(context, *given))
+        qdd, solver = factored_acceleration(context, acting_forces(context, *given))
     there = context.with_inputs(qdd=qdd)
     # q̈ is held constant here: its derivatives are solved for.
     directions = {**seeds(context, STATE[:2]), **held(qdd)}
@@ -216,7 +216,7 @@ def _with_loops(
     return loop_derivatives(context, applied, rows_there, rate)
 
 
-def _factored(
+def _factored_acceleration(
     context: Context, frame: CommonFrame, given: External
 ) -> tuple[list[Expr], MassSolver]:
     """Return q̈ and the factor of M, from what `idsva` has anyway."""
@@ -235,7 +235,7 @@ def _factored(
     return solver.solved([tau[v] - x for v, x in enumerate(row)]), solver
 
 
-def _unrolled(
+def _unrolled_product(
     solver: MassSolver, columns: Sequence[Mapping[int, Expr]]
 ) -> list[list[Expr]]:
     """Return M⁻¹ times a matrix, rows in the solver's order, as straight-line code."""

@@ -20,7 +20,11 @@ from ramidyn.errors import ArgumentError
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.directions import SPACES, directions_shape, seeds
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
-from ramidyn.quantities.equation_of_motion import articulated, factored, response
+from ramidyn.quantities.equation_of_motion import (
+    articulated_acceleration,
+    factored_acceleration,
+    response,
+)
 from ramidyn.quantities.mass_matrix import check_tree_algorithm, factored_trees
 from ramidyn.symbolic import function_derivatives
 from ramidyn.symbolic.derivatives import checked_wrt, held, names_of
@@ -36,8 +40,7 @@ from ramidyn.symbolic.jacobians import (
 )
 from ramidyn.symbolic.program import free_name
 from ramidyn.tracing.chooser import trace_quantities, values_of
-from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.options import Checks, one_of
+from ramidyn.tracing.context import Checks, Context, array, one_of
 from ramidyn.tracing.quantity import Quantity, Shapes, input_shapes, quantity
 from ramidyn.tree.model import Model
 from ramidyn.tree.parameters import is_parameter, parameter_shapes
@@ -171,10 +174,10 @@ def _adjoint(
     name = next(iter(_output_shapes((of,), context.model)))
     weights = context.inputs[f"{name}_cotangent"]
     if by == "ltdl":
-        qdd, solver = factored(context, applied)
+        qdd, solver = factored_acceleration(context, applied)
         mu = solver.solved(weights)
     else:
-        qdd, mu = articulated(context, applied), response(context, weights)
+        qdd, mu = articulated_acceleration(context, applied), response(context, weights)
     there = context.with_inputs(qdd=qdd)
     tau = inverse_dynamics(*given).of(there)
     along = {**seeds(context, wrt, space), **held(qdd)}
@@ -236,7 +239,7 @@ def derivative(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> A
     >>> ramidyn.kernel(square, {"x": 3})(np.array([1.0, 2.0, 3.0]))
     array([2., 4., 6.])
     """
-    return _differentiated(_derivative, function_derivatives.derivative, f, wrt, space)
+    return _differentiate(_derivative, function_derivatives.derivative, f, wrt, space)
 
 
 def jvp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
@@ -252,7 +255,7 @@ def jvp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     >>> velocity.shape
     (3,)
     """
-    return _differentiated(_jvp, function_derivatives.jvp, f, wrt, space)
+    return _differentiate(_jvp, function_derivatives.jvp, f, wrt, space)
 
 
 def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
@@ -274,7 +277,7 @@ def vjp(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     >>> f(np.array([1.0, 2.0]), np.array([1.0, 10.0])).x_cotangent
     array([ 2., 40.])
     """
-    return _differentiated(_vjp, function_derivatives.vjp, f, wrt, space)
+    return _differentiate(_vjp, function_derivatives.vjp, f, wrt, space)
 
 
 def hessian(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
@@ -291,10 +294,10 @@ def hessian(f: Any, wrt: str | Sequence[str], *, space: str = "tangent") -> Any:
     array([[0., 1.],
            [1., 0.]])
     """
-    return _differentiated(_hessian, function_derivatives.hessian, f, wrt, space)
+    return _differentiate(_hessian, function_derivatives.hessian, f, wrt, space)
 
 
-def _differentiated(
+def _differentiate(
     kind: Quantity, of_function: Any, f: Any, wrt: Any, space: str
 ) -> Any:
     """Return a quantity, or a function, whose inputs vary by entries in any space."""

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramidyn.coordinates.configurations import rates
-from ramidyn.spatial.rotations import transposed_rotation
-from ramidyn.spatial.vector3 import ONE, Vec, unit
+from ramidyn.spatial.vector3 import ONE, Vec, transposed_rotation, unit
 from ramidyn.symbolic.derivatives import Row
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tracing.context import Context, array, zeros
@@ -39,7 +38,7 @@ def directions_shape(
 def seeds(
     context: Context, wrt: Sequence[str], space: str = "tangent"
 ) -> dict[Expr, Row]:
-    """Return how nodes change along the directions of some inputs, in order."""
+    """Return the changes of nodes along the directions of some inputs, in order."""
     found: dict[Expr, Row] = {}
     start = 0
     for name in wrt:

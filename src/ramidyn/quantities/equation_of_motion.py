@@ -82,7 +82,9 @@ def accelerations(
     check_dynamics(model)
     applied = acting_forces(context, *external)
     if model.loops:
-        return _closed_loops().constrained(context, algorithm, damping, applied)[0]
+        return _closed_loops().constrained_acceleration(
+            context, algorithm, damping, applied
+        )[0]
     if damping is not None:
         raise ArgumentError(
             f"damping is {damping:g}, but robot {model.name!r} has no loops; damping "
@@ -90,14 +92,14 @@ def accelerations(
         )
     check_tree_algorithm("forward_dynamics", algorithm, model, tuple(CRBA))
     if algorithm == "aba":
-        return articulated(context, applied)
+        return articulated_acceleration(context, applied)
     by_aba = "use algorithm='aba'"
     check_factor(model, LOOPS_INSTEAD if model.mimics else by_aba)
     chosen = "auto" if algorithm == "ltdl" else algorithm
-    return factored(context, applied, chosen)[0]
+    return factored_acceleration(context, applied, chosen)[0]
 
 
-def articulated(context: Context, applied: Applied) -> list[Expr]:
+def articulated_acceleration(context: Context, applied: Applied) -> list[Expr]:
     """Return q̈ by articulated bodies."""
     coordinates, qd = context.coordinates, context.qd
     tau = applied.added_to(coordinates.tree_force(context.inputs["tau"], qd))
@@ -111,10 +113,10 @@ def response(context: Context, force: Sequence[Expr]) -> list[Expr]:
     at_rest = context.with_inputs(
         qd=zeros(context.model.nv), tau=force, gravity=zeros(3)
     )
-    return articulated(at_rest, Applied())
+    return articulated_acceleration(at_rest, Applied())
 
 
-def factored(
+def factored_acceleration(
     context: Context, applied: Applied, algorithm: str = "auto"
 ) -> tuple[list[Expr], MassSolver]:
     """Return q̈ by the factor of M, and the factor; ``algorithm`` is that of M."""

@@ -18,7 +18,7 @@ from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vectors import Force
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Shapes
-from ramidyn.tree.joint_transform import fixed_steps
+from ramidyn.tree.frames import fixed_steps
 from ramidyn.tree.model import Model
 
 

@@ -14,9 +14,8 @@ from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.tracing.chooser import Candidate, cheapest, hand_on, trace_quantities
 from ramidyn.tracing.quantity import Quantity
-from ramidyn.tree.massless import massless_bodies
-from ramidyn.tree.model import Model, placed
-from ramidyn.tree.singular import idle_joints
+from ramidyn.tree.model import Model, with_placed_frames
+from ramidyn.tree.singular import idle_joints, massless_bodies
 
 NEAR = 1.02
 """one algorithm in two sets of frames: simplifying takes the same share of both"""
@@ -24,12 +23,12 @@ NEAR = 1.02
 
 def with_cheapest_frames(model: Model, conventions: Conventions) -> Model:
     """Return the model with the body frames that make its dynamics cheapest."""
-    new = placed(model)
+    new = with_placed_frames(model)
     if new is model:
         return model
     trees = {"placed": new, "file": model}
     is_bare = not (model.loops or model.forces)
-    for quantity in _counted(model):
+    for quantity in _counted_quantities(model):
         candidates: dict[str, Candidate] = {}
         for name, tree in trees.items():
             bare = tree if is_bare else replace(tree, loops=(), forces=())
@@ -43,7 +42,7 @@ def with_cheapest_frames(model: Model, conventions: Conventions) -> Model:
     return new
 
 
-def _counted(model: Model) -> list[Quantity]:
+def _counted_quantities(model: Model) -> list[Quantity]:
     """Return quantities that stand for all: those that use every transform most.
 
     The articulated-body algorithm takes velocities out and forces and inertias back;

@@ -19,8 +19,7 @@ from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
-from ramidyn.tracing.context import Context, array, zeros
-from ramidyn.tracing.options import KINDS, one_of
+from ramidyn.tracing.context import KINDS, Context, array, one_of, zeros
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.model import Frame
 
@@ -44,7 +43,7 @@ def velocity(context: Context, frame: str, expressed_in: str = "local") -> Any:
     """v of a frame."""
     f = context.model.frame(frame)
     v = kinematics.velocity(context.tree, context.q, context.qd, f)
-    return _six(context, _expressed(context, f, expressed_in, v))
+    return _six(context, _expressed_motion(context, f, expressed_in, v))
 
 
 @quantity("q", "qd", "qdd", returns="acceleration of the frame [m/s^2, rad/s^2]")
@@ -52,7 +51,7 @@ def acceleration(
     context: Context, frame: str, kind: str = "classical", expressed_in: str = "local"
 ) -> Any:
     """a of a frame."""
-    return _accelerated(context, context.qdd, frame, kind, expressed_in)
+    return _frame_acceleration(context, context.qdd, frame, kind, expressed_in)
 
 
 @quantity("q", "qd", returns="Jd qd [m/s^2, rad/s^2]")
@@ -66,7 +65,7 @@ def jacobian_dot_times_qd(
     if kind is None:
         kind = "classical" if expressed_in == "local_world_aligned" else "spatial"
     still = context.coordinates.acceleration(zeros(context.model.nv), context.qd)
-    return _accelerated(context, still, frame, kind, expressed_in)
+    return _frame_acceleration(context, still, frame, kind, expressed_in)
 
 
 @quantity("q", returns="Jacobian of the frame")
@@ -78,7 +77,7 @@ def jacobian(context: Context, frame: str, expressed_in: str = "local") -> Any:
     return public_rows(context, columns, translations(context, found.parent_axes, {}))
 
 
-def _accelerated(
+def _frame_acceleration(
     context: Context, qdd: JointVector, frame: str, kind: str, expressed_in: str
 ) -> Any:
     one_of("kind", kind, KINDS)
@@ -86,16 +85,18 @@ def _accelerated(
     tree, q, qd = context.tree, context.q, context.qd
     if kind == "classical" and expressed_in != "world":
         a = kinematics.classical_acceleration(tree, q, qd, qdd, f)
-        return _six(context, _expressed(context, f, expressed_in, a))
+        return _six(context, _expressed_motion(context, f, expressed_in, a))
     a = kinematics.spatial_acceleration(tree, q, qd, qdd, f)
-    a = _expressed(context, f, expressed_in, a)
+    a = _expressed_motion(context, f, expressed_in, a)
     if kind == "classical":
         v = kinematics.velocity(tree, q, qd, f)
-        a = kinematics.classical(a, _expressed(context, f, expressed_in, v))
+        a = kinematics.classical(a, _expressed_motion(context, f, expressed_in, v))
     return _six(context, a)
 
 
-def _expressed(context: Context, frame: Frame, expressed_in: str, m: Motion) -> Motion:
+def _expressed_motion(
+    context: Context, frame: Frame, expressed_in: str, m: Motion
+) -> Motion:
     """Return a motion that is given in a frame's own coordinates in others."""
     if expressed_in == "local":
         return m
@@ -126,7 +127,7 @@ def translations(
 
 
 def world_linear(context: Context) -> dict[int, range]:
-    """Return where in q̇ the linear parts along the parent's axes are, by body."""
+    """Return the places in q̇ of linear parts along the parent's axes, by body."""
     c = context.conventions
     if c.floating_velocity == "body":
         return {}

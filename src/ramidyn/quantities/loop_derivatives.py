@@ -30,15 +30,15 @@ from ramidyn.algorithms.loops.proximal import preimage, without_idle
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.mechanism.constraints.rank import Rank
-from ramidyn.mechanism.constraints.rows import Rows, rows_of
+from ramidyn.mechanism.constraints.samples import Rows, rows_of
 from ramidyn.quantities.closed_loops import (
     Solution,
     idle_rows,
-    settled,
-    solved,
+    resolve_solver,
+    solve_augmented,
     solver_of,
-    spread,
-    steadied,
+    spread_multipliers,
+    stabilized_bias,
     system_of,
 )
 from ramidyn.quantities.directions import seeds
@@ -70,14 +70,14 @@ class LoopDerivatives:
     def accelerations(self) -> list[Row]:
         """Return the derivatives of q̈."""
         order = self.conditions.solution.system.order
-        found = self._solved(lambda column: self.conditions.change(column)[0])
+        found = self._solved_changes(lambda column: self.conditions.change(column)[0])
         rows: list[Row] = [{} for _ in order]
         for v, row in zip(order, found, strict=True):
             rows[v] = dict(enumerate(row))
         return rows
 
     def change(self, column: Sequence[Expr]) -> list[Expr]:
-        """Return how q̈ changes with a column of changes along all directions."""
+        """Return the change of q̈ for a column of changes along all directions."""
         right = list(self.given[0])
         for k in range(len(right)):
             total = ZERO
@@ -93,13 +93,13 @@ class LoopDerivatives:
 
     def multipliers(self) -> list[Row]:
         """Return the derivatives of λ."""
-        found = self._solved(lambda column: self.conditions.change(column)[1])
+        found = self._solved_changes(lambda column: self.conditions.change(column)[1])
         return [dict(enumerate(row)) for row in found]
 
-    def _solved(
+    def _solved_changes(
         self, change: Callable[[Sequence[Expr]], list[Expr]]
     ) -> Sequence[Sequence[Expr]]:
-        """Return what changes for all columns, by rows."""
+        """Return the changes for all columns, by rows."""
         if len(self.conditions.solution.system.order) > UNROLLED:
             return map_linear(change, self.given)
         return list(zip(*map(change, self.given), strict=True))
@@ -112,21 +112,21 @@ def loop_derivatives(
 
     ``rate`` is that of Baumgarte's stabilization.
     """
-    _, damping, rank = settled(
+    _, damping, rank = resolve_solver(
         context.model, context.conventions, "loopwise", None, context.dtype
     )
-    solution = solved(context, "loopwise", damping, rank, applied, rate)
+    solution = solve_augmented(context, "loopwise", damping, rank, applied, rate)
     rows = rows_of(context)
     gamma = rows.bias
     if rate:
         velocities: Sequence[Expr] = context.inputs["qd"]
         qd: DofVector = dict(enumerate(velocities))
         gamma = [
-            steadied(g, dict(enumerate(J)), qd, phi, rate)
+            stabilized_bias(g, dict(enumerate(J)), qd, phi, rate)
             for g, J, phi in zip(rows.bias, rows.J, rows.residual, strict=True)
         ]
     conditions = _Conditions.of(solution, rank, rows)
-    directions = {**seeds(context, ("q", "qd")), **conditions.held()}
+    directions = {**seeds(context, ("q", "qd")), **conditions.held_seeds()}
     moved = zip(conditions.rows, conditions.accelerations(), strict=True)
     opening = forward([x + gamma[r] for r, x in moved], directions)
     there = context.with_inputs(qdd=solution.qdd)
@@ -140,7 +140,7 @@ def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
     v is the smallest in the norm of M; derivatives are along q, then along x.
     """
     model, n = context.model, context.model.nv
-    _, damping, rank = settled(
+    _, damping, rank = resolve_solver(
         model, context.conventions, "loopwise", None, context.dtype
     )
     system = system_of(context, with_velocities=False)
@@ -150,7 +150,7 @@ def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
     solution = Solution(system, solve, damping, v, multipliers)
     rows = rows_of(context, with_velocities=False)
     conditions = _Conditions.of(solution, rank, rows)
-    directions = {**seeds(context, ("q",)), **conditions.held()}
+    directions = {**seeds(context, ("q",)), **conditions.held_seeds()}
     opening = forward(conditions.accelerations(), directions)
     for row, r in zip(opening, conditions.rows, strict=True):
         row[n + r] = ONE
@@ -190,14 +190,16 @@ class _Conditions:
             return _Conditions(solution, rank, kept, system.J, found, [], {})
         J = list(map(system.order.gather, rows.J))
         idle = idle_rows(solution, rank)
-        multipliers = without_idle(idle, spread(system.kept, rank, solution.found))
+        multipliers = without_idle(
+            idle, spread_multipliers(system.kept, rank, solution.found)
+        )
         basis = [r for r in system.kept if r not in rank.spare]
         x = [multipliers[r] for r in basis]
         y = preimage([J[r] for r in basis], x, solution.damping)
         every = range(len(J))
         return _Conditions(solution, rank, every, J, multipliers, idle, y)
 
-    def held(self) -> dict[Expr, Row]:
+    def held_seeds(self) -> dict[Expr, Row]:
         """Return seeds that hold q̈, λ and y: their changes are solved for."""
         return held([*self.solution.qdd, *self.multipliers, *self.y.values()])
 
@@ -236,7 +238,7 @@ class _Conditions:
         return LoopDerivatives(self, given)
 
     def change(self, column: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:
-        """Return how q̈, parents first, and λ change.
+        """Return the changes of q̈, parents first, and λ.
 
         The column has the change of Q, of J q̈ + γ, and of J where it acts on y.
         """
@@ -248,7 +250,7 @@ class _Conditions:
             consistent = without_idle(self.idle, gamma)
             gamma = [consistent[r] for r in system.kept]
         x, found = solution.solve(dict(enumerate(Q)), gamma)
-        change = spread(system.kept, rank, found)
+        change = spread_multipliers(system.kept, rank, found)
         if rank.spare:
             rest = [a - b for a, b in zip(change, dJ_y, strict=True)]
             rest = without_idle(self.idle, rest)

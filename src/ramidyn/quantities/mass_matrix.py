@@ -3,11 +3,21 @@
     M = Lᵀ D L       x = M⁻¹ b       τ = M q̈ + C q̇ + g
 
 Matrices over the tree's degrees of freedom become the caller's by Pᵀ M P.
+
+M⁻¹ times many columns is a loop:
+
+    y = L⁻ᵀ b             nonzero where b is, and at the ancestors: a few rows
+    x = L⁻¹ D⁻¹ y         there, and beyond as long as there is one way to go
+
+All other rows are on branches that nothing pushes. They follow their trunk by the rules
+W of `following_rules`, where enough columns use these. Columns with their nonzeros at
+the same rows are one group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, final
 
 from ramidyn.algorithms.coriolis import coriolis_in_body_frames, coriolis_in_root_frame
@@ -16,22 +26,24 @@ from ramidyn.algorithms.ltdl import (
     MOST_OPERATIONS,
     TreeEntries,
     elimination_parents,
-    filled,
+    filled_matrix,
     ltdl,
     operations,
     solve,
 )
 from ramidyn.algorithms.matrix_layout import DofOrder, mass_matrix_layout
-from ramidyn.algorithms.minv import minv_aba, minv_ltdl
+from ramidyn.algorithms.minv import Rules, following_rules, minv_aba, minv_ltdl
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.quantities.frames import world_linear
+from ramidyn.symbolic.column_loop import ColumnGroup, grouped, map_columns
 from ramidyn.symbolic.expr import ONE, ZERO, Expr
+from ramidyn.symbolic.program import FRESH, KEPT, Sweep, SweepStep
 from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
-from ramidyn.tree.tree import depths
+from ramidyn.tree.tree import ROOT, ancestors, depths
 
 CRBA: dict[str, Callable[..., TreeEntries]] = {"crba": crba, "crba_root": crba_root}
 CORIOLIS: dict[str, Callable[..., TreeEntries]] = {
@@ -99,7 +111,7 @@ def mass_matrix(context: Context, algorithm: str = "auto") -> Any:
 def mass_matrix_csr(context: Context) -> Any:
     """The entries of M in `mass_matrix_layout`, MuJoCo's M."""
     M, _, order = sparse_mass_matrix(context)
-    return array(_packed(order.scatter_matrix(M), context.model))
+    return array(_packed_matrix(order.scatter_matrix(M), context.model))
 
 
 @quantity("q", returns="L and D of M = L' D L")
@@ -111,7 +123,7 @@ def mass_matrix_factor(context: Context, packed: bool = False) -> dict[str, Any]
     L, D = ltdl(M, parents)
     if packed:
         LD = order.scatter_matrix({**L, **{(k, k): d for k, d in D.items()}})
-        return {"LD": array(_packed(LD, context.model))}
+        return {"LD": array(_packed_matrix(LD, context.model))}
     n = len(order)
     unit = order.scatter_matrix({**L, **{(k, k): ONE for k in range(n)}})
     return {"L": array(unit).reshape(n, n), "D": array(order.scatter(D))}
@@ -199,7 +211,7 @@ def sparse_rows(
             if i == j or not full[a][b].is_zero:
                 sparse[i, j] = full[a][b]
     parents = elimination_parents(sparse, len(order))
-    return filled(sparse, parents), parents, order
+    return filled_matrix(sparse, parents), parents, order
 
 
 def _congruent(context: Context, C: TreeEntries) -> list[list[Expr]]:
@@ -211,5 +223,104 @@ def _congruent(context: Context, C: TreeEntries) -> list[list[Expr]]:
     return [list(r) for r in zip(*columns, strict=True)]
 
 
-def _packed(dense: list[list[Expr]], model: Model) -> list[Expr]:
+def _packed_matrix(dense: list[list[Expr]], model: Model) -> list[Expr]:
     return [dense[i][j] for i, j in mass_matrix_layout(model).pairs()]
+
+
+def solved_columns(
+    solver: MassSolver, columns: Sequence[Mapping[int, Expr]]
+) -> list[list[Expr]]:
+    """Return M⁻¹ times a matrix, by rows in the solver's order, through a loop.
+
+    Args:
+        solver: the factor.
+        columns: the entries of each that are not zero, by row in the solver's order.
+    """
+    L, D, n = solver.L, solver.D, len(solver.parents)
+    tree = _Tree(solver.parents)
+    groups = grouped([tree.closed(b) for b in columns], tree.operations)
+    use = Counter[tuple[int, int]]()
+    for group in groups:
+        for k, c in tree.trunks(group.rows).items():
+            use[k, c] += len(group.columns)
+    # A rule takes as many products to make for each joint between as its trunk is long.
+    rules: dict[int, Rules] = {}
+    for k, path in enumerate(tree.above):
+        trunks = [c for c in path if use[k, c] > len(tree.above[c]) + 1]
+        rules[k] = following_rules(k, L, tree.above, trunks, rules)
+
+    shared = [*L.values(), *(ONE / D[k] for k in range(n))]
+    place = {entry: k for k, entry in enumerate(L)}
+    in_rule: dict[tuple[int, int, int], int] = {}
+    for k, found in rules.items():
+        for c, rule in found.items():
+            for i, w in rule.items():
+                in_rule[k, c, i] = len(shared)
+                shared.append(-w)
+
+    def sweep(group: ColumnGroup) -> Sweep:
+        rows, trunks = group.rows, tree.trunks(group.rows)
+        steps: list[SweepStep] = []
+        for i in sorted(rows, reverse=True):
+            beyond = [k for k in tree.beyond[i] if k in rows]
+            if beyond:
+                steps.append(
+                    SweepStep(i, KEPT, tuple((place[k, i], k) for k in beyond))
+                )
+        for k, path in enumerate(tree.above):
+            start, c = (len(L) + k, None) if k in rows else (FRESH, trunks.get(k))
+            if c in rules[k]:
+                terms = [(in_rule[k, c, i], i) for i in (c, *tree.above[c])]
+            else:
+                terms = [(place[k, i], i) for i in path]
+            steps.append(SweepStep(k, start, tuple(reversed(terms))))
+        return Sweep(group.columns, tuple(steps))
+
+    given: list[dict[int, Expr]] = [{} for _ in columns]
+    for group in groups:
+        for c in group.columns:
+            given[c] = {k: columns[c].get(k, ZERO) for k in sorted(group.rows)}
+    every = [group.columns for group in groups]
+    return map_columns(shared, given, every, [sweep(group) for group in groups], n)
+
+
+@final
+class _Tree:
+    """Ancestors, the parent first, and all joints beyond, the last first."""
+
+    def __init__(self, parents: Sequence[int]) -> None:
+        n = len(parents)
+        self.parents = parents
+        self.above = [tuple(ancestors(parents, k)) for k in range(n)]
+        self.beyond: list[list[int]] = [[] for _ in range(n)]
+        for k in reversed(range(n)):
+            for i in self.above[k]:
+                self.beyond[i].append(k)
+        self.children = Counter(parents)
+
+    def closed(self, rows: Collection[int]) -> frozenset[int]:
+        """Return some joints with all of their ancestors."""
+        return frozenset(rows).union(*(self.above[k] for k in rows))
+
+    def trunks(self, rows: frozenset[int]) -> dict[int, int]:
+        """Return the end of the trunk that other joints follow, if anything moves them.
+
+        A joint that is the only one at the end of its trunk is part of that.
+        """
+        found: dict[int, int] = {}
+        for k, parent in enumerate(self.parents):
+            if k in rows or parent == ROOT:
+                continue
+            if parent in found:
+                found[k] = found[parent]
+            elif self.children[parent] > 1:
+                found[k] = parent
+        return found
+
+    def operations(self, rows: frozenset[int]) -> int:
+        """Return about how many products a column takes that is not zero in rows."""
+        trunks = self.trunks(rows)
+        return sum(
+            1 + len(self.above[trunks.get(k, k)]) * (2 if k in rows else 1)
+            for k in range(len(self.parents))
+        )

@@ -159,7 +159,7 @@ RESPONSES: dict[str, Callable[..., Matrix]] = {
 def _cheaper_response(
     model: Model, conventions: Conventions, tasks: tuple[Task, ...]
 ) -> str:
-    """Return how M⁻¹ Jᵀ Λ costs least beside Λ⁻¹ by propagation."""
+    """Return the cheapest way to M⁻¹ Jᵀ Λ beside Λ⁻¹ by propagation."""
     if "ltdl" not in factored_trees(model):
         return "propagators"
     n = row_count(tasks)

@@ -20,7 +20,7 @@ from ramidyn.algorithms.operational.pvr import pvr
 from ramidyn.algorithms.operational.rjk import rjk
 from ramidyn.algorithms.operational.sfa import sfa
 from ramidyn.algorithms.operational.tasks import Task, ends
-from ramidyn.coordinates.limits import joint_limits, random_configurations
+from ramidyn.coordinates.configurations import joint_limits, random_configurations
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
@@ -71,10 +71,10 @@ def possible(
     names = FOR_RESPONSE if "response" in options else FOR_INERTIA
     if model.nv <= SMALL:
         names = COUNTED
-    return tuple(name for name in names if name in supported(model))
+    return tuple(name for name in names if name in supported_algorithms(model))
 
 
-def supported(model: Model) -> tuple[str, ...]:
+def supported_algorithms(model: Model) -> tuple[str, ...]:
     """Return the algorithms; mimic joints tie branches: no articulated bodies then."""
     if model.mimics:
         return ("sfa",)
@@ -102,7 +102,7 @@ def inverse_matrix(context: Context, tasks: tuple[Task, ...], algorithm: str) ->
 
 
 def row_count(tasks: Sequence[Task]) -> int:
-    """Return how many rows some tasks have."""
+    """Return the number of rows of some tasks."""
     return sum(len(t.names("linear_first")) for t in tasks)
 
 
@@ -190,7 +190,7 @@ def ranks(
 def rank(
     model: Model, conventions: Conventions, tasks: tuple[Task, ...], algorithm: str
 ) -> int:
-    """Return how many rows of some tasks can move independently somewhere."""
+    """Return the number of rows of tasks that can move independently somewhere."""
     program = trace_with_context(
         lambda context: array(inverse_matrix(context, tasks, algorithm)),
         model,

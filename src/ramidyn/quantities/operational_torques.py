@@ -45,7 +45,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ramidyn.algorithms.energy import kinetic_energy
+from ramidyn.algorithms.momentum_energy import kinetic_energy
 from ramidyn.algorithms.operational.tasks import Task, ends
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
@@ -150,7 +150,7 @@ class _Driven:
     """factor of K (Zᵀ M Z)⁻¹ Kᵀ"""
 
     def follow(self, forces: Any) -> tuple[Any, Any]:
-        """Return how passive directions move to be free of some forces, and λ."""
+        """Return the motion of passive directions that frees them of forces, and λ."""
         y = array(solve(*self.factor, list(-forces)))
         if not len(self.K):
             return y, self.K
@@ -258,7 +258,7 @@ def operational_torques(
     turned = None
     if damping:
         rest = list(still) if closed is None else closed.acceleration(list(still))
-        turned = _turned(context.with_inputs(qdd=list(rest)), tasks, period)
+        turned = _task_turning(context.with_inputs(qdd=list(rest)), tasks, period)
     F = _forces(d.G, lacks, _blocks(levels, free, damping), damping, turned)
     if passive:
         y, further = d.follow(d.JZ.T @ F)
@@ -272,7 +272,7 @@ def operational_torques(
     return _times(array(effort), tau) if effort else tau
 
 
-def _turned(context: Context, tasks: Sequence[Task], period: float) -> Any:
+def _task_turning(context: Context, tasks: Sequence[Task], period: float) -> Any:
     """Return 10 h J̇ q̇ over the root of q̇ᵀ M q̇."""
     energy = kinetic_energy(context.dynamics_tree, context.q, context.qd)
     unit = period / CHANGE / (2.0 * energy + TINY).sqrt()

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ramidyn.algorithms.kinematics import axes, pose
-from ramidyn.algorithms.loops.cut_wrenches import cut_wrenches, forces_of_cuts
+from ramidyn.algorithms.loops.constraints import cut_wrenches, forces_of_cuts
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.algorithms.rnea import newton_euler
-from ramidyn.mechanism.constraints.rows import needed_cuts
+from ramidyn.mechanism.constraints.samples import needed_cuts
 from ramidyn.quantities.applied import acting_forces
-from ramidyn.quantities.closed_loops import constrained, of_loops
+from ramidyn.quantities.closed_loops import constrained_acceleration, of_loops
 from ramidyn.quantities.external import external_shape
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ZERO3, Mat, Vec, vec
@@ -29,8 +29,7 @@ from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tracing.quantity import Shapes, quantity
-from ramidyn.tree.joint_frames import joint_frames
-from ramidyn.tree.joint_transform import fixed_steps
+from ramidyn.tree.frames import fixed_steps, joint_frames
 from ramidyn.tree.model import Frame, Model
 from ramidyn.tree.tree import ROOT
 
@@ -61,10 +60,14 @@ def joint_wrenches(
         for i, force in forces_of_cuts(tree, cuts, q, multipliers).items():
             forces[i] = forces.get(i, Force.zero()) + force
     _, f = newton_euler(tree, q, context.qd, context.qdd, context.gravity, forces)
-    return array([_six(context, w) for w in _expressed(context, f, expressed_in)])
+    return array(
+        [_six(context, w) for w in _expressed_wrenches(context, f, expressed_in)]
+    )
 
 
-def _expressed(context: Context, f: dict[int, Force], expressed_in: str) -> list[Force]:
+def _expressed_wrenches(
+    context: Context, f: dict[int, Force], expressed_in: str
+) -> list[Force]:
     """Return the wrenches of all joints, given in coordinates of their bodies."""
     tree = context.tree
     if expressed_in == "world":
@@ -72,14 +75,14 @@ def _expressed(context: Context, f: dict[int, Force], expressed_in: str) -> list
         p = {ROOT: ZERO3}
         for i, parent in tree:
             p[i] = p[parent] + found.r[i]
-        return [_moved(_turned(found.R[i], f[i]), p[i]) for i, _ in tree]
+        return [_moved_wrench(_turned_wrench(found.R[i], f[i]), p[i]) for i, _ in tree]
     frames = joint_frames(context.model)
     if expressed_in == "local":
         inverses = [Transform(fixed_steps(T)).inverted() for T in frames]
         return [X.back(Force(f[i].n, f[i].f)) for i, X in enumerate(inverses)]
     found = axes(tree, context.q, range(len(tree)))
     at = [vec(*(-x for x in T.origin)) for T in frames]
-    return [_turned(found.R[i], _moved(f[i], at[i])) for i, _ in tree]
+    return [_turned_wrench(found.R[i], _moved_wrench(f[i], at[i])) for i, _ in tree]
 
 
 @of_loops("wrenches of the loops on their bodies a and b [N, N m]", external_shape)
@@ -92,14 +95,14 @@ def loop_wrenches(
 ) -> Any:
     """What each loop does to each of its bodies, of M q̈ + h = τ + Jᵀ λ."""
     applied = acting_forces(context, external, expressed_in)
-    _, multipliers = constrained(context, algorithm, damping, applied)
+    _, multipliers = constrained_acceleration(context, algorithm, damping, applied)
     return wrenches_of_cuts(context, multipliers, expressed_in)
 
 
 def wrenches_of_cuts(
     context: Context, multipliers: Sequence[Expr], expressed_in: str
 ) -> Any:
-    """Return what loops exert on bodies a and b: (loops, 2, 6)."""
+    """Return the wrenches of loops on bodies a and b: (loops, 2, 6)."""
     cuts = needed_cuts(context)
     found = cut_wrenches(context.tree, cuts, context.q, multipliers)
     rows: list[list[list[Expr]]] = []
@@ -111,21 +114,21 @@ def wrenches_of_cuts(
         if expressed_in != "local":
             frame = Frame(cut.name, cut.a, cut.T_a)
             R, p = pose(context.tree, context.q, frame)
-            on_a, on_b = _turned(R, wrench.in_a), _turned(R, wrench.at_b)
+            on_a, on_b = _turned_wrench(R, wrench.in_a), _turned_wrench(R, wrench.at_b)
             if expressed_in == "world":
-                on_a = _moved(on_a, p)
+                on_a = _moved_wrench(on_a, p)
                 on_b = Force(-on_a.n, -on_a.f)
             pair = on_a, on_b
         rows.append([_six(context, w) for w in pair])
     return array(rows)
 
 
-def _turned(R: Mat, w: Force) -> Force:
+def _turned_wrench(R: Mat, w: Force) -> Force:
     """Return a wrench along the axes of the world."""
     return Force(R @ w.n, R @ w.f)
 
 
-def _moved(w: Force, p: Vec) -> Force:
+def _moved_wrench(w: Force, p: Vec) -> Force:
     """Return a wrench given about a point at p about the origin."""
     return Force(w.n + p.cross(w.f), w.f)
 

@@ -22,11 +22,11 @@ from ramidyn.algorithms.integrators import (
 )
 from ramidyn.coordinates.configurations import (
     differences,
-    integrated,
+    integrated_q,
     tangent_rate,
     velocity_of,
 )
-from ramidyn.mechanism.constraints.rows import Rows, rows_of
+from ramidyn.mechanism.constraints.samples import Rows, rows_of
 from ramidyn.quantities.derivative_rows import (
     Change,
     acceleration_change,
@@ -48,8 +48,7 @@ from ramidyn.symbolic.linear_steps import (
     map_linear,
     map_steps,
 )
-from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.options import one_of
+from ramidyn.tracing.context import Context, array, one_of
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 
@@ -69,7 +68,7 @@ def integrate_derivatives(context: Context) -> dict[str, Any]:
     """∂q₁/∂q and ∂q₁/∂q̇."""
     q, qd, n = context.inputs["q"], context.inputs["qd"], context.model.nv
     dt = context.inputs["dt"]
-    reached = integrated(context.model, context.conventions, q, qd, dt)
+    reached = integrated_q(context.model, context.conventions, q, qd, dt)
     rows = _tangents(context, reached, seeds(context, ("q", "qd")), 2 * n)
     return {"dq1_dq": matrix(rows, 0, n), "dq1_dqd": matrix(rows, n, n)}
 
@@ -119,7 +118,7 @@ def linearize(
     dynamics = _Dynamics(context, baumgarte, how.stages)
 
     def change(column: Sequence[Expr]) -> list[Expr]:
-        """Return how the end of the step changes with q, q̇, τ and the first q̈."""
+        """Return the derivatives of the end of the step by q, q̇, τ and the first q̈."""
         moving = _Moving(context, dynamics, column)
         end, _ = step(moving, context.inputs)
         if has_loops and stabilize == "project":
@@ -159,7 +158,7 @@ class _Dynamics:
             size = context.model.nq + n
             self._stage = traced_function(self._linear, size, "linearized dynamics")
             q, qd = context.inputs["q"], context.inputs["qd"]
-            self.qdd, self._shared = self._called(q, qd)
+            self.qdd, self._shared = self._call_stage(q, qd)
         else:
             self._stage = None
             self.qdd, self.rows = acceleration_rows(context, self.algorithm, rate=rate)
@@ -172,7 +171,7 @@ class _Dynamics:
         self.steps: LinearSteps = linear_steps(change, 3 * n)
         return [*qdd, *self.steps.shared]
 
-    def _called(self, q: Any, qd: Any) -> tuple[list[Expr], list[Expr]]:
+    def _call_stage(self, q: Any, qd: Any) -> tuple[list[Expr], list[Expr]]:
         assert self._stage is not None
         found, n = self._stage([*q, *qd]), self.context.model.nv
         return found[:n], found[n:]
@@ -186,7 +185,7 @@ class _Dynamics:
     def at(self, state: StepState) -> tuple[list[Expr], Change]:
         """Return q̈ at another state, and its change."""
         if self._stage is not None:
-            qdd, shared = self._called(state["q"], state["qd"])
+            qdd, shared = self._call_stage(state["q"], state["qd"])
             return qdd, lambda column: self.steps.applied(shared, column)
         there = self.context.with_inputs(q=state["q"], qd=state["qd"])
         return acceleration_change(there, self.algorithm, self.rate)
@@ -259,16 +258,18 @@ class _Moving:
         return array(found.qdd)
 
     def tangents(self, q: Sequence[Expr]) -> list[Expr]:
-        """Return how a configuration changes, in its tangent space."""
+        """Return the change of a configuration, in its tangent space."""
         rows = _tangents(self.context, q, self.along, 1)
         return [row.get(0, ZERO) for row in rows]
 
     def changes(self, x: Sequence[Expr]) -> list[Expr]:
-        """Return how values change."""
+        """Return the change of values."""
         return [row.get(0, ZERO) for row in forward(x, self.along)]
 
     def _moved_q(self, q: Any, v: Any, dt: Expr) -> Any:
-        return array(integrated(self.context.model, self.context.conventions, q, v, dt))
+        return array(
+            integrated_q(self.context.model, self.context.conventions, q, v, dt)
+        )
 
     def _rows(self, state: StepState) -> Rows:
         there = self.context.with_inputs(q=state["q"])
@@ -282,7 +283,7 @@ class _Moving:
 def _tangents(
     context: Context, q: Sequence[Expr], along: Mapping[Expr, Row], columns: int
 ) -> list[Row]:
-    """Return how a configuration changes, in its tangent space."""
+    """Return the change of a configuration, in its tangent space."""
     model, rows = context.model, forward(list(q), along)
     found: list[Row] = [{} for _ in range(model.nv)]
     for c in range(columns):

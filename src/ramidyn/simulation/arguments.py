@@ -40,7 +40,7 @@ from ramidyn.simulation.traced_step import (
     StepOptions,
     Traced,
 )
-from ramidyn.tracing.options import finite_number, flag, nonnegative, one_of
+from ramidyn.tracing.context import finite_number, flag, nonnegative, one_of
 from ramidyn.tree.parameters import parameter_shapes
 
 if TYPE_CHECKING:

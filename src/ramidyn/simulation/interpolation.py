@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ramidyn.concurrency import made_once
 from ramidyn.coordinates.configurations import (
     differences,
-    integrated,
+    integrated_q,
     long_tangent_rate,
     velocity_of_tangent,
 )
@@ -88,5 +88,5 @@ def _cubic(
     c2, c3 = 3.0 * a - b, b - 2.0 * a
     u = h * (s * (qd0 + s * (c2 + s * c3)))
     rate = qd0 + s * (2.0 * c2 + s * (3.0 * c3))
-    q = integrated(model, conventions, q0, u, const(1.0))
+    q = integrated_q(model, conventions, q0, u, const(1.0))
     return {"q": q, "qd": velocity_of_tangent(model, conventions, u, rate)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.coordinates.labels import configuration_labels
+from ramidyn.coordinates.coordinates import configuration_labels
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelWarning
 from ramidyn.mechanism.states import ADMISSIBLE, rank

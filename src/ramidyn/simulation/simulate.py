@@ -34,7 +34,7 @@ from ramidyn.simulation.run_warnings import (
 )
 from ramidyn.simulation.step_length import warn_of_long_steps
 from ramidyn.simulation.traced_step import TracedStep
-from ramidyn.tracing.options import finite_number
+from ramidyn.tracing.context import finite_number
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot

@@ -3,7 +3,7 @@
 RigidInertia         m, h = m c, I about the origin           10 numbers
 ArticulatedInertia   [I H; Hᵀ M]: n = I w + H v, f = Hᵀ w + M v    21 numbers
 
-Each carries the frame it is expressed in (`frames`).
+Each carries the frame it is expressed in (`vectors`).
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
-from ramidyn.spatial.frames import Tag, common
 from ramidyn.spatial.vector3 import (
     ZERO,
     ZERO3,
     ZERO33,
     Mat,
     Vec,
-    checked,
+    checked_shape,
     mat,
     matrix3,
     skew,
     values,
     vector3,
 )
-from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.spatial.vectors import Force, Motion, Tag, common
 from ramidyn.symbolic.expr import Expr, ScalarLike, lift
 
 
@@ -102,7 +101,7 @@ class ArticulatedInertia:
     @staticmethod
     def of(matrix: Any, frame: Tag = None) -> ArticulatedInertia:
         """Return the inertia of a symmetric 6 x 6 matrix [I H; Hᵀ M]."""
-        A = checked("matrix", matrix, (6, 6))
+        A = checked_shape("matrix", matrix, (6, 6))
         I, M = matrix3(A[:3, :3]), matrix3(A[3:, 3:])
         return ArticulatedInertia(
             symmetric(lambda i, j: I[i][j]),
@@ -157,10 +156,10 @@ class ArticulatedInertia:
         I, H, M = self.I, self.H, self.M
         if k < 3:
             H = Mat(ZERO3 if i == k else row for i, row in enumerate(H))
-            return ArticulatedInertia(_cleared(I, k), H, M, self.frame)
+            return ArticulatedInertia(_cleared_column(I, k), H, M, self.frame)
         k -= 3
         H = Mat(Vec(ZERO if j == k else e for j, e in enumerate(row)) for row in H)
-        return ArticulatedInertia(I, H, _cleared(M, k), self.frame)
+        return ArticulatedInertia(I, H, _cleared_column(M, k), self.frame)
 
 
 def upper(A: Mat) -> tuple[Expr, ...]:
@@ -168,7 +167,7 @@ def upper(A: Mat) -> tuple[Expr, ...]:
     return tuple(A[i][j] for i in range(3) for j in range(i, 3))
 
 
-def _cleared(A: Mat, k: int) -> Mat:
+def _cleared_column(A: Mat, k: int) -> Mat:
     return symmetric(lambda i, j: ZERO if k in (i, j) else A[i][j])
 
 

@@ -10,7 +10,7 @@ transform; see Featherstone 2005, §5:
 
 In a `Transform` from frame p to frame i, ``X @ m`` takes motions from p to i,
 ``X.back(f)`` takes forces and inertias from i to p; an operand in another frame is an
-error (`frames`).
+error (`vectors`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, final
 
-from ramidyn.spatial.frames import Tag, check_source
 from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia, symmetric
 from ramidyn.spatial.vector3 import (
     IDENTITY,
@@ -34,7 +33,7 @@ from ramidyn.spatial.vector3 import (
     values,
     vector3,
 )
-from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.spatial.vectors import Force, Motion, Tag, check_source
 from ramidyn.symbolic.expr import Expr
 
 Borne = TypeVar("Borne", Force, RigidInertia, ArticulatedInertia)

@@ -1,18 +1,66 @@
 """Spatial vectors: Motion and Force, angular part first (RBDA ch. 2).
 
 They are duals: ``f.dot(m)`` is power; adding one to the other is a TypeError. Each
-carries the frame it is expressed in (`frames`). They are not frozen dataclasses, which
+carries the frame it is expressed in. They are not frozen dataclasses, which
 take three times as long to create: a trace creates thousands.
+
+A tag is the name of a body, or None for what has no frame of its own: zero, or a
+quantity made from components. None agrees with every frame; two names must be
+equal. Tags are checked while a function is traced, and leave nothing in the program.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NoReturn, TypeAlias, final
 
-from ramidyn.spatial.frames import Tag, common
+from ramidyn.errors import FrameError
 from ramidyn.spatial.vector3 import ZERO3, Vec, halves, values
 from ramidyn.symbolic.expr import Expr
+
+Tag: TypeAlias = str | None
+
+WORLD = "world"
+"""the tag of the world's frame"""
+
+_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(_HERE)), "")
+
+
+def common(verb: str, a: Tag, b: Tag) -> Tag:
+    """Return the frame of two operands, or raise FrameError if they differ."""
+    if a is None:
+        return b
+    if b is not None and a != b:
+        _refuse(
+            f"cannot {verb}: left operand is in {_shown_tag(a)}, right operand in "
+            f"{_shown_tag(b)}"
+        )
+    return a
+
+
+def check_source(expected: Tag, given: Tag) -> None:
+    """Raise FrameError unless a transform's operand is in the frame it comes from."""
+    if expected is not None and given is not None and expected != given:
+        _refuse(
+            f"cannot transform: the operand is in {_shown_tag(given)}, the transform "
+            f"starts in {_shown_tag(expected)}"
+        )
+
+
+def _shown_tag(tag: str) -> str:
+    return "the world" if tag == WORLD else f"body {tag!r}"
+
+
+def _refuse(what: str) -> NoReturn:
+    """Raise FrameError with the line of the first caller outside of ``spatial``."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  as in expr.py
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    path = frame.f_code.co_filename.removeprefix(_PACKAGE).replace(os.sep, "/")
+    raise FrameError(f"{what} ({path}:{frame.f_lineno})")
 
 
 @final

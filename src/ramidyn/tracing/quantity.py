@@ -5,7 +5,7 @@
 
 The function traces the quantity over symbols. The decorator names its inputs; its
 options are the further parameters of the function, with their defaults, checked by name
-(`options`). Calling a quantity gives it options: ``forward_dynamics(algorithm="aba")``,
+(`context`). Calling a quantity gives it options: ``forward_dynamics(algorithm="aba")``,
 ``jacobian("hand")``. `registry` lists the quantities that users see.
 """
 
@@ -26,10 +26,12 @@ from ramidyn.description.conventions import Conventions
 from ramidyn.description.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.errors import ArgumentError
-from ramidyn.tracing.context import Context
-from ramidyn.tracing.documentation import DOCUMENTATION
-from ramidyn.tracing.options import SHARED, Checks, one_of
+from ramidyn.tracing.context import SHARED, Checks, Context, one_of
 from ramidyn.tree.model import Model
+
+DOCUMENTATION: dict[str, str] = {}
+"""name of a quantity -> docstring"""
+
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -207,7 +209,7 @@ class Quantity:
 
     @property
     def is_open(self) -> bool:
-        """Whether its algorithm is still to be chosen."""
+        """Return whether its algorithm is still to be chosen."""
         return self.options.get("algorithm") == "auto"
 
     def input_shapes(self, model: Model) -> Shapes:

@@ -6,11 +6,11 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
 from numbers import Real
 from typing import Any, cast
 
-from ramidyn.description.axes import EXPRESSED_IN
+from ramidyn.description.conventions import EXPRESSED_IN
 from ramidyn.description.forces.actuators import (
     ACTUATORS,
     Actuator,
@@ -24,10 +24,9 @@ from ramidyn.description.forces.bodies import (
     TorsionSpring,
 )
 from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
-from ramidyn.description.forces.custom import Custom
 from ramidyn.description.forces.element import KINDS, RESERVED, ForceElement
 from ramidyn.description.forces.fields import entries, is_signed, parameters, references
-from ramidyn.description.forces.inputs import force_inputs
+from ramidyn.description.forces.inputs import Custom, force_inputs
 from ramidyn.description.forces.joints import JointLimit, JointSpring, Tendon
 from ramidyn.description.joint_types import joint_type
 from ramidyn.errors import ArgumentError, ModelError, unknown_name
@@ -35,10 +34,11 @@ from ramidyn.tree.model import Model
 from ramidyn.tree.tree import ROOT
 
 POSITIVE = ("radius", "low_speed", "transition_velocity")
+LIMITS = ("lower", "upper")
 VECTORS = ("point", "point_a", "point_b", "center", "normal", "axis")
 
 
-def checked(
+def checked_element(
     element: object, name: str | None, model: Model
 ) -> tuple[ForceElement, list[str]]:
     """Return an element with its name and clean numbers, and warnings about it.
@@ -86,7 +86,7 @@ def _numbers(what: str, element: ForceElement) -> dict[str, Any]:
         value: object = getattr(element, f.name)
         said = f"{what}: {f.name}"
         if "unit" in f.metadata and value is not None:
-            found[f.name] = _parameter(said, value, f.default)
+            found[f.name] = _parameter(said, value, f)
         elif f.name in VECTORS:
             found[f.name] = _vector(said, value)
         elif f.name in ("control_range", "force_range"):
@@ -107,8 +107,8 @@ def _finite(said: str, value: object, is_bounded: bool = True) -> float:
     return number
 
 
-def _parameter(said: str, value: object, default: object) -> Any:
-    is_limit = said.endswith((": lower", ": upper"))
+def _parameter(said: str, value: object, field: Field[Any]) -> Any:
+    default: object = field.default
     if isinstance(value, Iterable) and not isinstance(value, str):
         entries = tuple(_finite(said, x) for x in cast("Iterable[object]", value))
         if isinstance(default, tuple) and len(entries) != len(
@@ -118,7 +118,7 @@ def _parameter(said: str, value: object, default: object) -> Any:
         return entries
     if isinstance(default, tuple):
         raise ArgumentError(f"{said} is {value!r}; expected 3 numbers")
-    return _finite(said, value, is_bounded=not is_limit)
+    return _finite(said, value, is_bounded=field.name not in LIMITS)
 
 
 def _vector(said: str, value: object) -> tuple[float, float, float]:

@@ -25,7 +25,7 @@ from ramidyn.description.forces.inputs import actuators
 from ramidyn.description.joint_interface import SimpleJoint
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array, Pose, frame_with_z, placed_at
-from ramidyn.description.warning_groups import grouped
+from ramidyn.description.warning_groups import group_warnings
 from ramidyn.errors import (
     ArgumentError,
     ModelError,
@@ -34,8 +34,8 @@ from ramidyn.errors import (
     readable,
     unknown_name,
 )
-from ramidyn.tree.frame_placement import place_frames
-from ramidyn.tree.massless import warn_massless
+from ramidyn.tree.frames import place_frames
+from ramidyn.tree.singular import warn_massless
 from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeBody, TreeJoint
 
 if TYPE_CHECKING:
@@ -172,14 +172,14 @@ def build_model(
         raise ArgumentError(f"mimic is {mimic!r}; possible: 'reduce', 'independent'")
     if isinstance(joint_order, str) and joint_order not in ("file", "alphabetical"):
         raise ArgumentError(f"joint_order is {joint_order!r}; {ORDERS}")
-    bodies = _ordered(description.bodies, joint_order == "alphabetical")
+    bodies = _ordered_bodies(description.bodies, joint_order == "alphabetical")
     builder = _ModelBuilder(mimic == "reduce")
     for body in bodies:
         builder.add(body)
     return builder.finish(description, joint_order)
 
 
-def _ordered(
+def _ordered_bodies(
     bodies: Sequence[BodyDescription], alphabetical: bool
 ) -> list[BodyDescription]:
     """Return the bodies depth first, siblings in file order or by joint name."""
@@ -307,7 +307,9 @@ class _ModelBuilder:
         leaders = self._leaders()
         self._add_rotors(description.forces)
         free = [n for n in self.described if n not in leaders]
-        order = free if isinstance(joint_order, str) else _checked(joint_order, free)
+        order = (
+            free if isinstance(joint_order, str) else _checked_order(joint_order, free)
+        )
         joints, nq, nv = self._place(order)
         for name, (leader, multiplier, offset) in leaders.items():
             (k,), (j,) = self.moved[name], self.moved[leader]
@@ -335,7 +337,7 @@ class _ModelBuilder:
             loops=description.loops,
             forces=description.forces,
             keyframes=description.keyframes,
-            warnings=tuple(map(readable, grouped(warnings))),
+            warnings=tuple(map(readable, group_warnings(warnings))),
             mimics=tuple(leaders),
             description=description,
         )
@@ -418,7 +420,7 @@ class _ModelBuilder:
             known[below] = of, mimic.multiplier * a, mimic.multiplier * b + mimic.offset
 
 
-def _checked(order: Sequence[str], names: Sequence[str]) -> list[str]:
+def _checked_order(order: Sequence[str], names: Sequence[str]) -> list[str]:
     try:
         wanted = list(order)
     except TypeError:
@@ -434,7 +436,7 @@ def _checked(order: Sequence[str], names: Sequence[str]) -> list[str]:
     return wanted
 
 
-def placed(model: Model) -> Model:
+def with_placed_frames(model: Model) -> Model:
     """Return the model with its body frames placed, and its named frames following.
 
     Where no frame needs to move, that is the model itself.

@@ -6,28 +6,141 @@ inertia:<body>       (10,)  m, m·c (3), then Ixx Ixy Iyy Ixz Iyz Izz about the 
 placement:<body>     (7,)   position and unit quaternion of the body's frame in its
                             parent's, at the reference configuration
 <number>:<force>     () or (n,)  a number of a force element, such as "stiffness:spring"
+
+Other inertia is moved across joints, leaves to root, where that leaves the equation of
+motion alone. Inertia that is the same seen from both sides of a joint, at every joint
+position, may belong to either side (Featherstone's notes; the base parameters of
+identification):
+
+    revolute    masses on the axis: m, h_z, and J of a rod along z, I = diag(J, J, 0)
+    prismatic   I, which does not depend on where its body is
+    helical     J of a rod along z
+    planar      J of a rod along z
+    spherical   a point mass at the center
+
+It is moved where that leaves no more nonzero parameters than there were. Afterwards
+most masses and several moments are zero. What moved moves alike on both sides, so the
+equation of motion, kinetic energy and momentum stay; the center of mass and the
+potential energy change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, Generic, TypeVar, final
 
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import BodyDescription
 from ramidyn.description.forces.fields import entries, parameters
+from ramidyn.description.joint_interface import SimpleJoint
 from ramidyn.description.pose import Pose
-from ramidyn.errors import ArgumentError, CompileError, did_you_mean, unknown_name
+from ramidyn.errors import (
+    ArgumentError,
+    CompileError,
+    did_you_mean,
+    printable,
+    unknown_name,
+)
 from ramidyn.spatial.inertia import RigidInertia
-from ramidyn.spatial.rotations import transposed_rotation
 from ramidyn.spatial.transform import Rotate, Shift, Step, Transform
-from ramidyn.spatial.vector3 import Vec, mat
-from ramidyn.tree.joint_transform import fixed_steps
-from ramidyn.tree.mass_regrouping import regroup
+from ramidyn.spatial.vector3 import Vec, mat, transposed_rotation
+from ramidyn.tree.frames import fixed_steps
 from ramidyn.tree.model import Model
-from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeBody
+from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeBody, nonzeros
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MassTransfer:
+    """What one body gave to its parent, without a change to the equation of motion."""
+
+    body: str
+    parent: str | None
+    """None: the world, which does not feel it"""
+    mass: float
+    """[kg]"""
+    inertia: tuple[float, ...]
+    """about the joint: h = m c [kg m] (3), and I [kg m²] as xx, xy, xz, yy, yz, zz"""
+
+
+RobotType = TypeVar("RobotType")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Regrouping(Generic[RobotType]):
+    """A simpler robot with the same equation of motion; print it."""
+
+    robot: RobotType
+    """the simpler robot: its dynamics, kinetic energy and momentum are the same; its
+    center of mass and potential energy are not, and a mass may be negative"""
+    moves: tuple[MassTransfer, ...]
+    """what moved, from the tips to the root"""
+    massless: tuple[str, ...]
+    """bodies without mass now"""
+    bodies: int
+    """how many there are"""
+    parameters: tuple[int, int]
+    """nonzero inertial parameters before and after"""
+
+    def __str__(self) -> str:
+        before, after = self.parameters
+        lines = [
+            f"{before} nonzero inertial parameters become {after}; "
+            f"{len(self.massless)} of {self.bodies} bodies have no mass"
+        ]
+        for move in self.moves:
+            to = "the world" if move.parent is None else move.parent
+            lines.append(f"  {move.body} -> {to}: {move.mass:.4g} kg")
+        return printable("\n".join(lines))
+
+
+def regroup(tree: Tree) -> Tree:
+    """Return the tree with inertia moved toward the root where possible."""
+    return regroup_masses(tree)[0]
+
+
+def regroup_masses(tree: Tree) -> tuple[Tree, tuple[MassTransfer, ...]]:
+    """Return the regrouped tree, and what moved, from the tips to the root."""
+    inertias = [b.inertia for b in tree.bodies]
+    moves: list[MassTransfer] = []
+    for i, p in reversed(tree):
+        body = tree.bodies[i]
+        moved = movable(body.joint.type, inertias[i])
+        if moved is None or body.steps is not None:
+            continue
+        own = inertias[i]
+        left = own - moved
+        if p != ROOT:
+            carried = inertias[p] + moved.seen_from(body.placement)
+            before = nonzeros(own) + nonzeros(inertias[p])
+            if nonzeros(left) + nonzeros(carried) > before:
+                continue
+            inertias[p] = carried
+        inertias[i] = left
+        if nonzeros(moved):
+            parent = None if p == ROOT else tree.bodies[p].name
+            numbers = (*moved.h, *moved.upper)
+            moves.append(MassTransfer(body.name, parent, moved.m, numbers))
+    bodies = [replace(b, inertia=I) for b, I in zip(tree.bodies, inertias, strict=True)]
+    return Tree(tuple(bodies), tree.gravity), tuple(moves)
+
+
+def movable(joint: SimpleJoint, inertia: BodyInertia) -> BodyInertia | None:
+    """Return the part of an inertia that its parent may carry instead."""
+    shared = joint.shared_inertia
+    if not shared:
+        return None
+    m, hz, J = inertia.m, inertia.h[2], inertia.upper[3]
+    rod = (J, 0.0, 0.0, J, 0.0, 0.0) if "rod" in shared else (0.0,) * 6
+    return BodyInertia(
+        m if "m" in shared else 0.0,
+        (0.0, 0.0, hz if "hz" in shared else 0.0),
+        inertia.upper if "I" in shared else rod,
+    )
+
 
 SIZES = {"gravity": 3, "inertia": 10, "placement": 7}
 
@@ -70,7 +183,7 @@ def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int,
             shapes[name] = _of_force(name, kind, body, model)
             continue
         if body:
-            _check(kind, _described(body, model), model)
+            _check(kind, _described_body(body, model), model)
         shapes[name] = (SIZES[kind],)
     return shapes
 
@@ -90,7 +203,7 @@ def _of_force(name: str, kind: str, owner: str, model: Model) -> tuple[int, ...]
     return (len(entries(value)),) if isinstance(value, tuple) else ()
 
 
-def _described(name: str, model: Model) -> BodyDescription:
+def _described_body(name: str, model: Model) -> BodyDescription:
     assert model.description is not None
     for b in model.description.bodies:
         if b.name == name:
@@ -111,7 +224,7 @@ def _check(kind: str, body: BodyDescription, model: Model) -> None:
         )
 
 
-def parametrized(
+def parametrized_trees(
     model: Model, conventions: Conventions, inputs: Mapping[str, Any]
 ) -> tuple[Tree, Tree]:
     """Return the tree, and the tree with masses regrouped, with symbols in them."""
@@ -147,7 +260,7 @@ def _with(tree: Tree, added: Mapping[int, RigidInertia]) -> Tree:
 
 def _own_inertia(model: Model, name: str) -> BodyInertia:
     """Return minus what the model holds for a body, in its tree body's frame."""
-    inertial = _described(name, model).inertial
+    inertial = _described_body(name, model).inertial
     if inertial is None:
         return BodyInertia.zero()
     own = BodyInertia.of(-inertial.mass, inertial.com, -inertial.inertia)
@@ -164,7 +277,7 @@ def _placement(
     model: Model, conventions: Conventions, name: str, x: Any
 ) -> tuple[int, tuple[Step, ...]]:
     """Return the first tree body behind a placement, and its steps with the symbols."""
-    body = _described(name, model)
+    body = _described_body(name, model)
     joint = body.joints[0].name
     first = next(i for i, b in enumerate(model.tree.bodies) if b.joint.name == joint)
     last = model.frames[name].body

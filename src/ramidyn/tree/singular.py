@@ -1,6 +1,6 @@
 """Mass matrices that are singular in every configuration.
 
-Joints may move nothing that has mass (`massless`), or several may move together without
+Joints may move nothing that has mass, or several may move together without
 moving any inertia: two hinges on one axis, four slides. Where each body resists every
 motion, or its joint has armature, there are none, and the check ends. For other robots,
 the articulated inertia of every joint is evaluated at one configuration:
@@ -15,17 +15,88 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ramidyn.description.constants import eigen, full, squares
 from ramidyn.description.pose import Array, Vector
 from ramidyn.errors import ModelError
 from ramidyn.symbolic.expr import Expr, const
-from ramidyn.tree.joint_transform import position, rotation, transform
-from ramidyn.tree.massless import listed, massless_bodies, resists
-from ramidyn.tree.model import Model
-from ramidyn.tree.tree import ROOT, Tree
+from ramidyn.tree.frames import position, rotation, transform
+from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeJoint
+
+if TYPE_CHECKING:
+    from ramidyn.tree.model import Model
+
+
+NEGLIGIBLE = 1e-14
+"""Moments below this share of the largest are zero."""
+
+
+def massless_bodies(tree: Tree) -> tuple[str, ...]:
+    """Return the bodies whose joint moves no inertia at all, whatever q is.
+
+    That is: neither the body nor what it carries has mass, or it carries nothing and
+    its inertia does not resist some motion of its joint. Rotor inertia resists, and so
+    does a mimic joint that follows.
+    """
+    empty = [_is_nothing(b.inertia) for b in tree.bodies]
+    for i, p in reversed(tree):
+        if p != ROOT:
+            empty[p] = empty[p] and empty[i]
+    found: dict[int, list[tuple[bool, str]]] = {}
+    for i, body in enumerate(tree.bodies):
+        joint = body.joint
+        is_idle = joint.armature == 0.0 and (
+            empty[i] or (not tree.children[i] and _gives_way(joint, body.inertia))
+        )
+        leader = i if joint.leader is None else joint.leader
+        found.setdefault(leader, []).append((is_idle, body.name))
+    return tuple(group[0][1] for group in found.values() if all(x for x, _ in group))
+
+
+def warn_massless(tree: Tree) -> tuple[str, ...]:
+    """Return the warning about such bodies, if there are any."""
+    names = massless_bodies(tree)
+    if not names:
+        return ()
+    return (
+        f"{listed_bodies(names)}: movable, but with zero inertia; forward_dynamics "
+        "will raise an error",
+    )
+
+
+def resists(inertia: BodyInertia) -> bool:
+    """Return whether a body resists every motion."""
+    (hx, hy, hz), m, I = inertia.h, inertia.m, inertia.upper
+    if m == 0.0:
+        return False
+    at_com = squares((hx / m, hy / m, hz / m))
+    about_com = [x - m * y for x, y in zip(I, at_com, strict=True)]
+    values = [abs(x) for x in eigen(full(about_com))[0]]
+    return min(values) > NEGLIGIBLE * max(values)
+
+
+def _is_nothing(inertia: BodyInertia) -> bool:
+    return inertia.m == 0.0 and not any(inertia.upper)
+
+
+def _gives_way(joint: TreeJoint, inertia: BodyInertia) -> bool:
+    """Return whether a body that carries nothing can move along its joint for free."""
+    if joint.nv > 1 and resists(inertia):
+        return False
+    S = joint.basis()
+    scale = max(map(abs, (*inertia.upper, inertia.m if S[3:].any() else 0.0)))
+    resistance = np.linalg.eigvalsh(np.transpose(S) @ inertia.matrix() @ S)
+    return bool(np.abs(resistance).min() <= NEGLIGIBLE * scale)
+
+
+def listed_bodies(names: tuple[str, ...]) -> str:
+    """Return the names of some bodies, the first of many."""
+    shown = ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
+    return f"body {shown}" if len(names) == 1 else f"bodies {shown}"
+
 
 SINGULAR = 1e-12
 """of D over what it is with the joints beyond locked"""
@@ -38,8 +109,8 @@ def check_dynamics(model: Model) -> None:
         joints = {b.name: b.joint.name for b in model.tree.bodies}
         raise ModelError(
             f"robot {model.name!r}: the mass matrix is singular because no inertia "
-            f"resists joint {joints[names[0]]!r}: {listed(names)}; give it mass or "
-            "armature, or lock the joint"
+            f"resists joint {joints[names[0]]!r}: {listed_bodies(names)}; give it "
+            "mass or armature, or lock the joint"
         )
     idle = idle_joints(model.tree)
     if idle:
@@ -81,7 +152,7 @@ def _by_sweep(tree: Tree, is_weak: list[bool]) -> tuple[str, ...]:
         D[i] = np.transpose(S[i]) @ U[i] + armature
         free = _null(D[i], np.transpose(S[i]) @ Ic[i] @ S[i] + armature)
         if free is not None:
-            return _moved(tree, i, S[i] @ free, X, S, U, D)
+            return _moved_joints(tree, i, S[i] @ free, X, S, U, D)
         if p != ROOT and is_weak[p]:
             left = IA[i] - U[i] @ np.linalg.solve(D[i], np.transpose(U[i]))
             IA[p] += np.transpose(X[i]) @ left @ X[i]
@@ -89,7 +160,7 @@ def _by_sweep(tree: Tree, is_weak: list[bool]) -> tuple[str, ...]:
     return ()
 
 
-def _moved(
+def _moved_joints(
     tree: Tree,
     first: int,
     v: Array,

@@ -22,22 +22,21 @@ from ramidyn.description.constants import (
     Symmetric,
     Three,
     clean_position,
-    cleaned,
     full,
     squares,
     times,
     total,
-    turned,
+    turned_inertia,
     upper,
+    without_rounding,
 )
 from ramidyn.description.joint_interface import Entries, SimpleJoint
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelError
-from ramidyn.spatial.frames import WORLD, Tag
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Step
 from ramidyn.spatial.vector3 import Mat, vec
-from ramidyn.spatial.vectors import Motion
+from ramidyn.spatial.vectors import WORLD, Motion, Tag
 from ramidyn.symbolic.expr import const
 
 ROOT = -1
@@ -75,7 +74,7 @@ class BodyInertia:
         """Return the inertia of a mass with ``inertia`` about its center ``com``."""
         x, y, z = c = clean_position(com.tolist())
         own = zip(upper(inertia), squares(c), strict=True)
-        I = cleaned([a + mass * b for a, b in own])
+        I = without_rounding([a + mass * b for a, b in own])
         return BodyInertia(float(mass), (mass * x, mass * y, mass * z), I)
 
     def __add__(self, other: BodyInertia) -> BodyInertia:
@@ -86,7 +85,7 @@ class BodyInertia:
 
     def seen_from(self, T: Pose) -> BodyInertia:
         """Return this inertia, given in a frame at pose T, in T's outer frame."""
-        m, h, own = self.m, times(T.rows, self.h), turned(self.upper, T.rows)
+        m, h, own = self.m, times(T.rows, self.h), turned_inertia(self.upper, T.rows)
         if T.origin == ORIGIN:
             return BodyInertia(m, h, own)
         (px, py, pz), (hx, hy, hz), (xx, xy, xz, yy, yz, zz) = T.origin, h, own
@@ -100,7 +99,7 @@ class BodyInertia:
             total(zz, gy, gx),
         )
         h = (total(hx, m * px), total(hy, m * py), total(hz, m * pz))
-        return BodyInertia(m, h, cleaned(I, max(map(abs, own))))
+        return BodyInertia(m, h, without_rounding(I, max(map(abs, own))))
 
 
 def _sum(a: BodyInertia, b: BodyInertia, sign: float) -> BodyInertia:
@@ -108,11 +107,11 @@ def _sum(a: BodyInertia, b: BodyInertia, sign: float) -> BodyInertia:
     scale = max(map(abs, (*a.upper, *b.upper)))
     h = tuple(total(x, sign * y) for x, y in zip(a.h, b.h, strict=True))
     I = [x + sign * y for x, y in zip(a.upper, b.upper, strict=True)]
-    return BodyInertia(total(a.m, sign * b.m), h, cleaned(I, scale))
+    return BodyInertia(total(a.m, sign * b.m), h, without_rounding(I, scale))
 
 
 def nonzeros(inertia: BodyInertia) -> int:
-    """Return how many of the ten parameters are not zero."""
+    """Return the number of parameters, of ten, that are not zero."""
     return sum(x != 0.0 for x in (inertia.m, *inertia.h, *inertia.upper))
 
 
@@ -309,7 +308,7 @@ def ancestors(parents: Sequence[int], i: int) -> Iterator[int]:
 
 
 def depths(parents: Sequence[int]) -> tuple[int, ...]:
-    """Return how many nodes lie between the world and each, itself included."""
+    """Return the number of nodes between the world and each, itself included."""
     out: list[int] = []
     for p in parents:
         out.append(1 if p == ROOT else out[p] + 1)
@@ -332,7 +331,7 @@ def D2(parents: Sequence[int]) -> int:
 
 
 def sparsity_pattern(parents: Sequence[int]) -> npt.NDArray[np.bool_]:
-    """Return where M may be nonzero: (i, j) with one an ancestor of the other."""
+    """Return the entries of M that may be nonzero: one index an ancestor's."""
     n = len(parents)
     pattern = np.eye(n, dtype=bool)
     for i in range(n):
@@ -342,7 +341,7 @@ def sparsity_pattern(parents: Sequence[int]) -> npt.NDArray[np.bool_]:
 
 
 def factor_pattern(parents: Sequence[int]) -> npt.NDArray[np.bool_]:
-    """Return where L of M = LᵀL or LᵀDL may be nonzero: M's lower triangle."""
+    """Return the entries of L (LᵀL or LᵀDL) that may be nonzero: M's lower triangle."""
     return np.tril(sparsity_pattern(parents))
 
 

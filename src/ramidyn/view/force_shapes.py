@@ -13,7 +13,7 @@ from typing import Final, final
 
 import numpy as np
 
-from ramidyn.description.description import Description, JointDescription
+from ramidyn.description.description import Color, Description, JointDescription
 from ramidyn.description.editing import WORLD, frame_of
 from ramidyn.description.forces.actuators import ACTUATORS
 from ramidyn.description.forces.bodies import (
@@ -25,10 +25,9 @@ from ramidyn.description.forces.bodies import (
 )
 from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
 from ramidyn.description.forces.element import ForceElement
-from ramidyn.description.forces.fields import referred
-from ramidyn.description.meshes.mesh_files import TriangleMesh
+from ramidyn.description.forces.fields import referred_names
+from ramidyn.description.mesh_files import TriangleMesh
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.shapes import Color
 from ramidyn.view.triangles import (
     Part,
     along,
@@ -89,7 +88,7 @@ def marks_of(description: Description, size: float) -> Iterator[Part]:
     joints = {j.name: (b.name, j) for b in description.bodies for j in b.joints}
     for f in description.forces:
         color = ACTIVE if isinstance(f, ACTUATORS) else PASSIVE
-        for name in referred(f, "joint"):
+        for name in referred_names(f, "joint"):
             if name in joints:
                 body, joint = joints[name]
                 mesh = _joint_ring(joint, (0.05 if color is ACTIVE else 0.035) * size)

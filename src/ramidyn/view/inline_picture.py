@@ -11,9 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ramidyn.description.description import Description
+from ramidyn.description.description import Description, Shape
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.shapes import Shape
 from ramidyn.view.picture import draw_scene
 from ramidyn.view.scene import Scene, scene_of
 

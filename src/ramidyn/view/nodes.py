@@ -12,8 +12,8 @@ from typing import Any, Final, final
 import numpy as np
 
 from ramidyn.description.pose import Array
+from ramidyn.tree.frames import named_frame
 from ramidyn.tree.model import Model
-from ramidyn.tree.named_frame import named_frame
 from ramidyn.view.force_shapes import Connection
 from ramidyn.view.scene import LAYERS, Scene
 from ramidyn.view.triangles import Part, along, ball, scaled

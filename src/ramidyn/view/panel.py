@@ -13,11 +13,11 @@ from typing import Any, Final, final
 import numpy as np
 
 from ramidyn.description.description import BodyDescription
-from ramidyn.description.forces.fields import described, referred
+from ramidyn.description.forces.fields import element_text, referred_names
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
+from ramidyn.tree.frames import named_frame
 from ramidyn.tree.model import Model, PublicJoint
-from ramidyn.tree.named_frame import named_frame
 from ramidyn.view.nodes import ARROWS, EXTRAS, RobotNodes
 from ramidyn.view.robot_text import joint_text
 from ramidyn.view.scene import LAYERS
@@ -163,11 +163,11 @@ class Panel:
     def _forces_on(self, body: BodyDescription) -> list[str]:
         joints = {j.name for j in body.joints}
         return [
-            f"{f.name}: {type(f).__name__}, {described(f, self._model.joints)}"
+            f"{f.name}: {type(f).__name__}, {element_text(f, self._model.joints)}"
             for f in self._model.forces
-            if joints & set(referred(f, "joint"))
+            if joints & set(referred_names(f, "joint"))
             or body.name
-            in [named_frame(self._model, n).body for n in referred(f, "frame")]
+            in [named_frame(self._model, n).body for n in referred_names(f, "frame")]
         ]
 
     # ------------------------------------------------------------ joints

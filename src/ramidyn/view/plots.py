@@ -13,7 +13,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from ramidyn.coordinates.labels import Label
+from ramidyn.coordinates.coordinates import Label
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.tree.model import Model, PublicJoint

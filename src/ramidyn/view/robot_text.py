@@ -13,8 +13,8 @@ from ramidyn.description.description import (
     Description,
     LoopDescription,
 )
-from ramidyn.description.forces.fields import described, referred
-from ramidyn.description.warning_groups import listed
+from ramidyn.description.forces.fields import element_text, referred_names
+from ramidyn.description.warning_groups import quoted_names
 from ramidyn.errors import printable
 from ramidyn.tree.model import Model, PublicJoint
 
@@ -191,12 +191,16 @@ def force_lines(model: Model) -> Iterator[str]:
         kinds.setdefault(type(element).__name__, []).append(element)
     for kind, elements in kinds.items():
         if len(elements) > MOST_FORCES:
-            yield f"{len(elements)} forces {kind}: {listed([f.name for f in elements])}"
+            known = quoted_names([f.name for f in elements])
+            yield f"{len(elements)} forces {kind}: {known}"
             continue
         for element in elements:
-            names = (*referred(element, "joint"), *referred(element, "force"))
-            ends = " ⟷ ".join((*names, *referred(element, "frame")))
-            details = described(element, model.joints)
+            names = (
+                *referred_names(element, "joint"),
+                *referred_names(element, "force"),
+            )
+            ends = " ⟷ ".join((*names, *referred_names(element, "frame")))
+            details = element_text(element, model.joints)
             text = f"force {element.name} {kind}"
             text += f": {ends}" if ends else ""
             yield text + (f", {details}" if details else "")

@@ -17,10 +17,9 @@ from typing import Final, final
 
 import numpy as np
 
-from ramidyn.description.description import Description
+from ramidyn.description.description import Color, Description, Shape
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.shapes import Color, Shape
 from ramidyn.errors import ArgumentError, ModelError, names_of
 from ramidyn.view.force_shapes import Connection, connections_of, marks_of
 from ramidyn.view.stick_figure import body_points, stick_body, tires

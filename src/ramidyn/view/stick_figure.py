@@ -15,8 +15,8 @@ import numpy as np
 
 from ramidyn.description.description import BodyDescription, Description
 from ramidyn.description.forces.contacts import Tire
-from ramidyn.description.meshes.convex_hull import convex_hull
-from ramidyn.description.meshes.mesh_files import TriangleMesh
+from ramidyn.description.mesh_files import TriangleMesh
+from ramidyn.description.mesh_geometry import convex_hull
 from ramidyn.description.pose import Array, Pose
 from ramidyn.view.triangles import (
     ball,

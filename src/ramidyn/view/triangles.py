@@ -12,17 +12,16 @@ from typing import Any, Final, final
 import numpy as np
 
 from ramidyn.description.constants import eigen, norm
-from ramidyn.description.description import Inertial
-from ramidyn.description.meshes.convex_hull import convex_hull
-from ramidyn.description.meshes.mesh_files import (
+from ramidyn.description.description import Color, Inertial, MeshShape, Shape
+from ramidyn.description.mesh_files import (
     READABLE,
     TriangleMesh,
     checked_mesh,
+    find_mesh,
     read_mesh,
 )
-from ramidyn.description.meshes.mesh_search import find_mesh
+from ramidyn.description.mesh_geometry import convex_hull
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.shapes import Color, MeshShape, Shape
 from ramidyn.errors import ModelError
 
 _AROUND: Final = 24

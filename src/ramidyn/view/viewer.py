@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, Error, ShapeError
+from ramidyn.tree.frames import named_frame
 from ramidyn.tree.model import Model, PublicJoint
-from ramidyn.tree.named_frame import named_frame
 from ramidyn.view.nodes import RobotNodes
 from ramidyn.view.own_page import start_for_own_page
 from ramidyn.view.panel import Panel, Player

@@ -21,8 +21,8 @@ from ramidyn.symbolic.trace import trace
 from ramidyn.tracing.chooser import algorithm_of
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Quantity
-from ramidyn.tree.mass_regrouping import regroup
-from ramidyn.tree.model import placed
+from ramidyn.tree.model import with_placed_frames
+from ramidyn.tree.parameters import regroup
 from support.paths import GOLDENS
 from support.references import MJCFS, URDFS, loaded, needs_shared_robots
 
@@ -52,7 +52,7 @@ LARGE = ("baxter", "pr2", "g1_with_hands", "shadow_hand", "tiago", "robot_soccer
 @cache
 def stages(robot: Robot, quantity: Quantity) -> dict[str, Ops]:
     """Return the operations as in the file, and after each pass."""
-    file, moved = robot.model, placed(robot.model)
+    file, moved = robot.model, with_placed_frames(robot.model)
     variants = {
         "file": (file, file.tree),
         "placed": (moved, moved.tree),

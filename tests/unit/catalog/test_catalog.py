@@ -14,7 +14,7 @@ from ramidyn.description.builder import neutral_poses
 from ramidyn.description.description import Description
 from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ArgumentError, ModelError, UnknownName
-from ramidyn.tree.frame_placement import place_frames, screws
+from ramidyn.tree.frames import place_frames, screws
 from ramidyn.tree.model import Model, build_model
 from ramidyn.tree.tree import (
     D0,

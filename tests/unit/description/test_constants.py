@@ -32,7 +32,7 @@ from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.expr import const
-from ramidyn.tree.frame_placement import place_frames
+from ramidyn.tree.frames import place_frames
 from ramidyn.tree.model import frame_with_z
 from ramidyn.tree.tree import BodyInertia
 from support.references import MJCFS, URDFS, loaded, needs_shared_robots

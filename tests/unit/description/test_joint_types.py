@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn.coordinates.labels import configuration_labels, velocity_labels
+from ramidyn.coordinates.coordinates import configuration_labels, velocity_labels
 from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.description import JointDescription
 from ramidyn.description.joint_interface import Column, Entries, Labels, SimpleJoint

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramidyn.description.meshes.convex_hull import convex_hull
-from ramidyn.description.meshes.mesh_files import TriangleMesh, read_mesh
-from ramidyn.description.meshes.mesh_inertia import RULES, mesh_inertia
+from ramidyn.description.mesh_files import TriangleMesh, read_mesh
+from ramidyn.description.mesh_geometry import RULES, convex_hull, mesh_inertia
 from ramidyn.errors import ModelError
 from support.meshes import (
     angle_iron,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.quantities.mass_columns import solved_columns
-from ramidyn.quantities.mass_matrix import MassSolver
+from ramidyn.quantities.mass_matrix import MassSolver, solved_columns
 from ramidyn.symbolic.calls import unrolled
 from ramidyn.symbolic.checker import check
 from ramidyn.symbolic.interpreter import evaluate

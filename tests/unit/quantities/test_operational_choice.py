@@ -28,7 +28,7 @@ from ramidyn.quantities.operational import (
 )
 from ramidyn.quantities.operational_inertia import (
     SMALL,
-    supported,
+    supported_algorithms,
 )
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
@@ -60,7 +60,7 @@ Make = Callable[..., Quantity]
 
 
 def counts(make: Make, robot: Robot, tasks: object) -> dict[str, int]:
-    names = ("auto", *supported(robot.model))
+    names = ("auto", *supported_algorithms(robot.model))
     return {a: count(make(tasks, a), robot).cost for a in names}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ramidyn.errors import ArgumentError
 from ramidyn.quantities.registry import QUANTITIES
-from ramidyn.tracing.options import SHARED
+from ramidyn.tracing.context import SHARED
 from ramidyn.tracing.quantity import quantity
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import ramidyn
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.coordinates.labels import configuration_labels, velocity_labels
+from ramidyn.coordinates.coordinates import configuration_labels, velocity_labels
 from ramidyn.errors import ArgumentError, Error, UnknownName
 from ramidyn.robot import Robot
 from ramidyn.simulation import Run

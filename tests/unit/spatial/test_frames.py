@@ -114,7 +114,7 @@ MUTATIONS = {
     ],
     "minv": ["X[i].back(f) -> f", "X[i] @ m for -> m for"],
     "kinematics": ["transform(tree, i, q[i]) @ v + vJ -> v + vJ"],
-    "momentum": ["X[i].back(h[i]) -> h[i]", "X[i].back(Ic[i]) -> Ic[i]"],
+    "momentum_energy": ["X[i].back(h[i]) -> h[i]", "X[i].back(Ic[i]) -> Ic[i]"],
     "coriolis": ["F1, F2 = X.back(F1), X.back(F2) -> pass"],
 }
 """mistakes in the algorithms: a transform that is forgotten, or that of another body"""
@@ -146,7 +146,7 @@ def run(module: Mapping[str, Any], name: str, robot: Robot) -> None:
             case "kinematics":
                 tip = model.frame(model.body_names[-1])
                 return list(module["velocity"](t, q, qd, tip).parts())
-            case "momentum":
+            case "momentum_energy":
                 h = module["centroidal_momentum"](t, q, qd, t)
                 return list(h.parts())
             case _:

@@ -1,9 +1,15 @@
-"""What acts on a tree: forces along its joints, and wrenches on its bodies.
+"""Forces along the joints of a tree and wrenches on its bodies, as they are applied.
 
     τ_applied = τ + Σ Jᵀ f
 
 τ is in the tree's coordinates, and f in those of each body, as `rnea` and `aba` take
 external forces.
+
+A force between two bodies depends on what lies between them and their nearest common
+ancestor only: joints above it do not occur.
+
+    R, p  axes and origin of the body in the ancestor       v  its velocity there, in
+                                                               its own coordinates
 """
 
 from __future__ import annotations
@@ -12,17 +18,72 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from ramidyn.algorithms.forces.relative import Leg, leg
+from ramidyn.algorithms.kinematics import joint_motion, onward
 from ramidyn.coordinates.coordinates import Entries, JointVector
-from ramidyn.spatial.vector3 import ZERO, Vec, vec
-from ramidyn.spatial.vectors import Force
-from ramidyn.symbolic.expr import Expr, const, lift
-from ramidyn.tree.joint_transform import transform
-from ramidyn.tree.model import Model
+from ramidyn.description.constants import moved_point
+from ramidyn.spatial.vector3 import IDENTITY, ONE, ZERO, ZERO3, Mat, Vec, mat, vec
+from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.expr import Expr, atan2, const, lift
+from ramidyn.tree.frames import transform
+from ramidyn.tree.model import Frame, Model
 from ramidyn.tree.tree import ROOT, Tree
 
 if TYPE_CHECKING:
     from ramidyn.description.forces.element import ForceElement
+
+
+TINY = 1e-30
+"""square of a sine below which a rotation counts as none: never divided by"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Leg:
+    """A body seen from an ancestor."""
+
+    R: Mat
+    p: Vec
+    v: Motion
+
+    def point(self, x: Vec) -> Vec:
+        """Return the position of a point of the body, in the ancestor."""
+        return self.p + self.R @ x
+
+    def speed(self, x: Vec) -> Vec:
+        """Return the velocity of a point of the body, in its coordinates."""
+        return self.v.v + self.v.w.cross(x)
+
+
+def leg(tree: Tree, q: JointVector, qd: JointVector, ancestor: int, i: int) -> Leg:
+    """Return a body as its ancestor sees it."""
+    R, p = IDENTITY, ZERO3
+    v = Motion.zero()
+    for j in tree.support(i):
+        if j <= ancestor:
+            continue
+        X = transform(tree, j, q[j])
+        R, p = onward(R, p, *X.steps)
+        if j in qd:
+            v = X @ v + joint_motion(tree.bodies[j].columns(), qd[j])
+    return Leg(R, p, Motion(v.w, v.v))
+
+
+def point_of(frame: Frame, point: tuple[float, float, float]) -> Vec:
+    """Return a point given in a frame in coordinates of the frame's body."""
+    return vec(*moved_point(frame.placement.rows, point, frame.placement.origin))
+
+
+def axes_of(frame: Frame) -> Mat:
+    """Return the axes of a frame in coordinates of its body."""
+    return mat(*([const(x) for x in row] for row in frame.placement.rows))
+
+
+def rotation_vector(R: Mat) -> Vec:
+    """Return φ of R = exp(φ×), no longer than π."""
+    u = vec(R[2][1] - R[1][2], R[0][2] - R[2][0], R[1][0] - R[0][1]) * 0.5
+    c = (R[0][0] + R[1][1] + R[2][2] - ONE) * 0.5
+    s = (u.dot(u) + TINY).sqrt()
+    return u * (atan2(s, c) / s)
 
 
 @final
@@ -96,7 +157,7 @@ class ForceScene:
     """symbols by name: controls, and parameters of elements"""
 
     def leg(self, i: int, ancestor: int = ROOT) -> Leg:
-        """Return where body i is, seen from an ancestor."""
+        """Return the pose of body i, seen from an ancestor."""
         return leg(self.tree, self.q, self.qd, ancestor, i)
 
     def number(self, element: ForceElement, name: str) -> Expr:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.forces.applied import Applied, ForceScene
-from ramidyn.algorithms.forces.relative import (
+from ramidyn.algorithms.forces.applied import (
+    Applied,
+    ForceScene,
     Leg,
     axes_of,
     point_of,
@@ -23,8 +24,7 @@ from ramidyn.description.forces.bodies import (
     PointSpring,
     TorsionSpring,
 )
-from ramidyn.spatial.rotations import against_screw
-from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec, vec
+from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec, against_screw, vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr, extremum, where
 
@@ -108,7 +108,7 @@ def point_spring_energy(scene: ForceScene, element: PointSpring) -> Expr:
 
 def torsion_spring(scene: ForceScene, element: TorsionSpring, applied: Applied) -> None:
     """Add −k φ − c ω on b, and the opposite on a."""
-    ends, axes, phi = _turned(scene, element)
+    ends, axes, phi = _relative_rotation(scene, element)
     n = axes @ (phi * -scene.number(element, "stiffness"))
     c = scene.number(element, "damping")
     if not c.is_zero:
@@ -118,11 +118,11 @@ def torsion_spring(scene: ForceScene, element: TorsionSpring, applied: Applied) 
 
 def torsion_spring_energy(scene: ForceScene, element: TorsionSpring) -> Expr:
     """Return ½ k φ²."""
-    _, _, phi = _turned(scene, element)
+    _, _, phi = _relative_rotation(scene, element)
     return scene.number(element, "stiffness") * phi.dot(phi) * 0.5
 
 
-def _turned(
+def _relative_rotation(
     scene: ForceScene, element: TorsionSpring | Bushing
 ) -> tuple[_Ends, Mat, Vec]:
     """Return two bodies, the axes of frame a, and the rotation of b in them."""
@@ -139,31 +139,31 @@ def _angular_velocity(ends: _Ends) -> Vec:
 
 def bushing(scene: ForceScene, element: Bushing, applied: Applied) -> None:
     """Add the forces along and about the axes of frame a."""
-    ends, axes, phi = _turned(scene, element)
+    ends, axes, phi = _relative_rotation(scene, element)
     x_b = point_of(scene.model.frame(element.frame_b), ORIGIN)
     x_a = ends.leg_a.R.T @ (ends.leg_b.point(x_b) - ends.leg_a.p)
     x = _offset(scene, element, ends)
-    f = -_scaled(scene.vector(element, "stiffness"), x)
+    f = -_scaled_vector(scene.vector(element, "stiffness"), x)
     if not scene.is_zero(element, "damping"):
         v = ends.leg_b.R @ ends.leg_b.speed(x_b) - ends.leg_a.R @ ends.leg_a.speed(x_a)
-        f = f - _scaled(scene.vector(element, "damping"), axes.T @ v)
+        f = f - _scaled_vector(scene.vector(element, "damping"), axes.T @ v)
     n = ZERO3
     if not scene.is_zero(element, "torsional_stiffness"):
         K = scene.vector(element, "torsional_stiffness")
-        n = n - against_screw(-phi, _scaled(K, phi))
+        n = n - against_screw(-phi, _scaled_vector(K, phi))
     if not scene.is_zero(element, "torsional_damping"):
         C = scene.vector(element, "torsional_damping")
-        n = n - _scaled(C, axes.T @ _angular_velocity(ends))
+        n = n - _scaled_vector(C, axes.T @ _angular_velocity(ends))
     ends.push(applied, axes @ f, axes @ n, x_a, x_b)
 
 
 def bushing_energy(scene: ForceScene, element: Bushing) -> Expr:
     """Return ½ xᵀ K x + ½ φᵀ Kᵣ φ."""
-    ends, _, phi = _turned(scene, element)
+    ends, _, phi = _relative_rotation(scene, element)
     x = _offset(scene, element, ends)
     K = scene.vector(element, "stiffness")
     Kr = scene.vector(element, "torsional_stiffness")
-    return (x.dot(_scaled(K, x)) + phi.dot(_scaled(Kr, phi))) * 0.5
+    return (x.dot(_scaled_vector(K, x)) + phi.dot(_scaled_vector(Kr, phi))) * 0.5
 
 
 def _offset(scene: ForceScene, element: Bushing, ends: _Ends) -> Vec:
@@ -175,7 +175,7 @@ def _offset(scene: ForceScene, element: Bushing, ends: _Ends) -> Vec:
     return axes_of(frame_a).T @ (ends.leg_a.R.T @ d)
 
 
-def _scaled(a: Vec, b: Vec) -> Vec:
+def _scaled_vector(a: Vec, b: Vec) -> Vec:
     return Vec((a[0] * b[0], a[1] * b[1], a[2] * b[2]))
 
 

@@ -1,11 +1,31 @@
-"""Springs, dampers and friction along joints and fixed tendons, and their energy."""
+"""Springs, dampers, friction and actuators along joints and fixed tendons.
+
+Actuators apply, as in MuJoCo,
+
+    force = clip(s (gain · clip(u) + bias))        τ = clip(Σ gear force + compensation)
+
+s scales all actuators of a tendon where their sum is beyond its range; compensation is
+the part of the gravity compensation that actuators apply.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ramidyn.algorithms.forces.applied import Applied, ForceScene
+from ramidyn.algorithms.forces.body_forces import carry_weight
 from ramidyn.coordinates.coordinates import Entries
+from ramidyn.description.forces.actuators import (
+    Actuator,
+    ActuatorForceRange,
+    GeneralActuator,
+    Motor,
+    PositionServo,
+)
+from ramidyn.description.forces.bodies import GravityCompensation
+from ramidyn.description.forces.element import ForceElement
+from ramidyn.description.forces.inputs import CONTROL, actuators
 from ramidyn.description.forces.joints import (
     JointDamper,
     JointFriction,
@@ -13,9 +33,9 @@ from ramidyn.description.forces.joints import (
     JointSpring,
     Tendon,
 )
-from ramidyn.spatial.vector3 import ONE, ZERO
-from ramidyn.symbolic.dense import total
-from ramidyn.symbolic.expr import Expr, const, extremum, where
+from ramidyn.spatial.vector3 import ONE, ZERO, transposed_rotation, vec
+from ramidyn.symbolic.dense import inner, total
+from ramidyn.symbolic.expr import Expr, const, extremum, lift, region, where
 
 
 def joint_spring(scene: ForceScene, element: JointSpring, applied: Applied) -> None:
@@ -86,7 +106,7 @@ def joint_limit_energy(scene: ForceScene, element: JointLimit) -> Expr:
 
 
 def _beyond(scene: ForceScene, element: JointLimit) -> list[tuple[float, Expr]]:
-    """Return how far q is beyond each limit, with the sign of that direction."""
+    """Return the distance of q beyond each limit, with the sign of that direction."""
     (i,) = scene.joint_bodies(element.joint)
     (q,) = scene.q[i]
     found: list[tuple[float, Expr]] = []
@@ -152,3 +172,158 @@ def _stretch(scene: ForceScene, element: Tendon, length: Expr) -> Expr:
     return where(
         length > high, length - high, where(length < low, length - low, const(0.0))
     )
+
+
+def actuator_forces(
+    scene: ForceScene, elements: Sequence[ForceElement], applied: Applied
+) -> None:
+    """Add the forces of all actuators among some elements."""
+    ranges = [f for f in scene.model.forces if isinstance(f, ActuatorForceRange)]
+    found = actuators(elements)
+    own = Applied()
+    for element, force in zip(found, _forces(scene, found, ranges), strict=True):
+        region(f"force {element.name}")
+        _apply(scene, element, force, own)
+    for element in elements:
+        if isinstance(element, GravityCompensation) and element.by_actuators:
+            region(f"force {element.name}")
+            carry_weight(scene, element, own)
+    tau = own.along_joints(scene.tree, scene.q) if own.bodies else own.joints
+    if tau:
+        for limit in ranges:
+            if limit.joint:
+                (i,) = scene.joint_bodies(limit.joint)
+                (total,) = tau.get(i, (ZERO,))
+                tau[i] = (_clip(total, *_bounds(scene, limit)),)
+    for i, x in tau.items():
+        applied.turn(i, x)
+
+
+def _forces(
+    scene: ForceScene, found: Sequence[Actuator], ranges: Sequence[ActuatorForceRange]
+) -> list[Expr]:
+    """Return the forces of actuators before their gears, within all ranges."""
+    places = {a.name: k for k, a in enumerate(actuators(scene.model.forces))}
+    forces: list[Expr] = []
+    for element in found:
+        region(f"force {element.name}")
+        u = lift(scene.inputs[CONTROL][places[element.name]])
+        forces.append(_force(scene, element, u))
+    for limit in ranges:
+        if not limit.tendon:
+            continue
+        pulling = [k for k, a in enumerate(found) if a.tendon == limit.tendon]
+        total = ZERO
+        for k in pulling:
+            total = total + forces[k]
+        scale = _scale(total, *_bounds(scene, limit))
+        for k in pulling:
+            forces[k] = forces[k] * scale
+    pairs = zip(found, forces, strict=True)
+    return [_clip(f, *map(_limit, a.force_range)) for a, f in pairs]
+
+
+def _scale(total: Expr, low: Expr | None, high: Expr | None) -> Expr:
+    """Return the factor that brings a sum into a range that contains zero."""
+    scale = ONE
+    if low is not None:
+        scale = where(total < low, low / where(total < low, total, ONE), scale)
+    if high is not None:
+        scale = where(total > high, high / where(total > high, total, ONE), scale)
+    return scale
+
+
+def _bounds(
+    scene: ForceScene, limit: ActuatorForceRange
+) -> tuple[Expr | None, Expr | None]:
+    return (
+        scene.number(limit, "lower") if math.isfinite(limit.lower) else None,
+        scene.number(limit, "upper") if math.isfinite(limit.upper) else None,
+    )
+
+
+def _apply(scene: ForceScene, element: Actuator, force: Expr, applied: Applied) -> None:
+    """Add the joint forces of an actuator."""
+    gear = _gear(scene, element)
+    if element.tendon:
+        pull(scene, _cable(scene, element), gear[0] * force, applied)
+        return
+    (i,) = scene.joint_bodies(element.joint)
+    applied.turn(i, tuple(g * force for g in gear))
+
+
+def _cable(scene: ForceScene, element: Actuator) -> Tendon:
+    (cable,) = (f for f in scene.model.forces if f.name == element.tendon)
+    assert isinstance(cable, Tendon)
+    return cable
+
+
+def _gear(scene: ForceScene, element: Actuator) -> Entries:
+    """Return the gear along the degrees of freedom of a joint, or of a tendon."""
+    gear = scene.numbers(element, "gear")
+    if len(gear) == 1:
+        return gear
+    (i,) = scene.joint_bodies(element.joint)
+    is_turned = isinstance(element, Motor) and element.in_parent
+    return _tree_gear(scene, i, gear, is_turned)
+
+
+def _state(scene: ForceScene, element: Actuator) -> tuple[Expr, Expr]:
+    """Return the length of an actuator's transmission, and its rate."""
+    gear = _gear(scene, element)
+    if element.tendon:
+        length, speed = tendon_state(scene, _cable(scene, element))
+        return gear[0] * length, gear[0] * speed
+    (i,) = scene.joint_bodies(element.joint)
+    return _length(scene, i, gear), inner(gear, scene.qd[i])
+
+
+def _tree_gear(scene: ForceScene, i: int, gear: Entries, in_parent: bool) -> Entries:
+    """Return the gear of a joint with a quaternion along its degrees of freedom.
+
+    A floating one has a force along the axes of the joint's parent, then the moment.
+    """
+    E = transposed_rotation(*scene.q[i][-4:])
+    moment = vec(*gear[-3:])
+    if in_parent:
+        moment = E @ moment
+    return (*moment, *(E @ vec(*gear[:3]))) if len(gear) == 6 else moment
+
+
+def _length(scene: ForceScene, i: int, gear: Entries) -> Expr:
+    """Return the length of an actuator: of a free joint zero, as in MuJoCo."""
+    type_ = scene.tree.bodies[i].joint.type
+    if type_.is_free:
+        return ZERO
+    neutral = tuple(const(x) for x in type_.neutral)
+    return inner(gear, type_.deflection(neutral, scene.q[i]))
+
+
+def _force(scene: ForceScene, element: Actuator, u: Expr) -> Expr:
+    """Return the force before the gear and all limits of forces."""
+    length, speed = _state(scene, element)
+    u = _clip(u, *map(_limit, element.control_range))
+    match element:
+        case Motor():
+            return u
+        case PositionServo():
+            k, d = (scene.number(element, n) for n in ("stiffness", "damping"))
+            return k * (u - length) - d * speed
+        case GeneralActuator():
+            g, b = (scene.vector(element, n) for n in ("gain", "bias"))
+            force = (g[0] + g[1] * length + g[2] * speed) * u
+            return force + (b[0] + b[1] * length + b[2] * speed)
+        case _:
+            return scene.number(element, "damping") * (u - speed)
+
+
+def _limit(x: float) -> Expr | None:
+    return const(x) if math.isfinite(x) else None
+
+
+def _clip(x: Expr, low: Expr | None, high: Expr | None) -> Expr:
+    if low is not None:
+        x = extremum("max", x, low)
+    if high is not None:
+        x = extremum("min", x, high)
+    return x

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 from ramidyn.algorithms.articulated import Column, last_first, moving_bodies
-from ramidyn.algorithms.body_motion import velocities
+from ramidyn.algorithms.kinematics import velocities
 from ramidyn.algorithms.loops.constraints import ConstraintRow
 from ramidyn.algorithms.loops.cuts import CutJoint
 from ramidyn.algorithms.sweeps import inward, outward

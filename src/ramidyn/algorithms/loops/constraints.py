@@ -1,4 +1,4 @@
-"""The constraints of closed loops: Φ(q) = 0, its Jacobian and its bias.
+"""The constraints of closed loops: Φ(q) = 0, its Jacobian, bias and wrenches.
 
     Φ̇ = J(q) q̇          Φ̈ = J(q) q̈ + γ(q, q̇)
 
@@ -14,24 +14,25 @@ Every row is a covector F on B, with J_k = F · s_k:
     position along e      Φ = e · p            F = (p × e, e)
     turn of axis r        Φ = e · r            F = (r × e, 0)
     distance              Φ = (p·p − l²) / 2l  F = (0, p / l)
+
+So the multipliers λ of a cut exert W = Σ λ F on body b, and −W on body a.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.body_motion import joint_motion
-from ramidyn.algorithms.kinematics import onward, seen_motion
+from ramidyn.algorithms.kinematics import joint_motion, onward, seen_motion
 from ramidyn.algorithms.loops.cuts import CutJoint
 from ramidyn.coordinates.coordinates import JointVector
-from ramidyn.spatial.transform import Step
+from ramidyn.spatial.transform import Step, Transform
 from ramidyn.spatial.vector3 import IDENTITY, ZERO, ZERO3, Mat, Vec, unit
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, const, region
-from ramidyn.tree.joint_transform import fixed_steps, transform
-from ramidyn.tree.tree import Tree
+from ramidyn.tree.frames import fixed_steps, transform
+from ramidyn.tree.tree import ROOT, Tree
 
 
 @final
@@ -77,7 +78,7 @@ def constraint_rows(
 
 
 def senses(tree: Tree, cuts: tuple[CutJoint, ...], q: JointVector) -> list[Expr]:
-    """Return what must be positive where loops are closed: axes that agree in sense.
+    """Return values that are positive if loops are closed: axes agree in sense.
 
     Φ = 0 holds too for axes that are opposite.
     """
@@ -158,16 +159,16 @@ def covector(kind: str, path: Path, length: float) -> tuple[Expr, Force, Expr]:
             residual = (p.dot(p) - length * length) * (0.5 / length)
             return residual, Force(ZERO3, f), pd.dot(V.v) * (1.0 / length)
         case "rx":
-            return _turned(-1.0, unit(1), z, V)
+            return _rotation_row(-1.0, unit(1), z, V)
         case "ry":
-            return _turned(1.0, unit(0), z, V)
+            return _rotation_row(1.0, unit(0), z, V)
         case "rz":
-            return _turned(1.0, unit(1), x, V)
+            return _rotation_row(1.0, unit(1), x, V)
         case _:
-            return _turned(-1.0, unit(2), x, V)
+            return _rotation_row(-1.0, unit(2), x, V)
 
 
-def _turned(sign: float, e: Vec, r: Vec, V: Motion) -> tuple[Expr, Force, Expr]:
+def _rotation_row(sign: float, e: Vec, r: Vec, V: Motion) -> tuple[Expr, Force, Expr]:
     """Return the row that keeps an axis r of B perpendicular to an axis e of A."""
     e = e * sign
     rd = V.w.cross(r)
@@ -205,3 +206,65 @@ def _polynomial(coefficients: tuple[float, ...], x: Expr) -> Expr:
 
 def _derivative(coefficients: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(k * c for k, c in enumerate(coefficients))[1:]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CutWrench:
+    """The wrench of one cut on body b, and the path between its frames."""
+
+    path: Path
+    W: Force
+
+    @property
+    def at_b(self) -> Force:
+        """W about B's origin, along the axes of A."""
+        return Force(self.W.n - self.path.p.cross(self.W.f), self.W.f)
+
+    @property
+    def in_b(self) -> Force:
+        """W in coordinates of B."""
+        E, W = self.path.R.T, self.at_b
+        return Force(E @ W.n, E @ W.f)
+
+    @property
+    def in_a(self) -> Force:
+        """−W, what acts on a, in coordinates of A."""
+        return Force(-self.W.n, -self.W.f)
+
+
+def cut_wrenches(
+    tree: Tree, cuts: Sequence[CutJoint], q: JointVector, multipliers: Sequence[Expr]
+) -> list[CutWrench | None]:
+    """Return the wrench of each cut; None for a coupling, which acts in its joints."""
+    found: list[CutWrench | None] = []
+    row = 0
+    for cut in cuts:
+        own, row = multipliers[row : row + len(cut.rows)], row + len(cut.rows)
+        if cut.type == "coupling":
+            found.append(None)
+            continue
+        region(f"wrench {cut.name}")
+        path = path_of(tree, cut, q)
+        W = Force.zero()
+        for kind, x in zip(cut.rows, own, strict=True):
+            W = W + covector(kind, path, cut.length)[1] * x
+        found.append(CutWrench(path, W))
+    return found
+
+
+def forces_of_cuts(
+    tree: Tree, cuts: Sequence[CutJoint], q: JointVector, multipliers: Sequence[Expr]
+) -> Mapping[int, Force]:
+    """Return the force of all cuts on each body, in its own coordinates."""
+    forces: dict[int, Force] = {}
+    wrenches = cut_wrenches(tree, cuts, q, multipliers)
+    for cut, wrench in zip(cuts, wrenches, strict=True):
+        if wrench is None:
+            continue
+        ends = (cut.a, cut.T_a, wrench.in_a), (cut.b, cut.T_b, wrench.in_b)
+        for i, T, force in ends:
+            if i != ROOT:
+                there = Transform(fixed_steps(T)).back(force)
+                forces[i] = forces.get(i, Force.zero()) + there
+    return forces

@@ -70,7 +70,7 @@ def _results(
     Q: Any,
     gamma: Any,
 ) -> list[list[Expr]]:
-    """Return what each step finds."""
+    """Return the results of each step."""
     L, D = ltdl(_tree_matrix(M, parents), parents)
     z = steps.lower_transposed_solve(L, _vector(Q), parents)
     rows = _rows(J, columns)

@@ -82,7 +82,7 @@ def idle(
         n[d] = const(1.0)
         for r, x in zip(basis, c, strict=True):
             n[r] = -x
-        N.append(without(null, n))
+        N.append(without_components(null, n))
     return N
 
 
@@ -116,7 +116,7 @@ def _gram_factor(rows: Sequence[DofVector], damping: float) -> Factor:
     return ldl([[*a[:-1], a[-1] * (1.0 + damping)] for a in A])
 
 
-def without(null: Array, x: Sequence[Expr]) -> list[Expr]:
+def without_components(null: Array, x: Sequence[Expr]) -> list[Expr]:
     """Return x − n nᵀ x for orthonormal columns n."""
     out = list(x)
     for n in np.transpose(null).tolist():

@@ -59,11 +59,11 @@ def consistent_inverse(
             pushed = {r: x * column.Dinv for r, x in v[i, n].items()}
             for c in columns:
                 x = inner(pushed.values(), [Lam[r][c] for r in pushed])
-                Jbar[places[n]][c], a[i][c] = _moved(column, a[i][c], x)
+                Jbar[places[n]][c], a[i][c] = _joint_acceleration(column, a[i][c], x)
     return Jbar
 
 
-def _moved(column: Propagator, a: Motion, x: Expr) -> tuple[Expr, Motion]:
+def _joint_acceleration(column: Propagator, a: Motion, x: Expr) -> tuple[Expr, Motion]:
     """Return q̈ = x − Uᵀ D⁻¹ a of one degree of freedom, and a + S q̈."""
     if column.e is None:
         qdd = x - column.Ud.dot(a)

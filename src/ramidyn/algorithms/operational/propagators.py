@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.articulated import Column, last_first, rigid_bodies
-from ramidyn.algorithms.body_motion import transforms
+from ramidyn.algorithms.kinematics import transforms
 from ramidyn.algorithms.sweeps import inward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import ArticulatedInertia
@@ -49,7 +49,7 @@ class Propagator:
     def outwards(self, a: Motion, y: Expr = ZERO) -> Motion:
         """Return L a + s y."""
         if self.e is not None:
-            a = without(a, self.e)
+            a = without_entry(a, self.e)
         return a + self.s * (y - self.Ud.dot(a))
 
 
@@ -75,7 +75,7 @@ def propagators(tree: Tree, q: JointVector) -> Propagators:
     columns: dict[int, tuple[Propagator, ...]] = {}
     for i, p in inward(tree, "articulated inertia", IA=IA):
         Ia, columns[i] = IA[i], ()
-        for k, s in last_first(ordered(tree.bodies[i])):
+        for k, s in last_first(ordered_basis(tree.bodies[i])):
             dof = Column.of(tree.bodies[i], k, s, Ia)
             columns[i] = (Propagator(s, dof.Ud, ONE / dof.D, dof.e), *columns[i])
             Ia = dof.eliminated(Ia)
@@ -83,7 +83,7 @@ def propagators(tree: Tree, q: JointVector) -> Propagators:
     return Propagators(X, columns)
 
 
-def ordered(body: TreeBody) -> tuple[Motion, ...]:
+def ordered_basis(body: TreeBody) -> tuple[Motion, ...]:
     """Return S, of a floating joint with turns last: inwards they come first.
 
     Rows from a limb that begins with the z axis of the base do not turn about it.
@@ -93,12 +93,12 @@ def ordered(body: TreeBody) -> tuple[Motion, ...]:
 
 
 def column_order(body: TreeBody) -> tuple[int, ...]:
-    """Return which column of S each of `ordered` is."""
+    """Return which column of S each of `ordered_basis` is."""
     n = range(body.joint.nv)
     return (*n[3:], *n[:3]) if body.joint.type.is_free else tuple(n)
 
 
-def without(a: Motion, e: int) -> Motion:
+def without_entry(a: Motion, e: int) -> Motion:
     """Return a with entry e (of six) zero."""
     parts = [ZERO if k == e else x for k, x in enumerate(a.parts())]
     return Motion(Vec(parts[:3]), Vec(parts[3:]), a.frame)

@@ -83,11 +83,11 @@ def over_junctions(
     A = propagators(tree, q)
     tops, sums, standing = _inwards(tree, A, ends, is_reduced, trunks)
     Lam: Symmetric = {}
-    _spread(Lam, tops, sums, None)
+    _add_pairs(Lam, tops, sums, None)
     W = inverse_inertias(tree, A, list(standing))
     for i, members in standing.items():
         Om = [list(a.parts()) for a in W[i].columns()]
-        _spread(Lam, members, sums, Om)
+        _add_pairs(Lam, members, sums, Om)
     return Lam
 
 
@@ -135,7 +135,7 @@ def _inwards(
 Block = list[list[Expr]]
 
 
-def _spread(
+def _add_pairs(
     Lam: Symmetric,
     carriers: Sequence[Carrier],
     sums: Symmetric,
@@ -143,18 +143,18 @@ def _spread(
 ) -> None:
     """Add to Λ⁻¹ all pairs that meet among carriers at a junction with mobility Om."""
     region("reduced tree")
-    moved = [_moved(c.rows, Om) for c in carriers]
+    moved = [_moved_rows(c.rows, Om) for c in carriers]
     for x, first in enumerate(carriers):
         own = _pairs(first, first, moved[x], sums)
         if first.end is not None:
             _place(Lam, first.end, first.end, own)
         else:
-            _spread(Lam, first.members, sums, own)
+            _add_pairs(Lam, first.members, sums, own)
         for second in carriers[:x]:
             _cross(Lam, first, second, moved[x], sums)
 
 
-def _moved(rows: Sequence[Force], Om: Block | None) -> list[Motion] | None:
+def _moved_rows(rows: Sequence[Force], Om: Block | None) -> list[Motion] | None:
     if Om is None:
         return None
     out: list[Motion] = []
@@ -195,7 +195,7 @@ def _cross(
     block = _pairs(first, second, moved, sums)
     left, right = _ends_of(first), _ends_of(second)
     for l, C in left:
-        half = block if C is None else [_combined(row, block) for row in C]
+        half = block if C is None else [_combined_row(row, block) for row in C]
         for k, E in right:
             full = half
             if E is not None:
@@ -224,7 +224,7 @@ def _through(row: Force, P: Sequence[Force]) -> Force:
     return total
 
 
-def _combined(row: Force, block: Block) -> list[Expr]:
+def _combined_row(row: Force, block: Block) -> list[Expr]:
     return [inner(row.parts(), column) for column in zip(*block, strict=True)]
 
 

@@ -88,7 +88,7 @@ class Ways:
         self.known: dict[tuple[tuple[int, ...], int], Motion] = {}
 
     def outwards(self, key: tuple[int, ...], a: Motion, g: int, to: int) -> Motion:
-        """Return what acceleration ``a`` of body g becomes at body ``to``."""
+        """Return acceleration ``a`` of body g as it arrives at body ``to``."""
         path = [i for i in self.tree.support(to) if i > g]
         for i in path:
             if (key, i) not in self.known:

@@ -23,7 +23,7 @@ import numpy as np
 
 from ramidyn.algorithms.kinematics import axes, origin
 from ramidyn.coordinates.coordinates import JointVector
-from ramidyn.description.axes import EXPRESSED_IN, axes_named
+from ramidyn.description.conventions import EXPRESSED_IN, axes_named
 from ramidyn.errors import ArgumentError
 from ramidyn.spatial.vector3 import ZERO3, Vec, vec
 from ramidyn.spatial.vectors import Force

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ramidyn.description.forces.bodies import GravityCompensation
-from ramidyn.description.forces.fields import entries, referred, renamed
+from ramidyn.description.forces.fields import entries, referred_names, renamed_fields
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.errors import ModelError, is_among, unknown_name
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def with_prefix(element: ForceElement, prefix: str) -> ForceElement:
     """Return an element with every name behind a prefix."""
-    from ramidyn.description.forces.custom import Custom  # noqa: PLC0415  where there are forces
+    from ramidyn.description.forces.inputs import Custom  # noqa: PLC0415  where there are forces
 
     if isinstance(element, Custom):
         raise ModelError(
@@ -28,25 +28,25 @@ def with_prefix(element: ForceElement, prefix: str) -> ForceElement:
     def new_name(_: str, name: str) -> str:
         return name if name == "world" else prefix + name
 
-    changes = renamed(element, new_name)
+    changes = renamed_fields(element, new_name)
     return replace(element, name=prefix + element.name, **changes)
 
 
 def on_frame(element: ForceElement, old: str, new: str) -> ForceElement:
     """Return an element that names another frame in the place of one."""
-    changes = renamed(
+    changes = renamed_fields(
         element, lambda kind, n: new if (kind, n) == ("frame", old) else n
     )
     return replace(element, **changes)
 
 
-def without(
+def without_element(
     forces: Sequence[ForceElement], name: str, owner: str
 ) -> tuple[ForceElement, ...]:
     """Return the elements but one."""
     if not is_among(name, [f.name for f in forces]):
         raise unknown_name("force", str(name), owner, [f.name for f in forces])
-    users = [f.name for f in forces if name in referred(f, "force")]
+    users = [f.name for f in forces if name in referred_names(f, "force")]
     if users:
         raise ModelError(
             f"force {name!r} cannot be removed: {users[0]!r} pulls on it; remove that "
@@ -58,7 +58,7 @@ def without(
 def forces_without(
     forces: Sequence[ForceElement], gone: Mapping[str, Any]
 ) -> tuple[ForceElement, ...]:
-    """Return what is left of elements if some joints are gone, locked at values.
+    """Return the elements that remain if some joints are gone, locked at values.
 
     A force along a locked joint does nothing; a tendon loses a part that is constant.
     """
@@ -71,8 +71,8 @@ def forces_without(
             kept = tuple(n for n in element.joints if n not in gone)
             rest = replace(element, joints=kept) if kept else None
         else:
-            is_lost = any(n in gone for n in referred(element, "joint"))
-            is_lost |= any(n in lost for n in referred(element, "force"))
+            is_lost = any(n in gone for n in referred_names(element, "joint"))
+            is_lost |= any(n in lost for n in referred_names(element, "force"))
             rest = None if is_lost else element
         if rest is None:
             lost.add(element.name)

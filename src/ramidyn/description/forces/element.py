@@ -18,7 +18,7 @@ from ramidyn.description.forces.bodies import (
     TorsionSpring,
 )
 from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
-from ramidyn.description.forces.custom import Custom
+from ramidyn.description.forces.inputs import Custom
 from ramidyn.description.forces.joints import (
     JointDamper,
     JointFriction,

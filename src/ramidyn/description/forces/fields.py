@@ -62,12 +62,12 @@ def references(element: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             yield f.name, f.metadata["refers"], tuple(n for n in names if n)
 
 
-def referred(element: Any, kind: str) -> tuple[str, ...]:
+def referred_names(element: Any, kind: str) -> tuple[str, ...]:
     """Return the names of all joints, frames or forces that an element names."""
     return tuple(n for _, k, names in references(element) if k == kind for n in names)
 
 
-def renamed(element: Any, new_name: Callable[[str, str], str]) -> dict[str, Any]:
+def renamed_fields(element: Any, new_name: Callable[[str, str], str]) -> dict[str, Any]:
     """Return the fields that change if (kind, name) is called something else."""
     changes: dict[str, Any] = {}
     for name, kind, names in references(element):
@@ -107,13 +107,13 @@ def unit_on(unit: str, types: Iterable[str]) -> str:
     return linear if found == {"prismatic"} else unit
 
 
-def described(element: Any, joints: Iterable[Any]) -> str:
+def element_text(element: Any, joints: Iterable[Any]) -> str:
     """Return an element of a robot in a few words: its parameters with units.
 
     ``joints`` are those of the robot: what they are decides between N m/rad and N/m.
     """
     types = {joint.name: joint.type for joint in joints}
-    on = [types.get(name, "") for name in referred(element, "joint")]
+    on = [types.get(name, "") for name in referred_names(element, "joint")]
     parts: list[str] = []
     for name, either in parameters(element).items():
         unit = unit_on(either, on)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from ramidyn.description.description import FileForces, Unsupported
 from ramidyn.description.forces import inputs
-from ramidyn.description.forces.fields import referred
+from ramidyn.description.forces.fields import referred_names
 from ramidyn.description.forces.joints import (
     JointDamper,
     JointFriction,
     JointSpring,
     Tendon,
 )
-from ramidyn.description.warning_groups import counted, listed
+from ramidyn.description.warning_groups import counted_noun, quoted_names
 
 if TYPE_CHECKING:
     from ramidyn.description.description import JointDescription
@@ -68,7 +68,7 @@ def passive_of(joints: Iterable[JointDescription]) -> FileForces:
     return FileForces(tuple(found))
 
 
-def taken(
+def acting_forces(
     offered: FileForces, passive: bool | None, actuators: bool | None
 ) -> tuple[ForceElement, ...]:
     """Return the forces that act, each with a name of its own."""
@@ -76,7 +76,7 @@ def taken(
     if passive:
         wanted += offered.passive
     if actuators:
-        pulled = {n for a in offered.actuators for n in referred(a, "force")}
+        pulled = {n for a in offered.actuators for n in referred_names(a, "force")}
         missing = pulled - {f.name for f in wanted if isinstance(f, Tendon)}
         for tendon in offered.passive:
             if tendon.name in missing and isinstance(tendon, Tendon):
@@ -98,7 +98,7 @@ def _distinct(elements: Sequence[ForceElement]) -> Iterable[ForceElement]:
         yield element if name == element.name else replace(element, name=name)
 
 
-def not_taken(offered: FileForces, answers: Mapping[str, bool | None]) -> list[str]:
+def unused_forces(offered: FileForces, answers: Mapping[str, bool | None]) -> list[str]:
     """Return a line for each kind of force that does not act and was not declined.
 
     Args:
@@ -113,7 +113,7 @@ def not_taken(offered: FileForces, answers: Mapping[str, bool | None]) -> list[s
         if answers[option] is None and elements:
             many = what.replace("force", "forces")
             lines.append(
-                f"{counted(len(elements), what, many)} in the file "
+                f"{counted_noun(len(elements), what, many)} in the file "
                 f"{'does' if len(elements) == 1 else 'do'} not act: "
                 f"{_by_kind(elements)}; load with "
                 f"{option}=True to take them, {option}=False to decline"
@@ -125,15 +125,16 @@ def not_taken(offered: FileForces, answers: Mapping[str, bool | None]) -> list[s
     for one, names in kinds.items():
         what = one.kind.format(n=len(names), s="" if len(names) == 1 else "s")
         lines.append(
-            f"{one.reason}: {what} ({listed(names)}); load with {one.option}=False to "
-            "decline"
+            f"{one.reason}: {what} ({quoted_names(names)}); load with "
+            f"{one.option}=False to decline"
         )
     if answers["contacts"] is None and offered.contacts:
         names = list(dict.fromkeys(offered.contacts))
         lines.append(
-            f"{counted(len(offered.contacts), 'geom')} can touch others in MuJoCo, but "
-            f"contacts in the file do not act: {listed(names, 3)}; add "
-            "forces.SphereContact to the robot, or load with contacts=False to decline"
+            f"{counted_noun(len(offered.contacts), 'geom')} can touch others in "
+            f"MuJoCo, but contacts in the file do not act: {quoted_names(names, 3)}; "
+            "add forces.SphereContact to the robot, or load with contacts=False to "
+            "decline"
         )
     return lines
 
@@ -158,11 +159,13 @@ def _by_kind(elements: Sequence[ForceElement]) -> str:
     kinds: dict[str, list[str]] = {}
     named = {f.name for f in inputs.actuators(elements)}
     for f in elements:
-        acts_on = (*referred(f, "frame"), *referred(f, "joint"))
+        acts_on = (*referred_names(f, "frame"), *referred_names(f, "joint"))
         by_name = f.name in named or isinstance(f, Tendon)
         kinds.setdefault(type(f).__name__, []).append(f.name if by_name else acts_on[0])
     parts: list[str] = []
     for kind, names in kinds.items():
         prefix, one, many = WORDS[kind]
-        parts.append(f"{prefix}{counted(len(names), one, many)} ({listed(names, 3)})")
+        parts.append(
+            f"{prefix}{counted_noun(len(names), one, many)} ({quoted_names(names, 3)})"
+        )
     return ", ".join(parts)

@@ -1,13 +1,50 @@
-"""The run-time inputs of force elements: what a quantity takes besides the state."""
+"""The run-time inputs of force elements, and forces given by a Python function."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast, final
+
+from ramidyn.description.forces.fields import label
 
 if TYPE_CHECKING:
     from ramidyn.description.forces.actuators import Actuator
     from ramidyn.description.forces.element import ForceElement
+
+
+Shape = int | Sequence[int]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """A force given by a function of symbols.
+
+    The function gets the state, and one argument for each input:
+
+        state.q, state.qd              arrays, in the robot's conventions
+        state.pose(frame)              (4, 4) in the world
+        state.velocity(frame, expressed_in="local")    (6,)
+
+    It returns joint forces, an array (nv,), or wrenches by frame: a dict such as
+    ``{"hull": wrench}`` of arrays (6,), halves in the order of the robot's conventions.
+
+    Args:
+        function: called as ``function(state, *inputs)``.
+        inputs: the shape of each run-time input by name: then an argument of
+            ``forward_dynamics`` and of everything else that needs the force. Elements
+            may share one; "time" is the time of a simulation [s].
+        expressed_in: the axes of the wrenches: "local", "world" or
+            "local_world_aligned", as for external forces.
+        name: name of the element.
+    """
+
+    function: Callable[..., Any]
+    inputs: Mapping[str, Shape] | tuple[tuple[str, tuple[int, ...]], ...] = ()
+    expressed_in: str = "local"
+    name: str = label()
+
 
 CONTROL: Final = "control"
 INPUT_WORDS: Final = {
@@ -34,7 +71,6 @@ def force_inputs(forces: Iterable[ForceElement]) -> dict[str, tuple[int, ...]]:
     elements = tuple(forces)
     if not elements:
         return {}
-    from ramidyn.description.forces.custom import Custom  # noqa: PLC0415  where there are forces
 
     n = len(actuators(elements))
     inputs: dict[str, tuple[int, ...]] = {CONTROL: (n,)} if n else {}

@@ -8,12 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from ramidyn.description.description import Description
-from ramidyn.description.formats.read import read_source
-from ramidyn.description.formats.urdf.parse import parse_urdf
-from ramidyn.description.formats.xacro import expanded, is_xacro
+from ramidyn.description.description import Description, ShapeSource
+from ramidyn.description.formats.read import expand_xacro, is_xacro, read_source
+from ramidyn.description.formats.urdf import parse_urdf
 from ramidyn.description.formats.xml import parse_xml
-from ramidyn.description.shapes import ShapeSource
 from ramidyn.errors import ArgumentError, ModelError
 
 _TAG: Final = re.compile(r"<([A-Za-z_][\w.:-]*)")
@@ -29,7 +27,7 @@ def parse(
     label = path.name if path is not None else "text"
     is_expanded = path is not None and is_xacro(path)
     if path is not None and is_expanded:
-        text = expanded(path, xacro_arguments or {})
+        text = expand_xacro(path, xacro_arguments or {})
         label = f"{path.stem} (expanded)"
     elif xacro_arguments is not None:
         raise ArgumentError(
@@ -46,7 +44,7 @@ def parse(
         found = parse_mjcf(text, label, folder, include_directory)
         return replace(found, shape_sources=shapes)
     if tag == "sdf":
-        from ramidyn.description.formats.sdf.parse import parse_sdf  # noqa: PLC0415  the same
+        from ramidyn.description.formats.sdf import parse_sdf  # noqa: PLC0415  the same
 
         return replace(parse_sdf(text, label), shape_sources=shapes)
     parse_xml(text, label)  # if it is not XML, this says so

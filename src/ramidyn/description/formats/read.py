@@ -1,15 +1,18 @@
-"""Read XML text from a path or a string: find the file and its encoding."""
+"""Find a robot's file and read its XML text; xacro files are expanded."""
 
 from __future__ import annotations
 
 import codecs
 import difflib
+import importlib
 import os
+import pkgutil
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from ramidyn.errors import ModelError
+from ramidyn.errors import ModelError, unknown_name
 
 LARGEST_FILE: Final = 64 * 2**20
 """[bytes]; the largest of the real robots in the tests has 0.2 MB"""
@@ -56,7 +59,7 @@ def read_source(source: str | os.PathLike[str]) -> tuple[str, Path | None]:
         raise ModelError(f"{path}: cannot be read ({e.strerror or e})") from None
     if len(data) > LARGEST_FILE:
         raise ModelError(too_large(str(path)))
-    text = _decoded(data, path)
+    text = _decoded_text(data, path)
     if not text.strip():
         raise ModelError(f"{path}: the file is empty; expected URDF, MJCF or SDF")
     return text, path
@@ -102,7 +105,7 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def _decoded(data: bytes, path: Path) -> str:
+def _decoded_text(data: bytes, path: Path) -> str:
     encoding = _encoding(data, path)
     for mark, _ in _BOMS:
         if data.startswith(mark):
@@ -152,3 +155,73 @@ def too_large(label: str) -> str:
         f"{label}: larger than {LARGEST_FILE // 2**20} MB; expected a URDF, MJCF "
         "or SDF file (meshes are not needed)"
     )
+
+
+def is_xacro(path: Path) -> bool:
+    """Return whether a file's name says that it is written in xacro."""
+    return path.suffix == ".xacro"
+
+
+def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
+    """Return the XML that a xacro file expands to.
+
+    Args:
+        path: the file.
+        arguments: the values of its ``<xacro:arg>``s, by name.
+
+    Raises:
+        ModelError: xacro is not installed, or it cannot expand the file.
+    """
+    try:
+        xacro: Any = importlib.import_module("xacro")
+    except ImportError:
+        raise ModelError(
+            f"{path.name}: a xacro file needs the package xacro; run: pip install xacro"
+        ) from None
+    values = {name: _text(value) for name, value in arguments.items()}
+    try:
+        return str(xacro.process_file(str(path), mappings=values).toxml())
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(f"{path.name}: xacro cannot expand it: {said}") from None
+
+
+def _text(value: object) -> str:
+    """Return an argument as xacro reads it: truth values in lower case."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_PACKAGE: Final = "robot_descriptions"
+
+
+def find_description(name: str) -> tuple[Path, Mapping[str, object] | None]:
+    """Return the file of a description, and the arguments of a xacro file.
+
+    Raises:
+        ModelError: the package is not installed, or cannot download the description.
+        UnknownName: the package has no description of that name.
+    """
+    try:
+        known: Any = importlib.import_module("robot_descriptions._descriptions")
+    except ImportError:
+        raise ModelError(
+            f"load_description({name!r}) needs the package robot_descriptions; run: "
+            "pip install robot_descriptions"
+        ) from None
+    if name not in known.DESCRIPTIONS:
+        names: list[str] = sorted(known.DESCRIPTIONS)
+        raise unknown_name("description", name, _PACKAGE, names)
+    try:
+        module: Any = pkgutil.resolve_name(f"{_PACKAGE}.{name}")
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(
+            f"the description {name!r} cannot be downloaded: {said[:400]}. The package "
+            "robot_descriptions needs git and the network, once for each robot"
+        ) from None
+    for attribute in ("URDF_PATH", "MJCF_PATH"):
+        if hasattr(module, attribute):
+            return Path(getattr(module, attribute)), None
+    if hasattr(module, "XACRO_PATH"):
+        return Path(module.XACRO_PATH), dict(getattr(module, "XACRO_ARGS", {}))
+    raise ModelError(f"the description {name!r} has neither a URDF nor an MJCF file")

@@ -17,6 +17,7 @@ from typing import Final
 from weakref import ref
 from xml.parsers import expat
 
+from ramidyn.description.constants import Array, eigen
 from ramidyn.description.formats.read import LARGEST_FILE, read_source, short, too_large
 from ramidyn.errors import ModelError
 
@@ -34,6 +35,8 @@ __all__ = [
 
 WITH_TEXT: Final = frozenset(("mechanicalReduction",))
 """the elements whose text is kept; everything else is in attributes"""
+LARGEST: Final = 1e100
+"""No length, mass or inertia beyond this: products of a few stay finite."""
 CONTENT: Final = ""
 """in place of an attribute's name: the text of the element itself"""
 DEEPEST: Final = 1000
@@ -221,7 +224,7 @@ def fault(element: ET.Element, message: str) -> ModelError:
 
 def word(element: ET.Element, attribute: str) -> str:
     """Return a required attribute, or the element's text, without blanks around it."""
-    text = (_given(element, attribute) or "").strip()
+    text = (_given_text(element, attribute) or "").strip()
     if not text and attribute == CONTENT:
         raise fault(element, "an empty element; a value is required")
     if not text:
@@ -233,7 +236,7 @@ def word(element: ET.Element, attribute: str) -> str:
     return text
 
 
-def _given(element: ET.Element, attribute: str) -> str | None:
+def _given_text(element: ET.Element, attribute: str) -> str | None:
     return element.get(attribute) if attribute else element.text
 
 
@@ -342,10 +345,33 @@ def _finite(element: ET.Element, attribute: str, text: str, largest: float) -> f
             f"{at}{short(text)!r} is beyond {largest:g}; expected a number that a "
             "robot can have",
         )
-    whole = (_given(element, attribute) or text).strip()
+    whole = (_given_text(element, attribute) or text).strip()
     inside = "" if text == whole else f" in {short(whole)!r}"
     at = f"{attribute}: " if attribute else ""
     raise fault(
         element,
         f"{at}cannot read {short(text)!r}{inside}; expected a finite number",
     )
+
+
+def warn_unphysical(link: ET.Element, I: Array, warnings: list[str]) -> None:
+    """Warn of an inertia that no mass distribution has.
+
+    Files are rounded: a millionth of the largest eigenvalue is not a fault, nor is
+    1e-15 kg m², which is less than that of a grain of sand.
+    """
+    values = eigen(I)[0]
+    low, middle, high = values
+    size = max(-low, high)
+    tolerance = 1e-6 * size + 1e-15
+    if low < -tolerance:
+        what = "is not positive semidefinite"
+    elif low + middle < high - tolerance:
+        what = (
+            "violates the triangle inequality (the sum of two must be at least the "
+            "third)"
+        )
+    else:
+        return
+    shown = ", ".join(f"{x if abs(x) > 1e-12 * size else 0:.4g}" for x in values)
+    warnings.append(f"{where(link)}: the inertia {what}: eigenvalues {shown} kg m²")

@@ -39,7 +39,7 @@ GAP = 10.0
 """between singular values that count and those that rounding leaves"""
 SAMPLES = 6
 ROUNDING = 1e-12
-"""of what is zero but for rounding, over what is not"""
+"""of values that are zero except for rounding, over the others"""
 DIGITS = 12
 """of combinations of rows: those that follow are noise, and differ by processor"""
 CLOSED = 1e-9
@@ -87,7 +87,7 @@ class Rank:
 
     @property
     def is_redundant(self) -> bool:
-        """Whether rows that are left depend on others somewhere; or none was closed."""
+        """Return whether rows left depend on others somewhere, or none was closed."""
         return self.lowest < self.rows - len(self.dropped) or self.q is None
 
     def of(self, J: Array) -> int:
@@ -120,7 +120,7 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
     places, best = closed_places(mechanism, model.nv, rng)
     tolerance, closed = TOLERANCE, CLOSED
     if places and all(p.residual >= CLOSED for p in places[1:] or places):
-        split = _split(places)
+        split = _rounding_threshold(places)
         if split is not None:
             tolerance, closed = split, MARGIN * max(p.residual for p in places)
     if closed == CLOSED:
@@ -131,10 +131,10 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
     dropped, null = always_redundant(np.hstack(opened), sizes)
     if tolerance > TOLERANCE:
         more = always_redundant(np.hstack(opened), sizes, tolerance)
-        left = _left(rows, more[0])
+        left = _rows_left(rows, more[0])
         if all(numerical_rank(p.J[left], tolerance) == rank for p in places):
             dropped, null = more
-    left = _left(rows, dropped)
+    left = _rows_left(rows, dropped)
     spare = _spare(place.J, left, rank) if places else ()
     scales = _scales(model, place, sizes, tolerance > TOLERANCE)
     damping = 0.0
@@ -158,8 +158,8 @@ def rank_of(model: Model, conventions: Conventions) -> Rank:
     )
 
 
-def _split(places: Sequence[ClosedSample]) -> float | None:
-    """Return what is between singular values that count and those of rounding.
+def _rounding_threshold(places: Sequence[ClosedSample]) -> float | None:
+    """Return a value between singular values that count and those of rounding.
 
     None where all rows count: then it is not rounding that keeps the loops open.
     """
@@ -184,12 +184,12 @@ def _rank_above_gap(values: Array) -> int:
     return len(values)
 
 
-def _left(rows: int, dropped: Sequence[int]) -> list[int]:
+def _rows_left(rows: int, dropped: Sequence[int]) -> list[int]:
     return [r for r in range(rows) if r not in dropped]
 
 
 def _spare(J: Array, rows: list[int], rank: int) -> tuple[int, ...]:
-    """Return what is left of some rows without as many as can be independent.
+    """Return the rows left without as many as can be independent.
 
     Those are taken one by one, each the farthest from all that its predecessors span.
     """
@@ -234,7 +234,7 @@ def always_redundant(
 
 
 def _first_largest(values: Array) -> int:
-    """Return the first of those that are largest but for rounding."""
+    """Return the first of those that are largest, up to rounding."""
     return int(np.argmax(values >= values.max() * (1.0 - 1e-6)))
 
 

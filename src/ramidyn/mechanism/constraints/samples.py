@@ -1,4 +1,4 @@
-"""Closed configurations of a model, found before anything is compiled.
+"""The constraints of all loops of a robot, and configurations that fulfill them.
 
 The interpreter evaluates Φ, J and M; Newton steps lead from several starts to where the
 loops are closed, or as closed as the digits of the file allow.
@@ -15,18 +15,70 @@ import numpy as np
 
 from ramidyn.algorithms.crba import crba
 from ramidyn.algorithms.loops import newton
-from ramidyn.algorithms.loops.cuts import cuts_of
+from ramidyn.algorithms.loops.constraints import ConstraintRow, constraint_rows
+from ramidyn.algorithms.loops.cuts import CutJoint, cuts_of
 from ramidyn.coordinates import configurations
-from ramidyn.coordinates import limits as ranges
+from ramidyn.coordinates import configurations as ranges
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
-from ramidyn.mechanism.constraints.rows import rows_of
+from ramidyn.errors import ModelError
+from ramidyn.symbolic.expr import ZERO, Expr
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
 from ramidyn.tracing.chooser import trace_with_context
-from ramidyn.tracing.context import Context, array
+from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tree.model import Model
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The constraints of a robot in the caller's coordinates."""
+
+    residual: list[Expr]
+    J: list[list[Expr]]
+    """(rows, nv)"""
+    bias: list[Expr]
+
+
+def rows_of(context: Context, with_velocities: bool = True) -> Rows:
+    """Return the constraints of all loops, in the caller's coordinates."""
+    cuts = needed_cuts(context)
+    qd = context.qd if with_velocities else None
+    found = constraint_rows(context.tree, cuts, context.q, qd)
+    coordinates = context.coordinates
+    dofs = range(len(coordinates.P))
+    J = [coordinates.row([r.J.get(k, ZERO) for k in dofs]) for r in found]
+    if not with_velocities:
+        return Rows([r.residual for r in found], J, [])
+    still = coordinates.acceleration(zeros(context.model.nv), context.qd)
+    return Rows([r.residual for r in found], J, _biases(context, found, still))
+
+
+def _biases(context: Context, rows: Sequence[ConstraintRow], still: Any) -> list[Expr]:
+    """Return γ, with what Ṗ q̇ adds in the caller's coordinates."""
+    moved: dict[int, Expr] = {}
+    for i, dofs in enumerate(context.tree.dofs):
+        moved.update(zip(dofs, still[i], strict=True))
+    out: list[Expr] = []
+    for row in rows:
+        total = row.bias
+        for k, x in row.J.items():
+            total = total + x * moved[k]
+        out.append(total)
+    return out
+
+
+def needed_cuts(context: Context) -> tuple[CutJoint, ...]:
+    """Return the cuts of a robot that must have some."""
+    cuts = cuts_of(context.model)
+    if not cuts:
+        raise ModelError(
+            f"robot {context.model.name!r} has no loops; add one with robot.add_loop"
+        )
+    return cuts
+
 
 PRECISION = 2e-3
 """for the coarsest file, four digits: singular values, and |Φ| over a loop's size"""
@@ -56,7 +108,7 @@ class Mechanism:
     def __init__(self, model: Model, conventions: Conventions) -> None:
         self.program: Program = _program(model, conventions)
         self.step: Program = trace(
-            partial(configurations.integrated, model, conventions),
+            partial(configurations.integrated_q, model, conventions),
             {"q": model.nq, "qd": model.nv, "dt": ()},
         )
         self.start: Array = ranges.neutral(model, conventions)
@@ -137,7 +189,7 @@ def closed_places(
 
 
 def row_sizes(model: Model, jacobians: Sequence[Array]) -> Array:
-    """Return what each row is measured by: what moves its loop's point at most, or 1.
+    """Return the unit of each row: the most that moves its loop's point, or 1.
 
     Rows of one loop share it, so that one that only rounding fills stays small.
     """

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.compiler import compile
-from ramidyn.coordinates.labels import (
+from ramidyn.coordinates.coordinates import (
     Label,
     configuration_labels,
     force_unit,

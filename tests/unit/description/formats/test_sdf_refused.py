@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ramidyn
-from ramidyn.description.formats.sdf.parse import parse_sdf
+from ramidyn.description.formats.sdf import parse_sdf
 from ramidyn.errors import Error, ModelError, UnsupportedJoint
 from support.sdf import AXIS, INERTIAL, joint, link, links, parse, sdf
 

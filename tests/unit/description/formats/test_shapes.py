@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramidyn.description.meshes.mesh_search import find_mesh
-from ramidyn.description.shapes import MeshShape
+from ramidyn.description.description import MeshShape
+from ramidyn.description.mesh_files import find_mesh
 from ramidyn.errors import ModelError, ModelWarning
 from ramidyn.loading import load
 from support.meshes import box, write_stl

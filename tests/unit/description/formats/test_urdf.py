@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ramidyn.description.description import JointDescription
-from ramidyn.description.formats.urdf.parse import parse_urdf
+from ramidyn.description.formats.urdf import parse_urdf
 from ramidyn.description.loop_types import ROWS
 from ramidyn.description.pose import Pose
 from support.urdf import (

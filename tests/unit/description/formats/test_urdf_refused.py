@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ramidyn.description.formats.urdf.parse import parse_urdf
+from ramidyn.description.formats.urdf import parse_urdf
 from ramidyn.errors import Error, ModelError, UnsupportedJoint
 from support.urdf import (
     CHAIN,

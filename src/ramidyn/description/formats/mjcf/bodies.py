@@ -2,6 +2,11 @@
 
 The tree is walked in document order with a stack, not by recursion: a chain of a
 thousand bodies nests a thousand deep.
+
+MuJoCo fuses bodies into their parents (compiler fusestatic). A Tree merges every body
+without joints anyway. What is left to know: a body that becomes part of the world no
+longer counts in settotalmass, and one without mass takes no inertia along, not even
+that of boundinertia.
 """
 
 from __future__ import annotations
@@ -10,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ramidyn.description.constants import ORIGIN, moved
+from ramidyn.description.constants import ORIGIN, moved_point
 from ramidyn.description.description import JointDescription
+from ramidyn.description.formats.mjcf.attributes import warn_of_unknown_attributes
 from ramidyn.description.formats.mjcf.defaults import (
     LARGEST,
     MAIN,
@@ -23,7 +29,6 @@ from ramidyn.description.formats.mjcf.defaults import (
 )
 from ramidyn.description.formats.mjcf.inertia import Placed
 from ramidyn.description.formats.mjcf.joints import FREEDOMS, read_joint
-from ramidyn.description.formats.mjcf.known_attributes import warn_of_unknown_attributes
 from ramidyn.description.formats.mjcf.orientation import from_euler, pose, segment
 from ramidyn.description.formats.xml import Element, fault, number, numbers, where
 from ramidyn.description.pose import Pose
@@ -63,7 +68,7 @@ class MjcfBody:
 
     @property
     def is_world(self) -> bool:
-        """Whether this is the world itself."""
+        """Return whether this is the world itself."""
         return self.parent is None
 
 
@@ -223,7 +228,7 @@ class Worldbody:
             scopes.append(
                 Scope(_elements(element), scope.body, T, name, suffix, scope.body)
             )
-            p = moved(here.rows, offset, here.origin)
+            p = moved_point(here.rows, offset, here.origin)
         return scopes
 
     def _site(self, element: Element, scope: Scope) -> None:
@@ -318,3 +323,44 @@ def _elements(parent: Element) -> Iterator[Element]:
     for child in parent:
         assert isinstance(child, Element)
         yield child
+
+
+_NAMES: Final = ("body", "body1", "body2")
+_TYPED: Final = (("objtype", "objname"), ("reftype", "refname"))
+_BODIES: Final = ("body", "xbody")
+
+
+def fused_bodies(world: Worldbody, root: Element) -> set[MjcfBody]:
+    """Return the bodies without joints that nothing refers to by name."""
+    named = _referred_bodies(root)
+    return {
+        body
+        for body in world.bodies[1:]
+        if not body.joints
+        and body.name not in named
+        and not flag(body.element, "mocap")
+    }
+
+
+def part_of_world(world: Worldbody, fused: set[MjcfBody]) -> set[MjcfBody]:
+    """Return those of the fused bodies that become part of the world."""
+    found: set[MjcfBody] = set()
+    for body in world.bodies[1:]:
+        assert body.parent is not None
+        if body in fused and (body.parent.is_world or body.parent in found):
+            found.add(body)
+    return found
+
+
+def _referred_bodies(root: Element) -> set[str]:
+    """Return the names of bodies that sensors, equalities and the like refer to."""
+    names: set[str] = set()
+    for element in root.iter():
+        for attribute in _NAMES:
+            names.update(element.get(attribute, "").split())
+        if element.tag in ("camera", "light"):
+            names.add(element.get("target", ""))
+        for type_, name in _TYPED:
+            if element.get(type_) in _BODIES:
+                names.add(element.get(name, ""))
+    return names

@@ -153,11 +153,13 @@ class Defaults:
                 if child.tag == "default":
                     nested.append(child)
                 else:
-                    tags[child.tag] = merged(tags.get(child.tag, {}), child.attrib)
+                    tags[child.tag] = merged_attributes(
+                        tags.get(child.tag, {}), child.attrib
+                    )
             for child in nested:
-                waiting.append((child, self._nested(child, tags)))
+                waiting.append((child, self._nested_classes(child, tags)))
 
-    def _nested(
+    def _nested_classes(
         self, section: Element, outer: dict[str, Attributes]
     ) -> dict[str, Attributes]:
         name = section.get("class", "")
@@ -185,10 +187,10 @@ class Defaults:
         attributes = self._classes[name].get(tag or element.tag)
         if not attributes:
             return element
-        return like(element, merged(attributes, element.attrib))
+        return like(element, merged_attributes(attributes, element.attrib))
 
 
-def merged(inherited: Attributes, own: Attributes) -> Attributes:
+def merged_attributes(inherited: Attributes, own: Attributes) -> Attributes:
     """Return attributes with the own ones laid over the inherited."""
     result = dict(inherited)
     if any(name in own for name in ORIENTATIONS):

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from ramidyn.description.constants import Symmetric, Three, turned
+from ramidyn.description.constants import Symmetric, Three, turned_inertia
 from ramidyn.description.formats.mjcf.defaults import (
     LARGEST,
     TINY,
@@ -71,7 +71,7 @@ def sized_solid(
     is_shell = flag(geom, "shellinertia")
     mass = mass_of(geom, (_area if is_shell else _volume)(kind, size))
     x, y, z = (mass * s for s in (_shell if is_shell else _solid)(kind, size))
-    inertia = turned((x, 0.0, 0.0, y, 0.0, z), placement.rows)
+    inertia = turned_inertia((x, 0.0, 0.0, y, 0.0, z), placement.rows)
     return mass, placement.origin, inertia
 
 

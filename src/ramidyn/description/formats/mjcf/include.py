@@ -33,7 +33,7 @@ class Allowed:
     def around(
         folder: Path, label: str, limit: str | os.PathLike[str] | None
     ) -> Allowed:
-        """Return what a model in a folder may include."""
+        """Return the files that a model in a folder may include."""
         here = folder.resolve()
         if limit is None:
             return Allowed(here, here.parent, label, {here / Path(label).name})
@@ -65,7 +65,7 @@ def expand_includes(root: Element, allowed: Allowed | None) -> None:
                 children.append(child)
                 waiting.append((child, here))
                 continue
-            path, included = _included(child, allowed, here)
+            path, included = _included_file(child, allowed, here)
             # What it holds may be includes again: it stays whole until all are read.
             waiting.append((included, path.parent))
             children.append(included)
@@ -74,7 +74,7 @@ def expand_includes(root: Element, allowed: Allowed | None) -> None:
     _dissolve(root, roots)
 
 
-def _included(
+def _included_file(
     element: Element, allowed: Allowed | None, here: Path | None
 ) -> tuple[Path, Element]:
     """Return the path and the root of the file that an <include> names."""
@@ -87,7 +87,7 @@ def _included(
             f"file={name!r} cannot be found, because the model was given as text; "
             "pass a path instead",
         )
-    path = found(element, name, allowed, here)
+    path = find_file(element, name, allowed, here)
     if path in allowed.seen:
         raise fault(element, f"file={name!r} is already included; expected it once")
     allowed.seen.add(path)
@@ -99,7 +99,7 @@ def _included(
     return path, included
 
 
-def found(
+def find_file(
     element: Element, name: str, allowed: Allowed, here: Path | None = None
 ) -> Path:
     """Return the path of a file that an element names, next to the model or ``here``.

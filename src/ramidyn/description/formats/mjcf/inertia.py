@@ -7,15 +7,15 @@ import numpy as np
 from ramidyn.description.constants import (
     ORIGIN,
     Symmetric,
-    cleaned,
     eigen,
     full,
     is_surely_physical,
-    moved,
+    moved_point,
     squares,
     total,
-    turned,
+    turned_inertia,
     upper,
+    without_rounding,
 )
 from ramidyn.description.description import Inertial
 from ramidyn.description.formats.mjcf.defaults import (
@@ -41,7 +41,7 @@ Placed = tuple[Element, Pose]
 
 
 def read_inertial(placed: Placed, settings: Settings, warnings: list[str]) -> Inertial:
-    """Return what an <inertial> says, in body coordinates."""
+    """Return the inertia that an <inertial> gives, in body coordinates."""
     element, T_body_frame = placed
     word(element, "pos")
     if "mass" not in element.attrib:
@@ -50,7 +50,7 @@ def read_inertial(placed: Placed, settings: Settings, warnings: list[str]) -> In
     if mass < 0:
         raise fault(element, f"mass={mass:g}; expected at least 0")
     T = T_body_frame @ Pose.at(position(element))
-    inertia = turned(_written_inertia(element, settings), T.rows)
+    inertia = turned_inertia(_written_inertia(element, settings), T.rows)
     return Inertial(mass, T.p, full(inertia))
 
 
@@ -58,7 +58,7 @@ def _written_inertia(element: Element, settings: Settings) -> Symmetric:
     """Return the inertia about the center of mass, in the frame of the element."""
     if "fullinertia" not in element.attrib:
         x, y, z = numbers(element, "diaginertia", 3, ORIGIN, largest=LARGEST)
-        return turned((x, 0.0, 0.0, y, 0.0, z), rotation(element, settings))
+        return turned_inertia((x, 0.0, 0.0, y, 0.0, z), rotation(element, settings))
     others = [a for a in (*ORIENTATIONS, "diaginertia") if a in element.attrib]
     if others:
         raise fault(element, f"fullinertia and {others[0]} are given; expected one")
@@ -83,9 +83,9 @@ def gather(
         else:
             mass, com, inertia = solid_of(geom, settings)
         if mass > TINY:
-            com = moved(T_body_frame.rows, com, T_body_frame.origin)
-            parts.append((mass, com, turned(inertia, T_body_frame.rows)))
-    return _together(parts) if parts else None
+            com = moved_point(T_body_frame.rows, com, T_body_frame.origin)
+            parts.append((mass, com, turned_inertia(inertia, T_body_frame.rows)))
+    return _sum_of_solids(parts) if parts else None
 
 
 def takes_mesh(geoms: list[Placed], settings: Settings) -> bool:
@@ -106,10 +106,10 @@ def _mesh_solid(body: Element, geom: Element, meshes: MeshAssets) -> Solid:
         ) from None
 
 
-def _together(parts: list[Solid]) -> Inertial:
+def _sum_of_solids(parts: list[Solid]) -> Inertial:
     if len(parts) == 1:
         ((mass, center, own),) = parts
-        return Inertial(mass, np.array(center), full(cleaned(own)))
+        return Inertial(mass, np.array(center), full(without_rounding(own)))
     mass = total(*(m for m, _, _ in parts))
     moments = zip(*([m * x for x in c] for m, c, _ in parts), strict=True)
     com = [total(*terms) / mass for terms in moments]
@@ -118,10 +118,10 @@ def _together(parts: list[Solid]) -> Inertial:
         away = squares([x - y for x, y in zip(c, com, strict=True)])
         terms = zip(inertia, I, away, strict=True)
         inertia = [a + (b + m * s) for a, b, s in terms]
-    return Inertial(mass, np.array(com), full(cleaned(inertia)))
+    return Inertial(mass, np.array(com), full(without_rounding(inertia)))
 
 
-def bounded(
+def bounded_inertia(
     inertial: Inertial | None, body: Element, settings: Settings, warnings: list[str]
 ) -> Inertial | None:
     """Apply boundmass, boundinertia, balanceinertia; warn about unphysical values."""
@@ -151,5 +151,7 @@ def bounded(
     inertia = inertial.inertia
     if changed:
         x, y, z = moments
-        inertia = full(turned((x, 0.0, 0.0, y, 0.0, z), tuple(map(tuple, R.tolist()))))
+        inertia = full(
+            turned_inertia((x, 0.0, 0.0, y, 0.0, z), tuple(map(tuple, R.tolist())))
+        )
     return Inertial(mass, inertial.com, inertia)

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from ramidyn.description.constants import IDENTITY, ORIGIN, moved, times
+from ramidyn.description.constants import IDENTITY, ORIGIN, moved_point, times
 from ramidyn.description.description import JointDescription, Limits
 from ramidyn.description.formats.mjcf.defaults import LARGEST, Settings, choice, flag
 from ramidyn.description.formats.mjcf.orientation import direction, position, radians
@@ -37,7 +37,7 @@ def read_joint(
     kind = TYPES[choice(element, "type", *TYPES, default="hinge")]
     axis, anchor = IDENTITY[2], ORIGIN
     if kind != "floating":
-        anchor = moved(T_body_frame.rows, position(element), T_body_frame.origin)
+        anchor = moved_point(T_body_frame.rows, position(element), T_body_frame.origin)
         if kind != "spherical":
             axis = times(T_body_frame.rows, direction(element, "axis", axis))
     is_scalar = FREEDOMS[kind] == 1

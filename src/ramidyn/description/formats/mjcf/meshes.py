@@ -17,8 +17,8 @@ from ramidyn.description.constants import (
     cross,
     eigen,
     full,
-    moved,
-    turned,
+    moved_point,
+    turned_inertia,
 )
 from ramidyn.description.formats.mjcf.defaults import (
     LARGEST,
@@ -35,12 +35,16 @@ from ramidyn.description.formats.mjcf.geoms import (
     mass_of,
     sized_solid,
 )
-from ramidyn.description.formats.mjcf.include import Allowed, found
+from ramidyn.description.formats.mjcf.include import Allowed, find_file
 from ramidyn.description.formats.mjcf.orientation import pose, rotation
 from ramidyn.description.formats.xml import Element, fault, number, numbers, where
-from ramidyn.description.meshes.convex_hull import convex_hull
-from ramidyn.description.meshes.mesh_files import TriangleMesh, checked_mesh, read_mesh
-from ramidyn.description.meshes.mesh_inertia import RULES, MeshInertia, mesh_inertia
+from ramidyn.description.mesh_files import TriangleMesh, checked_mesh, read_mesh
+from ramidyn.description.mesh_geometry import (
+    RULES,
+    MeshInertia,
+    convex_hull,
+    mesh_inertia,
+)
 from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ModelError
 
@@ -90,8 +94,10 @@ class MeshAssets:
                 )
             mass = mass_of(geom, inertia.extent)
             share = mass / inertia.extent
-            center = moved(placement.rows, inertia.center, placement.origin)
-            own = tuple(share * x for x in turned(inertia.inertia, placement.rows))
+            center = moved_point(placement.rows, inertia.center, placement.origin)
+            own = tuple(
+                share * x for x in turned_inertia(inertia.inertia, placement.rows)
+            )
             return mass, center, own
         size, T_mesh_fit = self.fitted(geom)
         return sized_solid(geom, kind, size, placement @ T_mesh_fit)
@@ -173,7 +179,7 @@ class MeshAssets:
                     f"file={file!r} cannot be found, because the model was given as "
                     "text; pass a path instead",
                 )
-            path = found(element, self.file(element), self._allowed)
+            path = find_file(element, self.file(element), self._allowed)
             self._allowed.seen.add(path)
             try:
                 mesh = read_mesh(path)
@@ -213,7 +219,7 @@ class MeshAssets:
             low, high = _bounds(mesh.vertices, center, (x, y, z))
             middle = [(l + h) / 2 for l, h in zip(low, high, strict=True)]
             half = [(h - l) / 2 for l, h in zip(low, high, strict=True)]
-            center = moved(R, middle, center)
+            center = moved_point(R, middle, center)
             round_ = max(half[0], half[1])
             sizes = {
                 "sphere": (max(half),),

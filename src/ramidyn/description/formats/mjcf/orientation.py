@@ -15,7 +15,7 @@ from ramidyn.description.constants import (
     cross,
     dot,
     norm,
-    transposed,
+    transpose,
 )
 from ramidyn.description.formats.mjcf.defaults import (
     LARGEST,
@@ -63,7 +63,7 @@ def rotation(element: Element, settings: Settings) -> Rows:
             along = dot(x, axes[3:])
             across = [b - a * along for a, b in zip(x, axes[3:], strict=True)]
             y = _direction(element, "xyaxes", across)
-            return transposed([x, y, cross(x, y)])
+            return transpose([x, y, cross(x, y)])
         case _:
             z = numbers(element, "zaxis", 3, largest=LARGEST)
             return onto(_direction(element, "zaxis", z))

@@ -28,10 +28,19 @@ from ramidyn.description.description import (
     Inertial,
 )
 from ramidyn.description.forces.element import ForceElement
-from ramidyn.description.formats.mjcf.actuator_forces import ActuatorForces
-from ramidyn.description.formats.mjcf.actuators import read_actuators
-from ramidyn.description.formats.mjcf.bodies import MjcfBody, Worldbody
-from ramidyn.description.formats.mjcf.contacts import touching_geoms
+from ramidyn.description.formats.mjcf.actuators import ActuatorForces, read_actuators
+from ramidyn.description.formats.mjcf.attributes import (
+    drop_blank_numbers,
+    ignored_flexes,
+    ignored_options,
+    warn_of_unknown_attributes,
+)
+from ramidyn.description.formats.mjcf.bodies import (
+    MjcfBody,
+    Worldbody,
+    fused_bodies,
+    part_of_world,
+)
 from ramidyn.description.formats.mjcf.defaults import (
     LARGEST,
     TINY,
@@ -43,29 +52,24 @@ from ramidyn.description.formats.mjcf.defaults import (
     unknown,
 )
 from ramidyn.description.formats.mjcf.equality import EqualityReader
-from ramidyn.description.formats.mjcf.fusing import fused_bodies, part_of_world
-from ramidyn.description.formats.mjcf.ignored import ignored_flexes, ignored_options
-from ramidyn.description.formats.mjcf.include import Allowed, expand_includes
-from ramidyn.description.formats.mjcf.inertia import (
-    bounded,
-    gather,
-    read_inertial,
-    takes_mesh,
-)
-from ramidyn.description.formats.mjcf.known_attributes import (
-    drop_blank_numbers,
-    warn_of_unknown_attributes,
-)
-from ramidyn.description.formats.mjcf.meshes import MeshAssets
-from ramidyn.description.formats.mjcf.passive_forces import (
+from ramidyn.description.formats.mjcf.forces import (
     read_gravity_compensation,
     read_passive,
     read_tendon_ranges,
     read_tendons,
+    touching_geoms,
 )
+from ramidyn.description.formats.mjcf.include import Allowed, expand_includes
+from ramidyn.description.formats.mjcf.inertia import (
+    bounded_inertia,
+    gather,
+    read_inertial,
+    takes_mesh,
+)
+from ramidyn.description.formats.mjcf.meshes import MeshAssets
 from ramidyn.description.formats.xml import Element, fault, numbers, parse_xml, where
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.warning_groups import counted, listed
+from ramidyn.description.warning_groups import counted_noun, quoted_names
 
 _SECTIONS: Final = (
     *("compiler", "option", "size", "statistic", "visual", "default", "extension"),
@@ -272,7 +276,7 @@ class MjcfModel:
             if not is_needed and takes_mesh(body.geoms, settings):
                 return None
             written = gather(body.element, body.geoms, settings, self.meshes) or written
-        inertial = bounded(written, body.element, settings, self.warnings)
+        inertial = bounded_inertia(written, body.element, settings, self.warnings)
         if body in fused and inertial is not None and inertial.mass < TINY:
             return None
         return inertial
@@ -307,8 +311,8 @@ class MjcfModel:
                 light.append(body.name)
         if light:
             self.warnings.append(
-                f"bodies {listed(light[::-1])} can move, but neither they nor the "
-                "bodies they carry have mass"
+                f"bodies {quoted_names(light[::-1])} can move, but neither they nor "
+                "the bodies they carry have mass"
             )
 
     # ---------------------------------------------------------------- the rest
@@ -330,10 +334,10 @@ class MjcfModel:
             body = None if site.body.is_world else site.body.name
             frames.append(FrameDescription(name, body, site.placement))
         if others:
-            what = counted(len(others), "site has", "sites have")
+            what = counted_noun(len(others), "site has", "sites have")
             self.warnings.append(
                 f"{self.root.label}: {what} the name of a body; called as frames: "
-                f"{listed(others)}"
+                f"{quoted_names(others)}"
             )
         return tuple(frames)
 

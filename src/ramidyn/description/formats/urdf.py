@@ -17,7 +17,7 @@ the file is the fixed world. A coupling is between joints, y = Σ c_k x^k; witho
     <loop name="gear" type="coupling" joint="y" follows="x" coefficients="0 2"/>
 
 A transmission is kept as data. What does not move mass (visual, collision, gazebo ...)
-is not read here, so meshes need not exist; shapes.py reads it when somebody looks.
+is not read here, so meshes need not exist; shapes.py reads it on demand.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ramidyn.description.constants import (
     full,
     is_surely_physical,
     norm,
-    turned,
+    turned_inertia,
 )
 from ramidyn.description.description import (
     BodyDescription,
@@ -48,21 +48,22 @@ from ramidyn.description.description import (
     Mimic,
 )
 from ramidyn.description.forces.from_file import passive_of
-from ramidyn.description.formats.unphysical import warn_unphysical
-from ramidyn.description.formats.urdf.graph import (
+from ramidyn.description.formats.urdf_graph import (
     Elements,
     by_name,
     depth_first,
     ends,
-    listed,
+    joined_names,
+    read_transmissions,
     refuse_cycles,
 )
-from ramidyn.description.formats.urdf.transmissions import read_transmissions
 from ramidyn.description.formats.xml import (
+    LARGEST,
     fault,
     number,
     numbers,
     parse_xml,
+    warn_unphysical,
     where,
     word,
 )
@@ -81,9 +82,6 @@ TYPES: Final = {
     "ball": "spherical",
 }
 """Joint types of the file, and what Ramidyn calls them."""
-
-LARGEST: Final = 1e100
-"""No length, mass or inertia beyond this: products of a few stay finite."""
 
 _WORLD: Final = {"world": ET.Element("link", name="world")}
 _ONE_COORDINATE: Final = ("revolute", "prismatic")
@@ -191,7 +189,7 @@ def _inertial(link: ET.Element, warnings: list[str]) -> Inertial | None:
     I = (ixx, ixy, ixz, iyy, iyz, izz)
     if not is_surely_physical(I):
         warn_unphysical(link, full(I), warnings)
-    return Inertial(mass, pose.p, full(turned(I, pose.rows)))
+    return Inertial(mass, pose.p, full(turned_inertia(I, pose.rows)))
 
 
 def _joint(joint: ET.Element, warnings: list[str]) -> JointDescription | None:
@@ -200,7 +198,7 @@ def _joint(joint: ET.Element, warnings: list[str]) -> JointDescription | None:
     if given not in TYPES:
         raise UnsupportedJoint(
             f"{where(joint)}: type {given!r} is not supported; expected one of "
-            f"{listed(TYPES)}"
+            f"{joined_names(TYPES)}"
         )
     type_ = TYPES[given]
     mimic = _mimic(joint, type_, warnings)
@@ -290,10 +288,10 @@ def _with_sound_mimics(
     mimics = {name: j.mimic.of for name, j in moving.items() if j.mimic is not None}
     lost = [name for name, of in mimics.items() if of not in joints]
     if lost:
-        missing = listed(dict.fromkeys(mimics.pop(name) for name in lost))
+        missing = joined_names(dict.fromkeys(mimics.pop(name) for name in lost))
         warnings.append(
             f"{where(joints[lost[0]])}: mimics a joint that does not exist; treated as "
-            f"independent: {listed(lost)} (no joint {missing} in the file)"
+            f"independent: {joined_names(lost)} (no joint {missing} in the file)"
         )
     for name, of in mimics.items():
         if of not in moving or moving[of].type not in _ONE_COORDINATE:

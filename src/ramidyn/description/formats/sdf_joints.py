@@ -10,22 +10,29 @@ from typing import Final, final
 
 import numpy as np
 
-from ramidyn.description.constants import Array, cross, dot, norm, times, transposed
+from ramidyn.description.constants import Array, cross, dot, norm, times, transpose
 from ramidyn.description.description import (
     JointDescription,
     Limits,
     LoopDescription,
     Mimic,
 )
-from ramidyn.description.formats.sdf.frames import (
-    LARGEST,
+from ramidyn.description.formats.sdf_frames import (
     MODEL,
     Frames,
     child_text,
     flag,
 )
-from ramidyn.description.formats.urdf.graph import listed
-from ramidyn.description.formats.xml import CONTENT, fault, number, numbers, where, word
+from ramidyn.description.formats.urdf_graph import joined_names
+from ramidyn.description.formats.xml import (
+    CONTENT,
+    LARGEST,
+    fault,
+    number,
+    numbers,
+    where,
+    word,
+)
 from ramidyn.description.loop_types import cut_joint
 from ramidyn.description.pose import Pose, frame_with_z
 from ramidyn.errors import UnsupportedJoint
@@ -88,7 +95,7 @@ def read_joint(
     if given not in TYPES:
         raise UnsupportedJoint(
             f"{where(element)}: type {given!r} is not supported; expected one of "
-            f"{listed(TYPES)}"
+            f"{joined_names(TYPES)}"
         )
     type_ = TYPES[given]
     T = frames.pose(name, element)
@@ -295,8 +302,8 @@ def loop_joint(
                 f"{where(joint.element)}: closes a loop with axes that are not "
                 "perpendicular; order the joints so that another one does"
             )
-        y, z, x = transposed(frame_with_z(np.array(b)))
-        cut_b = Pose.of(transposed((x, y, z)), p)  # z of A and x of B stay normal
+        y, z, x = transpose(frame_with_z(np.array(b)))
+        cut_b = Pose.of(transpose((x, y, z)), p)  # z of A and x of B stay normal
     T_a, T_b = (T.inverse() for T in T_model_ends)
     return cut_joint(
         where(joint.element),

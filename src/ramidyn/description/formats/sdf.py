@@ -8,7 +8,7 @@ of the same name and type, a gearbox a coupling.
 
 Includes and nested models are refused by name. What does not move mass (visual,
 collision, sensor, plugin ...) is not read here, so meshes need not exist; shapes.py
-reads it when somebody looks.
+reads it on demand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ramidyn.description.constants import (
     full,
     is_surely_physical,
     quaternion,
-    turned,
+    turned_inertia,
 )
 from ramidyn.description.description import (
     BodyDescription,
@@ -35,31 +35,32 @@ from ramidyn.description.description import (
     LoopDescription,
 )
 from ramidyn.description.forces.from_file import passive_of
-from ramidyn.description.formats.sdf.frames import (
-    LARGEST,
+from ramidyn.description.formats.sdf_frames import (
     MODEL,
     WORLD,
     Frames,
+    Place,
     child_text,
     flag,
     read_pose,
+    spanning_tree,
 )
-from ramidyn.description.formats.sdf.graph import Place, spanning_tree
-from ramidyn.description.formats.sdf.joints import (
+from ramidyn.description.formats.sdf_joints import (
     SdfJoint,
     gearbox_ends,
     loop_joint,
     read_joint,
     tree_joint,
 )
-from ramidyn.description.formats.unphysical import warn_unphysical
-from ramidyn.description.formats.urdf.graph import by_name, listed, refuse_cycles
+from ramidyn.description.formats.urdf_graph import by_name, joined_names, refuse_cycles
 from ramidyn.description.formats.xml import (
     CONTENT,
+    LARGEST,
     fault,
     number,
     numbers,
     parse_xml,
+    warn_unphysical,
     where,
     word,
 )
@@ -138,7 +139,7 @@ def _model(sdf: ET.Element) -> tuple[ET.Element, tuple[float, float, float]]:
             x, y, z = numbers(given, CONTENT, 3, largest=LARGEST)
             gravity = x, y, z
     if len(models) != 1:
-        names = listed(m.get("name", "") for m in models)
+        names = joined_names(m.get("name", "") for m in models)
         raise fault(
             sdf,
             f"{len(models)} models: {names}; expected one in a file"
@@ -370,7 +371,7 @@ class _SdfReader:
                 "relative_to is not allowed here; an inertial is in its link's frame",
             )
         T = read_pose(inertial)
-        return Inertial(mass, T.p, full(turned(I, T.rows)))
+        return Inertial(mass, T.p, full(turned_inertia(I, T.rows)))
 
     def _frame(self, name: str, frame: ET.Element) -> FrameDescription:
         link = self.at.link(name, frame)

@@ -1,4 +1,4 @@
-"""Known attributes of the MJCF elements that are read, to detect typos.
+"""Attributes and elements of MJCF: known ones, to detect typos, and ignored ones.
 
 MuJoCo rejects an unknown attribute; here it is a warning, because newer versions add
 some.
@@ -6,10 +6,11 @@ some.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from ramidyn.description.formats.mjcf.defaults import ORIENTATIONS
-from ramidyn.description.formats.xml import Element, where
+from ramidyn.description.formats.xml import Element, numbers, where
 from ramidyn.errors import close_matches
 
 _POSE: Final = ("pos", *ORIENTATIONS)
@@ -84,3 +85,31 @@ def drop_blank_numbers(root: Element) -> None:
         ]
         for name in blank:
             del element.attrib[name]
+
+
+def ignored_options(options: Element) -> list[str]:
+    """Return warnings about the fluid around the model."""
+    given = [
+        name
+        for name, count in (("density", 1), ("viscosity", 1), ("wind", 3))
+        if any(numbers(options, name, count, (0.0,) * count))
+    ]
+    if not given:
+        return []
+    return [f"{where(options)}: the fluid ({', '.join(given)}) is ignored"]
+
+
+def ignored_flexes(sections: list[Element]) -> list[str]:
+    """Return warnings about deformable bodies."""
+    return [
+        f"{where(flex)}: the elasticity of the flex is ignored"
+        for flex in _children(sections)
+        if flex.tag == "flex"
+    ]
+
+
+def _children(sections: list[Element]) -> Iterable[Element]:
+    for section in sections:
+        for child in section:
+            assert isinstance(child, Element)
+            yield child

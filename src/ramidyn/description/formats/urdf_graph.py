@@ -1,10 +1,12 @@
-"""The links and joints of a URDF file as a graph, which must be a tree."""
+"""The links and joints of a URDF file as a graph, which must be a tree; its motors."""
 
 from __future__ import annotations
 
+import math
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
+from ramidyn.description.description import Actuator
 from ramidyn.description.formats.xml import fault, word
 from ramidyn.errors import unknown_name
 
@@ -73,8 +75,8 @@ def depth_first(
     if len(roots) > 1:
         raise fault(
             robot,
-            f"{len(roots)} links without a parent joint: {listed(roots)}; expected "
-            "one root link",
+            f"{len(roots)} links without a parent joint: {joined_names(roots)}; "
+            "expected one root link",
         )
     order: list[tuple[str, str | None, str | None]] = []
     stack = roots
@@ -117,10 +119,43 @@ def _cycle(start: str, following: Mapping[str, str]) -> str:
         path[name] = None
         name = following[name]
     names = list(path)
-    return listed([*names[names.index(name) :], name], " -> ")
+    return joined_names([*names[names.index(name) :], name], " -> ")
 
 
-def listed(names: Iterable[str], separator: str = ", ") -> str:
+def joined_names(names: Iterable[str], separator: str = ", ") -> str:
     """Return names for a message, the first dozen if there are more."""
     shown = [repr(name) for name in names]
     return separator.join(shown[:12] + (["..."] if len(shown) > 12 else []))
+
+
+def read_transmissions(
+    robot: ET.Element, joints: Container[str]
+) -> tuple[Actuator, ...]:
+    """Return an actuator for every joint of a transmission that can move.
+
+    The formats of several generations of ROS are in use, so that nothing is required:
+    what cannot be read is left out.
+    """
+    found: list[Actuator] = []
+    for transmission in robot.iterfind("transmission"):
+        motors = [e.get("name", "").strip() for e in transmission.iterfind("actuator")]
+        gear = _reduction(transmission)
+        for k, joint in enumerate(transmission.iterfind("joint")):
+            name = joint.get("name", "").strip()
+            if name not in joints:
+                continue
+            own = motors[min(k, len(motors) - 1)] if motors else ""
+            own = own or transmission.get("name", "").strip() or name
+            found.append(Actuator(own, "transmission", name, gear))
+    return tuple(found)
+
+
+def _reduction(transmission: ET.Element) -> tuple[float, ...]:
+    for element in transmission.iter("mechanicalReduction"):
+        try:
+            value = float(element.text or "")
+        except ValueError:
+            continue
+        if math.isfinite(value):
+            return (value,)
+    return (1.0,)

@@ -1,4 +1,4 @@
-"""The center of mass, and the momentum about it (Orin, Goswami & Lee 2013).
+"""The center of mass, the momentum about it (Orin, Goswami & Lee 2013), and energy.
 
     h = A(q) q̇          A_k = Ic_i S_k as seen from the center of mass, in world axes
 
@@ -7,6 +7,10 @@
 
 The center is measured from the root where there is only one, so that nothing depends
 on how far the robot has gone.
+
+Kinetic and potential energy (RBDA §5.1):
+
+    T = ½ Σ vᵢᵀ Iᵢ vᵢ + ½ Σ armature q̇²          V = −Σ mᵢ cᵢ · g
 """
 
 from __future__ import annotations
@@ -14,15 +18,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.algorithms.body_motion import transforms
-from ramidyn.algorithms.kinematics import axes, spatial_velocities
+from ramidyn.algorithms.kinematics import axes, spatial_velocities, transforms
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.errors import ModelError
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, ZERO33, Mat, Vec
-from ramidyn.spatial.vectors import Force
+from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
 
@@ -111,7 +114,7 @@ def centroidal_momentum(
 ) -> Force:
     """Return the momentum of all bodies about the center of mass, in world axes.
 
-    ``regrouped`` may stand for the tree, but for its center: masses on the axis of a
+    ``regrouped`` may stand for the tree, except for its center: masses on the axis of a
     joint move alike on either side of it, and those moved into the world are at rest.
     """
     X = transforms(tree, q)
@@ -154,3 +157,34 @@ def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
 def _reference(tree: Tree) -> int:
     """Return the common root body of all others, or the world."""
     return tree.roots[0] if len(tree.roots) == 1 else ROOT
+
+
+def kinetic_energy(tree: Tree, q: JointVector, qd: JointVector) -> Expr:
+    """Return T, including the rotors: T = ½ q̇ᵀ M q̇.
+
+    Regrouping leaves it alone: masses on the axis of a joint move alike on either side.
+    """
+    v = spatial_velocities(tree, q, qd)
+    double = ZERO
+    for i, _ in outward(tree, "kinetic energy"):
+        joint = tree.bodies[i].joint
+        double = double + twice_energy(tree.bodies[i].rigid_inertia(), v[i])
+        for x in qd[i]:
+            double = double + x * x * joint.armature
+    return double * 0.5
+
+
+def twice_energy(inertia: RigidInertia, v: Motion) -> Expr:
+    """Return vᵀ I v = wᵀ I w + m v·v + 2 h · (v × w)."""
+    h, m = inertia.h, inertia.m
+    turning = (inertia.I @ v.w).dot(v.w)
+    return turning + m * v.v.dot(v.v) + (h + h).dot(v.v.cross(v.w))
+
+
+def potential_energy(tree: Tree, q: JointVector, gravity: Vec) -> Expr:
+    """Return V, zero if all mass is at the world's origin."""
+    m = mass(tree)
+    if m.is_zero:
+        return ZERO
+    weight = Vec(g * -m for g in gravity)
+    return weight.dot(center_of_mass(tree, q))

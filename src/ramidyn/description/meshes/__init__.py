@@ -1,1 +1,0 @@
-"""Triangle meshes: their files, convex hulls and inertias."""
