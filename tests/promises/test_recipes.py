@@ -27,8 +27,7 @@ from ramidyn.quantities import dynamics
 from ramidyn.quantities.registry import MODULES, QUANTITIES
 from ramidyn.robot import Robot
 from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.documentation import DOCUMENTATION
-from ramidyn.tracing.quantity import quantity
+from ramidyn.tracing.quantity import DOCUMENTATION, quantity
 from ramidyn.tree import force_checks
 from support.close import assert_close
 
