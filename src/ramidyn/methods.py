@@ -128,7 +128,12 @@ def _method(
     text = method.__doc__
     if inputs:
         kind = inspect.Parameter.KEYWORD_ONLY
-        new = [inspect.Parameter(n, kind, annotation="ArrayLike") for n in inputs]
+        # A choice of forces needs the inputs of those that are chosen.
+        default = None if "forces" in options else inspect.Parameter.empty
+        new = [
+            inspect.Parameter(n, kind, default=default, annotation="ArrayLike")
+            for n in inputs
+        ]
         place = next((k for k, p in enumerate(parameters) if p.kind == kind), 0)
         parameters[place:place] = new
         listed = "\n".join(f"    {n}: {words}" for n, words in inputs.items())
