@@ -67,7 +67,7 @@ def solve(
     ...     return ramidyn.solve(lambda E: E - e * ramidyn.math.sin(E) - mean, mean).x
     >>> f = ramidyn.kernel(kepler, {"mean": (), "e": ()})
     >>> f(np.array([0.1, 1.0, 2.0]), 0.3).round(6)
-    array([0.142621, 1.28787 , 2.236031])
+    array([0.14265 , 1.288091, 2.236031])
     """
     if not callable(residual):
         raise TraceError(
