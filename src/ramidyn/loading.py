@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, TypedDict, cast
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description
 from ramidyn.description.forces.from_file import not_taken, taken
-from ramidyn.errors import ArgumentError, ModelError, ModelWarning
+from ramidyn.description.joint_types import joint_type
+from ramidyn.description.warning_groups import counted, listed
+from ramidyn.errors import ArgumentError, ModelError, ModelWarning, readable
 from ramidyn.robot import Robot
 
 if TYPE_CHECKING:
@@ -25,9 +27,9 @@ def load(
     source: str | os.PathLike[str],
     *,
     root: str | None = None,
-    conventions: str | Conventions = "pinocchio",
+    conventions: str | Conventions | None = None,
     joint_order: str | Sequence[str] = "auto",
-    mimic: str = "reduce",
+    mimic: str | None = None,
     strict: bool = False,
     gravity: Sequence[float] | None = None,
     passive: bool | None = None,
@@ -50,14 +52,15 @@ def load(
         root: "floating", "planar" or "fixed" attaches the root body by such a joint;
             None keeps the file's root.
         conventions: layout of q, q̇ and 6-vectors: "pinocchio", "mujoco",
-            "featherstone" or a `Conventions` value.
+            "featherstone" or a `Conventions` value. None is "pinocchio", and warns if
+            the order of quaternions then differs from the file's (MJCF).
         joint_order: order of the joints in q. "auto": a URDF with Pinocchio's
             conventions has Pinocchio's order; everything else has the file's. "file":
             depth first, siblings as in the file, as in MuJoCo. "alphabetical": depth
             first, siblings sorted by joint name, as in Pinocchio. Or a list of all
             joint names.
         mimic: "reduce" (a mimic joint follows its leader and is not in q) or
-            "independent".
+            "independent". None is "reduce", and warns of joints that follow others.
         strict: turn warnings into a `ModelError`.
         gravity: (3,) [m/s²]; the file's (MJCF, SDF) or (0, 0, −9.81) by default.
         passive: whether the file's passive forces act: stiffness, damping and friction
@@ -85,10 +88,11 @@ def load(
         robot = Robot.from_description(
             description,
             root=root,
-            conventions=conventions,
+            conventions="pinocchio" if conventions is None else conventions,
             joint_order=joint_order,
-            mimic=mimic,
+            mimic="reduce" if mimic is None else mimic,
         )
+        robot = _with_warnings(robot, _layout_of_q(robot, conventions, mimic))
     if robot.warnings and strict:
         raise ModelError(f"{description.name} (strict): " + "; ".join(robot.warnings))
     if robot.warnings:
@@ -116,13 +120,48 @@ def _with_forces(
     )
 
 
+def _layout_of_q(
+    robot: Robot, conventions: str | Conventions | None, mimic: str | None
+) -> list[str]:
+    """Return a line for each way in which q may differ from what a user expects."""
+    lines: list[str] = []
+    followers = robot.model.mimics
+    if followers and mimic is None:
+        n = len(followers)
+        follow, them = ("follow others", "them") if n > 1 else ("follows another", "it")
+        lines.append(
+            f"{counted(n, 'joint')} {follow} ({listed(followers, 3)}): nq is {robot.nq}"
+            f", not {robot.nq + n}; load with mimic='independent' to keep {them} in q, "
+            f"mimic='reduce' to leave {them} out"
+        )
+    turning = [
+        j.name for j in robot.model.joints if joint_type(j.name, j.type).has_quaternion
+    ]
+    if turning and conventions is None and robot.description.format == "mjcf":
+        lines.append(
+            f"q has quaternions as xyzw, MuJoCo's qpos as wxyz ({listed(turning, 3)}); "
+            "load with conventions='mujoco' to use qpos and qvel as they are, "
+            "conventions='pinocchio' to keep xyzw"
+        )
+    return lines
+
+
+def _with_warnings(robot: Robot, lines: Sequence[str]) -> Robot:
+    """Return the robot with more lines in its warning."""
+    if not lines:
+        return robot
+    texts = (*robot.warnings, *(readable(f"{robot.name}: {x}") for x in lines))
+    model = replace(robot.model, warnings=texts)
+    return Robot(model, robot.conventions, robot.joint_order, robot.mimic)
+
+
 class LoadOptions(TypedDict, total=False):
     """Keyword options of `load`."""
 
     root: str | None
-    conventions: str | Conventions
+    conventions: str | Conventions | None
     joint_order: str | Sequence[str]
-    mimic: str
+    mimic: str | None
     strict: bool
     gravity: Sequence[float] | None
     passive: bool | None
