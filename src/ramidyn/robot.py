@@ -1885,9 +1885,13 @@ class Robot:
         damping: float | None = None,
         out: Array | None = None,
     ) -> Array:
-        """Return the multipliers of the loops: the forces they exert.
+        """Return the multipliers of the loops: the forces they exert on body b.
 
             M q̈ + h = τ + Jᵀ λ
+
+        λ acts on body b of its loop, along the axes of the cut's frame on body a; −λ
+        acts on body a. Where a is the world, as in `pin`, λ is the force of the ground
+        on the robot; where b is, −λ is. `loop_wrenches` has the force on the robot.
 
         If rows are redundant, Jᵀ λ is unique but λ is not; the λ with the smallest Σ λ²
         is returned. A row along which nothing can move (out of the plane of a planar
@@ -1925,9 +1929,14 @@ class Robot:
         external: Mapping[str, ArrayLike] | None = None,
         expressed_in: str = "local",
         damping: float | None = None,
+        on: str = "robot",
         out: Array | None = None,
     ) -> Array:
-        """Return what each loop exerts on its body a and on its body b.
+        """Return the wrench that each loop exerts on the robot.
+
+        It acts on body b, or on body a where b is fixed to the world: for a foot that
+        the world holds, it is the force of the ground on the foot. Between two bodies
+        of the robot the opposite acts on body a: ``on="both"`` returns both.
 
         These are the multipliers as wrenches: through the Jacobians of the two bodies
         they give Jᵀ λ. See `loop_forces` for redundant rows. A coupling acts in its
@@ -1948,12 +1957,13 @@ class Robot:
                 the frame's origin).
             damping: damping of loop constraints, in [0, 1); None damps only redundant
                 ones, just enough for rounding errors.
+            on: "robot", or "both": on body a and on body b.
             out: where to write the result.
 
         Returns:
-            w: (loops, 2, 6) or (batch, loops, 2, 6), force and moment in the order of
-            the robot's conventions [N, N m]: on body a, on body b, in the order of
-            `loops`.
+            w: (loops, 6) or (batch, loops, 6), force and moment in the order of the
+            robot's conventions [N, N m], in the order of `loops`. With ``on="both"``
+            (loops, 2, 6) or (batch, loops, 2, 6): on body a, on body b.
         """
         ...
 
@@ -2014,9 +2024,13 @@ class Robot:
         length: float | None = None,
         joints: Sequence[str] | None = None,
         coefficients: Sequence[float] | None = None,
+        q: ArrayLike | None = None,
         check: bool = True,
     ) -> Robot:
         """Return this robot with one more loop: a cut joint connects body b to body a.
+
+        The multipliers (`loop_forces`) are the forces on body b, along the axes of the
+        cut's frame on a; the opposite acts on a. `pin` holds a frame in the world.
 
         Args:
             body_a: a body; "world" or None is the world.
@@ -2026,11 +2040,13 @@ class Robot:
                 "point_on_line", "point_on_plane", "distance" (a rod), or "coupling".
             placement_a: the cut's frame in body a; a's own by default.
             placement_b: the cut's frame in body b; by default it meets the one in a
-                with all joints at neutral.
+                at q.
             name: name of the loop.
-            length: length of the rod ("distance") [m]; as at neutral by default.
+            length: length of the rod ("distance") [m]; by default that at q.
             joints: the dependent joint and the joint it follows ("coupling").
             coefficients: y = Σ c_k x^k ("coupling"); y = x by default, (0, 2) a gear.
+            q: (nq,) where the loop is closed, for the placement and length that are
+                not given [rad, m]; neutral by default.
             check: whether to check that all loops can be closed together.
 
         Raises:
@@ -2049,6 +2065,55 @@ class Robot:
             length=length,
             joints=joints,
             coefficients=coefficients,
+            q=q,
+            check=check,
+        )
+
+    def pin(
+        self,
+        frame: str,
+        q: ArrayLike,
+        *,
+        joint: str = "weld",
+        name: str | None = None,
+        check: bool = True,
+    ) -> Robot:
+        """Return this robot with a frame held in the world, where it is at q: a foot.
+
+        >>> import ramidyn
+        >>> robot = ramidyn.robots.humanoid30()
+        >>> standing = robot.pin("left_foot", robot.neutral())
+        >>> [(loop.name, loop.type, loop.body_b) for loop in standing.loops]
+        [('left_foot', 'weld', 'left_foot')]
+
+        The world is body a of this loop: its multipliers (`loop_forces`) are the forces
+        of the ground on the robot, along the axes that the frame has at q.
+
+        Args:
+            frame: a body or frame.
+            q: (nq,) configuration [rad, m].
+            joint: "weld" holds the frame (a flat foot), "spherical" its origin (a point
+                foot); see `add_loop` for the others.
+            name: name of the loop; that of the frame by default.
+            check: whether to check that all loops can be closed together.
+
+        Raises:
+            UnknownName: the robot has no such frame.
+            ModelError: the frame cannot move, or the loop cannot be closed with the
+                others.
+        """
+        from ramidyn.mechanism.loops import add_loop, pinned_frame
+
+        body, in_world, in_body = pinned_frame(self, frame, q, joint)
+        return add_loop(
+            self,
+            "world",
+            body,
+            joint=joint,
+            placement_a=in_world,
+            placement_b=in_body,
+            name=frame if name is None else name,
+            q=q,
             check=check,
         )
 

@@ -1117,9 +1117,13 @@ def loop_forces(
     expressed_in: str = "local",
     damping: float | None = None,
 ) -> Quantity:
-    """Return the multipliers of the loops: the forces they exert.
+    """Return the multipliers of the loops: the forces they exert on body b.
 
         M q̈ + h = τ + Jᵀ λ
+
+    λ acts on body b of its loop, along the axes of the cut's frame on body a; −λ
+    acts on body a. Where a is the world, as in `pin`, λ is the force of the ground
+    on the robot; where b is, −λ is. `loop_wrenches` has the force on the robot.
 
     If rows are redundant, Jᵀ λ is unique but λ is not; the λ with the smallest Σ λ²
     is returned. A row along which nothing can move (out of the plane of a planar
@@ -1155,8 +1159,13 @@ def loop_wrenches(
     external: Sequence[str] = (),
     expressed_in: str = "local",
     damping: float | None = None,
+    on: str = "robot",
 ) -> Quantity:
-    """Return what each loop exerts on its body a and on its body b.
+    """Return the wrench that each loop exerts on the robot.
+
+    It acts on body b, or on body a where b is fixed to the world: for a foot that
+    the world holds, it is the force of the ground on the foot. Between two bodies
+    of the robot the opposite acts on body a: ``on="both"`` returns both.
 
     These are the multipliers as wrenches: through the Jacobians of the two bodies
     they give Jᵀ λ. See `loop_forces` for redundant rows. A coupling acts in its
@@ -1177,12 +1186,13 @@ def loop_wrenches(
             the frame's origin).
         damping: damping of loop constraints, in [0, 1); None damps only redundant
             ones, just enough for rounding errors.
+        on: "robot", or "both": on body a and on body b.
         out: where to write the result.
 
     Returns:
-        w: (loops, 2, 6) or (batch, loops, 2, 6), force and moment in the order of
-        the robot's conventions [N, N m]: on body a, on body b, in the order of
-        `loops`.
+        w: (loops, 6) or (batch, loops, 6), force and moment in the order of the
+        robot's conventions [N, N m], in the order of `loops`. With ``on="both"``
+        (loops, 2, 6) or (batch, loops, 2, 6): on body a, on body b.
 
     This quantity takes options only: call robot.loop_wrenches(q, qd, tau), or the
     function that ramidyn.compile(ramidyn.loop_wrenches, robot) returns. Its

@@ -13,6 +13,7 @@ wrenches of these joints.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ramidyn.algorithms.kinematics import axes, pose
@@ -28,6 +29,7 @@ from ramidyn.spatial.vector3 import ZERO3, Mat, Vec, vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.options import one_of
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.joint_frames import joint_frames
 from ramidyn.tree.joint_transform import fixed_steps
@@ -82,24 +84,34 @@ def _expressed(context: Context, f: dict[int, Force], expressed_in: str) -> list
     return [_turned(found.R[i], _moved(f[i], at[i])) for i, _ in tree]
 
 
-@of_loops("wrenches of the loops on their bodies a and b [N, N m]", external_shape)
+@of_loops(
+    "wrenches of the loops on their bodies [N, N m]",
+    external_shape,
+    checks={"on": partial(one_of, "on", possible=("robot", "both"))},
+)
 def loop_wrenches(
     context: Context,
     algorithm: str = "auto",
     external: tuple[str, ...] = (),
     expressed_in: str = "local",
     damping: float | None = None,
+    on: str = "robot",
 ) -> Any:
     """What each loop does to each of its bodies, of M q̈ + h = τ + Jᵀ λ."""
     applied = acting_forces(context, external, expressed_in)
     _, multipliers = constrained(context, algorithm, damping, applied)
-    return wrenches_of_cuts(context, multipliers, expressed_in)
+    both = wrenches_of_cuts(context, multipliers, expressed_in)
+    if on == "both":
+        return array(both)
+    cuts = needed_cuts(context)
+    sides = [0 if cut.b == ROOT else 1 for cut in cuts]
+    return array([pair[side] for pair, side in zip(both, sides, strict=True)])
 
 
 def wrenches_of_cuts(
     context: Context, multipliers: Sequence[Expr], expressed_in: str
-) -> Any:
-    """Return what loops exert on bodies a and b: (loops, 2, 6)."""
+) -> list[list[list[Expr]]]:
+    """Return the wrenches of loops on their bodies a and b: (loops, 2, 6)."""
     cuts = needed_cuts(context)
     found = cut_wrenches(context.tree, cuts, context.q, multipliers)
     rows: list[list[list[Expr]]] = []
@@ -117,7 +129,7 @@ def wrenches_of_cuts(
                 on_b = Force(-on_a.n, -on_a.f)
             pair = on_a, on_b
         rows.append([_six(context, w) for w in pair])
-    return array(rows)
+    return rows
 
 
 def _turned(R: Mat, w: Force) -> Force:
