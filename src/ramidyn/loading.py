@@ -35,6 +35,7 @@ def load(
     passive: bool | None = None,
     actuators: bool | None = None,
     contacts: bool | None = None,
+    srdf: str | os.PathLike[str] | bool = False,
     include_directory: str | os.PathLike[str] | None = None,
     xacro_arguments: Mapping[str, object] | None = None,
 ) -> Robot:
@@ -70,6 +71,8 @@ def load(
             warns of those that do not act.
         contacts: False declines contacts between MJCF's geoms, which are not
             supported; None warns of geoms that would touch in MuJoCo.
+        srdf: path or text of an SRDF, whose ``<group_state>`` elements become
+            `Robot.keyframes`; True: the file of the same name beside the robot's.
         include_directory: MJCF: includes and meshes outside of it are refused; by
             default the parent of the file's own directory.
         xacro_arguments: values of the arguments of a ``.xacro`` file, by name.
@@ -81,6 +84,15 @@ def load(
 
     with _garbage_kept():
         description = parse(source, include_directory, xacro_arguments)
+        if srdf is not False:
+            from ramidyn.description.formats.srdf import beside, with_group_states  # noqa: PLC0415  where there is one
+
+            if not isinstance(srdf, (bool, str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ArgumentError(
+                    f"srdf is {srdf!r}; expected a path, XML text, True or False"
+                )
+            states = beside(source) if srdf is True else srdf
+            description = with_group_states(description, states)
         if gravity is not None:
             description = replace(description, gravity=_checked_gravity(gravity))
         answers = {"passive": passive, "actuators": actuators, "contacts": contacts}
@@ -167,6 +179,7 @@ class LoadOptions(TypedDict, total=False):
     passive: bool | None
     actuators: bool | None
     contacts: bool | None
+    srdf: str | os.PathLike[str] | bool
     include_directory: str | os.PathLike[str] | None
     xacro_arguments: Mapping[str, object] | None
 

@@ -244,7 +244,11 @@ class Robot:
 
     @property
     def keyframes(self) -> dict[str, Array]:
-        """The named configurations in the file; its initial one is "qpos0"."""
+        """The named configurations: keys of an MJCF, states of an SRDF.
+
+        The initial configuration of an MJCF or SDF is "qpos0"; ``load(..., srdf=...)``
+        reads an SRDF.
+        """
         return limits.keyframes(self.model, self.description, self.conventions)
 
     @once
@@ -388,8 +392,22 @@ class Robot:
     # ------------------------------------------------------------ configurations
 
     def neutral(self) -> Array:
-        """Return the configuration in which every body is at its placement."""
+        """Return the configuration in which every body is at its placement.
+
+        It may be beyond limits, as that of a Panda is: `clamp` returns the nearest
+        within.
+        """
         return limits.neutral(self.model, self.conventions)
+
+    def clamp(self, q: ArrayLike | None = None) -> Array:
+        """Return the configuration nearest to q within all limits (`limits`).
+
+        ``robot.clamp()`` is within limits, and as near to neutral as they allow.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m]; neutral by default.
+        """
+        return limits.clamped(self.limits, self._shown(q, "batch"))
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, batch: int | None = None

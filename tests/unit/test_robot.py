@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -701,3 +702,51 @@ def test_root_needs_one_body_on_the_world() -> None:
         match="needs exactly one body attached to the world; 'two' has 2: 'a'",
     ):
         Robot.from_description(builder.description(), root="floating")
+
+
+# ------------------------------------------------------------ limits
+
+
+@pytest.mark.parametrize("name", ["revolute", "prismatic", "helical"])
+def test_limits_of_one_degree_of_freedom_are_numbers(name: str) -> None:
+    make = partial(Joint.helical, 0.1) if name == "helical" else getattr(Joint, name)
+    builder = RobotBuilder("arm")
+    builder.add(Body("a"), joint=make(limits=(-1, 2), velocity=3, name="j"))
+    builder.add(Body("b"), "a", make(name="k"))
+    r = builder.robot()
+    found = r.joint("j").limits
+    assert found is not None
+    assert (found.lower, found.upper, found.velocity) == (-1.0, 2.0, 3.0)
+    assert found.effort == np.inf
+    assert r.joint("k").limits is None
+    assert r.limits.lower.tolist() == [-1, -np.inf]
+    assert r.limits.velocity.tolist() == [3, np.inf]
+
+
+def test_limits_of_several_degrees_of_freedom_are_tuples() -> None:
+    builder = RobotBuilder("arm")
+    ranges = ((-1, 2), (-3, 4))
+    builder.add(Body("a"), joint=Joint.universal(limits=ranges, effort=5, name="j"))
+    r = builder.robot()
+    found = r.joint("j").limits
+    assert found is not None
+    assert (found.lower, found.upper) == ((-1.0, -3.0), (2.0, 4.0))
+    assert found.effort == (5.0, 5.0)
+    assert found.velocity == (np.inf, np.inf)
+    assert r.limits.upper.tolist() == [2, 4]
+
+
+def test_clamp_returns_the_nearest_configuration_within_limits() -> None:
+    builder = RobotBuilder("arm")
+    builder.add(Body("a"), joint=Joint.floating())
+    builder.add(Body("b"), "a", Joint.revolute(limits=(-3.07, -0.07)))
+    builder.add(Body("c"), "b", Joint.prismatic(limits=(-1, 2)))
+    r = builder.robot()
+    within = [0, 0, 0, 0, 0, 0, 1, -0.07, 0]
+    assert r.clamp().tolist() == within
+    assert r.neutral()[7] == 0
+    far = [9, 9, 9, 0, 0, 0.6, 0.8, -4, 9]
+    found = r.clamp([within, far])
+    assert found.tolist() == [within, [*far[:7], -3.07, 2]]
+    with pytest.raises(ShapeError, match=r"q has shape \(2,\); expected \(9,\) or"):
+        r.clamp([0, 1])

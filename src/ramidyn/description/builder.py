@@ -17,6 +17,7 @@ from ramidyn.description.body_inertia import Inertia
 from ramidyn.description.builder_checks import (
     Placement,
     checked_array,
+    checked_direction,
     checked_instance,
     checked_name,
     checked_number,
@@ -25,7 +26,6 @@ from ramidyn.description.builder_checks import (
     not_negative,
     shown,
 )
-from ramidyn.description.constants import Array, norm
 from ramidyn.description.description import (
     BodyDescription,
     JointDescription,
@@ -137,7 +137,7 @@ class Joint:
     ) -> Joint:
         """Return a joint that rotates about ``axis``, then about ``axis2``."""
         joint = _joint("universal", options, axis=axis)
-        second = _direction("Joint.universal: axis2", axis2)
+        second = checked_direction("Joint.universal: axis2", axis2)
         if np.linalg.norm(np.cross(joint.details.axis, second)) < 1e-6:
             raise ModelError(
                 "Joint.universal: axis and axis2 are parallel; expected two directions"
@@ -203,7 +203,7 @@ def _joint(type_: str, options: Mapping[str, Any], **axis: Vector) -> Joint:
         if option in given
     }
     for word, value in axis.items():
-        details["axis"] = _direction(f"{owner}: {word}", value)
+        details["axis"] = checked_direction(f"{owner}: {word}", value)
     if "mimic" in details and joint_type(name, type_).nq != 1:
         raise ModelError(
             f"{owner} cannot mimic; only a joint with one coordinate can: revolute, "
@@ -253,13 +253,3 @@ def _mimic(what: str, value: Any) -> Mimic:
                 f"{what} is {shown(value)}; expected the name of a joint, or (name, "
                 "multiplier, offset)"
             )
-
-
-def _direction(what: str, value: object) -> Array:
-    axis = checked_vector(what, value)
-    length = norm(axis.tolist())
-    if length < 1e-9:
-        raise ModelError(f"{what} is {shown(value)}; expected a nonzero direction")
-    unit = axis if length == 1 else axis / length
-    unit.setflags(write=False)
-    return unit

@@ -15,7 +15,7 @@ from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.builder import neutral_poses
 from ramidyn.description.description import Description, Mimic
 from ramidyn.description.fingerprint import fingerprint
-from ramidyn.description.pose import Array, Pose
+from ramidyn.description.pose import Array, Pose, frame_with_z
 from ramidyn.errors import Error, ModelError, UnknownName
 from ramidyn.tree.model import build_model
 from ramidyn.tree.tree import BodyInertia
@@ -330,6 +330,26 @@ def test_a_loop_closes_where_the_bodies_stand() -> None:
     np.testing.assert_array_equal(cut.placement_b.p, TILTED.p)
     assert math.isnan(cut.length)
     assert bar.length == 2
+
+
+@pytest.mark.parametrize("make", [Inertia.from_cylinder, Inertia.from_capsule])
+@pytest.mark.parametrize("at", [(0.1, 0.2, 0.3), TILTED])
+def test_the_axis_of_a_round_shape_may_point_anywhere(
+    make: Callable[..., Inertia], at: Any
+) -> None:
+    pose = at if isinstance(at, Pose) else Pose.at(at)
+    for axis in ((1, 0, 0), (0, -2, 0), (0.3, 0.4, -0.5)):
+        found = make(2.0, 0.1, 0.7, at=at, axis=axis)
+        R = Pose.of(frame_with_z(np.array(axis, dtype=float)), (0, 0, 0)).R
+        expected = make(2.0, 0.1, 0.7, at=pose @ Pose(R, np.zeros(3)))
+        np.testing.assert_allclose(found.matrix, expected.matrix, atol=CLOSE)
+        np.testing.assert_allclose(found.com, pose.p, atol=CLOSE)
+        along = pose.R @ (np.array(axis) / np.linalg.norm(axis))
+        least = np.linalg.eigh(found.matrix)[1][:, 0]
+        assert abs(along @ least) == pytest.approx(1)
+    message = r"axis is \(0, 0, 0\); expected a nonzero direction"
+    with pytest.raises(ModelError, match=message):
+        make(2.0, 0.1, 0.7, axis=(0, 0, 0))
 
 
 # ------------------------------------------------------------ nothing can change
