@@ -23,7 +23,7 @@ def four_bar() -> ramidyn.Robot:
         parent, x = parents[name]
         b.add(Body(name, rod), parent, Joint.revolute((0, -1, 0), name=name), (x, 0, 0))
     hinge = Pose.from_axis_angle((1, 0, 0), np.pi / 2).R  # z along the joints' axes
-    return ramidyn.Robot.from_description(b.description()).add_loop(
+    return b.robot().add_loop(
         "coupler",
         "rocker",
         joint="revolute",

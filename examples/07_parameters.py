@@ -23,7 +23,7 @@ def arm(payload: float) -> ramidyn.Robot:
     load = Inertia.from_sphere(max(payload, 1e-9), radius=0.05)
     hand = JOINT((0, 0, 1), name="wrist")
     builder.add(Body("hand", load), "lower", hand, (0, 0, 0.4))
-    return ramidyn.Robot.from_description(builder.description())
+    return builder.robot()
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ Prints the cost of each iteration, and how far the arm is from its goal at the e
 
 import numpy as np
 
-import ramidyn
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 
 builder, parent = RobotBuilder("arm"), "world"
@@ -14,7 +13,7 @@ for name, axis in (("base", (0, 0, 1)), ("upper", (0, 1, 0)), ("lower", (0, 1, 0
     joint = Joint.revolute(axis)
     builder.add(Body(name, box), parent, joint, (0.0, 0.0, 0.4))
     parent = name
-robot = ramidyn.Robot.from_description(builder.description())
+robot = builder.robot()
 nv, steps, dt = robot.nv, 100, 0.02
 goal = np.array([0.5, 1.0, -1.5, 0.0, 0.0, 0.0])
 state_cost, torque_cost = np.array([20.0] * nv + [1.0] * nv), 1e-2

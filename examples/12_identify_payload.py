@@ -23,7 +23,7 @@ def arm(payload: float) -> ramidyn.Robot:
         builder.add(Body(f"link{k}", link), parent, joint, (0, 0, 0.4))
         parent = f"link{k}"
     builder.add(Body("load", load), parent, placement=(0, 0, 0.4))
-    return ramidyn.Robot.from_description(builder.description())
+    return builder.robot()
 
 
 def motion(nv: int, size: float) -> tuple[np.ndarray, ...]:

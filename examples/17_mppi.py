@@ -23,7 +23,7 @@ def arm() -> ramidyn.Robot:
         link, joint = Body(f"link{k}", inertia), Joint.revolute((0, k % 2, 1 - k % 2))
         builder.add(link, parent, joint, (0, 0, 0.2))
         parent = link.name
-    return ramidyn.Robot.from_description(builder.description())
+    return builder.robot()
 
 
 robot, rng, q, qd = arm(), np.random.default_rng(0), np.full(7, 0.3), np.zeros(7)

@@ -29,7 +29,7 @@ def quadruped() -> ramidyn.Robot:
         builder.add(Body(hip, rod), "trunk", Joint.revolute((1, 0, 0)), (*at, 0))
         builder.add(Body(thigh, rod), hip, Joint.revolute((0, 1, 0)))
         builder.add(Body(shank, rod), thigh, Joint.revolute((0, 1, 0)), (0, 0, -LINK))
-    robot = ramidyn.Robot.from_description(builder.description())
+    robot = builder.robot()
     for leg in LEGS:
         foot = ramidyn.forces.SphereContact(f"{leg}_shank", dissipation=1.0, **CONTACT)
         robot = robot.add_force(foot)

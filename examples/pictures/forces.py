@@ -22,7 +22,7 @@ def robot_with(joint: Joint) -> ramidyn.Robot:
     builder = RobotBuilder("body")
     inertia = Inertia.from_box(1.0, (0.2, 0.3, 0.4))
     builder.add(Body("body", inertia), "world", joint)
-    return ramidyn.Robot.from_description(builder.description())
+    return builder.robot()
 
 
 HINGE = robot_with(Joint.revolute((0, 1, 0), name="hinge", limits=(-1.0, 1.0)))

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, TypedDict, cast
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description
 from ramidyn.description.forces.from_file import acting_forces, unused_forces
-from ramidyn.errors import ArgumentError, ModelError, ModelWarning
+from ramidyn.description.joint_types import joint_type
+from ramidyn.description.warning_groups import counted_noun, quoted_names
+from ramidyn.errors import ArgumentError, ModelError, ModelWarning, readable
 from ramidyn.robot import Robot
 
 if TYPE_CHECKING:
@@ -25,14 +27,15 @@ def load(
     source: str | os.PathLike[str],
     *,
     root: str | None = None,
-    conventions: str | Conventions = "pinocchio",
+    conventions: str | Conventions | None = None,
     joint_order: str | Sequence[str] = "auto",
-    mimic: str = "reduce",
+    mimic: str | None = None,
     strict: bool = False,
     gravity: Sequence[float] | None = None,
     passive: bool | None = None,
     actuators: bool | None = None,
     contacts: bool | None = None,
+    srdf: str | os.PathLike[str] | bool = False,
     include_directory: str | os.PathLike[str] | None = None,
     xacro_arguments: Mapping[str, object] | None = None,
 ) -> Robot:
@@ -50,14 +53,15 @@ def load(
         root: "floating", "planar" or "fixed" attaches the root body by such a joint;
             None keeps the file's root.
         conventions: layout of q, q̇ and 6-vectors: "pinocchio", "mujoco",
-            "featherstone" or a `Conventions` value.
+            "featherstone" or a `Conventions` value. None is "pinocchio", and warns if
+            the order of quaternions then differs from the file's (MJCF).
         joint_order: order of the joints in q. "auto": a URDF with Pinocchio's
             conventions has Pinocchio's order; everything else has the file's. "file":
             depth first, siblings as in the file, as in MuJoCo. "alphabetical": depth
             first, siblings sorted by joint name, as in Pinocchio. Or a list of all
             joint names.
         mimic: "reduce" (a mimic joint follows its leader and is not in q) or
-            "independent".
+            "independent". None is "reduce", and warns of joints that follow others.
         strict: turn warnings into a `ModelError`.
         gravity: (3,) [m/s²]; the file's (MJCF, SDF) or (0, 0, −9.81) by default.
         passive: whether the file's passive forces act: stiffness, damping and friction
@@ -67,6 +71,8 @@ def load(
             warns of those that do not act.
         contacts: False declines contacts between MJCF's geoms, which are not
             supported; None warns of geoms that would touch in MuJoCo.
+        srdf: path or text of an SRDF, whose ``<group_state>`` elements become
+            `Robot.keyframes`; True: the file of the same name beside the robot's.
         include_directory: MJCF: includes and meshes outside of it are refused; by
             default the parent of the file's own directory.
         xacro_arguments: values of the arguments of a ``.xacro`` file, by name.
@@ -78,6 +84,15 @@ def load(
 
     with _garbage_kept():
         description = parse(source, include_directory, xacro_arguments)
+        if srdf is not False:
+            from ramidyn.description.formats.srdf import beside, with_group_states  # noqa: PLC0415  where there is one
+
+            if not isinstance(srdf, (bool, str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ArgumentError(
+                    f"srdf is {srdf!r}; expected a path, XML text, True or False"
+                )
+            states = beside(source) if srdf is True else srdf
+            description = with_group_states(description, states)
         if gravity is not None:
             description = replace(description, gravity=_checked_gravity(gravity))
         answers = {"passive": passive, "actuators": actuators, "contacts": contacts}
@@ -85,10 +100,11 @@ def load(
         robot = Robot.from_description(
             description,
             root=root,
-            conventions=conventions,
+            conventions="pinocchio" if conventions is None else conventions,
             joint_order=joint_order,
-            mimic=mimic,
+            mimic="reduce" if mimic is None else mimic,
         )
+        robot = _with_warnings(robot, _layout_of_q(robot, conventions, mimic))
     if robot.warnings and strict:
         raise ModelError(f"{description.name} (strict): " + "; ".join(robot.warnings))
     if robot.warnings:
@@ -118,18 +134,54 @@ def _with_forces(
     )
 
 
+def _layout_of_q(
+    robot: Robot, conventions: str | Conventions | None, mimic: str | None
+) -> list[str]:
+    """Return a line for each way in which q may differ from what a user expects."""
+    lines: list[str] = []
+    followers = robot.model.mimics
+    if followers and mimic is None:
+        n = len(followers)
+        follow, them = ("follow others", "them") if n > 1 else ("follows another", "it")
+        lines.append(
+            f"{counted_noun(n, 'joint')} {follow} ({quoted_names(followers, 3)}): nq is {robot.nq}"
+            f", not {robot.nq + n}; load with mimic='independent' to keep {them} in q, "
+            f"mimic='reduce' to leave {them} out"
+        )
+    turning = [
+        j.name for j in robot.model.joints if joint_type(j.name, j.type).has_quaternion
+    ]
+    if turning and conventions is None and robot.description.format == "mjcf":
+        lines.append(
+            f"q has quaternions as xyzw, MuJoCo's qpos as wxyz ({quoted_names(turning, 3)}); "
+            "load with conventions='mujoco' to use qpos and qvel as they are, "
+            "conventions='pinocchio' to keep xyzw"
+        )
+    return lines
+
+
+def _with_warnings(robot: Robot, lines: Sequence[str]) -> Robot:
+    """Return the robot with more lines in its warning."""
+    if not lines:
+        return robot
+    texts = (*robot.warnings, *(readable(f"{robot.name}: {x}") for x in lines))
+    model = replace(robot.model, warnings=texts)
+    return Robot(model, robot.conventions, robot.joint_order, robot.mimic)
+
+
 class LoadOptions(TypedDict, total=False):
     """Keyword options of `load`."""
 
     root: str | None
-    conventions: str | Conventions
+    conventions: str | Conventions | None
     joint_order: str | Sequence[str]
-    mimic: str
+    mimic: str | None
     strict: bool
     gravity: Sequence[float] | None
     passive: bool | None
     actuators: bool | None
     contacts: bool | None
+    srdf: str | os.PathLike[str] | bool
     include_directory: str | os.PathLike[str] | None
     xacro_arguments: Mapping[str, object] | None
 

@@ -10,8 +10,8 @@ import pytest
 
 import ramidyn
 from ramidyn import forces
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.compiler import program_of
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.pose import Array
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ramidyn.builder import Body, Joint, RobotBuilder
 from ramidyn.compilation import Request
 from ramidyn.compiler import program_of
-from ramidyn.description.builder import Body, Joint, RobotBuilder
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.quantities.dynamics import (

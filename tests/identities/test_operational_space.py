@@ -9,9 +9,9 @@ from ramidyn.algorithms.crba import crba
 from ramidyn.algorithms.ltdl import ltdl
 from ramidyn.algorithms.operational.mixed import COLUMN, TRANSFORM
 from ramidyn.algorithms.operational.tasks import Task, tasks_of
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.catalog.paper_robots import chain, chang_khatib24, random_tree
 from ramidyn.compiler import compile, program_of
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.explain.counts import explain_operational

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.catalog.paper_robots import random_tree
 from ramidyn.compiler import compile, count
 from ramidyn.coordinates.configurations import rates
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError

@@ -171,7 +171,7 @@ def test_a_cut_joint_moves_and_carries_as_in_adams(name: str) -> None:
     forward = forward_dynamics(algorithm="loopwise")
     now["qdd"] = value(robot, forward, **now, tau=tau)
     a = value(robot, acceleration("cm", expressed_in=adams.ALIGNED), **now)
-    wrenches = loop_wrenches(algorithm="loopwise", expressed_in="world")
+    wrenches = loop_wrenches("loopwise", expressed_in="world", on="both")
     w = value(robot, wrenches, q=q, qd=qd, tau=tau)
     check(exam, case, a, w[:, :, 0].sum(axis=1))
 
@@ -213,7 +213,7 @@ def test_a_torsion_spring_beside_a_cut_acts_as_in_adams() -> None:
     qdd = value(robot, forward_dynamics(algorithm="loopwise"), **now)
     center = acceleration("cm", expressed_in=adams.ALIGNED)
     a = value(robot, center, q=q, qd=qd, qdd=qdd)
-    wrenches = loop_wrenches(algorithm="loopwise", expressed_in="world")
+    wrenches = loop_wrenches("loopwise", expressed_in="world", on="both")
     w = value(robot, wrenches, **now)[:, 0, 0]
     on_body = value(robot, applied_forces, q=q, qd=qd)
     for k, T in enumerate(case.poses):  # a pure moment, given along the body's axes
@@ -415,7 +415,7 @@ def as_cuts(name: str) -> tuple[Robot, Run, Array]:
     tau = np.zeros(6) if m.free_tau is None else np.array(m.free_tau)
     w = np.zeros((len(TIMES), 6))
     if robot.model.loops:
-        wrenches = loop_wrenches(algorithm="loopwise", expressed_in="world")
+        wrenches = loop_wrenches("loopwise", expressed_in="world", on="both")
         w = value(robot, wrenches, **now, tau=tau)[:, :, 0].sum(axis=1)
     if robot.model.forces:  # along the body's axes, about its center
         on_body = value(robot, applied_forces, **now)

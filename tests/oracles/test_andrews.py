@@ -60,7 +60,14 @@ def squeezer() -> Robot:
         b.add(body, parent, Joint.revolute(name=f"{name}_joint"), (*at, 0.0))
     for name, at in CUTS.items():
         to = Pose.at((*at, 0.0))
-        b.close(name, "revolute", "theta", name, at=Pose.at((-D, 0, 0)), at_b=to)
+        b.add_loop(
+            "theta",
+            name,
+            joint="revolute",
+            placement_a=Pose.at((-D, 0, 0)),
+            placement_b=to,
+            name=name,
+        )
     robot = Robot.from_description(b.description())
     robot = robot.add_frame("anchor", "world", Pose.at((XC, YC, 0.0)))
     robot = robot.add_frame("hook", "gamma", Pose.at((SD, -SC, 0.0)))

@@ -63,7 +63,10 @@ def test_armature_acts_as_in_mujoco(joint: str, rng: np.random.Generator) -> Non
 def test_armature_acts_as_in_pinocchio(joint: str, rng: np.random.Generator) -> None:
     pin: Any = pytest.importorskip("pinocchio", reason="Pinocchio is absent")
     text = MODEL.format(JOINTS[joint])
-    robot, bare = load(text), load(text.replace("armature", "margin"))
+    robot, bare = (
+        load(x, conventions="pinocchio")
+        for x in (text, text.replace("armature", "margin"))
+    )
     x = state_of(robot, rng)
     armature = np.full(robot.nv, 0.5)
     armature[-1] = 0.2

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.loading import load
 from ramidyn.robot import Robot
 

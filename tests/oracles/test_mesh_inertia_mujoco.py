@@ -73,7 +73,7 @@ def assert_same(path: Path) -> None:
         with pytest.raises(ModelError, match="takes its inertia from mesh geom"):
             load(path)
         return
-    assert_inertias_agree(load(path).description, theirs)
+    assert_inertias_agree(load(path, conventions="mujoco").description, theirs)
 
 
 @pytest.mark.parametrize("asset", ASSETS)
@@ -180,7 +180,7 @@ def test_meshes_of_included_files_are_found_where_mujoco_finds_them(
     }
     for inner, text in files.items():
         (tmp_path / inner).write_text(text)
-    robot = load(tmp_path / "main.xml")
+    robot = load(tmp_path / "main.xml", conventions="mujoco")
     theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "main.xml"))
     assert_inertias_agree(robot.description, theirs)
     (shape,) = robot.shapes
@@ -212,7 +212,10 @@ def test_written_inertials_replace_the_meshes(
     with pytest.raises(SystemExit):
         main(["write-inertials", str(given), "-o", str(written)])
     assert "wrote the inertia of 1 body" in " ".join(capsys.readouterr().out.split())
-    ours, theirs = (load(p).description.bodies[0].inertial for p in (written, given))
+    ours, theirs = (
+        load(p, conventions="mujoco").description.bodies[0].inertial
+        for p in (written, given)
+    )
     assert ours is not None
     assert theirs is not None
     assert ours.mass == theirs.mass

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.builder import Body, Joint, RobotBuilder
 from ramidyn.description.body_inertia import Inertia
-from ramidyn.description.builder import Body, Joint, RobotBuilder
 from ramidyn.forces import PointSpring
 from ramidyn.quantities.closed_loops import constraint_residual
 from ramidyn.robot import Robot
@@ -79,7 +79,14 @@ def squeezer() -> Robot:
         b.add(Body(f"K{k}", flat), parent, joint, (*at, 0.0))
     for k, (x, y) in ((3, (0.0, -SS)), (4, (0.0, -E)), (6, (ZF, 0.0))):
         at, at_b = (-D, 0.0, 0.0), (x, y, 0.0)
-        b.close(f"pin{k}", "point_on_line", "K2", f"K{k}", at=at, at_b=at_b)
+        b.add_loop(
+            "K2",
+            f"K{k}",
+            joint="point_on_line",
+            placement_a=at,
+            placement_b=at_b,
+            name=f"pin{k}",
+        )
     spring = PointSpring(
         "world",
         "K3",

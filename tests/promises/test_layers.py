@@ -24,7 +24,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "description": {"symbolic", "spatial"},
     "tree": {"symbolic", "spatial", "description"},
     "coordinates": {"symbolic", "spatial", "description", "tree"},
-    "catalog": {"description", "tree"},
     "view": ROBOTS,
     "simplify": {"symbolic"},
     "algorithms": {"symbolic", "spatial", *ROBOTS},
@@ -67,6 +66,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "mechanism.constraints", "mechanism", "simulation", "view", "view.runs",
     },
     "loading": {"description", "robot"},
+    "robot_builder": {"description", "robot"},
+    "catalog": {"description", "tree", "robot_builder"},
     "robots": {"loading", "catalog", *ROBOTS, "robot"},
     "control": {
         *ROBOTS, "algorithms", "tracing", "quantities", "function", "compiler", "robot",

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ramidyn.builder import Body, Joint, RobotBuilder
 from ramidyn.description.body_inertia import Inertia
-from ramidyn.description.builder import Body, Joint, RobotBuilder
 from ramidyn.description.pose import Array, Pose
 from ramidyn.quantities.frames import jacobian
 from ramidyn.robot import Robot
@@ -100,7 +100,15 @@ def free(case: Case, *cuts: tuple[str, Pose, Pose, float | None]) -> Robot:
     b = RobotBuilder("free", gravity=GRAVITY)
     b.add(Body("body", case.box, {"cm": ORIGIN}), joint=Joint.floating())
     for k, (type_, at, at_b, length) in enumerate(cuts):
-        b.close(f"cut{k}", type_, "world", "body", at=at, at_b=at_b, length=length)
+        b.add_loop(
+            "world",
+            "body",
+            joint=type_,
+            placement_a=at,
+            placement_b=at_b,
+            length=length,
+            name=f"cut{k}",
+        )
     return Robot.from_description(b.description())
 
 

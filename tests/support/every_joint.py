@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.conventions import Conventions
 from ramidyn.robot import Robot
 

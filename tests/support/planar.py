@@ -7,7 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.pose import Pose
 from ramidyn.mechanism.loops import add_loop
 from ramidyn.robot import Robot

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.description import LoopDescription
 from ramidyn.description.pose import Pose
 from ramidyn.robot import Robot

@@ -53,7 +53,7 @@ ELEMENTS: dict[str, tuple[object, list[str]]] = {
 
 @pytest.fixture(scope="module")
 def robot() -> Robot:
-    return ramidyn.load(ROBOT)
+    return ramidyn.load(ROBOT, conventions="pinocchio")
 
 
 @pytest.mark.parametrize("name", ELEMENTS)

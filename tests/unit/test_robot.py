@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Pose
 from ramidyn.errors import (
@@ -63,8 +64,12 @@ def assert_same_poses(ours: Any, theirs: Any, names: Any) -> None:
 # ------------------------------------------------------------ what a robot is
 
 
+def load_walker(**options: Any) -> Robot:
+    return load(WALKER, conventions="pinocchio", **options)
+
+
 def test_robot_tells_its_sizes_and_names() -> None:
-    r = load(ARM)
+    r = load(ARM, mimic="reduce")
     assert (r.name, r.nq, r.nv) == ("r", 2, 2)
     assert r.joint_names == ("y", "z")
     assert r.body_names == ("a", "c", "d", "b")
@@ -76,7 +81,7 @@ def test_robot_tells_its_sizes_and_names() -> None:
 
 
 def test_robot_does_not_change() -> None:
-    r = load(ARM)
+    r = load(ARM, mimic="reduce")
     with pytest.raises(AttributeError, match="a Robot is immutable: 'name'"):
         r.name = "other"  # type: ignore[misc]
     r.masses["a"] = 7.0
@@ -106,7 +111,7 @@ def test_robot_can_be_pickled_and_copied(rng: np.random.Generator) -> None:
 def test_a_method_is_pickled_with_its_options(
     name: str, options: dict[str, Any], rng: np.random.Generator
 ) -> None:
-    method = getattr(load(ARM), name)
+    method = getattr(load(ARM, mimic="reduce"), name)
     twin = pickle.loads(pickle.dumps(method))
     state = [n for n in ("q", "qd", "tau") if n in twin.__signature__.parameters]
     given = {**dict(zip(state, rng.normal(size=(3, 2)), strict=False)), **options}
@@ -115,7 +120,7 @@ def test_a_method_is_pickled_with_its_options(
 
 
 def test_only_the_joint_of_the_root_is_put_first() -> None:
-    r = load(ARM, joint_order=["z", "y"])
+    r = load(ARM, mimic="reduce", joint_order=["z", "y"])
     hand = load(
         robot(
             *(f'<link name="{name}">{MASS}</link>' for name in "ef"),
@@ -127,7 +132,7 @@ def test_only_the_joint_of_the_root_is_put_first() -> None:
 
 
 def test_print_draws_the_tree() -> None:
-    assert str(load(WALKER)).splitlines() == [
+    assert str(load_walker()).splitlines() == [
         "walker: 4 bodies, 6 joints, nq 15, nv 13, 192 kg moving, gravity (0, 0, -3) "
         "m/s²",
         "conventions pinocchio: quaternions xyzw, floating velocity in body axes, "
@@ -147,10 +152,10 @@ def test_print_draws_the_tree() -> None:
 
 
 def test_print_shows_mimic_and_fixed() -> None:
-    text = str(load(ARM).lock({"y": 0.5}))
+    text = str(load(ARM, mimic="reduce").lock({"y": 0.5}))
     assert "└╌ c     1 kg  fixed" in text
     assert "└─ d  1 kg  x continuous = -2 z +0.5" in text
-    mujoco = str(load(ARM, conventions="mujoco"))
+    mujoco = str(load(ARM, mimic="reduce", conventions="mujoco"))
     assert "linear in world axes, angular in body axes" in mujoco
 
 
@@ -167,15 +172,18 @@ def test_long_chains_print() -> None:
 
 
 def test_keyframes_follow_conventions_and_order() -> None:
-    plain, other = load(WALKER), load(WALKER, conventions="mujoco")
+    plain, other = (
+        load_walker(),
+        load(WALKER, conventions="mujoco"),
+    )
     assert set(plain.keyframes) == {"qpos0", "squat"}
     q = other.keyframes["squat"]
     np.testing.assert_allclose(q[:7], [0, 0, 1, 1, 0, 0, 0])
     np.testing.assert_allclose(
         plain.convert_q(q, from_="mujoco"), plain.keyframes["squat"]
     )
-    shuffled = load(
-        WALKER, joint_order=["tail", "knee", "hip_z", "hip_y", "hip_x", "free"]
+    shuffled = load_walker(
+        joint_order=["tail", "knee", "hip_z", "hip_y", "hip_x", "free"]
     )
     squat = shuffled.keyframes["squat"]
     np.testing.assert_allclose(squat[:8], [0.4, 0, 0, 0, 1, 0.3, 0.2, 0.1])
@@ -214,7 +222,7 @@ def test_joint_order_of_urdf_is_that_of_its_conventions_or_as_asked(
 
 def test_joint_order_of_mjcf_is_the_files() -> None:
     names = ("free", "hip_x", "hip_y", "hip_z", "knee", "tail")
-    assert load(WALKER).joint_names == names
+    assert load_walker().joint_names == names
     assert load(WALKER, conventions="mujoco").joint_names == names
 
 
@@ -287,8 +295,10 @@ def test_wrong_options_are_named(options: Any, error: Any, message: str) -> None
 
 
 def test_gravity_of_the_file_or_the_caller() -> None:
-    assert load(WALKER).gravity == (0.0, 0.0, -3.0)
-    assert load(WALKER, gravity=np.array([1, 2, 3])).gravity == (1.0, 2.0, 3.0)
+    assert load_walker().gravity == (0.0, 0.0, -3.0)
+    assert load(
+        WALKER, conventions="pinocchio", gravity=np.array([1, 2, 3])
+    ).gravity == (1.0, 2.0, 3.0)
 
 
 @pytest.mark.parametrize(
@@ -309,7 +319,7 @@ def test_what_is_no_robot_is_refused(text: str, message: str) -> None:
 
 def test_comments_may_come_first() -> None:
     text = "<!-- <mujoco> --> <?xml version='1.0'?> <!-- <sdf/> -->" + ARM
-    assert load(text).nq == 2
+    assert load(text, mimic="reduce").nq == 2
 
 
 def test_oddities_warn_and_strict_refuses() -> None:
@@ -393,9 +403,13 @@ def test_locked_joint_of_a_file_stays(
 
 
 def test_several_locked_joints_of_one_body_stay(rng: np.random.Generator) -> None:
-    assert_locks(load(WALKER), dict.fromkeys(["hip_x", "hip_y", "tail", "hip_z"]), rng)
+    assert_locks(
+        load_walker(),
+        dict.fromkeys(["hip_x", "hip_y", "tail", "hip_z"]),
+        rng,
+    )
     names = ["tail", "hip_z", "free", "knee", "hip_y", "hip_x"]
-    r = load(WALKER, joint_order=names)
+    r = load_walker(joint_order=names)
     assert_locks(r, dict.fromkeys(["hip_x", "knee"]), rng)
     assert r.lock({"free": r.neutral()[2:9]}).joint_names == (*names[:2], *names[3:])
 
@@ -437,7 +451,7 @@ def assert_locks(r: Robot, joints: dict[str, Any], rng: np.random.Generator) -> 
 
 
 def test_followers_lock_with_their_leader() -> None:
-    r = load(ARM)
+    r = load(ARM, mimic="reduce")
     locked = r.lock({"z": 0.2})
     assert locked.joint_names == ("y",)
     assert locked.model.mimics == ()
@@ -447,13 +461,13 @@ def test_followers_lock_with_their_leader() -> None:
 
 
 def test_coupling_with_a_locked_joint_keeps_its_sense() -> None:
-    r = load(WALKER).lock({"hip_z": 0.5})
+    r = load_walker().lock({"hip_z": 0.5})
     (loop,) = r.model.loops
     assert loop.joints == ("tail",)
     np.testing.assert_allclose(loop.coefficients, [0.1 + 2 * 0.5 + 3 * 0.5**3])
-    assert load(WALKER).lock({"hip_z": 0.5, "tail": 0.1}).model.loops == ()
+    assert load_walker().lock({"hip_z": 0.5, "tail": 0.1}).model.loops == ()
     with pytest.raises(ModelError, match="'tail' cannot be locked alone: 'gear' makes"):
-        load(WALKER).lock({"tail": 0.1})
+        load_walker().lock({"tail": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -474,24 +488,24 @@ def test_coupling_with_a_locked_joint_keeps_its_sense() -> None:
 )
 def test_wrong_locks_are_named(joints: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
-        load(ARM).lock(joints)
+        load(ARM, mimic="reduce").lock(joints)
 
 
 @pytest.mark.parametrize("length", [1e200, 1e-10, 1e-200])
 def test_a_locked_quaternion_may_have_any_length(length: float) -> None:
     q = np.array([0.5, -0.5, 0.5, 0.5])
-    expected, found = (load(WALKER).lock({"knee": k * q}) for k in (1.0, length))
+    expected, found = (load_walker().lock({"knee": k * q}) for k in (1.0, length))
     at = expected.neutral()
     assert_close(found.mass_matrix(at), expected.mass_matrix(at))
 
 
 def test_zero_quaternion_cannot_be_locked() -> None:
     with pytest.raises(ShapeError, match="'knee' given a zero quaternion"):
-        load(WALKER).lock({"knee": (0, 0, 0, 0)})
+        load_walker().lock({"knee": (0, 0, 0, 0)})
     with pytest.raises(
         ShapeError, match=r"'knee' \(spherical\) given 1; expected 4 num"
     ):
-        load(WALKER).lock({"knee": 1})
+        load_walker().lock({"knee": 1})
 
 
 @pytest.mark.parametrize("mass", [0, 3])
@@ -509,7 +523,7 @@ def test_a_link_called_world_is_the_world(mass: int) -> None:
 
 
 def test_attached_robot_hangs_on_its_frame(rng: np.random.Generator) -> None:
-    walker, arm = load(WALKER), load(ARM)
+    walker, arm = load_walker(), load(ARM, mimic="reduce")
     placement = Pose.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
     both = walker.attach(arm, "imu", placement=placement, prefix="arm/")
     assert both.joint_names == (*walker.joint_names, "arm/y", "arm/z")
@@ -538,15 +552,15 @@ def test_attached_robot_keeps_its_order_and_keyframes() -> None:
         joint_order="alphabetical",
     )
     assert pair.joint_names == ("a", "z")
-    both = load(WALKER).attach(pair, "tail")
+    both = load_walker().attach(pair, "tail")
     assert both.joint_names[-2:] == ("a", "z")
     np.testing.assert_allclose(both.keyframes["up"][-2:], pair.keyframes["up"])
     np.testing.assert_allclose(pair.keyframes["up"], [0.2, 0.1])
 
 
 def test_attach_keeps_loops_keyframes_and_joint_order() -> None:
-    arm = load(ARM, joint_order=["y", "z"])
-    both = arm.attach(load(WALKER), "world", prefix="w_")
+    arm = load(ARM, mimic="reduce", joint_order=["y", "z"])
+    both = arm.attach(load_walker(), "world", prefix="w_")
     assert both.joint_names[:3] == ("y", "z", "w_free")
     assert [loop.joints for loop in both.model.loops] == [("w_tail", "w_hip_z")]
     assert set(both.keyframes) == {"w_qpos0", "w_squat"}
@@ -559,7 +573,7 @@ def test_description_and_matrix_will_do() -> None:
     builder.add(Body("tip", Inertia.from_sphere(1, 0.1)))
     T = np.eye(4)
     T[:3, 3] = 1, 2, 3
-    r = load(ARM).attach(builder.description(), "d", placement=T)
+    r = load(ARM, mimic="reduce").attach(builder.description(), "d", placement=T)
     assert r.model.frames["tip"].body == r.model.frames["d"].body
     assert r.nq == 2
 
@@ -614,14 +628,14 @@ def test_description_and_matrix_will_do() -> None:
 def test_wrong_attachments_are_named(
     arguments: Any, options: Any, error: Any, message: str
 ) -> None:
-    r = load(ARM)
+    r = load(ARM, mimic="reduce")
     other, frame = arguments
     with pytest.raises(error, match=message):
         r.attach(r if other == "same" else other, frame, **options)
 
 
 def test_added_frame_is_fixed_to_its_body(rng: np.random.Generator) -> None:
-    r = load(WALKER).add_frame("toe", "shin", (0, 0, -0.4)).add_frame("nail", "toe")
+    r = load_walker().add_frame("toe", "shin", (0, 0, -0.4)).add_frame("nail", "toe")
     q = r.random_configuration(rng)
     p, R = poses(r, q)["shin"]
     np.testing.assert_allclose(poses(r, q)["toe"][0], p + R @ [0, 0, -0.4])
@@ -643,7 +657,7 @@ def test_added_frame_is_fixed_to_its_body(rng: np.random.Generator) -> None:
 
 
 def test_root_can_float_be_planar_or_be_fixed(rng: np.random.Generator) -> None:
-    r = load(ARM)
+    r = load(ARM, mimic="reduce")
     free = r.with_root("floating")
     assert free.joint_names == ("root_joint", "y", "z")
     assert (free.nq, free.nv) == (9, 8)
@@ -652,9 +666,9 @@ def test_root_can_float_be_planar_or_be_fixed(rng: np.random.Generator) -> None:
     assert free.with_root("fixed").joint_names == r.joint_names
     q = r.random_configuration(rng)
     assert_same_poses(poses(free, [*free.neutral()[:7], *q]), poses(r, q), r.body_names)
-    assert load(ARM, root="floating").joint_names == free.joint_names
+    assert load(ARM, mimic="reduce", root="floating").joint_names == free.joint_names
     assert free.with_root("floating").joint_names == free.joint_names
-    order = load(ARM, joint_order=["y", "z"])
+    order = load(ARM, mimic="reduce", joint_order=["y", "z"])
     assert order.with_root("floating").joint_names == ("root_joint", "y", "z")
     with pytest.raises(
         ArgumentError, match="root is 'loose'; possible: fixed, floating"
@@ -688,3 +702,51 @@ def test_root_needs_one_body_on_the_world() -> None:
         match="needs exactly one body attached to the world; 'two' has 2: 'a'",
     ):
         Robot.from_description(builder.description(), root="floating")
+
+
+# ------------------------------------------------------------ limits
+
+
+@pytest.mark.parametrize("name", ["revolute", "prismatic", "helical"])
+def test_limits_of_one_degree_of_freedom_are_numbers(name: str) -> None:
+    make = partial(Joint.helical, 0.1) if name == "helical" else getattr(Joint, name)
+    builder = RobotBuilder("arm")
+    builder.add(Body("a"), joint=make(limits=(-1, 2), velocity=3, name="j"))
+    builder.add(Body("b"), "a", make(name="k"))
+    r = builder.robot()
+    found = r.joint("j").limits
+    assert found is not None
+    assert (found.lower, found.upper, found.velocity) == (-1.0, 2.0, 3.0)
+    assert found.effort == np.inf
+    assert r.joint("k").limits is None
+    assert r.limits.lower.tolist() == [-1, -np.inf]
+    assert r.limits.velocity.tolist() == [3, np.inf]
+
+
+def test_limits_of_several_degrees_of_freedom_are_tuples() -> None:
+    builder = RobotBuilder("arm")
+    ranges = ((-1, 2), (-3, 4))
+    builder.add(Body("a"), joint=Joint.universal(limits=ranges, effort=5, name="j"))
+    r = builder.robot()
+    found = r.joint("j").limits
+    assert found is not None
+    assert (found.lower, found.upper) == ((-1.0, -3.0), (2.0, 4.0))
+    assert found.effort == (5.0, 5.0)
+    assert found.velocity == (np.inf, np.inf)
+    assert r.limits.upper.tolist() == [2, 4]
+
+
+def test_clamp_returns_the_nearest_configuration_within_limits() -> None:
+    builder = RobotBuilder("arm")
+    builder.add(Body("a"), joint=Joint.floating())
+    builder.add(Body("b"), "a", Joint.revolute(limits=(-3.07, -0.07)))
+    builder.add(Body("c"), "b", Joint.prismatic(limits=(-1, 2)))
+    r = builder.robot()
+    within = [0, 0, 0, 0, 0, 0, 1, -0.07, 0]
+    assert r.clamp().tolist() == within
+    assert r.neutral()[7] == 0
+    far = [9, 9, 9, 0, 0, 0.6, 0.8, -4, 9]
+    found = r.clamp([within, far])
+    assert found.tolist() == [within, [*far[:7], -3.07, 2]]
+    with pytest.raises(ShapeError, match=r"q has shape \(2,\); expected \(9,\) or"):
+        r.clamp([0, 1])

@@ -225,7 +225,8 @@ def test_force_elements_and_loops_are_drawn_and_follow() -> None:
 def test_a_run_plays_with_its_forces() -> None:
     ball = ramidyn.load(
         """<mujoco model="ball"><worldbody><body name="ball" pos="0 0 1"><freejoint/>
-        <geom size=".1"/></body></worldbody></mujoco>"""
+        <geom size=".1"/></body></worldbody></mujoco>""",
+        conventions="pinocchio",
     )
     foot = forces.SphereContact("ball", 0.1, 1e5, dissipation=0.5)
     ball = ball.add_force(foot, name="ground")

@@ -25,7 +25,7 @@ from ramidyn.catalog.general_geometry import (
     with_general_geometry,
     with_geometry,
 )
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.builder import Body, Inertia, Joint
 from ramidyn.description.constants import Array
 from ramidyn.description.description import (
     Description,
@@ -33,6 +33,7 @@ from ramidyn.description.description import (
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelError, unknown_name
+from ramidyn.robot_builder import RobotBuilder
 
 JOINTS = (
     *("revolute", "prismatic", "helical", "cylindrical", "universal"),

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ramidyn.catalog.general_geometry import with_geometry
 from ramidyn.description.body_inertia import Inertia
-from ramidyn.description.builder import Body, Joint, RobotBuilder
+from ramidyn.description.builder import Body, Joint
 from ramidyn.description.description import Description
 from ramidyn.description.forces.actuators import PositionServo
 from ramidyn.description.forces.bodies import PointSpring
@@ -31,6 +31,7 @@ from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.joints import JointFriction
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ArgumentError
+from ramidyn.robot_builder import RobotBuilder
 
 X, Y = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 HALF_WHEELBASE, CENTER = 1.65, (0.91, 0.455)
@@ -136,7 +137,7 @@ def hmmwv(
     for corner in CORNERS:
         a, b = f"{corner.name}lower_arm", f"{corner.name}spindle"
         ball = _between(corner, LOWER_PIVOT, LOWER_BALL)
-        builder.close(f"{corner.name}cut", "spherical", a, b, at=ball)
+        builder.add_loop(a, b, name=f"{corner.name}cut", placement_a=ball)
     for corner in CORNERS:
         _add_rod(builder, corner)
     description = with_geometry(builder.description(), geometry, seed)
@@ -197,7 +198,14 @@ def _add_rod(builder: RobotBuilder, corner: Corner) -> None:
     )
     _, y, z = _between(corner, UPPER_BALL, ROD_OUTER)
     b = f"{corner.name}spindle"
-    builder.close(f"{corner.name}rod", "distance", a, b, at=start, at_b=(-BEHIND, y, z))
+    builder.add_loop(
+        a,
+        b,
+        joint="distance",
+        placement_a=start,
+        placement_b=(-BEHIND, y, z),
+        name=f"{corner.name}rod",
+    )
 
 
 def _suspension(corner: Corner) -> list[ForceElement]:

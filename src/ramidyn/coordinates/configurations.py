@@ -60,18 +60,17 @@ def joint_limits(model: Model) -> JointLimits:
         limits = joint.limits
         if limits is None:
             continue
-        q, v = joint.q_index, joint.v_index
-        _fill(lower, q, limits.lower)
-        _fill(upper, q, limits.upper)
-        _fill(velocity, v, limits.velocity)
-        _fill(effort, v, limits.effort)
+        lower[joint.q_slice], upper[joint.q_slice] = limits.lower, limits.upper
+        velocity[joint.v_slice] = limits.velocity
+        effort[joint.v_slice] = limits.effort
     for array in (lower, upper, velocity, effort):
         array.setflags(write=False)
     return JointLimits(lower, upper, velocity, effort)
 
 
-def _fill(array: Array, start: int, values: Sequence[float]) -> None:
-    array[start : start + len(values)] = values
+def clamp_to_limits(limits: JointLimits, q: Array) -> Array:
+    """Return the configuration nearest to q within limits."""
+    return np.minimum(np.maximum(q, limits.lower), limits.upper)
 
 
 def size_hints(model: Model) -> tuple[tuple[str, str], ...]:

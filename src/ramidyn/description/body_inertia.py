@@ -11,6 +11,7 @@ import numpy as np
 from ramidyn.description.builder_checks import (
     Placement,
     checked_array,
+    checked_direction,
     checked_number,
     checked_pose,
     checked_vector,
@@ -25,10 +26,11 @@ from ramidyn.description.constants import (
     upper,
 )
 from ramidyn.description.description import Inertial
-from ramidyn.description.pose import Pose, Vector
+from ramidyn.description.pose import Pose, Vector, frame_with_z, placed_at
 from ramidyn.errors import ModelError
 
 ORIGIN = (0.0, 0.0, 0.0)
+Z = (0.0, 0.0, 1.0)
 
 
 @final
@@ -36,8 +38,8 @@ ORIGIN = (0.0, 0.0, 0.0)
 class Inertia:
     """The mass distribution of a body, built from shapes of uniform density.
 
-    Each shape has its center at the body's origin, or ``at`` a position or pose; the
-    axis of a cylinder or capsule is z. Inertias can be added.
+    Each shape has its center at the body's origin, or ``at`` a position or pose; a
+    cylinder or capsule lies along its ``axis``, z by default. Inertias can be added.
     """
 
     mass: float
@@ -75,33 +77,43 @@ class Inertia:
 
     @staticmethod
     def from_cylinder(
-        mass: float, radius: float, length: float, at: Placement = ORIGIN
+        mass: float,
+        radius: float,
+        length: float,
+        at: Placement = ORIGIN,
+        axis: Vector = Z,
     ) -> Inertia:
-        """Return the inertia of a solid cylinder along z."""
+        """Return the inertia of a solid cylinder along an axis."""
         r = checked_number("Inertia.from_cylinder: radius", radius, at_least=0.0)
         l = checked_number("Inertia.from_cylinder: length", length, at_least=0.0)
         across = r * r / 4 + l * l / 12
-        return _solid("from_cylinder", mass, (across, across, r * r / 2), at)
+        moments = across, across, r * r / 2
+        return _solid("from_cylinder", mass, moments, at, axis)
 
     @staticmethod
     def from_capsule(
-        mass: float, radius: float, length: float, at: Placement = ORIGIN
+        mass: float,
+        radius: float,
+        length: float,
+        at: Placement = ORIGIN,
+        axis: Vector = Z,
     ) -> Inertia:
-        """Return the inertia of a solid capsule along z.
+        """Return the inertia of a solid capsule along an axis.
 
         ``length`` [m] is that of its cylinder, without the two hemispheres.
         """
         r = checked_number("Inertia.from_capsule: radius", radius, at_least=0.0)
         l = checked_number("Inertia.from_capsule: length", length, at_least=0.0)
         if r == 0:
-            return _solid("from_capsule", mass, (l * l / 12, l * l / 12, 0.0), at)
+            rod = l * l / 12, l * l / 12, 0.0
+            return _solid("from_capsule", mass, rod, at, axis)
         ball = 4 * r / (4 * r + 3 * l)  # its share of the volume
         tube = 1 - ball
         # The hemispheres: a ball's 2/5 r², its halves moved apart by l.
         across = ball * (2 / 5 * r * r + 3 / 8 * r * l + l * l / 4)
         across += tube * (r * r / 4 + l * l / 12)
         along = ball * 2 / 5 * r * r + tube * r * r / 2
-        return _solid("from_capsule", mass, (across, across, along), at)
+        return _solid("from_capsule", mass, (across, across, along), at, axis)
 
     @staticmethod
     def from_point(mass: float, at: Vector = ORIGIN) -> Inertia:
@@ -135,12 +147,23 @@ class Inertia:
         return Inertial(self.mass, self.com, self.matrix)
 
 
-def _solid(shape: str, mass: float, moments: Iterable[float], at: Placement) -> Inertia:
-    """Return the inertia of a centered shape, given its moments per mass."""
+def _solid(
+    shape: str,
+    mass: float,
+    moments: Iterable[float],
+    at: Placement,
+    axis: Vector = Z,
+) -> Inertia:
+    """Return the inertia of a centered shape, given its moments per mass.
+
+    ``axis`` is where its z points, in the axes of the placement.
+    """
     owner = f"Inertia.{shape}"
     m = checked_number(f"{owner}: mass", mass, at_least=0.0)
     matrix = m * np.array(list(moments)) * np.eye(3)
-    return _placed_inertia(m, np.zeros(3), matrix, checked_pose(f"{owner}: at", at))
+    z = checked_direction(f"{owner}: axis", axis)
+    pose = checked_pose(f"{owner}: at", at) @ placed_at(frame_with_z(z), ORIGIN)
+    return _placed_inertia(m, np.zeros(3), matrix, pose)
 
 
 def _placed_inertia(mass: float, com: Array, matrix: Array, T: Pose) -> Inertia:

@@ -1,14 +1,4 @@
-"""Build a robot in Python: bodies, joints, frames and loops, one call each.
-
-    >>> arm = RobotBuilder("arm")
-    >>> link = Body("link", Inertia.from_capsule(1.5, radius=0.04, length=0.4))
-    >>> hand = Body("hand", Inertia.from_box(0.5, (0.1, 0.05, 0.02)))
-    >>> arm.add(link, joint=Joint.revolute((0, 0, 1), name="shoulder"))
-    Body('link', 1.5 kg)
-    >>> arm.add(hand, link, Joint.revolute((0, 1, 0), limits=(-2, 2)), (0, 0, 0.5))
-    Body('hand', 0.5 kg)
-    >>> [joint.name for body in arm.description().bodies for joint in body.joints]
-    ['shoulder', 'hand_joint']
+"""Bodies and joints that users make in Python: see `ramidyn.builder`.
 
 A mistake raises an error at once, with what was given and what is possible.
 """
@@ -19,15 +9,15 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypedDict, cast, final
+from typing import TYPE_CHECKING, Any, TypedDict, final
 
 import numpy as np
 
 from ramidyn.description.body_inertia import Inertia
 from ramidyn.description.builder_checks import (
-    WORLD,
     Placement,
     checked_array,
+    checked_direction,
     checked_instance,
     checked_name,
     checked_number,
@@ -36,24 +26,13 @@ from ramidyn.description.builder_checks import (
     nonnegative_number,
     shown,
 )
-from ramidyn.description.constants import Array, norm
 from ramidyn.description.description import (
     BodyDescription,
-    Description,
-    FrameDescription,
     JointDescription,
     Limits,
-    LoopDescription,
     Mimic,
 )
 from ramidyn.description.joint_types import joint_type
-from ramidyn.description.loop_types import (
-    check_given,
-    check_single,
-    check_type,
-    coupling,
-    cut_joint,
-)
 from ramidyn.description.pose import Pose, Vector
 from ramidyn.errors import ModelError, unknown_name
 
@@ -158,7 +137,7 @@ class Joint:
     ) -> Joint:
         """Return a joint that rotates about ``axis``, then about ``axis2``."""
         joint = _joint("universal", options, axis=axis)
-        second = _direction("Joint.universal: axis2", axis2)
+        second = checked_direction("Joint.universal: axis2", axis2)
         if np.linalg.norm(np.cross(joint.details.axis, second)) < 1e-6:
             raise ModelError(
                 "Joint.universal: axis and axis2 are parallel; expected two directions"
@@ -188,176 +167,6 @@ class Joint:
     def __repr__(self) -> str:
         name = f" {self.details.name!r}" if self.details.name else ""
         return f"Joint({self.type}{name})"
-
-
-@final
-class RobotBuilder:
-    """Collects bodies, parents first, and returns their Description."""
-
-    def __init__(self, name: str, gravity: Vector = (0.0, 0.0, -9.81)) -> None:
-        self.name: str = checked_name("a robot", name)
-        self.gravity: Array = checked_vector(f"robot {name!r}: gravity", gravity)
-        self._bodies: dict[str, BodyDescription] = {}
-        self._joints: set[str] = set()
-        self._frames: dict[str, FrameDescription] = {}
-        self._loops: dict[str, LoopDescription] = {}
-
-    def add(
-        self,
-        body: Body,
-        parent: Body | str = WORLD,
-        joint: Joint | Sequence[Joint] = (),
-        placement: Placement = ORIGIN,
-    ) -> Body:
-        """Add a body, and return it.
-
-        Args:
-            body: the body.
-            parent: a body added before, its name, or "world".
-            joint: its joint, or several, in order from the parent outward; none, or
-                ``Joint.fixed()``, fixes it.
-            placement: of its frame in the parent's, with all joints at zero: a
-                position, a `Pose` or its (4, 4) matrix.
-        """
-        what = f"body {checked_instance('body', body, Body).name!r}"
-        for name in (body.name, *body.frames):
-            self._check_free(name)
-        above = self._known_body(parent)
-        joints = (joint,) if isinstance(joint, Joint) else tuple(joint)
-        names = self._joint_names(body, joints)
-        moving = [j for j in joints if j.type != "fixed"]
-        self._bodies[body.name] = BodyDescription(
-            body.name,
-            above,
-            checked_pose(f"{what}: placement", placement),
-            tuple(
-                replace(j.details, name=n) for j, n in zip(moving, names, strict=False)
-            ),
-            None if body.inertia is None else body.inertia.inertial(),
-            fixed_joint=names[0] if joints and not moving else None,
-        )
-        self._joints.update(names)
-        for name, pose in body.frames.items():
-            self._frames[name] = FrameDescription(name, body.name, cast(Pose, pose))
-        return body
-
-    def _joint_names(self, body: Body, joints: Sequence[Joint]) -> list[str]:
-        what = f"body {body.name!r}"
-        names: list[str] = []
-        for k, joint in enumerate(joints):
-            type_ = checked_instance(f"{what}: joint", joint, Joint).type
-            if type_ == "fixed" and len(joints) > 1:
-                raise ModelError(f"{what}: a fixed joint must be its only joint")
-            name = joint.details.name or f"{body.name}_joint{k + 1 if k else ''}"
-            if name in self._joints or name in names:
-                raise ModelError(
-                    f"{what}: robot {self.name!r} already has a joint {name!r}"
-                )
-            names.append(name)
-        return names
-
-    def add_frame(
-        self, name: str, body: Body | str, placement: Placement = ORIGIN
-    ) -> None:
-        """Add a named frame fixed to a body, or to the world."""
-        self._check_free(checked_name("a frame", name))
-        pose = checked_pose(f"frame {name!r}: placement", placement)
-        self._frames[name] = FrameDescription(name, self._known_body(body), pose)
-
-    def close(
-        self,
-        name: str,
-        type: str,  # noqa: A002 - as in the description
-        a: Body | str | None = None,
-        b: Body | str | None = None,
-        *,
-        at: Placement | None = None,
-        at_b: Placement | None = None,
-        length: float | None = None,
-        joints: Sequence[str] | None = None,
-        coefficients: Sequence[float] | None = None,
-    ) -> None:
-        """Close a loop: connect body b to body a by a cut joint, or couple two joints.
-
-        Args:
-            name: the name of the constraint.
-            type: what holds: "weld", "revolute", "prismatic", "universal",
-                "cylindrical", "spherical", "planar", "point_on_line",
-                "point_on_plane", "distance" (a rod between two points), or "coupling".
-            a: one body, or "world".
-            b: the other.
-            at: the cut's frame in body a, by default a's; a joint acts along its z.
-            at_b: the cut's frame in body b; by default where it meets the one in a
-                with all joints at zero.
-            length: distance: of the rod; by default what it is with all joints at zero.
-            joints: coupling: the dependent joint and the one that it follows.
-            coefficients: coupling: y = Σ c_k x^k, by default y = x; (0, 2) is a gear.
-        """
-        what = f"loop {checked_name('a loop', name)!r}"
-        if name in self._loops:
-            raise ModelError(f"{what} already exists in robot {self.name!r}")
-        check_type(f"{what}: type", type)
-        of_coupling = {"joints": joints, "coefficients": coefficients}
-        check_given(what, type, (a, b, at, at_b, length), of_coupling)
-        if type == "coupling":
-            new = coupling(what, name, joints, coefficients)
-            types = {j.name: j.type for x in self._bodies.values() for j in x.joints}
-            for n in new.joints:
-                if n not in types:
-                    owner = f"robot {self.name!r}, for {what}"
-                    raise unknown_name("moving joint", str(n), owner, types)
-                check_single(what, n, types[n])
-        else:
-            ends = (
-                self._known_body(a, f", for {what}"),
-                self._known_body(b, f", for {what}"),
-            )
-            T_world = neutral_poses(self._bodies.values())
-            cut_a = checked_pose(f"{what}: at", ORIGIN if at is None else at)
-            cut_b = None if at_b is None else checked_pose(f"{what}: at_b", at_b)
-            neutral = T_world.__getitem__
-            new = cut_joint(
-                what, name, type, ends, cut_a, cut_b, length, neutral, "at_b"
-            )
-        self._loops[name] = new
-
-    def description(self) -> Description:
-        """Return the robot so far."""
-        if not self._bodies:
-            raise ModelError(f"robot {self.name!r} has no bodies; add one first")
-        joints = {j.name: j for b in self._bodies.values() for j in b.joints}
-        for joint in joints.values():
-            if joint.mimic is not None and joint.mimic.of not in joints:
-                owner = f"robot {self.name!r}, for the mimic of {joint.name!r}"
-                raise unknown_name("moving joint", joint.mimic.of, owner, joints)
-        x, y, z = (float(g) for g in self.gravity)
-        return Description(
-            self.name,
-            tuple(self._bodies.values()),
-            tuple(self._frames.values()),
-            tuple(self._loops.values()),
-            gravity=(x, y, z),
-        )
-
-    def _check_free(self, name: str) -> None:
-        if name in self._bodies or name in self._frames:
-            raise ModelError(
-                f"robot {self.name!r} already has a body or frame {name!r}"
-            )
-
-    def _known_body(self, body: Body | str | None, whose: str = "") -> str | None:
-        """Return the name of an added body; None for the world."""
-        name = body.name if isinstance(body, Body) else cast(object, body)
-        if not isinstance(name, str):
-            raise ModelError(
-                f"{shown(name)} is not a body{whose}; expected a Body or its name"
-            )
-        if name == WORLD:
-            return None
-        if name not in self._bodies:
-            owner = f"robot {self.name!r}{whose}"
-            raise unknown_name("body", name, owner, (WORLD, *self._bodies))
-        return name
 
 
 def neutral_poses(bodies: Iterable[BodyDescription]) -> dict[str | None, Pose]:
@@ -394,7 +203,7 @@ def _joint(type_: str, options: Mapping[str, Any], **axis: Vector) -> Joint:
         if option in given
     }
     for word, value in axis.items():
-        details["axis"] = _direction(f"{owner}: {word}", value)
+        details["axis"] = checked_direction(f"{owner}: {word}", value)
     if "mimic" in details and joint_type(name, type_).nq != 1:
         raise ModelError(
             f"{owner} cannot mimic; only a joint with one coordinate can: revolute, "
@@ -444,13 +253,3 @@ def _mimic(what: str, value: Any) -> Mimic:
                 f"{what} is {shown(value)}; expected the name of a joint, or (name, "
                 "multiplier, offset)"
             )
-
-
-def _direction(what: str, value: object) -> Array:
-    axis = checked_vector(what, value)
-    length = norm(axis.tolist())
-    if length < 1e-9:
-        raise ModelError(f"{what} is {shown(value)}; expected a nonzero direction")
-    unit = axis if length == 1 else axis / length
-    unit.setflags(write=False)
-    return unit

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.description.constants import Array
+from ramidyn.description.constants import Array, norm
 from ramidyn.description.pose import Pose, Vector
 from ramidyn.errors import Error, ModelError
 
@@ -83,6 +83,17 @@ def checked_vector(what: str, value: object, at_least: float = -math.inf) -> Arr
         raise ModelError(f"{what} is {shown(value)}; expected {at_least:g} or more")
     array.setflags(write=False)
     return array
+
+
+def checked_direction(what: str, value: object) -> Array:
+    """Return a value as a unit vector."""
+    axis = checked_vector(what, value)
+    length = norm(axis.tolist())
+    if length < 1e-9:
+        raise ModelError(f"{what} is {shown(value)}; expected a nonzero direction")
+    unit = axis if length == 1 else axis / length
+    unit.setflags(write=False)
+    return unit
 
 
 def checked_pose(what: str, value: object, error: type[Error] = ModelError) -> Pose:

@@ -1,7 +1,7 @@
 """The joint types that can close a loop, and the checks that they share.
 
 A loop is a cut joint between a frame A on body a and a frame B on body b, along z of
-A, or a coupling of two joints. `robot.add_loop`, `RobotBuilder.close`, URDF's
+A, or a coupling of two joints. `robot.add_loop`, `RobotBuilder.add_loop`, URDF's
 ``<loop>`` and MJCF's ``<equality>`` all end in a `LoopDescription`.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any, cast
 
 from ramidyn.description.constants import norm
@@ -80,11 +81,10 @@ def cut_joint(
     name: str,
     type_: str,
     ends: Ends,
-    cut_a: Pose,
+    cut_a: Pose | None,
     cut_b: Pose | None,
     length: float | None = None,
-    neutral: Callable[[str | None], Pose] = lambda _: Pose.identity(),
-    second: str = "a second placement",
+    body_pose: Callable[[str | None], Pose] = lambda _: Pose.identity(),
 ) -> LoopDescription:
     """Return the loop of a cut joint.
 
@@ -93,24 +93,26 @@ def cut_joint(
         name: of the loop.
         type_: one of ROWS, except a coupling.
         ends: the bodies.
-        cut_a: the cut's frame in body a.
-        cut_b: that in body b; None: where it meets the one in a at neutral.
-        length: of a distance; None: what it is at neutral.
-        neutral: where a body stands in the world at neutral.
-        second: what the caller calls ``cut_b``.
+        cut_a: the cut's frame in body a; None: its own.
+        cut_b: that in body b; None: where it meets the one in a.
+        length: of a distance; None: what it is.
+        body_pose: the pose of a body in the world where the loop is closed.
     """
+    cut_a = Pose.identity() if cut_a is None else cut_a
     if ends[0] == ends[1]:
         raise ModelError(f"{what} joins {ends[0] or 'world'!r} to itself")
     if type_ != "distance":
         if length is not None:
             raise ModelError(f"{what}: only a 'distance' loop has a length")
         if cut_b is None:
-            cut_b = neutral(ends[1]).inverse() @ neutral(ends[0]) @ cut_a
+            cut_b = body_pose(ends[1]).inverse() @ body_pose(ends[0]) @ cut_a
         return LoopDescription(name, type_, *ends, cut_a, cut_b)
     if cut_b is None:
-        raise ModelError(f"{what}: a 'distance' loop needs {second} for its other end")
+        raise ModelError(
+            f"{what}: a 'distance' loop needs placement_b for its other end"
+        )
     if length is None:
-        a, b = neutral(ends[0]).apply(cut_a.p), neutral(ends[1]).apply(cut_b.p)
+        a, b = body_pose(ends[0]).apply(cut_a.p), body_pose(ends[1]).apply(cut_b.p)
         length = norm((a - b).tolist())
     (rod,) = _numbers(f"{what}: length", (length,))
     if rod <= 0:
@@ -137,6 +139,11 @@ def coupling(
         raise ModelError(f"{what}: coefficients is empty; expected finite numbers")
     kept = c if len(joints) > 1 else c[:1]
     return LoopDescription(name, "coupling", joints=tuple(joints), coefficients=kept)
+
+
+def free_name(type_: str, names: Container[str]) -> str:
+    """Return a name for a loop that was given none."""
+    return next(n for k in count() if (n := f"{type_}{k}") not in names)
 
 
 def check_single(what: str, joint: str, type_: str) -> None:

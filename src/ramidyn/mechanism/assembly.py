@@ -227,10 +227,8 @@ def _within(robot: Robot, q: Array, k: int) -> bool:
 
 def _limited(robot: Robot, q: Array, free: Mask) -> Array:
     """Return q with its free joints clamped to their limits."""
-    out = np.array(q)
+    out = robot.clamp(q)
     for j in robot.model.joints:
-        if free[j.v_index : j.v_index + j.nv].all():
-            k = slice(j.q_index, j.q_index + j.nq)
-            low, high = robot.limits.lower[k], robot.limits.upper[k]
-            out[..., k] = np.minimum(np.maximum(q[..., k], low), high)
+        if not free[j.v_slice].all():
+            out[..., j.q_slice] = q[..., j.q_slice]
     return out

@@ -13,17 +13,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast, final
 
+import numpy.typing as npt
+
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.compiler import program_of
 from ramidyn.description.builder_checks import Placement, checked_pose
+from ramidyn.description.editing import frame_of
 from ramidyn.description.loop_types import (
+    ROWS,
     check_given,
     check_single,
     check_type,
     coupling,
     cut_joint,
+    free_name,
 )
-from ramidyn.description.pose import Pose
+from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import (
     ArgumentError,
     ModelError,
@@ -34,6 +39,7 @@ from ramidyn.errors import (
 )
 from ramidyn.mechanism.assembly import assemble
 from ramidyn.mechanism.constraints.rank import CLOSED, rank_of
+from ramidyn.mechanism.states import normalized
 from ramidyn.quantities.frames import pose
 from ramidyn.symbolic.interpreter import evaluate
 
@@ -90,15 +96,17 @@ def add_loop(
     length: float | None = None,
     joints: Sequence[str] | None = None,
     coefficients: Sequence[float] | None = None,
+    q: npt.ArrayLike | None = None,
     check: bool = True,
 ) -> Robot:
     """Return the robot with one more loop; see `Robot.add_loop`."""
+    at = robot.neutral() if q is None else normalized(robot, "q", q)
     if name is not None and not (isinstance(cast(object, name), str) and name):
         raise ArgumentError(f"name is {name!r}; expected the name of a loop")
     said = f"loop {name!r}: joint" if name else "joint"
     type_ = check_type(said, joint)
     names = [x.name for x in robot.model.loops]
-    label = name or _free_name(type_, names)
+    label = name or free_name(type_, names)
     what = f"loop {label!r}"
     if label in names:
         raise ModelError(f"{what} already exists in robot {robot.name!r}")
@@ -111,15 +119,12 @@ def add_loop(
             check_single(what, n, robot.model.joint(n).type)
     else:
         ends = _body(robot, what, body_a), _body(robot, what, body_b)
-        T_a = Pose.identity()
-        if placement_a is not None:
-            T_a = checked_pose(f"{what}: placement_a", placement_a, ShapeError)
-        T_b = None
-        if placement_b is not None:
-            T_b = checked_pose(f"{what}: placement_b", placement_b, ShapeError)
-        neutral = partial(_neutral_pose, robot)
+        T_a, T_b = (
+            None if x is None else checked_pose(f"{what}: {which}", x, ShapeError)
+            for which, x in (("placement_a", placement_a), ("placement_b", placement_b))
+        )
         new = cut_joint(
-            what, label, type_, ends, T_a, T_b, length, neutral, "placement_b"
+            what, label, type_, ends, T_a, T_b, length, partial(_pose, robot, at)
         )
     description = replace(robot.description, loops=(*robot.model.loops, new))
     closed = type(robot).from_description(
@@ -130,22 +135,39 @@ def add_loop(
     )
     cuts_of(closed.model)
     if check:
-        check_loops(closed, robot)
+        check_loops(closed, robot, at)
     return closed
 
 
-def check_loops(robot: Robot, before: Robot | None = None) -> None:
+def pinned_frame(
+    robot: Robot, frame: str, q: npt.ArrayLike, joint: str
+) -> tuple[str | None, Pose, Pose]:
+    """Return the body of a frame to pin, and its poses at q: in the world, in it."""
+    body, T_body_frame = frame_of(robot.description, frame)
+    kinds = [n for n in ROWS if n not in ("distance", "coupling")]
+    if not is_among(joint, kinds):
+        raise ArgumentError(
+            f"pin: joint is {joint!r}; possible: {', '.join(map(repr, kinds))}"
+        )
+    T_world_body = _pose(robot, normalized(robot, "q", q), body)
+    return body, T_world_body @ T_body_frame, T_body_frame
+
+
+def check_loops(
+    robot: Robot, before: Robot | None = None, q: Array | None = None
+) -> None:
     """Raise ModelError if no closed configuration is found; warn about redundant rows.
 
     Args:
         robot: the robot.
         before: the robot without its last loop, if only that one is new.
+        q: where to start; neutral by default.
     """
     rank = rank_of(robot.placed_model, robot.conventions)
     last = loops_of(robot)[-1]
     if rank.q is None:
         try:
-            assemble(robot)
+            assemble(robot, q)
         except ModelError as error:
             raise ModelError(
                 f"loop {last.name!r} cannot be closed: {error}; check=False adds it "
@@ -174,13 +196,6 @@ def check_loops(robot: Robot, before: Robot | None = None) -> None:
         )
 
 
-def _free_name(joint: str, names: Sequence[str]) -> str:
-    k = 0
-    while f"{joint}{k}" in names:
-        k += 1
-    return f"{joint}{k}"
-
-
 def _body(robot: Robot, what: str, name: str | None) -> str | None:
     if name is None or is_among(name, ("world",)):
         return None
@@ -191,7 +206,7 @@ def _body(robot: Robot, what: str, name: str | None) -> str | None:
     return name
 
 
-def _neutral_pose(robot: Robot, body: str | None) -> Pose:
+def _pose(robot: Robot, q: Array, body: str | None) -> Pose:
     program = program_of(pose(body or "world"), robot)
-    (T,) = evaluate(program, {"q": robot.neutral()}).values()
+    (T,) = evaluate(program, {"q": q}).values()
     return Pose(T[:3, :3], T[:3, 3])

@@ -11,7 +11,7 @@ from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog.general_geometry import with_geometry
 from ramidyn.catalog.paper_robots import chang_khatib24
 from ramidyn.compiler import program_of
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.builder import Body, Inertia, Joint
 from ramidyn.papers.document import Plot, Section, Table, robot_of
 from ramidyn.papers.operation_counts import count_of
 from ramidyn.quantities.mass_matrix import mass_matrix
@@ -21,6 +21,7 @@ from ramidyn.quantities.operational import (
     task_jacobian,
 )
 from ramidyn.robot import Robot
+from ramidyn.robot_builder import RobotBuilder
 from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.dense import inner, inverse, ldl, product

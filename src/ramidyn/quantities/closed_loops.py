@@ -47,7 +47,7 @@ from ramidyn.quantities.operational_inertia import jacobian_rows
 from ramidyn.symbolic.dense import dot
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.tracing.context import Context, array, zeros
-from ramidyn.tracing.quantity import Quantity, Shapes, quantity
+from ramidyn.tracing.quantity import Checks, Quantity, Shapes, quantity
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
 
@@ -357,7 +357,9 @@ def possible(
 
 
 def of_loops(
-    returns: str = "", further_inputs: Callable[..., Shapes] | None = None
+    returns: str = "",
+    further_inputs: Callable[..., Shapes] | None = None,
+    checks: Checks | None = None,
 ) -> Callable[[Callable[..., Any]], Quantity]:
     """Declare a quantity through the dynamics of a robot with loops."""
     return quantity(
@@ -369,6 +371,7 @@ def of_loops(
         by_name_only=BY_NAME_ONLY,
         further_inputs=further_inputs,
         has_forces=True,
+        checks=checks,
         returns=returns,
     )
 

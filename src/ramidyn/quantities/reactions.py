@@ -13,6 +13,7 @@ wrenches of these joints.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ramidyn.algorithms.kinematics import axes, pose
@@ -27,7 +28,7 @@ from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ZERO3, Mat, Vec, vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
-from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.context import Context, array, one_of, zeros
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.frames import fixed_steps, joint_frames
 from ramidyn.tree.model import Frame, Model
@@ -85,23 +86,33 @@ def _expressed_wrenches(
     return [_turned_wrench(found.R[i], _moved_wrench(f[i], at[i])) for i, _ in tree]
 
 
-@of_loops("wrenches of the loops on their bodies a and b [N, N m]", external_shape)
+@of_loops(
+    "wrenches of the loops on their bodies [N, N m]",
+    external_shape,
+    checks={"on": partial(one_of, "on", possible=("robot", "both"))},
+)
 def loop_wrenches(
     context: Context,
     algorithm: str = "auto",
     external: tuple[str, ...] = (),
     expressed_in: str = "local",
     damping: float | None = None,
+    on: str = "robot",
 ) -> Any:
     """What each loop does to each of its bodies, of M q̈ + h = τ + Jᵀ λ."""
     applied = acting_forces(context, external, expressed_in)
     _, multipliers = constrained_acceleration(context, algorithm, damping, applied)
-    return wrenches_of_cuts(context, multipliers, expressed_in)
+    both = wrenches_of_cuts(context, multipliers, expressed_in)
+    if on == "both":
+        return array(both)
+    cuts = needed_cuts(context)
+    sides = [0 if cut.b == ROOT else 1 for cut in cuts]
+    return array([pair[side] for pair, side in zip(both, sides, strict=True)])
 
 
 def wrenches_of_cuts(
     context: Context, multipliers: Sequence[Expr], expressed_in: str
-) -> Any:
+) -> list[list[list[Expr]]]:
     """Return the wrenches of loops on bodies a and b: (loops, 2, 6)."""
     cuts = needed_cuts(context)
     found = cut_wrenches(context.tree, cuts, context.q, multipliers)
@@ -120,7 +131,7 @@ def wrenches_of_cuts(
                 on_b = Force(-on_a.n, -on_a.f)
             pair = on_a, on_b
         rows.append([_six(context, w) for w in pair])
-    return array(rows)
+    return rows
 
 
 def _turned_wrench(R: Mat, w: Force) -> Force:

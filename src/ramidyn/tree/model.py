@@ -7,6 +7,7 @@ as named frames.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
@@ -43,6 +44,36 @@ if TYPE_CHECKING:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class JointRange:
+    """The limits of one joint, infinite where the file gives none.
+
+    Numbers if the joint has one degree of freedom; otherwise one number for each.
+    """
+
+    lower: float | tuple[float, ...]
+    """[rad, m]"""
+    upper: float | tuple[float, ...]
+    """[rad, m]"""
+    velocity: float | tuple[float, ...]
+    """[rad/s, m/s]"""
+    effort: float | tuple[float, ...]
+    """[N m, N]"""
+
+    @staticmethod
+    def of(limits: Limits, nv: int) -> JointRange:
+        """Return the limits of a joint as its file has them."""
+        no_limit = (math.inf,) * nv
+        each = (
+            limits.lower,
+            limits.upper,
+            limits.velocity or no_limit,
+            limits.effort or no_limit,
+        )
+        return JointRange(*(x[0] if nv == 1 else x for x in each))
+
+
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class PublicJoint:
     """A joint as the user knows it, and its place in q and q̇."""
@@ -55,7 +86,7 @@ class PublicJoint:
     nq: int
     v_index: int
     nv: int
-    limits: Limits | None
+    limits: JointRange | None
     """lower, upper, velocity and effort; None where the file gives none"""
     parent: str
     """its parent body, or "world" """
@@ -372,7 +403,7 @@ class _ModelBuilder:
                     nq - q0,
                     v0,
                     nv - v0,
-                    d.limits,
+                    d.limits and JointRange.of(d.limits, nv - v0),
                     *self.between[name],
                     damping=d.damping,
                     friction=d.friction,

@@ -202,7 +202,9 @@ def _range(joint: PublicJoint) -> tuple[float, float]:
     reach = 1.0 if _unit(joint) == "m" else math.pi
     if joint.limits is None:
         return -reach, reach
-    low, high = joint.limits.lower[0], joint.limits.upper[0]
+    low, high = joint.limits.lower, joint.limits.upper
+    assert isinstance(low, float)
+    assert isinstance(high, float)
     if not math.isfinite(low) or not math.isfinite(high) or high <= low:
         return -reach, reach
     return low, high

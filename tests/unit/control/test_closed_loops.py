@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.control import OperationalSpace
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ArgumentError
 from ramidyn.mechanism.loops import add_loop

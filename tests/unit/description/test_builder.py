@@ -11,16 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.description.builder import (
-    Body,
-    Inertia,
-    Joint,
-    RobotBuilder,
-    neutral_poses,
-)
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.description.builder import neutral_poses
 from ramidyn.description.description import Description, Mimic
 from ramidyn.description.fingerprint import fingerprint
-from ramidyn.description.pose import Array, Pose
+from ramidyn.description.pose import Array, Pose, frame_with_z
 from ramidyn.errors import Error, ModelError, UnknownName
 from ramidyn.tree.model import build_model
 from ramidyn.tree.tree import BodyInertia
@@ -287,7 +282,14 @@ def test_placements_may_be_matrices() -> None:
         hand = Body("hand", solid, frames={"palm": placement})
         builder.add(hand, "link", Joint.prismatic(), placement)
         builder.add_frame("grip", hand, placement)
-        builder.close("weld", "weld", "link", "hand", at=placement, at_b=placement)
+        builder.add_loop(
+            "link",
+            "hand",
+            joint="weld",
+            placement_a=placement,
+            placement_b=placement,
+            name="weld",
+        )
         return builder.description()
 
     expected = fingerprint(built(TILTED))
@@ -303,10 +305,19 @@ def test_a_loop_closes_where_the_bodies_stand() -> None:
     builder = arm()
     builder.add(Body("left"), "link", Joint.revolute(), TILTED)
     builder.add(Body("right"), "world", Joint.revolute(), (0, 1, 0))
-    builder.close("weld", "weld", "left", "right", at=TILTED)
-    builder.close("rod", "distance", "left", "world", at=(0, 0, 1), at_b=(3, 0, 0))
-    builder.close("cut", "revolute", "left", "right", at_b=TILTED)
-    builder.close("bar", "distance", "left", "right", at_b=(1, 0, 0), length=2)
+    builder.add_loop("left", "right", joint="weld", placement_a=TILTED, name="weld")
+    builder.add_loop(
+        "left",
+        "world",
+        joint="distance",
+        placement_a=(0, 0, 1),
+        placement_b=(3, 0, 0),
+        name="rod",
+    )
+    builder.add_loop("left", "right", joint="revolute", placement_b=TILTED, name="cut")
+    builder.add_loop(
+        "left", "right", joint="distance", placement_b=(1, 0, 0), length=2, name="bar"
+    )
     description = builder.description()
     weld, rod, cut, bar = description.loops
     T_world = neutral_poses(description.bodies)
@@ -319,6 +330,26 @@ def test_a_loop_closes_where_the_bodies_stand() -> None:
     np.testing.assert_array_equal(cut.placement_b.p, TILTED.p)
     assert math.isnan(cut.length)
     assert bar.length == 2
+
+
+@pytest.mark.parametrize("make", [Inertia.from_cylinder, Inertia.from_capsule])
+@pytest.mark.parametrize("at", [(0.1, 0.2, 0.3), TILTED])
+def test_the_axis_of_a_round_shape_may_point_anywhere(
+    make: Callable[..., Inertia], at: Any
+) -> None:
+    pose = at if isinstance(at, Pose) else Pose.at(at)
+    for axis in ((1, 0, 0), (0, -2, 0), (0.3, 0.4, -0.5)):
+        found = make(2.0, 0.1, 0.7, at=at, axis=axis)
+        R = Pose.of(frame_with_z(np.array(axis, dtype=float)), (0, 0, 0)).R
+        expected = make(2.0, 0.1, 0.7, at=pose @ Pose(R, np.zeros(3)))
+        np.testing.assert_allclose(found.matrix, expected.matrix, atol=CLOSE)
+        np.testing.assert_allclose(found.com, pose.p, atol=CLOSE)
+        along = pose.R @ (np.array(axis) / np.linalg.norm(axis))
+        least = np.linalg.eigh(found.matrix)[1][:, 0]
+        assert abs(along @ least) == pytest.approx(1)
+    message = r"axis is \(0, 0, 0\); expected a nonzero direction"
+    with pytest.raises(ModelError, match=message):
+        make(2.0, 0.1, 0.7, axis=(0, 0, 0))
 
 
 # ------------------------------------------------------------ nothing can change
@@ -582,68 +613,86 @@ BAD_ROBOTS: list[tuple[Callable[[], object], str]] = [
         "numbers, a Pose, or its (4, 4) matrix",
     ),
     (
-        lambda: arm().close("loop", "weld", "link", "link"),
+        lambda: arm().add_loop("link", "link", joint="weld", name="loop"),
         "loop 'loop' joins 'link' to itself",
     ),
     (
-        lambda: arm().close("loop", "weld", "world", "world"),
+        lambda: arm().add_loop("world", "world", joint="weld", name="loop"),
         "loop 'loop' joins 'world' to itself",
     ),
     (
-        lambda: arm().close("rod", "distance", "link", "world"),
-        "loop 'rod': a 'distance' loop needs at_b for its other end",
+        lambda: arm().add_loop("link", "world", joint="distance", name="rod"),
+        "loop 'rod': a 'distance' loop needs placement_b for its other end",
     ),
     (
-        lambda: arm().close("rod", "distance", "link", "world", at_b=(0, 0, 0)),
+        lambda: arm().add_loop(
+            "link", "world", joint="distance", placement_b=(0, 0, 0), name="rod"
+        ),
         "loop 'rod': length is 0; expected more than 0",
     ),
     (
-        lambda: arm().close("loop", "weld", "link", "world", length=1.0),
+        lambda: arm().add_loop("link", "world", joint="weld", length=1.0, name="loop"),
         "loop 'loop': only a 'distance' loop has a length",
     ),
     (
-        lambda: arm().close("loop", "sphere", "link", "world"),
-        "loop 'loop': type is 'sphere'; a loop can be closed by: weld, revolute, "
+        lambda: arm().add_loop("link", "world", joint="sphere", name="loop"),
+        "loop 'loop': joint is 'sphere'; a loop can be closed by: weld, revolute, "
         "prismatic, universal, cylindrical, spherical, planar, point_on_line, "
         "point_on_plane, distance, coupling. Close: 'spherical'.",
     ),
     (
-        lambda: arm().close("loop", "weld", "link"),
-        "None is not a body, for loop 'loop'; expected a Body or its name",
+        lambda: arm().add_loop("link", 5, joint="weld", name="loop"),  # type: ignore[arg-type]
+        "5 is not a body, for loop 'loop'; expected a Body or its name",
     ),
     (
-        lambda: arm().close("loop", "weld", "link", "world", at=(0, math.nan, 0)),
-        "loop 'loop': at is (0, nan, 0); expected a position of 3 finite "
+        lambda: arm().add_loop(
+            "link", "world", joint="weld", placement_a=(0, math.nan, 0), name="loop"
+        ),
+        "loop 'loop': placement_a is (0, nan, 0); expected a position of 3 finite "
         "numbers, a Pose, or its (4, 4) matrix",
     ),
     (
-        lambda: arm().close("loop", "weld", "link", "world", joints=("shoulder",)),
+        lambda: arm().add_loop(
+            "link", "world", joint="weld", joints=("shoulder",), name="loop"
+        ),
         "loop 'loop': only a coupling has joints",
     ),
     (
-        lambda: arm().close("loop", "weld", "link", "world", coefficients=(0, 2)),
+        lambda: arm().add_loop(
+            "link", "world", joint="weld", coefficients=(0, 2), name="loop"
+        ),
         "loop 'loop': only a coupling has coefficients",
     ),
     (
-        lambda: arm().close("gear", "coupling", at=(0, 0, 1), joints=("shoulder",)),
+        lambda: arm().add_loop(
+            joint="coupling", placement_a=(0, 0, 1), joints=("shoulder",), name="gear"
+        ),
         "loop 'gear': a coupling has joints and coefficients; it has no bodies, "
         "placements or length",
     ),
     (
-        lambda: arm().close("gear", "coupling", "link", joints=("shoulder",)),
+        lambda: arm().add_loop(
+            "link", joint="coupling", joints=("shoulder",), name="gear"
+        ),
         "loop 'gear': a coupling has joints and coefficients; it has no bodies, "
         "placements or length",
     ),
     (
-        lambda: arm().close("gear", "coupling", joints=("shoulder", "shoulder")),
+        lambda: arm().add_loop(
+            joint="coupling", joints=("shoulder", "shoulder"), name="gear"
+        ),
         "loop 'gear' couples joint 'shoulder' to itself",
     ),
     (
-        lambda: arm().close("hold", "coupling", joints=["shoulder"], coefficients=()),
+        lambda: arm().add_loop(
+            joint="coupling", joints=["shoulder"], coefficients=(), name="hold"
+        ),
         "loop 'hold': coefficients is empty; expected finite numbers",
     ),
     (
-        lambda: arm().close("hold", "coupling", joints=["shoulder"], coefficients="x"),  # type: ignore[arg-type]
+        lambda: arm().add_loop(
+            joint="coupling", joints=["shoulder"], coefficients="x", name="hold"
+        ),  # type: ignore[arg-type]
         "loop 'hold': coefficients is 'x'; expected finite numbers",
     ),
 ]
@@ -677,12 +726,12 @@ def followed(of: str) -> Description:
             "no body 'other' in robot 'arm'. All 2: 'world', 'link'.",
         ),
         (
-            lambda: arm().close("loop", "weld", "lnk", "world"),
+            lambda: arm().add_loop("lnk", "world", joint="weld", name="loop"),
             "no body 'lnk' in robot 'arm', for loop 'loop'. Close: 'link'. All 2: "
             "'world', 'link'.",
         ),
         (
-            lambda: arm().close("gear", "coupling", joints=("shulder",)),
+            lambda: arm().add_loop(joint="coupling", joints=("shulder",), name="gear"),
             "no moving joint 'shulder' in robot 'arm', for loop 'gear'. Close: "
             "'shoulder'. All 1: 'shoulder'.",
         ),
@@ -706,11 +755,11 @@ def test_an_unknown_name_is_refused(build: Callable[[], object], message: str) -
 
 def test_a_loop_has_a_name_of_its_own() -> None:
     builder = arm()
-    builder.close("loop", "weld", "link", "world")
+    builder.add_loop("link", "world", joint="weld", name="loop")
     with pytest.raises(
         ModelError, match=r"^loop 'loop' already exists in robot 'arm'$"
     ):
-        builder.close("loop", "weld", "link", "world")
+        builder.add_loop("link", "world", joint="weld", name="loop")
 
 
 def test_a_refused_body_leaves_no_trace() -> None:

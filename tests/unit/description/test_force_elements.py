@@ -12,8 +12,8 @@ import pytest
 
 import ramidyn
 from ramidyn import forces
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.compiler import program_of
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.description import Description
 from ramidyn.errors import (
     ArgumentError,

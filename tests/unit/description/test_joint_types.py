@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import ramidyn
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.coordinates.coordinates import configuration_labels, velocity_labels
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.description import JointDescription
 from ramidyn.description.joint_interface import Column, Entries, Labels, SimpleJoint
 from ramidyn.description.joint_types import JOINT_TYPES, joint_type

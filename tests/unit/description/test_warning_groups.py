@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
+
+import pytest
 
 import ramidyn
 from ramidyn.description.warning_groups import group_warnings
+from support.urdf import INERTIA
 
 
 def test_warnings_that_differ_by_name_become_one() -> None:
@@ -62,3 +66,74 @@ def test_all_kinds_are_lines_of_one_warning() -> None:
         )
     assert len(robot.warnings) == 2
     assert [str(w.message) for w in caught] == ["\n".join(robot.warnings)]
+
+
+HAND = (
+    '<robot name="hand">'
+    + "".join(
+        f'<link name="l{k}"><inertial><mass value="1"/>{INERTIA}</inertial></link>'
+        for k in range(4)
+    )
+    + "".join(
+        f'<joint name="j{k}" type="continuous"><parent link="l{k}"/>'
+        f'<child link="l{k + 1}"/>{mimic}</joint>'
+        for k, mimic in enumerate(("", '<mimic joint="j0"/>', '<mimic joint="j1"/>'))
+    )
+    + "</robot>"
+)
+ONE = HAND.replace('<mimic joint="j1"/>', "")
+LEG = (
+    '<mujoco model="leg"><worldbody><body name="a"><freejoint name="root"/>{}'
+    '<body name="b"><joint name="hip" type="ball"/>{}</body></body></worldbody>'
+    "</mujoco>"
+).format(*['<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'] * 2)
+HINGE = LEG.replace('<freejoint name="root"/>', "").replace(' type="ball"', "")
+QUATERNIONS = (
+    "leg: q has quaternions as xyzw, MuJoCo's qpos as wxyz ({}); load with "
+    "conventions='mujoco' to use qpos and qvel as they are, conventions='pinocchio' "
+    "to keep xyzw"
+)
+
+
+def told(text: str, **options: Any) -> list[str]:
+    """Return the lines of the one warning, which the robot keeps."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robot = ramidyn.load(text, **options)
+    assert len(caught) <= 1
+    lines = str(caught[0].message).splitlines() if caught else []
+    assert list(robot.warnings) == lines
+    return lines
+
+
+def test_mimic_joints_are_counted_unless_the_option_is_given() -> None:
+    assert told(HAND) == [
+        "hand: 2 joints follow others ('j1', 'j2'): nq is 1, not 3; load with "
+        "mimic='independent' to keep them in q, mimic='reduce' to leave them out"
+    ]
+    assert told(ONE, root="floating") == [
+        "hand: 1 joint follows another ('j1'): nq is 9, not 10; load with "
+        "mimic='independent' to keep it in q, mimic='reduce' to leave it out"
+    ]
+    assert told(HAND, mimic="reduce") == told(HAND, mimic="independent") == []
+    with pytest.raises(ramidyn.ModelError, match=r"\(strict\).* 2 joints follow"):
+        ramidyn.load(HAND, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "joints"),
+    [
+        (LEG, {}, "'root', 'hip'"),
+        (LEG, {"root": "fixed"}, "'hip'"),
+        (HINGE, {"root": "floating"}, "'root_joint'"),
+        (HINGE, {}, None),
+        (LEG, {"conventions": "pinocchio"}, None),
+        (LEG, {"conventions": "mujoco"}, None),
+        (HAND, {"root": "floating", "mimic": "reduce"}, None),
+    ],
+)
+def test_mjcf_with_quaternions_needs_conventions(
+    text: str, options: dict[str, Any], joints: str | None
+) -> None:
+    expected = [] if joints is None else [QUATERNIONS.format(joints)]
+    assert told(text, **options) == expected

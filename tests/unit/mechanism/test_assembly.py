@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
+from ramidyn.builder import Body, Joint, RobotBuilder
 from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import compile
-from ramidyn.description.builder import Body, Joint, RobotBuilder
 from ramidyn.errors import ModelError, ShapeError, UnknownName
 from ramidyn.mechanism.assembly import assemble
 from ramidyn.mechanism.loops import add_loop

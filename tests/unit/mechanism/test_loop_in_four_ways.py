@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.loop_types import ROWS
 from ramidyn.description.pose import Pose
 from ramidyn.errors import UnsupportedJoint
@@ -64,10 +65,18 @@ def by_builder(type_: str, b: str) -> Robot:
     made = builder()
     if type_ == "coupling":
         joints = ("lower_joint", "other_joint")
-        made.close("cut", type_, joints=joints, coefficients=C)
+        made.add_loop(joint=type_, joints=joints, coefficients=C, name="cut")
     else:
         length = LENGTH if type_ == "distance" else None
-        made.close("cut", type_, "lower", b, at=CUT_A, at_b=CUT_B, length=length)
+        made.add_loop(
+            "lower",
+            b,
+            joint=type_,
+            placement_a=CUT_A,
+            placement_b=CUT_B,
+            length=length,
+            name="cut",
+        )
     return as_robot(made.description())
 
 
@@ -192,6 +201,15 @@ def test_every_door_names_what_can_close_a_loop(
 def test_the_documentation_lists_every_type() -> None:
     page = (REPOSITORY / "docs" / "closed_loops.md").read_text(encoding="utf-8")
     for type_ in ROWS:
-        assert f'"{type_}"' in str(RobotBuilder.close.__doc__)
         assert f'"{type_}"' in str(Robot.add_loop.__doc__)
         assert f"`{type_}`" in page
+
+
+def test_a_builder_takes_the_words_of_a_robot() -> None:
+    ours, theirs = (
+        inspect.signature(f.add_loop).parameters for f in (RobotBuilder, Robot)
+    )
+    assert [n for n in theirs if n not in ours] == ["q", "check"]
+    assert [n for n in ours if n not in theirs] == []
+    for name, parameter in ours.items():
+        assert parameter.default == theirs[name].default

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.builder import Body, Joint, RobotBuilder
 from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import compile
-from ramidyn.description.builder import Body, Joint, RobotBuilder
 from ramidyn.description.pose import Pose
 from ramidyn.errors import (
     ArgumentError,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.description.builder import Body, Joint, RobotBuilder
+from ramidyn.builder import Body, Joint, RobotBuilder
 from ramidyn.description.description import LoopDescription
 from ramidyn.description.pose import Pose
 from ramidyn.errors import (

@@ -54,7 +54,7 @@ def test_joint_has_its_place_and_what_the_file_says() -> None:
     assert (knee.damping, knee.friction, knee.stiffness) == (0.1, 0.5, 4.0)
     assert (knee.spring_reference, knee.armature) == (0.2, 0.01)
     assert knee.limits is not None
-    assert (knee.limits.lower, knee.limits.upper) == ((-1.0,), (3.0,))
+    assert (knee.limits.lower, knee.limits.upper) == (-1.0, 3.0)
 
 
 def test_slices_follow_the_joint_order() -> None:

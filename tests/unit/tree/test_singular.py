@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.compiler import compile, program_of
-from ramidyn.description.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.errors import ModelError
 from ramidyn.loading import load
 from ramidyn.quantities import (

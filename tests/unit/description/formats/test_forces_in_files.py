@@ -239,7 +239,7 @@ BALL = '<geom name="{}" size=".1"/>'
 def touching(bodies: str, rest: str = "") -> ramidyn.Robot:
     text = f"""<mujoco model="arm"><worldbody>{BALL.format("floor")}{bodies}</worldbody>
       {rest}</mujoco>"""
-    return load(text)[0]
+    return load(text, conventions="pinocchio")[0]
 
 
 def test_geoms_that_can_touch_are_named_unless_declined() -> None:
@@ -251,7 +251,7 @@ def test_geoms_that_can_touch_are_named_unless_declined() -> None:
         "with contacts=False to decline",
     )
     text = f"<mujoco><worldbody>{BALL}{body}</worldbody></mujoco>"
-    assert load(text, contacts=False)[1] == []
+    assert load(text, contacts=False, conventions="mujoco")[1] == []
     with pytest.raises(
         ArgumentError, match="contacts is True; contacts in the file ar"
     ):
