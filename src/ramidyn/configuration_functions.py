@@ -14,11 +14,14 @@ from ramidyn.description.conventions import Conventions, conventions
 from ramidyn.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ramidyn.function import Function
+    from ramidyn.methods import CallKeywords
     from ramidyn.robot import Robot
 
 
-def integrate(robot: Robot) -> Function:
+def integrate(robot: Robot, **call: Unpack[CallKeywords]) -> Function:
     """Return the function behind `Robot.integrate`."""
     from ramidyn.coordinates.configurations import integrated
     from ramidyn.kernels import kernel
@@ -28,10 +31,11 @@ def integrate(robot: Robot) -> Function:
         {"q": robot.nq, "qd": robot.nv, "dt": ()},
         name=f"integrate of {robot.name}",
         defaults={"dt": 1.0},
+        **call,
     )
 
 
-def difference(robot: Robot) -> Function:
+def difference(robot: Robot, **call: Unpack[CallKeywords]) -> Function:
     """Return the function behind `Robot.difference`."""
     from ramidyn.coordinates.configurations import differences
     from ramidyn.kernels import kernel
@@ -40,10 +44,11 @@ def difference(robot: Robot) -> Function:
         partial(differences, robot.model, robot.conventions),
         {"q0": robot.nq, "q1": robot.nq},
         name=f"difference of {robot.name}",
+        **call,
     )
 
 
-def normalize(robot: Robot) -> Function:
+def normalize(robot: Robot, **call: Unpack[CallKeywords]) -> Function:
     """Return the function behind `Robot.normalize`."""
     from ramidyn.coordinates.configurations import normalized
     from ramidyn.kernels import kernel
@@ -52,6 +57,7 @@ def normalize(robot: Robot) -> Function:
         partial(normalized, robot.model, robot.conventions),
         {"q": robot.nq},
         name=f"normalize of {robot.name}",
+        **call,
     )
 
 
@@ -78,7 +84,11 @@ def convert(what: str) -> tuple[Callable[..., Function], Callable[..., Any]]:
 
 
 def _converter(
-    what: str, robot: Robot, source: Conventions, target: Conventions
+    what: str,
+    robot: Robot,
+    source: Conventions,
+    target: Conventions,
+    **call: Unpack[CallKeywords],
 ) -> Function:
     from ramidyn.coordinates import configurations
     from ramidyn.kernels import kernel
@@ -87,11 +97,11 @@ def _converter(
     name = f"convert_{what} of {robot.name}"
     if what == "q":
         of_q = partial(configurations.converted_q, model, source, target)
-        return kernel(of_q, {"q": nq}, name=name)
+        return kernel(of_q, {"q": nq}, name=name, **call)
     of_vector = partial(configurations.converted_vector, model, source, target)
     state = {"q": nq, "qd": nv, "qdd": nv} if what == "qdd" else {"q": nq, what: nv}
 
     def converted(q: Any, *further: Any) -> Any:
         return of_vector(q, *reversed(further))
 
-    return kernel(converted, state, name=name)
+    return kernel(converted, state, name=name, **call)

@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any, Literal, final
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +79,11 @@ class CallOptions:
         if not isinstance(layout, str) or layout not in LAYOUTS:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"layout is {layout!r}; possible: {', '.join(LAYOUTS)}")
         return CallOptions(name, lanes, threads, layout)
+
+    @staticmethod
+    def of(dtype: npt.DTypeLike = "float64", threads: int = 1) -> CallOptions:
+        """Return the options that methods take, checked."""
+        return CallOptions.checked(dtype, None, threads, "batch_first")
 
 
 @vectorcalled
@@ -297,11 +303,19 @@ class Method(Vectorcall):
                 )
         if options and self._split is not None:
             inputs |= self._split(options)
+        if options.get("dtype") is None and self._is_float32(inputs):
+            options["dtype"] = "float32"
         return self.function(**options), inputs
+
+    def _is_float32(self, inputs: Mapping[str, Any]) -> bool:
+        """Return whether inputs without dtype= select a function of float32."""
+        return "dtype" in self._options and _are_float32(inputs)
 
     def _select_and_call(self, *values: Any, **named: Any) -> Any:
         """Call in Python, and let emitted code find the function from now on."""
         function, inputs = self.select(values, named)
+        if named.get("dtype") is None and self._is_float32(inputs):
+            return function(**inputs)  # emitted code finds functions by options only
         if function is self._functions.get(NO_OPTIONS):
             enter_first(self, function)
         count = len(self._state)
@@ -330,6 +344,20 @@ class Method(Vectorcall):
         if NO_OPTIONS not in self._functions:
             return f"{self.__name__}: not compiled yet"
         return repr(self._functions[NO_OPTIONS])
+
+
+def _are_float32(inputs: Mapping[str, Any]) -> bool:
+    """Return whether all arrays are of float32, and at least one is there.
+
+    A number has no precision of its own. Emitted code asks only where an input may be
+    of float32: see `arrays.emit_may_be_float32`.
+    """
+    weak = (int, float, np.generic, NoneType)
+    given: list[Any] = []
+    for x in inputs.values():
+        given += cast(tuple[Any, ...], x) if isinstance(x, tuple) else (x,)
+    dtypes = {getattr(x, "dtype", None) for x in given if not isinstance(x, weak)}
+    return dtypes == {np.dtype("float32")}
 
 
 NO_OPTIONS = ((),)

@@ -11,12 +11,15 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast, final
 
 from ramidyn.concurrency import made_once
 from ramidyn.tracing.documentation import DOCUMENTATION
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Unpack
+
     from ramidyn.function import Function, Key, Method
     from ramidyn.robot import Robot
 
@@ -92,8 +95,8 @@ def _of_quantity(robot: Robot, method: Callable[..., Any]) -> Method:
     def resolve(**options: Any) -> Key:
         return (quantity(**options),)
 
-    def make(robot: Robot, wanted: Quantity) -> Function:
-        found = compilation_of(Request(wanted, robot), CallOptions())
+    def make(robot: Robot, wanted: Quantity, **call: Unpack[CallKeywords]) -> Function:
+        found = compilation_of(Request(wanted, robot), CallOptions.of(**call))
         return Function(found, f"robot.{name}")
 
     return _method(
@@ -106,6 +109,38 @@ def _of_quantity(robot: Robot, method: Callable[..., Any]) -> Method:
         split=split_wrenches if "external" in defaults else None,
         inputs=quantity.force_inputs(robot.model),
     )
+
+
+class CallKeywords(TypedDict, total=False):
+    """Keyword options of every method of a robot that computes.
+
+    ``dtype``: "float64" or "float32", in which to compute; by default that of the
+    inputs: float32 if all arrays are, otherwise float64. ``threads``: number of threads
+    that share a large batch.
+    """
+
+    dtype: npt.DTypeLike
+    threads: int
+
+
+CALL: dict[str, object] = {"dtype": None, "threads": 1}
+"""Options of every method, and their defaults; see `CallKeywords`."""
+
+
+def _resolve(resolve: Callable[..., Key], **options: Any) -> Key:
+    """Return the meaning of all options: the method's own, and those of the call."""
+    from ramidyn.function import CallOptions
+
+    call = {n: options.pop(n) for n in CALL if n in options}
+    if call.get("dtype", ...) is None:  # that of the inputs, which did not decide
+        del call["dtype"]
+    checked = CallOptions.of(**call)
+    return resolve(**options), (("dtype", checked.dtype), ("threads", checked.threads))
+
+
+def _make(robot: Robot, make: Callable[..., Function], own: Key, call: Any) -> Function:
+    """Return the function of resolved options."""
+    return make(robot, *own, **dict(call))
 
 
 def _method(
@@ -124,7 +159,11 @@ def _method(
     from ramidyn.function import Method
 
     signature = inspect.signature(method)
-    parameters = list(signature.parameters.values())[1:]
+    parameters = list(signature.parameters.values())[1:-1]  # without self and **call
+    parameters += [
+        inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=x)
+        for n, x in CALL.items()
+    ]
     text = method.__doc__
     if inputs:
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -137,9 +176,9 @@ def _method(
         robot,
         method.__name__,
         signature.replace(parameters=parameters),
-        frozenset(options),
-        resolve,
-        functools.partial(make, robot),
+        frozenset((*options, *CALL)),
+        functools.partial(_resolve, resolve),
+        functools.partial(_make, robot, make),
         **further,
     )
     made.__doc__ = text

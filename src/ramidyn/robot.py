@@ -31,11 +31,13 @@ from ramidyn.errors import (
     ShapeError,
     unknown_name,
 )
-from ramidyn.methods import computed, direct
+from ramidyn.methods import CallKeywords, computed, direct
 from ramidyn.tree.model import Model, PublicJoint, build_model, resolved_order
 from ramidyn.tree.tree import Tree, nonzeros
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ramidyn.algorithms.matrix_layout import Layout
     from ramidyn.algorithms.operational.tasks import Tasks
     from ramidyn.description.forces.element import ForceElement
@@ -60,6 +62,12 @@ class Robot:
 
     Quantities are compiled on first use: ``robot.inverse_dynamics(q, qd, qdd)``, with
     arrays of one state or with a leading batch axis.
+
+    Every method that computes takes two more options. ``dtype`` is the precision in
+    which it computes and of its results: "float64" or "float32". By default it is that
+    of the inputs: float32 if all arrays, ``out`` included, are of float32, otherwise
+    float64 (a list is float64; a number has no precision of its own). ``threads`` is
+    the number of threads that share a large batch. `ramidyn.compile` has more options.
     """
 
     model: Model
@@ -441,6 +449,7 @@ class Robot:
         dt: ArrayLike = 1.0,
         *,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the configuration reached from q with constant q̇ after a time dt [s].
 
@@ -452,7 +461,12 @@ class Robot:
 
     @direct(configuration_functions.difference)
     def difference(
-        self, q0: ArrayLike, q1: ArrayLike, *, out: Array | None = None
+        self,
+        q0: ArrayLike,
+        q1: ArrayLike,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the q̇ that leads from q0 to q1 in one second, by the shortest path.
 
@@ -461,7 +475,9 @@ class Robot:
         ...
 
     @direct(configuration_functions.normalize)
-    def normalize(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def normalize(
+        self, q: ArrayLike, *, out: Array | None = None, **call: Unpack[CallKeywords]
+    ) -> Array:
         """Return q with its quaternions, of any length except zero, scaled to one."""
         ...
 
@@ -474,6 +490,7 @@ class Robot:
         *,
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Convert q to the conventions ``to``, or from ``from_`` to this robot's.
 
@@ -492,6 +509,7 @@ class Robot:
         *,
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Convert q̇ to other conventions; q and q̇ are given in the original ones."""
         ...
@@ -505,6 +523,7 @@ class Robot:
         *,
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Convert q̈ to other conventions; all three are given in the original ones."""
         ...
@@ -517,6 +536,7 @@ class Robot:
         *,
         to: str | Conventions | None = None,
         from_: str | Conventions | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Convert τ to other conventions; q and τ are given in the original ones."""
         ...
@@ -721,6 +741,7 @@ class Robot:
         external: Mapping[str, ArrayLike] | None = None,
         expressed_in: str = "local",
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the joint forces τ that produce the accelerations q̈.
 
@@ -742,6 +763,8 @@ class Robot:
                 origin), "world" (at the world's origin) or "local_world_aligned"
                 (the world's axes, at the frame's origin).
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             τ: (nv,) or (batch, nv) [N m, N].
@@ -760,6 +783,7 @@ class Robot:
         expressed_in: str = "local",
         damping: float | None = None,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the joint accelerations q̈ that the joint forces τ cause.
 
@@ -785,6 +809,8 @@ class Robot:
             damping: damping of loop constraints, in [0, 1); None damps only redundant
                 ones, just enough for rounding errors.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             q̈: (nv,) or (batch, nv) [rad/s², m/s²].
@@ -802,6 +828,7 @@ class Robot:
         external: Mapping[str, ArrayLike] | None = None,
         expressed_in: str = "local",
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the wrench across every joint: what the parent exerts on the child.
 
@@ -831,6 +858,8 @@ class Robot:
                 child body), "world" (at the world's origin) or "local_world_aligned"
                 (the world's axes, at the frame's origin).
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             w: (bodies, 6) or (batch, bodies, 6), force and moment in the order of the
@@ -851,6 +880,7 @@ class Robot:
         expressed_in: str = "local",
         packed: bool = False,
         out: tuple[Array, Array, Array] | None = None,
+        **call: Unpack[CallKeywords],
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of the joint forces τ with respect to q, q̇ and q̈.
 
@@ -874,6 +904,8 @@ class Robot:
             packed: leave out the zeros between joints on different branches: results
                 are vectors of the other entries, in the order of `derivatives_layout`.
             out: where to write the results.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             dtau_dq, dtau_dqd, M: each (nv, nv) or (batch, nv, nv), or packed.
@@ -892,6 +924,7 @@ class Robot:
         expressed_in: str = "local",
         packed: bool = False,
         out: tuple[Array, Array, Array] | None = None,
+        **call: Unpack[CallKeywords],
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of the joint accelerations q̈ w.r.t. q, q̇ and τ.
 
@@ -920,6 +953,8 @@ class Robot:
                 ground: results are vectors of the other entries, in the order of
                 `forward_derivatives_layout`.
             out: where to write the results.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             dqdd_dq, dqdd_dqd, dqdd_dtau: each (nv, nv) or (batch, nv, nv), or packed.
@@ -938,6 +973,7 @@ class Robot:
         stabilize: str = "project",
         rate: float = 20.0,
         out: tuple[Array, Array] | None = None,
+        **call: Unpack[CallKeywords],
     ) -> tuple[Array, Array]:
         """Return the matrices A and B of one linearized time step.
 
@@ -959,6 +995,8 @@ class Robot:
             stabilize: how a step keeps loops closed: "project", "baumgarte" or "none".
             rate: α for "baumgarte" [1/s].
             out: where to write the results.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             A: (2 nv, 2 nv) or (batch, 2 nv, 2 nv). B: (2 nv, nv) or (batch, 2 nv, nv).
@@ -973,6 +1011,7 @@ class Robot:
         dt: ArrayLike,
         *,
         out: tuple[Array, Array] | None = None,
+        **call: Unpack[CallKeywords],
     ) -> tuple[Array, Array]:
         """Return the derivatives of ``robot.integrate`` with respect to q and q̇.
 
@@ -985,6 +1024,8 @@ class Robot:
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             dt: the time [s].
             out: where to write the results.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             dq1_dq, dq1_dqd: each (nv, nv) or (batch, nv, nv).
@@ -998,6 +1039,7 @@ class Robot:
         q1: ArrayLike,
         *,
         out: tuple[Array, Array] | None = None,
+        **call: Unpack[CallKeywords],
     ) -> tuple[Array, Array]:
         """Return the derivatives of ``robot.difference`` w.r.t. both configurations.
 
@@ -1009,6 +1051,8 @@ class Robot:
             q0: (nq,) or (batch, nq), configuration [rad, m].
             q1: (nq,) or (batch, nq), configuration [rad, m].
             out: where to write the results.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             dv_dq0, dv_dq1: each (nv, nv) or (batch, nv, nv).
@@ -1017,7 +1061,12 @@ class Robot:
 
     @computed
     def mass_matrix(
-        self, q: ArrayLike, *, algorithm: str = "auto", out: Array | None = None
+        self,
+        q: ArrayLike,
+        *,
+        algorithm: str = "auto",
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the mass matrix, by the composite-rigid-body algorithm.
 
@@ -1028,6 +1077,8 @@ class Robot:
             algorithm: "auto" (the cheapest for this robot), "crba" or "crba_root"
                 (composite inertias in the frame of each body, or of the root).
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             M: (nv, nv) or (batch, nv, nv), symmetric [kg m², kg m, kg].
@@ -1043,6 +1094,7 @@ class Robot:
         external: Mapping[str, ArrayLike] | None = None,
         expressed_in: str = "local",
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the joint forces at zero acceleration.
 
@@ -1060,6 +1112,8 @@ class Robot:
                 origin), "world" (at the world's origin) or "local_world_aligned"
                 (the world's axes, at the frame's origin).
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             h: (nv,) or (batch, nv) [N m, N].
@@ -1067,7 +1121,9 @@ class Robot:
         ...
 
     @computed
-    def gravity_forces(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def gravity_forces(
+        self, q: ArrayLike, *, out: Array | None = None, **call: Unpack[CallKeywords]
+    ) -> Array:
         """Return the joint forces that hold the robot at rest.
 
             g(q) = ∂V / ∂q
@@ -1075,6 +1131,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             g: (nv,) or (batch, nv) [N m, N].
@@ -1089,6 +1147,7 @@ class Robot:
         *,
         forces: Sequence[str] | None = None,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the joint forces that the robot's force elements amount to.
 
@@ -1099,6 +1158,8 @@ class Robot:
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             forces: names of elements; all of them by default.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             τ_applied: (nv,) or (batch, nv) [N m, N].
@@ -1113,6 +1174,7 @@ class Robot:
         *,
         algorithm: str = "auto",
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the Coriolis matrix, with Ṁ − 2 C skew-symmetric.
 
@@ -1124,6 +1186,8 @@ class Robot:
             algorithm: "auto" (the cheapest for this robot), "body_frames" or
                 "root_frame".
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             C: (nv, nv) or (batch, nv, nv).
@@ -1132,7 +1196,12 @@ class Robot:
 
     @computed
     def mass_matrix_inverse(
-        self, q: ArrayLike, *, algorithm: str = "auto", out: Array | None = None
+        self,
+        q: ArrayLike,
+        *,
+        algorithm: str = "auto",
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the inverse of the mass matrix.
 
@@ -1142,6 +1211,8 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             algorithm: "auto" (the cheapest for this robot), "aba" or "ltdl".
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             M⁻¹: (nv, nv) or (batch, nv, nv), symmetric.
@@ -1149,7 +1220,9 @@ class Robot:
         ...
 
     @computed
-    def mass_matrix_csr(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def mass_matrix_csr(
+        self, q: ArrayLike, *, out: Array | None = None, **call: Unpack[CallKeywords]
+    ) -> Array:
         """Return the nonzero entries of the mass matrix, in MuJoCo's order.
 
         They are in compressed rows; `mass_matrix_layout` has the indices.
@@ -1157,6 +1230,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             M: (nonzeros,) or (batch, nonzeros).
@@ -1165,7 +1240,11 @@ class Robot:
 
     @computed
     def mass_matrix_factor(
-        self, q: ArrayLike, *, out: tuple[Array, ...] | None = None
+        self,
+        q: ArrayLike,
+        *,
+        out: tuple[Array, ...] | None = None,
+        **call: Unpack[CallKeywords],
     ) -> tuple[Array, Array]:
         """Return the sparse factors of the mass matrix.
 
@@ -1174,6 +1253,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             L: (nv, nv), unit lower triangular along the tree, and D: (nv,); or with a
@@ -1185,7 +1266,12 @@ class Robot:
 
     @computed
     def mass_matrix_solve(
-        self, q: ArrayLike, b: ArrayLike, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        b: ArrayLike,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return M⁻¹ b, through the sparse factors M = Lᵀ D L.
 
@@ -1195,6 +1281,8 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             b: (nv,) or (batch, nv), right-hand side.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             x: (nv,) or (batch, nv).
@@ -1203,7 +1291,12 @@ class Robot:
 
     @computed
     def configuration_rate(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the time derivative of the entries of q, for ODE solvers.
 
@@ -1217,6 +1310,8 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             dq/dt: (nq,) or (batch, nq) [rad/s, m/s, 1/s].
@@ -1224,7 +1319,9 @@ class Robot:
         ...
 
     @computed
-    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def center_of_mass(
+        self, q: ArrayLike, *, out: Array | None = None, **call: Unpack[CallKeywords]
+    ) -> Array:
         """Return the center of mass in the world.
 
             c = Σ mᵢ cᵢ / Σ mᵢ
@@ -1232,6 +1329,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             c: (3,) or (batch, 3) [m].
@@ -1240,7 +1339,7 @@ class Robot:
 
     @computed
     def center_of_mass_jacobian(
-        self, q: ArrayLike, *, out: Array | None = None
+        self, q: ArrayLike, *, out: Array | None = None, **call: Unpack[CallKeywords]
     ) -> Array:
         """Return the Jacobian of the center of mass.
 
@@ -1249,6 +1348,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             J: (3, nv) or (batch, 3, nv).
@@ -1257,7 +1358,12 @@ class Robot:
 
     @computed
     def centroidal_momentum(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the momentum about the center of mass, in world axes.
 
@@ -1267,6 +1373,8 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             h: (6,) or (batch, 6) [kg m/s, kg m²/s], halves in the order of the
@@ -1276,7 +1384,7 @@ class Robot:
 
     @computed
     def centroidal_momentum_matrix(
-        self, q: ArrayLike, *, out: Array | None = None
+        self, q: ArrayLike, *, out: Array | None = None, **call: Unpack[CallKeywords]
     ) -> Array:
         """Return the matrix that maps q̇ to the centroidal momentum.
 
@@ -1285,6 +1393,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             A: (6, nv) or (batch, 6, nv).
@@ -1293,7 +1403,12 @@ class Robot:
 
     @computed
     def kinetic_energy(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the kinetic energy, including that of the rotors.
 
@@ -1303,6 +1418,8 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             T: () or (batch,) [J].
@@ -1310,7 +1427,9 @@ class Robot:
         ...
 
     @computed
-    def potential_energy(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def potential_energy(
+        self, q: ArrayLike, *, out: Array | None = None, **call: Unpack[CallKeywords]
+    ) -> Array:
         """Return the potential energy, zero if all mass is at the world's origin.
 
             V = −Σ mᵢ cᵢ · g + elastic_energy
@@ -1318,6 +1437,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             V: () or (batch,) [J].
@@ -1331,6 +1452,7 @@ class Robot:
         *,
         forces: Sequence[str] | None = None,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the energy stored in force elements.
 
@@ -1343,6 +1465,8 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             forces: names of elements; all of them by default.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             E: () or (batch,) [J].
@@ -1361,6 +1485,7 @@ class Robot:
         bodies: Sequence[str] | None = None,
         joint_terms: Sequence[str] = (),
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the matrix that multiplies the inertial parameters in τ.
 
@@ -1381,6 +1506,8 @@ class Robot:
                 (q̈), "damping" (q̇), "friction" (sign of q̇; 0 at rest). τ has then
                 the force that overcomes them.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             Y: (nv, columns) or (batch, nv, columns); 10 columns for each body, then nv
@@ -1397,6 +1524,7 @@ class Robot:
         bodies: Sequence[str] | None = None,
         joint_terms: Sequence[str] = (),
         out: tuple[Array, Array] | None = None,
+        **call: Unpack[CallKeywords],
     ) -> tuple[Array, Array]:
         """Return the vectors that multiply the inertial parameters in the energies.
 
@@ -1409,6 +1537,8 @@ class Robot:
                 `regressor`.
             joint_terms: ("armature",) adds a column for each entry of q̇.
             out: where to write the results.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             kinetic, potential: each (columns,) or (batch, columns).
@@ -1490,13 +1620,22 @@ class Robot:
     # ------------------------------------------------------------ frames and tasks
 
     @computed
-    def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None) -> Array:
+    def pose(
+        self,
+        q: ArrayLike,
+        frame: str,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
+    ) -> Array:
         """Return where a frame is in the world.
 
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             frame: name of a frame; see `frame_names`.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             T: (4, 4) or (batch, 4, 4), homogeneous: ``T[:3, :3]`` are the frame's axes
@@ -1513,6 +1652,7 @@ class Robot:
         expressed_in: str = "local",
         *,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the spatial velocity of a frame.
 
@@ -1526,6 +1666,8 @@ class Robot:
                 axes, at the world's origin) or "local_world_aligned" (world axes, at
                 the frame's origin).
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             v: (6,) or (batch, 6) [m/s, rad/s], halves in the order of the conventions.
@@ -1543,6 +1685,7 @@ class Robot:
         expressed_in: str = "local",
         *,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the acceleration of a frame, without gravity.
 
@@ -1564,6 +1707,8 @@ class Robot:
                 axes, at the world's origin) or "local_world_aligned" (world axes, at
                 the frame's origin).
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             a: (6,) or (batch, 6) [m/s², rad/s²], halves in the order of the
@@ -1579,6 +1724,7 @@ class Robot:
         expressed_in: str = "local",
         *,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the Jacobian of a frame.
 
@@ -1591,6 +1737,8 @@ class Robot:
                 axes, at the world's origin) or "local_world_aligned" (world axes, at
                 the frame's origin).
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             J: (6, nv) or (batch, 6, nv), halves in the order of the conventions.
@@ -1607,6 +1755,7 @@ class Robot:
         expressed_in: str = "local",
         *,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the velocity-dependent part of a frame's acceleration.
 
@@ -1623,6 +1772,8 @@ class Robot:
                 axes, at the world's origin) or "local_world_aligned" (world axes, at
                 the frame's origin).
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             J̇ q̇: (6,) or (batch, 6) [m/s², rad/s²].
@@ -1637,6 +1788,7 @@ class Robot:
         algorithm: str = "auto",
         *,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the inverse of the operational-space inertia of some tasks.
 
@@ -1649,6 +1801,8 @@ class Robot:
                 tasks: `ramidyn.tasks.explain_operational` shows why), "sfa", "rjk",
                 "chang_khatib", "efpa", "pv", "pvr" or "mixed".
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             Λ⁻¹: (rows, rows) or (batch, rows, rows), symmetric.
@@ -1664,6 +1818,7 @@ class Robot:
         damping: float = 0.0,
         *,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the operational-space inertia of some tasks.
 
@@ -1678,6 +1833,8 @@ class Robot:
             damping: added to the diagonal of Λ⁻¹; 0 rejects tasks with more rows than
                 can move independently.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             Λ: (rows, rows) or (batch, rows, rows), symmetric.
@@ -1694,6 +1851,7 @@ class Robot:
         response: str = "auto",
         *,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the dynamically consistent inverse of the Jacobian of some tasks.
 
@@ -1710,6 +1868,8 @@ class Robot:
             response: how to compute M⁻¹ Jᵀ Λ: "factor" (M = Lᵀ D L), "propagators"
                 (without M, O(n) a row) or "auto" (the cheaper one).
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             J̄: (nv, rows) or (batch, nv, rows).
@@ -1726,6 +1886,7 @@ class Robot:
         response: str = "auto",
         *,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the projector onto the null space of some tasks.
 
@@ -1744,6 +1905,8 @@ class Robot:
             response: how to compute M⁻¹ Jᵀ Λ: "factor" (M = Lᵀ D L), "propagators"
                 (without M, O(n) a row) or "auto" (the cheaper one).
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             N: (nv, nv) or (batch, nv, nv).
@@ -1752,7 +1915,12 @@ class Robot:
 
     @computed
     def task_jacobian(
-        self, q: ArrayLike, tasks: Tasks, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        tasks: Tasks,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the stacked Jacobian of some tasks.
 
@@ -1762,6 +1930,8 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             J: (rows, nv) or (batch, rows, nv).
@@ -1777,6 +1947,7 @@ class Robot:
         *,
         algorithm: str = "auto",
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return how the tasks accelerate when no joint is driven.
 
@@ -1788,6 +1959,8 @@ class Robot:
             tasks: a frame, a `Task`, or several.
             algorithm: see `forward_dynamics`.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             β: (rows,) or (batch, rows).
@@ -1804,6 +1977,7 @@ class Robot:
         *,
         algorithm: str = "auto",
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return how the tasks accelerate under joint forces.
 
@@ -1816,6 +1990,8 @@ class Robot:
             tasks: a frame, a `Task`, or several.
             algorithm: see `forward_dynamics`.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             ẍ: (rows,) or (batch, rows).
@@ -1824,7 +2000,12 @@ class Robot:
 
     @computed
     def constrained_operational_inertia_inverse(
-        self, q: ArrayLike, tasks: Tasks, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        tasks: Tasks,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the inverse of the operational-space inertia with loops closed.
 
@@ -1834,6 +2015,8 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             Λ⁻¹: (rows, rows) or (batch, rows, rows), symmetric.
@@ -1843,7 +2026,9 @@ class Robot:
     # ------------------------------------------------------------ closed loops
 
     @computed
-    def constraint_residual(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def constraint_residual(
+        self, q: ArrayLike, *, out: Array | None = None, **call: Unpack[CallKeywords]
+    ) -> Array:
         """Return how far the loops are open: zero if all are closed.
 
             Φ(q)
@@ -1851,6 +2036,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             Φ: (rows,) or (batch, rows) [m, rad], in the order of `loops`.
@@ -1858,7 +2045,9 @@ class Robot:
         ...
 
     @computed
-    def constraint_jacobian(self, q: ArrayLike, *, out: Array | None = None) -> Array:
+    def constraint_jacobian(
+        self, q: ArrayLike, *, out: Array | None = None, **call: Unpack[CallKeywords]
+    ) -> Array:
         """Return the Jacobian of the loop constraints.
 
             J = ∂Φ/∂q,    Φ̇ = J q̇
@@ -1866,6 +2055,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             J: (rows, nv) or (batch, rows, nv).
@@ -1874,7 +2065,12 @@ class Robot:
 
     @computed
     def constraint_bias(
-        self, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the velocity-dependent part of the constraints' acceleration.
 
@@ -1884,6 +2080,8 @@ class Robot:
             q: (nq,) or (batch, nq), configuration [rad, m].
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             γ: (rows,) or (batch, rows).
@@ -1902,6 +2100,7 @@ class Robot:
         expressed_in: str = "local",
         damping: float | None = None,
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the multipliers of the loops: the forces they exert on body b.
 
@@ -1930,6 +2129,8 @@ class Robot:
             damping: damping of loop constraints, in [0, 1); None damps only redundant
                 ones, just enough for rounding errors.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             λ: (rows,) or (batch, rows) [N, N m], in the order of `loops`.
@@ -1949,6 +2150,7 @@ class Robot:
         damping: float | None = None,
         on: str = "robot",
         out: Array | None = None,
+        **call: Unpack[CallKeywords],
     ) -> Array:
         """Return the wrench that each loop exerts on the robot.
 
@@ -1977,6 +2179,8 @@ class Robot:
                 ones, just enough for rounding errors.
             on: "robot", or "both": on body a and on body b.
             out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             w: (loops, 6) or (batch, loops, 6), force and moment in the order of the
@@ -1996,6 +2200,7 @@ class Robot:
         external: Mapping[str, ArrayLike] | None = None,
         expressed_in: str = "local",
         out: tuple[Array, Array, Array] | None = None,
+        **call: Unpack[CallKeywords],
     ) -> tuple[Array, Array, Array]:
         """Return the derivatives of the multipliers λ of the loops w.r.t. q, q̇ and τ.
 
@@ -2016,6 +2221,8 @@ class Robot:
                 origin), "world" (at the world's origin) or "local_world_aligned"
                 (the world's axes, at the frame's origin).
             out: where to write the results.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
 
         Returns:
             dlambda_dq, dlambda_dqd, dlambda_dtau: each (rows, nv) or

@@ -244,8 +244,9 @@ def test_methods_that_hand_out_a_function_keep_signature_and_docstring(
 ) -> None:
     assert str(inspect.signature(robot.normalize)).startswith("(q: ")
     listed = list(inspect.signature(robot.integrate).parameters)
-    assert listed == ["q", "qd", "dt", "out"]
-    assert list(inspect.signature(robot.convert_q).parameters) == ["q", "to", "from_"]
+    assert listed == ["q", "qd", "dt", "out", "dtype", "threads"]
+    listed = list(inspect.signature(robot.convert_q).parameters)
+    assert listed == ["q", "to", "from_", "dtype", "threads"]
     assert "after a time dt" in (robot.integrate.__doc__ or "")
     assert "shortest path" in (Robot.difference.__doc__ or "")
 

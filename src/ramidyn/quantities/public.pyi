@@ -94,6 +94,8 @@ def inverse_dynamics(
             origin), "world" (at the world's origin) or "local_world_aligned"
             (the world's axes, at the frame's origin).
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         τ: (nv,) or (batch, nv) [N m, N].
@@ -134,6 +136,8 @@ def forward_dynamics(
         damping: damping of loop constraints, in [0, 1); None damps only redundant
             ones, just enough for rounding errors.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         q̈: (nv,) or (batch, nv) [rad/s², m/s²].
@@ -164,6 +168,8 @@ def bias_forces(
             origin), "world" (at the world's origin) or "local_world_aligned"
             (the world's axes, at the frame's origin).
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         h: (nv,) or (batch, nv) [N m, N].
@@ -182,6 +188,8 @@ def gravity_forces() -> Quantity:
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         g: (nv,) or (batch, nv) [N m, N].
@@ -203,6 +211,8 @@ def applied_forces(
         qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
         forces: names of elements; all of them by default.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         τ_applied: (nv,) or (batch, nv) [N m, N].
@@ -244,6 +254,8 @@ def joint_wrenches(
             child body), "world" (at the world's origin) or "local_world_aligned"
             (the world's axes, at the frame's origin).
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         w: (bodies, 6) or (batch, bodies, 6), force and moment in the order of the
@@ -284,6 +296,8 @@ def inverse_dynamics_derivatives(
         packed: leave out the zeros between joints on different branches: results
             are vectors of the other entries, in the order of `derivatives_layout`.
         out: where to write the results.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         dtau_dq, dtau_dqd, M: each (nv, nv) or (batch, nv, nv), or packed.
@@ -328,6 +342,8 @@ def forward_dynamics_derivatives(
             ground: results are vectors of the other entries, in the order of
             `forward_derivatives_layout`.
         out: where to write the results.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         dqdd_dq, dqdd_dqd, dqdd_dtau: each (nv, nv) or (batch, nv, nv), or packed.
@@ -364,6 +380,8 @@ def linearize(
         stabilize: how a step keeps loops closed: "project", "baumgarte" or "none".
         rate: α for "baumgarte" [1/s].
         out: where to write the results.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         A: (2 nv, 2 nv) or (batch, 2 nv, 2 nv). B: (2 nv, nv) or (batch, 2 nv, nv).
@@ -385,6 +403,8 @@ def integrate_derivatives() -> Quantity:
         qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
         dt: the time [s].
         out: where to write the results.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         dq1_dq, dq1_dqd: each (nv, nv) or (batch, nv, nv).
@@ -405,6 +425,8 @@ def difference_derivatives() -> Quantity:
         q0: (nq,) or (batch, nq), configuration [rad, m].
         q1: (nq,) or (batch, nq), configuration [rad, m].
         out: where to write the results.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         dv_dq0, dv_dq1: each (nv, nv) or (batch, nv, nv).
@@ -426,6 +448,8 @@ def mass_matrix(
         algorithm: "auto" (the cheapest for this robot), "crba" or "crba_root"
             (composite inertias in the frame of each body, or of the root).
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         M: (nv, nv) or (batch, nv, nv), symmetric [kg m², kg m, kg].
@@ -443,6 +467,8 @@ def mass_matrix_csr() -> Quantity:
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         M: (nonzeros,) or (batch, nonzeros).
@@ -462,6 +488,8 @@ def mass_matrix_factor(
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         L: (nv, nv), unit lower triangular along the tree, and D: (nv,); or with a
@@ -485,6 +513,8 @@ def mass_matrix_inverse(
         q: (nq,) or (batch, nq), configuration [rad, m].
         algorithm: "auto" (the cheapest for this robot), "aba" or "ltdl".
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         M⁻¹: (nv, nv) or (batch, nv, nv), symmetric.
@@ -503,6 +533,8 @@ def mass_matrix_solve() -> Quantity:
         q: (nq,) or (batch, nq), configuration [rad, m].
         b: (nv,) or (batch, nv), right-hand side.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         x: (nv,) or (batch, nv).
@@ -525,6 +557,8 @@ def coriolis_matrix(
         algorithm: "auto" (the cheapest for this robot), "body_frames" or
             "root_frame".
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         C: (nv, nv) or (batch, nv, nv).
@@ -543,6 +577,8 @@ def pose(
         q: (nq,) or (batch, nq), configuration [rad, m].
         frame: name of a frame; see `frame_names`.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         T: (4, 4) or (batch, 4, 4), homogeneous: ``T[:3, :3]`` are the frame's axes
@@ -569,6 +605,8 @@ def velocity(
             axes, at the world's origin) or "local_world_aligned" (world axes, at
             the frame's origin).
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         v: (6,) or (batch, 6) [m/s, rad/s], halves in the order of the conventions.
@@ -603,6 +641,8 @@ def acceleration(
             axes, at the world's origin) or "local_world_aligned" (world axes, at
             the frame's origin).
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         a: (6,) or (batch, 6) [m/s², rad/s²], halves in the order of the
@@ -628,6 +668,8 @@ def jacobian(
             axes, at the world's origin) or "local_world_aligned" (world axes, at
             the frame's origin).
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         J: (6, nv) or (batch, 6, nv), halves in the order of the conventions.
@@ -657,6 +699,8 @@ def jacobian_dot_times_qd(
             axes, at the world's origin) or "local_world_aligned" (world axes, at
             the frame's origin).
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         J̇ q̇: (6,) or (batch, 6) [m/s², rad/s²].
@@ -680,6 +724,8 @@ def configuration_rate() -> Quantity:
         q: (nq,) or (batch, nq), configuration [rad, m].
         qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         dq/dt: (nq,) or (batch, nq) [rad/s, m/s, 1/s].
@@ -697,6 +743,8 @@ def center_of_mass() -> Quantity:
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         c: (3,) or (batch, 3) [m].
@@ -714,6 +762,8 @@ def center_of_mass_jacobian() -> Quantity:
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         J: (3, nv) or (batch, 3, nv).
@@ -732,6 +782,8 @@ def centroidal_momentum() -> Quantity:
         q: (nq,) or (batch, nq), configuration [rad, m].
         qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         h: (6,) or (batch, 6) [kg m/s, kg m²/s], halves in the order of the
@@ -750,6 +802,8 @@ def centroidal_momentum_matrix() -> Quantity:
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         A: (6, nv) or (batch, 6, nv).
@@ -768,6 +822,8 @@ def kinetic_energy() -> Quantity:
         q: (nq,) or (batch, nq), configuration [rad, m].
         qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         T: () or (batch,) [J].
@@ -785,6 +841,8 @@ def potential_energy() -> Quantity:
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         V: () or (batch,) [J].
@@ -808,6 +866,8 @@ def elastic_energy(
         q: (nq,) or (batch, nq), configuration [rad, m].
         forces: names of elements; all of them by default.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         E: () or (batch,) [J].
@@ -840,6 +900,8 @@ def regressor(
             (q̈), "damping" (q̇), "friction" (sign of q̇; 0 at rest). τ has then
             the force that overcomes them.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         Y: (nv, columns) or (batch, nv, columns); 10 columns for each body, then nv
@@ -865,6 +927,8 @@ def energy_regressor(
             `regressor`.
         joint_terms: ("armature",) adds a column for each entry of q̇.
         out: where to write the results.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         kinetic, potential: each (columns,) or (batch, columns).
@@ -892,6 +956,8 @@ def operational_inertia(
         damping: added to the diagonal of Λ⁻¹; 0 rejects tasks with more rows than
             can move independently.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         Λ: (rows, rows) or (batch, rows, rows), symmetric.
@@ -917,6 +983,8 @@ def operational_inertia_inverse(
             tasks: `ramidyn.tasks.explain_operational` shows why), "sfa", "rjk",
             "chang_khatib", "efpa", "pv", "pvr" or "mixed".
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         Λ⁻¹: (rows, rows) or (batch, rows, rows), symmetric.
@@ -948,6 +1016,8 @@ def dynamically_consistent_inverse(
         response: how to compute M⁻¹ Jᵀ Λ: "factor" (M = Lᵀ D L), "propagators"
             (without M, O(n) a row) or "auto" (the cheaper one).
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         J̄: (nv, rows) or (batch, nv, rows).
@@ -981,6 +1051,8 @@ def null_space_projector(
         response: how to compute M⁻¹ Jᵀ Λ: "factor" (M = Lᵀ D L), "propagators"
             (without M, O(n) a row) or "auto" (the cheaper one).
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         N: (nv, nv) or (batch, nv, nv).
@@ -1002,6 +1074,8 @@ def task_jacobian(
         q: (nq,) or (batch, nq), configuration [rad, m].
         tasks: a frame, a `Task`, or several.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         J: (rows, nv) or (batch, rows, nv).
@@ -1025,6 +1099,8 @@ def task_bias(
         tasks: a frame, a `Task`, or several.
         algorithm: see `forward_dynamics`.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         β: (rows,) or (batch, rows).
@@ -1049,6 +1125,8 @@ def task_acceleration(
         tasks: a frame, a `Task`, or several.
         algorithm: see `forward_dynamics`.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         ẍ: (rows,) or (batch, rows).
@@ -1067,6 +1145,8 @@ def constraint_residual() -> Quantity:
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         Φ: (rows,) or (batch, rows) [m, rad], in the order of `loops`.
@@ -1084,6 +1164,8 @@ def constraint_jacobian() -> Quantity:
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         J: (rows, nv) or (batch, rows, nv).
@@ -1102,6 +1184,8 @@ def constraint_bias() -> Quantity:
         q: (nq,) or (batch, nq), configuration [rad, m].
         qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         γ: (rows,) or (batch, rows).
@@ -1144,6 +1228,8 @@ def loop_forces(
         damping: damping of loop constraints, in [0, 1); None damps only redundant
             ones, just enough for rounding errors.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         λ: (rows,) or (batch, rows) [N, N m], in the order of `loops`.
@@ -1188,6 +1274,8 @@ def loop_wrenches(
             ones, just enough for rounding errors.
         on: "robot", or "both": on body a and on body b.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         w: (loops, 6) or (batch, loops, 6), force and moment in the order of the
@@ -1224,6 +1312,8 @@ def loop_forces_derivatives(
             origin), "world" (at the world's origin) or "local_world_aligned"
             (the world's axes, at the frame's origin).
         out: where to write the results.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         dlambda_dq, dlambda_dqd, dlambda_dtau: each (rows, nv) or
@@ -1246,6 +1336,8 @@ def constrained_operational_inertia_inverse(
         q: (nq,) or (batch, nq), configuration [rad, m].
         tasks: a frame, a `Task`, or several.
         out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
 
     Returns:
         Λ⁻¹: (rows, rows) or (batch, rows, rows), symmetric.

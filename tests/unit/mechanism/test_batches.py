@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ramidyn.builder import Body, Joint, RobotBuilder
 from ramidyn.catalog import paper_robots as robots
-from ramidyn.description.builder import Body, Joint, RobotBuilder
 from ramidyn.errors import ModelError, ModelWarning, ShapeError
 from ramidyn.loading import load
 from ramidyn.mechanism.batches import is_regular

@@ -10,6 +10,8 @@ would allocate memory and format a string.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ramidyn.backend.llvm.word_builder import (
     DOUBLE,
     FLOAT,
@@ -308,6 +310,35 @@ def emit_is_plain(module: Module) -> None:
     dtypes = code.load(call, CallBlock.NUMBER_DTYPES)
     found = is_among(code, dtype, dtypes, len(NUMBER_DTYPES))
     code.leave(code.b.zext(found, dtype.type))
+
+
+def emit_may_be_float32(module: Module) -> None:
+    """may_be_float32(call, inputs): 1 if an input may be, but the function is not.
+
+    Those are arrays of float32, and everything that only Python can read.
+    """
+    code = module.function("may_be_float32", 2, local=True)
+    call, inputs = code.arguments
+    dtypes, own = (
+        code.load(call, CallBlock.NUMBER_DTYPES),
+        code.load(call, CallBlock.DTYPE),
+    )
+    float32 = code.load(dtypes, NUMBER_DTYPES.index(np.dtype("float32")))
+    code.leave_if(code.compare(own, "==", float32), 0)
+    types = code.load(call, CallBlock.NUMBER_TYPES)
+    with code.loop(code.load(call, CallBlock.N_INPUTS)) as i:
+        value = code.load(code.at(inputs, i))
+        kind = code.load_at(value, TYPE_OFFSET)
+        is_array = code.compare(kind, "==", code.load(call, CallBlock.ARRAY_TYPE))
+        with code.when(is_array):
+            dtype = code.load_at(value, ArrayField.DTYPE)
+            code.leave_if(code.compare(dtype, "==", float32), 1)
+        is_known = is_among(code, kind, types, len(NUMBER_TYPES))
+        for word in (CallBlock.ARRAY_TYPE, CallBlock.LIST_TYPE, CallBlock.TUPLE_TYPE):
+            own_type = code.compare(kind, "==", code.load(call, word))
+            is_known = code.b.or_(is_known, own_type)
+        code.leave_if(code.b.not_(is_known), 1)
+    code.leave(0)
 
 
 def emit_number(module: Module) -> None:

@@ -28,6 +28,7 @@ from ramidyn.backend.calls.arrays import (
     absolute,
     api,
     emit_is_plain,
+    emit_may_be_float32,
     emit_number,
     emit_numbers,
     emit_readers,
@@ -66,6 +67,7 @@ def emit() -> Module:
     emit_convert(module)
     emit_again(module)
     emit_hand_over(module)
+    emit_may_be_float32(module)
     emit_enter(module)
     emit_entry(module)
     emit_choose(module)
@@ -75,7 +77,8 @@ def emit() -> Module:
 def emit_enter(module: Module) -> None:
     """enter(call, args, nargs, names, other): the whole way.
 
-    Arguments that do not fit go to Python; or it is REJECTED, if there is another way.
+    Arguments that do not fit go to Python; or it is REJECTED, if there is another way:
+    a Method may choose a function for float32.
     """
     code = module.function("enter", 5, local=True)
     call, args, nargs, names, other = code.arguments
@@ -91,6 +94,9 @@ def emit_enter(module: Module) -> None:
         result = code.call("attempt", call, inputs, out)
         with code.when(code.compare(result, "!=", REJECTED), likely=True):
             code.leave(result)
+        with code.when(code.compare(other, "!=", 0)):
+            is_other = code.call("may_be_float32", call, inputs)
+            code.leave_if(code.compare(is_other, "!=", 0), REJECTED)
         none = code.load(call, CallBlock.NONE)
         last = code.b.select(code.compare(out, "==", 0), none, out)
         given = code.call("collect", call, inputs, n_inputs, last)
@@ -347,11 +353,14 @@ def emit_choose(module: Module) -> None:
     with code.loop(n_state) as i:
         code.store(code.load(code.at(args, i)), code.at(bound, i))
     out_at = code.load(place)
-    with code.when(code.compare(out_at, "<", 0)):
-        code.leave(code.call("enter", chosen, bound, n_state, const(0), const(0)))
-    code.store(code.load(code.at(args, out_at)), code.at(bound, n_state))
-    only_out = code.load(call, CallBlock.OUT_NAMES)
-    code.leave(code.call("enter", chosen, bound, n_state, only_out, const(0)))
+    has_out = code.compare(out_at, ">=", 0)
+    with code.when(has_out):
+        code.store(code.load(code.at(args, out_at)), code.at(bound, n_state))
+    only_out = code.b.select(has_out, code.load(call, CallBlock.OUT_NAMES), const(0))
+    result = code.call("enter", chosen, bound, n_state, only_out, const(1))
+    with code.when(code.compare(result, "!=", REJECTED), likely=True):
+        code.leave(result)
+    code.leave(code.call("hand_over", call, args, nargs, names))
 
 
 def _find(code: Code, call: Value, key: Value) -> Value:
