@@ -144,8 +144,8 @@ def _layout_of_q(
         n = len(followers)
         follow, them = ("follow others", "them") if n > 1 else ("follows another", "it")
         lines.append(
-            f"{counted_noun(n, 'joint')} {follow} ({quoted_names(followers, 3)}): nq is {robot.nq}"
-            f", not {robot.nq + n}; load with mimic='independent' to keep {them} in q, "
+            f"{counted_noun(n, 'joint')} {follow} ({quoted_names(followers, 3)}): nq is "
+            f"{robot.nq}, not {robot.nq + n}; load with mimic='independent' to keep {them} in q, "
             f"mimic='reduce' to leave {them} out"
         )
     turning = [
@@ -153,8 +153,8 @@ def _layout_of_q(
     ]
     if turning and conventions is None and robot.description.format == "mjcf":
         lines.append(
-            f"q has quaternions as xyzw, MuJoCo's qpos as wxyz ({quoted_names(turning, 3)}); "
-            "load with conventions='mujoco' to use qpos and qvel as they are, "
+            "q has quaternions as xyzw, MuJoCo's qpos as wxyz "
+            f"({quoted_names(turning, 3)}); load with conventions='mujoco' to use qpos and qvel as they are, "
             "conventions='pinocchio' to keep xyzw"
         )
     return lines
