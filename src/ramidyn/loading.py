@@ -143,9 +143,10 @@ def _layout_of_q(
     if followers and mimic is None:
         n = len(followers)
         follow, them = ("follow others", "them") if n > 1 else ("follows another", "it")
+        named = quoted_names(followers, 3)
         lines.append(
-            f"{counted_noun(n, 'joint')} {follow} ({quoted_names(followers, 3)}): nq is "
-            f"{robot.nq}, not {robot.nq + n}; load with mimic='independent' to keep {them} in q, "
+            f"{counted_noun(n, 'joint')} {follow} ({named}): nq is {robot.nq}, not "
+            f"{robot.nq + n}; load with mimic='independent' to keep {them} in q, "
             f"mimic='reduce' to leave {them} out"
         )
     turning = [
@@ -154,8 +155,8 @@ def _layout_of_q(
     if turning and conventions is None and robot.description.format == "mjcf":
         lines.append(
             "q has quaternions as xyzw, MuJoCo's qpos as wxyz "
-            f"({quoted_names(turning, 3)}); load with conventions='mujoco' to use qpos and qvel as they are, "
-            "conventions='pinocchio' to keep xyzw"
+            f"({quoted_names(turning, 3)}); load with conventions='mujoco' to use qpos "
+            "and qvel as they are, conventions='pinocchio' to keep xyzw"
         )
     return lines
 

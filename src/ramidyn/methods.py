@@ -159,7 +159,8 @@ def _method(
     from ramidyn.function import Method
 
     signature = inspect.signature(method)
-    parameters = list(signature.parameters.values())[1:-1]  # without self and **call
+    _, *own = signature.parameters.values()
+    parameters = [p for p in own if p.kind is not inspect.Parameter.VAR_KEYWORD]
     parameters += [
         inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=x)
         for n, x in CALL.items()
