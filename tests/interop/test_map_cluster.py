@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -98,12 +99,12 @@ def workers_of(pid: int) -> list[int]:
 
 def listening(pids: list[int]) -> set[str]:
     """The addresses, in hexadecimal, that processes listen on."""
-    sockets = {
-        os.readlink(link).removeprefix("socket:[").removesuffix("]")
-        for pid in pids
-        for link in Path(f"/proc/{pid}/fd").iterdir()
-        if os.readlink(link).startswith("socket:[")
-    }
+    sockets: set[str] = set()
+    for link in (x for pid in pids for x in Path(f"/proc/{pid}/fd").iterdir()):
+        with contextlib.suppress(FileNotFoundError):  # closed in the meantime
+            target = os.readlink(link)
+            if target.startswith("socket:["):
+                sockets.add(target.removeprefix("socket:[").removesuffix("]"))
     found: set[str] = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:

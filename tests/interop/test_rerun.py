@@ -88,7 +88,7 @@ def test_rotations_are_stored_as_rerun_stores_its_own(
 def test_shapes_and_several_states_have_their_own_entities(tmp_path: Path) -> None:
     vehicle = robots.hmmwv(tires=True, suspension=True)
     start = np.stack([vehicle.neutral()] * 2)
-    run = vehicle.rollout(start, dt=1e-3, steps=2)
+    run = vehicle.rollout(start, dt=1e-4, steps=2)
     run.log_rerun(tmp_path / "run.rrd", states=[0, 1])
     found = read(tmp_path / "run.rrd")
     for k in (0, 1):
