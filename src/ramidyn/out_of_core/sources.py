@@ -28,7 +28,7 @@ INPUT_SUFFIXES: Final = (".zarr", ".npy", ".npz", ".parquet")
 
 
 NULL: Final = -1
-"""the length of a list that is not there"""
+"""stands for the length of a null list"""
 
 
 class Source(Protocol):

@@ -305,7 +305,7 @@ def integrate(
     period: float | None,
     hold: Hold | None,
 ) -> Run:
-    """Integrate from the first of some times to the last; inputs are held as said."""
+    """Integrate from the first of some times to the last; ``hold`` sets the inputs."""
     motion = HeldMotion(equations, values)
     y = first_state(equations, values)
     run = AdaptiveRun(motion, times, *tolerances, LONGEST * float(values["dt"]))

@@ -241,7 +241,7 @@ def usable_rows(run: Run, restart: bool) -> npt.NDArray[np.intp]:
 
 
 def imbalance(robot: Robot, run: Run) -> float:
-    """Return the change of energy that no work explains, relative likewise."""
+    """Return the relative difference between the change of energy and the work."""
     works = ["work", "element_work"] if robot.model.forces else ["work"]
     if not {"energy", *works} <= set(run.recorded) or not np.isfinite(run.qd).all():
         return 0.0

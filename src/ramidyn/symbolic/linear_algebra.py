@@ -30,9 +30,7 @@ from ramidyn.symbolic.trace import trace
 MOST_PRODUCTS = 10_000
 """of straight-line code, which takes about 0.2 ms each to compile
 
-It runs 5 to 15 times faster than a loop: 0.7 instead of 4 us for a state of a batch
-with 16 rows, 0.4 instead of 5 us with 20 rows if they are positive definite. Pivoting
-counts as five products: 2 n³ in all.
+It runs several times faster than a loop. Pivoting counts as five products: 2 n³ in all.
 """
 MINORS = 6
 """rows up to which a determinant is expanded by minors"""
