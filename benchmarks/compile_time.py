@@ -23,6 +23,7 @@ from machine import options, report
 from robots import sources
 
 import ramidyn
+from ramidyn.cli.arguments import RobotFile
 from ramidyn.symbolic.expr import region
 
 SLOPE, LOAD_SECONDS, LOAD_RATIO = 1.15, 0.050, 0.1
@@ -95,30 +96,25 @@ def warm_start(operations: int) -> dict[str, object]:
 def steps_of_robots(names: list[str], cassie: str | None) -> list[dict[str, object]]:
     """Return the compile times of a step and of its derivatives."""
     os.environ["RAMIDYN_CACHE_DIR"] = "off"
-    files: dict[str, tuple[str, str | None]] = {
-        name: (file.path, file.root) for name, file in sources(names).items()
-    }
+    files = sources(names)
     if cassie is not None:
-        files["cassie"] = cassie, None
+        files["cassie"] = RobotFile(cassie)
     rows: list[dict[str, object]] = []
-    for name, (path, root) in files.items():
+    for name, file in files.items():
         for integrator in ("semi_implicit_euler", "rk4"):
             seconds = {
-                what: compile_step(path, root, integrator, what)
+                what: compile_step(file, integrator, what)
                 for what in ("linearize", "rollout")
             }
             rows.append({"robot": name, "integrator": integrator, **seconds})
     return rows
 
 
-def compile_step(path: str, root: str | None, integrator: str, what: str) -> float:
+def compile_step(file: RobotFile, integrator: str, what: str) -> float:
     """Return the seconds from a loaded robot to the first result of one state."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if path == "humanoid30":
-            robot = ramidyn.robots.humanoid30()
-        else:
-            robot = ramidyn.load(path, root=root, mimic="independent")
+        robot = file.load()
         q, zero = robot.neutral(), np.zeros(robot.nv)
         if robot.loops:
             q = robot.assemble(q)
