@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ramidyn.mechanism.mobility import InverseDynamics, Mobility
     from ramidyn.simulation.arguments import Controller
     from ramidyn.simulation.run import Run
+    from ramidyn.simulation.state import RunState
     from ramidyn.tree.frames import NamedFrame
     from ramidyn.tree.parameters import Regrouping
     from ramidyn.view.scene import Scene
@@ -2456,7 +2457,7 @@ class Robot:
 
     def rollout(
         self,
-        q: ArrayLike,
+        q: ArrayLike | RunState,
         qd: ArrayLike | None = None,
         tau: ArrayLike | None = None,
         dt: float = 1e-3,
@@ -2489,7 +2490,8 @@ class Robot:
         or 10 cm beyond its limit.
 
         Args:
-            q: (nq,) or (batch, nq), initial configuration [rad, m].
+            q: (nq,) or (batch, nq), initial configuration [rad, m]; or ``run.end`` of
+                an earlier run, which is continued.
             qd: (nv,) or (batch, nv), initial velocity [rad/s, m/s]; zero by default.
             tau: joint forces [N m, N]: (nv,) for all steps, (steps, nv), (batch, steps,
                 nv), or (batch, 1, nv); zero by default.
@@ -2561,7 +2563,7 @@ class Robot:
 
     def simulate(
         self,
-        q: ArrayLike,
+        q: ArrayLike | RunState,
         qd: ArrayLike | None = None,
         tau: ArrayLike | Callable[..., Any] | None = None,
         dt: float = 1e-3,
@@ -2595,7 +2597,8 @@ class Robot:
         than 0.1 rad or 10 cm beyond its limit.
 
         Args:
-            q: (nq,), with loops closed [rad, m].
+            q: (nq,), with loops closed [rad, m]; or ``run.end`` of an earlier run,
+                which is continued.
             qd: (nv,) [rad/s, m/s]; at rest by default.
             tau: joint forces [N m, N]: (nv,), (steps, nv), or a function that returns
                 (nv,) and is evaluated wherever the integrator needs it, such as

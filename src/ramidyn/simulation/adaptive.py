@@ -27,9 +27,10 @@ from ramidyn.simulation.events import (
     zeros_between,
 )
 from ramidyn.simulation.run import Run
+from ramidyn.simulation.state import COUNT, START, RunState
 from ramidyn.simulation.traced_step import (
     DEPENDENT,
-    START,
+    STORED,
     Traced,
     TracedStep,
     called,
@@ -139,6 +140,7 @@ class Equations:
         known = dict(zip(self.shapes, values, strict=True))
         y, nq, nv = known[STATE], self.nq, self.nv
         known |= {"q": self.robot.normalize(y[:nq]), "qd": y[nq : nq + nv]}
+        known[STORED] = 0.0  # what is recorded begins with zero in the end
         for k, name in enumerate(self.step.integrals):
             known[f"integral {name}"] = y[nq + nv + k]
         if self.step.options.policy is not None:
@@ -294,7 +296,9 @@ class AdaptiveRun:
         events = {name: np.array(times) for name, times in self.events.items()}
         q, qd, _ = np.split(y, [e.nq, e.nq + e.nv], axis=1)
         q, qd = np.ascontiguousarray(q), np.ascontiguousarray(qd)
-        return Run(e.robot, self.times, q, qd, recorded, totals, events)
+        last = {"q": q[-1], "qd": qd[-1], COUNT: np.array(0.0)}
+        end = RunState(last, float(self.times[-1]), float(self.motion.values["dt"]))
+        return Run(e.robot, self.times, q, qd, recorded, totals, events, end)
 
 
 def integrate(

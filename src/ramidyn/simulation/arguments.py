@@ -33,12 +33,13 @@ from ramidyn.simulation.function_arguments import (
     checked_record,
     functions_by_name,
 )
+from ramidyn.simulation.state import START, RunState, continued
 from ramidyn.simulation.traced_step import (
     OWN_INPUTS,
-    START,
     Shapes,
     StepOptions,
     Traced,
+    TracedStep,
 )
 from ramidyn.tracing.context import finite_number, flag, nonnegative, one_of
 from ramidyn.tree.parameters import parameter_shapes
@@ -83,7 +84,7 @@ class CheckedArguments:
 def check_arguments(
     robot: Robot,
     method: str,
-    q: npt.ArrayLike,
+    q: npt.ArrayLike | RunState,
     qd: npt.ArrayLike | None,
     tau: npt.ArrayLike | Traced | None,
     dt: float,
@@ -121,8 +122,10 @@ def check_arguments(
     check_one_source(tau, policy, controller)
     check_controller(controller, control_dt)
     call = CallOptions.checked(dtype, None, threads, "batch_first")
-    if is_one:
-        values: dict[str, Any] = one_state(robot, q, qd)
+    if isinstance(q, RunState):
+        values: dict[str, Any] = end_of_run(robot, q, qd, start, is_one)
+    elif is_one:
+        values = one_state(robot, q, qd)
     else:
         values = {"q": checked_numbers("q", q), "qd": np.zeros(robot.nv)}
         values |= {} if qd is None else {"qd": checked_numbers("qd", qd)}
@@ -152,6 +155,9 @@ def check_arguments(
         is_held=not is_function,
         damping=None if damping is None else nonnegative("damping")(damping),
     )
+    if isinstance(q, RunState):
+        step = TracedStep(robot, options)
+        values |= continued(q, h, () if integrator == "adaptive" else step.state)
     watched = functions_by_name("events", events)
     constants = {n: x for n, x in given.items() if x.ndim < 2} | changed
     check_functions(options, watched, constants)
@@ -195,6 +201,29 @@ def one_state(
         )
     velocity = np.zeros(robot.nv) if qd is None else vector("qd", qd, robot.nv)
     return {"q": normalized(robot, "q", q), "qd": velocity}
+
+
+def end_of_run(
+    robot: Robot, state: RunState, qd: object, start: object, is_one: bool
+) -> dict[str, Any]:
+    """Return q and q̇ of a state that is continued, as they are."""
+    if qd is not None or start != 0.0:
+        name = "start" if qd is None else "qd"
+        raise ArgumentError(
+            f"{name} is given, and q is the end of a run, which has its own; pass "
+            "q=state.q to replace it"
+        )
+    if state.q.shape[-1] != robot.nq or state.qd.shape[-1] != robot.nv:
+        raise ArgumentError(
+            f"q is the end of a run with nq = {state.q.shape[-1]}, nv = "
+            f"{state.qd.shape[-1]}; robot {robot.name!r} has {robot.nq} and {robot.nv}"
+        )
+    if is_one and state.q.ndim > 1:
+        raise ShapeError(
+            f"q is the end of {len(state.q)} motions; simulate continues one, such as "
+            "run.end[0]"
+        )
+    return {"q": state.q, "qd": state.qd}
 
 
 def checked_tau(robot: Robot, tau: npt.ArrayLike, is_one: bool) -> Array:

@@ -16,15 +16,8 @@ from ramidyn.errors import ShapeError
 from ramidyn.function import signature_of
 from ramidyn.simulation.run import Run
 from ramidyn.simulation.scan import Scan, check_fits, plan_of
-from ramidyn.simulation.traced_step import (
-    COUNT,
-    ENDED,
-    Q_START,
-    QD_START,
-    START,
-    StepOptions,
-    TracedStep,
-)
+from ramidyn.simulation.state import COUNT, ENDED, START, RunState
+from ramidyn.simulation.traced_step import StepOptions, TracedStep
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -100,19 +93,17 @@ class CompiledStep:
             return {n: a[(*body, slice(0, -1))] for n, a in arrays.items()} | last
 
         self.scan(steps, every)(*[given[n] for n in step.shapes], out=allocate)
-        begin = np.ravel(values[START])[0]  # states may have starts of their own
-        times = begin + values["dt"] * every * np.arange(rows)
+        # States may have starts of their own.
+        begin, count = (np.ravel(given[name])[0] for name in (START, COUNT))
+        times = begin + values["dt"] * (count + every * np.arange(rows))
         return self.finished(given, times, arrays, last)
 
     def first_inputs(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return all inputs of the first step."""
-        o, step = self.step.options, self.step
-        given = {**values, COUNT: 0.0, **dict.fromkeys(step.sums, 0.0)}
-        if o.until is not None:
-            given[ENDED] = 0.0 if o.restart else math.inf
-        if o.restart:
-            given |= {Q_START: values["q"], QD_START: values["qd"]}
-        return given
+        step = self.step
+        first = {e.name: e.first for e in step.state if e.first is not None}
+        given = {**first, **values}
+        return {e.before: given[e.name] for e in step.restarted} | given
 
     def finished(
         self,
@@ -127,14 +118,28 @@ class CompiledStep:
             arrays[name][..., -1, :] = last[f"next {name}"]
         if o.record:
             self._record_last(given, arrays, last)
-        for name, what in o.record:
-            if what == "element_work":  # stored energy counts from the start
-                arrays[name] -= arrays[name][..., :1]
         totals = {n: last[f"next sum {n}"] for n, _ in o.total}
         if o.until is not None:
             totals["ended"] = last[f"next {ENDED}"]
         further = {n: arrays[n] for n, _ in o.record}
-        return Run(self.step.robot, times, arrays["q"], arrays["qd"], further, totals)
+        robot, q, qd = self.step.robot, arrays["q"], arrays["qd"]
+        return Run(
+            robot, times, q, qd, further, totals, end=self._end(given, last, q.shape)
+        )
+
+    def _end(
+        self,
+        given: Mapping[str, Any],
+        last: Mapping[str, Array],
+        shape: tuple[int, ...],
+    ) -> RunState:
+        """Return the state after the last step."""
+        step = self.step
+        values = {e.name: last[e.after] for e in step.state}
+        for e in step.restarted:
+            whole = np.asarray(given[e.before], dtype=step.options.dtype)
+            values[e.before] = np.broadcast_to(whole, (*shape[:-2], *e.shape))
+        return RunState(values, float(np.ravel(given[START])[0]), float(given["dt"]))
 
     def _record_last(
         self,

@@ -14,7 +14,7 @@ from ramidyn.function import ProgressLine, signature_of
 from ramidyn.simulation.arguments import Controller, has_rows
 from ramidyn.simulation.compiled_step import CompiledStep
 from ramidyn.simulation.run import Run, selected_rows
-from ramidyn.simulation.traced_step import START
+from ramidyn.simulation.state import COUNT, START
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -56,13 +56,14 @@ def controlled(
     rows = steps // spacing + 1
     arrays = {n: np.empty((rows, *outputs[n])) for n in step.recorded}
     given = compiled.first_inputs(values)
+    begin = float(given[COUNT])
     timed = [n for n in step.per_step if n in values and has_rows(values[n])]
     progress = ProgressLine(f"simulating {robot.name}", "%")
     last: dict[str, Array] = {}
     advance = called if period <= FEW else scanned
     for done in range(0, steps, period):
         count, row = min(period, steps - done), done // spacing
-        time = values[START] + done * values["dt"]
+        time = given[START] + (begin + done) * values["dt"]
         q, qd = np.asarray(given["q"]), np.asarray(given["qd"])
         given["tau"] = controlled_tau(robot, controller, time, q, qd)
         given |= {name: values[name][done : done + count] for name in timed}
@@ -70,7 +71,7 @@ def controlled(
         last = advance(compiled, given, timed, now, count, spacing)
         given |= {n: last[source] for n, source in step.carry.items()}
         progress.percent(done + count, steps)
-    times = values[START] + values["dt"] * spacing * np.arange(rows)
+    times = given[START] + values["dt"] * (begin + spacing * np.arange(rows))
     run = compiled.finished(given, times, arrays, last)
     return (
         run

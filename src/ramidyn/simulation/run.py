@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, printable
+from ramidyn.simulation.state import RunState
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -41,6 +42,8 @@ class Run:
     """sums over all steps, and times at which states ended: () or (batch,)"""
     events: Mapping[str, Array] = field(default_factory=dict[str, Array])
     """times of the events of a simulation by name [s]"""
+    end: RunState | None = None
+    """the state after the last step; `Robot.rollout` and `simulate` continue from it"""
 
     def __getattr__(self, name: str) -> Array:
         for found in ("recorded", "totals"):
@@ -93,6 +96,7 @@ class Run:
             of(self.recorded),
             of(self.totals),
             self.events,
+            None if self.end is None else self.end[chosen],
         )
 
     def at(self, time: npt.ArrayLike) -> tuple[Array, Array]:

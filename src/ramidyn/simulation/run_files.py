@@ -17,12 +17,13 @@ import numpy as np
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
+from ramidyn.simulation.state import RunState
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
     from ramidyn.simulation.run import Run
 
-FORMAT = "ramidyn run 1"
+FORMAT = "ramidyn run 2"
 GROUPS = ("recorded", "totals", "events")
 NOT_A_RUN = (zipfile.BadZipFile, ValueError, KeyError, AttributeError, EOFError)
 """what NumPy and JSON raise for other files"""
@@ -33,11 +34,17 @@ def save(run: Run, path: str | PathLike[str]) -> None:
     target = checked_path(path).resolve()
     if target.exists() and target.stat().st_size:
         _read(path, ["about"])
-    about = {"format": FORMAT, "robot": None if run.robot is None else facts(run.robot)}
+    about: dict[str, Any] = {"format": FORMAT, "robot": None, "end": None}
+    if run.robot is not None:
+        about["robot"] = facts(run.robot)
+    if run.end is not None:
+        about["end"] = {"start": run.end.start, "dt": run.end.dt}
     arrays: dict[str, Any] = {"about": np.array(json.dumps(about))}
     arrays |= {"times": run.times, "q": run.q, "qd": run.qd}
     for group in GROUPS:
         arrays |= {f"{group}/{n}": x for n, x in getattr(run, group).items()}
+    if run.end is not None:
+        arrays |= {f"end/{n}": x for n, x in run.end.values.items()}
     part = target.with_name(f".{target.name}.{getpid()}")
     try:
         with part.open("wb") as file:
@@ -54,9 +61,10 @@ def load(kind: type[Run], path: str | PathLike[str], robot: Robot | None) -> Run
         check_robot(robot, about["robot"], fspath(path))
     groups: list[dict[str, Array]] = [
         {n.partition("/")[2]: x for n, x in arrays.items() if n.startswith(f"{group}/")}
-        for group in GROUPS
+        for group in (*GROUPS, "end")
     ]
-    return kind(robot, arrays["times"], arrays["q"], arrays["qd"], *groups)
+    end = None if about["end"] is None else RunState(groups.pop(), **about["end"])
+    return kind(robot, arrays["times"], arrays["q"], arrays["qd"], *groups[:3], end=end)
 
 
 def _read(

@@ -28,7 +28,8 @@ from ramidyn.simulation.adaptive import Equations, can_finish
 from ramidyn.simulation.arguments import CheckedArguments
 from ramidyn.simulation.compiled_step import CompiledStep, compiled_step
 from ramidyn.simulation.run import Run
-from ramidyn.simulation.traced_step import START, StepOptions, TracedStep
+from ramidyn.simulation.state import START
+from ramidyn.simulation.traced_step import StepOptions, TracedStep
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -195,7 +196,9 @@ def parts_of(
     states, first = np.unique(np.stack([states, first]), axis=1)
     is_batch = run.batch is not None
     q, qd = (x if is_batch else x[None] for x in (run.q, run.qd))
-    values = {**arguments.values, "q": q[states, first], "qd": qd[states, first]}
+    carried = [e.name for e in compiled.step.state]  # only q and qd are in all rows
+    values = {n: x for n, x in arguments.values.items() if n not in carried}
+    values |= {"q": q[states, first], "qd": qd[states, first]}
     values[START] = run.times[first]
     begin, count = first * arguments.every, length * arguments.every
     per_step: list[str] = []

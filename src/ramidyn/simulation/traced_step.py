@@ -37,6 +37,7 @@ from ramidyn.quantities.directions import configuration_rate
 from ramidyn.quantities.dynamics import bias_forces, forward_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.momentum_energy import kinetic_energy, potential_energy
+from ramidyn.simulation.state import COUNT, ENDED, START, Carried
 from ramidyn.symbolic import functions as math
 from ramidyn.symbolic.derivatives import forward
 from ramidyn.symbolic.expr import const, lift
@@ -57,10 +58,10 @@ BUILT_IN = ("qdd", "tau", "energy", "residual", "closing_steps", *INTEGRALS)
 OWN_INPUTS = ("q", "qd", "tau", "dt", "time", "qdd")
 CLOSED, CLOSED_FLOAT32, MOST_NEWTON_STEPS = 1e-13, 1e-6, 6
 """[m, rad] |Φ| of closed loops, in float64 and in float32; most Newton steps"""
-COUNT, START, ENDED = "step count", "start time", "end of motion"
-Q_START, QD_START, DEPENDENT = "start q", "start qd", "dependent velocities"
-CLOSING = "closing steps"
-"""what a step carries or knows besides, by names that no function can ask for"""
+DEPENDENT, CLOSING = "dependent velocities", "closing steps"
+"""what a step knows besides, by names that no function can ask for"""
+STORED = "elastic energy at the start"
+"""which work does not count"""
 
 Traced = Callable[..., Any]
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]
@@ -107,20 +108,33 @@ class TracedStep:
     """how many there were wherever the current trace closes loops"""
 
     @cached_property
+    def state(self) -> tuple[Carried, ...]:
+        """All that the step hands to the next."""
+        o = self.options
+        entries = [Carried("q", (self.robot.nq,)), Carried("qd", (self.robot.nv,))]
+        entries.append(Carried(COUNT, (), 0.0, is_restarted=False, is_kept=False))
+        if o.until is not None:
+            ended = 0.0 if o.restart else np.inf
+            entries.append(Carried(ENDED, (), ended, is_restarted=False, is_kept=False))
+        sums = [*self.sums, *([STORED] if self.stores_energy else [])]
+        entries += [Carried(name, (), 0.0, is_restarted=False) for name in sums]
+        return tuple(entries)
+
+    @property
+    def restarted(self) -> list[Carried]:
+        """Values whose first ones are inputs, to be put back."""
+        return [e for e in self.state if e.is_restarted and self.options.restart]
+
+    @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The inputs of the step: names and shapes."""
-        o, nq, nv = self.options, self.robot.nq, self.robot.nv
-        shapes: dict[str, tuple[int, ...]] = {"q": (nq,), "qd": (nv,), COUNT: ()}
+        o, shapes = self.options, {e.name: e.shape for e in self.state}
         if o.has_tau:
-            shapes["tau"] = (nv,)
+            shapes["tau"] = (self.robot.nv,)
         shapes |= {"dt": (), START: (), **dict(o.inputs)}
         known = compilation_of(self.function(self.dynamics)).inputs
         shapes |= {n: s for n, s in known if n in o.parameters}
-        if o.until is not None:
-            shapes[ENDED] = ()
-        if o.restart:
-            shapes |= {Q_START: (nq,), QD_START: (nv,)}
-        return shapes | dict.fromkeys(self.sums, ())
+        return shapes | {e.before: e.shape for e in self.restarted}
 
     @property
     def integrals(self) -> list[str]:
@@ -134,10 +148,14 @@ class TracedStep:
         return [f"integral {name}" for name in self.integrals] + totals
 
     @property
+    def stores_energy(self) -> bool:
+        """Whether elastic energy is part of what is recorded as work."""
+        return "element_work" in self.integrals and bool(self.robot.model.forces)
+
+    @property
     def carry(self) -> dict[str, str]:
         """Which output each carried input is in the next step."""
-        ended = [] if self.options.until is None else [ENDED]
-        return {name: f"next {name}" for name in ["q", "qd", COUNT, *ended, *self.sums]}
+        return {entry.name: entry.after for entry in self.state}
 
     @property
     def per_step(self) -> list[str]:
@@ -197,6 +215,9 @@ class TracedStep:
         if o.stabilize == "project":
             end = project(self, end)
         known[CLOSING] = sum(self._newton_steps, 0.0)
+        if self.stores_energy:
+            stored, is_first = self.evaluated(elastic_energy, known), given[COUNT] < 0.5
+            known[STORED] = math.where(is_first, stored, given[STORED])
         outputs: dict[str, Any] = {"q": q, "qd": qd}
         for name, what in o.record:
             outputs[name] = self.record_of(name, what, known)
@@ -208,6 +229,8 @@ class TracedStep:
             power = [self.working_force(name, known) @ v for known, v in stages]
             done = dt * stage_mean(power)
             after[f"integral {name}"] = given[f"integral {name}"] + done
+        if self.stores_energy:
+            after[STORED] = known[STORED]
         if o.until is not None:
             after = self._ended(given, {**known, **after}, after)
         return outputs | {f"next {name}": value for name, value in after.items()}
@@ -235,9 +258,9 @@ class TracedStep:
             return known["integral work"]
         if what == "element_work":
             done = known["integral element_work"]
-            if not self.robot.model.forces:
+            if not self.stores_energy:
                 return done
-            return done + self.evaluated(elastic_energy, known)
+            return done + self.evaluated(elastic_energy, known) - known[STORED]
         if what == "energy":
             parts = (kinetic_energy, potential_energy)  # elastic energy is in there
             return sum(self.evaluated(x, known) for x in parts)
@@ -258,16 +281,17 @@ class TracedStep:
         known["time"] = given[START] + after[COUNT] * given["dt"]
         is_over = checked_condition(called("until", o.until, known))
         if o.restart:
-            after["q"] = math.where(is_over, given[Q_START], after["q"])
-            after["qd"] = math.where(is_over, given[QD_START], after["qd"])
+            for e in self.restarted:
+                after[e.name] = math.where(is_over, given[e.before], after[e.name])
             after[ENDED] = given[ENDED] + math.where(is_over, 1.0, 0.0)
             return after
         was_over = given[ENDED] <= known["time"]
-        count = after.pop(COUNT)
-        after = {n: math.where(was_over, given[n], value) for n, value in after.items()}
+        for e in self.state:
+            if e.is_kept:
+                after[e.name] = math.where(was_over, given[e.name], after[e.name])
         now = math.where(is_over, known["time"], given[ENDED])
         after[ENDED] = math.where(was_over, given[ENDED], now)
-        return {**after, COUNT: count}
+        return after
 
     def evaluated(self, quantity: Quantity, known: StepState) -> Any:
         """Return a quantity of what is known, as symbols."""
