@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from machine import options, report
 
-from ramidyn.backend.llvm.libm import libm_table
+from ramidyn.backend.runtime.memory_layout import libm_table
 from ramidyn.catalog.paper_robots import chain, humanoid30
 from ramidyn.compiler import compile
 from ramidyn.export.c_export import export_c, random_inputs

@@ -18,12 +18,11 @@ from weakref import WeakValueDictionary
 from ramidyn.backend.llvm import cache
 from ramidyn.concurrency import Lock
 from ramidyn.coordinates.configurations import size_hints
-from ramidyn.description.fingerprint import fingerprint
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.function import CallOptions, Kind, Variables
 from ramidyn.progress import Progress, announced
 from ramidyn.tracing.quantity import Choice, Quantity
-from ramidyn.version import source_digest
+from ramidyn.version import fingerprint, source_digest
 
 if TYPE_CHECKING:
     from ramidyn.backend.llvm.build import Interface, NativeKernel

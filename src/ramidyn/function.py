@@ -24,8 +24,7 @@ from ramidyn.backend.calls.vectorcall import (
     enter_first,
     vectorcalled,
 )
-from ramidyn.backend.llvm.libm import libm_table
-from ramidyn.backend.runtime.memory_layout import LANES
+from ramidyn.backend.runtime.memory_layout import LANES, libm_table
 from ramidyn.concurrency import made_once, once
 from ramidyn.errors import ArgumentError, printable
 from ramidyn.progress import ProgressLine
@@ -143,7 +142,7 @@ class Function(Vectorcall):
     @property
     def ir(self) -> str:
         """The LLVM IR of the batch kernel, all parts."""
-        from ramidyn.backend.llvm.sources import ir_text  # noqa: PLC0415  loads LLVM
+        from ramidyn.backend.llvm.build import ir_text  # noqa: PLC0415  loads LLVM
 
         c = self._compilation
         return ir_text(c.schedule, c.target("batch"))
@@ -151,7 +150,7 @@ class Function(Vectorcall):
     @property
     def assembly(self) -> str:
         """The machine code of the batch kernel as text, all parts."""
-        from ramidyn.backend.llvm.sources import assembly_text  # noqa: PLC0415  loads LLVM
+        from ramidyn.backend.llvm.build import assembly_text  # noqa: PLC0415  loads LLVM
 
         c = self._compilation
         return assembly_text(c.schedule, c.target("batch"))
@@ -355,7 +354,7 @@ def _are_float32(inputs: Mapping[str, Any]) -> bool:
     weak = (int, float, np.generic, NoneType)
     given: list[Any] = []
     for x in inputs.values():
-        given += cast(tuple[Any, ...], x) if isinstance(x, tuple) else (x,)
+        given += cast("tuple[Any, ...]", x) if isinstance(x, tuple) else (x,)
     dtypes = {getattr(x, "dtype", None) for x in given if not isinstance(x, weak)}
     return dtypes == {np.dtype("float32")}
 

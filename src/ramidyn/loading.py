@@ -15,8 +15,14 @@ from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description
 from ramidyn.description.forces.from_file import acting_forces, unused_forces
 from ramidyn.description.joint_types import joint_type
-from ramidyn.description.warning_groups import counted_noun, quoted_names
-from ramidyn.errors import ArgumentError, ModelError, ModelWarning, readable
+from ramidyn.errors import (
+    ArgumentError,
+    ModelError,
+    ModelWarning,
+    counted_noun,
+    quoted_names,
+    readable,
+)
 from ramidyn.robot import Robot
 
 if TYPE_CHECKING:
@@ -223,7 +229,7 @@ def _garbage_kept() -> Generator[None]:
 
 def _checked_gravity(gravity: object) -> tuple[float, float, float]:
     try:
-        x, y, z = (float(g) for g in cast(Iterable[float], gravity))
+        x, y, z = (float(g) for g in cast("Iterable[float]", gravity))
     except (TypeError, ValueError):
         x = y = z = math.nan
     if not all(map(math.isfinite, (x, y, z))):

@@ -22,7 +22,6 @@ from ramidyn.description.builder_checks import Placement, checked_pose
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.conventions import conventions as conventions_named
 from ramidyn.description.description import Actuator, Description
-from ramidyn.description.fingerprint import fingerprint
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import (
@@ -34,6 +33,7 @@ from ramidyn.errors import (
 from ramidyn.methods import CallKeywords, computed, direct
 from ramidyn.tree.model import Model, PublicJoint, build_model, resolved_order
 from ramidyn.tree.tree import Tree, nonzeros
+from ramidyn.version import fingerprint
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

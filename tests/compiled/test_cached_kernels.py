@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn.backend.llvm import build, cache, emitted, jit
+from ramidyn.backend.llvm import build, cache, jit
 from ramidyn.backend.llvm.target import runnable
 from ramidyn.backend.llvm.word_builder import Module
 from ramidyn.compilation import Request
@@ -191,9 +191,9 @@ def test_a_damaged_piece_of_the_call_path_is_compiled_anew(code: bytes) -> None:
         module.function("seven", 0).leave(7)
         return str(module.llvm)
 
-    key = emitted.key_of("seven", runnable())
+    key = build.functions_key("seven", runnable())
     cache.store(key, code)
-    (address,) = emitted.load(write, ["seven"], "seven")
+    (address,) = build.load_functions(write, ["seven"], "seven")
     assert address
     good = cache.load(key)
     assert good is not None

@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from ramidyn import kernel
-from ramidyn.backend.llvm.sources import assembly_text
+from ramidyn.backend.llvm.build import assembly_text
 from ramidyn.backend.llvm.target import Processor, Target, host
 
 TRIPLES = ["aarch64-unknown-linux-gnu", "arm64-apple-darwin23.1.0"]

@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from ramidyn.backend.llvm import vector_math as vectormath
-from ramidyn.backend.llvm.libm import libm_table
 from ramidyn.backend.llvm.vector_exp import exponential
+from ramidyn.backend.runtime.memory_layout import libm_table
 
 ULP = 2.0  # the promise; 1.55 is the worst that searches of 10^8 points have found
 WIDTHS = [("float64", n) for n in (1, 2, 4, 8)]

@@ -24,15 +24,15 @@ from typing import Any, Final, final
 from ramidyn.backend.c99.about import About, first_line
 from ramidyn.backend.c99.files import array_lines, layout_lines
 from ramidyn.backend.c99.names import RESERVED, Names, comment, tied, wrapped
+from ramidyn.backend.llvm.build import sources
+from ramidyn.backend.llvm.frames import Schedule
 from ramidyn.backend.llvm.jit import compile_objects
-from ramidyn.backend.llvm.libm import LIBM
-from ramidyn.backend.llvm.parts import Schedule
-from ramidyn.backend.llvm.sources import sources
 from ramidyn.backend.llvm.target import BYTES, Processor, Target, host
 from ramidyn.backend.llvm.word_builder import I64, Module, Value, const, ir
 from ramidyn.backend.runtime.driver_code import emit
 from ramidyn.backend.runtime.instructions import encoded
 from ramidyn.backend.runtime.memory_layout import (
+    LIBM,
     PORT_WORDS,
     VIEW_WORDS,
     Kernel,

@@ -24,8 +24,7 @@ from ramidyn.coordinates.coordinates import (
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description
 from ramidyn.description.editing import split_configuration
-from ramidyn.description.joint_interface import Entries
-from ramidyn.description.joint_types import joint_type
+from ramidyn.description.joint_types import Entries, joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.spatial.vector3 import transposed_rotation, vec, wrapped_angle

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import final
 
 from ramidyn.description.conventions import Conventions
-from ramidyn.description.joint_interface import Entries, Entry, JointType
-from ramidyn.description.joint_types import joint_type
+from ramidyn.description.joint_types import Entries, Entry, JointType, joint_type
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec, transposed_rotation
 from ramidyn.symbolic.expr import Expr, const, lift
 from ramidyn.tree.model import Model, PublicJoint

@@ -176,7 +176,7 @@ class ClosedMotion:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Solution:
+class LoopSolution:
     """q̈ and λ of an augmented system, and what solved it."""
 
     system: System
@@ -224,7 +224,7 @@ def solve_augmented(
     rank: Rank,
     applied: Applied,
     rate: float = 0.0,
-) -> Solution:
+) -> LoopSolution:
     """Return q̈ and λ by a factor of the augmented matrix, and the factor."""
     system = system_of(context)
     still = zeros(context.model.nv)
@@ -241,10 +241,10 @@ def solve_augmented(
         terms = zip(gamma, system.J, system.residual, strict=True)
         gamma = [stabilized_bias(g, row, qd, phi, rate) for g, row, phi in terms]
     x, found = solve(Q, gamma)
-    return Solution(system, solve, damping, system.order.scatter(x), found)
+    return LoopSolution(system, solve, damping, system.order.scatter(x), found)
 
 
-def idle_rows(solution: Solution, rank: Rank) -> list[list[Expr]]:
+def idle_rows(solution: LoopSolution, rank: Rank) -> list[list[Expr]]:
     """Return the combinations of rows that do nothing where the loops are closed."""
     system = solution.system
     J = dict(zip(system.kept, system.J, strict=True))

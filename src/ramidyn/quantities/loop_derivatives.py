@@ -32,7 +32,7 @@ from ramidyn.algorithms.rnea import rnea
 from ramidyn.mechanism.constraints.rank import Rank
 from ramidyn.mechanism.constraints.samples import Rows, rows_of
 from ramidyn.quantities.closed_loops import (
-    Solution,
+    LoopSolution,
     idle_rows,
     resolve_solver,
     solve_augmented,
@@ -147,7 +147,7 @@ def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
     solve = solver_of(system, "loopwise", damping, rank.scales)
     found, multipliers = solve({}, [x[r] for r in system.kept])
     v = system.order.scatter(found)
-    solution = Solution(system, solve, damping, v, multipliers)
+    solution = LoopSolution(system, solve, damping, v, multipliers)
     rows = rows_of(context, with_velocities=False)
     conditions = _Conditions.of(solution, rank, rows)
     directions = {**seeds(context, ("q",)), **conditions.held_seeds()}
@@ -172,7 +172,7 @@ def _inertia_times(context: Context, v: list[Expr]) -> list[Expr]:
 class _Conditions:
     """A solution, and rows of the loops: those kept, or all if some are redundant."""
 
-    solution: Solution
+    solution: LoopSolution
     rank: Rank
     rows: Sequence[int]
     J: Sequence[DofVector]
@@ -182,7 +182,7 @@ class _Conditions:
     y: DofVector
 
     @staticmethod
-    def of(solution: Solution, rank: Rank, rows: Rows) -> _Conditions:
+    def of(solution: LoopSolution, rank: Rank, rows: Rows) -> _Conditions:
         """Return the conditions that a solution meets."""
         system = solution.system
         if not rank.spare:

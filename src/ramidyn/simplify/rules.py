@@ -1,4 +1,4 @@
-"""Local rules: each looks at one node and its arguments.
+"""Local rules: each looks at one node and its arguments; `rewrite` applies them.
 
 A rule returns the replacement of a node, or None if it does not apply. It
 takes the old node, the new arguments, and how often each old node was used: work
@@ -10,9 +10,27 @@ All assume that reassociation is allowed and that values are finite.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ramidyn.symbolic import expr
-from ramidyn.symbolic.expr import Expr, add, const, div, mul, neg, sub, sum_of, unary
+from ramidyn.symbolic.count import count
+from ramidyn.symbolic.expr import (
+    Expr,
+    add,
+    const,
+    div,
+    fresh_table,
+    intern,
+    mul,
+    neg,
+    put_label,
+    rebuilt,
+    sub,
+    sum_of,
+    unary,
+)
+from ramidyn.symbolic.program import Program, live
 
 Args = tuple[Expr, ...]
 Uses = dict[Expr, int]
@@ -155,3 +173,50 @@ def place_signs(e: Expr, args: Args, uses: Uses) -> Expr | None:
     if x.op == "div" and x.args[0].op == "const":
         return div(const(-x.args[0].value), x.args[1])
     return None
+
+
+Rule = Callable[[Expr, Args, Uses], Expr | None]
+"""(old node, its new arguments, uses of old nodes) -> its replacement, or None."""
+
+
+def rewrite(program: Program, rules: Mapping[str, Sequence[Rule]]) -> Program:
+    """Return the program with each node replaced by the first rule that answers.
+
+    Rules are listed by the operation that they look at. Nodes that nothing changes
+    are kept as they are. A rule can free a sign that products then carry outwards,
+    one for each; where that costs more than the rules save, the program stays.
+    """
+    uses = program.uses()
+    new: dict[Expr, Expr] = {}
+    with fresh_table() as table:
+        table.regions = list(program.regions)
+        for e in program.order:
+            table.region = e.region
+            args, is_changed = e.args, not new.keys().isdisjoint(e.args)
+            if is_changed:
+                args = tuple([new.get(a, a) for a in args])
+            replacement = None
+            for rule in rules.get(e.op, ()):
+                replacement = rule(e, args, uses)
+                if replacement is not None:
+                    break
+            if replacement is None:
+                replacement = rebuilt(e, args) if is_changed else intern(e)
+            if replacement is not e:
+                new[e] = replacement
+        results = tuple(new.get(e, e) for e in program.results)
+        nodes = tuple(table.table.values())
+    if not new:
+        return program
+    order = live(nodes, results)
+    labels = moved_labels(program.labels, new)
+    changed = replace(program, results=results, order=order, labels=labels)
+    return changed if count(changed).cost <= count(program).cost else program
+
+
+def moved_labels(labels: dict[Expr, str], new: dict[Expr, Expr]) -> dict[Expr, str]:
+    """Return the labels on what their nodes became, signs aside."""
+    moved: dict[Expr, str] = {}
+    for e, name in labels.items():
+        put_label(moved, new.get(e, e), name)
+    return moved

@@ -16,7 +16,7 @@ import numpy as np
 from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Array, Shape, Signature
 from ramidyn.backend.calls.scan_call import Scanner, Timed, Times, timed
-from ramidyn.backend.llvm.libm import libm_table
+from ramidyn.backend.runtime.memory_layout import libm_table
 from ramidyn.errors import ArgumentError, ShapeError, TraceError
 from ramidyn.function import (
     Function,

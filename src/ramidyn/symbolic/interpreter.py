@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.symbolic.angles import FAR, terms_of
 from ramidyn.symbolic.column_loop import evaluated
-from ramidyn.symbolic.program import Callee, ColumnLoop, Program
+from ramidyn.symbolic.program import FAR, Callee, ColumnLoop, Program, terms_of
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
@@ -30,7 +29,7 @@ def _fnma(a: Any, b: Any, c: Any) -> Any:
 
 
 def _sum_of_angles(op: str, x: Any, y: Any, whole: Any) -> Any:
-    """Return sin or cos of x + y as angles.py has it."""
+    """Return sin or cos of x + y kept apart (see `terms_of`)."""
     if op == "sin":
         apart = np.sin(x) * np.cos(y) + np.cos(x) * np.sin(y)
     else:

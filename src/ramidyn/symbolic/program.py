@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, final
+from typing import Any, Final, NamedTuple, final
 
 from ramidyn.symbolic.expr import ARITY, CONDITIONS, Call, Condition, Expr
 
@@ -340,3 +340,23 @@ def reachable(results: Sequence[Expr]) -> tuple[Expr, ...]:
             stack.append((e, True))
             stack.extend((a, False) for a in reversed(e.args) if a not in done)
     return tuple(order)
+
+
+# ------------------------------------------------------------ angles of sines
+#
+# Frame placement moves the zero of joint angles, so sin(q + c) is common. For angles
+# beyond FAR the sum would round away digits of q, so the terms are kept apart:
+#
+#     sin(x + y) = sin x cos y + cos x sin y
+#     cos(x + y) = cos x cos y − sin x sin y
+
+FAR: Final = 1e5
+"""From here on terms are kept apart; below it, a sum of doubles rounds by 1e-11."""
+
+
+def terms_of(angle: Expr) -> tuple[Expr, Expr] | None:
+    """Return x and y of an angle x + y or x − y: inputs or constants, or None."""
+    if angle.op not in ("add", "sub"):
+        return None
+    x, y = angle.args
+    return (x, y) if {x.op, y.op} <= {"input", "const"} else None

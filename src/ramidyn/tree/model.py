@@ -23,14 +23,13 @@ from ramidyn.description.description import (
     Mimic,
 )
 from ramidyn.description.forces.inputs import actuators
-from ramidyn.description.joint_interface import SimpleJoint
-from ramidyn.description.joint_types import joint_type
+from ramidyn.description.joint_types import SimpleJoint, joint_type
 from ramidyn.description.pose import Array, Pose, frame_with_z, placed_at
-from ramidyn.description.warning_groups import group_warnings
 from ramidyn.errors import (
     ArgumentError,
     ModelError,
     UnknownName,
+    group_warnings,
     is_among,
     readable,
     unknown_name,

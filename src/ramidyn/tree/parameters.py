@@ -34,7 +34,7 @@ from typing import Any, Generic, TypeVar, final
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import BodyDescription
 from ramidyn.description.forces.fields import entries, parameters
-from ramidyn.description.joint_interface import SimpleJoint
+from ramidyn.description.joint_types import SimpleJoint
 from ramidyn.description.pose import Pose
 from ramidyn.errors import (
     ArgumentError,

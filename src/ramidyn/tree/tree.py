@@ -30,7 +30,7 @@ from ramidyn.description.constants import (
     upper,
     without_rounding,
 )
-from ramidyn.description.joint_interface import Entries, SimpleJoint
+from ramidyn.description.joint_types import Entries, SimpleJoint
 from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelError
 from ramidyn.spatial.inertia import RigidInertia

@@ -14,8 +14,7 @@ from ramidyn.description.description import (
     LoopDescription,
 )
 from ramidyn.description.forces.fields import element_text, referred_names
-from ramidyn.description.warning_groups import quoted_names
-from ramidyn.errors import printable
+from ramidyn.errors import printable, quoted_names
 from ramidyn.tree.model import Model, PublicJoint
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ import pytest
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.builder import neutral_poses
 from ramidyn.description.description import Description, Mimic
-from ramidyn.description.fingerprint import fingerprint
 from ramidyn.description.pose import Array, Pose, frame_with_z
 from ramidyn.errors import Error, ModelError, UnknownName
 from ramidyn.tree.model import build_model
 from ramidyn.tree.tree import BodyInertia
+from ramidyn.version import fingerprint
 
 CLOSE = 1e-13  # a handful of roundings
 

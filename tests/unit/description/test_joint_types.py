@@ -14,8 +14,14 @@ import ramidyn
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.coordinates.coordinates import configuration_labels, velocity_labels
 from ramidyn.description.description import JointDescription
-from ramidyn.description.joint_interface import Column, Entries, Labels, SimpleJoint
-from ramidyn.description.joint_types import JOINT_TYPES, joint_type
+from ramidyn.description.joint_types import (
+    JOINT_TYPES,
+    Column,
+    Entries,
+    Labels,
+    SimpleJoint,
+    joint_type,
+)
 from ramidyn.description.pose import Array, Pose, frame_with_z
 from ramidyn.errors import ArgumentError, ModelError, UnsupportedJoint
 from ramidyn.forces import JointSpring

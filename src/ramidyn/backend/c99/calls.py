@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from ramidyn.backend.c99.emit import Body, Style, loop, said
+from ramidyn.backend.c99.emit import StepBody, Style, loop, said
 from ramidyn.backend.c99.emit import StepWriter as Writer
 from ramidyn.backend.c99.names import Names, wrapped
 from ramidyn.backend.c99.steps import LONGEST_MOVE, Entry, SourcePlan, SourceStep, plan
@@ -212,12 +212,12 @@ class CallWriter:
         names = Names(
             ["c", "called", "i", "w", *s.inputs.values(), *s.outputs.values()]
         )
-        self.body = Body(names)
+        self.body = StepBody(names)
         self.moves, self.functions = iter(step.moves), list[str]()
         self.k = names.unique("k")
         self.sliced, self.stacked = names.unique("sliced"), names.unique("stacked")
 
-    def write(self) -> tuple[list[str], Body]:
+    def write(self) -> tuple[list[str], StepBody]:
         """Return the lines of the function, and what its body uses."""
         s, callee, symbol = self.style, self.callee, self.step.symbol
         t = s.type if s.lanes is None else "values"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from ramidyn.backend.c99.names import Names, comment, number, tied, wrapped
 from ramidyn.backend.c99.steps import JoinedSteps, SourcePlan, SourceStep, name_of
-from ramidyn.symbolic.angles import terms_of
 from ramidyn.symbolic.expr import Condition, Expr
+from ramidyn.symbolic.program import terms_of
 
 FOLD = 66
 """An expression longer than this takes no more operands."""
@@ -92,7 +92,7 @@ class Style:
 
 
 @dataclass(slots=True)
-class Body:
+class StepBody:
     """The statements of a step on their way, and what they touch."""
 
     names: Names
@@ -119,10 +119,10 @@ class StepWriter:
         self.sentences = sentences
         self.indent = 4 if style.lanes is None else 8
 
-    def write(self, step: SourceStep) -> tuple[list[str], Body]:
+    def write(self, step: SourceStep) -> tuple[list[str], StepBody]:
         """Return the lines of the function of a step, and what its body uses."""
         s = self.style
-        body = Body(Names(["w", "i", *s.inputs.values(), *s.outputs.values()]))
+        body = StepBody(Names(["w", "i", *s.inputs.values(), *s.outputs.values()]))
         sines = {e for pair in self.plan.angles.values() for e in pair}
         for e in step.order:
             if e not in sines:
@@ -131,11 +131,11 @@ class StepWriter:
             self._all_sines(step, body)
         return self._function(step, body), body
 
-    def _function(self, step: SourceStep, body: Body) -> list[str]:
+    def _function(self, step: SourceStep, body: StepBody) -> list[str]:
         s = self.style
         head = [f"/* {said(step.name, self.sentences)} */"]
         if s.lanes is not None:
-            after = Body(Names())
+            after = StepBody(Names())
             self._sine_results(step, after)
             loops = [loop(b.lines, s.lanes) for b in (body, after)]
             index = ["    int i;", ""] if loops[0] or loops[1] else []
@@ -146,7 +146,7 @@ class StepWriter:
         opening = wrapped(f"{kind} void {self.signature(step.symbol, body)}", 0)
         return [*head, *opening, "{", *lines, "}", ""]
 
-    def write_part(self, part: JoinedSteps, bodies: Sequence[Body]) -> list[str]:
+    def write_part(self, part: JoinedSteps, bodies: Sequence[StepBody]) -> list[str]:
         """Return the lines of the function that calls the steps of a part."""
         assert part.symbol is not None
         first, last = part.steps[0].name, part.steps[-1].name
@@ -159,7 +159,7 @@ class StepWriter:
         head = f"APART void {self.signature(part.symbol, joined(bodies))}"
         return [f"/* {about} */", *wrapped(head, 0), "{", *calls, "}", ""]
 
-    def signature(self, symbol: str, body: Body) -> str:
+    def signature(self, symbol: str, body: StepBody) -> str:
         """Return the head of a step or part, with what its body uses."""
         s, p = self.style, self.plan.program
         if s.in_struct:
@@ -179,7 +179,7 @@ class StepWriter:
         ]
         return f"{symbol}({', '.join(map(tied, given))})"
 
-    def call(self, symbol: str, body: Body, work: str = "&w") -> list[str]:
+    def call(self, symbol: str, body: StepBody, work: str = "&w") -> list[str]:
         """Return the call of a step or part, with what its body uses."""
         s, p = self.style, self.plan.program
         if s.in_struct:
@@ -189,7 +189,7 @@ class StepWriter:
         given += [s.outputs[v.name] for v in p.outputs if v.name in body.outputs]
         return wrapped(f"{symbol}({', '.join(given)});", 4)
 
-    def _all_sines(self, step: SourceStep, body: Body) -> None:
+    def _all_sines(self, step: SourceStep, body: StepBody) -> None:
         """Write the sines and cosines of a step as one call, so that it is a vector."""
         angles, t = step.angles, self.style.type
         n = len(angles)
@@ -207,7 +207,7 @@ class StepWriter:
                 self._say(body, f"w->{self.plan.fields[e]} = {e.op[0]}[{k}];")
         self._sine_results(step, body)
 
-    def _sine_results(self, step: SourceStep, body: Body) -> None:
+    def _sine_results(self, step: SourceStep, body: StepBody) -> None:
         """Write the results that are sines or cosines themselves."""
         for e in (e for pair in step.angles.values() for e in pair):
             for name, k in self.plan.results.get(e, ()):
@@ -220,7 +220,7 @@ class StepWriter:
         lines: list[str] = []
         for angle, pair in step.angles.items():
             found = {e.op: f"w->{self.plan.fields[e]}" for e in pair}
-            x = self._text(angle, Body(Names()))[0].removesuffix("[i]")
+            x = self._text(angle, StepBody(Names()))[0].removesuffix("[i]")
             s, c = (found.get(op, "w->unused") for op in ("sin", "cos"))
             lines += wrapped(f"sin_cos({self.style.lanes}, {x}, {s}, {c});", 4)
             for line in self._far_sum(angle, str(self.style.lanes), s, c):
@@ -228,7 +228,7 @@ class StepWriter:
         return lines
 
     def _far_sum(
-        self, angle: Expr, n: str, s: str, c: str, body: Body | None = None
+        self, angle: Expr, n: str, s: str, c: str, body: StepBody | None = None
     ) -> list[str]:
         """Return the call that gives a large sum its digits, if the angle is a sum."""
         terms = terms_of(angle)
@@ -237,14 +237,14 @@ class StepWriter:
         x, y = terms if terms[0].op == "input" else terms[::-1]
         sign = -1.0 if angle.op == "sub" and x is terms[1] else 1.0
         offset = -y.value if angle.op == "sub" and y is terms[1] else y.value
-        text = self._text(x, body or Body(Names()))[0]
+        text = self._text(x, body or StepBody(Names()))[0]
         place = f"&{text}" if body else text.removesuffix("[i]")
         numbers = (number(v, self.style.dtype) for v in (sign, offset))
         return [f"far_sum({n}, {place}, {', '.join(numbers)}, {s}, {c});"]
 
     # ------------------------------------------------------------ one value
 
-    def _node(self, e: Expr, step: SourceStep, body: Body) -> None:
+    def _node(self, e: Expr, step: SourceStep, body: StepBody) -> None:
         plan, s = self.plan, self.style
         text, binding = self._operation(e, step, body)
         targets = [s.output(*entry) for entry in plan.results.get(e, ())]
@@ -265,7 +265,7 @@ class StepWriter:
         if targets:
             self._say(body, f"{' = '.join(targets)} = {text};")
 
-    def _temporary(self, e: Expr, text: str, body: Body) -> str:
+    def _temporary(self, e: Expr, text: str, body: StepBody) -> str:
         """Give a value a name of its own; return it."""
         wanted = name_of(e, self.plan)
         if wanted is None:
@@ -277,14 +277,14 @@ class StepWriter:
         body.text[e] = name, ATOM
         return name
 
-    def _say(self, body: Body, statement: str) -> None:
+    def _say(self, body: StepBody, statement: str) -> None:
         body.lines += wrapped(statement, self.indent)
 
-    def text(self, e: Expr, body: Body) -> str:
+    def text(self, e: Expr, body: StepBody) -> str:
         """Return how a value that exists is written, on its own."""
         return self._text(e, body)[0]
 
-    def _text(self, e: Expr, body: Body) -> tuple[str, int]:
+    def _text(self, e: Expr, body: StepBody) -> tuple[str, int]:
         """Return how a value that exists is written."""
         found = body.text.get(e)
         if found is not None:
@@ -299,7 +299,7 @@ class StepWriter:
         return self.style.field(self.plan.fields[e]), ATOM
 
     def _operands(
-        self, e: Expr, step: SourceStep, body: Body, atoms: bool
+        self, e: Expr, step: SourceStep, body: StepBody, atoms: bool
     ) -> list[tuple[str, int]]:
         """Return the operands, the longest of them named first if all is too long."""
         for a in e.args:
@@ -315,7 +315,7 @@ class StepWriter:
             foldable = [a for a in foldable if a is not longest]
         return [self._text(a, body) for a in e.args]
 
-    def _condition(self, e: Expr, step: SourceStep, body: Body) -> None:
+    def _condition(self, e: Expr, step: SourceStep, body: StepBody) -> None:
         """Make a condition, and those it is made of, in this step."""
         stack = [e]
         while stack:
@@ -331,7 +331,7 @@ class StepWriter:
                 text, _ = self._operation(c, step, body)
                 self._temporary(c, text, body)
 
-    def _operation(self, e: Expr, step: SourceStep, body: Body) -> tuple[str, int]:
+    def _operation(self, e: Expr, step: SourceStep, body: StepBody) -> tuple[str, int]:
         op = e.op
         # A vector has no branches: both sides of a choice are values already.
         atoms = op in ("where", "min", "max", "not", "abs") or op in COMPARE
@@ -373,9 +373,9 @@ def said(step: str, sentences: Mapping[str, str]) -> str:
     return comment(step)
 
 
-def joined(bodies: Sequence[Body]) -> Body:
+def joined(bodies: Sequence[StepBody]) -> StepBody:
     """Return what several bodies touch."""
-    return Body(
+    return StepBody(
         Names(),
         inputs={name for b in bodies for name in b.inputs},
         outputs={name for b in bodies for name in b.outputs},

@@ -13,8 +13,7 @@ from ramidyn.backend.c99.columns import sweep_lines
 from ramidyn.backend.c99.names import comment, number, tied, wrapped
 from ramidyn.backend.c99.sines import far_sum, sin_cos
 from ramidyn.backend.c99.steps import JoinedSteps, SourcePlan, SourceStep
-from ramidyn.symbolic.angles import terms_of
-from ramidyn.symbolic.program import Program, Variable
+from ramidyn.symbolic.program import Program, Variable, terms_of
 
 LANES = {"float64": 8, "float32": 16}
 BYTES = {"float64": 8, "float32": 4}

@@ -139,7 +139,7 @@ def driver(dtype: str, lanes: int) -> int:
 
 @functools.cache  # the code is the same for all kernels of a process
 def _driver(dtype: str, lanes: int, target: Processor) -> int:
-    from ramidyn.backend.llvm.emitted import load  # noqa: PLC0415 (llvmlite only where used)
+    from ramidyn.backend.llvm.build import load_functions  # noqa: PLC0415 (llvmlite only where used)
 
     def write() -> str:
         from ramidyn.backend.runtime.driver_code import emit  # noqa: PLC0415  not in the cache
@@ -147,7 +147,7 @@ def _driver(dtype: str, lanes: int, target: Processor) -> int:
 
         return str(emit(Tile(dtype, lanes), target).llvm)
 
-    return load(write, ["run"], f"driver {dtype} {lanes}")[0]
+    return load_functions(write, ["run"], f"driver {dtype} {lanes}")[0]
 
 
 def chunk_of(kernel: NativeKernel) -> int:

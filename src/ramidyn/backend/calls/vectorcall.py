@@ -155,7 +155,7 @@ def forward(
 def enter_first(instance: Vectorcall, plain: Vectorcall) -> None:
     """Let an instance with a choice try another one first, which must outlive it."""
     if Vectorcall is not Plain:
-        own, other = cast(Any, instance), cast(Any, plain)
+        own, other = cast("Any", instance), cast("Any", plain)
         word = own._call + int(CallBlock.PLAIN) * WORD
         ctypes.c_int64.from_address(word).value = other._call
 
@@ -203,7 +203,7 @@ def _attach(instance: Vectorcall, kept: object, anchor: Any, name: str) -> None:
 @functools.cache  # the code is the same for all callables of a process
 def entries() -> dict[str, int]:
     """Return the addresses of ``call`` and ``choose``; `entry_code` writes them."""
-    from ramidyn.backend.llvm.emitted import load  # noqa: PLC0415 (llvmlite only where used)
+    from ramidyn.backend.llvm.build import load_functions  # noqa: PLC0415 (llvmlite only where used)
 
     def write() -> str:
         from ramidyn.backend.calls.entry_code import emit  # noqa: PLC0415  not in the cache
@@ -211,4 +211,4 @@ def entries() -> dict[str, int]:
         return str(emit().llvm)
 
     names = ("call", "choose")
-    return dict(zip(names, load(write, names, "pycall"), strict=True))
+    return dict(zip(names, load_functions(write, names, "pycall"), strict=True))

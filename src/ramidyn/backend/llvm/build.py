@@ -1,28 +1,37 @@
-"""From the cuts of a program to a NativeKernel in memory, through the disk cache."""
+"""From the cuts of a program to a NativeKernel in memory, through the disk cache.
+
+The pieces of the call path go the same way (`load_functions`). What writes code is
+imported only if the cache has none.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast, final
 
 from ramidyn.backend.llvm import cache
 from ramidyn.backend.llvm.jit import (
     LoadedCode,
+    assembly,
     compile_objects,
     llvm_version,
     symbol,
 )
-from ramidyn.backend.llvm.target import Target
+from ramidyn.backend.llvm.target import Processor, Target, runnable
 from ramidyn.backend.runtime import instructions
 from ramidyn.backend.runtime.instructions import Instruction
+from ramidyn.backend.runtime.memory_layout import HEAD
+from ramidyn.concurrency import Lock
 from ramidyn.errors import CompileError
 from ramidyn.version import source_digest
 
 if TYPE_CHECKING:
-    from ramidyn.backend.llvm.parts import Schedule
+    from ramidyn.backend.llvm.frames import Schedule
 
 
 @final
@@ -79,8 +88,6 @@ def build(
             return _load(*_unpack(stored, interface, key), target), True
         except (CompileError, ValueError, KeyError, TypeError):
             stored = None  # made by something else: compile it anew
-    from ramidyn.backend.llvm.sources import sources  # noqa: PLC0415  not in the cache
-
     schedule = scheduled()
     total, done = len(schedule.functions), 0
 
@@ -89,7 +96,7 @@ def build(
         done += n
         progress(done, total)
 
-    layout = Layout(schedule.slots, schedule.outputs, schedule.steps, total)
+    layout = WorkspaceLayout(schedule.slots, schedule.outputs, schedule.steps, total)
     seal = layout.seal(key)
     objects = compile_objects(sources(schedule, target, seal), target.processor, step)
     cache.store(key, _pack(layout, objects))
@@ -104,7 +111,7 @@ def key_of(interface: Interface, target: Target) -> str:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Layout:
+class WorkspaceLayout:
     """The workspace of a program, what runs when, and the number of its functions."""
 
     slots: int
@@ -123,7 +130,7 @@ class Layout:
 
 
 def _load(
-    layout: Layout, objects: list[bytes], seal: str, target: Target
+    layout: WorkspaceLayout, objects: list[bytes], seal: str, target: Target
 ) -> NativeKernel:
     cuts = [(code, (symbol(k, seal),)) for k, code in enumerate(objects)]
     code = LoadedCode(cuts, target.processor)
@@ -137,7 +144,7 @@ def _load(
     )
 
 
-def _pack(layout: Layout, objects: list[bytes]) -> bytes:
+def _pack(layout: WorkspaceLayout, objects: list[bytes]) -> bytes:
     head = {
         "slots": layout.slots,
         "outputs": layout.outputs,
@@ -150,7 +157,7 @@ def _pack(layout: Layout, objects: list[bytes]) -> bytes:
 
 def _unpack(
     data: bytes, interface: Interface, key: str
-) -> tuple[Layout, list[bytes], str]:
+) -> tuple[WorkspaceLayout, list[bytes], str]:
     """Return what `_load` needs; an error says that the entry does not fit."""
     start = 8 + int.from_bytes(data[:8], "little")
     head = cast("dict[str, Any]", json.loads(data[8:start]))
@@ -167,7 +174,7 @@ def _unpack(
         raise ValueError("sizes do not fit the program")
     steps = instructions.from_plain(head["steps"])
     instructions.check(steps, len(sizes), slots)
-    layout = Layout(slots, tuple(outputs), steps, len(sizes))
+    layout = WorkspaceLayout(slots, tuple(outputs), steps, len(sizes))
     seal = layout.seal(key)
     objects: list[bytes] = []
     for k, size in enumerate(sizes):
@@ -177,3 +184,67 @@ def _unpack(
         if symbol(k, seal).encode() not in objects[k]:
             raise ValueError("object code belongs to another program")
     return layout, objects, seal
+
+
+# ------------------------------------------------------------ the code of a schedule
+
+
+def sources(
+    schedule: Schedule, target: Target, seal: str = ""
+) -> list[Callable[[], str]]:
+    """Return what writes the LLVM IR of each cut."""
+    from ramidyn.backend.llvm.emit_loop import function_module  # noqa: PLC0415  not in the cache
+
+    return [
+        partial(function_module, part, target, symbol(k, seal))
+        for k, part in enumerate(schedule.functions)
+    ]
+
+
+def ir_text(schedule: Schedule, target: Target) -> str:
+    """Return the LLVM IR of all cuts."""
+    return "\n".join(write() for write in sources(schedule, target))
+
+
+def assembly_text(schedule: Schedule, target: Target) -> str:
+    """Return the machine code of all cuts as text."""
+    texts = [write() for write in sources(schedule, target)]
+    return "\n".join(assembly(text, target.processor) for text in texts)
+
+
+# ------------------------------------------------------------ pieces of the call path
+
+_loaded: list[LoadedCode] = []  # code that is called until the process ends
+_lock = Lock()
+
+
+def load_functions(
+    write: Callable[[], str], functions: Sequence[str], what: str
+) -> tuple[int, ...]:
+    """Return the addresses of functions, from the disk cache or compiled now.
+
+    Args:
+        write: returns the LLVM IR.
+        functions: names of functions in it.
+        what: says which piece it is, and all that it depends on besides our sources and
+            the processor.
+    """
+    with _lock:
+        target = runnable()
+        key = functions_key(what, target)
+        code, loaded = cache.load(key), None
+        if code is not None:
+            with suppress(CompileError):  # invalid: compile it anew
+                loaded = LoadedCode([(code, functions)], target)
+        if loaded is None:
+            (code,) = compile_objects([write], target)
+            cache.store(key, code)
+            loaded = LoadedCode([(code, functions)], target)
+        _loaded.append(loaded)
+        return loaded.addresses
+
+
+def functions_key(what: str, target: Processor) -> str:
+    """Return the cache key of a piece."""
+    parts = (what, source_digest(), llvm_version(), repr(target), repr(HEAD))
+    return cache.key("emitted", *parts)

@@ -13,13 +13,13 @@ import itertools
 import struct
 from collections.abc import Callable
 
-from ramidyn.backend.llvm.parts import Cut
+from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.target import BYTES
 from ramidyn.backend.llvm.vector_exp import exponential
 from ramidyn.backend.llvm.vector_math import lanewise, sincos
 from ramidyn.errors import CompileError
-from ramidyn.symbolic.angles import terms_of
 from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.program import terms_of
 
 ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq"}

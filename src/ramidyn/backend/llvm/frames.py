@@ -1,4 +1,6 @@
-"""Frames: the workspaces of what a program calls, inside its own.
+"""The functions that a program becomes, and the frames of what it calls.
+
+A frame is the workspace of a callee, inside its caller's.
 
 A callee has a layout of its own, and runs wherever its frame begins. A loop has behind
 it what belongs to each step: arguments that are read, and results that are kept.
@@ -7,16 +9,68 @@ it what belongs to each step: arguments that are read, and results that are kept
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
-from ramidyn.backend.llvm.parts import Cut, Schedule, SweepLoop
 from ramidyn.backend.runtime.instructions import Instruction, Move, Op, parallel_moves
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
-from ramidyn.symbolic.program import Callee, ColumnLoop
+from ramidyn.symbolic.expr import Expr
+from ramidyn.symbolic.program import Callee, ColumnLoop, Sweep
 
 if TYPE_CHECKING:
     from ramidyn.symbolic.program import Program
+
+
+@dataclass(slots=True)
+class Cut:
+    """A run of operations that becomes one function."""
+
+    name: str
+    order: list[Expr]
+    """operations, arguments first; constants and inputs are not listed"""
+    loads: dict[Expr, int] = field(default_factory=dict[Expr, int])
+    """values made before this cut: node -> slot"""
+    stores: list[tuple[Expr, int]] = field(default_factory=list[tuple[Expr, int]])
+    """what later cuts or the caller need: (node, slot)"""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepLoop:
+    """Sweeps over columns of a matrix: one function."""
+
+    sweeps: tuple[Sweep, ...]
+    shared: int
+    """the first slot of what all columns need"""
+    matrix: int
+    """the first slot of the matrix"""
+    rows: int
+    spare: int
+    """a column of the matrix that nobody reads, with others at its side"""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The functions of a program, what is where in the workspace, and what runs when.
+
+    Without ``steps``, functions run once and in their order.
+    """
+
+    functions: tuple[Cut | SweepLoop, ...]
+    slots: int
+    outputs: tuple[int, ...]
+    """the slot of every result, flat and in order"""
+    steps: tuple[Instruction, ...] = ()
+
+    @property
+    def cuts(self) -> list[Cut]:
+        """The functions that are cuts."""
+        return [f for f in self.functions if isinstance(f, Cut)]
+
+    @property
+    def traffic(self) -> int:
+        """The number of values that cuts read from and write to the workspace."""
+        return sum(len(cut.loads) + len(cut.stores) for cut in self.cuts)
+
 
 SPARSE = 4
 """Results stay in a frame unless they are a smaller part of it than one in so many."""
@@ -24,7 +78,7 @@ SPARSE = 4
 
 @final
 @dataclass(frozen=True, slots=True)
-class Frame:
+class CalleeFrame:
     """What a call needs: functions, slots, and what runs on them."""
 
     functions: tuple[Cut | SweepLoop, ...]
@@ -48,7 +102,7 @@ def aligned(slots: int) -> int:
     return -(-slots // SIDE_BY_SIDE) * SIDE_BY_SIDE
 
 
-def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> Frame:
+def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> CalleeFrame:
     """Return the frame of a callee; ``schedule`` gives that of its body."""
     if isinstance(callee.body, ColumnLoop):
         return _columns(callee.body)
@@ -57,7 +111,7 @@ def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> Frame:
     inputs = range(callee.body.size)
     is_loop = callee.times != 1 or callee.carried or callee.sliced or callee.until
     if not is_loop:
-        return Frame(of.functions, steps, aligned(of.slots), inputs, of.outputs)
+        return CalleeFrame(of.functions, steps, aligned(of.slots), inputs, of.outputs)
     carried, stacked = callee.carried, callee.stacked
     pairs = [(of.outputs[k], k) for k in range(carried)]
     carry, spare = parallel_moves(pairs, of.slots)
@@ -80,15 +134,15 @@ def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> Frame:
     ]
     arguments = [*inputs[:own], *range(reads, writes)]
     results = [*range(carried), *range(writes, slots)]
-    return Frame(of.functions, tuple(loop), aligned(slots), arguments, results)
+    return CalleeFrame(of.functions, tuple(loop), aligned(slots), arguments, results)
 
 
-def _columns(loop: ColumnLoop) -> Frame:
+def _columns(loop: ColumnLoop) -> CalleeFrame:
     """Return the frame of sweeps: the factors, the matrix, and a spare column."""
     matrix = aligned(loop.shared)
     size = loop.rows * loop.columns
     function = SweepLoop(loop.sweeps, 0, matrix, loop.rows, loop.columns)
-    return Frame(
+    return CalleeFrame(
         (function,),
         (Instruction(Op.RUN, 0),),
         matrix + size + loop.rows * SIDE_BY_SIDE,
@@ -158,7 +212,7 @@ class Steps:
         """Copy slots."""
         self.steps += _moves(Move(*pair) for pair in pairs)
 
-    def call(self, frame: Frame, base: int, name: str) -> None:
+    def call(self, frame: CalleeFrame, base: int, name: str) -> None:
         """Run a callee on the frame that begins at a slot; equal names, equal code."""
         if name not in self._known:
             self._known[name] = len(self.functions)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ramidyn.backend.llvm.frames import Frame, Steps, frame_of, packed
-from ramidyn.backend.llvm.parts import Cut, Schedule
-from ramidyn.symbolic.angles import terms_of
+from ramidyn.backend.llvm.frames import (
+    CalleeFrame,
+    Cut,
+    Schedule,
+    Steps,
+    frame_of,
+    packed,
+)
 from ramidyn.symbolic.expr import Condition, Expr
-from ramidyn.symbolic.program import Program
+from ramidyn.symbolic.program import Program, terms_of
 
 
 class Placement:
@@ -116,7 +121,7 @@ class Placement:
             return self.offsets[e.value[0]] + e.value[1]
         return self.slot_of[e]
 
-    def _place_frames(self, frames: list[Frame], kept: list[bool]) -> list[int]:
+    def _place_frames(self, frames: list[CalleeFrame], kept: list[bool]) -> list[int]:
         """Return where frames begin; those whose lives do not meet share slots."""
         in_frame = {
             e
@@ -186,7 +191,7 @@ class Placement:
                     cut.loads[a] = self.slot_of[a]
 
     def _arguments(
-        self, call: Expr, frame: Frame, base: int
+        self, call: Expr, frame: CalleeFrame, base: int
     ) -> Iterator[tuple[int, int]]:
         """Let cuts store what they make for a call; yield the moves of the others."""
         for a, slot in zip(call.args, frame.arguments, strict=True):

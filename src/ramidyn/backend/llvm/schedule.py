@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from ramidyn.backend.llvm.parts import Cut, Schedule
+from ramidyn.backend.llvm.frames import Cut, Schedule
 from ramidyn.backend.llvm.placement import Placement
 from ramidyn.symbolic.expr import Condition, Expr
 from ramidyn.symbolic.program import Program

@@ -11,7 +11,7 @@ short that every k·part but the last is exact for |x| ≤ FAR, and the subtract
 one rounding in r (Cody & Waite 1980). S and C are minimax (Remez) in relative error.
 Lanes with |x| > FAR go to the C library, and only those: a lane's result never depends
 on its neighbors. NaN stays NaN; ±inf gives NaN. The angle may be a sum x + y, whose
-terms go there one by one (see symbolic/angles.py).
+terms go there one by one (`terms_of` in symbolic/program.py).
 
 The functions take ``ptr %libm``, a table of C functions in the order of LIBM, so that
 code on disk holds no address. Intrinsics are used undeclared: see ``declarations``.
@@ -24,8 +24,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import Final
 
-from ramidyn.backend.llvm.libm import LIBM
-from ramidyn.symbolic.angles import FAR
+from ramidyn.backend.runtime.memory_layout import LIBM
+from ramidyn.symbolic.program import FAR
 
 BINARY: Final = frozenset({"atan2", "pow"})
 

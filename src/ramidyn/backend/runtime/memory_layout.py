@@ -19,9 +19,10 @@ import os
 import sys
 import sysconfig
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 import numpy as np
 
@@ -333,3 +334,42 @@ def kernel_sizes(
         Kernel.FAR: FAR if len(places) * slot >= PIECE else NEVER,
     }
     return KernelSizes(fields, places, size)
+
+
+# ------------------------------------------------------------ C functions
+
+
+LIBM: Final = ("sin", "cos", "tan", "asin", "acos", "atan2", "log", "pow")
+"""the C functions that emitted code calls by their place here"""
+
+
+@functools.cache
+def libm_table() -> ctypes.Array[ctypes.c_void_p]:
+    """Return the functions of LIBM as an array of pointers, made once and kept."""
+    libraries = list(c_libraries())
+    return (ctypes.c_void_p * len(LIBM))(*(address(n, libraries) for n in LIBM))
+
+
+def c_libraries() -> Iterator[ctypes.CDLL]:
+    """Yield the libraries that may hold the functions, the likeliest first."""
+    # None is this process with all that it has loaded; Windows has no such thing.
+    names: dict[str, tuple[str | None, ...]] = {
+        "win32": ("ucrtbase", "msvcrt"),
+        "darwin": (None, "/usr/lib/libSystem.B.dylib"),
+    }
+    for name in names.get(sys.platform, (None, "libm.so.6", "libm.so")):
+        try:
+            yield ctypes.CDLL(name)
+        except OSError:
+            continue
+
+
+def address(name: str, libraries: list[ctypes.CDLL]) -> int | None:
+    """Return where a C function is."""
+    for library in libraries:
+        try:
+            function = getattr(library, name)
+        except AttributeError:
+            continue
+        return ctypes.cast(function, ctypes.c_void_p).value
+    raise OSError(f"no C library in this process provides the function {name!r}")

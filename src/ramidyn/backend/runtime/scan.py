@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 
-from ramidyn.backend.llvm.emitted import load
+from ramidyn.backend.llvm.build import load_functions
 from ramidyn.backend.llvm.target import Processor, runnable
 from ramidyn.backend.llvm.word_builder import I32, Code, Module, Value, ir
 from ramidyn.backend.runtime.driver_code import (
@@ -43,7 +43,9 @@ def scan_driver(dtype: str, lanes: int) -> int:
 @functools.cache
 def _scan_driver(dtype: str, lanes: int, _target: Processor) -> int:
     tile = Tile(dtype, lanes)
-    return load(lambda: str(emit(tile).llvm), ["scan"], f"scan {dtype} {lanes}")[0]
+    return load_functions(
+        lambda: str(emit(tile).llvm), ["scan"], f"scan {dtype} {lanes}"
+    )[0]
 
 
 def emit(tile: Tile) -> Module:

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ramidyn.backend.llvm.emitted import load
+from ramidyn.backend.llvm.build import load_functions
 from ramidyn.backend.llvm.target import chosen, default_lanes
 from ramidyn.backend.llvm.word_builder import I64, Module, Value, const, ir
 from ramidyn.backend.runtime.memory_layout import (
@@ -313,7 +313,7 @@ def functions() -> dict[str, Callable[..., int]]:
     chosen().check_runs_here()
     width = vector_width()
     counts = arguments_of(width)
-    addresses = load(
+    addresses = load_functions(
         lambda: str(emit(width).llvm),
         [f"{name}_entry" for name in counts],
         f"factor loops {width}",

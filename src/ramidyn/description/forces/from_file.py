@@ -19,7 +19,7 @@ from ramidyn.description.forces.joints import (
     JointSpring,
     Tendon,
 )
-from ramidyn.description.warning_groups import counted_noun, quoted_names
+from ramidyn.errors import counted_noun, quoted_names
 
 if TYPE_CHECKING:
     from ramidyn.description.description import JointDescription

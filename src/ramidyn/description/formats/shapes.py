@@ -39,8 +39,7 @@ from ramidyn.description.formats.xml import (
     word,
 )
 from ramidyn.description.pose import Pose
-from ramidyn.description.warning_groups import group_warnings
-from ramidyn.errors import ModelError, ModelWarning, readable
+from ramidyn.errors import ModelError, ModelWarning, group_warnings, readable
 
 ROLES: Final[tuple[Role, ...]] = ("visual", "collision")
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ramidyn.backend.llvm import schedule as scheduling
-from ramidyn.backend.llvm.parts import Schedule
+from ramidyn.backend.llvm.frames import Schedule
 from ramidyn.backend.llvm.schedule import LARGEST, SMALLEST, schedule
 from ramidyn.simplify.passes import lower, simplify
 from ramidyn.symbolic import functions

@@ -69,7 +69,7 @@ from ramidyn.description.formats.mjcf.inertia import (
 from ramidyn.description.formats.mjcf.meshes import MeshAssets
 from ramidyn.description.formats.xml import Element, fault, numbers, parse_xml, where
 from ramidyn.description.pose import Array, Pose
-from ramidyn.description.warning_groups import counted_noun, quoted_names
+from ramidyn.errors import counted_noun, quoted_names
 
 _SECTIONS: Final = (
     *("compiler", "option", "size", "statistic", "visual", "default", "extension"),

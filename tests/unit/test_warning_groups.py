@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ramidyn
-from ramidyn.description.warning_groups import group_warnings
+from ramidyn.errors import group_warnings
 from support.urdf import INERTIA
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn.description.fingerprint import fingerprint
+from ramidyn.version import fingerprint
 
 
 @dataclass(frozen=True)
