@@ -71,6 +71,7 @@ def measure(name: str, source: Any, batch: int, seconds: float) -> dict[str, Any
     small = [x.astype(np.float32) for x in (q, qd, tau)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no state diverges
+        warnings.filterwarnings("ignore", ".* limit, ", RuntimeWarning)
         run = robot.rollout(q, qd, tau, DT)
         single = robot.rollout(*small, DT, dtype="float32")
     ways: dict[str, tuple[Callable[[], Any], int]] = {

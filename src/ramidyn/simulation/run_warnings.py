@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.coordinates.coordinates import configuration_labels
-from ramidyn.description.pose import Array
 from ramidyn.errors import ModelWarning
 from ramidyn.mechanism.states import ADMISSIBLE, rank
 from ramidyn.simulation.run import Run
@@ -22,8 +21,9 @@ if TYPE_CHECKING:
 
 PASSED = 0.1
 """[rad, m]: a joint that passes its limit by more is named"""
-SAMPLED = 2**16
-"""states of a run that are looked at, rows counted: reading all would take too long"""
+FEW, MANY, APART = 2**10, 2**14, 32
+"""states of a run, rows counted: so few are all looked at, of more one in APART, at most
+MANY; reading all would take longer than computing them"""
 
 
 def robot_of(run: Run) -> Robot:
@@ -78,10 +78,13 @@ def warn_of_passed_limits(run: Run) -> None:
     q = run.q if run.batch is not None else run.q[None]
     if not q.size:
         return
-    some = q[:, :: -max(1, q.shape[0] * q.shape[1] // SAMPLED)]
-    # What is not finite, of states that diverged, is left out.
-    highest: Array = np.fmax.reduce(np.fmax.reduce(some, axis=0), axis=0)  # pyright: ignore[reportUnknownMemberType]
-    lowest: Array = np.fmin.reduce(np.fmin.reduce(some, axis=0), axis=0)  # pyright: ignore[reportUnknownMemberType]
+    count = q.shape[0] * q.shape[1]
+    rows = q[:, :: -max(1, min(APART, count // FEW), count // MANY)]
+    some = np.reshape(np.moveaxis(rows, 2, 0), (q.shape[2], -1))  # a copy
+    highest, lowest = some.max(axis=1), some.min(axis=1)
+    if np.isnan(highest).any():  # of states that diverged, which are left out
+        some = some[:, np.isfinite(some).all(axis=0)]
+        highest, lowest = (f(some, axis=1, initial=0.0) for f in (np.max, np.min))
     is_passed = (highest > limits.upper + PASSED) | (lowest < limits.lower - PASSED)
     columns: npt.NDArray[np.intp] = np.flatnonzero(is_passed)
     if not len(columns):
