@@ -121,15 +121,17 @@ def elimination_parents(pattern: Iterable[tuple[int, int]], n: int) -> tuple[int
     For a matrix that is not of a tree (mimic joints tie branches together): its
     elimination tree, last row first. Of a tree's matrix it is the tree itself.
     """
-    below: list[set[int]] = [set() for _ in range(n)]
+    below: list[list[int]] = [[] for _ in range(n)]
     for i, j in pattern:
         if i != j:
-            below[max(i, j)].add(min(i, j))
-    parents = [ROOT] * n
-    for k in reversed(range(n)):
-        if below[k]:
-            parents[k] = max(below[k])
-            below[parents[k]] |= below[k] - {parents[k]}
+            below[min(i, j)].append(max(i, j))
+    parents, highest = [ROOT] * n, [ROOT] * n
+    for i in reversed(range(n)):  # Liu's method: every path is walked once
+        for k in below[i]:
+            while highest[k] not in (ROOT, i):
+                highest[k], k = i, highest[k]  # noqa: PLW2901
+            if highest[k] == ROOT:
+                highest[k] = parents[k] = i
     return tuple(parents)
 
 

@@ -15,14 +15,14 @@ from __future__ import annotations
 import functools
 import heapq
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.backend.sparse_factor.factor_loops import address, functions
+from ramidyn.backend.sparse_factor.factor_loops import address, functions, vector_width
 from ramidyn.linalg.pattern import Array, Pattern, chain_blocks
 
 Words = npt.NDArray[np.int64]
@@ -30,6 +30,8 @@ ROW = 200
 """operations that take as long as the step from one row to the next"""
 LEAST_WORK = 10_000_000
 """operations below which a second thread does not pay, rows counted as `ROW` more"""
+LEAST_SOLVE_WORK = 100_000_000
+"""the same of a substitution, which starts threads twice and waits for memory"""
 LEAST_GAIN = 1.2
 """how much less the busiest thread must do than one alone, with the trunk"""
 PARTS = 4
@@ -68,12 +70,7 @@ class ThreadPlan:
         def run(k: int) -> None:
             found[k] = _factor(room, self.tables[k], self.blocks[k], roots)
 
-        others = [threading.Thread(target=run, args=(k + 1,)) for k in range(helpers)]
-        for thread in others:
-            thread.start()
-        run(0)
-        for thread in others:
-            thread.join()
+        _on_threads(run, len(self.tables))
         copies = np.reshape(room[nnz:], (helpers, len(self.trunk)))
         room[self.trunk] += copies.sum(axis=0)
         failed = max(found)
@@ -86,13 +83,20 @@ class ThreadPlan:
 def plan_of(pattern: Pattern, threads: int) -> ThreadPlan | None:
     """Return how threads share the branches of a tree; None if that does not pay."""
     depths = pattern.table[:, 1]
-    costs = (ROW + depths * (depths + 1)).tolist()
-    if threads < 2 or sum(costs) < LEAST_WORK:
+    found = _worth(pattern, ROW + depths * (depths + 1), threads, LEAST_WORK)
+    return None if found is None else _plan(pattern, *found)
+
+
+def _worth(
+    pattern: Pattern, costs: Words, threads: int, least: int
+) -> tuple[list[list[range]], list[int]] | None:
+    """Return the branches of each thread and the trunk; None if that does not pay."""
+    total = int(costs.sum())
+    if threads < 2 or total < least:
         return None
-    longest, shares, trunk = _shared(pattern.table[:, 2].tolist(), costs, threads)
-    if sum(costs) < LEAST_GAIN * longest:
-        return None
-    return _plan(pattern, shares, trunk)
+    above = pattern.table[:, 2].tolist()
+    longest, shares, trunk = _shared(above, costs.tolist(), threads)
+    return None if total < LEAST_GAIN * longest else (shares, trunk)
 
 
 def _shared(
@@ -164,6 +168,109 @@ def _plan(
         blocks[by == -1],
         entries,
     )
+
+
+# ------------------------------------------------------------ substitution
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BranchRows:
+    """Rows of branches that hang on the same row of the trunk."""
+
+    table: Words
+    path: Words
+    """the ancestors of these branches, the root first: rows of x"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SolvePlan:
+    """Which rows each thread substitutes, for L⁻ᵀ b and then for L⁻¹ of that."""
+
+    shares: tuple[tuple[BranchRows, ...], ...]
+    trunk: Words
+    """the table of the trunk"""
+    depth: int
+
+    def solve(self, form: str, entries: Array, x: Array, diagonals: Words) -> None:
+        """Replace x by H⁻¹ x; x is (n, m), m numbers or vectors for each row.
+
+        Tips to root, every thread keeps what its branches take from the trunk; the
+        trunk is solved when all have come that far, and then the branches, outward.
+        """
+        loops, (own, last) = functions(), diagonals.tolist()
+        side = 1 if form == "row" else vector_width()
+        columns = x.shape[1] // side
+
+        def sweep(name: str, table: Words, kept: Array, diagonal: int) -> None:
+            words = (address(entries), 0, address(table), len(table), 1, address(x), 0)
+            loops[f"{name}_{form}"](*words, columns, address(kept), diagonal)
+
+        taken = [list[Array]() for _ in self.shares]
+
+        def inward(k: int) -> None:
+            for rows in self.shares[k]:
+                kept = np.zeros((self.depth, x.shape[1]))
+                sweep("solve_LT", rows.table, kept, own)
+                taken[k].append(kept[: len(rows.path)])
+
+        def outward(k: int) -> None:
+            for rows in self.shares[k]:
+                kept = np.zeros((self.depth, x.shape[1]))
+                kept[: len(rows.path)] = x[rows.path]
+                sweep("solve_L", rows.table, kept, last)
+
+        _on_threads(inward, len(self.shares))
+        for share, gained in zip(self.shares, taken, strict=True):
+            for rows, amount in zip(share, gained, strict=True):
+                x[rows.path] -= amount
+        sweep("solve_LT", self.trunk, np.zeros((self.depth, x.shape[1])), own)
+        sweep("solve_L", self.trunk, np.zeros((self.depth, x.shape[1])), last)
+        _on_threads(outward, len(self.shares))
+
+
+@functools.lru_cache(maxsize=16)
+def solve_plan_of(pattern: Pattern, threads: int, columns: int) -> SolvePlan | None:
+    """Return how threads share a substitution; None if that does not pay."""
+    costs = ROW + 4 * columns * (pattern.table[:, 1] + 1)
+    found = _worth(pattern, costs, threads, LEAST_SOLVE_WORK)
+    if found is None:
+        return None
+    shares, trunk = found
+    table, above = pattern.table, pattern.table[:, 2]
+
+    def path_to(place: int) -> Words:
+        places: list[int] = []
+        while place >= 0:
+            places.append(place)
+            place = int(above[place])
+        return table[places[::-1], 3]
+
+    groups: list[tuple[BranchRows, ...]] = []
+    for branches in shares:
+        on: dict[int, list[range]] = {}
+        for branch in sorted(branches, key=lambda b: b.start):
+            on.setdefault(int(above[branch.start]), []).append(branch)
+        groups.append(
+            tuple(
+                BranchRows(
+                    np.concatenate([table[b.start : b.stop] for b in own]), path_to(p)
+                )
+                for p, own in on.items()
+            )
+        )
+    return SolvePlan(tuple(groups), table[trunk], pattern.depth)
+
+
+def _on_threads(run: Callable[[int], None], threads: int) -> None:
+    """Run a function of a thread's number on so many threads, this one included."""
+    others = [threading.Thread(target=run, args=(k,)) for k in range(1, threads)]
+    for thread in others:
+        thread.start()
+    run(0)
+    for thread in others:
+        thread.join()
 
 
 def _factor(room: Array, table: Words, blocks: Words, roots: bool) -> int:

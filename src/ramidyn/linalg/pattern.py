@@ -20,7 +20,7 @@ from ramidyn.backend.sparse_factor.factor_loops import (
     vector_width,
 )
 from ramidyn.concurrency import Lock
-from ramidyn.errors import ModelError, ShapeError, TraceError
+from ramidyn.errors import ArgumentError, ModelError, ShapeError, TraceError
 from ramidyn.symbolic.expr import users_line
 from ramidyn.symbolic.inline import has_symbols
 from ramidyn.tree.tree import check_parents, depth_first
@@ -350,3 +350,9 @@ def check_out(out: object, shape: tuple[int, ...]) -> None:
     raise ShapeError(
         f"out is {given}; expected a writable float64 array of shape {shape}"
     )
+
+
+def check_threads(threads: int) -> None:
+    """Raise an ArgumentError unless this is a number of threads."""
+    if not isinstance(threads, int) or threads < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"threads is {threads!r}; expected an integer, 1 or more")
