@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 PASSED = 0.1
 """[rad, m]: a joint that passes its limit by more is named"""
 FEW, MANY, APART = 2**10, 2**14, 32
-"""states of a run, rows counted: so few are all looked at, of more one in APART, at most
-MANY; reading all would take longer than computing them"""
+"""states of a run, rows counted: so few are all looked at, of more one in APART, at
+most MANY; reading all would take longer than computing them"""
 
 
 def robot_of(run: Run) -> Robot:
