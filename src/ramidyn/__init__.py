@@ -20,7 +20,8 @@ Where to look:
     control, tasks               operational space
     loops                        closed loops
     Run                          what Robot.rollout and Robot.simulate return
-    forces                       springs, dampers, contacts, actuators, tires
+    forces                       springs, dampers, actuators, compliant contact, tires
+    contacts                     rigid contact, hard limits, dry friction
     linalg                       sparse factors along a tree
     math, spatial                functions and 6-vectors for the body of a kernel
     errors                       everything that is raised
@@ -53,6 +54,7 @@ from ramidyn.robot import Robot
 if typing.TYPE_CHECKING:
     from ramidyn import (
         builder,
+        contacts,
         control,
         errors,
         forces,
@@ -92,6 +94,8 @@ def __getattr__(name: str) -> typing.Any:
             return version()
         case "builder":
             import ramidyn.builder as found
+        case "contacts":
+            import ramidyn.contacts as found
         case "control":
             import ramidyn.control as found
         case "forces":
@@ -153,9 +157,9 @@ def _moved(name: str) -> str:
     """Return where a name is that is in a namespace, for a message."""
     if name.startswith("_"):
         return ""
-    from ramidyn import builder, forces, linalg, loops, math, tasks
+    from ramidyn import builder, contacts, forces, linalg, loops, math, tasks
 
-    spaces = (builder, math, linalg, loops, forces, tasks)
+    spaces = (builder, math, linalg, loops, forces, contacts, tasks)
     homes = [m for m in spaces if name in m.__all__]
     return f"; use {homes[0].__name__}.{name}" if homes else ""
 
@@ -185,6 +189,7 @@ __all__ = [
     "__version__",
     "builder",
     "compile",
+    "contacts",
     "control",
     "count",
     "derivative",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from ramidyn.algorithms.matrix_layout import Layout
     from ramidyn.algorithms.operational.tasks import Tasks
+    from ramidyn.description.contacts import Contact
     from ramidyn.description.description import Shape
     from ramidyn.description.forces.element import ForceElement
     from ramidyn.function import Function
@@ -720,6 +721,81 @@ class Robot:
             ModelError: an actuator pulls on it.
         """
         return self._edited(editing.without_force(self.description, name))
+
+    # ------------------------------------------------------------ rigid contacts
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """The rigid contacts, hard limits and dry friction, in the order added."""
+        return self.model.contacts
+
+    def add_contact(self, element: Contact, name: str | None = None) -> Robot:
+        """Return this robot with one more rigid contact: see `ramidyn.contacts`.
+
+        It acts in `rollout` and `simulate`; `forward_dynamics` and the other quantities
+        are those of the robot in the air. Contacts and force elements share their
+        names: "friction:foot" is the friction of a contact "foot" as a parameter.
+
+        >>> import ramidyn
+        >>> robot = ramidyn.robots.chain(2)
+        >>> foot = ramidyn.contacts.ContactSphere("body1", radius=0.02, friction=0.8)
+        >>> robot.add_contact(foot, name="foot").contacts[0].radius
+        0.02
+
+        Args:
+            element: such as ``ramidyn.contacts.ContactPoint("foot", friction=0.8)``.
+            name: name of the contact; the element's own by default.
+
+        Raises:
+            UnknownName: the robot has no such joint, body or frame.
+            ArgumentError, ModelError: the contact cannot act on this robot.
+        """
+        from ramidyn.quantities.added_contacts import with_contacts
+
+        return self._edited(with_contacts(self.model, [element], name))
+
+    def add_hard_limits(self, joints: Sequence[str] | None = None) -> Robot:
+        """Return this robot with joint limits that it cannot pass in simulations.
+
+        Args:
+            joints: names of joints with one coordinate; by default all that have
+                limits in their file.
+
+        Raises:
+            ArgumentError, ModelError: a joint has no limits; a
+                ``ramidyn.contacts.HardLimit`` gives it some.
+        """
+        from ramidyn.quantities.added_contacts import hard_limits, with_contacts
+
+        return self._edited(with_contacts(self.model, hard_limits(self.model, joints)))
+
+    def add_dry_friction(
+        self, force: float | None = None, joints: Sequence[str] | None = None
+    ) -> Robot:
+        """Return this robot with friction that holds its joints at rest in simulations.
+
+        Args:
+            force: largest force of friction, for every degree of freedom [N m, N];
+                that of the file by default.
+            joints: names of joints; by default those that have friction in their file,
+                or with ``force`` all that have one degree of freedom.
+
+        Raises:
+            ArgumentError, ModelError: a joint has no friction, or has it as a force
+                element (``ramidyn.forces.JointFriction``) already.
+        """
+        from ramidyn.quantities.added_contacts import dry_friction, with_contacts
+
+        found = dry_friction(self.model, force, joints)
+        return self._edited(with_contacts(self.model, found))
+
+    def remove_contact(self, name: str) -> Robot:
+        """Return this robot without one of its contacts, limits or frictions.
+
+        Raises:
+            UnknownName: the robot has no such contact.
+        """
+        return self._edited(editing.without_contact(self.description, name))
 
     def _edited(self, description: Description) -> Robot:
         """Return the robot of a changed description, with the same options."""

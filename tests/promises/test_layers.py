@@ -84,7 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 """room -> the rooms that it may import; a room inside another has its own row"""
 FRONT = {"cli", "explain", "papers"}
 """the front door: imports what it likes, and nobody below imports it"""
-DOORS = {"__init__", "builder", "forces", "loops", "math", "tasks"}
+DOORS = {"__init__", "builder", "contacts", "forces", "loops", "math", "tasks"}
 """`import ramidyn` and its namespaces: they gather public names"""
 
 

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from ramidyn.description.pose import Array, Pose
 
 if TYPE_CHECKING:
+    from ramidyn.description.contacts import Contact
     from ramidyn.description.forces.element import ForceElement
 
 
@@ -294,6 +295,8 @@ class Description:
     """as the file has them"""
     forces: tuple[ForceElement, ...] = ()
     """those that act"""
+    contacts: tuple[Contact, ...] = ()
+    """rigid contacts, hard limits and dry friction"""
     offered: FileForces = field(default_factory=FileForces)
     """those that the file asks for"""
     warnings: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from ramidyn.description.description import (
     LoopDescription,
 )
 from ramidyn.description.forces.editing import (
+    contacts_without,
     forces_without,
     on_frame,
     with_prefix,
@@ -89,6 +90,7 @@ def with_root(description: Description, root: str | None) -> Description:
         keyframes=keyframes,
         actuators=tuple(a for a in description.actuators if a.joint not in gone),
         forces=forces_without(description.forces, dict.fromkeys(gone)),
+        contacts=contacts_without(description.contacts, gone),
     )
     return without_followers(changed, gone)
 
@@ -156,6 +158,7 @@ def lock_joints(description: Description, values: Mapping[str, Array]) -> Descri
         loops=tuple(loops),
         actuators=tuple(a for a in description.actuators if a.joint not in values),
         forces=forces_without(description.forces, values),
+        contacts=contacts_without(description.contacts, values),
     )
 
 
@@ -240,13 +243,14 @@ def attach_robot(
         for f in part.frames
     )
     loops = tuple(_moved_loop(loop, body, placement) for loop in part.loops)
-    forces = part.forces
-    if any(WORLD in referred_names(f, "frame") for f in forces):
+    forces, contacts = part.forces, part.contacts
+    if any(WORLD in referred_names(f, "frame") for f in (*forces, *contacts)):
         # Its world is a frame of this robot now.
         stand = FrameDescription(
             f"{prefix or other.name + '_'}{WORLD}", body, placement
         )
         forces = tuple(on_frame(f, WORLD, stand.name) for f in forces)
+        contacts = tuple(on_frame(c, WORLD, stand.name) for c in contacts)
         frames = (*frames, stand)
     rest, part_rest = rest_coordinates(description), rest_coordinates(other)
     keyframes = {n: np.concatenate([rest, q]) for n, q in part.keyframes.items()}
@@ -261,6 +265,7 @@ def attach_robot(
         keyframes=keyframes,
         actuators=(*description.actuators, *part.actuators),
         forces=(*description.forces, *forces),
+        contacts=(*description.contacts, *contacts),
         warnings=(*description.warnings, *part.warnings),
         shape_sources=(
             *description.shape_sources,
@@ -337,6 +342,7 @@ def add_prefix(description: Description, prefix: str) -> Description:
             for a in description.actuators
         ),
         forces=tuple(with_prefix(f, prefix) for f in description.forces),
+        contacts=tuple(with_prefix(c, prefix) for c in description.contacts),
     )
 
 
@@ -345,7 +351,7 @@ def _refuse_shared_names(a: Description, b: Description) -> None:
         "body or frame": (_frame_names(a), _frame_names(b)),
         "joint": (_joint_names(a), _joint_names(b)),
         "loop": ({x.name for x in a.loops}, {x.name for x in b.loops}),
-        "force": ({x.name for x in a.forces}, {x.name for x in b.forces}),
+        "force or contact": (_element_names(a), _element_names(b)),
     }
     for kind, (first, second) in kinds.items():
         shared = sorted(first & second)
@@ -359,6 +365,10 @@ def _refuse_shared_names(a: Description, b: Description) -> None:
 def _frame_names(description: Description) -> set[str]:
     names = {b.name for b in description.bodies}
     return names | {f.name for f in description.frames} - {WORLD}
+
+
+def _element_names(description: Description) -> set[str]:
+    return {x.name for x in (*description.forces, *description.contacts)}
 
 
 def _joint_names(description: Description) -> set[str]:
@@ -385,6 +395,15 @@ def without_force(description: Description, name: str) -> Description:
     """Return the description without a force element."""
     owner = f"robot {description.name!r}"
     return replace(description, forces=without_element(description.forces, name, owner))
+
+
+def without_contact(description: Description, name: str) -> Description:
+    """Return the description without a contact."""
+    names = [c.name for c in description.contacts]
+    if not is_among(name, names):
+        raise unknown_name("contact", str(name), f"robot {description.name!r}", names)
+    kept = tuple(c for c in description.contacts if c.name != name)
+    return replace(description, contacts=kept)
 
 
 def frame_of(description: Description, name: str) -> tuple[str | None, Pose]:

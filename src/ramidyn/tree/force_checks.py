@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, fields, replace
-from numbers import Real
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from ramidyn.description.conventions import EXPRESSED_IN
@@ -25,17 +23,22 @@ from ramidyn.description.forces.bodies import (
 )
 from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
 from ramidyn.description.forces.element import KINDS, RESERVED, ForceElement
-from ramidyn.description.forces.fields import entries, is_signed, parameters, references
+from ramidyn.description.forces.fields import entries, is_signed, parameters
 from ramidyn.description.forces.inputs import Custom, force_inputs
 from ramidyn.description.forces.joints import JointLimit, JointSpring, Tendon
 from ramidyn.description.joint_types import joint_type
-from ramidyn.errors import ArgumentError, ModelError, unknown_name
+from ramidyn.errors import ArgumentError, unknown_name
+from ramidyn.tree.element_checks import (
+    check_apart,
+    check_single,
+    check_unclaimed,
+    joint_types,
+    labeled_element,
+    unit_direction,
+    with_ground,
+    with_limits,
+)
 from ramidyn.tree.model import Model
-from ramidyn.tree.tree import ROOT
-
-POSITIVE = ("radius", "low_speed", "transition_velocity")
-LIMITS = ("lower", "upper")
-VECTORS = ("point", "point_a", "point_b", "center", "normal", "axis")
 
 
 def checked_element(
@@ -51,95 +54,10 @@ def checked_element(
             f"add_force: {element!r} given; expected a force element, such as "
             'ramidyn.forces.JointSpring("knee", 100.0)'
         )
-    taken = {f.name for f in model.forces}
-    label = _label(element, name, taken)
-    what = f"force {label!r}"
-    if label in taken:
-        raise ModelError(f"{what} already exists in robot {model.name!r}")
-    new: Any = replace(element, name=label, **_numbers(what, element))
-    _check_names(what, new, model)
+    what, new = labeled_element(element, name, model)
     new = _CHECKS[type(new)](what, new, model) if type(new) in _CHECKS else new
+    check_unclaimed(what, new, model)
     return new, _warnings(what, new)
-
-
-def _label(element: ForceElement, name: object, taken: set[str]) -> str:
-    given = element.name if name is None else name
-    if not isinstance(given, str) or (name is not None and not given):
-        raise ArgumentError(f"name is {given!r}; expected the name of a force")
-    if given:
-        return given
-    kind = type(element).__name__
-    stem = "".join("_" + c.lower() if c.isupper() else c for c in kind).strip("_")
-    k = 0
-    while f"{stem}{k}" in taken:
-        k += 1
-    return f"{stem}{k}"
-
-
-# ------------------------------------------------------------ numbers
-
-
-def _numbers(what: str, element: ForceElement) -> dict[str, Any]:
-    """Return all numbers of an element as floats; an error names the field."""
-    found: dict[str, Any] = {}
-    for f in fields(element):
-        value: object = getattr(element, f.name)
-        said = f"{what}: {f.name}"
-        if "unit" in f.metadata and value is not None:
-            found[f.name] = _parameter(said, value, f)
-        elif f.name in VECTORS:
-            found[f.name] = _vector(said, value)
-        elif f.name in ("control_range", "force_range"):
-            found[f.name] = _range(said, value)
-        elif f.name in ("exponent", "armature", "damping_ratio") and value is not None:
-            found[f.name] = _finite(said, value)
-        if f.name in POSITIVE and not cast(float, found[f.name]) > 0.0:
-            raise ArgumentError(f"{said} is {value!r}; expected more than 0")
-    return found
-
-
-def _finite(said: str, value: object, is_bounded: bool = True) -> float:
-    number = math.nan
-    if isinstance(value, Real) and value is not True and value is not False:
-        number = float(value)
-    if math.isnan(number) or (is_bounded and math.isinf(number)):
-        raise ArgumentError(f"{said} is {value!r}; expected a finite number")
-    return number
-
-
-def _parameter(said: str, value: object, field: Field[Any]) -> Any:
-    default: object = field.default
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        entries = tuple(_finite(said, x) for x in cast("Iterable[object]", value))
-        if isinstance(default, tuple) and len(entries) != len(
-            cast("tuple[float]", default)
-        ):
-            raise ArgumentError(f"{said} is {value!r}; expected 3 numbers")
-        return entries
-    if isinstance(default, tuple):
-        raise ArgumentError(f"{said} is {value!r}; expected 3 numbers")
-    return _finite(said, value, is_bounded=field.name not in LIMITS)
-
-
-def _vector(said: str, value: object) -> tuple[float, float, float]:
-    try:
-        x, y, z = cast("Iterable[object]", value)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{said} is {value!r}; expected 3 numbers") from None
-    return _finite(said, x), _finite(said, y), _finite(said, z)
-
-
-def _range(said: str, value: object) -> tuple[float, float]:
-    try:
-        low, high = cast("Iterable[float]", value)
-        ok = float(low) <= float(high)
-    except (TypeError, ValueError):
-        ok, low, high = False, 0.0, 0.0
-    if not ok:
-        raise ArgumentError(
-            f"{said} is {value!r}; expected (lower, upper), infinite where unlimited"
-        )
-    return float(low), float(high)
 
 
 def _warnings(what: str, element: ForceElement) -> list[str]:
@@ -149,38 +67,6 @@ def _warnings(what: str, element: ForceElement) -> list[str]:
         if not is_signed(element, name) and any(x < 0.0 for x in entries(value)):
             found.append(f"{what}: {name} is {value!r}; a negative one adds energy")
     return found
-
-
-# ------------------------------------------------------------ names
-
-
-def joint_types(model: Model) -> dict[str, str]:
-    """Return the type of every joint, those that follow others included."""
-    assert model.description is not None
-    return {j.name: j.type for b in model.description.bodies for j in b.joints}
-
-
-def _check_names(what: str, element: ForceElement, model: Model) -> None:
-    owner = f"robot {model.name!r}, for {what}"
-    tendons = [f.name for f in model.forces if isinstance(f, Tendon)]
-    known: dict[str, tuple[str, Sequence[str]]] = {
-        "joint": ("joint", list(joint_types(model))),
-        "frame": ("body or frame", list(model.frames)),
-        "force": ("tendon", tendons),
-    }
-    for _, kind, names in references(element):
-        word, possible = known[kind]
-        for name in names:
-            if name not in possible:
-                raise unknown_name(word, str(name), owner, possible)
-
-
-def _check_single(what: str, joint: str, model: Model) -> None:
-    kind = joint_types(model)[joint]
-    if joint_type(joint, kind).nq != 1:
-        raise ModelError(
-            f"{what}: joint {joint!r} is {kind}; expected a joint with one coordinate"
-        )
 
 
 # ------------------------------------------------------------ each kind
@@ -208,28 +94,6 @@ def _joint_spring(what: str, element: JointSpring, model: Model) -> JointSpring:
     return element
 
 
-def _joint_limit(what: str, element: JointLimit, model: Model) -> JointLimit:
-    _check_single(what, element.joint, model)
-    assert model.description is not None
-    (joint,) = (
-        j for b in model.description.bodies for j in b.joints if j.name == element.joint
-    )
-    low, high = element.lower, element.upper
-    if low is None:
-        low = joint.limits.lower[0] if joint.limits else -math.inf
-    if high is None:
-        high = joint.limits.upper[0] if joint.limits else math.inf
-    if not low < high:
-        raise ArgumentError(
-            f"{what}: lower is {low:g} and upper is {high:g}; expected lower < upper"
-        )
-    if math.isinf(low) and math.isinf(high):
-        raise ArgumentError(
-            f"{what}: joint {element.joint!r} has no limits; pass lower or upper"
-        )
-    return replace(element, lower=low, upper=high)
-
-
 def _joint_names(what: str, joints: object) -> tuple[str, ...]:
     if not isinstance(joints, tuple):
         raise ArgumentError(f"{what}: joints is {joints!r}; expected a tuple of names")
@@ -246,7 +110,7 @@ def _tendon(what: str, element: Tendon, model: Model) -> Tendon:
             f"of its {len(element.joints)} joints"
         )
     for joint in element.joints:
-        _check_single(what, joint, model)
+        check_single(what, joint, model)
     rest = element.rest_length
     if isinstance(rest, tuple) and not (len(rest) == 2 and rest[0] <= rest[1]):
         raise ArgumentError(
@@ -268,7 +132,7 @@ def _actuator(what: str, element: Actuator, model: Model) -> Actuator:
         if type_.has_quaternion:
             n = type_.nv
         else:
-            _check_single(what, element.joint, model)
+            check_single(what, element.joint, model)
     gear = element.gear if isinstance(element.gear, tuple) else (element.gear,)
     if len(gear) != n:
         expected = "1 number" if n == 1 else f"{n} numbers"
@@ -294,7 +158,7 @@ def _actuator_range(
 ) -> ActuatorForceRange:
     _check_joint_or_tendon(what, element)
     if element.joint:
-        _check_single(what, element.joint, model)
+        check_single(what, element.joint, model)
     elif not element.lower <= 0.0 <= element.upper:
         raise ArgumentError(
             f"{what}: lower is {element.lower:g} and upper is {element.upper:g}; "
@@ -312,12 +176,7 @@ Between = PointSpring | TorsionSpring | Bushing
 
 
 def _between(what: str, element: Between, model: Model) -> Between:
-    a, b = (model.frames[n].body for n in (element.frame_a, element.frame_b))
-    if a == b:
-        raise ModelError(
-            f"{what}: {element.frame_a!r} and {element.frame_b!r} are fixed to each "
-            "other; a force between them does nothing"
-        )
+    check_apart(what, element, model)
     if isinstance(element, PointSpring) and element.one_sided is not None:
         _one_of(f"{what}: one_sided", element.one_sided, SIDES, "None")
     return element
@@ -337,37 +196,14 @@ Contact = PointContact | SphereContact | Tire
 
 
 def _contact(what: str, element: Contact, model: Model) -> Contact:
-    if model.frames[element.frame].body == ROOT:
-        raise ModelError(
-            f"{what}: {element.frame!r} is fixed to the world and cannot touch it"
-        )
-    if not isinstance(element, Tire) and element.exponent < 1.0:
+    element = with_ground(what, element, model)
+    if isinstance(element, Tire):
+        return replace(element, axis=unit_direction(f"{what}: axis", element.axis))
+    if element.exponent < 1.0:
         raise ArgumentError(
             f"{what}: exponent is {element.exponent:g}; expected 1 or more"
         )
-    normal = _unit(f"{what}: normal", element.normal)
-    if element.height is not None:
-        if not callable(element.height):
-            raise ArgumentError(
-                f"{what}: height is {element.height!r}; expected a function of x and y"
-            )
-        if normal != (0.0, 0.0, 1.0) or element.offset:
-            raise ArgumentError(
-                f"{what}: height is given, and normal or offset too; expected one "
-                "ground"
-            )
-    if isinstance(element, Tire):
-        return replace(
-            element, normal=normal, axis=_unit(f"{what}: axis", element.axis)
-        )
-    return replace(element, normal=normal)
-
-
-def _unit(said: str, v: tuple[float, float, float]) -> tuple[float, float, float]:
-    length = math.sqrt(sum(x * x for x in v))
-    if not length > 0.0:
-        raise ArgumentError(f"{said} is {v!r}; expected a direction")
-    return v[0] / length, v[1] / length, v[2] / length
+    return element
 
 
 def _custom(what: str, element: Custom, model: Model) -> Custom:
@@ -438,7 +274,7 @@ def _one_of(said: str, value: object, possible: Sequence[str], *others: str) -> 
 
 _CHECKS: dict[type, Callable[[str, Any, Model], Any]] = {
     JointSpring: _joint_spring,
-    JointLimit: _joint_limit,
+    JointLimit: with_limits,
     Tendon: _tendon,
     ActuatorForceRange: _actuator_range,
     GravityCompensation: _gravity_compensation,

@@ -39,6 +39,7 @@ from ramidyn.tree.singular import warn_massless
 from ramidyn.tree.tree import ROOT, BodyInertia, Tree, TreeBody, TreeJoint
 
 if TYPE_CHECKING:
+    from ramidyn.description.contacts import Contact
     from ramidyn.description.forces.element import ForceElement
 
 
@@ -141,6 +142,8 @@ class Model:
     loops: tuple[LoopDescription, ...] = ()
     forces: tuple[ForceElement, ...] = ()
     """force elements, in the order in which they were added"""
+    contacts: tuple[Contact, ...] = ()
+    """rigid contacts, hard limits and dry friction, in that order too"""
     keyframes: dict[str, Array] = field(default_factory=dict[str, Array])
     warnings: tuple[str, ...] = ()
     mimics: tuple[str, ...] = ()
@@ -366,6 +369,7 @@ class _ModelBuilder:
             nv=nv,
             loops=description.loops,
             forces=description.forces,
+            contacts=description.contacts,
             keyframes=description.keyframes,
             warnings=tuple(map(readable, group_warnings(warnings))),
             mimics=tuple(leaders),

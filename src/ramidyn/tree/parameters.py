@@ -5,7 +5,8 @@ inertia:<body>       (10,)  m, m·c (3), then Ixx Ixy Iyy Ixz Iyz Izz about the 
                             frame's origin, in its axes [kg, kg m, kg m²]
 placement:<body>     (7,)   position and unit quaternion of the body's frame in its
                             parent's, at the reference configuration
-<number>:<force>     () or (n,)  a number of a force element, such as "stiffness:spring"
+<number>:<force>     () or (n,)  a number of a force element or a contact, such as
+                            "stiffness:spring", "friction:foot"
 
 Other inertia is moved across joints, leaves to root, where that leaves the equation of
 motion alone. Inertia that is the same seen from both sides of a joint, at every joint
@@ -147,11 +148,15 @@ SIZES = {"gravity": 3, "inertia": 10, "placement": 7}
 
 @cache
 def _of_forces() -> frozenset[str]:
-    """Return the names of the numbers of force elements, which can be inputs."""
+    """Return the names of the numbers of forces and contacts, which can be inputs."""
+    from ramidyn.description.contacts import CONTACTS  # noqa: PLC0415  where they are asked for
     from ramidyn.description.forces.element import KINDS  # noqa: PLC0415  where they are asked for
 
     return frozenset(
-        f.name for kind in KINDS for f in fields(kind) if "unit" in f.metadata
+        f.name
+        for kind in (*KINDS, *CONTACTS)
+        for f in fields(kind)
+        if "unit" in f.metadata
     )
 
 
@@ -171,7 +176,8 @@ def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int,
         if not is_parameter(name):
             kinds = [k for k in SIZES if k != "gravity"]
             bodies = [f"{k}:{b}" for k in kinds for b in model.body_names]
-            forces = [f"{k}:{f.name}" for f in model.forces for k in parameters(f)]
+            elements = (*model.forces, *model.contacts)
+            forces = [f"{k}:{f.name}" for f in elements for k in parameters(f)]
             raise ArgumentError(
                 f"unknown parameter {name!r}"
                 f"{did_you_mean(name, ['gravity', *bodies, *forces])}; possible: "
@@ -189,15 +195,18 @@ def parameter_shapes(names: Sequence[str], model: Model) -> dict[str, tuple[int,
 
 
 def _of_force(name: str, kind: str, owner: str, model: Model) -> tuple[int, ...]:
-    """Return the shape of a number of a force element."""
-    known = {f.name: f for f in model.forces}
+    """Return the shape of a number of a force element or a contact."""
+    known = {f.name: f for f in (*model.forces, *model.contacts)}
     if owner not in known:
-        raise unknown_name("force", owner, f"robot {model.name!r}", known)
+        word = "force or contact" if model.contacts else "force"
+        raise unknown_name(word, owner, f"robot {model.name!r}", known)
     possible = parameters(known[owner])
     if kind not in possible:
+        is_force = any(f.name == owner for f in model.forces)
+        word = "force" if is_force else "contact"
         listed = ", ".join(map(repr, possible)) or "none"
         raise ArgumentError(
-            f"parameter {name!r}: force {owner!r} has no {kind}; possible: {listed}"
+            f"parameter {name!r}: {word} {owner!r} has no {kind}; possible: {listed}"
         )
     value: object = getattr(known[owner], kind)
     return (len(entries(value)),) if isinstance(value, tuple) else ()

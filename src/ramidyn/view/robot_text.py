@@ -18,6 +18,7 @@ from ramidyn.errors import printable, quoted_names
 from ramidyn.tree.model import Model, PublicJoint
 
 if TYPE_CHECKING:
+    from ramidyn.description.contacts import Contact
     from ramidyn.description.forces.element import ForceElement
 
 DEEPEST = 40
@@ -62,7 +63,7 @@ def drawing(
     joint_order: str | Sequence[str],
     width: int | None = None,
 ) -> str:
-    """Return the robot as text: sizes, conventions, the tree, its loops and forces.
+    """Return the robot as text: sizes, conventions, the tree, loops and forces.
 
     Lines beyond ``width`` characters, if there is one, go on in the next line.
     """
@@ -97,7 +98,7 @@ def drawing(
     wide = max(len(row.tree) for row in rows)
     heavy = max(len(row.mass) for row in rows)
     first = [*map(_line, head(model, conventions, joint_order))]
-    loops = [*map(_line, (*_loops(model.loops), *force_lines(model)))]
+    loops = [*map(_line, (*_loops(model.loops), *element_lines(model)))]
     if width is not None:
         wide = min(wide, width - heavy - 2)
         first = [textwrap.fill(text, width, subsequent_indent="  ") for text in first]
@@ -122,6 +123,8 @@ def summary(model: Model, conventions: Conventions) -> str:
     loops = f", {_counted(len(model.loops), 'loop')}" if model.loops else ""
     if model.forces:
         loops += f", {_counted(len(model.forces), 'force')}"
+    if model.contacts:
+        loops += f", {_counted(len(model.contacts), 'contact')}"
     return (
         f"Robot({model.name!r}: {_counted(len(model.body_names), 'body', 'bodies')}, "
         f"{_counted(len(model.joints), 'joint')}, nq {model.nq}, nv {model.nv}{loops}; "
@@ -183,15 +186,23 @@ def _loops(loops: Sequence[LoopDescription]) -> Iterator[str]:
         yield f"loop {loop.name} {loop.type}: {ends}"
 
 
-def force_lines(model: Model) -> Iterator[str]:
-    """Yield a line for each force element, or for each kind of which there are many."""
-    kinds: dict[str, list[ForceElement]] = {}
-    for element in model.forces:
+def element_lines(model: Model) -> Iterator[str]:
+    """Yield the lines of the force elements, and of the contacts."""
+    yield from _lines_of("force", model.forces, model)
+    yield from _lines_of("contact", model.contacts, model)
+
+
+def _lines_of(
+    word: str, of: Sequence[ForceElement | Contact], model: Model
+) -> Iterator[str]:
+    """Yield a line for each element, or for each kind of which there are many."""
+    kinds: dict[str, list[ForceElement | Contact]] = {}
+    for element in of:
         kinds.setdefault(type(element).__name__, []).append(element)
     for kind, elements in kinds.items():
         if len(elements) > MOST_FORCES:
             known = quoted_names([f.name for f in elements])
-            yield f"{len(elements)} forces {kind}: {known}"
+            yield f"{len(elements)} {word}s {kind}: {known}"
             continue
         for element in elements:
             names = (
@@ -200,7 +211,7 @@ def force_lines(model: Model) -> Iterator[str]:
             )
             ends = " ⟷ ".join((*names, *referred_names(element, "frame")))
             details = element_text(element, model.joints)
-            text = f"force {element.name} {kind}"
+            text = f"{word} {element.name} {kind}"
             text += f": {ends}" if ends else ""
             yield text + (f", {details}" if details else "")
 

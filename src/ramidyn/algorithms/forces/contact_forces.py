@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ramidyn.algorithms.forces.applied import (
     axes_of,
     point_of,
 )
+from ramidyn.description.contacts import GroundContact
 from ramidyn.description.forces.bodies import Point
 from ramidyn.description.forces.contacts import (
     Height,
@@ -37,21 +38,28 @@ from ramidyn.symbolic.expr import Expr, const, extremum, lift, power, where
 from ramidyn.symbolic.inline import inline
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
+from ramidyn.tree.element_checks import element_word
+
+Grounded: TypeAlias = PointContact | SphereContact | Tire | GroundContact
 
 
-def slope(
-    element: PointContact | SphereContact | Tire, x: Expr, y: Expr
-) -> tuple[Expr, Vec]:
+def check_height(element: Grounded) -> None:
+    """Trace the height function of an element: an error says what is wrong with it."""
+    slope(element, const(0.0), const(0.0))
+
+
+def slope(element: Grounded, x: Expr, y: Expr) -> tuple[Expr, Vec]:
     """Return the height of the ground below a point, and its unit normal there."""
     assert element.height is not None
-    found = inline(_program(element.height, element.name), {"x": x, "y": y})
+    what = f"{element_word(element)} {element.name!r}"
+    found = inline(_program(element.height, what), {"x": x, "y": y})
     z, zx, zy = found["z"], found["zx"], found["zy"]
     k = ONE / (zx * zx + zy * zy + 1.0).sqrt()
     return z, Vec((-(zx * k), -(zy * k), k))
 
 
 @lru_cache(maxsize=64)
-def _program(height: Height, name: str) -> Program:
+def _program(height: Height, what: str) -> Program:
     """Return the program of the height and its slopes along x and y."""
 
     def sloped(x: Expr, y: Expr) -> dict[str, Any]:
@@ -61,17 +69,17 @@ def _program(height: Height, name: str) -> Program:
             raise
         except Exception as error:
             raise TraceError(
-                f"force {name!r}: height(x, y) cannot be traced: "
+                f"{what}: height(x, y) cannot be traced: "
                 f"{type(error).__name__}: {error}"
             ) from error
         shape = np.asarray(z, dtype=object).shape
         if shape != ():
             raise ShapeError(
-                f"force {name!r}: height(x, y) has shape {shape}; expected one number"
+                f"{what}: height(x, y) has shape {shape}; expected one number"
             )
         if z is None:
             raise TraceError(
-                f"force {name!r}: height(x, y) is None; did the function return it?"
+                f"{what}: height(x, y) is None; did the function return it?"
             )
         (row,) = forward([lift(z)], {x: {0: ONE}, y: {1: ONE}})
         return {"z": z, "zx": row.get(0, ZERO), "zy": row.get(1, ZERO)}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ramidyn.description.forces.bodies import GravityCompensation
 from ramidyn.description.forces.fields import entries, referred_names, renamed_fields
@@ -12,10 +12,13 @@ from ramidyn.description.forces.joints import Tendon
 from ramidyn.errors import ModelError, is_among, unknown_name
 
 if TYPE_CHECKING:
+    from ramidyn.description.contacts import Contact
     from ramidyn.description.forces.element import ForceElement
 
+Element = TypeVar("Element", bound="ForceElement | Contact")
 
-def with_prefix(element: ForceElement, prefix: str) -> ForceElement:
+
+def with_prefix(element: Element, prefix: str) -> Element:
     """Return an element with every name behind a prefix."""
     from ramidyn.description.forces.inputs import Custom  # noqa: PLC0415  where there are forces
 
@@ -32,7 +35,7 @@ def with_prefix(element: ForceElement, prefix: str) -> ForceElement:
     return replace(element, name=prefix + element.name, **changes)
 
 
-def on_frame(element: ForceElement, old: str, new: str) -> ForceElement:
+def on_frame(element: Element, old: str, new: str) -> Element:
     """Return an element that names another frame in the place of one."""
     changes = renamed_fields(
         element, lambda kind, n: new if (kind, n) == ("frame", old) else n
@@ -79,6 +82,15 @@ def forces_without(
         else:
             left.append(rest)
     return tuple(left)
+
+
+def contacts_without(
+    contacts: Sequence[Contact], gone: Collection[str]
+) -> tuple[Contact, ...]:
+    """Return the contacts that remain if some joints are gone or locked."""
+    return tuple(
+        c for c in contacts if not any(n in gone for n in referred_names(c, "joint"))
+    )
 
 
 def _tendon_without(element: Tendon, gone: Mapping[str, Any]) -> Tendon | None:

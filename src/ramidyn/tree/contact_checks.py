@@ -1,0 +1,163 @@
+"""Checks of a contact against the robot it is added to, and what a robot's are made of.
+
+A robot has at most `MOST` candidates: the contact problem couples all of them, so its
+matrix grows with their square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ramidyn.description.contacts import (
+    CONTACTS,
+    GROUND_CONTACTS,
+    Candidate,
+    Contact,
+    ContactBox,
+    ContactCapsule,
+    ContactPoint,
+    ContactSphere,
+    DryFriction,
+    GroundContact,
+    HardLimit,
+    SpherePair,
+    ground_candidates,
+)
+from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.tree.element_checks import (
+    check_apart,
+    check_unclaimed,
+    described_joints,
+    labeled_element,
+    unit_direction,
+    with_ground,
+    with_limits,
+)
+from ramidyn.tree.model import Model
+from ramidyn.tree.tree import ROOT
+
+MOST = 128
+"""candidates of a robot; three rows of the contact problem each"""
+
+
+def checked_contact(element: object, name: str | None, model: Model) -> Contact:
+    """Return a contact with its name and clean numbers.
+
+    Raises:
+        ArgumentError, ModelError, UnknownName: it cannot act on that robot.
+    """
+    if not isinstance(element, CONTACTS):
+        raise ArgumentError(
+            f"add_contact: {element!r} given; expected a contact, such as "
+            'ramidyn.contacts.ContactSphere("foot", radius=0.02, friction=0.8)'
+        )
+    what, new = labeled_element(element, name, model)
+    for field in ("friction", "force", "half_length"):
+        value = getattr(new, field, None)
+        if value is not None and value < 0.0:
+            raise ArgumentError(f"{what}: {field} is {value:g}; expected 0 or more")
+    bounce = getattr(new, "restitution", 0.0)
+    if not 0.0 <= bounce <= 1.0:
+        raise ArgumentError(
+            f"{what}: restitution is {bounce:g}; expected a number from 0 to 1"
+        )
+    new = _CHECKS[type(new)](what, new, model)
+    check_unclaimed(what, new, model)
+    check_number_of_candidates(model.name, (*model.contacts, new))
+    return new
+
+
+def check_number_of_candidates(robot: str, contacts: Sequence[Contact]) -> None:
+    """Refuse more candidates than the contact problem can have."""
+    shapes = [c for c in contacts if isinstance(c, GROUND_CONTACTS)]
+    pairs = sum(isinstance(c, SpherePair) for c in contacts)
+    n = sum(len(ground_candidates(c)) for c in shapes) + pairs
+    if n > MOST:
+        raise ModelError(
+            f"robot {robot!r} would have {n} contact candidates (a capsule has 2, a "
+            f"box 8), at most {MOST} are possible: each step would solve for {3 * n} "
+            f"unknowns coupled by {(3 * n) ** 2:,} numbers; take fewer shapes"
+        )
+
+
+# ------------------------------------------------------------ each kind
+
+
+def _ground_contact(what: str, element: GroundContact, model: Model) -> GroundContact:
+    element = with_ground(what, element, model)
+    if isinstance(element, ContactCapsule):
+        return replace(element, axis=unit_direction(f"{what}: axis", element.axis))
+    if isinstance(element, ContactBox) and not min(element.size) > 0.0:
+        raise ArgumentError(
+            f"{what}: size is {element.size!r}; expected 3 numbers more than 0"
+        )
+    return element
+
+
+def _sphere_pair(what: str, element: SpherePair, model: Model) -> SpherePair:
+    check_apart(what, element, model)
+    return element
+
+
+def _hard_limit(what: str, element: HardLimit, model: Model) -> HardLimit:
+    _check_leads(what, element.joint, model)
+    return with_limits(what, element, model)
+
+
+def _dry_friction(what: str, element: DryFriction, model: Model) -> DryFriction:
+    _check_leads(what, element.joint, model)
+    if element.force is not None:
+        return element
+    force = described_joints(model)[element.joint].friction
+    if not force:
+        raise ArgumentError(
+            f"{what}: joint {element.joint!r} has no friction in its file; pass force"
+        )
+    return replace(element, force=force)
+
+
+def _check_leads(what: str, joint: str, model: Model) -> None:
+    """Refuse a joint that has no coordinates of its own."""
+    if joint in model.mimics:
+        raise ModelError(
+            f"{what}: joint {joint!r} follows another joint; use the one it follows, "
+            'or load with mimic="independent"'
+        )
+
+
+_CHECKS: dict[type, Callable[[str, Any, Model], Any]] = {
+    **dict.fromkeys(
+        (ContactPoint, ContactSphere, ContactCapsule, ContactBox), _ground_contact
+    ),
+    SpherePair: _sphere_pair,
+    HardLimit: _hard_limit,
+    DryFriction: _dry_friction,
+}
+
+
+# ------------------------------------------------------------ candidates of a robot
+
+
+def robot_candidates(model: Model) -> tuple[Candidate, ...]:
+    """Return what can touch the ground, in the order of the contacts.
+
+    A shape whose body is fixed to the world now, because joints were locked, cannot.
+    """
+    return tuple(
+        candidate
+        for c in model.contacts
+        if isinstance(c, GROUND_CONTACTS) and model.frames[c.frame].body != ROOT
+        for candidate in ground_candidates(c)
+    )
+
+
+def robot_pairs(model: Model) -> tuple[SpherePair, ...]:
+    """Return the pairs of spheres that can move against each other."""
+    return tuple(
+        c
+        for c in model.contacts
+        if isinstance(c, SpherePair)
+        and model.frames[c.frame_a].body != model.frames[c.frame_b].body
+    )
