@@ -30,7 +30,7 @@ def test_forward_dynamics_inverts_inverse_dynamics(
     robot: Robot, now: dict[str, Array]
 ) -> None:
     tau = value(robot, dynamics.inverse_dynamics, **now)
-    for algorithm in ("ltdl",) if robot.model.mimics else ("aba", "ltdl"):
+    for algorithm in ("aba", "ltdl"):
         qdd = value(robot, FORWARD(algorithm=algorithm), **now, tau=tau)
         assert_close(qdd, now["qdd"])
 
@@ -170,12 +170,6 @@ def test_nan_in_gives_nan_out(
     now = {**state(robot, rng), "tau": rng.normal(size=robot.nv)}
     now[key][2] = np.nan
     assert np.isnan(value(robot, FORWARD(algorithm=algorithm), **now)).all()
-
-
-def test_aba_refuses_mimic_joints() -> None:
-    message = "algorithm 'aba' cannot be used, .* has mimic joints.*: 'auto', 'ltdl'"
-    with pytest.raises(ArgumentError, match=message):
-        program_of(FORWARD(algorithm="aba"), case("coupled"))
 
 
 def test_unknown_algorithms_are_named() -> None:

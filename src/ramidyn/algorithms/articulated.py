@@ -15,7 +15,7 @@ from typing import final
 
 from ramidyn.algorithms.kinematics import Velocities, wrench
 from ramidyn.algorithms.sweeps import label_value, outward
-from ramidyn.spatial.inertia import ArticulatedInertia
+from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia
 from ramidyn.spatial.vector3 import ZERO3
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, const
@@ -70,13 +70,13 @@ def rigid_bodies(tree: Tree) -> dict[int, ArticulatedInertia]:
 
 def moving_bodies(
     tree: Tree, m: Velocities, external: Mapping[int, Force] | None
-) -> tuple[dict[int, ArticulatedInertia], dict[int, Force]]:
+) -> tuple[dict[int, RigidInertia | ArticulatedInertia], dict[int, Force]]:
     """Return IA and pA before any joint is eliminated."""
-    IA = {ROOT: ArticulatedInertia.zero()}
+    IA: dict[int, RigidInertia | ArticulatedInertia] = {ROOT: RigidInertia.zero()}
     pA = {ROOT: Force.zero()}
     for i, _ in outward(tree, "bias", bias=pA):
         inertia = tree.bodies[i].rigid_inertia()
-        IA[i] = inertia.articulated()
+        IA[i] = inertia
         pA[i] = wrench(inertia, m.BB[i], ZERO3)
         if external and i in external:
             pA[i] = pA[i] - external[i]

@@ -133,7 +133,7 @@ class Coordinates:
         return out
 
     def public_acceleration(self, qdd: JointVector, qd: JointVector) -> list[Expr]:
-        """Return q̈ of q̈_tree = P q̈ + Ṗ q̇, where P is square (no mimic joints)."""
+        """Return q̈ of q̈_tree = P q̈ + Ṗ q̇; mimic joints follow from the others."""
         own = dict(qdd)
         for i in self._world_linear():
             c = Vec(qd[i][:3]).cross(Vec(qd[i][3:]))
@@ -142,12 +142,15 @@ class Coordinates:
         return assembled_velocity(self.model, self.conventions, lambda i, _: own[i])
 
     def tree_force(self, tau: Sequence[Expr], qd: JointVector) -> JointVector:
-        """Return P τ + P A Pᵀ Ṗ q̇, for q̇ in the tree's coordinates.
+        """Return τ_tree with τ = Pᵀ τ_tree, plus P A Pᵀ Ṗ q̇ for q̇ of the tree.
 
-        It is what accelerates a tree whose armature acts on q̈_tree, where P is
-        orthogonal (no mimic joints).
+        It is what accelerates a tree whose armature acts on q̈_tree: P is orthogonal,
+        except for mimic joints, on which nothing acts; their leaders have it all.
         """
         force = self._apply(tau)
+        for i, body in enumerate(self.tree.bodies):
+            if body.joint.leader is not None:
+                force[i] = (ZERO,)
         for i in self._world_linear():
             a = self.tree.bodies[i].joint.armature
             if a == 0.0:

@@ -66,8 +66,6 @@ def counts_of(robot: Robot, progress: Callable[[str], None]) -> Iterator[Counts]
     """Yield the counts of every algorithm that the robot allows."""
     line = chain_of(robot.model)
     for name, quantity in ALGORITHMS.items():
-        if "ABA" in name and robot.model.mimics:
-            continue  # mimic joints couple branches: no articulated-body algorithm
         progress(name)
         try:
             stages = tuple(stages_of(quantity, robot))

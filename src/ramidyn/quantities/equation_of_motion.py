@@ -17,7 +17,6 @@ from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.external import external_forces
 from ramidyn.quantities.mass_matrix import (
     CRBA,
-    LOOPS_INSTEAD,
     MassSolver,
     check_factor,
     check_tree_algorithm,
@@ -93,8 +92,7 @@ def accelerations(
     check_tree_algorithm("forward_dynamics", algorithm, model, tuple(CRBA))
     if algorithm == "aba":
         return articulated_acceleration(context, applied)
-    by_aba = "use algorithm='aba'"
-    check_factor(model, LOOPS_INSTEAD if model.mimics else by_aba)
+    check_factor(model, "use algorithm='aba'")
     chosen = "auto" if algorithm == "ltdl" else algorithm
     return factored_acceleration(context, applied, chosen)[0]
 

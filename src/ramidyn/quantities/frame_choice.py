@@ -48,6 +48,6 @@ def _counted_quantities(model: Model) -> list[Quantity]:
     The articulated-body algorithm takes velocities out and forces and inertias back;
     where it does not apply, two others share that work.
     """
-    if model.mimics or massless_bodies(model.tree) or idle_joints(model.tree):
+    if massless_bodies(model.tree) or idle_joints(model.tree):
         return [inverse_dynamics, mass_matrix(algorithm="crba")]
     return [forward_dynamics(algorithm="aba")]

@@ -55,9 +55,7 @@ CORIOLIS: dict[str, Callable[..., TreeEntries]] = {
 def factored_trees(
     model: Model, _conventions: Conventions | None = None, **_: Any
 ) -> tuple[str, ...]:
-    """Return the tree algorithms; mimic joints tie branches and leave only "ltdl"."""
-    if model.mimics:
-        return ("ltdl",)
+    """Return the tree algorithms that can be compiled for a robot."""
     is_small = operations(model.tree.dof_parents) <= MOST_OPERATIONS
     return ("aba", "ltdl") if is_small else ("aba",)
 
@@ -88,15 +86,12 @@ def check_tree_algorithm(
     ``factored`` names algorithms that factor M, besides "ltdl".
     """
     allowed = (*factored_trees(model), *factored)
-    if algorithm in allowed or (algorithm == "ltdl" and not model.mimics):
+    if algorithm in allowed or algorithm == "ltdl":
         return  # a factor that is too large has its own message
-    why = "has no loops"
-    if algorithm == "aba":
-        why = f"has mimic joints, such as {model.mimics[0]!r}"
     listed = ", ".join(map(repr, ("auto", *allowed)))
     raise ArgumentError(
         f"{name}: algorithm {algorithm!r} cannot be used, because robot "
-        f"{model.name!r} {why}; possible: {listed}"
+        f"{model.name!r} has no loops; possible: {listed}"
     )
 
 
@@ -142,10 +137,23 @@ def mass_matrix_solve(context: Context) -> Any:
     return array(solver.solved(context.inputs["b"]))
 
 
-@quantity("q", algorithms=("aba", "ltdl"), possible=factored_trees, returns="M^-1")
+def inverse_algorithms(
+    model: Model, _conventions: Conventions | None = None, **_: Any
+) -> tuple[str, ...]:
+    """Return the algorithms for M⁻¹: with mimic joints, only by the factor."""
+    return ("ltdl",) if model.mimics else factored_trees(model)
+
+
+@quantity("q", algorithms=("aba", "ltdl"), possible=inverse_algorithms, returns="M^-1")
 def mass_matrix_inverse(context: Context, algorithm: str = "auto") -> Any:
     """M⁻¹."""
     check_dynamics(context.model)
+    if algorithm == "aba" and context.model.mimics:
+        raise ArgumentError(
+            f"mass_matrix_inverse: algorithm 'aba' cannot be used, because robot "
+            f"{context.model.name!r} has mimic joints, such as "
+            f"{context.model.mimics[0]!r}; possible: 'auto', 'ltdl'"
+        )
     check_tree_algorithm("mass_matrix_inverse", algorithm, context.model)
     if algorithm == "aba":
         found = minv_aba(context.dynamics_tree, context.q)

@@ -175,8 +175,8 @@ def _moves(tree: Tree, i: int, placement: Pose) -> list[Pose]:
 TURN, TURN_BEYOND, SHIFT, SHIFT_BEYOND = 78.0, 6.0, 40.0, 4.0
 TURN_OF_ROOT = 8.0
 """nothing goes on to the world, and only gravity comes from there"""
-OFFSET, OFFSET_OF_SHARED = 1.0, 20.0
-"""an angle that is added to q, and to one whose sine several joints share (mimic)"""
+OFFSET = 1.0
+"""an angle that is added to q"""
 PARAMETER = 12.0
 """a number of a body's inertia that is not zero"""
 
@@ -192,9 +192,6 @@ class _Costs:
         for i, p in reversed(tree):
             if p != ROOT:
                 self.sizes[p] += self.sizes[i]
-        joints = [b.joint for b in tree.bodies]
-        self.shared = {j.leader for j in joints if j.leader is not None}
-        self.shared |= {i for i, j in enumerate(joints) if j.leader is not None}
 
     def transform(self, i: int, T: Pose) -> float:
         """Return the cost of placing body i at T, with its joint behind it."""
@@ -211,9 +208,7 @@ class _Costs:
             angles.append(theta)
         turns = sum(0.0 not in x for x in angles)
         moved = sum(x != 0.0 for x in shifts)
-        offset = OFFSET_OF_SHARED if i in self.shared else OFFSET
-        if 0.0 in theta:  # sines of x + π/2 are those of x
-            offset = 0.0
+        offset = 0.0 if 0.0 in theta else OFFSET  # sines of x + π/2 are those of x
         if self.bodies[i].parent == ROOT:
             return offset + TURN_OF_ROOT * turns
         beyond = TURN_BEYOND * turns + SHIFT_BEYOND * moved

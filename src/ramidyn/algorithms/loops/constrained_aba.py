@@ -25,7 +25,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
-from ramidyn.algorithms.articulated import Column, last_first, moving_bodies
+from ramidyn.algorithms.articulated import (
+    Column,
+    last_first,
+    moving_bodies,
+    rigid_bodies,
+)
 from ramidyn.algorithms.kinematics import velocities
 from ramidyn.algorithms.loops.constraints import ConstraintRow
 from ramidyn.algorithms.loops.cuts import CutJoint
@@ -90,7 +95,7 @@ def constrained_aba(
     X, S, c = m.X, m.S, m.c
     a = {ROOT: Motion(ZERO3, -gravity, tree.name(ROOT))}
     loops = RisingRows([r.J for r in rows], [r.bias for r in rows], tops(tree, cuts))
-    IA, pA = moving_bodies(tree, m, external)
+    IA, pA = rigid_bodies(tree), moving_bodies(tree, m, external)[1]
 
     # Tips to root: close the loops that meet in a body, then eliminate its joint.
     closed: dict[int, list[Eliminated]] = {}
