@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ramidyn.coordinates import configurations
 from ramidyn.description.conventions import Conventions, conventions
 from ramidyn.errors import ArgumentError
 
@@ -23,11 +24,8 @@ if TYPE_CHECKING:
 
 def integrate(robot: Robot, **call: Unpack[CallKeywords]) -> Function:
     """Return the function behind `Robot.integrate`."""
-    from ramidyn.coordinates.configurations import integrated_q
-    from ramidyn.kernels import kernel
-
-    return kernel(
-        partial(integrated_q, robot.model, robot.conventions),
+    return _kernel(
+        partial(configurations.integrated_q, robot.model, robot.conventions),
         {"q": robot.nq, "qd": robot.nv, "dt": ()},
         name=f"integrate of {robot.name}",
         defaults={"dt": 1.0},
@@ -37,11 +35,8 @@ def integrate(robot: Robot, **call: Unpack[CallKeywords]) -> Function:
 
 def difference(robot: Robot, **call: Unpack[CallKeywords]) -> Function:
     """Return the function behind `Robot.difference`."""
-    from ramidyn.coordinates.configurations import differences
-    from ramidyn.kernels import kernel
-
-    return kernel(
-        partial(differences, robot.model, robot.conventions),
+    return _kernel(
+        partial(configurations.differences, robot.model, robot.conventions),
         {"q0": robot.nq, "q1": robot.nq},
         name=f"difference of {robot.name}",
         **call,
@@ -50,11 +45,8 @@ def difference(robot: Robot, **call: Unpack[CallKeywords]) -> Function:
 
 def normalize(robot: Robot, **call: Unpack[CallKeywords]) -> Function:
     """Return the function behind `Robot.normalize`."""
-    from ramidyn.coordinates.configurations import normalized_q
-    from ramidyn.kernels import kernel
-
-    return kernel(
-        partial(normalized_q, robot.model, robot.conventions),
+    return _kernel(
+        partial(configurations.normalized_q, robot.model, robot.conventions),
         {"q": robot.nq},
         name=f"normalize of {robot.name}",
         **call,
@@ -90,18 +82,23 @@ def _converter(
     target: Conventions,
     **call: Unpack[CallKeywords],
 ) -> Function:
-    from ramidyn.coordinates import configurations
-    from ramidyn.kernels import kernel
-
     model, nq, nv = robot.model, robot.nq, robot.nv
     name = f"convert_{what} of {robot.name}"
     if what == "q":
         of_q = partial(configurations.converted_q, model, source, target)
-        return kernel(of_q, {"q": nq}, name=name, **call)
+        return _kernel(of_q, {"q": nq}, name=name, **call)
     of_vector = partial(configurations.converted_vector, model, source, target)
     state = {"q": nq, "qd": nv, "qdd": nv} if what == "qdd" else {"q": nq, what: nv}
 
     def converted(q: Any, *further: Any) -> Any:
         return of_vector(q, *reversed(further))
 
-    return kernel(converted, state, name=name, **call)
+    return _kernel(converted, state, name=name, **call)
+
+
+def _kernel(
+    function: Callable[..., Any], shapes: dict[str, Any], **options: Any
+) -> Function:
+    from ramidyn.kernels import kernel  # with the first call, like all that compiles
+
+    return kernel(function, shapes, **options)

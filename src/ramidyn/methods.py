@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast, final
 
 from ramidyn.concurrency import made_once
-from ramidyn.tracing.quantity import DOCUMENTATION
+from ramidyn.quantities.registry import QUANTITIES
+from ramidyn.tracing.quantity import DOCUMENTATION, REQUIRED, Quantity
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -85,8 +86,6 @@ def _of_quantity(robot: Robot, method: Callable[..., Any]) -> Method:
     from ramidyn.compiler import compilation_of
     from ramidyn.function import CallOptions, Function
     from ramidyn.quantities.external import split_wrenches
-    from ramidyn.quantities.registry import QUANTITIES
-    from ramidyn.tracing.quantity import REQUIRED, Quantity
 
     name = method.__name__
     quantity = QUANTITIES[name]

@@ -31,6 +31,7 @@ from ramidyn.errors import (
     unknown_name,
 )
 from ramidyn.methods import CallKeywords, computed, direct
+from ramidyn.tree.frames import named_frame
 from ramidyn.tree.model import Model, PublicJoint, build_model, resolved_order
 from ramidyn.tree.tree import Tree, nonzeros
 from ramidyn.version import fingerprint
@@ -225,8 +226,6 @@ class Robot:
         Raises:
             UnknownName: the robot has no such frame.
         """
-        from ramidyn.tree.frames import named_frame
-
         return named_frame(self.model, name)
 
     @property

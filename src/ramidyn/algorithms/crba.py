@@ -23,10 +23,10 @@ from ramidyn.algorithms.kinematics import (
     transforms,
 )
 from ramidyn.algorithms.ltdl import TreeEntries
-from ramidyn.algorithms.momentum_energy import composite_inertias, rigid_inertias
 from ramidyn.algorithms.sweeps import inward, label_value, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia
+from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vectors import Motion
 from ramidyn.tree.tree import ROOT, Tree
 
@@ -77,3 +77,18 @@ def crba_root(tree: Tree, q: JointVector) -> TreeEntries:
                 for j in tree.dofs[b]:
                     M[k, j] = S[j].dot(F)
     return M
+
+
+def rigid_inertias(tree: Tree) -> dict[int, RigidInertia]:
+    """Return the inertia of each body alone."""
+    return {i: b.rigid_inertia() for i, b in enumerate(tree.bodies)}
+
+
+def composite_inertias(
+    tree: Tree, X: dict[int, Transform], alone: dict[int, RigidInertia]
+) -> dict[int, RigidInertia]:
+    """Return Ic for all bodies and for the world."""
+    Ic = {ROOT: RigidInertia.zero(), **alone}
+    for i, p in inward(tree, "composite inertia"):
+        Ic[p] = Ic[p] + X[i].back(Ic[i])
+    return Ic

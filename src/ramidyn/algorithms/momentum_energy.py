@@ -18,12 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from ramidyn.algorithms.crba import composite_inertias, rigid_inertias
 from ramidyn.algorithms.kinematics import axes, spatial_velocities, transforms
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.errors import ModelError
 from ramidyn.spatial.inertia import RigidInertia
-from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, ZERO33, Mat, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
@@ -72,21 +72,6 @@ def first_moments(tree: Tree) -> tuple[dict[int, RigidInertia], Expr]:
         I = tree.bodies[i].rigid_inertia()
         moments[i] = RigidInertia(now * I.m, I.h * now, ZERO33, I.frame)
     return moments, later
-
-
-def rigid_inertias(tree: Tree) -> dict[int, RigidInertia]:
-    """Return the inertia of each body alone."""
-    return {i: b.rigid_inertia() for i, b in enumerate(tree.bodies)}
-
-
-def composite_inertias(
-    tree: Tree, X: dict[int, Transform], alone: dict[int, RigidInertia]
-) -> dict[int, RigidInertia]:
-    """Return Ic for all bodies and for the world."""
-    Ic = {ROOT: RigidInertia.zero(), **alone}
-    for i, p in inward(tree, "composite inertia"):
-        Ic[p] = Ic[p] + X[i].back(Ic[i])
-    return Ic
 
 
 def center_of_mass(tree: Tree, q: JointVector) -> Vec:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 import numpy as np
 
 from ramidyn.algorithms.forces.applied import Applied, ForceScene
-from ramidyn.description.forces.inputs import force_inputs
+from ramidyn.description.forces.inputs import Custom, force_inputs
 from ramidyn.errors import ArgumentError, Error, ShapeError, TraceError, unknown_name
 from ramidyn.quantities.external import external_forces, in_body
 from ramidyn.quantities.frames import pose, velocity
@@ -23,7 +23,6 @@ from ramidyn.tree.model import Model
 
 if TYPE_CHECKING:
     from ramidyn.description.forces.element import ForceElement
-    from ramidyn.description.forces.inputs import Custom
 
 
 def acting_forces(
@@ -41,7 +40,6 @@ def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:
     if not elements:
         return Applied()
     from ramidyn.algorithms.forces.elements import element_forces
-    from ramidyn.description.forces.inputs import Custom
 
     applied = element_forces(scene_of(context), elements)
     for element in elements:

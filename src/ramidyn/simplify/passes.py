@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ramidyn.simplify import fuse, rules
-from ramidyn.simplify.rules import rewrite
-from ramidyn.symbolic.calls import with_bodies
+from ramidyn.simplify.rules import rewrite, with_bodies
 from ramidyn.symbolic.expr import Expr, const, div, mul
 from ramidyn.symbolic.program import Program, live
 

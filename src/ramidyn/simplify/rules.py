@@ -30,7 +30,7 @@ from ramidyn.symbolic.expr import (
     sum_of,
     unary,
 )
-from ramidyn.symbolic.program import Program, live
+from ramidyn.symbolic.program import Callee, Program, live
 
 Args = tuple[Expr, ...]
 Uses = dict[Expr, int]
@@ -212,6 +212,22 @@ def rewrite(program: Program, rules: Mapping[str, Sequence[Rule]]) -> Program:
     labels = moved_labels(program.labels, new)
     changed = replace(program, results=results, order=order, labels=labels)
     return changed if count(changed).cost <= count(program).cost else program
+
+
+def with_bodies(program: Program, change: Callable[[Program], Program]) -> Program:
+    """Return the program with every program that it calls changed."""
+    callees: dict[str, Callee] = {e.value.digest: e.value for e in program.calls}
+    changed = {
+        digest: replace(callee, body=change(callee.body))
+        for digest, callee in callees.items()
+        if isinstance(callee.body, Program)
+    }
+
+    def rule(e: Expr, args: Args, _: Uses) -> Expr | None:
+        callee = changed.get(e.value.digest)
+        return None if callee is None else expr.call(callee, args)
+
+    return rewrite(program, {"call": (rule,)}) if changed else program
 
 
 def moved_labels(labels: dict[Expr, str], new: dict[Expr, Expr]) -> dict[Expr, str]:

@@ -4,8 +4,7 @@ A program that is called is compiled once, however often it runs. `call_program`
 one; `traced_function` makes one of what a Python function does to symbols. Loops for
 users are in `repeat`.
 
-`unrolled` writes calls out, for those who know only straight lines; `with_bodies`
-changes what is called.
+`unrolled` writes calls out, for those who know only straight lines.
 """
 
 from __future__ import annotations
@@ -112,35 +111,6 @@ def traced_function(
     """Return a function of symbols whose body is traced once, and then called."""
     body, shared = traced_body(function, size, name)
     return lambda entries: call_program(body, [*entries, *shared])
-
-
-def with_bodies(program: Program, change: Callable[[Program], Program]) -> Program:
-    """Return the program with every program that it calls changed."""
-    calls = program.calls
-    if not calls:
-        return program
-    changed: dict[str, Callee] = {}
-    for callee in (e.value for e in calls):
-        if callee.digest not in changed and isinstance(callee.body, Program):
-            changed[callee.digest] = replace(callee, body=change(callee.body))
-    new: dict[Expr, Expr] = {}
-    with expr.fresh_table() as table:
-        table.regions = list(program.regions)
-        for e in program.order:
-            table.region = e.region
-            args = tuple([new.get(a, a) for a in e.args])
-            if e.op == "call":
-                made = expr.call(changed.get(e.value.digest, e.value), args)
-            elif all(a is b for a, b in zip(args, e.args, strict=True)):
-                made = expr.intern(e)
-            else:
-                made = expr.rebuilt(e, args)
-            if made is not e:
-                new[e] = made
-        results = tuple(new.get(e, e) for e in program.results)
-        order = live(tuple(table.table.values()), results)
-    labels = {new.get(e, e): name for e, name in program.labels.items()}
-    return replace(program, results=results, order=order, labels=labels)
 
 
 def open_end(program: Program) -> Callee | None:

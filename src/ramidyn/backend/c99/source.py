@@ -178,7 +178,7 @@ def _steps(x: Export, writer: c99.StepWriter) -> tuple[list[str], list[str], lis
 
 def _step(
     x: Export, writer: c99.StepWriter, step: SourceStep
-) -> tuple[list[str], c99.Body]:
+) -> tuple[list[str], c99.StepBody]:
     """Return the function of a step, and what its body uses."""
     if step.call is None:
         return writer.write(step)

@@ -141,13 +141,14 @@ def driver(dtype: str, lanes: int) -> int:
 def _driver(dtype: str, lanes: int, target: Processor) -> int:
     from ramidyn.backend.llvm.build import load_functions  # noqa: PLC0415 (llvmlite only where used)
 
-    def write() -> str:
-        from ramidyn.backend.runtime.driver_code import emit  # noqa: PLC0415  not in the cache
-        from ramidyn.backend.runtime.tiles import Tile  # noqa: PLC0415  not in the cache
-
-        return str(emit(Tile(dtype, lanes), target).llvm)
-
+    write = functools.partial(_driver_ir, dtype, lanes, target)
     return load_functions(write, ["run"], f"driver {dtype} {lanes}")[0]
+
+
+def _driver_ir(dtype: str, lanes: int, target: Processor) -> str:
+    from ramidyn.backend.runtime import driver_code, tiles  # noqa: PLC0415  not in the cache
+
+    return str(driver_code.emit(tiles.Tile(dtype, lanes), target).llvm)
 
 
 def chunk_of(kernel: NativeKernel) -> int:

@@ -205,10 +205,11 @@ def entries() -> dict[str, int]:
     """Return the addresses of ``call`` and ``choose``; `entry_code` writes them."""
     from ramidyn.backend.llvm.build import load_functions  # noqa: PLC0415 (llvmlite only where used)
 
-    def write() -> str:
-        from ramidyn.backend.calls.entry_code import emit  # noqa: PLC0415  not in the cache
-
-        return str(emit().llvm)
-
     names = ("call", "choose")
-    return dict(zip(names, load_functions(write, names, "pycall"), strict=True))
+    return dict(zip(names, load_functions(_entry_ir, names, "pycall"), strict=True))
+
+
+def _entry_ir() -> str:
+    from ramidyn.backend.calls.entry_code import emit  # noqa: PLC0415  not in the cache
+
+    return str(emit().llvm)

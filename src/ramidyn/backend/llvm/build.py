@@ -31,7 +31,7 @@ from ramidyn.errors import CompileError
 from ramidyn.version import source_digest
 
 if TYPE_CHECKING:
-    from ramidyn.backend.llvm.frames import Schedule
+    from ramidyn.backend.llvm.frames import Cut, Schedule, SweepLoop
 
 
 @final
@@ -193,12 +193,21 @@ def sources(
     schedule: Schedule, target: Target, seal: str = ""
 ) -> list[Callable[[], str]]:
     """Return what writes the LLVM IR of each cut."""
-    from ramidyn.backend.llvm.emit_loop import function_module  # noqa: PLC0415  not in the cache
-
     return [
-        partial(function_module, part, target, symbol(k, seal))
+        partial(_function_ir, part, target, symbol(k, seal))
         for k, part in enumerate(schedule.functions)
     ]
+
+
+def _function_ir(part: Cut | SweepLoop, target: Target, name: str) -> str:
+    from ramidyn.backend.llvm import emit, emit_loop, frames  # noqa: PLC0415  not in the cache
+
+    if isinstance(part, frames.SweepLoop):
+        return emit_loop.loop_module(part, target, name)
+    processor = target.processor
+    width = processor.lanes(target.dtype)
+    emitter = emit.Emitter(target.lanes, target.dtype, processor.is_fused, width)
+    return emitter.cut(part, name)
 
 
 def ir_text(schedule: Schedule, target: Target) -> str:

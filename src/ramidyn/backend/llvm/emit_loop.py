@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ramidyn.backend.llvm.emit import ALIGNED, Emitter
-from ramidyn.backend.llvm.frames import Cut, SweepLoop
+from ramidyn.backend.llvm.frames import SweepLoop
 from ramidyn.backend.llvm.target import BYTES, Target
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE, place
 from ramidyn.symbolic.program import FRESH, KEPT, SweepStep
@@ -32,21 +32,13 @@ HEAD, TERM = 6, 3
 """words of the tables"""
 
 
-def function_module(part: Cut | SweepLoop, target: Target, symbol: str) -> str:
-    """Return the module of one function of a schedule."""
-    processor = target.processor
-    width = processor.lanes(target.dtype)
-    if isinstance(part, Cut):
-        emitter = Emitter(target.lanes, target.dtype, processor.is_fused, width)
-        return emitter.cut(part, symbol)
-    is_single = target.lanes == 1
-    lanes = min(width, SIDE_BY_SIDE) if is_single else target.lanes
-    emitter = Emitter(lanes, target.dtype, processor.is_fused)
-    return loop_module(emitter, part, symbol, is_single)
-
-
-def loop_module(emitter: Emitter, loop: SweepLoop, symbol: str, is_single: bool) -> str:
+def loop_module(loop: SweepLoop, target: Target, symbol: str) -> str:
     """Return the module of a loop, its function called ``symbol``."""
+    is_single = target.lanes == 1
+    processor, lanes = target.processor, target.lanes
+    if is_single:
+        lanes = min(processor.lanes(target.dtype), SIDE_BY_SIDE)
+    emitter = Emitter(lanes, target.dtype, processor.is_fused)
     size = BYTES[emitter.dtype] if is_single else emitter.stride
     width = emitter.lanes if is_single else 1
     abreast = min(ABREAST, COLUMNS // width)

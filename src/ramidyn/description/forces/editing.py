@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ramidyn.description.forces.bodies import GravityCompensation
 from ramidyn.description.forces.fields import entries, referred_names, renamed_fields
+from ramidyn.description.forces.inputs import Custom
 from ramidyn.description.forces.joints import Tendon
 from ramidyn.errors import ModelError, is_among, unknown_name
 
@@ -20,8 +21,6 @@ Element = TypeVar("Element", bound="ForceElement | Contact")
 
 def with_prefix(element: Element, prefix: str) -> Element:
     """Return an element with every name behind a prefix."""
-    from ramidyn.description.forces.inputs import Custom  # noqa: PLC0415  where there are forces
-
     if isinstance(element, Custom):
         raise ModelError(
             f"attach: force {element.name!r} is a function of the whole robot; remove "
