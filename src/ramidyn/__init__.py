@@ -70,8 +70,7 @@ if typing.TYPE_CHECKING:
     from ramidyn.export.library_export import export_library
     from ramidyn.function import Function
     from ramidyn.interop.casadi import to_casadi
-    from ramidyn.interop.jax import to_jax
-    from ramidyn.interop.torch import to_torch
+    from ramidyn.interop.wrapping import to_jax, to_torch
     from ramidyn.kernels import kernel
     from ramidyn.quantities.differentiation import derivative, hessian, jvp, vjp
     from ramidyn.quantities.public import *  # noqa: F403  the stub lists them
@@ -132,10 +131,8 @@ def __getattr__(name: str) -> typing.Any:
             from ramidyn.quantities import differentiation as found
         case "to_casadi":
             from ramidyn.interop import casadi as found
-        case "to_jax":
-            from ramidyn.interop import jax as found
-        case "to_torch":
-            from ramidyn.interop import torch as found
+        case "to_jax" | "to_torch":
+            from ramidyn.interop import wrapping as found
         case "export_c":
             from ramidyn.export import c_export as found
         case "export_library":

@@ -132,8 +132,8 @@ class Robot:
         return drawing(self.model, self.description, self.conventions, self.joint_order)
 
     def _repr_html_(self) -> str:
-        from ramidyn.view.inline_picture import picture_at_placement
         from ramidyn.view.notebook import robot_html
+        from ramidyn.view.picture import picture_at_placement
 
         return robot_html(
             self.model,

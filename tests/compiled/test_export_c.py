@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ramidyn.backend.c99.about import MARK
 from ramidyn.backend.c99.names import Names, comment, identifier, number
+from ramidyn.backend.c99.source import MARK
 from ramidyn.catalog.paper_robots import chain, humanoid30, random_tree
 from ramidyn.compiler import compile
 from ramidyn.description.description import Description

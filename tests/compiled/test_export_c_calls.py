@@ -16,8 +16,8 @@ import pytest
 
 import ramidyn
 from ramidyn import math, robots
-from ramidyn.backend.c99.about import About
 from ramidyn.backend.c99.files import Files, files
+from ramidyn.backend.c99.source import About
 from ramidyn.errors import ArgumentError
 from ramidyn.explain.counts import stages_of
 from ramidyn.export.c_export import found_compiler, prepared

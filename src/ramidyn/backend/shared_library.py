@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-from ramidyn.backend.c99.about import About, first_line
 from ramidyn.backend.c99.files import array_lines, layout_lines
 from ramidyn.backend.c99.names import RESERVED, Names, comment, tied, wrapped
+from ramidyn.backend.c99.source import About, first_line
 from ramidyn.backend.llvm.build import sources
 from ramidyn.backend.llvm.frames import Schedule
 from ramidyn.backend.llvm.jit import compile_objects

@@ -22,10 +22,10 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.backend.c99.about import MARK, first_line
 from ramidyn.backend.c99.casadi import casadi_source
 from ramidyn.backend.c99.files import Files, files
 from ramidyn.backend.c99.names import identifier
+from ramidyn.backend.c99.source import MARK, first_line
 from ramidyn.compilation import as_list
 from ramidyn.compiler import compile, program_of
 from ramidyn.errors import ArgumentError, CompileError

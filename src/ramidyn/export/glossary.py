@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ramidyn.backend.c99.about import About
+from ramidyn.backend.c99.source import About
 from ramidyn.description.forces.fields import element_text
 from ramidyn.description.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
 from ramidyn.description.joint_types import joint_type

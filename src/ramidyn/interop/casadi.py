@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.backend.c99.about import About
 from ramidyn.backend.c99.casadi import casadi_source
 from ramidyn.backend.c99.files import files
 from ramidyn.backend.c99.names import identifier
+from ramidyn.backend.c99.source import About
 from ramidyn.compilation import Compilation
 from ramidyn.compiler import Stages
 from ramidyn.concurrency import made_once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any, Final
 
@@ -24,5 +25,22 @@ def new_figure(**options: Any) -> Any:
         pyplot: Any = importlib.import_module("matplotlib.pyplot")
     except ImportError:
         raise Error("pictures need matplotlib: pip install 'ramidyn[plot]'") from None
-    shown_once: Any = importlib.import_module("ramidyn.view.notebook_figure")
-    return pyplot.figure(FigureClass=shown_once.NotebookFigure, **options)
+    return pyplot.figure(FigureClass=_notebook_figure(pyplot), **options)
+
+
+@functools.cache  # a class is made once; its base is matplotlib's
+def _notebook_figure(pyplot: Any) -> Any:
+    """Return a class of figures that notebooks do not show twice where a cell ends.
+
+    They show the value of a cell's last line, then all open figures of pyplot: a figure
+    that is shown is no longer among those.
+    """
+    matplotlib: Any = importlib.import_module("matplotlib")
+
+    class NotebookFigure(pyplot.Figure):
+        def _ipython_display_(self) -> None:
+            if "inline" in matplotlib.get_backend():
+                pyplot.close(self)
+            raise NotImplementedError  # IPython then displays it like any figure
+
+    return NotebookFigure

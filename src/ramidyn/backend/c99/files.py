@@ -6,11 +6,18 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ramidyn.backend.c99.about import About, first_line
 from ramidyn.backend.c99.build import cmake, example
 from ramidyn.backend.c99.calls import called_by
 from ramidyn.backend.c99.names import RESERVED, Names, comment, identifier, wrapped
-from ramidyn.backend.c99.source import BYTES, LANES, Export, prototype, source
+from ramidyn.backend.c99.source import (
+    BYTES,
+    LANES,
+    About,
+    Export,
+    first_line,
+    prototype,
+    source,
+)
 from ramidyn.backend.c99.steps import plan
 from ramidyn.symbolic.count import count, operations_by_call
 from ramidyn.symbolic.program import Program

@@ -24,9 +24,8 @@ from ramidyn.description.formats.shapes import warn_of_shapes
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, Error, names_of, unknown_name
 from ramidyn.quantities.public import pose
-from ramidyn.view.inline_picture import MOST_BODIES, inline_picture
 from ramidyn.view.notebook import run_html
-from ramidyn.view.picture import draw_trails
+from ramidyn.view.picture import MOST_BODIES, draw_trails, inline_picture
 from ramidyn.view.plots import Row, Series, plot_series, rows_of
 from ramidyn.view.rerun_log import log_poses, log_series, log_shapes, rerun_recording
 from ramidyn.view.scene import check_layers, scene_of
