@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ramidyn.algorithms.operational.tasks import Task, Tasks, tasks_of
 from ramidyn.compiler import compile
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, ModelError, ShapeError, printable
+from ramidyn.errors import ArgumentError, ModelError, ShapeError, flag_of, printable
 from ramidyn.function import Function
 from ramidyn.quantities.operational_inertia import SINGULAR, row_count
 from ramidyn.quantities.operational_torques import (
@@ -89,8 +89,7 @@ class OperationalSpace:
             )
         self.robot = robot
         self.levels: tuple[tuple[Task, ...], ...] = levels_of(tasks)
-        if not isinstance(posture, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"posture is {posture!r}; possible: True, False")
+        flag_of("posture", posture)
         damping = operational_torques.declaration.checked("damping", damping) or 0.0
         operational_torques.declaration.checked("algorithm", algorithm)
         if not isinstance(period, int | float) or not 0.0 <= period < math.inf:  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -118,6 +118,13 @@ def is_among(name: object, known: Container[str]) -> bool:
     return isinstance(name, str) and name in known
 
 
+def flag_of(name: str, given: object) -> bool:
+    """Return a flag that a user gave."""
+    if isinstance(given, bool):
+        return given
+    raise ArgumentError(f"{name} is {given!r}; possible: True, False")
+
+
 def names_of(what: str, given: object) -> list[str]:
     """Return names that a user gave: one, or any number of them."""
     if isinstance(given, str):

@@ -259,6 +259,18 @@ def test_a_scan_runs_kernels_with_calls(rng: np.random.Generator) -> None:
             r"most is -1; expected an integer, 0 or more",
         ),
         (
+            lambda x: ramidyn.repeat_until(lambda y: y, x, lambda y: y[0] > 0, 2**63),
+            r"most is 9\d+; expected an integer, 0 or more and less than 2\*\*63",
+        ),
+        (
+            lambda x: ramidyn.repeat(x, x, 3),
+            r"body is of type ndarray; expected a function of what is carried",
+        ),
+        (
+            lambda x: ramidyn.repeat_until(lambda y: y, x, True, 3),
+            r"until is of type bool; expected a function of what is carried",
+        ),
+        (
             lambda x: ramidyn.repeat_until(lambda y: y, x, lambda y: y[0], 3),
             r"until returned .*; expected one condition, such as x < 1e-9",
         ),

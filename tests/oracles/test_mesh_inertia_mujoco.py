@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ramidyn
 from ramidyn.cli import main
-from ramidyn.description.mesh_files import TriangleMesh, find_mesh, read_mesh
+from ramidyn.description.mesh_files import (
+    MUJOCOS_CORNERS,
+    TriangleMesh,
+    find_mesh,
+    read_mesh,
+)
 from ramidyn.description.mesh_geometry import RULES
 from ramidyn.errors import ModelError
 from ramidyn.loading import load
@@ -101,15 +107,30 @@ def star(rng: np.random.Generator, corners: int) -> str:
     return text + "".join(f"f {a + 1} {b + 1} {corners + 1}\n" for a, b in sides)
 
 
-@pytest.mark.parametrize("corners", [4, 5, 6, 9, 17])
+@pytest.mark.parametrize("corners", [4, 5, 6, 9, 17, 100, 101, 300])
 def test_polygons_are_split_as_mujoco_does(corners: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(corners)
-    for k in range(40):
+    for k in range(40 if corners < 50 else 3):
         (tmp_path / f"{k}.obj").write_text(star(rng, corners))
         (tmp_path / "model.xml").write_text(STAR.format(file=f"{k}.obj", rule="shell"))
         theirs = mujoco.MjModel.from_xml_path(str(tmp_path / "model.xml")).mesh_face
-        ours = read_mesh(tmp_path / f"{k}.obj").faces
+        ours = read_mesh(tmp_path / f"{k}.obj", MUJOCOS_CORNERS).faces
         assert sorted(ours.tolist()) == sorted(theirs.tolist())
+
+
+def test_large_polygons_are_left_out_aloud(tmp_path: Path) -> None:
+    (tmp_path / "m.obj").write_text(star(np.random.default_rng(0), 101))
+    path = tmp_path / "m.xml"
+    path.write_text(STAR.format(file="m.obj", rule="exact"))
+    message = (
+        r"m\.xml:1: mesh 'm': its inertia leaves out 1 face with more than 100 "
+        "corners, as MuJoCo does; split large faces in 'm.obj' into triangles"
+    )
+    with pytest.warns(ramidyn.ModelWarning, match=message):
+        robot = load(path, conventions="mujoco", contacts=False)
+    theirs = mujoco.MjModel.from_xml_path(str(path))
+    assert_inertias_agree(robot.description, theirs)
+    assert len(read_mesh(tmp_path / "m.obj").faces) > 101  # drawn
 
 
 def test_bent_quads_weigh_what_mujoco_says(tmp_path: Path) -> None:

@@ -130,9 +130,8 @@ def calls(
     variable = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     names = [n for n, p in parameters.items() if p.kind not in variable]
     needed = [n for n in names if parameters[n].default is inspect.Parameter.empty]
-    if "loop_forces" in names:  # robots with loops need it, others do not take it
-        names.remove("loop_forces")
-        needed += ["loop_forces"] if "loop_forces" in plausible else []
+    if "loop_forces" in names and "loop_forces" in plausible:
+        needed.append("loop_forces")  # robots with loops need it
     for name in names:
         for k, odd in enumerate(odd_values()):
             if (name, odd) not in USERS_OWN if callable(odd) else True:

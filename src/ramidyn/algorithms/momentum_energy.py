@@ -47,6 +47,13 @@ def mass(tree: Tree) -> Expr:
     return subtree_masses(tree)[ROOT]
 
 
+def _mass_reciprocal(tree: Tree) -> Expr:
+    m = mass(tree)
+    if m.is_zero:
+        raise ModelError("no moving body has mass, so the center of mass is undefined")
+    return ONE / m
+
+
 def subtree_masses(tree: Tree) -> dict[int, Expr]:
     """Return the mass of each body and all beyond it, and of all."""
     m = {ROOT: ZERO}
@@ -62,10 +69,7 @@ def first_moments(tree: Tree) -> tuple[dict[int, RigidInertia], Expr]:
 
     The factor is part of the inertias already where masses are numbers.
     """
-    m = mass(tree)
-    if m.is_zero:
-        raise ModelError("no moving body has mass, so the center of mass is undefined")
-    factor = ONE / m
+    factor = _mass_reciprocal(tree)
     now, later = (factor, ONE) if factor.op == "const" else (ONE, factor)
     moments: dict[int, RigidInertia] = {}
     for i, _ in tree:
@@ -124,7 +128,7 @@ def centroidal_momentum_matrix(tree: Tree, q: JointVector) -> Momenta:
     a = axes(tree, q, range(len(tree)))
     found = Momenta({}, a.parent_axes, {i: I.m for i, I in Ic.items()})
     root = _reference(tree)
-    c = a.R[root] @ (Ic[root].h * (ONE / mass(tree)))
+    c = a.R[root] @ (Ic[root].h * _mass_reciprocal(tree))
     d = {root: -c}
     for i, p in outward(tree, "momentum"):
         if i != root:

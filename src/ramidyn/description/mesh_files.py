@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -141,6 +141,8 @@ LARGEST_MESH_FILE: Final = 256 * 2**20
 MOST_FACES: Final = 1_000_000
 MOST_CORNERS: Final = 4_096
 """of one face: to split it takes time quadratic in them"""
+MUJOCOS_CORNERS: Final = 100
+"""faces of an OBJ file with more are left out by MuJoCo"""
 READABLE: Final = (".stl", ".obj", ".msh")
 _FARTHEST: Final = 2.0**30
 """No vertex is farther from the origin: squares and products stay finite."""
@@ -154,6 +156,8 @@ class TriangleMesh:
     """(n, 3) [m]"""
     faces: Faces
     """(m, 3) indices of vertices"""
+    left_out: int = 0
+    """faces of the file with more corners than asked for"""
 
     def corners(self) -> tuple[Array, Array, Array]:
         """Return the three corners of every face, (m, 3) each."""
@@ -161,8 +165,12 @@ class TriangleMesh:
         return a, b, c
 
 
-def read_mesh(path: Path) -> TriangleMesh:
+def read_mesh(path: Path, corners: int | None = None) -> TriangleMesh:
     """Return the triangles in a file, by the ending of its name.
+
+    Args:
+        path: the file.
+        corners: faces with more corners are left out; all are taken by default.
 
     Raises:
         ModelError: the file cannot be read, or is not a mesh.
@@ -180,8 +188,9 @@ def read_mesh(path: Path) -> TriangleMesh:
         raise ModelError(f"{path.name}: cannot be read ({e.strerror or e})") from None
     if len(data) > LARGEST_MESH_FILE:
         raise ModelError(f"{path.name}: larger than {LARGEST_MESH_FILE // 2**20} MB")
-    read = {".stl": _stl, ".obj": _obj, ".msh": _msh}[kind]
-    vertices, faces = read(data, path.name)
+    if kind == ".obj":
+        return _obj(data, path.name, corners)
+    vertices, faces = {".stl": _stl, ".msh": _msh}[kind](data, path.name)
     return checked_mesh(vertices, faces, path.name)
 
 
@@ -239,7 +248,7 @@ def _distinct_corners(corners: npt.NDArray[np.float32]) -> tuple[Array, Faces]:
     return vertices.astype(np.float64), np.reshape(places, (-1, 3)).astype(np.int64)
 
 
-def _obj(data: bytes, label: str) -> tuple[Array, Faces]:
+def _obj(data: bytes, label: str, corners: int | None) -> TriangleMesh:
     """Read the first shape of an OBJ file, as MuJoCo does."""
     vertices: list[list[bytes]] = []
     polygons: list[list[int]] = []
@@ -259,14 +268,19 @@ def _obj(data: bytes, label: str) -> tuple[Array, Faces]:
     points = _single(vertices, label)
     _check_vertices(points, label)
     most = max(map(len, polygons), default=0)
-    if most > MOST_CORNERS:
+    taken = polygons
+    if corners is not None:
+        taken = [p for p in polygons if len(p) <= corners]
+    elif most > MOST_CORNERS:
         raise ModelError(
             f"{label}: a face with {most:,} corners; expected at most {MOST_CORNERS:,}"
         )
-    used = {i for corners in polygons for i in corners}
+    used = {i for polygon in polygons for i in polygon}
     if used and not 0 <= min(used) <= max(used) < len(points):
         raise ModelError(_missing_vertex(label))
-    return points.astype(np.float64), split_polygons(points, polygons)
+    faces = split_polygons(points, taken)
+    mesh = checked_mesh(points.astype(np.float64), faces, label)
+    return replace(mesh, left_out=len(polygons) - len(taken))
 
 
 def _msh(data: bytes, label: str) -> tuple[Array, Faces]:

@@ -34,6 +34,7 @@ from ramidyn.errors import (
     ModelError,
     ModelWarning,
     ShapeError,
+    flag_of,
     is_among,
     unknown_name,
 )
@@ -134,7 +135,7 @@ def add_loop(
         mimic=robot.mimic,
     )
     cuts_of(closed.model)
-    if check:
+    if flag_of("check", check):
         check_loops(closed, robot, at)
     return closed
 

@@ -99,7 +99,7 @@ def check_tree_algorithm(
 def mass_matrix(context: Context, algorithm: str = "auto") -> Any:
     """M."""
     M = CRBA[algorithm](context.dynamics_tree, context.q)
-    return array(context.coordinates.matrix(M))
+    return array(context.coordinates.matrix(M), context.model.nv)
 
 
 @quantity("q", returns="nonzero entries of the mass matrix")
@@ -121,7 +121,7 @@ def mass_matrix_factor(context: Context, packed: bool = False) -> dict[str, Any]
         return {"LD": array(_packed_matrix(LD, context.model))}
     n = len(order)
     unit = order.scatter_matrix({**L, **{(k, k): ONE for k in range(n)}})
-    return {"L": array(unit).reshape(n, n), "D": array(order.scatter(D))}
+    return {"L": array(unit, n), "D": array(order.scatter(D))}
 
 
 def _right_hand_side(model: Model, **_: Any) -> Shapes:
@@ -157,14 +157,14 @@ def mass_matrix_inverse(context: Context, algorithm: str = "auto") -> Any:
     check_tree_algorithm("mass_matrix_inverse", algorithm, context.model)
     if algorithm == "aba":
         found = minv_aba(context.dynamics_tree, context.q)
-        return array(context.coordinates.matrix(found))
+        return array(context.coordinates.matrix(found), context.model.nv)
     by_aba = "use algorithm='aba'"
     check_factor(context.model, LOOPS_INSTEAD if context.model.mimics else by_aba)
     M, parents, order = sparse_mass_matrix(context)
     L, D = ltdl(M, parents)
     lower = minv_ltdl(L, D, parents)
     upper = {(j, i): value for (i, j), value in lower.items()}
-    return array(order.scatter_matrix({**lower, **upper}))
+    return array(order.scatter_matrix({**lower, **upper}), context.model.nv)
 
 
 @quantity("q", "qd", algorithms=tuple(CORIOLIS), returns="C of C qd")
@@ -173,7 +173,7 @@ def coriolis_matrix(context: Context, algorithm: str = "auto") -> Any:
     tree = context.dynamics_tree
     still = {k for i in world_linear(context) for k in tree.dofs[i][3:]}
     C = CORIOLIS[algorithm](tree, context.q, context.qd, still)
-    return array(_congruent(context, C))
+    return array(_congruent(context, C), context.model.nv)
 
 
 # ------------------------------------------------------------ in the caller's q̇

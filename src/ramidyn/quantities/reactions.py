@@ -61,9 +61,8 @@ def joint_wrenches(
         for i, force in forces_of_cuts(tree, cuts, q, multipliers).items():
             forces[i] = forces.get(i, Force.zero()) + force
     _, f = newton_euler(tree, q, context.qd, context.qdd, context.gravity, forces)
-    return array(
-        [_six(context, w) for w in _expressed_wrenches(context, f, expressed_in)]
-    )
+    wrenches = _expressed_wrenches(context, f, expressed_in)
+    return array([_six(context, w) for w in wrenches], 6)
 
 
 def _expressed_wrenches(

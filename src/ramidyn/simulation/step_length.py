@@ -53,6 +53,8 @@ def warn_of_long_steps(
 ) -> None:
     """Warn if the steps of a run are too long."""
     robot, is_held = arguments.robot, arguments.is_held
+    if not robot.nv:
+        return
     parts = None if is_held else parts_of(compiled, arguments, run)
     if parts is not None:
         error = parts.error(compiled)

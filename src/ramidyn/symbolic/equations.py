@@ -23,7 +23,7 @@ from ramidyn.symbolic.expr import ONE, ZERO, Condition, Expr, const, users_line
 from ramidyn.symbolic.interpreter import evaluate
 from ramidyn.symbolic.linear_algebra import solved
 from ramidyn.symbolic.program import Callee, Program, Variable, live
-from ramidyn.symbolic.repeat import Values, count_of, form_of
+from ramidyn.symbolic.repeat import Values, check_function, count_of, form_of
 from ramidyn.symbolic.trace import trace
 
 TOLERANCES = {"float64": 1e-10, "float32": 1e-4}
@@ -69,15 +69,11 @@ def solve(
     >>> f(np.array([0.1, 1.0, 2.0]), 0.3).round(6)
     array([0.14265 , 1.288091, 2.236031])
     """
-    if not callable(residual):
-        raise TraceError(
-            f"{users_line()}: residual is of type {type(residual).__name__}; "
-            "expected a function of x"
-        )
+    check_function("residual", residual, "x")
     bound = count_of("most", most)
     if tolerance is None:
         tolerance = TOLERANCES[expr.current_dtype()]
-    elif isinstance(tolerance, bool) or not 0.0 < tolerance < np.inf:
+    elif not _is_positive(tolerance):
         raise TraceError(
             f"{users_line()}: tolerance is {tolerance!r}; expected a positive number"
         )
@@ -92,6 +88,12 @@ def solve(
         found = evaluate(trace(entries, {}, "solve"), {})["result"].tolist()
     is_done, steps, *x = found
     return Solution(values.rebuilt(x), is_done, steps)
+
+
+def _is_positive(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
+        return False
+    return bool(0.0 < value < np.inf)
 
 
 def _newton(

@@ -477,7 +477,10 @@ def _lift(value: object) -> Expr | None:
     """Return a number as a constant, or None for what is not a scalar number."""
     kind = value.__class__
     if kind is float or kind is int:
-        return const(float(value))  # type: ignore[arg-type]
+        try:
+            return const(float(value))  # type: ignore[arg-type]
+        except OverflowError:
+            raise TraceError(f"{users_line()}: an int is too large to use") from None
     if kind is Expr:
         return value  # type: ignore[return-value]
     if kind is Condition:
@@ -487,7 +490,7 @@ def _lift(value: object) -> Expr | None:
     inner: Any = value.item() if hasattr(value, "item") else value  # type: ignore[attr-defined]
     if isinstance(inner, Expr):  # in an array without axes
         return inner
-    if hasattr(value, "__float__"):
+    if hasattr(kind, "__float__"):
         return const(float(value))  # type: ignore[arg-type]
     return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from ramidyn.symbolic.expr import Condition, Expr, const, users_line
 from ramidyn.symbolic.program import Callee
 
 Carry = TypeVar("Carry")
+MOST_STEPS: Final = 2**63
+"""native code counts in 64 bits"""
 
 
 class Repeated(NamedTuple):
@@ -48,6 +50,7 @@ def repeat(body: Callable[[Carry], Carry], carry: Carry, times: int) -> Carry:
     >>> ramidyn.kernel(root, {"x": ()})(2.0)
     array(1.41421356)
     """
+    check_function("body", body, "what is carried")
     count = count_of("times", times)
     start = Values.of(carry)
     if not start.has_symbols and not expr.is_tracing():
@@ -89,6 +92,8 @@ def repeat_until(
     >>> ramidyn.kernel(halvings, {"x": ()})(np.array([0.5, 3.0, 2.0**60])).steps
     array([ 0.,  2., 50.])
     """
+    check_function("body", body, "what is carried")
+    check_function("until", until, "what is carried")
     count = count_of("most", most)
     start = Values.of(carry)
     if not start.has_symbols and not expr.is_tracing():
@@ -207,15 +212,25 @@ def form_of(value: Any) -> str:
     return f"shape {_array(value).shape}"
 
 
+def check_function(name: str, value: object, of: str) -> None:
+    """Raise TraceError if a value cannot be called."""
+    if not callable(value):
+        raise TraceError(
+            f"{users_line()}: {name} is of type {type(value).__name__}; expected a "
+            f"function of {of}"
+        )
+
+
 def count_of(name: str, value: object) -> int:
     """Return a number of steps, or raise TraceError."""
     try:
         found = operator.index(cast(Any, value))
     except TypeError:
         found = -1
-    if found < 0 or isinstance(value, bool):
+    if not 0 <= found < MOST_STEPS or isinstance(value, bool):
+        most = " and less than 2**63" if found > 0 else ""
         raise TraceError(
-            f"{users_line()}: {name} is {value!r}; expected an integer, 0 or more"
+            f"{users_line()}: {name} is {value!r}; expected an integer, 0 or more{most}"
         )
     return found
 

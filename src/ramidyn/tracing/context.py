@@ -12,7 +12,7 @@ import numpy as np
 
 from ramidyn.coordinates.coordinates import Coordinates, JointVector
 from ramidyn.description.conventions import EXPRESSED_IN, Conventions, axes_named
-from ramidyn.errors import ArgumentError
+from ramidyn.errors import ArgumentError, flag_of
 from ramidyn.spatial.vector3 import Vec, vec
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.tree.model import Model
@@ -130,9 +130,10 @@ def zeros(n: int) -> list[Expr]:
     return [const(0.0)] * n
 
 
-def array(rows: Any) -> Symbols:
-    """Return an array of symbols."""
-    return np.array(rows, dtype=object)
+def array(rows: Any, columns: int | None = None) -> Symbols:
+    """Return an array of symbols; ``columns`` of a matrix that may have no rows."""
+    found: Symbols = np.array(rows, dtype=object)
+    return found if columns is None else found.reshape(len(rows), columns)
 
 
 KINDS = ("classical", "spatial")
@@ -196,13 +197,7 @@ def tasks(value: object) -> Any:
 
 def flag(name: str) -> Callable[[object], bool]:
     """Return the check of an option that is True or False."""
-
-    def check(value: object) -> bool:
-        if isinstance(value, bool):
-            return value
-        raise ArgumentError(f"{name} is {value!r}; possible: True, False")
-
-    return check
+    return partial(flag_of, name)
 
 
 Checks = Mapping[str, Callable[[Any], Any]]

@@ -136,6 +136,8 @@ OUTSIDE = symbol("outside") * 2.0
         (lambda _: {}, {"x": 1}, "returned no outputs"),
         (lambda _: "x", {"x": 1}, "'x' is a str; expected a real number or a symbol"),
         (lambda x: [x[0], None], {"x": 1}, "None is a NoneType; expected a real num"),
+        (lambda x: [x[0], int], {"x": 1}, "is a type; expected a real number"),
+        (lambda x: x + 10**400, {"x": 1}, "an int is too large to use"),
         (lambda x: [[1, 2], [x[0]]], {"x": 1}, "is a list; expected a real number"),
         (lambda x: x + OUTSIDE, {"x": 1}, r"uses Expr\(outside\[0\]\), a symbol of an"),
         (lambda x: x, {"x": -1}, "input 'x' has shape -1; expected an integer or a"),

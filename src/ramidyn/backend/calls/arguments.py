@@ -232,10 +232,13 @@ REAL = (int, float, np.integer, np.floating)
 
 
 def _holds_integers(value: object, array: Array) -> bool:
-    """Return whether NumPy made objects of numbers, because an int exceeds 64 bits."""
+    """Return whether NumPy made objects of numbers, because an int exceeds 64 bits.
+
+    An array of no symbols holds as many numbers: none.
+    """
     return (
         array.dtype == object
-        and not isinstance(value, np.ndarray)
+        and not (isinstance(value, np.ndarray) and array.size)
         and all(isinstance(x, REAL) for x in array.ravel().tolist())
     )
 

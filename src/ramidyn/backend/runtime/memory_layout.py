@@ -323,12 +323,12 @@ def kernel_sizes(
 ) -> KernelSizes:
     """Return the sizes of a kernel with so many slots, results and cuts."""
     slot = lanes * ITEM_BYTES[dtype]
-    size = -(-slots * slot // LINE) * LINE
+    size = max(-(-slots * slot // LINE), 1) * LINE  # the driver divides by it
     places = [k * slot for k in outputs]
     part = max(PIECE // slot, -(-len(places) // max(cuts, 1)))
     fields = {
         Kernel.BYTES: size,
-        Kernel.TILES: max(1, min(TILES, NEAR // max(size, 1))),
+        Kernel.TILES: max(1, min(TILES, NEAR // size)),
         Kernel.ELEMENTS: len(places),
         Kernel.PART: part,
         Kernel.FAR: FAR if len(places) * slot >= PIECE else NEVER,

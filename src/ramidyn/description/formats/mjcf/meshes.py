@@ -38,7 +38,12 @@ from ramidyn.description.formats.mjcf.geoms import (
 from ramidyn.description.formats.mjcf.include import Allowed, find_file
 from ramidyn.description.formats.mjcf.orientation import pose, rotation
 from ramidyn.description.formats.xml import Element, fault, number, numbers, where
-from ramidyn.description.mesh_files import TriangleMesh, checked_mesh, read_mesh
+from ramidyn.description.mesh_files import (
+    MUJOCOS_CORNERS,
+    TriangleMesh,
+    checked_mesh,
+    read_mesh,
+)
 from ramidyn.description.mesh_geometry import (
     RULES,
     MeshInertia,
@@ -46,7 +51,7 @@ from ramidyn.description.mesh_geometry import (
     mesh_inertia,
 )
 from ramidyn.description.pose import Array, Pose
-from ramidyn.errors import ModelError
+from ramidyn.errors import ModelError, counted_noun
 
 
 class MeshAssets:
@@ -58,8 +63,10 @@ class MeshAssets:
         defaults: Defaults,
         settings: Settings,
         allowed: Allowed | None,
+        warnings: list[str],
     ) -> None:
         self._settings = settings
+        self._warnings = warnings
         self._allowed = allowed
         self._elements: dict[str, Element] = {}
         self._known: dict[str, tuple[TriangleMesh, MeshInertia]] = {}
@@ -182,9 +189,16 @@ class MeshAssets:
             path = find_file(element, self.file(element), self._allowed)
             self._allowed.seen.add(path)
             try:
-                mesh = read_mesh(path)
+                mesh = read_mesh(path, MUJOCOS_CORNERS)
             except ModelError as e:
                 raise fault(element, f"file={file!r}: {e}") from None
+            if mesh.left_out:
+                faces = counted_noun(mesh.left_out, "face")
+                self._warnings.append(
+                    f"{where(element)}: its inertia leaves out {faces} with more than "
+                    f"{MUJOCOS_CORNERS} corners, as MuJoCo does; split large faces in "
+                    f"{file!r} into triangles"
+                )
         else:
             given = numbers(element, "vertex", None, (), largest=LARGEST)
             faces = numbers(element, "face", None, (), largest=LARGEST)

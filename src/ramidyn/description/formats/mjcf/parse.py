@@ -141,7 +141,11 @@ class MjcfModel:
         self.settings = Settings.of(self.sections["compiler"], root)
         self.defaults = Defaults(self.sections["default"])
         self.meshes = MeshAssets(
-            self.sections["asset"], self.defaults, self.settings, allowed
+            self.sections["asset"],
+            self.defaults,
+            self.settings,
+            allowed,
+            self.warnings,
         )
         self.world = Worldbody(
             self.sections["worldbody"],
