@@ -118,3 +118,15 @@ def test_bad_arguments_are_named(run: Run, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="layers has 'skin'"):
         run.log_rerun(tmp_path / "run.rrd", layers=["skin"])
     assert not list(tmp_path.iterdir())
+
+
+def test_only_recordings_are_replaced(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "robot.urdf"
+    path.write_text("<robot/>")
+    with pytest.raises(ArgumentError, match="exists and is not a recording of Rerun"):
+        run.log_rerun(path)
+    assert path.read_text() == "<robot/>"
+    with pytest.raises(ArgumentError, match="is a directory; expected a file"):
+        run.log_rerun(tmp_path)
+    run.log_rerun(tmp_path / "run.rrd")
+    run.log_rerun(tmp_path / "run.rrd")

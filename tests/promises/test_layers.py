@@ -19,12 +19,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "version": set(),
     "concurrency": set(),
     "progress": set(),
+    "output_files": set(),
     "symbolic": set(),
     "spatial": {"symbolic"},
     "description": {"symbolic", "spatial"},
     "tree": {"symbolic", "spatial", "description"},
     "coordinates": {"symbolic", "spatial", "description", "tree"},
-    "view": ROBOTS,
+    "view": {*ROBOTS, "output_files"},
     "simplify": {"symbolic"},
     "algorithms": {"symbolic", "spatial", *ROBOTS},
     "tracing": {"symbolic", "spatial", *ROBOTS, "simplify", "algorithms"},
@@ -58,7 +59,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "simulation": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",
-        "function", "compiler", "kernels", "mechanism", "view.runs",
+        "function", "compiler", "kernels", "mechanism", "view.runs", "output_files",
     },
     "robot": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",

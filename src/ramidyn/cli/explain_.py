@@ -32,6 +32,7 @@ from ramidyn.explain.crba_cost import CrbaCost
 from ramidyn.explain.data import sentence
 from ramidyn.explain.page import Timing, arithmetic
 from ramidyn.explain.shape import envelope
+from ramidyn.output_files import replaceable_file
 from ramidyn.robot import Robot
 
 BATCH = 4096
@@ -59,6 +60,7 @@ def command(
     file = RobotFile(robot, **options)
     if html is not None:
         check_output(html, file.path)
+        replaceable_file(html, "an HTML page")
     loaded = file.tree()
     names = [f.strip() for f in (frames or "").split(",") if f.strip()]
     with progress(6 if names else 5) as step:

@@ -19,6 +19,7 @@ from ramidyn.cli.screen import paragraph, show_warnings, wrapped
 from ramidyn.description.formats.mjcf.write_inertials import with_inertials
 from ramidyn.export.c_export import export_c
 from ramidyn.export.library_export import export_library
+from ramidyn.output_files import replaceable_file
 
 
 @click.command("export-c")
@@ -115,6 +116,6 @@ def write_inertials_command(
     check_output(output, Path(model))
     text, bodies, files = with_inertials(model, include_directory)
     check_output(output, *files)
-    Path(output).write_text(text, encoding="utf-8")
+    replaceable_file(output, "an XML file").write_text(text, encoding="utf-8")
     word = "body" if len(bodies) == 1 else "bodies"
     paragraph(wrapped(f"{output}: wrote the inertia of {len(bodies)} {word}"))

@@ -15,6 +15,7 @@ from ramidyn.cli.screen import (
     progress,
     table,
 )
+from ramidyn.output_files import replaceable_file
 from ramidyn.papers import MEASURED, PAPERS, sections
 from ramidyn.papers.document import Section, draw, markdown, page
 from ramidyn.papers.notes import robots_in, saved_by_regrouping
@@ -58,6 +59,9 @@ def command(
     All of them, or those named: all take about two and a half minutes, most of it
     for wensing. "accuracy" measures rounding on this processor; ask for it by name.
     """
+    for path, kind in ((text, "a Markdown page"), (html, "an HTML page")):
+        if path is not None:
+            replaceable_file(path, kind)
     with progress(len(names or PAPERS)) as step:
         found = sections(names, step)
     if robots is not None:

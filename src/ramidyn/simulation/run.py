@@ -206,7 +206,8 @@ class Run:
         """Log the motion to Rerun (rerun.io): poses, shapes and curves over time.
 
         Args:
-            path: a file to write, such as "run.rrd"; None: the active recording, which
+            path: a file to write, such as "run.rrd"; of files that exist, only
+                recordings are replaced. None: the active recording, which
                 ``rerun.init(name, spawn=True)`` starts.
             states: which states of a batch, one or several.
             layers: what of the robot; see `Robot.draw`.

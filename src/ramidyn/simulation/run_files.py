@@ -10,13 +10,13 @@ import zipfile
 from collections.abc import Sequence
 from itertools import zip_longest
 from os import PathLike, fspath, getpid, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
+from ramidyn.output_files import checked_path
 from ramidyn.simulation.state import RunState
 
 if TYPE_CHECKING:
@@ -85,13 +85,6 @@ def _read(
             f"{fspath(path)!r} is not a run that Run.save wrote ({FORMAT!r}){advice}"
         )
     return about, arrays
-
-
-def checked_path(path: object) -> Path:
-    """Return a path that a user gave."""
-    if isinstance(path, str | PathLike):
-        return Path(cast("str | PathLike[str]", path))
-    raise ArgumentError(f"path is {path!r}; expected the path of a file")
 
 
 def facts(robot: Robot) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, Error
+from ramidyn.output_files import replaceable_file
 from ramidyn.view.plots import Series
 from ramidyn.view.scene import Part
 
@@ -41,8 +41,8 @@ def rerun_recording(path: str | os.PathLike[str] | None, name: str) -> Any:
                 "first, or log_rerun('run.rrd') to write a file"
             )
         return active
-    folder = Path(path).absolute().parent
-    if not folder.is_dir():
+    target = replaceable_file(path, "a recording of Rerun")
+    if not target.absolute().parent.is_dir():
         raise ArgumentError(f"cannot write {os.fspath(path)!r}: no such directory")
     recording = rerun.RecordingStream(name)
     recording.save(os.fspath(path))

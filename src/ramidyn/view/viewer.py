@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, Error, ShapeError
+from ramidyn.output_files import replaceable_file
 from ramidyn.tree.frames import named_frame
 from ramidyn.tree.model import Model, PublicJoint
 from ramidyn.view.nodes import RobotNodes
@@ -169,9 +170,11 @@ class Viewer:
     def save(self, path: str | Path) -> Path:
         """Write what is shown, or the motion that is played, as one HTML file.
 
-        The file needs no server and no network.
+        The file needs no server and no network. Of files that exist, only HTML pages
+        are replaced.
         """
         self._check_open()
+        path = replaceable_file(path, "an HTML page")
         with self._lock:
             recorder: Any = self._server.get_scene_serializer()
             player = self._player
@@ -186,7 +189,6 @@ class Viewer:
                     self._draw((*player.at(at[k]), False))
             page: str = recorder.as_html()
             self._draw(self._wanted)
-        path = Path(path)
         path.write_text(page, encoding="utf-8")
         return path
 
