@@ -9,17 +9,25 @@ import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from ramidyn.description.conventions import Conventions
-from ramidyn.description.description import Description
-from ramidyn.description.forces.from_file import acting_forces, unused_forces
+from ramidyn.description.description import Description, JointDescription
+from ramidyn.description.editing import with_root
+from ramidyn.description.forces.from_file import (
+    acting_forces,
+    distinct_elements,
+    unused_forces,
+    without_friction,
+)
 from ramidyn.description.joint_types import joint_type
 from ramidyn.errors import (
     ArgumentError,
     ModelError,
     ModelWarning,
     counted_noun,
+    names_of,
     quoted_names,
     readable,
 )
@@ -27,6 +35,9 @@ from ramidyn.robot import Robot
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from ramidyn.description.contacts import Contact
+    from ramidyn.description.forces.contacts import Height
 
 
 def load(
@@ -40,7 +51,10 @@ def load(
     gravity: Sequence[float] | None = None,
     passive: bool | None = None,
     actuators: bool | None = None,
-    contacts: bool | None = None,
+    contacts: bool | Sequence[str] | None = None,
+    ground: float | Height | None = None,
+    hard_limits: bool = False,
+    dry_friction: bool | None = None,
     srdf: str | os.PathLike[str] | bool = False,
     include_directory: str | os.PathLike[str] | None = None,
     xacro_arguments: Mapping[str, object] | None = None,
@@ -75,8 +89,17 @@ def load(
             become force elements (`Robot.forces`). None warns of those that do not act.
         actuators: whether MJCF's motors and servos act, by an input ``control``. None
             warns of those that do not act.
-        contacts: False declines contacts between MJCF's geoms, which are not
-            supported; None warns of geoms that would touch in MuJoCo.
+        contacts: whether collision shapes of the file (spheres, capsules, boxes) touch
+            the ground in simulations, as rigid contacts (`Robot.contacts`); names of
+            shapes or bodies take only those. Friction is the file's, or 1. None warns
+            of MJCF's geoms that would touch others in MuJoCo.
+        ground: with ``contacts``, the ground in place of the file's planes: its height
+            [m], or a function of x and y that returns it.
+        hard_limits: whether joints stop at the limits of the file in simulations
+            (`Robot.add_hard_limits`).
+        dry_friction: whether friction of joints holds them at rest in simulations
+            (`Robot.add_dry_friction`), instead of the smooth force that ``passive``
+            makes of it.
         srdf: path or text of an SRDF, whose ``<group_state>`` elements become
             `Robot.keyframes`; True: the file of the same name beside the robot's.
         include_directory: MJCF: includes and meshes outside of it are refused; by
@@ -101,8 +124,19 @@ def load(
             description = with_group_states(description, states)
         if gravity is not None:
             description = replace(description, gravity=_checked_gravity(gravity))
-        answers = {"passive": passive, "actuators": actuators, "contacts": contacts}
-        description = _with_forces(description, answers)
+        wanted = _checked_contacts(contacts, ground)
+        answers: dict[str, bool | None] = {
+            "passive": passive,
+            "actuators": actuators,
+            "contacts": cast("bool | None", contacts) if wanted is None else True,
+            "dry_friction": dry_friction,
+            "hard_limits": hard_limits,
+        }
+        description = with_root(_with_forces(description, answers), root)
+        if answers["contacts"] or hard_limits or dry_friction:
+            description = _with_contacts(
+                description, answers, wanted, ground, mimic != "independent"
+            )
         robot = Robot.from_description(
             description,
             root=root,
@@ -125,19 +159,69 @@ def _with_forces(
     for name, value in answers.items():
         if value not in (True, False, None):
             raise ArgumentError(f"{name} is {value!r}; possible: True, False, None")
-    if answers["contacts"]:
+    offered = description.offered
+    if answers["dry_friction"]:
+        offered = without_friction(offered)
+    acting = acting_forces(offered, answers["passive"], answers["actuators"])
+    left = unused_forces(offered, answers)
+    return _with_lines(replace(description, forces=acting), left)
+
+
+def _with_lines(description: Description, lines: Iterable[str]) -> Description:
+    """Return the description with more lines in its warning."""
+    named = (f"{description.name}: {x}" for x in lines)
+    return replace(description, warnings=(*description.warnings, *named))
+
+
+def _checked_contacts(contacts: object, ground: object) -> list[str] | None:
+    """Return the names in ``contacts``; None if it is not a list."""
+    wanted = None
+    if contacts is not None and not isinstance(contacts, (bool, int)):
+        wanted = names_of("contacts", contacts)
+    if ground is None:
+        return wanted
+    if not contacts:
+        raise ArgumentError("ground is given, but no contacts; pass contacts=True")
+    is_number = isinstance(ground, Real) and math.isfinite(ground)
+    if not is_number and not callable(ground):
         raise ArgumentError(
-            "contacts is True; contacts in the file are not supported: add "
-            "forces.SphereContact to the robot, and load with contacts=False"
+            f"ground is {ground!r}; expected a height [m], or a function of x and y"
         )
-    left = unused_forces(description.offered, answers)
-    return replace(
-        description,
-        forces=acting_forces(
-            description.offered, answers["passive"], answers["actuators"]
-        ),
-        warnings=(*description.warnings, *(f"{description.name}: {x}" for x in left)),
-    )
+    return wanted
+
+
+def _with_contacts(
+    description: Description,
+    answers: Mapping[str, bool | None],
+    wanted: Sequence[str] | None,
+    ground: float | Height | None,
+    reduce_mimics: bool,
+) -> Description:
+    """Return the description with the contacts of its file that are to act."""
+    from ramidyn.description import contacts_from_file as file  # noqa: PLC0415  where they are asked for
+
+    def follows(joint: JointDescription) -> bool:
+        return reduce_mimics and joint.mimic is not None
+
+    parts: list[tuple[Sequence[Contact], list[str]]] = []
+    if answers["contacts"]:
+        from ramidyn.description.formats.colliders import read_colliders  # noqa: PLC0415  the same
+
+        found = read_colliders(description.shape_sources[0])
+        contacts, lines = file.file_contacts(description, found, ground, wanted)
+        if callable(ground) and contacts:
+            from ramidyn.algorithms.forces.contact_forces import check_height  # noqa: PLC0415  the same
+
+            check_height(contacts[0])
+        parts.append((contacts, lines))
+    if answers["hard_limits"]:
+        parts.append(file.file_limits(description, follows))
+    if answers["dry_friction"]:
+        parts.append(file.file_friction(description, follows))
+    taken = {f.name for f in description.forces}
+    named = distinct_elements([c for part, _ in parts for c in part], taken)
+    changed = replace(description, contacts=tuple(named))
+    return _with_lines(changed, [line for _, lines in parts for line in lines])
 
 
 def _layout_of_q(
@@ -187,7 +271,10 @@ class LoadOptions(TypedDict, total=False):
     gravity: Sequence[float] | None
     passive: bool | None
     actuators: bool | None
-    contacts: bool | None
+    contacts: bool | Sequence[str] | None
+    ground: float | Height | None
+    hard_limits: bool
+    dry_friction: bool | None
     srdf: str | os.PathLike[str] | bool
     include_directory: str | os.PathLike[str] | None
     xacro_arguments: Mapping[str, object] | None

@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "function", "compiler", "methods", "configuration_functions",
         "mechanism.constraints", "mechanism", "simulation", "view", "view.runs",
     },
-    "loading": {"description", "robot"},
+    "loading": {"description", "algorithms", "robot"},
     "robot_builder": {"description", "robot"},
     "catalog": {"description", "tree", "robot_builder"},
     "robots": {"loading", "catalog", *ROBOTS, "robot"},

@@ -15,6 +15,7 @@ without radius, a capsule has two, a box eight points.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
@@ -23,6 +24,7 @@ from ramidyn.description.forces.bodies import ORIGIN, Point
 from ramidyn.description.forces.contacts import UP, Height
 from ramidyn.description.forces.fields import frame, joint, label, parameter
 from ramidyn.description.pose import Pose
+from ramidyn.errors import ModelError
 
 
 @final
@@ -275,3 +277,20 @@ def ground_candidates(contact: GroundContact) -> tuple[Candidate, ...]:
 
 def _shifted(x: Point, axis: Point, by: float) -> Point:
     return x[0] + axis[0] * by, x[1] + axis[1] * by, x[2] + axis[2] * by
+
+
+MOST: Final = 128
+"""candidates of a robot: the contact problem couples all of them, three rows each"""
+
+
+def check_number_of_candidates(robot: str, contacts: Sequence[Contact]) -> None:
+    """Refuse more candidates than the contact problem can have."""
+    shapes = [c for c in contacts if isinstance(c, GROUND_CONTACTS)]
+    pairs = sum(isinstance(c, SpherePair) for c in contacts)
+    n = sum(len(ground_candidates(c)) for c in shapes) + pairs
+    if n > MOST:
+        raise ModelError(
+            f"robot {robot!r} would have {n} contact candidates (a capsule has 2, a "
+            f"box 8), at most {MOST} are possible: each step would solve for {3 * n} "
+            f"unknowns coupled by {(3 * n) ** 2:,} numbers; take fewer shapes"
+        )

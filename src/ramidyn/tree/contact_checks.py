@@ -1,12 +1,8 @@
-"""Checks of a contact against the robot it is added to, and what a robot's are made of.
-
-A robot has at most `MOST` candidates: the contact problem couples all of them, so its
-matrix grows with their square.
-"""
+"""Checks of a contact against its robot, and what a robot's contacts are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +19,7 @@ from ramidyn.description.contacts import (
     GroundContact,
     HardLimit,
     SpherePair,
+    check_number_of_candidates,
     ground_candidates,
 )
 from ramidyn.errors import ArgumentError, ModelError
@@ -37,9 +34,6 @@ from ramidyn.tree.element_checks import (
 )
 from ramidyn.tree.model import Model
 from ramidyn.tree.tree import ROOT
-
-MOST = 128
-"""candidates of a robot; three rows of the contact problem each"""
 
 
 def checked_contact(element: object, name: str | None, model: Model) -> Contact:
@@ -67,19 +61,6 @@ def checked_contact(element: object, name: str | None, model: Model) -> Contact:
     check_unclaimed(what, new, model)
     check_number_of_candidates(model.name, (*model.contacts, new))
     return new
-
-
-def check_number_of_candidates(robot: str, contacts: Sequence[Contact]) -> None:
-    """Refuse more candidates than the contact problem can have."""
-    shapes = [c for c in contacts if isinstance(c, GROUND_CONTACTS)]
-    pairs = sum(isinstance(c, SpherePair) for c in contacts)
-    n = sum(len(ground_candidates(c)) for c in shapes) + pairs
-    if n > MOST:
-        raise ModelError(
-            f"robot {robot!r} would have {n} contact candidates (a capsule has 2, a "
-            f"box 8), at most {MOST} are possible: each step would solve for {3 * n} "
-            f"unknowns coupled by {(3 * n) ** 2:,} numbers; take fewer shapes"
-        )
 
 
 # ------------------------------------------------------------ each kind

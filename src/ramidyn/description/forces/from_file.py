@@ -6,9 +6,9 @@ does not act is named in a line of the warning at loading, unless it was decline
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ramidyn.description.description import FileForces, Unsupported
 from ramidyn.description.forces import inputs
@@ -22,9 +22,11 @@ from ramidyn.description.forces.joints import (
 from ramidyn.errors import counted_noun, quoted_names
 
 if TYPE_CHECKING:
+    from ramidyn.description.contacts import Contact
     from ramidyn.description.description import JointDescription
     from ramidyn.description.forces.element import ForceElement
 
+Element = TypeVar("Element", bound="ForceElement | Contact")
 WORDS = {
     "JointSpring": ("springs of ", "joint", "joints"),
     "JointDamper": ("damping of ", "joint", "joints"),
@@ -83,12 +85,20 @@ def acting_forces(
                 slack = replace(tendon, stiffness=0.0, damping=0.0, friction=0.0)
                 wanted.append(slack)
         wanted += offered.actuators
-    return tuple(_distinct(wanted))
+    return tuple(distinct_elements(wanted))
 
 
-def _distinct(elements: Sequence[ForceElement]) -> Iterable[ForceElement]:
+def without_friction(offered: FileForces) -> FileForces:
+    """Return the forces of a file without the friction of joints."""
+    kept = tuple(f for f in offered.passive if not isinstance(f, JointFriction))
+    return replace(offered, passive=kept)
+
+
+def distinct_elements(
+    elements: Sequence[Element], taken: Collection[str] = ()
+) -> Iterator[Element]:
     """Yield elements with distinct names; tendons, which others name, keep theirs."""
-    names = {f.name for f in elements if isinstance(f, Tendon)}
+    names = {*taken, *(f.name for f in elements if isinstance(f, Tendon))}
     for element in elements:
         name = element.name
         if not isinstance(element, Tendon):
@@ -112,11 +122,14 @@ def unused_forces(offered: FileForces, answers: Mapping[str, bool | None]) -> li
     ):
         if answers[option] is None and elements:
             many = what.replace("force", "forces")
+            dry = ""
+            if any(isinstance(f, JointFriction) for f in elements):
+                dry = " (dry_friction=True takes friction as rigid)"
             lines.append(
                 f"{counted_noun(len(elements), what, many)} in the file "
                 f"{'does' if len(elements) == 1 else 'do'} not act: "
                 f"{_by_kind(elements)}; load with "
-                f"{option}=True to take them, {option}=False to decline"
+                f"{option}=True to take them{dry}, {option}=False to decline"
             )
     kinds: dict[Unsupported, list[str]] = {}
     for one in offered.unsupported:
@@ -133,8 +146,8 @@ def unused_forces(offered: FileForces, answers: Mapping[str, bool | None]) -> li
         lines.append(
             f"{counted_noun(len(offered.contacts), 'geom')} can touch others in "
             f"MuJoCo, but contacts in the file do not act: {quoted_names(names, 3)}; "
-            "add forces.SphereContact to the robot, or load with contacts=False to "
-            "decline"
+            "load with contacts=True to take those with its planes (or ground=), "
+            "contacts=False to decline"
         )
     return lines
 

@@ -149,17 +149,18 @@ def sdf_shapes(
     """Return the shapes of every link; those that cannot be read are ``problems``."""
     return shapes_of_links(
         parse_xml(text, label, keep_text=True).iter("link"),
-        lambda element, link, role: _sdf_shape(element, link, role, folder),
+        lambda element, link, role: sdf_shape(element, link, role, folder),
         problems,
     )
 
 
-def _sdf_shape(
+def sdf_shape(
     element: ET.Element,
     link: ET.Element,
     role: Role,
     folder: Path | None,
 ) -> Shape:
+    """Return a <visual> or <collision> of a link as a shape."""
     pose = element.find("pose")
     base = "" if pose is None else pose.get("relative_to", "").strip()
     if base not in ("", link.get("name")):
@@ -236,7 +237,7 @@ def mjcf_shapes(
     """Return the shapes of every body; those that cannot be read are ``problems``."""
     root, allowed = read_document(text, label, folder, include_directory)
     model = MjcfModel(root, allowed)
-    reader = _ShapeReader(model, allowed.limit if allowed else None, folder)
+    reader = MjcfShapeReader(model, allowed.limit if allowed else None, folder)
     shapes: list[Shape] = []
     for body in model.world.bodies:
         for geom in body.geoms:
@@ -247,7 +248,9 @@ def mjcf_shapes(
     return shapes
 
 
-class _ShapeReader:
+class MjcfShapeReader:
+    """Reads the geoms of a model."""
+
     def __init__(
         self, model: MjcfModel, limit: Path | None, folder: Path | None
     ) -> None:
@@ -264,6 +267,7 @@ class _ShapeReader:
                     self.colors[material.get("name", "")] = color
 
     def shape(self, body: MjcfBody, placed: Placed) -> Shape:
+        """Return a geom of a body as a shape."""
         geom, T_body_frame = placed
         kind = geom_kind(geom)
         is_hidden = whole(geom, "group", 0) >= _FIRST_HIDDEN_GROUP
@@ -360,11 +364,16 @@ def warn_of_shapes(problems: Sequence[str]) -> None:
         warnings.warn(f"not drawn: {text}{rest}", ModelWarning, stacklevel=4)
 
 
-def _read(source: ShapeSource, problems: list[str]) -> list[Shape]:
+def open_source(source: ShapeSource) -> tuple[str, str, Path | None]:
+    """Return the text of a model, its name for messages, and its folder."""
     text, _ = read_source(source.text or Path(source.path))
     path = Path(source.path) if source.path else None
     label = path.name if path is not None else "text"
-    folder = None if path is None else path.parent
+    return text, label, None if path is None else path.parent
+
+
+def _read(source: ShapeSource, problems: list[str]) -> list[Shape]:
+    text, label, folder = open_source(source)
     tag = root_tag(text)
     if tag == "robot":
         return urdf_shapes(text, label, folder, problems)

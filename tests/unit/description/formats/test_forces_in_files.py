@@ -52,8 +52,8 @@ UNSUPPORTED = (
 PASSIVE = (
     "arm: 5 passive forces in the file do not act: springs of 1 joint ('j'), damping "
     "of 1 joint ('j'), friction of 1 joint ('j'), gravity compensation of 1 body "
-    "('a'), 1 tendon ('t'); load with passive=True to take them, passive=False to "
-    "decline"
+    "('a'), 1 tendon ('t'); load with passive=True to take them (dry_friction=True "
+    "takes friction as rigid), passive=False to decline"
 )
 ACTUATORS = (
     "arm: 5 forces of actuators in the file do not act: 1 motor ('m'), 1 position "
@@ -138,8 +138,8 @@ def test_forces_of_urdf_become_elements() -> None:
     robot, told = load(URDF)
     assert told == [
         "arm: 2 passive forces in the file do not act: damping of 1 joint ('j'), "
-        "friction of 1 joint ('j'); load with passive=True to take them, passive=False "
-        "to decline"
+        "friction of 1 joint ('j'); load with passive=True to take them "
+        "(dry_friction=True takes friction as rigid), passive=False to decline"
     ]
     robot, told = load(URDF, passive=True)
     assert told == []
@@ -247,15 +247,11 @@ def test_geoms_that_can_touch_are_named_unless_declined() -> None:
     robot = touching(body)
     assert robot.warnings == (
         "arm: 3 geoms can touch others in MuJoCo, but contacts in the file do not act: "
-        "'floor', 'foot', 'geom of b'; add forces.SphereContact to the robot, or load "
-        "with contacts=False to decline",
+        "'floor', 'foot', 'geom of b'; load with contacts=True to take those with its "
+        "planes (or ground=), contacts=False to decline",
     )
     text = f"<mujoco><worldbody>{BALL}{body}</worldbody></mujoco>"
     assert load(text, contacts=False, conventions="mujoco")[1] == []
-    with pytest.raises(
-        ArgumentError, match="contacts is True; contacts in the file ar"
-    ):
-        load(text, contacts=True)
     for flag in ("contact", "constraint"):
         option = f'<option><flag {flag}="disable"/></option>'
         assert touching(body, option).warnings == ()

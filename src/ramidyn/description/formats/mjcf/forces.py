@@ -203,11 +203,9 @@ def touching_geoms(
     rules = _Rules(world, filter_parents)
     paired: set[str] = set()
     for section in sections:
-        for child in section:
-            if child.tag == "exclude":
-                rules.exclude(child.get("body1", ""), child.get("body2", ""))
-            elif child.tag == "pair":
-                paired |= {child.get("geom1", ""), child.get("geom2", "")}
+        rules.exclude_bodies(section)
+        for child in section.iter("pair"):
+            paired |= {child.get("geom1", ""), child.get("geom2", "")}
     found: list[str] = []
     for body in world.bodies:
         for geom, _ in body.geoms:
@@ -215,6 +213,22 @@ def touching_geoms(
             if rules.can_touch(body, _mask(geom)) or (name and name in paired):
                 found.append(name or f"geom of {body.name}")
     return tuple(found)
+
+
+def self_touching_geoms(
+    world: Worldbody, sections: Iterable[Element], filter_parents: bool
+) -> tuple[str, ...]:
+    """Return the geoms that can touch geoms of other moving bodies."""
+    rules = _Rules(world, filter_parents)
+    for section in sections:
+        rules.exclude_bodies(section)
+    return tuple(
+        geom.get("name") or f"geom of {body.name}"
+        for body in world.bodies
+        if body.is_moving
+        for geom, _ in body.geoms
+        if rules.can_touch(body, _mask(geom), only_moving=True)
+    )
 
 
 def _mask(geom: Element) -> Mask:
@@ -226,13 +240,14 @@ class _Rules:
     def __init__(self, world: Worldbody, filter_parents: bool) -> None:
         self._filter_parents = filter_parents
         self._bodies = {body.name: body for body in world.bodies}
+        self._world = world.bodies[0]
         self._fixed_to: dict[MjcfBody, MjcfBody] = {}
         self._own: dict[MjcfBody, Counter[Mask]] = {}
         self._group: dict[MjcfBody, Counter[Mask]] = {}
         self._below: dict[MjcfBody, Counter[Mask]] = {}
         self._total: Counter[Mask] = Counter()
         self._excluded: dict[MjcfBody, set[MjcfBody]] = {}
-        self._known: dict[tuple[MjcfBody, Mask], bool] = {}
+        self._known: dict[tuple[MjcfBody, Mask, bool], bool] = {}
         for body in world.bodies:
             own = Counter(_mask(geom) for geom, _ in body.geoms)
             stands_alone = body.parent is None or body.joints or _is_mocap(body)
@@ -245,33 +260,42 @@ class _Rules:
                 above = self._fixed_to[first.parent]
                 self._below.setdefault(above, Counter()).update(own)
 
-    def exclude(self, a: str, b: str) -> None:
-        """Note that two bodies cannot touch."""
-        if a in self._bodies and b in self._bodies:
-            first, second = self._bodies[a], self._bodies[b]
-            self._excluded.setdefault(first, set()).add(second)
-            self._excluded.setdefault(second, set()).add(first)
+    def exclude_bodies(self, section: Element) -> None:
+        """Note the pairs of bodies in a section <contact> that cannot touch."""
+        for child in section.iter("exclude"):
+            a, b = child.get("body1", ""), child.get("body2", "")
+            if a in self._bodies and b in self._bodies:
+                first, second = self._bodies[a], self._bodies[b]
+                self._excluded.setdefault(first, set()).add(second)
+                self._excluded.setdefault(second, set()).add(first)
 
-    def can_touch(self, body: MjcfBody, mask: Mask) -> bool:
-        """Return whether a geom of a body can touch any other."""
-        if (body, mask) not in self._known:
-            self._known[body, mask] = any(
-                self._count(body, other) > 0
+    def can_touch(
+        self, body: MjcfBody, mask: Mask, *, only_moving: bool = False
+    ) -> bool:
+        """Return whether a geom of a body can touch any other, or any that moves."""
+        key = body, mask, only_moving
+        if key not in self._known:
+            self._known[key] = any(
+                self._count(body, other, only_moving) > 0
                 for other in self._total
                 if mask[0] & other[1] or other[0] & mask[1]
             )
-        return self._known[body, mask]
+        return self._known[key]
 
-    def _count(self, body: MjcfBody, mask: Mask) -> int:
+    def _count(self, body: MjcfBody, mask: Mask, only_moving: bool) -> int:
         """Return the number of geoms with a mask that a body may touch."""
         first = self._fixed_to[body]
         count = self._total[mask] - self._group[first][mask]
+        if only_moving and not first.is_world:
+            count -= self._group[self._world][mask]
         if self._filter_parents and first.parent is not None:
             count -= self._below.get(first, _NOTHING)[mask]
             above = self._fixed_to[first.parent]
             if not above.is_world:
                 count -= self._group[above][mask]
         for other in self._excluded.get(body, ()):
+            if only_moving and self._fixed_to[other].is_world:
+                continue  # not counted to begin with
             if not self._are_near(first, self._fixed_to[other]):
                 count -= self._own[other][mask]
         return count
