@@ -32,6 +32,13 @@ def once(a: Any) -> Any:
     return np.array([u, v, w, u + w * a[2]])
 
 
+def thrice(a: Any) -> Any:
+    x, y = a[0], a[0]
+    for _ in range(3):
+        x, y = call_program(INNER, [x + y, a[1], a[2]])
+    return np.array([x, y])
+
+
 def depth_four(a: Any) -> Any:
     program = INNER
     for _ in range(3):
@@ -77,4 +84,4 @@ def column_sweeps_in_loops(a: Any) -> Any:
     return ramidyn.repeat(body, a, times=4)
 
 
-FUNCTIONS = [once, depth_four, in_steps, loops_in_loops, column_sweeps_in_loops]
+FUNCTIONS = [once, thrice, depth_four, in_steps, loops_in_loops, column_sweeps_in_loops]

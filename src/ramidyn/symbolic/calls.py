@@ -25,8 +25,13 @@ from ramidyn.symbolic.program import (
     reachable,
 )
 
-SHORT = 1500
-"""Cost below which doing it in place is faster, four times too: a cut or two."""
+SHORT = 2000
+"""Cost below which doing it in place is faster, four times too: a cut or two.
+
+A call costs the caller some 20 ns for a tile of states. Runge and Kutta's steps that
+call their dynamics take 1.08 times as long as straight lines at a cost of 1,900, and
+1.05 times at 3,700 and 9,000, where they compile in less than half the time.
+"""
 
 
 def call_program(program: Program, arguments: Sequence[Expr]) -> list[Expr]:

@@ -88,6 +88,8 @@ class CalleeFrame:
     """the slot of each argument"""
     results: Sequence[int]
     """the slot of each result"""
+    keeps_arguments: bool = False
+    """whether the arguments are still there after the call"""
 
     def keeps(self, results: int) -> bool:
         """Return whether so many results stay here, or are moved out at once."""
@@ -111,7 +113,8 @@ def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> CalleeF
     inputs = range(callee.body.size)
     is_loop = callee.times != 1 or callee.carried or callee.sliced or callee.until
     if not is_loop:
-        return CalleeFrame(of.functions, steps, aligned(of.slots), inputs, of.outputs)
+        slots = aligned(of.slots)
+        return CalleeFrame(of.functions, steps, slots, inputs, of.outputs, True)
     carried, stacked = callee.carried, callee.stacked
     pairs = [(of.outputs[k], k) for k in range(carried)]
     carry, spare = parallel_moves(pairs, of.slots)

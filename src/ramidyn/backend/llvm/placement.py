@@ -97,13 +97,21 @@ class Placement:
             if isinstance(part, Cut):
                 self._load_and_store(k, part)
         number = 0
+        there: dict[int, Expr] = {}
+        """arguments that are still in the frames of earlier calls, by slot"""
         for part in self.parts:
             if isinstance(part, Cut):
                 writer.run(part)
                 continue
             frame, base = frames[number], bases[number]
-            writer.move(self._arguments(part, frame, base))
+            given = dict(
+                zip((base + k for k in frame.arguments), part.args, strict=True)
+            )
+            writer.move(self._arguments(part, given, there))
             writer.call(frame, base, part.value.digest)
+            inside = range(base, base + frame.slots)
+            there = {slot: a for slot, a in there.items() if slot not in inside}
+            there |= given if frame.keeps_arguments else {}
             if not kept[number]:
                 found = self.results_of[part]
                 slots = [base + frame.results[int(e.value)] for e in found]
@@ -164,6 +172,7 @@ class Placement:
                 made = [e for e in part.order if self.made_in.get(e) == k]
             else:
                 made = self.results_of[part] if part in moved else []
+                free.sort(reverse=True)  # neighbors are moved together
             for e in made:
                 if e in self.slot_of or self.last_used.get(e, k) <= k:
                     continue
@@ -191,11 +200,12 @@ class Placement:
                     cut.loads[a] = self.slot_of[a]
 
     def _arguments(
-        self, call: Expr, frame: CalleeFrame, base: int
+        self, call: Expr, given: dict[int, Expr], there: dict[int, Expr]
     ) -> Iterator[tuple[int, int]]:
         """Let cuts store what they make for a call; yield the moves of the others."""
-        for a, slot in zip(call.args, frame.arguments, strict=True):
-            target = base + slot
+        for target, a in given.items():
+            if there.get(target) is a:
+                continue
             if a.op == "const":
                 before = self.parts[self.place_of[call] - 1]
                 assert isinstance(before, Cut)

@@ -26,7 +26,7 @@ from contextlib import contextmanager
 
 from ramidyn.backend.llvm.target import Processor
 from ramidyn.backend.llvm.word_builder import I32, I64, Code, Module, Value, const, ir
-from ramidyn.backend.runtime.instructions import DEEPEST, STEP_WORDS, Op
+from ramidyn.backend.runtime.instructions import DEEPEST, MOVE_PLACES, STEP_WORDS, Op
 from ramidyn.backend.runtime.memory_layout import (
     LINE,
     NEAR,
@@ -161,7 +161,7 @@ def _flush_arm(code: Code) -> Generator[None]:
 
 # ------------------------------------------------------------ instructions
 
-MOVE_BYTES = 4 * PLACE
+MOVE_BYTES = MOVE_PLACES * PLACE
 LOOP_WORDS = 2
 """of each loop that is running: the number of its step, and the tiles at its start"""
 
@@ -292,19 +292,20 @@ class Interpreter:
 
 
 def emit_move_slots(module: Module, tile: Tile) -> None:
-    """move_slots(workspace, table, count, step): copy slots, one after the other."""
+    """move_slots(workspace, table, count, step): copy runs of slots, one by one."""
     code = module.function("move_slots", 4, local=True)
     workspace, table, count, step = code.arguments
     kind, align = tile.vector(tile.lanes), min(tile.slot, LINE)
     with code.loop(count) as k:
         row = code.add(table, code.mul(k, MOVE_BYTES))
-        source, target, further, beyond = (
-            code.load_int(code.add(row, n * PLACE)) for n in range(4)
+        source, target, further, beyond, size = (
+            code.load_int(code.add(row, n * PLACE)) for n in range(MOVE_PLACES)
         )
-        source = code.add(source, code.mul(step, further))
-        target = code.add(target, code.mul(step, beyond))
-        value = code.load_as(kind, code.add(workspace, source), align)
-        code.store_as(value, code.add(workspace, target), align)
+        source = code.add(workspace, code.add(source, code.mul(step, further)))
+        target = code.add(workspace, code.add(target, code.mul(step, beyond)))
+        with code.loop(size, tile.slot) as offset:
+            value = code.load_as(kind, code.add(source, offset), align)
+            code.store_as(value, code.add(target, offset), align)
     code.leave(0)
 
 

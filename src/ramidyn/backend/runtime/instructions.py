@@ -17,7 +17,7 @@ from enum import IntEnum
 from operator import index
 from typing import Any, NamedTuple
 
-STEP_WORDS = 4
+STEP_WORDS, MOVE_PLACES = 4, 5
 DEEPEST = 16
 """loops inside loops, at most"""
 
@@ -74,7 +74,8 @@ class Encoded(NamedTuple):
     words: list[int]
     """of each: what it does, and up to three numbers; see `instruction_code`"""
     moves: list[int]
-    """of each: offsets of source and target, and what both grow by in a step"""
+    """of neighbors that go to neighbors: offsets of the first source and target, what
+    both grow by in a step, and the bytes of all"""
 
 
 def encoded(steps: Sequence[Instruction], slot: int) -> Encoded:
@@ -87,8 +88,9 @@ def encoded(steps: Sequence[Instruction], slot: int) -> Encoded:
         if step.op == Op.RUN:
             row[2:4] = step.base * slot, step.functions
         elif step.op == Op.MOVE:
-            row[1:3] = len(moves), len(step.moves)
-            moves += [x * slot for move in step.moves for x in move]
+            runs = [x * slot for run in _runs(step.moves) for x in run]
+            row[1:3] = len(moves), len(runs) // MOVE_PLACES
+            moves += runs
         elif step.op == Op.REPEAT:
             begun.append(k)
         elif step.op == Op.UNTIL:
@@ -100,6 +102,20 @@ def encoded(steps: Sequence[Instruction], slot: int) -> Encoded:
         words += row
     _set_exits(words)
     return Encoded(words, moves)
+
+
+def _runs(moves: Sequence[Move]) -> list[tuple[int, ...]]:
+    """Return moves of neighbors to neighbors as one, with their number."""
+    runs: list[tuple[int, ...]] = []
+    first, count = 0, 0
+    for k, move in enumerate(moves):
+        begin = moves[first]
+        here = begin._replace(source=begin.source + count, target=begin.target + count)
+        if move != here:
+            runs.append((*begin, count))
+            first, count = k, 0
+        count += 1
+    return [*runs, (*moves[first], count)]
 
 
 def _set_exits(words: list[int]) -> None:
