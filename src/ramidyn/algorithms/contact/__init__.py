@@ -1,0 +1,1 @@
+"""Hard constraints: contacts with friction, limits and dry friction as one problem."""
