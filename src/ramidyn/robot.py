@@ -2573,7 +2573,8 @@ class Robot:
             dt: time step [s].
             steps: number of steps; by default as many as tau has.
             integrator: "semi_implicit_euler", "rk4", or "implicit" in the forces of the
-                robot's elements and of the policy, for stiff ones; trees only.
+                robot's elements and of the policy, for stiff ones; trees only. Rigid
+                contacts, hard limits and dry friction need the first or the last.
             policy: function that returns tau (nv,), called at the start of each step.
             inputs: further inputs of these functions and of the robot's forces by name:
                 a number, (n,), (steps, n) or (batch, steps, n). A name that nothing
@@ -2581,7 +2582,10 @@ class Robot:
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
                 store), with loops "residual" (the largest |Φ|) and "closing_steps"
-                (Newton steps of "project" or "partition"), or functions by name:
+                (Newton steps of "project" or "partition"), with contacts
+                "contact_forces" (contacts, 3) in the world [N], "contact_states"
+                (contacts,): 0 open, 1 sticks, 2 slides, and "contact_residual", how far
+                impulses are from obeying all rules [m/s], or functions by name:
                 ``{"hand": lambda q: robot.pose(q, "hand")}``.
             total: functions by name, summed over all steps, such as costs.
             every: record every so many steps; ``every=steps`` records the first and
@@ -2644,7 +2648,7 @@ class Robot:
         dt: float = 1e-3,
         *,
         duration: float | None = None,
-        integrator: str = "rk4",
+        integrator: str | None = None,
         policy: Callable[..., Any] | None = None,
         controller: Controller | None = None,
         control_dt: float | None = None,
@@ -2680,8 +2684,9 @@ class Robot:
                 ``lambda time: ...``; zero by default.
             dt: time step; of "adaptive", the time between rows [s].
             duration: a multiple of dt [s]; by default as long as tau has rows, or 1 s.
-            integrator: "rk4", "semi_implicit_euler", "implicit" (trees only), all with
-                fixed steps, or "adaptive" (scipy's DOP853).
+            integrator: "rk4" (the default), "semi_implicit_euler" (the default for a
+                robot with rigid contacts, hard limits or dry friction), "implicit"
+                (trees only), all with fixed steps, or "adaptive" (scipy's DOP853).
             policy: function that returns tau, evaluated at the start of each step and
                 held; with "adaptive", a function like ``tau``.
             controller: Python function of the numbers (time, q, qd) that returns tau;
@@ -2693,7 +2698,8 @@ class Robot:
                 error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
-                store), "residual" (the largest |Φ| of loops), "closing_steps" (as in
+                store), "residual" (the largest |Φ| of loops), "closing_steps",
+                "contact_forces", "contact_states", "contact_residual" (as in
                 `rollout`), or functions by name. By
                 default energy, work, and where there are forces or loops the others.
             every: record every so many steps.

@@ -7,6 +7,9 @@
                            D = ∂f_a/∂q̇: f_a are the forces of the robot's elements
                            and of the policy, linear in what a step changes
 
+Contacts, limits and dry friction change q̇⁺ at the end of a step, by impulses that
+answer to M, or to the matrix of the implicit step.
+
 Otherwise τ is that of the start of the step, and held. They are written over the
 equations of a step (`StepEquations`): those of a rollout are symbols, those of
 `linearize` know their derivatives too. A new integrator is a function and an entry of
@@ -46,6 +49,15 @@ class StepEquations(Protocol):
 
     def tangent_rate(self, u: Any, qd: Any) -> Any:
         """Return q̇ at q ⊕ u as du/dt."""
+        ...
+
+    def constrained(
+        self, start: StepState, qd: Any, inertia: Any | None
+    ) -> tuple[StepState, Any, Any]:
+        """Return the state with impulses, q̇ with them, and the rate of q in the step.
+
+        ``inertia`` is what they act on, if that is not M.
+        """
         ...
 
 
@@ -107,13 +119,17 @@ def implicit(equations: LinearizedForces, start: StepState) -> Advanced:
     """Step with forces that follow what the step changes, linearly."""
     qd, dt = start["qd"], start["dt"]
     M, f, K, D = equations.linear_forces(start)
-    change = general_solve(M - dt * D - dt * dt * K, dt * (f + dt * (K @ qd)))
-    return _step_with(equations, start, qd + change)
+    A = M - dt * D - dt * dt * K
+    change = general_solve(A, dt * (f + dt * (K @ qd)))
+    return _step_with(equations, start, qd + change, A)
 
 
-def _step_with(equations: StepEquations, start: StepState, qd1: Any) -> Advanced:
+def _step_with(
+    equations: StepEquations, start: StepState, qd1: Any, inertia: Any | None = None
+) -> Advanced:
     """Return the state that is reached with the velocity at the end of the step."""
-    there, _ = equations.reach(start, qd1, start["dt"], qd1)
+    start, qd1, rate = equations.constrained(start, qd1, inertia)
+    there, _ = equations.reach(start, rate, start["dt"], qd1)
     return there, [(start, 0.5 * (start["qd"] + there["qd"]))]
 
 
@@ -171,13 +187,21 @@ class Integrator:
     is_for_stiff_forces: bool = False
     stages: int = 1
     """how often a step evaluates the dynamics"""
+    has_contacts: bool = False
+    """whether a step ends with velocities that obey contacts and limits"""
 
 
 INTEGRATORS: Final = {
-    "semi_implicit_euler": Integrator(semi_implicit_euler, 1, 0.05),
+    "semi_implicit_euler": Integrator(semi_implicit_euler, 1, 0.05, has_contacts=True),
     "rk4": Integrator(rk4, 4, 1e-4, stages=4),
     "implicit": Integrator(
-        implicit, 1, 0.05, METHODS[:2], (), is_for_stiff_forces=True
+        implicit,
+        1,
+        0.05,
+        METHODS[:2],
+        (),
+        is_for_stiff_forces=True,
+        has_contacts=True,
     ),
     "adaptive": Integrator(None, 8, 1e-4, ("simulate",)),
 }
@@ -204,4 +228,23 @@ def check_loops(robot: str, method: str, integrator: str, stabilize: str) -> Non
         raise ArgumentError(
             f"robot {robot!r} has loops, which {integrator!r} does not support with "
             f"stabilize={stabilize!r}; use {' or '.join(map(repr, possible))}"
+        )
+
+
+def check_contacts(robot: str, integrator: str, stabilize: str | None) -> None:
+    """Raise ArgumentError if a step cannot have contacts, limits or dry friction.
+
+    ``stabilize`` is None for a robot without loops.
+    """
+    if not INTEGRATORS[integrator].has_contacts:
+        possible = [n for n, i in INTEGRATORS.items() if i.has_contacts]
+        raise ArgumentError(
+            f"robot {robot!r} has contacts, hard limits or dry friction, which "
+            f"{integrator!r} does not support: velocities jump at impacts, and its "
+            f"order needs smooth motion; use {' or '.join(map(repr, possible))}"
+        )
+    if stabilize == "partition":
+        raise ArgumentError(
+            f"robot {robot!r} has loops and contacts, which stabilize='partition' does "
+            "not support: impulses change dependent velocities too; use 'project'"
         )

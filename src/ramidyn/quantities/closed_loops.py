@@ -159,6 +159,11 @@ class ClosedMotion:
         n = range(len(rows))
         return [[half[max(r, c)][min(r, c)] for c in n] for r in n]
 
+    def response(self, force: Sequence[Expr]) -> list[Expr]:
+        """Return Φ times a force."""
+        (Q,) = self.rows([force])
+        return self.system.order.scatter(self.solve(Q, zeros(len(self.system.J)))[0])
+
     def least_motion(self, x: Sequence[Expr]) -> list[Expr]:
         """Return the smallest v in the norm of M with J v = −x."""
         return self.system.order.scatter(self.solve({}, list(x))[0])

@@ -106,12 +106,14 @@ def articulated_acceleration(context: Context, applied: Applied) -> list[Expr]:
     return list(coordinates.public_acceleration(qdd, qd))
 
 
-def response(context: Context, force: Sequence[Expr]) -> list[Expr]:
+def response(
+    context: Context, force: Sequence[Expr], applied: Applied | None = None
+) -> list[Expr]:
     """Return M⁻¹ times a force, by the same articulated bodies as q̈."""
     at_rest = context.with_inputs(
         qd=zeros(context.model.nv), tau=force, gravity=zeros(3)
     )
-    return articulated_acceleration(at_rest, Applied())
+    return articulated_acceleration(at_rest, applied or Applied())
 
 
 def factored_acceleration(

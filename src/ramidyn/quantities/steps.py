@@ -26,6 +26,7 @@ from ramidyn.coordinates.configurations import (
     tangent_rate,
     velocity_of,
 )
+from ramidyn.errors import ModelError
 from ramidyn.mechanism.constraints.samples import Rows, rows_of
 from ramidyn.quantities.derivative_rows import (
     Change,
@@ -111,6 +112,12 @@ def linearize(
     n, has_loops = context.model.nv, bool(context.model.loops)
     if has_loops:
         check_loops(context.model.name, "linearize", integrator, stabilize)
+    if context.model.contacts:
+        raise ModelError(
+            f"robot {context.model.name!r} has contacts, hard limits or dry friction, "
+            "whose impulses linearize does not differentiate; remove them, or use "
+            "compliant contacts (ramidyn.forces)"
+        )
     how = INTEGRATORS[integrator]
     step = how.step
     assert step is not None
@@ -231,6 +238,13 @@ class _Moving:
     ) -> tuple[StepState, Any]:
         """Return the state with q̇ at q ⊕ u, and u = h rate."""
         return {**start, "q": self._moved_q(start["q"], rate, h), "qd": qd}, h * rate
+
+    def constrained(
+        self, start: StepState, qd: Any, inertia: Any | None
+    ) -> tuple[StepState, Any, Any]:
+        """Return q̇ as it is: robots with contacts are refused."""
+        assert inertia is None
+        return start, qd, qd
 
     def displace(self, state: StepState, u: Any) -> StepState:
         """Return the state at q ⊕ u."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.algorithms.integrators import (
+    check_contacts,
     check_loops,
     integrators_of,
     stabilizations_of,
@@ -89,7 +90,7 @@ def check_arguments(
     tau: npt.ArrayLike | Traced | None,
     dt: float,
     *,
-    integrator: str,
+    integrator: str | None,
     policy: Traced | None,
     inputs: Mapping[str, npt.ArrayLike] | None,
     record: Record,
@@ -112,10 +113,14 @@ def check_arguments(
 ) -> CheckedArguments:
     """Return the arguments of a method, "rollout" or "simulate", or raise an error."""
     has_loops, is_one = bool(robot.model.loops), method == "simulate"
+    if integrator is None:
+        integrator = "semi_implicit_euler" if robot.model.contacts else "rk4"
     one_of("integrator", integrator, integrators_of(method))
     one_of("stabilize", stabilize, stabilizations_of(method))
     if has_loops:
         check_loops(robot.name, method, integrator, stabilize)
+    if robot.model.contacts:
+        check_contacts(robot.name, integrator, stabilize if has_loops else None)
     given = arrays_by_name("inputs", inputs)
     changed = arrays_by_name("parameters", parameters)
     check_parameters(robot, changed, is_one)

@@ -13,6 +13,7 @@ from ramidyn.errors import ArgumentError, did_you_mean, names_of
 from ramidyn.simulation.run import Run
 from ramidyn.simulation.traced_step import (
     BUILT_IN,
+    CONTACT_RECORDS,
     OWN_INPUTS,
     StepOptions,
     Traced,
@@ -66,6 +67,7 @@ def checked_record(
     has_steps = INTEGRATORS[integrator].step is not None
     closes = has_loops and has_steps and stabilize in ("project", "partition")
     needs = {"residual": has_loops, "closing_steps": closes}
+    needs |= dict.fromkeys(CONTACT_RECORDS, bool(robot.model.contacts))
     possible = [n for n in BUILT_IN if needs.get(n, True)]
     for name, what in named.items():
         if not callable(what) and not (isinstance(what, str) and what in possible):

@@ -52,7 +52,7 @@ def simulate(
     if options["record"] is None:
         options["record"] = usual_records(robot)
     arguments = check_arguments(robot, "simulate", *state, **options)
-    integrator, stabilize = options["integrator"], options["stabilize"]
+    integrator, stabilize = arguments.options.integrator, options["stabilize"]
     only_adaptive = {"times": times, "rtol": rtol, "atol": atol}
     for name, value in only_adaptive.items():
         if value is not None and integrator != "adaptive":

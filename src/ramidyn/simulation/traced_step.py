@@ -33,6 +33,7 @@ from ramidyn.quantities.closed_loops import (
     dependent_velocities,
     stabilized_forward_dynamics,
 )
+from ramidyn.quantities.contact_step import contact_step, impulse_count
 from ramidyn.quantities.directions import configuration_rate
 from ramidyn.quantities.dynamics import bias_forces, forward_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
@@ -53,13 +54,25 @@ if TYPE_CHECKING:
 
 INTEGRALS = ("work", "element_work")
 """work of τ, and of the robot's force elements beyond the energy that they store"""
-BUILT_IN = ("qdd", "tau", "energy", "residual", "closing_steps", *INTEGRALS)
+CONTACT_RECORDS = {
+    "contact_forces": "forces",
+    "contact_states": "states",
+    "contact_residual": "residual",
+}
+"""what can be recorded of contacts, and its name in `contact_step`"""
+BUILT_IN = (
+    *("qdd", "tau", "energy", "residual", "closing_steps"),
+    *INTEGRALS,
+    *CONTACT_RECORDS,
+)
 """what can be recorded by name"""
 OWN_INPUTS = ("q", "qd", "tau", "dt", "time", "qdd")
 CLOSED, CLOSED_FLOAT32, MOST_NEWTON_STEPS = 1e-13, 1e-6, 6
 """[m, rad] |Φ| of closed loops, in float64 and in float32; most Newton steps"""
 DEPENDENT, CLOSING = "dependent velocities", "closing steps"
 """what a step knows besides, by names that no function can ask for"""
+IMPULSES = "contact impulses"
+"""of the step before: the next one starts from them"""
 STORED = "elastic energy at the start"
 """which work does not count"""
 
@@ -106,6 +119,8 @@ class TracedStep:
     _functions: dict[str, Function] = field(default_factory=dict[str, Function])
     _newton_steps: list[Any] = field(default_factory=list[Any])
     """how many there were wherever the current trace closes loops"""
+    _contact: dict[str, Any] = field(default_factory=dict[str, Any])
+    """what the current trace knows about its contacts"""
 
     @cached_property
     def state(self) -> tuple[Carried, ...]:
@@ -116,6 +131,9 @@ class TracedStep:
         if o.until is not None:
             ended = 0.0 if o.restart else np.inf
             entries.append(Carried(ENDED, (), ended, is_restarted=False, is_kept=False))
+        if self.robot.model.contacts:
+            count = impulse_count(self.robot.model)
+            entries.append(Carried(IMPULSES, (count,), np.zeros(count)))
         sums = [*self.sums, *([STORED] if self.stores_energy else [])]
         entries += [Carried(name, (), 0.0, is_restarted=False) for name in sums]
         return tuple(entries)
@@ -199,6 +217,7 @@ class TracedStep:
         """Return the outputs of the step as symbols."""
         o = self.options
         self._newton_steps.clear()
+        self._contact.clear()
         given = dict(zip(self.shapes, values, strict=True))
         q, qd, dt = given["q"], given["qd"], given["dt"]
         known = {**given, "time": given[START] + given[COUNT] * dt}
@@ -222,6 +241,8 @@ class TracedStep:
         for name, what in o.record:
             outputs[name] = self.record_of(name, what, known)
         after = {"q": end["q"], "qd": end["qd"], COUNT: given[COUNT] + 1.0}
+        if IMPULSES in given:
+            after[IMPULSES] = end[IMPULSES]
         for name, cost in o.total:
             value = checked_shape(f"total {name!r}", called(name, cost, known), ())
             after[f"sum {name}"] = given[f"sum {name}"] + value
@@ -264,6 +285,8 @@ class TracedStep:
         if what == "energy":
             parts = (kinetic_energy, potential_energy)  # elastic energy is in there
             return sum(self.evaluated(x, known) for x in parts)
+        if what in CONTACT_RECORDS:
+            return self._contact[CONTACT_RECORDS[what]]
         if what == "residual":
             phi = self.evaluated(constraint_residual, known)
             return _largest(phi)
@@ -295,12 +318,16 @@ class TracedStep:
 
     def evaluated(self, quantity: Quantity, known: StepState) -> Any:
         """Return a quantity of what is known, as symbols."""
+        (result,) = self.results(quantity, known).values()
+        return result
+
+    def results(self, quantity: Quantity, known: StepState) -> dict[str, Any]:
+        """Return the results of a quantity of what is known, by name, as symbols."""
         compilation = compilation_of(self.function(quantity))
         inputs = {name: known[name] for name, _ in compilation.inputs}
         is_repeated = INTEGRATORS[self.options.integrator].stages > 1
         do = called_program if is_repeated and quantity is self.dynamics else inline
-        (result,) = do(compilation.traced_for(self.options.dtype), inputs).values()
-        return result
+        return dict(do(compilation.traced_for(self.options.dtype), inputs))
 
     # The equations that integrators evaluate.
 
@@ -343,6 +370,24 @@ class TracedStep:
         if not self.options.is_held:
             there["tau"] = self.policy_tau(there)
         return there, u
+
+    def constrained(
+        self, start: StepState, qd: Any, inertia: Any | None
+    ) -> tuple[StepState, Any, Any]:
+        """Return the state with impulses, q̇ with them, and the rate of q in the step.
+
+        ``inertia`` is what they act on, if that is not M.
+        """
+        if IMPULSES not in start:
+            return start, qd, qd
+        known = {**start, "qd_free": qd, "impulses": start[IMPULSES]}
+        how = contact_step
+        if inertia is not None:
+            known["inertia"], how = inertia, contact_step(is_given=True)
+        found = self.results(how, known)
+        self._contact.update(found)
+        new = {**start, IMPULSES: found["impulses"]}
+        return new, found["qd"], found["qd"] + found["u"]
 
     def linear_forces(self, state: StepState) -> tuple[Any, Any, Any, Any]:
         """Return M, all forces, and K = ∂f_a/∂q and D = ∂f_a/∂q̇ of the applied ones."""

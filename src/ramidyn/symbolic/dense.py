@@ -130,7 +130,7 @@ def inverse(L: Matrix, D: Sequence[Expr]) -> Matrix:
 
 
 def general_solve(A: Any, b: Any) -> Any:
-    """Return x of A x = b, for arrays; A need not be symmetric.
+    """Return x of A x = b, for arrays; A need not be symmetric, b can be a matrix.
 
     Rows are eliminated from the last to the first: branches of a tree stay sparse.
     """

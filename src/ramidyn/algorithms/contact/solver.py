@@ -23,6 +23,8 @@ TOLERANCE: Final = {"float64": 1e-9, "float32": 2e-6}
 """[m/s, rad/s] by which a sweep still changes velocities that count as solved"""
 SWEEPS, SWEEPS_ALONE = 20, 200
 """at most, before Newton steps and without them"""
+SEPARATING_SWEEPS, SEPARATED = 10, 1e-4
+"""at most, and the share of a speed that counts as solved: overlaps go step by step"""
 MOST_UNKNOWNS = 30
 """rows of G up to which there are Newton steps: their cost grows with the cube"""
 
@@ -61,6 +63,29 @@ def solve(problem: Problem, start: Sequence[Expr], dtype: str = "float64") -> So
     if has_newton:
         impulses, residual = refined(problem, impulses, residual, tolerance)
     return Solution(impulses, residual, found.steps)
+
+
+def separation(problem: Problem, depth: Expr) -> list[Impulse]:
+    """Return impulses that take shapes apart, from zero; none where depth is zero."""
+    scales = [Scales.of(problem, c) for c in problem.constraints]
+    start = [ZERO] * problem.size
+
+    def swept(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        flat, V, _ = carry
+        found, V, change = sweep(problem, scales, problem.split(list(flat)), list(V))
+        return np.array([x for each in found for x in each]), np.array(V), change
+
+    found = repeat_until(
+        swept,
+        (
+            np.array(start),
+            np.array(problem.c),
+            where(depth > 0.0, UNCONVERGED, ZERO),
+        ),
+        lambda carry: carry[2] <= SEPARATED,
+        SEPARATING_SWEEPS,
+    )
+    return problem.split(list(found.carry[0]))
 
 
 def _first_residual(problem: Problem, start: Sequence[Expr]) -> Expr:

@@ -3,6 +3,7 @@
     Λ⁻¹ = Σᵢ vᵢ Dᵢ⁻¹ vᵢᵀ,    v = K S,    K_p = K L X
 
 Rows of all ends go towards the root together; each joint adds what it lets them move.
+A row that is the velocity of one degree of freedom starts there, with v = 1.
 
     K[i]   rows of the ends beyond i, in body-i coordinates
     v      those rows along S       D, L  see `propagators`
@@ -14,27 +15,37 @@ together are K IA⁻¹ Kᵀ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ramidyn.algorithms.operational.propagators import propagators
+from ramidyn.algorithms.operational.propagators import column_order, propagators
 from ramidyn.algorithms.operational.tasks import End
 from ramidyn.algorithms.sweeps import inward
 from ramidyn.coordinates.coordinates import JointVector
+from ramidyn.spatial.vector3 import ONE
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.dense import Symmetric, add_outer
 from ramidyn.tree.tree import ROOT, Tree
 
 
-def pv(tree: Tree, q: JointVector, ends: Sequence[End]) -> Symmetric:
-    """Return Λ⁻¹."""
-    A = propagators(tree, q)
+def pv(
+    tree: Tree,
+    q: JointVector,
+    ends: Sequence[End],
+    joints: Mapping[tuple[int, int], int] | None = None,
+) -> Symmetric:
+    """Return Λ⁻¹; ``joints`` has rows of single degrees of freedom, by body and column."""
+    A, joints = propagators(tree, q), joints or {}
     K: dict[int, dict[int, Force]] = {i: {} for i in range(ROOT, len(tree))}
     for end in ends:
         K[end.body].update(zip(end.span, end.rows, strict=True))
     Lam: Symmetric = {}
     for i, p in inward(tree, "task inertia"):
-        for column in reversed(A.columns[i]):
+        order = column_order(tree.bodies[i])
+        for k, column in reversed(list(zip(order, A.columns[i], strict=True))):
             v = {r: row.dot(column.s) for r, row in K[i].items()}
+            if (i, k) in joints:
+                v[joints[i, k]] = ONE
+                K[i][joints[i, k]] = Force.zero()
             add_outer(Lam, v, column.Dinv)
             K[i] = {r: row - column.Ud * v[r] for r, row in K[i].items()}
         K[p].update((r, A.X[i].back(row)) for r, row in K[i].items())
