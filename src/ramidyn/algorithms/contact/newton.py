@@ -39,9 +39,9 @@ from ramidyn.symbolic.dense import Matrix, inner, ldl, solve, total
 from ramidyn.symbolic.expr import Expr, const, where
 from ramidyn.symbolic.repeat import repeat_until
 
-STIFFNESS = 1e4
+STIFFNESS = 1e3
 """ρ times the inverse inertia of a constraint"""
-MOST_STEPS, MOST_HALVINGS = 25, 6
+MOST_STEPS, MOST_HALVINGS = 30, 8
 DECREASE = 1e-4
 """of what the slope promises, that a step must reach (Armijo's rule)"""
 ROUNDING = 1e-12
@@ -92,10 +92,7 @@ def newton_steps(
             "y": np.array(y),
             "held": np.array([where(is_solved, a, b) for a, b in pairs]),
             "slips": np.array(
-                [
-                    where(is_solved, a, b)
-                    for a, b in zip(slipping, slips, strict=True)
-                ]
+                [where(is_solved, a, b) for a, b in zip(slipping, slips, strict=True)]
             ),
             "best": np.array(best),
             "residual": where(is_better, now, carry["residual"]),

@@ -29,6 +29,7 @@ from ramidyn.tree.model import Frame, Model
 from ramidyn.tree.tree import ROOT, Tree
 
 if TYPE_CHECKING:
+    from ramidyn.description.contacts import Contact
     from ramidyn.description.forces.element import ForceElement
 
 
@@ -160,23 +161,23 @@ class ForceScene:
         """Return the pose of body i, seen from an ancestor."""
         return leg(self.tree, self.q, self.qd, ancestor, i)
 
-    def number(self, element: ForceElement, name: str) -> Expr:
+    def number(self, element: ForceElement | Contact, name: str) -> Expr:
         """Return a parameter: a constant, or an input."""
         given = self.inputs.get(f"{name}:{element.name}")
         return const(getattr(element, name)) if given is None else lift(given)
 
-    def vector(self, element: ForceElement, name: str) -> Vec:
+    def vector(self, element: ForceElement | Contact, name: str) -> Vec:
         """Return a parameter of three numbers."""
         given = self.inputs.get(f"{name}:{element.name}")
         return vec(*(getattr(element, name) if given is None else given))
 
-    def numbers(self, element: ForceElement, name: str) -> tuple[Expr, ...]:
+    def numbers(self, element: ForceElement | Contact, name: str) -> tuple[Expr, ...]:
         """Return a parameter of one or more numbers."""
         value = self.inputs.get(f"{name}:{element.name}", getattr(element, name))
         entries = value if hasattr(value, "__len__") else (value,)
         return tuple(lift(x) for x in entries)
 
-    def is_zero(self, element: ForceElement, name: str) -> bool:
+    def is_zero(self, element: ForceElement | Contact, name: str) -> bool:
         """Say whether a parameter is the constant zero."""
         return all(x.is_zero for x in self.numbers(element, name))
 

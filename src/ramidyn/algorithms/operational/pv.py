@@ -33,7 +33,7 @@ def pv(
     ends: Sequence[End],
     joints: Mapping[tuple[int, int], int] | None = None,
 ) -> Symmetric:
-    """Return Λ⁻¹; ``joints`` has rows of single degrees of freedom, by body and column."""
+    """Return Λ⁻¹; ``joints`` has rows of joints, by body and column of S."""
     A, joints = propagators(tree, q), joints or {}
     K: dict[int, dict[int, Force]] = {i: {} for i in range(ROOT, len(tree))}
     for end in ends:
