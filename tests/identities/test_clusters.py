@@ -21,10 +21,15 @@ from ramidyn.quantities.dynamics import (
     forward_dynamics,
     inverse_dynamics,
 )
+from ramidyn.quantities.dynamics_derivatives import (
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
 from support.close import assert_close
-from support.states import ONE_COORDINATE, value, with_joints
+from support.states import ONE_COORDINATE, program, value, with_joints
 
 WORLD_LINEAR = Conventions("xyzw", "world_linear", "angular_first")
 
@@ -198,3 +203,31 @@ def test_forward_dynamics_solves_the_equations_of_independent_joints(
         tau=tau,
     )
     assert_close(qdd, np.linalg.solve(M, tau - bias))
+
+
+def test_derivatives_are_those_of_independent_joints(
+    clusters: Pair, rng: np.random.Generator
+) -> None:
+    now, free = clusters.state(rng)
+    P = clusters.P
+    quantity = inverse_dynamics_derivatives(algorithm="idsva")
+    found = evaluate(program(clusters.robot, quantity), now)
+    expected = evaluate(program(clusters.free, quantity), free)
+    for name, value_of in found.items():
+        assert_close(value_of, P.T @ expected[name] @ P)
+
+
+def test_derivatives_of_forward_dynamics_solve_those_of_inverse_dynamics(
+    clusters: Pair, rng: np.random.Generator
+) -> None:
+    now, _ = clusters.state(rng)
+    tau = value(clusters.robot, inverse_dynamics, **now)
+    quantity = inverse_dynamics_derivatives(algorithm="idsva")
+    inverse = evaluate(program(clusters.robot, quantity), now)
+    quantity = forward_dynamics_derivatives(algorithm="idsva")
+    given = {"q": now["q"], "qd": now["qd"], "tau": tau}
+    found = evaluate(program(clusters.robot, quantity), given)
+    M = inverse["M"]
+    assert_close(M @ found["dqdd_dq"], -inverse["dtau_dq"])
+    assert_close(M @ found["dqdd_dqd"], -inverse["dtau_dqd"])
+    assert_close(M @ found["dqdd_dtau"], np.eye(clusters.robot.nv))

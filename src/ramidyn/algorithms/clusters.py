@@ -29,18 +29,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import final
+from typing import TypeVar, final
 
 from ramidyn.algorithms.articulated import Column, last_first
+from ramidyn.algorithms.ltdl import TreeEntries
 from ramidyn.algorithms.sweeps import label_value
 from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia
 from ramidyn.spatial.transform import Transform
-from ramidyn.spatial.vector3 import ZERO
+from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.tree.tree import Tree
 
 Inertia = RigidInertia | ArticulatedInertia
+Value = TypeVar("Value", Expr, Vec, Motion, Force)
 Factors = Mapping[int, Expr]
 """G_k: the shared coordinates that a degree of freedom moves with"""
 
@@ -61,6 +63,21 @@ class Clusters:
     bias: Mapping[int, Expr]
     """g, by degree of freedom"""
 
+    def coordinates(self, k: int) -> Factors:
+        """Return the coordinates that a degree of freedom moves with, and G."""
+        return self.G.get(k, {k: ONE})
+
+    def weighted(
+        self, y: int, dofs: tuple[int, ...], values: Mapping[int, Value]
+    ) -> Value:
+        """Return Σ G_ky x_k over some degrees of freedom that move with y."""
+        if dofs == (y,):
+            return values[y]  # the leader, or a plain joint
+        first, *others = (values[k] * self.coordinates(k)[y] for k in dofs)
+        for x in others:
+            first = first + x
+        return first
+
     @staticmethod
     def of(
         tree: Tree, G: Mapping[int, Factors], bias: Mapping[int, Expr] | None = None
@@ -77,6 +94,50 @@ class Clusters:
             (last if top in moved else meeting).setdefault(top, []).append(y)
         first = {y: moved[0] for y, moved in bodies.items()}
         return Clusters(G, last, meeting, first, bias or {})
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Pairs of degrees of freedom, all of one below all of the other.
+
+    What they add to entry (y, z) of a matrix along the tree is a product of two sums.
+    """
+
+    y: int
+    z: int
+    below: tuple[int, ...]
+    """degrees of freedom that move with y, beyond those of ``above``"""
+    above: tuple[int, ...]
+
+
+def blocks_of(tree: Tree, clusters: Clusters) -> dict[int, list[Block]]:
+    """Return the blocks of each coordinate, by the last degree of freedom it moves.
+
+    A plain joint has a block with each degree of freedom before it.
+    """
+    members: dict[int, list[int]] = {}
+    for k in range(len(tree.dof_parents)):
+        for y in clusters.coordinates(k):
+            members.setdefault(y, []).append(k)
+    before: dict[int, tuple[int, ...]] = {}
+    for i, dofs in enumerate(tree.dofs):
+        path = tuple(j for b in tree.ancestors(i) for j in tree.dofs[b])
+        before.update(dict.fromkeys(dofs, path))
+    found: dict[int, list[Block]] = {}
+    for y, moved in members.items():
+        beyond: dict[int, list[int]] = {}
+        for k in moved:
+            for j in before[k]:
+                beyond.setdefault(j, []).append(k)
+        above: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+        for j, below in beyond.items():
+            for z in clusters.coordinates(j):
+                above.setdefault((z, tuple(below)), []).append(j)
+        found.setdefault(moved[-1], []).extend(
+            Block(y, z, below, tuple(js)) for (z, below), js in above.items()
+        )
+    return found
 
 
 def mimic_clusters(tree: Tree) -> Clusters:
@@ -160,11 +221,10 @@ class Elimination:
         """Add what is left of body i to its parent, with c the bias of its joint."""
         p, Ia, F = self.tree.parents[i], self.IA[i], self.F.pop(i)
         pa = self.pA[i] + Ia @ c
-        known = self.IA[p]
-        if isinstance(Ia, RigidInertia) and isinstance(known, RigidInertia):
-            self.IA[p] = known + X.back(Ia)  # nothing was eliminated beyond p
+        if isinstance(Ia, RigidInertia):  # nothing was eliminated beyond i
+            self.IA[p] = sum_of(self.IA[p], X.back(Ia))
         else:
-            self.IA[p] = articulated(known) + X.back(articulated(Ia))
+            self.IA[p] = articulated(self.IA[p]) + X.back(Ia)
         self.pA[p] = self.pA[p] + X.back(pa)
         above = self.F.setdefault(p, {})
         for y, f in F.items():
@@ -276,3 +336,13 @@ def _pair(y: int, z: int) -> tuple[int, int]:
 def articulated(inertia: Inertia) -> ArticulatedInertia:
     """Return an inertia in the general form."""
     return inertia.articulated() if isinstance(inertia, RigidInertia) else inertia
+
+
+def sum_of(a: Inertia, b: RigidInertia) -> Inertia:
+    """Return the inertia of two bodies that move as one: rigid if both are."""
+    return a + b if isinstance(a, RigidInertia) else a + b.articulated()
+
+
+def add_entry(entries: TreeEntries, y: int, z: int, x: Expr) -> None:
+    """Add to an entry of a matrix, which may not be there yet."""
+    entries[y, z] = entries[y, z] + x if (y, z) in entries else x

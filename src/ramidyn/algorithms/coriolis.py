@@ -22,6 +22,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import final
 
+from ramidyn.algorithms.clusters import add_entry, blocks_of, mimic_clusters
 from ramidyn.algorithms.kinematics import (
     joint_motion,
     root_name,
@@ -132,9 +133,14 @@ def coriolis_in_root_frame(
     """
     m = points(tree, q, qd, still)
     poses = root_poses(tree, m.X)
+    clusters = mimic_clusters(tree)
+    blocks, sum_of = blocks_of(tree, clusters), clusters.weighted
     pd: dict[int, Vec] = {}
     S: dict[int, Motion] = {}
     Sd: dict[int, Motion] = {}
+    F1: dict[int, Force] = {}
+    F2: dict[int, Force] = {}
+    G: dict[int, Vec] = {}
     C: TreeEntries = {}
     for i, parent in outward(tree, "coriolis"):
         R, p = poses[i]
@@ -147,16 +153,19 @@ def coriolis_in_root_frame(
             turning = seen_motion(R, p, m.Sd[k], frame)
             Sd[k] = Motion(turning.w, turning.v + pd[i].cross(S[k].w), frame)
         for k in tree.dofs[i]:
-            F1, F2, G = m.forces(i, k)
+            f1, f2, g = m.forces(i, k)
             for j in tree.dofs[i]:
-                C[j, k] = m.S[j].dot(F1)
-            F1 = seen_force(R, p, F1, frame)
-            F2 = seen_force(R, p, F2, frame)
-            G = R @ G + pd[i].cross(F2.f)
-            for b in tree.ancestors(i):
-                for j in tree.dofs[b]:
-                    C[j, k] = S[j].dot(F1)
-                    C[k, j] = Sd[j].dot(F2) + S[j].w.dot(G)
+                for y, a in clusters.coordinates(j).items():
+                    for z, b in clusters.coordinates(k).items():
+                        add_entry(C, y, z, m.S[j].dot(f1) * a * b)
+            F1[k] = seen_force(R, p, f1, frame)
+            F2[k] = seen_force(R, p, f2, frame)
+            G[k] = R @ g + pd[i].cross(F2[k].f)
+            for x in blocks.get(k, ()):
+                s = sum_of(x.z, x.above, S)
+                add_entry(C, x.z, x.y, s.dot(sum_of(x.y, x.below, F1)))
+                turning = sum_of(x.z, x.above, Sd).dot(sum_of(x.y, x.below, F2))
+                add_entry(C, x.y, x.z, turning + s.w.dot(sum_of(x.y, x.below, G)))
     return C
 
 

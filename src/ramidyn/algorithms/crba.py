@@ -9,11 +9,15 @@ S[i]   joint motion basis        F      force that moves that body along S_i
 the root body directly, and each entry of M is one product there. Long chains gain: an
 entry costs a few operations instead of a transform.
 
+Rows of joints that share a coordinate are added up as soon as they meet (`clusters`):
+their row is that of the degree of freedom of the first, the leader.
+
 R, p   axes and origin of body i in the root body's frame
 """
 
 from __future__ import annotations
 
+from ramidyn.algorithms.clusters import add_entry, blocks_of, mimic_clusters
 from ramidyn.algorithms.kinematics import (
     joint_columns,
     root_name,
@@ -27,7 +31,7 @@ from ramidyn.algorithms.sweeps import inward, label_value, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia
 from ramidyn.spatial.transform import Transform
-from ramidyn.spatial.vectors import Motion
+from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.tree.tree import ROOT, Tree
 
 
@@ -35,6 +39,8 @@ def crba(tree: Tree, q: JointVector) -> TreeEntries:
     """Return the lower triangle of M along the tree."""
     X, S = transforms(tree, q), joint_columns(tree)
     Ic = {ROOT: RigidInertia.zero(), **rigid_inertias(tree)}
+    clusters = mimic_clusters(tree)
+    shared: dict[int, dict[int, Force]] = {i: {} for i in range(ROOT, len(tree))}
     M: TreeEntries = {}
 
     # Tips to root: composite inertia of each subtree, then its rows of M.
@@ -43,6 +49,18 @@ def crba(tree: Tree, q: JointVector) -> TreeEntries:
         for row, (k, s) in enumerate(zip(tree.dofs[i], S[i], strict=True)):
             F = Ic[i] @ s
             label_value("F", tree.name(i), F)
+            # Forces of coordinates that joints beyond share, and maybe this one.
+            for y, f in shared[i].items():
+                for z, g in clusters.coordinates(k).items():
+                    x = f.dot(s) * g
+                    add_entry(M, max(y, z), min(y, z), x + x if y == z else x)
+            if k in clusters.G:
+                for y, g in clusters.G[k].items():
+                    add_entry(
+                        M, y, y, (F.dot(s) + tree.bodies[i].joint.armature) * g * g
+                    )
+                    shared[i][y] = shared[i].get(y, Force.zero()) + F * g
+                continue
             for column in range(row + 1):
                 M[k, tree.dofs[i][column]] = F.dot(S[i][column])
             M[k, k] = M[k, k] + tree.bodies[i].joint.armature
@@ -50,8 +68,11 @@ def crba(tree: Tree, q: JointVector) -> TreeEntries:
             for j in tree.ancestors(i):
                 F = X[child].back(F)
                 for column, t in zip(tree.dofs[j], S[j], strict=True):
-                    M[k, column] = F.dot(t)
+                    for z, g in clusters.coordinates(column).items():
+                        add_entry(M, max(k, z), min(k, z), F.dot(t) * g)
                 child = j
+        for y, f in shared[i].items():
+            shared[p][y] = shared[p].get(y, Force.zero()) + X[i].back(f)
     return M
 
 
@@ -60,7 +81,10 @@ def crba_root(tree: Tree, q: JointVector) -> TreeEntries:
     X = transforms(tree, q)
     Ic = composite_inertias(tree, X, rigid_inertias(tree))
     poses = root_poses(tree, X)
+    clusters = mimic_clusters(tree)
+    blocks = blocks_of(tree, clusters)
     S: dict[int, Motion] = {}
+    F: dict[int, Force] = {}
     M: TreeEntries = {}
     for i, _ in outward(tree, "mass matrix"):
         R, p = poses[i]
@@ -68,14 +92,17 @@ def crba_root(tree: Tree, q: JointVector) -> TreeEntries:
         root = root_name(tree, i)
         for row, (k, s) in enumerate(zip(tree.dofs[i], columns, strict=True)):
             S[k] = seen_motion(R, p, s, root)
-            F = Ic[i] @ s
-            for column in range(row + 1):
-                M[k, tree.dofs[i][column]] = F.dot(columns[column])
-            M[k, k] = M[k, k] + joint.armature
-            F = seen_force(R, p, F, root)
-            for b in tree.ancestors(i):
-                for j in tree.dofs[b]:
-                    M[k, j] = S[j].dot(F)
+            F[k] = Ic[i] @ s
+            for column in range(row):
+                M[k, tree.dofs[i][column]] = F[k].dot(columns[column])
+            for y, g in clusters.coordinates(k).items():
+                add_entry(M, y, y, (F[k].dot(s) + joint.armature) * g * g)
+            F[k] = seen_force(R, p, F[k], root)
+            for b in blocks.get(k, ()):
+                s_z = clusters.weighted(b.z, b.above, S)
+                x = s_z.dot(clusters.weighted(b.y, b.below, F))
+                pair = max(b.y, b.z), min(b.y, b.z)
+                add_entry(M, *pair, x + x if b.y == b.z else x)
     return M
 
 

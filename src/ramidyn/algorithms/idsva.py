@@ -19,14 +19,24 @@ and for k of an ancestor of the body of l, s ×* F added to t3 for the upper tri
 
     M_kl = s_k · t1_l      ∂τ_k/∂q̇_l = s_k · t2_l     ∂τ_l/∂q̇_k = t1_l · sj_k + t4_l · s_k
                            ∂τ_k/∂q_l = s_k · t3_l      ∂τ_l/∂q_k = t1_l · sdd_k + t4_l · sd_k
+
+Of joints that share a coordinate, all of these are added up before the products: they
+have one row and one column, that of the leader's degree of freedom (`clusters`).
 """  # noqa: E501  equations side by side
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
+from ramidyn.algorithms.clusters import (
+    Block,
+    Clusters,
+    add_entry,
+    blocks_of,
+    mimic_clusters,
+)
 from ramidyn.algorithms.coriolis import second_moments
 from ramidyn.algorithms.kinematics import (
     joint_motion,
@@ -40,7 +50,7 @@ from ramidyn.algorithms.ltdl import TreeEntries
 from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import RigidInertia, symmetric
-from ramidyn.spatial.vector3 import ZERO3, Mat, Vec
+from ramidyn.spatial.vector3 import ZERO, ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
@@ -138,22 +148,39 @@ class CommonFrame:
             self.v[i] = vp + vJ
             inertia = tree.bodies[i].rigid_inertia()
             self.body[i] = PointSums.of(inertia, R, p, self.v[i])
+        self.s = {k: x.s for k, x in self.axes.items()}
         self.beyond = dict(self.body)
         self.M: TreeEntries = {}
+        """without the inertia of rotors"""
         self.t1: dict[int, Force] = {}
+        self.clusters = mimic_clusters(tree)
+        self.blocks = blocks_of(tree, self.clusters)
         for i, parent in inward(tree, "mass matrix"):
             if parent != ROOT:
                 self.beyond[parent] = self.beyond[parent] + self.beyond[i]
             self._add_masses(i)
+        for l in self.clusters.G:
+            self._add_blocks(l)
 
     def _add_masses(self, i: int) -> None:
         """Add the rows of M of body i, the lower triangle."""
         dofs = self.tree.dofs[i]
-        below = [k for b in self.tree.ancestors(i) for k in self.tree.dofs[b]]
         for row, l in enumerate(dofs):
             t1 = self.t1[l] = self.beyond[i].momentum(self.axes[l].s)
-            for k in (*dofs[: row + 1], *below):
+            for k in dofs[:row]:
                 self.M[l, k] = self.axes[k].s.dot(t1)
+            for y, g in self.clusters.coordinates(l).items():
+                add_entry(self.M, y, y, self.axes[l].s.dot(t1) * g * g)
+            if l not in self.clusters.G:
+                self._add_blocks(l)
+
+    def _add_blocks(self, l: int) -> None:
+        """Add the entries of M that the last joint of a coordinate completes."""
+        weighted = self.clusters.weighted
+        for b in self.blocks.get(l, ()):
+            x = weighted(b.z, b.above, self.s).dot(weighted(b.y, b.below, self.t1))
+            pair = max(b.y, b.z), min(b.y, b.z)
+            add_entry(self.M, *pair, x + x if b.y == b.z else x)
 
     def forces(
         self,
@@ -198,29 +225,70 @@ class CommonFrame:
     ) -> Derivatives:
         """Return τ and its derivatives with respect to q and q̇, at an acceleration."""
         a, F, tau = self.forces(qdd, gravity, external)
-        d = Derivatives(tau, {}, {})
-        sdd: dict[int, Motion] = {}
+        d = Derivatives(self._by_coordinate(tau), {}, {})
+        t = _Terms(self.t1)
         for i, parent in outward(self.tree, "derivatives"):
             ap, vp = self.before(i, a, gravity), self.v[parent]
             c, dofs = self.beyond[i], self.tree.dofs[i]
             for k in dofs:
                 x = self.axes[k]
-                sdd[k] = ap.cross(x.s) + vp.cross(x.sd)
+                t.s[k], t.sj[k], t.turn[k] = x.s, x.sj, x.sd.w
+                t.sdd[k] = ap.cross(x.s) + vp.cross(x.sd)
             for l in dofs:
-                x, t1 = self.axes[l], self.t1[l]
-                t2, t4 = c.drag(x.s) + c.momentum(x.sj), c.drag_transposed(x.s)
-                t3 = c.drag(x.sd) + c.momentum(sdd[l])
+                x = self.axes[l]
+                t.t2[l], t.t4[l] = (
+                    c.drag(x.s) + c.momentum(x.sj),
+                    c.drag_transposed(x.s),
+                )
+                t.t3[l] = c.drag(x.sd) + c.momentum(t.sdd[l])
                 for k in dofs:
                     s = self.axes[k].s
-                    d.q[k, l], d.qd[k, l] = s.dot(t3), s.dot(t2)
-                t3 = t3 + x.s.cross_force(F[i])
-                for b in self.tree.ancestors(i):
-                    for k in self.tree.dofs[b]:
-                        y = self.axes[k]
-                        d.q[k, l], d.qd[k, l] = y.s.dot(t3), y.s.dot(t2)
-                        d.q[l, k] = t1.dot(sdd[k]) + t4.dot(y.sd.w)
-                        d.qd[l, k] = t1.dot(y.sj) + t4.dot(y.s.w)
+                    self._add_own(d.q, k, l, s.dot(t.t3[l]))
+                    self._add_own(d.qd, k, l, s.dot(t.t2[l]))
+                t.t3[l] = t.t3[l] + x.s.cross_force(F[i])
+                for b in self.blocks.get(l, ()):
+                    t.add_block(d, b, self.clusters)
         return d
+
+    def _add_own(self, entries: TreeEntries, k: int, l: int, x: Expr) -> None:
+        """Add an entry of two degrees of freedom of one joint."""
+        for y, g in self.clusters.coordinates(k).items():
+            for z, h in self.clusters.coordinates(l).items():
+                add_entry(entries, y, z, x * g * h)
+
+    def _by_coordinate(self, tau: Mapping[int, Expr]) -> dict[int, Expr]:
+        """Return forces with those of followers added to their leaders'."""
+        found = dict.fromkeys(tau, ZERO)
+        for k, x in tau.items():
+            for y, g in self.clusters.coordinates(k).items():
+                found[y] = found[y] + x * g
+        return found
+
+
+@final
+@dataclass(slots=True, eq=False)
+class _Terms:
+    """The terms of the equations by degree of freedom; ``turn`` is w of sd."""
+
+    t1: dict[int, Force]
+    t2: dict[int, Force] = field(default_factory=dict[int, Force])
+    t3: dict[int, Force] = field(default_factory=dict[int, Force])
+    t4: dict[int, Vec] = field(default_factory=dict[int, Vec])
+    s: dict[int, Motion] = field(default_factory=dict[int, Motion])
+    sj: dict[int, Motion] = field(default_factory=dict[int, Motion])
+    sdd: dict[int, Motion] = field(default_factory=dict[int, Motion])
+    turn: dict[int, Vec] = field(default_factory=dict[int, Vec])
+
+    def add_block(self, d: Derivatives, b: Block, clusters: Clusters) -> None:
+        """Add the products of the sums over one block."""
+        sum_of, y, z = clusters.weighted, b.y, b.z
+        s = sum_of(z, b.above, self.s)
+        add_entry(d.q, z, y, s.dot(sum_of(y, b.below, self.t3)))
+        add_entry(d.qd, z, y, s.dot(sum_of(y, b.below, self.t2)))
+        t1, t4 = sum_of(y, b.below, self.t1), sum_of(y, b.below, self.t4)
+        sdd, turn = sum_of(z, b.above, self.sdd), sum_of(z, b.above, self.turn)
+        add_entry(d.q, y, z, t1.dot(sdd) + t4.dot(turn))
+        add_entry(d.qd, y, z, t1.dot(sum_of(z, b.above, self.sj)) + t4.dot(s.w))
 
 
 def _inertia(J: Mat, w: Vec) -> Vec:

@@ -9,7 +9,8 @@ origin, the force on a body has along a motion s = (ω, u) the power
     m u · a  +  h · (Bᵀ u + a × ω)  +  ω · (I ẇ + w × I w)
 
 Row k of Y has, for each body, the power along column S_k of the joints before it
-(Atkeson, An & Hollerbach 1986).
+(Atkeson, An & Hollerbach 1986). Joints that share a coordinate have one row, that of
+their leader (`clusters`).
 
     X[i]  transform, p to i           s[i]  columns S of i and the joints before it
     motion[i]  w, ẇ, B, and the classical acceleration a of the origin, gravity included
@@ -22,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
+from ramidyn.algorithms.clusters import mimic_clusters
 from ramidyn.algorithms.kinematics import (
     BodyMotion,
     centripetal,
@@ -52,7 +54,7 @@ def regressor(
     frames: Sequence[Frame],
 ) -> list[dict[int, Ten]]:
     """Return, for each frame, its blocks of Y that are not zero, by row."""
-    X = transforms(tree, q)
+    X, clusters = transforms(tree, q), mimic_clusters(tree)
     motion = {ROOT: BodyMotion.of_world(gravity)}
     s: dict[int, dict[int, Motion]] = {ROOT: {}}
     for i, p in outward(tree, "regressor", motion=motion):
@@ -60,7 +62,9 @@ def regressor(
         vJ, aJ = joint_motion(S, qd[i]), joint_motion(S, qdd[i])
         motion[i] = motion[p].beyond(X[i], vJ, aJ)
         s[i] = {k: X[i] @ column for k, column in s[p].items()}
-        s[i].update(zip(tree.dofs[i], S, strict=True))
+        for k, column in zip(tree.dofs[i], S, strict=True):
+            for y, g in clusters.coordinates(k).items():
+                s[i][y] = s[i].get(y, Motion.zero()) + column * g
 
     Y: list[dict[int, Ten]] = []
     for frame in frames:

@@ -224,7 +224,8 @@ def _factored_acceleration(
     M = dict(frame.M)
     for i, body in enumerate(tree.bodies):
         for k in tree.dofs[i]:
-            M[k, k] = M[k, k] + body.joint.armature
+            for y, g in frame.clusters.coordinates(k).items():
+                M[y, y] = M[y, y] + g * g * body.joint.armature
     solver = MassSolver(*sparse_rows(context, M))
     still = coordinates.acceleration(zeros(context.model.nv), context.qd)
     applied = acting_forces(context, *given)
@@ -278,7 +279,9 @@ def _by_tree(
         (d.qd, forward([x for i, _ in tree for x in qd[i]], directions)),
         (M, forward([x for i, _ in tree for x in qdd[i]], directions)),
     ]
-    rows: dict[int, Row] = {k: {} for k in d.tau}
+    # Followers have no row: their leaders have it.
+    leading = [k for k in d.tau if k in frame.clusters.coordinates(k)]
+    rows: dict[int, Row] = {k: {} for k in leading}
     for entries, columns in moves:
         for (k, j), value in entries.items():
             row = rows[k]
@@ -306,4 +309,6 @@ def _add_force(
         F = seen_force(*frame.poses[i], Force(Vec(x[:3]), Vec(x[3:])))
         for b in frame.tree.support(i):
             for k in frame.tree.dofs[b]:
-                rows[k][c] = rows[k].get(c, ZERO) - frame.axes[k].s.dot(F)
+                x = frame.axes[k].s.dot(F)
+                for y, g in frame.clusters.coordinates(k).items():
+                    rows[y][c] = rows[y].get(c, ZERO) - x * g

@@ -1,0 +1,96 @@
+"""Robots with mimic joints cost no more than with independent joints: pinned counts."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+import ramidyn
+from ramidyn.robot import Robot
+from support.real_robots import example_urdfs
+
+pytestmark = pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
+
+FILES = {
+    "talos": ("talos_data/talos_full_v2.urdf", "floating"),
+    "tiago_pro": ("tiago_pro_description/tiago_pro.urdf", None),
+    "panda": ("panda_description/panda.urdf", None),
+    "pr2": ("pr2_description/pr2.urdf", None),
+    "baxter": ("baxter_description/baxter.urdf", None),
+    "romeo": ("romeo_description/romeo.urdf", "floating"),
+}
+
+COUNTS = {
+    "talos": {
+        "forward_dynamics": (10651, 11334),
+        "inverse_dynamics": (4940, 5007),
+        "mass_matrix": (4225, 5739),
+        "inverse_dynamics_derivatives": (36725, 43988),
+        "forward_dynamics_derivatives": (132829, 228759),
+    },
+    "tiago_pro": {
+        "forward_dynamics": (6389, 7617),
+        "inverse_dynamics": (3204, 3210),
+        "mass_matrix": (2442, 3902),
+        "inverse_dynamics_derivatives": (21127, 25360),
+        "forward_dynamics_derivatives": (32994, 56487),
+    },
+    "panda": {
+        "forward_dynamics": (1253, 1527),
+        "inverse_dynamics": (663, 667),
+        "mass_matrix": (398, 524),
+        "inverse_dynamics_derivatives": (4535, 4971),
+        "forward_dynamics_derivatives": (7413, 8720),
+    },
+    "pr2": {
+        "forward_dynamics": (4926, 5515),
+        "inverse_dynamics": (2631, 2640),
+        "mass_matrix": (1553, 2257),
+        "inverse_dynamics_derivatives": (19080, 22857),
+        "forward_dynamics_derivatives": (30139, 51870),
+    },
+    "baxter": {
+        "forward_dynamics": (2685, 3043),
+        "inverse_dynamics": (1443, 1451),
+        "mass_matrix": (880, 1006),
+        "inverse_dynamics_derivatives": (9702, 10414),
+        "forward_dynamics_derivatives": (19491, 23478),
+    },
+    "romeo": {
+        "inverse_dynamics": (3582, 3582),
+        "mass_matrix": (3033, 3033),
+        "inverse_dynamics_derivatives": (25751, 25751),
+    },
+}
+"""total operations with joints that follow their leaders, and with independent ones"""
+
+FAST = ("forward_dynamics", "inverse_dynamics", "mass_matrix")
+
+
+def _marked(name: str, quantity: str) -> object:
+    is_fast = name in ("talos", "panda") and quantity in FAST
+    return pytest.param(name, quantity, marks=[] if is_fast else pytest.mark.slow)
+
+
+CASES = [_marked(name, quantity) for name in COUNTS for quantity in COUNTS[name]]
+
+
+@functools.cache
+def robot_of(name: str, mimic: str) -> Robot:
+    paths, (file, root) = example_urdfs(), FILES[name]
+    if file not in paths:
+        pytest.skip("needs example-robot-data")
+    return ramidyn.load(paths[file], root=root, mimic=mimic)
+
+
+@pytest.mark.parametrize(("name", "quantity"), CASES)
+def test_joints_that_follow_cost_no_more_than_independent_ones(
+    name: str, quantity: str
+) -> None:
+    found = tuple(
+        ramidyn.count(getattr(ramidyn, quantity), robot_of(name, mimic)).total
+        for mimic in ("reduce", "independent")
+    )
+    assert found == COUNTS[name][quantity]
+    assert found[0] <= found[1]
