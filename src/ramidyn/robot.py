@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from ramidyn.description.description import Shape
     from ramidyn.description.forces.element import ForceElement
     from ramidyn.function import Function
+    from ramidyn.kinematics.inverse_kinematics import Targets
+    from ramidyn.kinematics.solver import Key, KinematicSolution
     from ramidyn.mechanism.base_parameters import BaseParameters
     from ramidyn.mechanism.loops import Loop
     from ramidyn.mechanism.mobility import InverseDynamics, Mobility
@@ -1855,6 +1857,75 @@ class Robot:
             J̇ q̇: (6,) or (batch, 6) [m/s², rad/s²].
         """
         ...
+
+    def inverse_kinematics(
+        self,
+        targets: Targets,
+        q_guess: ArrayLike | None = None,
+        *,
+        constraints: Targets | Iterable[Key] = (),
+        fixed: Mapping[str, ArrayLike] | Iterable[str] = (),
+        weights: Mapping[Key, ArrayLike] | None = None,
+        tolerance: float | tuple[float, float] = (1e-4, 1e-3),
+        starts: int = 100,
+        rng: np.random.Generator | int = 0,
+        threads: int = 1,
+    ) -> KinematicSolution:
+        """Return a configuration that reaches targets, within joint limits.
+
+        >>> import ramidyn
+        >>> robot = ramidyn.robots.humanoid30()
+        >>> q = robot.random_configuration(rng=0)
+        >>> found = robot.inverse_kinematics({"left_hand": robot.pose(q, "left_hand")})
+        >>> found.success
+        True
+
+        Minimizes the squared errors of all goals by the method of Levenberg and
+        Marquardt, from the guess and then from other starts until all goals are within
+        tolerance. Joint limits, constraints and the robot's loops hold exactly. If no
+        start succeeds, the result is the best configuration found, and says so. A
+        solution does not depend on the other targets of a batch.
+
+        Args:
+            targets: by goal: the pose, (4, 4), of a frame by its name; or what a `Task`
+                (its rows), `Direction`, `RelativePose`, `CenterOfMass`, `Posture` or
+                `Residual` of `ramidyn.tasks` should reach. With an axis in front, a
+                batch of targets.
+            q_guess: (nq,) or (batch, nq), where to start [rad, m]; the middle of the
+                limits by default, neutral where there are none.
+            constraints: goals that hold exactly, with targets; or a list of goals,
+                which hold where they are at the guess: feet that stand.
+            fixed: joints held fixed: values by name, for all targets of a batch or for
+                each, or names (at the guess's values).
+            weights: of goals: a number; one for each part (position and orientation of
+                a pose); or one for each row. The cost is ½ Σ (weight · error)². 1 by
+                default, 0.001 for a `Posture`.
+            tolerance: largest error of a goal: of positions [m] and of angles [rad], or
+                one number for both.
+            starts: how many at most: the guess, then points of a low-discrepancy
+                sequence within limits.
+            rng: generator for the beginning of that sequence, or a seed.
+            threads: number of threads that share a large batch.
+
+        Raises:
+            UnknownName: the robot has no such frame or joint.
+            ShapeError: a target or guess of the wrong shape, or not finite.
+            ArgumentError: an unknown goal or weight; a target that is not a pose.
+        """
+        from ramidyn.kinematics.inverse_kinematics import inverse_kinematics
+
+        return inverse_kinematics(
+            self,
+            targets,
+            q_guess,
+            constraints=constraints,
+            fixed=fixed,
+            weights=weights,
+            tolerance=tolerance,
+            starts=starts,
+            rng=rng,
+            threads=threads,
+        )
 
     @computed
     def operational_inertia_inverse(

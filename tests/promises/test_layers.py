@@ -57,6 +57,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "symbolic", *ROBOTS, "algorithms", "tracing", "mechanism.constraints",
         "quantities", "function", "compiler", "kernels",
     },
+    "kinematics": {
+        "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "function",
+        "compiler", "mechanism",
+    },
     "simulation": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",
         "function", "compiler", "kernels", "mechanism", "view.runs", "output_files",
@@ -64,7 +68,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "robot": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",
         "function", "compiler", "methods", "configuration_functions",
-        "mechanism.constraints", "mechanism", "simulation", "view", "view.runs",
+        "mechanism.constraints", "mechanism", "kinematics", "simulation", "view",
+        "view.runs",
     },
     "loading": {"description", "algorithms", "robot"},
     "robot_builder": {"description", "robot"},

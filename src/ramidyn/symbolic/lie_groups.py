@@ -90,14 +90,22 @@ def log_se3(pose: Any) -> Any:
     """
     T = _checked("pose", pose, (4, 4))
     p, w = T[..., :3, 3], log_so3(T[..., :3, :3])
-    z = _square(w)
-    A, B, _ = _coefficients(z)
-    is_small = _less(z, SMALL)
-    series = 1 / 12 + z * (1 / 720 + z * (1 / 30240 + z * (1 / 1209600 + z / 47900160)))
-    D = where(is_small, series, (1.0 - A / (2.0 * B)) / where(is_small, 1.0, z))
     once = cross(w, p)
-    v = p - 0.5 * once + cross(w, once) * _column(D)
+    v = p - 0.5 * once + cross(w, once) * _column(_inverse_coefficient(_square(w)))
     return np.concatenate([v, w], axis=-1)
+
+
+def inverse_left_jacobian(rotation_vector: Any) -> Any:
+    """Return Jl⁻¹ = I − ½ ω̂ + D ω̂²: the rate of log R is Jl⁻¹ times the velocity of R.
+
+    The velocity is in the axes that R maps to. Finite up to π; its transpose is Jr⁻¹.
+
+    Args:
+        rotation_vector: (..., 3) [rad].
+    """
+    w = _checked("rotation_vector", rotation_vector, (3,))
+    W = _hat(w)
+    return np.eye(3) - 0.5 * W + _times(_inverse_coefficient(_square(w)), W @ W)
 
 
 def rotation_error(rotation: Any, target: Any) -> Any:
@@ -145,6 +153,14 @@ def _coefficients(z: Any) -> tuple[Any, Any, Any]:
         where(is_small, B, 2.0 * half * half / far),
         where(is_small, C, (angle - sine) / (far * angle)),
     )
+
+
+def _inverse_coefficient(z: Any) -> Any:
+    """Return D of V⁻¹ = I − ½ ω̂ + D ω̂² for θ² = z."""
+    A, B, _ = _coefficients(z)
+    is_small = _less(z, SMALL)
+    series = 1 / 12 + z * (1 / 720 + z * (1 / 30240 + z * (1 / 1209600 + z / 47900160)))
+    return where(is_small, series, (1.0 - A / (2.0 * B)) / where(is_small, 1.0, z))
 
 
 def _quaternion(R: Any) -> tuple[Any, Any]:

@@ -1,0 +1,1 @@
+"""Inverse kinematics: goals, the damped step, the search, tracking."""

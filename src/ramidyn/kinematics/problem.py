@@ -1,0 +1,524 @@
+"""A problem of inverse kinematics over symbols: goals, equations, limits, iterations.
+
+    minimize ½ Σ w² |e(q)|²     subject to     c(q) = 0,  lower ≤ q ≤ upper
+
+`search` iterates from start to start until every goal is within its tolerance. `refine`
+descends from one configuration to a stationary point, for goals that cannot be met and
+for preferences. `close` corrects what is left of the equations.
+
+A joint at a limit is held if the goals and the equations push it further out,
+z = Jᵀ e + Gᵀ y, by a large entry of the damping; what a step takes beyond a limit is
+cut off. So at a solution z is 0 for the free joints, and points outward for the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
+
+from ramidyn.coordinates.configurations import WIDEST, integrated_q, joint_limits
+from ramidyn.description.joint_types import joint_type
+from ramidyn.description.pose import Array
+from ramidyn.kinematics.damped_step import Step, damped_step, pushed
+from ramidyn.kinematics.goals import (
+    Goal,
+    Posture,
+    Rows,
+    parts_of,
+    row_count,
+    rows_of,
+    target_shape,
+)
+from ramidyn.quantities.closed_loops import (
+    constraint_jacobian,
+    constraint_residual,
+    constraint_senses,
+)
+from ramidyn.symbolic.dense import total
+from ramidyn.symbolic.expr import ONE, ZERO, Condition, Expr, const, lift
+from ramidyn.symbolic.functions import maximum, minimum, where
+from ramidyn.symbolic.repeat import repeat_until
+from ramidyn.tracing.context import Context
+from ramidyn.tracing.quantity import Shapes, quantity
+from ramidyn.tree.model import Model
+
+BY_ERROR, AT_LEAST = 0.05, 1e-5
+"""damping of the search: this part of |e|², and at least this"""
+HELD = 1e12
+"""damping of a joint that is held at its limit"""
+SAFE = 3e-3
+"""[rad, m]: a last step that is not longer, and hits no limit, is taken"""
+CLOSED = 1e-6
+"""|c| at which the search lets `close` finish"""
+ITERATIONS = 10
+"""of one start, and one more for each entry of q̇ that may move"""
+REFINEMENTS, CLOSINGS = 300, 30
+STATIONARY = 1e-10
+"""|z| of the free joints"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A goal, and how its rows are weighted."""
+
+    goal: Goal
+    is_weighted: bool = False
+    is_uniform: bool = True
+    """whether all rows of a part have one weight"""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What the code of a problem depends on; numbers are its inputs."""
+
+    goals: tuple[Term, ...]
+    equations: tuple[Term, ...]
+    fixed: tuple[str, ...]
+    """joints that do not move"""
+    loop_rows: tuple[int, ...] = ()
+    """the rows of the robot's loops, except those that follow from others"""
+
+    def inputs(self, model: Model) -> Shapes:
+        """Return the shapes of targets, weights and tolerances by name."""
+        found: Shapes = {}
+        for k, term in enumerate((*self.goals, *self.equations)):
+            shape = target_shape(term.goal, model)
+            if shape is not None:
+                found[f"target{k}"] = shape
+        weighted = sum(row_count(t.goal, model) for t in self.goals if t.is_weighted)
+        if weighted:
+            found["weights"] = (weighted,)
+        return found
+
+    def equation_count(self, model: Model) -> int:
+        """Return the number of rows of loops and other equations."""
+        further = sum(row_count(t.goal, model) for t in self.equations)
+        return len(self.loop_rows) + further
+
+    def judged(self, model: Model) -> int:
+        """Return the number of parts that decide on success."""
+        goals = [t.goal for t in self.goals if not isinstance(t.goal, Posture)]
+        return sum(len(parts_of(goal, model)) for goal in goals)
+
+
+# ------------------------------------------------------------ starts
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Starts:
+    """Where the search begins: the guess, then a low-discrepancy sequence.
+
+        sₖ₊₁ = sₖ + α (upper − lower), less the range where it is beyond,  αᵢ = φ⁻ⁱ
+
+    φ is the root of φⁿ⁺¹ = φ + 1 (Roberts' sequence). Entries that do not vary have
+    α = 0: quaternions, planar and floating joints, unlimited distances, fixed joints.
+    """
+
+    lower: Array
+    upper: Array
+    stride: Array
+    """(nq,) α times the range"""
+    is_varied: npt.NDArray[np.bool_]
+
+    @staticmethod
+    def of(model: Model, fixed: Sequence[str]) -> Starts:
+        """Return the starts of a robot."""
+        limits = joint_limits(model)
+        lower, upper = np.array(limits.lower), np.array(limits.upper)
+        varied: list[int] = []
+        for j in model.joints:
+            k = j.q_index
+            if j.nq != 1 or j.nv != 1 or j.name in fixed:
+                continue
+            if not upper[k] - lower[k] <= WIDEST:
+                if joint_type(j.name, j.type).coordinates[0][1] != "rad":
+                    continue
+                lower[k] = max(lower[k], -math.pi)
+                upper[k] = min(upper[k], lower[k] + 2.0 * math.pi)
+            varied.append(k)
+        phi = 2.0
+        for _ in range(64):
+            phi = (1.0 + phi) ** (1.0 / (len(varied) + 1))
+        stride = np.zeros(model.nq)
+        for i, k in enumerate(varied):
+            stride[k] = (upper[k] - lower[k]) * phi ** -(i + 1)
+        return Starts(lower, upper, stride, stride > 0.0)
+
+    def origin(self, generator: np.random.Generator) -> Array:
+        """Return a random point of the ranges, (nq,); 0 where nothing varies."""
+        u = generator.random(len(self.stride))
+        out = np.zeros(len(self.stride))
+        k = self.is_varied
+        out[k] = self.lower[k] + u[k] * (self.upper[k] - self.lower[k])
+        return out
+
+    def first(self, guess: Array, origin: Array) -> Array:
+        """Return the start after the guess, (..., nq)."""
+        return np.where(self.is_varied, origin, guess)
+
+    def following(self, s: Array) -> Array:
+        """Return the start after another, on numbers; see `after`."""
+        x = s + self.stride
+        is_beyond = self.is_varied & (x > self.upper)
+        x[is_beyond] -= np.broadcast_to(self.upper - self.lower, x.shape)[is_beyond]
+        return x
+
+    def after(self, s: Sequence[Expr]) -> list[Expr]:
+        """Return the start after another."""
+        found = list(s)
+        for k, a in enumerate(self.stride.tolist()):
+            if a > 0.0:
+                x = found[k] + a
+                width = float(self.upper[k] - self.lower[k])
+                found[k] = where(x > float(self.upper[k]), x - width, x)
+        return found
+
+
+# ------------------------------------------------------------ one configuration
+
+
+class Evaluation(NamedTuple):
+    """Goals and equations at one configuration."""
+
+    soft: list[Rows]
+    """weighted"""
+    hard: list[Rows]
+    parts: list[Expr]
+    """|e|² of each part that is judged, not weighted"""
+    cost: Expr
+    """Σ w² |e|²"""
+    gap: Expr
+    """|c|²"""
+    is_reversed: Expr
+    """1 if a cut of a loop has its axes in opposite directions"""
+
+
+@final
+class Problem:
+    """A problem with its targets, as symbols."""
+
+    def __init__(self, context: Context, structure: Structure) -> None:
+        self.context, self.structure = context, structure
+        model = self.model = context.model
+        limits = joint_limits(model)
+        self.limits: dict[int, tuple[int, float, float]] = {}
+        """entry of q̇ -> entry of q, lower, upper; where one is finite"""
+        moving: list[int] = []
+        seen: set[int] = set()
+        names = {j.v_index: j.name for j in model.joints}
+        for body in model.tree.bodies:
+            joint = body.joint
+            if joint.v_index in seen or names[joint.v_index] in structure.fixed:
+                continue
+            seen.add(joint.v_index)
+            for c in range(joint.nv):
+                k, at = joint.v_index + c, joint.q_index + c
+                moving.append(k)
+                low, high = float(limits.lower[at]), float(limits.upper[at])
+                if joint.nq == joint.nv and (low > -math.inf or high < math.inf):
+                    self.limits[k] = at, low, high
+        self.order = moving
+        self.kept = structure.loop_rows
+
+    @property
+    def has_equations(self) -> bool:
+        """Whether there are loops or other equations."""
+        return bool(self.kept or self.structure.equations)
+
+    def at(self, q: Any) -> Context:
+        """Return the context of another configuration."""
+        return self.context.with_inputs(q=list(q))
+
+    def evaluate(self, q: Any) -> Evaluation:
+        """Return goals and equations at q."""
+        here = self.at(q)
+        inputs: Mapping[str, Any] = self.context.inputs
+        soft: list[Rows] = []
+        parts: list[Expr] = []
+        first = 0
+        for k, term in enumerate(self.structure.goals):
+            rows = rows_of(term.goal, here, inputs.get(f"target{k}"), term.is_uniform)
+            if not isinstance(term.goal, Posture):
+                for part in parts_of(term.goal, self.model):
+                    parts.append(total(rows.e[r] * rows.e[r] for r in part.rows))
+            if term.is_weighted:
+                w = inputs["weights"][first : first + len(rows.e)]
+                first += len(rows.e)
+                rows = _scaled(rows, list(w))
+            soft.append(rows)
+        hard = self._equations(here)
+        return Evaluation(
+            soft, hard, parts, _square(soft), _square(hard), self._reversed(here)
+        )
+
+    def _equations(self, here: Context) -> list[Rows]:
+        found: list[Rows] = []
+        if self.kept:
+            phi, J = constraint_residual.of(here), constraint_jacobian.of(here)
+            e = [-lift(phi[r]) for r in self.kept]
+            rows = [
+                {k: lift(x) for k, x in enumerate(J[r]) if not lift(x).is_zero}
+                for r in self.kept
+            ]
+            found.append(Rows(e, rows, False))
+        first = len(self.structure.goals)
+        for k, term in enumerate(self.structure.equations):
+            target = self.context.inputs.get(f"target{first + k}")
+            found.append(rows_of(term.goal, here, target, True))
+        return found
+
+    def _reversed(self, here: Context) -> Expr:
+        if not self.model.loops:
+            return ZERO
+        senses = [lift(x) for x in np.ravel(constraint_senses.of(here))]
+        return where(reduce(minimum, senses, ONE) < 0.0, ONE, ZERO)
+
+    def step(
+        self, q: Any, here: Evaluation, damping: Expr, multipliers: Sequence[Expr]
+    ) -> tuple[Step, Expr]:
+        """Return a damped step, and |z|² of the joints that are not held."""
+        z = pushed(here.soft, here.hard, multipliers)
+        diagonal: dict[int, Expr] = {}
+        held: dict[int, Condition] = {}
+        for k in self.order:
+            diagonal[k] = damping
+            if k in self.limits and k in z:
+                held[k] = self._is_held(k, q, z[k])
+                diagonal[k] = where(held[k], HELD, damping)
+        step = damped_step(self.order, here.soft, here.hard, diagonal)
+        after = pushed(here.soft, here.hard, step.multipliers)
+        free = [
+            where(held[k], ZERO, after[k]) if k in held else after[k]
+            for k in self.order
+            if k in after
+        ]
+        return step, total(x * x for x in free)
+
+    def _is_held(self, k: int, q: Any, z: Expr) -> Condition:
+        at, low, high = self.limits[k]
+        below, above = (q[at] <= low) & (z < 0.0), (q[at] >= high) & (z > 0.0)
+        if low == -math.inf:
+            return above
+        return below if high == math.inf else below | above
+
+    def moved(self, q: Any, v: Mapping[int, Expr]) -> tuple[Any, Expr]:
+        """Return q ⊕ v within limits, and the square of what was cut off."""
+        steps = [v.get(k, ZERO) for k in range(self.model.nv)]
+        model, conventions = self.model, self.context.conventions
+        out: Any = np.array(
+            integrated_q(model, conventions, list(q), steps, ONE), dtype=object
+        )
+        cut: list[Expr] = []
+        for at, low, high in self.limits.values():
+            x = beyond = out[at]
+            x = x if low == -math.inf else maximum(x, low)
+            out[at] = x = x if high == math.inf else minimum(x, high)
+            cut.append((x - beyond) * (x - beyond))
+        return out, total(cut)
+
+    # -------------------------------------------------------- loops
+
+    def is_reached(self, here: Evaluation, tolerances: Any) -> Condition:
+        """Return whether all parts are within tolerances (squared), loops closed."""
+        ratios = [x / t for x, t in zip(here.parts, tolerances, strict=True)]
+        if self.has_equations:
+            ratios.append(here.gap * (1.0 / CLOSED**2))
+        if self.model.loops:
+            ratios.append(here.is_reversed * 2.0)
+        worst = reduce(maximum, ratios) if ratios else ZERO
+        return lift(worst) <= 1.0
+
+    def search(self) -> dict[str, Any]:
+        """Iterate from start to start until all goals are reached."""
+        inputs: Mapping[str, Any] = self.context.inputs
+        starts = Starts.of(self.model, self.structure.fixed)
+        most = float(ITERATIONS + len(self.order))
+        # Half of it: the step after the last one may add a little.
+        tolerances = [0.25 * t * t for t in inputs["tolerances"]]
+
+        def body(carry: Any) -> Any:
+            q, s, count, k, _, left, multipliers = carry
+            here = self.evaluate(q)
+            damping = here.cost * BY_ERROR + AT_LEAST
+            step, _ = self.step(q, here, damping, list(multipliers))
+            there, cut = self.moved(q, step.v)
+            size = total(x * x for x in step.v.values())
+            is_reached = self.is_reached(here, tolerances)
+            is_risky = is_reached & ((size > SAFE**2) | (cut > 0.0))
+            is_over = ~is_reached & (count >= most - 1.0)
+            following = starts.after(list(s))
+            q = where(is_over, s, where(is_risky, q, there))
+            is_last = k + 1.0 >= inputs["starts"]
+            state = where(is_reached, ONE, where(is_over & is_last, const(2.0), ZERO))
+            return (
+                q,
+                where(is_over, np.array(following, dtype=object), s),
+                where(is_over, ZERO, count + 1.0),
+                where(is_over, k + 1.0, k),
+                state,
+                left - 1.0,
+                where(is_over, ZERO, np.array(step.multipliers, dtype=object)),
+            )
+
+        carry = (
+            np.array(list(inputs["q"]), dtype=object),
+            inputs["next_start"],
+            inputs["count"],
+            inputs["start"],
+            ZERO,
+            inputs["budget"],
+            np.array([*inputs.get("multipliers", ())], dtype=object),
+        )
+        found = repeat_until(
+            body, carry, lambda c: c[4] + where(c[5] < 0.5, ONE, ZERO) > 0.5, 10**6
+        )
+        q, s, count, k, state, _, multipliers = found.carry
+        out = {"q": q, "next_start": s, "count": count, "start": k}
+        if len(multipliers):
+            out["multipliers"] = multipliers
+        return {**out, "state": state, "steps": found.steps}
+
+    def closed(self, q: Any) -> tuple[Any, Expr]:
+        """Return q after corrections that close the equations, and |c|²."""
+
+        def body(carry: Any) -> Any:
+            q, gap, _ = carry
+            here = self.evaluate(q)
+            nothing: list[Rows] = []
+            diagonal = dict.fromkeys(self.order, ONE)
+            first = damped_step(self.order, nothing, here.hard, diagonal)
+            for k in self.limits:
+                if k in diagonal:
+                    is_held = self._is_held(k, q, first.v[k])
+                    diagonal[k] = where(is_held, HELD, ONE)
+            step = damped_step(self.order, nothing, here.hard, diagonal)
+            size = total(x * x for x in step.v.values())
+            scale = minimum(1.0, 1.0 / maximum(size, 1e-300).sqrt())
+            there, _ = self.moved(q, {k: x * scale for k, x in step.v.items()})
+            after = _square(self._equations(self.at(there)))
+            is_better = after < gap
+            return (
+                where(is_better, there, q),
+                where(is_better, after, gap),
+                where(is_better, ZERO, ONE),
+            )
+
+        q = np.array(list(q), dtype=object)
+        start = (q, _square(self._equations(self.at(q))), ZERO)
+        found = repeat_until(
+            body, start, lambda c: c[2] + where(c[1] < 1e-30, ONE, ZERO) > 0.5, CLOSINGS
+        )
+        return found.carry[0], found.carry[1]
+
+    def refine(self) -> dict[str, Any]:
+        """Descend to a stationary point from a configuration, equations closed."""
+        inputs: Mapping[str, Any] = self.context.inputs
+        q: Any = np.array(list(inputs["q"]), dtype=object)
+        gap = ZERO
+        if self.has_equations:
+            q, gap = self.closed(q)
+
+        def body(carry: Any) -> Any:
+            q, cost, gap, mu, multipliers, _ = carry
+            here = self.evaluate(q)
+            step, slope = self.step(q, here, mu, list(multipliers))
+            size = total(x * x for x in step.v.values())
+            scale = minimum(1.0, 1.0 / maximum(size, 1e-300).sqrt())
+            there, _ = self.moved(q, {k: x * scale for k, x in step.v.items()})
+            left = gap
+            if self.has_equations:
+                there, left = self.closed(there)
+            after = self.evaluate(there).cost
+            is_better = (after < cost) & (left <= maximum(gap, CLOSED**4))
+            is_done = (slope < STATIONARY**2) | (mu > 1e10)
+            return (
+                where(is_better, there, q),
+                where(is_better, after, cost),
+                where(is_better, left, gap),
+                where(is_better, maximum(mu * 0.1, 1e-14), mu * 8.0),
+                np.array(step.multipliers, dtype=object),
+                where(is_done, ONE, ZERO),
+            )
+
+        rows = self.structure.equation_count(self.model)
+        multipliers: Any = np.array([ZERO] * rows, dtype=object)
+        start = (q, self.evaluate(q).cost, gap, 1e-3, multipliers, ZERO)
+        found = repeat_until(body, start, lambda c: c[5] > 0.5, REFINEMENTS)
+        q, cost, *_ = found.carry
+        return {"q": q, "cost": cost, "steps": found.steps, "is_done": found.is_done}
+
+
+def _scaled(rows: Rows, weights: Sequence[Expr]) -> Rows:
+    e = [w * x for w, x in zip(weights, rows.e, strict=True)]
+    J = [
+        {k: w * x for k, x in row.items()}
+        for w, row in zip(weights, rows.J, strict=True)
+    ]
+    return Rows(e, J, rows.is_along_tree)
+
+
+def _square(parts: Sequence[Rows]) -> Expr:
+    return total(x * x for rows in parts for x in rows.e)
+
+
+# ------------------------------------------------------------ quantities
+
+
+def _search_shapes(model: Model, structure: Structure) -> Shapes:
+    found: Shapes = {
+        "next_start": (model.nq,),
+        "count": (),
+        "start": (),
+        "starts": (),
+        "budget": (),
+        "tolerances": (structure.judged(model),),
+        **structure.inputs(model),
+    }
+    rows = structure.equation_count(model)
+    return {**found, "multipliers": (rows,)} if rows else found
+
+
+@quantity("q", further_inputs=_search_shapes)
+def kinematic_search(context: Context, structure: Structure) -> Any:
+    """The search of `Problem`."""
+    return Problem(context, structure).search()
+
+
+def _shapes(model: Model, structure: Structure) -> Shapes:
+    return structure.inputs(model)
+
+
+@quantity("q", further_inputs=_shapes)
+def kinematic_refinement(context: Context, structure: Structure) -> Any:
+    """The descent of `Problem`."""
+    return Problem(context, structure).refine()
+
+
+@quantity("q", further_inputs=_shapes)
+def kinematic_closing(context: Context, structure: Structure) -> Any:
+    """The corrections of `Problem` that close its equations."""
+    q, gap = Problem(context, structure).closed(context.inputs["q"])
+    return {"q": q, "gap": gap}
+
+
+@quantity("q", further_inputs=_shapes)
+def kinematic_errors(context: Context, structure: Structure) -> Any:
+    """|e|² of every part that is judged, |e|² of all goals weighted, and c."""
+    problem = Problem(context, structure)
+    here = problem.evaluate(context.inputs["q"])
+    gaps = [x for rows in here.hard for x in rows.e]
+    return {
+        "parts": np.array([*here.parts, ZERO], dtype=object),
+        "cost": here.cost,
+        "gaps": np.array([*gaps, ZERO], dtype=object),
+        "is_reversed": here.is_reversed,
+    }
