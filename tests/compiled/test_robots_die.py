@@ -14,6 +14,7 @@ import ramidyn
 from ramidyn.backend.llvm.jit import LIBRARIES_PER_LINKER, LoadedCode, compile_objects
 from ramidyn.backend.llvm.target import target
 from ramidyn.robot import Robot
+from support.planar import Planar, four_bar
 from support.processes import resident, run_script
 from support.urdf import links, robot
 
@@ -58,6 +59,17 @@ def test_one_collection_frees_a_robot_and_its_code() -> None:
     assert found() is None
     assert code() is None
     assert gc.collect() == 0
+
+
+@pytest.mark.usefixtures("quiet_collector")
+@pytest.mark.parametrize("use", ["assemble", "project", "mobility", "check_state"])
+def test_one_collection_frees_a_robot_with_loops(use: str) -> None:
+    robot, (q, qd) = four_bar(), Planar("four_bar").state(0.3, 1.0)
+    getattr(robot, use)(*((q,) if use != "check_state" else (q, qd)))
+    found = weakref.ref(robot)
+    del robot
+    gc.collect()
+    assert found() is None
 
 
 @pytest.mark.usefixtures("quiet_collector")

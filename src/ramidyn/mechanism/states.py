@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast, final
-from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from ramidyn.algorithms.loops.cuts import row_names
 from ramidyn.algorithms.loops.newton import Iterate
 from ramidyn.compiler import compile
-from ramidyn.concurrency import once
+from ramidyn.concurrency import made_once, once
 from ramidyn.description.builder_checks import shown
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
@@ -46,11 +45,11 @@ class Kernels:
     """The compiled functions of one mechanism."""
 
     def __init__(self, robot: Robot) -> None:
-        self._robot = ref(robot)
+        self._robot = robot
 
     def compile(self, quantity: Quantity | list[Quantity]) -> Function:
         """Return a compiled function of the robot."""
-        return compile(quantity, self._alive)
+        return compile(quantity, self._robot)
 
     @once
     def position(self) -> Function:
@@ -69,26 +68,19 @@ class Kernels:
     @once
     def velocity_projection(self) -> Function:
         """(q, qd) -> q̇ that keeps the loops of a closed q closed."""
-        return self._kernel(newton_kernels.projected_velocity, qd=self._alive.nv)
+        return self._kernel(newton_kernels.projected_velocity, qd=self._robot.nv)
 
     @once
     def assembly(self) -> Function:
         """(q, free, limit) -> q after damped steps, Φ, senses."""
-        return self._kernel(newton_kernels.assembled, free=self._alive.nv, limit=())
+        return self._kernel(newton_kernels.assembled, free=self._robot.nv, limit=())
 
     def _kernel(self, close: Callable[..., Any], **inputs: Any) -> Function:
         def traced(*values: Any) -> Any:
-            return close(self._alive, self, *values)
+            return close(self._robot, self, *values)
 
-        robot = self._alive
-        name = f"{close.__name__} of {robot.name}"
-        return kernel(traced, {"q": robot.nq, **inputs}, name=name)
-
-    @property
-    def _alive(self) -> Robot:
-        robot = self._robot()
-        assert robot is not None
-        return robot
+        name = f"{close.__name__} of {self._robot.name}"
+        return kernel(traced, {"q": self._robot.nq, **inputs}, name=name)
 
     @once
     def bias(self) -> Function:
@@ -106,16 +98,14 @@ class Kernels:
         return self.compile(inverse_dynamics)
 
 
-_KERNELS: WeakKeyDictionary[Robot, Kernels] = WeakKeyDictionary()
-
-
 def kernels(robot: Robot) -> Kernels:
     """Return the compiled functions of a robot with loops."""
     if not robot.model.loops:
         raise ModelError(
             f"robot {robot.name!r} has no loops; add one with robot.add_loop"
         )
-    return _KERNELS.setdefault(robot, Kernels(robot))
+    # Kept by the robot: its functions hold the robot, and are collected with it.
+    return made_once(robot.__dict__, "_loop_kernels", lambda: Kernels(robot))
 
 
 def refuse_inputs(robot: Robot, what: str, cure: str) -> None:
