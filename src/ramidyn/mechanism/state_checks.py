@@ -17,7 +17,14 @@ from ramidyn.coordinates.configurations import WIDEST
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelError
-from ramidyn.mechanism.states import check_closed, is_batch, listed, state_batch
+from ramidyn.mechanism.states import (
+    check_closed,
+    is_batch,
+    kernels,
+    listed,
+    state_batch,
+    with_unit_quaternions,
+)
 from ramidyn.tracing.context import nonnegative
 
 if TYPE_CHECKING:
@@ -26,6 +33,8 @@ if TYPE_CHECKING:
 UNIT = 0.1
 """how far from 1 the length of a quaternion may be: kernels normalize it"""
 TURN = 2 * math.pi
+AT_ONCE = 4096
+"""states whose loops are checked in one call"""
 
 Fault = tuple[int, str]
 """the state, and what is wrong with it"""
@@ -105,9 +114,24 @@ def _far_beyond_limits(robot: Robot, q: Array) -> Iterator[Fault]:
 def _open_loops(
     robot: Robot, q: Array, qd: Array | None, tolerance: float
 ) -> Iterator[Fault]:
-    rates = [None] * len(q) if qd is None else [*qd]
-    for state, (x, v) in enumerate(zip(q, rates, strict=True)):
-        try:
-            check_closed(robot, x, v, tolerance)
-        except ModelError as error:
-            yield state, str(error)
+    for start in range(0, len(q), AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        v = None if qd is None else qd[part]
+        for k in np.flatnonzero(_may_be_open(robot, q[part], v, tolerance)).tolist():
+            state = start + k
+            try:
+                check_closed(robot, q[state], None if v is None else v[k], tolerance)
+            except ModelError as error:
+                yield state, str(error)
+
+
+def _may_be_open(
+    robot: Robot, q: Array, qd: Array | None, tolerance: float
+) -> npt.NDArray[np.bool_]:
+    """Return the states that `check_closed` may refuse."""
+    phi, J, senses = kernels(robot).position(with_unit_quaternions(robot, q))
+    is_sure = (np.abs(phi) <= tolerance).all(axis=1) & (senses >= 0).all(axis=1)
+    if qd is not None:
+        rates = np.abs(np.einsum("sij,sj->si", J, qd)).max(axis=1, initial=0.0)
+        is_sure &= rates <= tolerance * (1.0 + np.abs(qd).max(axis=1, initial=0.0))
+    return ~is_sure

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
 
 from ramidyn.errors import ModelError, ShapeError
 from ramidyn.loading import load
+from ramidyn.mechanism import state_checks
 from ramidyn.robot import Robot
-from support.planar import four_bar
+from support.planar import Planar, four_bar
 
 FLYER = """<mujoco model="flyer"><option><flag contact="disable"/></option><worldbody>
 <body name="base"><freejoint name="free"/><geom size=".1"/>
@@ -147,3 +149,19 @@ def test_open_loops_of_a_batch_are_named_by_state() -> None:
         ModelError, match=r"state 0: loop 'pin' does not stay closed under qd"
     ):
         robot.check_state(states[[0, 2]], np.array([[1.0, 0, 0], [0, 0, 0]]))
+
+
+def test_loops_of_a_large_batch_are_checked_together() -> None:
+    robot, mechanism = four_bar(), Planar("four_bar")
+    q, qd = mechanism.state(0.3, 1.0)
+    states, rates = np.tile(q, (5000, 1)), np.tile(qd, (5000, 1))
+    checked = Mock(wraps=state_checks.check_closed)
+    with patch.object(state_checks, "check_closed", checked):
+        robot.check_state(states, rates)
+        assert not checked.called
+        states[77, 1] += 1e-3
+        rates[4999, 1] += 1e-3
+        message = r"state 77: loop 'pin' is open .*state 4999: .*does not stay closed"
+        with pytest.raises(ModelError, match=message):
+            robot.check_state(states, rates)
+    assert checked.call_count == 2
