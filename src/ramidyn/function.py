@@ -312,6 +312,9 @@ class Method(Vectorcall):
 
     def _select_and_call(self, *values: Any, **named: Any) -> Any:
         """Call in Python, and let emitted code find the function from now on."""
+        external = named.get("external") if self._split is not None else None
+        if type(external) is dict and not external:  # no wrench: emitted code can call
+            return self(*values, **{n: x for n, x in named.items() if n != "external"})
         function, inputs = self.select(values, named)
         if named.get("dtype") is None and self._is_float32(inputs):
             return function(**inputs)  # emitted code finds functions by options only

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast, final
 
 from ramidyn.concurrency import made_once
 from ramidyn.quantities.registry import QUANTITIES
-from ramidyn.tracing.quantity import DOCUMENTATION, REQUIRED, Quantity
+from ramidyn.tracing.quantity import METHOD_DOCSTRINGS, REQUIRED, Quantity
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -53,7 +53,7 @@ class Compiled:
 
 def computed(method: F) -> F:
     """Implement a method by the quantity of the same name."""
-    DOCUMENTATION[method.__name__] = inspect.getdoc(method) or ""
+    METHOD_DOCSTRINGS[method.__name__] = inspect.getdoc(method) or ""
     return cast(F, Compiled(method, _of_quantity))
 
 

@@ -195,6 +195,23 @@ def test_wrenches_that_do_not_fit_are_named(
         robot.inverse_dynamics(*now(robot, 4), external=external)
 
 
+def test_an_empty_dict_of_wrenches_is_a_call_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    robot = arm()
+    state = now(robot, 4)
+    expected = robot.inverse_dynamics(*state)
+    out = np.empty_like(expected)
+
+    def select(*_: object) -> None:
+        raise AssertionError("emitted code finds the function")
+
+    monkeypatch.setattr(type(robot.inverse_dynamics), "select", select)
+    assert (robot.inverse_dynamics(*state, external={}) == expected).all()
+    assert robot.inverse_dynamics(*state, external={}, out=out) is out
+    assert (out == expected).all()
+
+
 def test_axes_that_do_not_exist_are_refused() -> None:
     robot = arm()
     with pytest.raises(

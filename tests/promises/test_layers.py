@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -112,7 +113,8 @@ def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     """Return the modules that a file imports when it runs, wherever in it."""
     names: set[str] = set()
     pending: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
@@ -129,14 +131,14 @@ def imports(path: Path) -> set[str]:
             module = module.strip(".")
             names.add(module)
             names.update(f"{module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
+        elif isinstance(node, ast.Call):
             names.update(imported_by_call(path, node))
-    return names
+    return frozenset(names)
 
 
 def imported_by_call(path: Path, node: ast.Call) -> set[str]:
     """Return what import_module imports; its argument must be there to read."""
-    called = ast.unparse(node.func).rsplit(".", 1)[-1]
+    called = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
     if called not in ("import_module", "__import__"):
         return set()
     (argument, *_) = node.args
@@ -196,7 +198,7 @@ def cycles(below: dict[str, set[str]]) -> set[str]:
 
 def modules_below(path: Path, known: Collection[str]) -> set[str]:
     """Return the modules that a file imports; of packages only what it takes."""
-    found = imports(path) & set(known) - {module_name(path), "ramidyn"}
+    found = set(known) & imports(path) - {module_name(path), "ramidyn"}
     return {m for m in found if not any(n.startswith(m + ".") for n in found)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, final
 
@@ -27,7 +28,7 @@ from ramidyn.quantities import dynamics
 from ramidyn.quantities.registry import MODULES, QUANTITIES
 from ramidyn.robot import Robot
 from ramidyn.tracing.context import Context, array
-from ramidyn.tracing.quantity import DOCUMENTATION, quantity
+from ramidyn.tracing.quantity import METHOD_DOCSTRINGS, quantity
 from ramidyn.tree import force_checks
 from support.close import assert_close
 
@@ -51,18 +52,19 @@ def files_of(recipe: str) -> set[str]:
     return set(re.findall(r"`([\w/]+\.(?:py|md))`", RECIPES[recipe]))
 
 
+@cache
+def words_of(path: Path) -> frozenset[str]:
+    """Return the names in a module's code, and its strings."""
+    parts = ("id", "attr", "name", "value")
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    found = (getattr(node, part, None) for node in nodes for part in parts)
+    return frozenset(x for x in found if isinstance(x, str))
+
+
 def files_with(name: str) -> set[str]:
     """Return the modules whose code contains a name, or a string that is the name."""
-
-    def has_name(node: ast.AST) -> bool:
-        parts = ("id", "attr", "name", "value")
-        return any(getattr(node, part, None) == name for part in parts)
-
-    return {
-        str(path.relative_to(SRC))
-        for path in SRC.rglob("*.py")
-        if any(map(has_name, ast.walk(ast.parse(path.read_text(encoding="utf-8")))))
-    }
+    paths = SRC.rglob("*.py")
+    return {str(path.relative_to(SRC)) for path in paths if name in words_of(path)}
 
 
 def test_every_recipe_has_an_example() -> None:
@@ -104,7 +106,7 @@ def test_a_quantity_is_a_function_an_entry_and_a_method(
         raise AssertionError((self, q, qd, factor))  # @computed replaces the body
 
     name = scaled_velocity_.__name__ = "scaled_velocity"
-    monkeypatch.setitem(DOCUMENTATION, name, "")
+    monkeypatch.setitem(METHOD_DOCSTRINGS, name, "")
     monkeypatch.setattr(dynamics, name, scaled_velocity, raising=False)
     monkeypatch.setitem(MODULES, name, "dynamics")
     monkeypatch.setattr(Robot, name, computed(scaled_velocity_), raising=False)

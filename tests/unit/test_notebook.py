@@ -22,7 +22,9 @@ def executed() -> dict[str, list[dict[str, Any]]]:
     nbformat: Any = pytest.importorskip("nbformat")
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     assert not any(c.get("outputs") for c in notebook.cells), "stored without outputs"
-    nbclient.NotebookClient(notebook, timeout=300).execute()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAMIDYN_PROGRESS", "off")  # shown where compiling takes a second
+        nbclient.NotebookClient(notebook, timeout=300).execute()
     found: dict[str, list[dict[str, Any]]] = {}
     for cell in notebook.cells:
         if cell.cell_type == "code":

@@ -29,8 +29,9 @@ from ramidyn.errors import ArgumentError
 from ramidyn.tracing.context import SHARED, Checks, Context, one_of
 from ramidyn.tree.model import Model
 
-DOCUMENTATION: dict[str, str] = {}
-"""name of a quantity -> docstring"""
+METHOD_DOCSTRINGS: dict[str, str] = {}
+"""name -> docstring of the method of Robot; `methods.computed` enters it, and every
+`import ramidyn` defines all methods"""
 
 
 Shapes = dict[str, tuple[int, ...]]
@@ -91,7 +92,7 @@ class Declaration:
     @cached_property
     def documentation(self) -> str | None:
         """What users read: the docstring of the method, and how a quantity is used."""
-        of_method = DOCUMENTATION.get(self.name)
+        of_method = METHOD_DOCSTRINGS.get(self.name)
         if of_method is None:
             return inspect.getdoc(self.trace)
         text = f"This quantity takes options only: {self.usage}."
@@ -111,7 +112,7 @@ class Declaration:
             f"ramidyn.{self.name}({options})" if needed else f"ramidyn.{self.name}"
         )
         compiled = f"the function that ramidyn.compile({quantity}, robot) returns"
-        if self.name not in DOCUMENTATION:  # it is not a method
+        if self.name not in METHOD_DOCSTRINGS:  # it is not a method
             return f"call {compiled}"
         return f"call robot.{self.name}({arguments}), or {compiled}"
 
