@@ -6,7 +6,6 @@ import operator
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
@@ -662,26 +661,51 @@ class Robot:
         it may belong to either (Featherstone). Moved from the tips to the root, most
         masses become zero. Compiled dynamics does this by itself.
 
+        ``found.robot`` is an equivalent design: as much is moved as leaves bodies that
+        can exist. It prints and returns its own masses, and `write_inertials` saves
+        them.
+
         >>> import ramidyn
         >>> found = ramidyn.robots.chain(3).regrouped()
         >>> found.massless
         ('body0', 'body1', 'body2')
         """
+        from ramidyn.tree.equivalent_design import equivalent_design
         from ramidyn.tree.parameters import Regrouping, regroup_masses
 
         model = self.placed_model
         tree, moves = regroup_masses(model.tree)
-        changed = replace(model, tree=tree)
         before, after = (
             sum(nonzeros(b.inertia) for b in t.bodies) for t in (model.tree, tree)
         )
         return Regrouping(
-            Robot(changed, self.conventions, self.joint_order, self.mimic),
+            self._edited(equivalent_design(self.model)),
             moves,
             tuple(b.name for b in tree.bodies if b.inertia.m == 0.0),
             len(tree),
             (before, after),
         )
+
+    def write_inertials(
+        self, source: str | os.PathLike[str], target: str | os.PathLike[str]
+    ) -> None:
+        """Write the URDF or MJCF file of this robot with the inertias that it has now.
+
+        For a robot whose inertias were changed, such as ``robot.regrouped().robot``:
+        everything else is copied from its file, except comments.
+
+        Args:
+            source: the file that the robot was loaded from.
+            target: the file to write.
+
+        Raises:
+            ModelError: the source is not URDF or MJCF, or not of this robot.
+        """
+        from ramidyn.description.formats.write_inertials import text_with_inertials
+
+        inertials = {b.name: b.inertial for b in self.description.bodies}
+        text = text_with_inertials(source, inertials)
+        Path(target).write_text(text, encoding="utf-8")
 
     # ------------------------------------------------------------ force elements
 
@@ -2057,6 +2081,68 @@ class Robot:
 
         Returns:
             N: (nv, nv) or (batch, nv, nv).
+        """
+        ...
+
+    @computed
+    def articulated_inertia(
+        self,
+        q: ArrayLike,
+        frame: str,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
+    ) -> Array:
+        """Return the articulated-body inertia of the body of a frame.
+
+            f = Iᴬ a
+
+        f is the force that gives the body the acceleration a, with all joints beyond
+        it free and everything at rest, without gravity.
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            frame: name of a frame; see `frame_names`. The inertia is in its axes, about
+                its origin.
+            out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
+
+        Returns:
+            IA: (6, 6) or (batch, 6, 6), symmetric [kg m², kg m, kg], rows and columns
+            in the order of the conventions.
+        """
+        ...
+
+    @computed
+    def propagator(
+        self,
+        q: ArrayLike,
+        frame: str,
+        base: str,
+        *,
+        out: Array | None = None,
+        **call: Unpack[CallKeywords],
+    ) -> Array:
+        """Return how the acceleration of one frame makes another accelerate.
+
+            a = A a_base        f_base = Aᵀ f
+
+        Joints between the two are free: A carries accelerations outward, and its
+        transpose carries forces inward (Chang & Khatib 2000; A is the product of the
+        paper's propagators along the chain).
+
+        Args:
+            q: (nq,) or (batch, nq), configuration [rad, m].
+            frame: name of a frame; see `frame_names`.
+            base: name of a frame on a body between that frame and the root.
+            out: where to write the result.
+            dtype: "float64" or "float32"; that of the inputs by default.
+            threads: number of threads that share a large batch.
+
+        Returns:
+            A: (6, 6) or (batch, 6, 6), each frame in its own axes, rows and columns in
+            the order of the conventions.
         """
         ...
 

@@ -26,6 +26,7 @@ from ramidyn.compilation import Request
 from ramidyn.function import Function
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.robot import Robot
+from ramidyn.tracing.quantity import Choice
 from ramidyn.view.blocks import seconds
 
 QUANTITIES = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
@@ -57,7 +58,7 @@ def command(quick: bool, as_json: bool) -> None:
         data = {"robot": robot.name, "nv": robot.nv, "rows": rows, "errors": found}
         print_json({**data, "machine": machine_line(), "ok": ok})
     else:
-        _show(robot, rows, dict(choice.costs))
+        _show(robot, rows, choice)
         for c in checks:
             mark = "[green]ok[/]" if c.holds else "[bold red]WRONG[/]"
             console().print(f"  {mark}  {c.quantity}, error {c.error:.0e}")
@@ -93,7 +94,7 @@ def _timed(robot: Robot, name: str, duration: float) -> dict[str, float]:
     }
 
 
-def _show(robot: Robot, rows: list[dict[str, Any]], costs: dict[str, int]) -> None:
+def _show(robot: Robot, rows: list[dict[str, Any]], choice: Choice) -> None:
     out = console()
     show_robot(robot)
     out.print()
@@ -112,6 +113,8 @@ def _show(robot: Robot, rows: list[dict[str, Any]], costs: dict[str, int]) -> No
     columns = ("quantity", "mul", "add", "compiled in", "one call")
     columns = (*columns, "a state, batch of 4,096", "states")
     out.print(table("Compiled for this robot, one core", columns, shown))
-    chosen = min(costs, key=lambda name: costs[name])
-    others = ", ".join(f"{k} {v:,}" for k, v in costs.items())
-    paragraph(f"\nForward dynamics by {chosen}: the cheapest by count ({others}).")
+    costs = ", ".join(f"{k} {v:,}" for k, v in choice.traced.items())
+    paragraph(
+        f"\nForward dynamics by {choice.algorithm}: the cheapest by count (as traced, "
+        f"{costs}; in units of one multiplication)."
+    )

@@ -16,8 +16,11 @@ from ramidyn.explain.shape import TreeShape, envelope
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.robot import Robot
+from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import Ops
-from ramidyn.tracing.quantity import Choice
+from ramidyn.symbolic.count import count as operations
+from ramidyn.tracing.chooser import trace_quantities
+from ramidyn.tracing.quantity import Choice, Quantity
 
 
 def sentence(choice: Choice) -> str:
@@ -137,7 +140,10 @@ def explain(
     for one in wanted:
         progress(str(one))
         try:
-            choices += Request(one, robot).choose().choices
+            choices += [
+                _with_all_costs(choice, one, robot)
+                for choice in Request(one, robot).choose().choices
+            ]
         except ModelError:  # a singular mass matrix: no forward dynamics
             continue
     return Explanation(
@@ -148,6 +154,20 @@ def explain(
         tuple(choices),
         _force_operations(robot),
     )
+
+
+def _with_all_costs(choice: Choice, quantity: Quantity, robot: Robot) -> Choice:
+    """Return a choice with the costs of all candidates, simplified."""
+    model, conventions = robot.placed_model, robot.conventions
+    costs = {
+        name: choice.costs[name]
+        if name in choice.costs
+        else operations(
+            simplify(trace_quantities([quantity(algorithm=name)], model, conventions))
+        ).cost
+        for name in choice.traced
+    }
+    return choice._replace(costs=costs)
 
 
 def _force_operations(robot: Robot) -> tuple[int, int] | None:

@@ -54,6 +54,7 @@ def augmented(
         ModelError: M is not positive definite along the tree, or the rows of J are
             dependent.
 
+    >>> from ramidyn.linalg import augmented
     >>> A = augmented([[2.0, 0.0], [0.0, 4.0]], [[1.0, 1.0]], [-1, -1])
     >>> x, multipliers = A.solve([2.0, 4.0], [5.0])
     >>> x, multipliers

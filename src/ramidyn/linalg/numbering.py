@@ -34,6 +34,7 @@ def parents_of(H: Any) -> tuple[int, ...]:
         H: (n, n), or (batch, n, n) for a tree of all of them, symmetric; or a sparse
             matrix of SciPy's. Only its nonzeros count, in either triangle.
 
+    >>> from ramidyn.linalg import parents_of
     >>> parents_of([[4.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])
     (-1, 0, 0)
     """
@@ -51,6 +52,7 @@ def numbering_of(H: Any) -> Numbering:
     Args:
         H: as for `parents_of`.
 
+    >>> from ramidyn.linalg import numbering_of
     >>> H = [[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 4.0]]  # the root is last
     >>> numbering_of(H)
     Numbering(order=(2, 1, 0), parents=(-1, 0, 0))
@@ -70,6 +72,7 @@ def regular_numbering(parents: Parents) -> Numbering:
     ``parents`` may be numbered in any way, −1 for none. Limbs stay together: the order
     is depth first, the reverse of `renumbering` (Negrut, Serban & Potra 1997, Lemma 2).
 
+    >>> from ramidyn.linalg import regular_numbering
     >>> regular_numbering((1, -1, 1))
     Numbering(order=(1, 0, 2), parents=(-1, 0, 0))
     """
@@ -91,6 +94,7 @@ def expanded_parents(parents: Parents, sizes: Sequence[int]) -> tuple[int, ...]:
         parents: of each joint, −1 for none, ``parents[i] < i``.
         sizes: degrees of freedom of each joint.
 
+    >>> from ramidyn.linalg import expanded_parents
     >>> expanded_parents((-1, 0, 0), (2, 1, 3))
     (-1, 0, 1, 1, 3, 4)
     """

@@ -34,7 +34,7 @@ def with_cheapest_frames(model: Model, conventions: Conventions) -> Model:
             bare = tree if is_bare else replace(tree, loops=(), forces=())
             program = trace_quantities([quantity], bare, conventions)
             candidates[name] = Candidate(program)
-        best, _ = cheapest(candidates, NEAR)
+        best = cheapest(candidates, NEAR).best
         if is_bare:
             hand_on(quantity, trees[best], conventions, candidates[best])
         if best == "file":

@@ -123,19 +123,15 @@ def _response(
         response = "factor"  # M is there already
     elif response == "auto":
         response = _cheaper_response(context.model, context.conventions, tasks)
-    return RESPONSES[response](context, tasks, algorithm, L)
+    return RESPONSES[response](context, tasks, L)
 
 
-def _by_factor(
-    context: Context, tasks: tuple[Task, ...], algorithm: str, L: Matrix
-) -> Matrix:
-    MJ = mass_solution(context, tasks, algorithm)
+def _by_factor(context: Context, tasks: tuple[Task, ...], L: Matrix) -> Matrix:
+    MJ = mass_solution(context, tasks)
     return product(list(map(list, zip(*MJ, strict=True))), L)
 
 
-def _by_propagators(
-    context: Context, tasks: tuple[Task, ...], _algorithm: str, L: Matrix
-) -> Matrix:
+def _by_propagators(context: Context, tasks: tuple[Task, ...], L: Matrix) -> Matrix:
     model = context.model
     if model.mimics:
         raise ArgumentError(
@@ -167,13 +163,13 @@ def _cheaper_response(
     def traced(response: str) -> Candidate:
         def run(context: Context) -> Any:
             inverse = inverse_matrix(context, tasks, "pv")
-            Jbar = RESPONSES[response](context, tasks, "pv", context.inputs["Lambda"])
+            Jbar = RESPONSES[response](context, tasks, context.inputs["Lambda"])
             return array([x for row in (*inverse, *Jbar) for x in row])
 
         shapes = {"q": model.nq, "Lambda": (n, n)}
         return Candidate(trace_with_context(run, model, conventions, shapes))
 
-    return cheapest({name: traced(name) for name in RESPONSES}, NEAR_IN_PART)[0]
+    return cheapest({name: traced(name) for name in RESPONSES}, NEAR_IN_PART).best
 
 
 @quantity("q", returns="Jacobian of the tasks")

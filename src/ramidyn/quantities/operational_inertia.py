@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ramidyn.algorithms.crba import crba
 from ramidyn.algorithms.operational.chang_khatib import chang_khatib
 from ramidyn.algorithms.operational.efpa import efpa
 from ramidyn.algorithms.operational.mixed import mixed
@@ -26,9 +25,11 @@ from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.quantities.frames import JACOBIANS, acceleration, jacobian
 from ramidyn.quantities.mass_matrix import (
+    CRBA,
     MassSolver,
     check_factor,
     factored_trees,
+    mass_matrix,
     sparse_mass_matrix,
 )
 from ramidyn.spatial.vector3 import ZERO
@@ -113,7 +114,8 @@ def _by_factor(context: Context, tasks: tuple[Task, ...]) -> Symmetric:
         return sfa(M, parents, list(map(order.gather, jacobian_rows(context, tasks))))
     tree = context.dynamics_tree
     rows = jacobian_entries(context, tasks)
-    return sfa(crba(tree, context.q), tree.dof_parents, rows)
+    M = CRBA[context.algorithm_of(mass_matrix)](tree, context.q)
+    return sfa(M, tree.dof_parents, rows)
 
 
 def jacobian_entries(context: Context, tasks: Sequence[Task]) -> list[dict[int, Expr]]:
@@ -138,15 +140,11 @@ def jacobian_rows(context: Context, tasks: Sequence[Task]) -> list[list[Expr]]:
     return rows
 
 
-def mass_solution(context: Context, tasks: Sequence[Task], algorithm: str) -> Matrix:
-    """Return the rows of J M⁻¹, one solve with M = Lᵀ D L each.
-
-    If Λ⁻¹ is by "sfa", M is the one that it is made of.
-    """
+def mass_solution(context: Context, tasks: Sequence[Task]) -> Matrix:
+    """Return the rows of J M⁻¹, one solve with M = Lᵀ D L each, which "sfa" shares."""
     check_factor(context.model, "request quantities that do not need M⁻¹ Jᵀ")
-    is_shared = algorithm == "sfa" and not context.model.mimics
-    M = sparse_mass_matrix(context, "crba" if is_shared else "auto")
-    return list(map(MassSolver(*M).solved, jacobian_rows(context, tasks)))
+    solver = MassSolver(*sparse_mass_matrix(context))
+    return list(map(solver.solved, jacobian_rows(context, tasks)))
 
 
 def public_indices(task: Task, conventions: Conventions) -> tuple[int, ...]:

@@ -23,6 +23,7 @@ def quantity(options: Callable[Options, Quantity]) -> QuantityOf[Options]:
 __all__ = [
     "acceleration",
     "applied_forces",
+    "articulated_inertia",
     "bias_forces",
     "center_of_mass",
     "center_of_mass_jacobian",
@@ -62,6 +63,7 @@ __all__ = [
     "operational_inertia_inverse",
     "pose",
     "potential_energy",
+    "propagator",
     "regressor",
     "task_acceleration",
     "task_bias",
@@ -1060,6 +1062,62 @@ def null_space_projector(
     This quantity takes options only: call robot.null_space_projector(q, ["hand"]), or
     the function that ramidyn.compile(ramidyn.null_space_projector(["hand"]), robot)
     returns.
+    """
+
+@quantity
+def articulated_inertia(
+    frame: str,
+) -> Quantity:
+    """Return the articulated-body inertia of the body of a frame.
+
+        f = Iᴬ a
+
+    f is the force that gives the body the acceleration a, with all joints beyond
+    it free and everything at rest, without gravity.
+
+    Args:
+        q: (nq,) or (batch, nq), configuration [rad, m].
+        frame: name of a frame; see `frame_names`. The inertia is in its axes, about
+            its origin.
+        out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
+
+    Returns:
+        IA: (6, 6) or (batch, 6, 6), symmetric [kg m², kg m, kg], rows and columns
+        in the order of the conventions.
+
+    This quantity takes options only: call robot.articulated_inertia(q, "hand"), or the
+    function that ramidyn.compile(ramidyn.articulated_inertia("hand"), robot) returns.
+    """
+
+@quantity
+def propagator(
+    frame: str,
+    base: str,
+) -> Quantity:
+    """Return how the acceleration of one frame makes another accelerate.
+
+        a = A a_base        f_base = Aᵀ f
+
+    Joints between the two are free: A carries accelerations outward, and its
+    transpose carries forces inward (Chang & Khatib 2000; A is the product of the
+    paper's propagators along the chain).
+
+    Args:
+        q: (nq,) or (batch, nq), configuration [rad, m].
+        frame: name of a frame; see `frame_names`.
+        base: name of a frame on a body between that frame and the root.
+        out: where to write the result.
+        dtype: "float64" or "float32"; that of the inputs by default.
+        threads: number of threads that share a large batch.
+
+    Returns:
+        A: (6, 6) or (batch, 6, 6), each frame in its own axes, rows and columns in
+        the order of the conventions.
+
+    This quantity takes options only: call robot.propagator(q, "hand", "torso"), or the
+    function that ramidyn.compile(ramidyn.propagator("hand", "torso"), robot) returns.
     """
 
 @quantity

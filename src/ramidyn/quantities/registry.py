@@ -46,6 +46,8 @@ MODULES: Final = {
     "operational_inertia_inverse": "operational",
     "dynamically_consistent_inverse": "operational",
     "null_space_projector": "operational",
+    "articulated_inertia": "articulated",
+    "propagator": "articulated",
     "task_jacobian": "operational",
     "task_bias": "operational",
     "task_acceleration": "operational",
@@ -103,6 +105,8 @@ def _module(name: str) -> ModuleType:
             from ramidyn.quantities import momentum_energy as module
         case "identification":
             from ramidyn.quantities import identification as module
+        case "articulated":
+            from ramidyn.quantities import articulated as module
         case "operational":
             from ramidyn.quantities import operational as module
         case _:

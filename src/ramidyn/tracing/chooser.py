@@ -49,6 +49,16 @@ class Candidate:
 
 
 @final
+class Comparison(NamedTuple):
+    """The name of the cheapest candidate, and the costs that decided."""
+
+    best: str
+    simplified: dict[str, int]
+    """of those near the cheapest; none if one is far ahead"""
+    traced: dict[str, int]
+
+
+@final
 class Chosen(NamedTuple):
     """A program whose algorithms have all been chosen."""
 
@@ -92,8 +102,10 @@ def choose(
             for name, quantities in candidates.items()
         }
         label = " + ".join(str(wanted[k]) for k in group)
-        best, costs = cheapest(programs, near, NEAR_IF_SMALL)
-        choices.append(Choice(label, best, costs))
+        best, costs, as_traced = cheapest(programs, near, NEAR_IF_SMALL)
+        if alone and near == NEAR and best not in costs:  # it is compiled, so simplify
+            costs[best] = count(programs[best].simplified).cost
+        choices.append(Choice(label, best, costs, as_traced))
         decided = candidates[best]
         winner = programs[best] if alone else None
     return Chosen(winner or traced(decided), tuple(choices))
@@ -101,12 +113,13 @@ def choose(
 
 def cheapest(
     candidates: Mapping[str, Candidate], near: float, near_if_small: float = 1.0
-) -> tuple[str, dict[str, int]]:
-    """Return the name of the cheapest program, the first of equals, and all costs."""
+) -> Comparison:
+    """Return the cheapest program, the first of equals, and what all cost."""
     costs = {name: count(c.program).cost for name, c in candidates.items()}
     least = min(costs.values())
     near = max(near, near_if_small) if least <= SMALL else near
     close = [n for n, cost in costs.items() if cost <= near * least]
+    simplified: dict[str, int] = {}
     if len(close) > 1:
         alike: dict[Any, list[str]] = {}
         for name in close:
@@ -114,8 +127,9 @@ def cheapest(
             alike.setdefault(tuple(content), []).append(name)
         for same in alike.values() if len(alike) > 1 else ():
             cost = count(candidates[same[0]].simplified).cost
-            costs.update(dict.fromkeys(same, cost))
-    return min(costs, key=costs.__getitem__), costs
+            simplified.update(dict.fromkeys(same, cost))
+    decisive = {**costs, **simplified}
+    return Comparison(min(decisive, key=decisive.__getitem__), simplified, costs)
 
 
 _handed_on: dict[Model, tuple[tuple[Quantity, ...], Conventions, Candidate]] = {}

@@ -266,15 +266,17 @@ class Quantity:
 
 @final
 class Choice(NamedTuple):
-    """An algorithm chosen by operation count, and the cost of each candidate.
+    """An algorithm chosen by operation count, and the costs that decided.
 
-    Costs are `Ops.cost`, in units of one multiplication: simplified for those that were
-    near the least, as traced for the others.
+    Costs are `Ops.cost`, in units of one multiplication.
     """
 
     quantity: str
     algorithm: str
     costs: Mapping[str, int]
+    """of simplified programs, as compiled: the chosen one and those near it"""
+    traced: Mapping[str, int]
+    """of all candidates before they are simplified; the others are too far behind"""
 
 
 def _with_options(plain: Quantity, given: tuple[tuple[str, Any], ...]) -> Quantity:
@@ -287,7 +289,13 @@ def _is_data(value: object) -> bool:
     return isinstance(value, np.ndarray) or type(value).__name__ == "Robot"
 
 
-EXAMPLES = {"frame": '"hand"', "tasks": '["hand"]', "of": "f", "wrt": '"q"'}
+EXAMPLES = {
+    "frame": '"hand"',
+    "base": '"torso"',
+    "tasks": '["hand"]',
+    "of": "f",
+    "wrt": '"q"',
+}
 """Examples of required options, for messages."""
 
 

@@ -75,12 +75,13 @@ class Regrouping(Generic[RobotType]):
     """A simpler robot with the same equation of motion; print it."""
 
     robot: RobotType
-    """the simpler robot: its dynamics, kinetic energy and momentum are the same; its
-    center of mass and potential energy are not, and a mass may be negative"""
+    """an equivalent design, with masses moved as far as bodies can exist: its dynamics,
+    kinetic energy and momentum are the same; its center of mass and potential energy
+    are not"""
     moves: tuple[MassTransfer, ...]
-    """what moved, from the tips to the root"""
+    """what moves in compiled dynamics, from the tips to the root"""
     massless: tuple[str, ...]
-    """bodies without mass now"""
+    """bodies without mass there"""
     bodies: int
     """how many there are"""
     parameters: tuple[int, int]

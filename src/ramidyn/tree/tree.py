@@ -378,6 +378,7 @@ def renumbering(parents: Sequence[int]) -> tuple[int, ...]:
     i). Bodies of one limb stay together. Bodies may be numbered in any way, ROOT is the
     parent of those that have none.
 
+    >>> from ramidyn.linalg import renumbering
     >>> renumbering((-1, 0, 0, 1))
     (2, 3, 1, 0)
     """

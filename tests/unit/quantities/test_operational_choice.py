@@ -178,8 +178,8 @@ def test_propagators_spare_the_consistent_inverse_the_factor(geometry: str) -> N
     if geometry == "plain":
         assert new.algorithm != "sfa"
     for other in ("pv", "mixed"):
-        assert new.costs[other] < old.costs[other]
-    assert min(new.costs.values()) <= min(old.costs.values())
+        assert new.traced[other] < old.traced[other]
+    assert min(new.traced.values()) <= min(old.traced.values())
 
 
 def test_all_candidates_of_a_shared_choice_are_counted() -> None:
@@ -187,7 +187,7 @@ def test_all_candidates_of_a_shared_choice_are_counted() -> None:
     together = [operational_inertia(tasks), dynamically_consistent_inverse(tasks)]
     robot = robots.humanoid30("plain")
     (choice,) = Request(together, robot).choose().choices
-    assert set(choice.costs) == {"sfa", "rjk", "pv", "mixed"}
+    assert set(choice.traced) == {"sfa", "rjk", "pv", "mixed"}
 
 
 @pytest.mark.parametrize("is_last", some([False, True], slow=[True]))
@@ -249,7 +249,7 @@ def test_a_choice_is_remembered_on_disk(monkeypatch: pytest.MonkeyPatch) -> None
     again = compile(operational_inertia_inverse(["body2", "body4"]), robot)
     assert np.array_equal(first(q), again(q))
     assert again.choices == first.choices
-    assert len(first.choices[0].costs) == 6
+    assert len(first.choices[0].traced) == 6
     with pytest.raises(AssertionError, match="counted anew"):
         program_of(operational_inertia_inverse("body4"), robot)
 

@@ -60,6 +60,8 @@ class Propagators:
 
     X: dict[int, Transform]
     columns: dict[int, tuple[Propagator, ...]]
+    IA: dict[int, ArticulatedInertia]
+    """of each body with all joints beyond it free"""
 
     def outwards(self, i: int, a: Motion) -> Motion:
         """Return the acceleration of body i that follows its parent's, a."""
@@ -80,7 +82,7 @@ def propagators(tree: Tree, q: JointVector) -> Propagators:
             columns[i] = (Propagator(s, dof.Ud, ONE / dof.D, dof.e), *columns[i])
             Ia = dof.eliminated(Ia)
         IA[p] = IA[p] + X[i].back(Ia)
-    return Propagators(X, columns)
+    return Propagators(X, columns, IA)
 
 
 def ordered_basis(body: TreeBody) -> tuple[Motion, ...]:

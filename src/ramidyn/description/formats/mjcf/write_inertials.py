@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+import numpy as np
 
 from ramidyn.description.description import Inertial
 from ramidyn.description.formats.mjcf.parse import MjcfModel, read_document
@@ -17,8 +19,9 @@ from ramidyn.errors import ModelError
 def with_inertials(
     source: str | os.PathLike[str],
     include_directory: str | os.PathLike[str] | None = None,
+    inertials: Mapping[str, Inertial | None] | None = None,
 ) -> tuple[str, list[str], list[Path]]:
-    """Return a model with an <inertial> in every body.
+    """Return a model with an <inertial> in every body: its own, or a given one.
 
     Included files become part of the text; comments are lost.
 
@@ -40,6 +43,12 @@ def with_inertials(
     done: set[Element] = set()
     for body, described in zip(model.world.bodies[1:], model.bodies(), strict=True):
         inertial = described.inertial
+        if inertials is not None:
+            _remove_inertial(body.element)
+            given = inertials.get(body.name)
+            body.element.insert(0, _element(MASSLESS if given is None else given))
+            written.append(body.name)
+            continue
         if inertial is None or inertial.mass <= 0 or body.element in done:
             continue
         if rule == "true" or body.inertial is None:
@@ -52,6 +61,9 @@ def with_inertials(
     ET.indent(root)
     files = [] if allowed is None else sorted(allowed.seen)
     return ET.tostring(root, encoding="unicode") + "\n", written, files
+
+
+MASSLESS = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def _remove_inertial(body: Element) -> None:
