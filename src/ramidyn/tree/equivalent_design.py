@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -73,10 +74,12 @@ def movable_part(inertia: BodyInertia) -> BodyInertia:
     """Return what a body can give to its parent across the z axis, and still exist."""
     I = inertia.I
     second: Array = np.trace(I) / 2 * np.eye(3) - I
-    across = np.array([[inertia.h[0], second[0, 2]], [inertia.h[1], second[1, 2]]])
-    least = across.T @ np.linalg.pinv(second[:2, :2], rcond=1e-12) @ across
-    own = np.array([[inertia.m, inertia.h[2]], [inertia.h[2], second[2, 2]]])
-    given = (1.0 - STAYS) * (own - least)
+    hx, hy, hz = inertia.h
+    across: Array = np.array([[hx, second[0, 2]], [hy, second[1, 2]]])
+    within: Any = np.linalg.pinv(second[:2, :2], rcond=1e-12)
+    least: Array = np.transpose(across) @ within @ across
+    own: Array = np.array([[inertia.m, hz], [hz, second[2, 2]]])
+    given: Array = (1.0 - STAYS) * (own - least)
     if np.linalg.eigvalsh(given)[0] < 0:  # a body that cannot exist stays as it is
         return BodyInertia.zero()
     m, hz, rod = float(given[0, 0]), float(given[0, 1]), float(given[1, 1])
