@@ -224,7 +224,7 @@ def sample_command(
 
     Example: ramidyn sample robot.urdf -n 1e6 -f forward_dynamics -o data.zarr
     """
-    if number < 1 or number != int(number):
+    if not 1 <= number < 2**53 or number % 1:
         raise Error(f"-n is {number:g}; expected a whole number of states, 1 or more")
     if seed < 0:
         raise Error(f"--seed is {seed}; expected 0 or more")

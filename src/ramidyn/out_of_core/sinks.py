@@ -105,11 +105,23 @@ class _Npy:
         self._width = sum(map(math.prod, self._shapes))
 
     def create(self) -> None:
+        self._check_space()
         remove(self._path)
         table = np.lib.format.open_memmap(
             self._path, "w+", self._dtype, (self._rows, self._width)
         )
         del table  # the file has its header and its size; its rows take no disk yet
+
+    def _check_space(self) -> None:
+        """Raise Error, before anything is removed, if the disk is too small."""
+        needed = self._rows * self._width * self._dtype.itemsize
+        free = shutil.disk_usage(self._path.parent).free
+        free += self._path.stat().st_size if self._path.is_file() else 0
+        if needed > free:
+            raise Error(
+                f"{self._path}: {self._rows:,} rows need {needed / 1e9:,.1f} GB; free "
+                f"on the disk: {free / 1e9:,.1f} GB"
+            )
 
     def write(self, chunk: int, arrays: Sequence[Array]) -> None:
         rows: list[Any] = list(arrays)

@@ -346,6 +346,9 @@ def test_bad_states_are_named_with_what_is_expected(
 BAD_OPTIONS = {
     "map arm.urdf states.npy -o t.csv": "t.csv: expected one of .zarr, .npy, .parquet",
     "sample arm.urdf -n 0 -o t.npy": "-n is 0; expected a whole number of states",
+    "sample arm.urdf -n nan -o t.npy": "-n is nan; expected a whole number of states",
+    "sample arm.urdf -n inf -o t.npy": "-n is inf; expected a whole number of states",
+    "sample arm.urdf -n 1e15 -o t.npy": "rows need 32,000,000.0 GB; free on the disk",
     "sample arm.urdf -n 9 -o t.npy --seed -1": "--seed is -1; expected 0 or more",
     "sample arm.urdf -n 9 -o t.npy -f regresor": "no quantity 'regresor'.",
     "sample arm.urdf -n 9 -o t.npy -f difference_derivatives": "cannot be drawn; poss",
@@ -357,6 +360,17 @@ BAD_OPTIONS = {
 def test_bad_options_are_told(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert ran(*command.split()) == 2
     assert BAD_OPTIONS[command] in said(capsys)
+    assert not Path("t.npy").exists()
+
+
+@pytest.mark.usefixtures("states")
+def test_what_does_not_fit_on_the_disk_replaces_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("t.npy").write_text("precious")
+    assert ran("sample", "arm.urdf", "-n", "1e15", "-o", "t.npy", "--overwrite") == 2
+    assert "free on the disk" in said(capsys)
+    assert Path("t.npy").read_text() == "precious"
 
 
 def test_a_journal_forgets_and_remembers(tmp_path: Path) -> None:
