@@ -124,9 +124,9 @@ def linearize(
     baumgarte = rate if has_loops and stabilize == "baumgarte" else 0.0
     dynamics = _Dynamics(context, baumgarte, how.stages)
 
-    def change(column: Sequence[Expr]) -> list[Expr]:
+    def changes(columns: Columns) -> list[Row]:
         """Return the derivatives of the end of the step by q, q̇, τ and the first q̈."""
-        moving = _Moving(context, dynamics, column)
+        moving = _Moving(context, dynamics, columns)
         end, _ = step(moving, context.inputs)
         if has_loops and stabilize == "project":
             end = project(moving, end)
@@ -135,16 +135,15 @@ def linearize(
     units = [[ONE if r == c else ZERO for r in range(3 * n)] for c in range(3 * n)]
     first = dynamics.first_changes(units)
     columns = [[*u, *(row[c] for row in first)] for c, u in enumerate(units)]
-    # A straight line holds every stage of every column.
-    is_short = how.stages == 1 and n <= UNROLLED
-    rows = map_short(change, columns) if is_short else map_linear(change, columns)
-    both = [dict(enumerate(row)) for row in rows]
-    return {"A": matrix(both, 0, 2 * n), "B": matrix(both, 2 * n, n)}
-
-
-def map_short(change: Change, columns: Columns) -> list[list[Expr]]:
-    """Return a linear function of many columns, by rows, as straight-line code."""
-    return [list(row) for row in zip(*map(change, columns), strict=True)]
+    # One stage of a tree is a few operations for each entry; others are a loop.
+    if how.stages == 1 and (n <= UNROLLED or not has_loops):
+        rows = changes(columns)
+    else:
+        found = map_linear(
+            lambda column: [row.get(0, ZERO) for row in changes([column])], columns
+        )
+        rows = [dict(enumerate(row)) for row in found]
+    return {"A": matrix(rows, 0, 2 * n), "B": matrix(rows, 2 * n, n)}
 
 
 @final
@@ -205,15 +204,14 @@ class _Moving:
     Args:
         context: the start of the step.
         dynamics: q̈ at the stages.
-        column: the changes of q, q̇, τ and q̈ at the start.
+        columns: the changes of q, q̇, τ and q̈ at the start; each is one direction.
     """
 
-    def __init__(
-        self, context: Context, dynamics: _Dynamics, column: Sequence[Expr]
-    ) -> None:
-        self.context, self.dynamics, self.column = context, dynamics, column
+    def __init__(self, context: Context, dynamics: _Dynamics, columns: Columns) -> None:
+        self.context, self.dynamics, self.columns = context, dynamics, columns
+        given = [dict(enumerate(column)) for column in columns]
         self.along: dict[Expr, Row] = {
-            e: {0: dot(row, dict(enumerate(column)))}
+            e: _row([dot(row, column) for column in given])
             for e, row in seeds(context, ("q", "qd", "tau")).items()
         }
 
@@ -221,12 +219,13 @@ class _Moving:
         """Return q̈ at a state; its changes join ``along``."""
         n = self.context.model.nv
         if state is self.context.inputs:
-            qdd, changes = self.dynamics.qdd, self.column[3 * n :]
-        else:
-            qdd, change = self.dynamics.at(state)
-            moved = self.tangents(state["q"]), self.changes(list(state["qd"]))
-            changes = change([*moved[0], *moved[1], *self.column[2 * n : 3 * n]])
-        self._add(qdd, changes)
+            self._add(self.dynamics.qdd, [x[3 * n :] for x in self.columns])
+            return array(self.dynamics.qdd)
+        qdd, change = self.dynamics.at(state)
+        moved = [*self.tangents(state["q"]), *self.changes(list(state["qd"]))]
+        forces = (x[2 * n : 3 * n] for x in self.columns)
+        given = zip(self._by_column(moved), forces, strict=True)
+        self._add(qdd, [change([*x, *f]) for x, f in given])
         return array(qdd)
 
     def tangent_rate(self, u: Any, qd: Any) -> Any:
@@ -268,17 +267,20 @@ class _Moving:
         """Return the least v with J v = −x; its changes join ``along``."""
         found = closing_derivatives(self.context.with_inputs(q=state["q"]), list(x))
         changes = [*self.tangents(state["q"]), *self.changes(list(x))]
-        self._add(found.qdd, found.change(changes))
+        self._add(found.qdd, [found.change(x) for x in self._by_column(changes)])
         return array(found.qdd)
 
-    def tangents(self, q: Sequence[Expr]) -> list[Expr]:
+    def tangents(self, q: Sequence[Expr]) -> list[Row]:
         """Return the change of a configuration, in its tangent space."""
-        rows = _tangents(self.context, q, self.along, 1)
-        return [row.get(0, ZERO) for row in rows]
+        return _tangents(self.context, q, self.along, len(self.columns))
 
-    def changes(self, x: Sequence[Expr]) -> list[Expr]:
+    def changes(self, x: Sequence[Expr]) -> list[Row]:
         """Return the change of values."""
-        return [row.get(0, ZERO) for row in forward(x, self.along)]
+        return forward(x, self.along)
+
+    def _by_column(self, rows: Sequence[Row]) -> list[list[Expr]]:
+        """Return changes along each direction."""
+        return [[x.get(c, ZERO) for x in rows] for c in range(len(self.columns))]
 
     def _moved_q(self, q: Any, v: Any, dt: Expr) -> Any:
         return array(
@@ -289,9 +291,15 @@ class _Moving:
         there = self.context.with_inputs(q=state["q"])
         return rows_of(there, with_velocities=False)
 
-    def _add(self, found: Sequence[Expr], changes: Sequence[Expr]) -> None:
-        """Add how values change that are solved for."""
-        self.along.update(known(found, [{0: x} for x in changes]))
+    def _add(self, found: Sequence[Expr], changes: Columns) -> None:
+        """Add how values change that are solved for, along each direction."""
+        rows = [_row([x[k] for x in changes]) for k in range(len(found))]
+        self.along.update(known(found, rows))
+
+
+def _row(entries: Sequence[Expr]) -> Row:
+    """Return the entries that are not zero."""
+    return {c: x for c, x in enumerate(entries) if not x.is_zero}
 
 
 def _tangents(
