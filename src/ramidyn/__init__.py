@@ -20,6 +20,7 @@ Where to look:
     control, tasks               operational space
     loops                        closed loops
     Run                          what Robot.rollout and Robot.simulate return
+    policies                     inputs of policies in rollouts
     forces                       springs, dampers, actuators, compliant contact, tires
     contacts                     rigid contact, hard limits, dry friction
     linalg                       sparse factors along a tree
@@ -61,6 +62,7 @@ if typing.TYPE_CHECKING:
         linalg,
         loops,
         math,
+        policies,
         robots,
         spatial,
         tasks,
@@ -105,6 +107,8 @@ def __getattr__(name: str) -> typing.Any:
             import ramidyn.loops as found
         case "math":
             import ramidyn.math as found
+        case "policies":
+            import ramidyn.policies as found
         case "robots":
             import ramidyn.robots as found
         case "spatial":
@@ -154,9 +158,18 @@ def _moved(name: str) -> str:
     """Return where a name is that is in a namespace, for a message."""
     if name.startswith("_"):
         return ""
-    from ramidyn import builder, contacts, forces, linalg, loops, math, tasks
+    from ramidyn import (
+        builder,
+        contacts,
+        forces,
+        linalg,
+        loops,
+        math,
+        policies,
+        tasks,
+    )
 
-    spaces = (builder, math, linalg, loops, forces, contacts, tasks)
+    spaces = (builder, math, linalg, loops, forces, contacts, policies, tasks)
     homes = [m for m in spaces if name in m.__all__]
     return f"; use {homes[0].__name__}.{name}" if homes else ""
 
@@ -201,6 +214,7 @@ __all__ = [
     "load",
     "loops",
     "math",
+    "policies",
     "repeat",
     "repeat_until",
     "robots",

@@ -2707,6 +2707,7 @@ class Robot:
         stabilize: str = "project",
         rate: float = 20.0,
         start: float = 0.0,
+        expressed_in: str = "local",
         dtype: str = "float64",
         threads: int = 1,
         out: Run | None = None,
@@ -2732,17 +2733,23 @@ class Robot:
             integrator: "semi_implicit_euler", "rk4", or "implicit" in the forces of the
                 robot's elements and of the policy, for stiff ones; trees only. Rigid
                 contacts, hard limits and dry friction need the first or the last.
-            policy: function that returns tau (nv,), called at the start of each step.
+            policy: function called at the start of each step. It returns tau (nv,), or
+                a dict with any of tau, "control" of the robot's actuators, further
+                inputs of its forces, and "external", a dict of wrenches by frame.
             inputs: further inputs of these functions and of the robot's forces by name:
-                a number, (n,), (steps, n) or (batch, steps, n). A name that nothing
-                takes raises an error.
+                a number, (n,), (steps, n) or (batch, steps, n); arrays of other shapes
+                are declared by `ramidyn.policies.shared`, `per_state` and `per_step`.
+                "external" is a dict of wrenches by frame, of such shapes with n = 6. A
+                name that nothing takes raises an error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
-                tau), "element_work" (of the robot's forces, beyond the energy that they
-                store), with loops "residual" (the largest |Φ|) and "closing_steps"
-                (Newton steps of "project" or "partition"), with contacts
-                "contact_forces" (contacts, 3) in the world [N], "contact_states"
-                (contacts,): 0 open, 1 sticks, 2 slides, and "contact_residual", how far
-                impulses are from obeying all rules [m/s], or functions by name:
+                tau), "element_work" (of the robot's forces and external ones, beyond
+                the energy that they store), names of inputs of the robot's forces such
+                as "control", with loops "residual" (the largest |Φ|) and
+                "closing_steps" (Newton steps of "project" or "partition"), with
+                contacts "contact_forces" (contacts, 3) in the world [N],
+                "contact_states" (contacts,): 0 open, 1 sticks, 2 slides, and
+                "contact_residual", how far impulses are from obeying all rules [m/s],
+                or functions by name:
                 ``{"hand": lambda q: robot.pose(q, "hand")}``.
             total: functions by name, summed over all steps, such as costs.
             every: record every so many steps; ``every=steps`` records the first and
@@ -2762,6 +2769,8 @@ class Robot:
                 others follow), "baumgarte" or "none".
             rate: α for "baumgarte" [1/s].
             start: time of the first state [s].
+            expressed_in: axes of external wrenches: "local", "world" or
+                "local_world_aligned", as in `forward_dynamics`.
             dtype: "float64" or "float32".
             threads: number of threads that share a batch.
             out: an earlier run of as many states and rows, to write to its arrays: new
@@ -2792,6 +2801,7 @@ class Robot:
             stabilize=stabilize,
             rate=rate,
             start=start,
+            expressed_in=expressed_in,
             dtype=dtype,
             threads=threads,
             out=out,
@@ -2822,6 +2832,7 @@ class Robot:
         rtol: float | None = None,
         atol: float | None = None,
         start: float = 0.0,
+        expressed_in: str = "local",
     ) -> Run:
         """Simulate the robot from one state, with fixed or adaptive steps.
 
@@ -2844,15 +2855,19 @@ class Robot:
             integrator: "rk4" (the default), "semi_implicit_euler" (the default for a
                 robot with rigid contacts, hard limits or dry friction), "implicit"
                 (trees only), all with fixed steps, or "adaptive" (scipy's DOP853).
-            policy: function that returns tau, evaluated at the start of each step and
-                held; with "adaptive", a function like ``tau``.
-            controller: Python function of the numbers (time, q, qd) that returns tau;
-                it is called every ``control_dt``, and its tau is held.
+            policy: function that returns tau, or a dict with any of tau, "control",
+                further inputs of the robot's forces and "external" wrenches by frame;
+                evaluated at the start of each step and held; with "adaptive", a
+                function like ``tau``.
+            controller: Python function of the numbers (time, q, qd) that returns tau,
+                or a dict of tau, "control" and further inputs of the robot's forces; it
+                is called every ``control_dt``, and what it returns is held.
             control_dt: time between calls of the controller, a multiple of dt [s]; dt
                 by default.
             inputs: further inputs of these functions and of the robot's forces by name:
-                a number, (n,), or (steps, n). A name that nothing takes raises an
-                error.
+                a number, (n,), or (steps, n); arrays of other shapes are declared by
+                `ramidyn.policies.shared` and `per_step`. "external" is a dict of
+                wrenches by frame. A name that nothing takes raises an error.
             record: what to record besides q and qd: "qdd", "tau", "energy", "work" (of
                 tau), "element_work" (of the robot's forces, beyond the energy that they
                 store), "residual" (the largest |Φ| of loops), "closing_steps",
@@ -2878,6 +2893,7 @@ class Robot:
                 coordinate; 1e-9 by default.
             atol: the same, absolute; 1e-10 by default.
             start: time of the first state [s].
+            expressed_in: axes of external wrenches, as in `rollout`.
 
         Returns:
             A `Run`; ``run.energy - run.work - run.element_work`` stays as it is.
@@ -2908,6 +2924,7 @@ class Robot:
             rtol=rtol,
             atol=atol,
             start=start,
+            expressed_in=expressed_in,
         )
 
     @property

@@ -91,7 +91,9 @@ MAY_IMPORT: dict[str, set[str]] = {
 """room -> the rooms that it may import; a room inside another has its own row"""
 FRONT = {"cli", "explain", "papers"}
 """the front door: imports what it likes, and nobody below imports it"""
-DOORS = {"__init__", "builder", "contacts", "forces", "loops", "math", "tasks"}
+DOORS = {
+    "__init__", "builder", "contacts", "forces", "loops", "math", "policies", "tasks",
+}  # fmt: skip
 """`import ramidyn` and its namespaces: they gather public names"""
 
 

@@ -381,15 +381,19 @@ def of_loops(
     )
 
 
-@of_loops()
+@of_loops(further_inputs=external_shape)
 def stabilized_forward_dynamics(
     context: Context,
     algorithm: str = "auto",
+    external: tuple[str, ...] = (),
+    expressed_in: str = "local",
     damping: float | None = None,
     rate: float = 0.0,
 ) -> Any:
     """q̈ with Baumgarte's stabilization at a rate [1/s]."""
-    return array(constrained_acceleration(context, algorithm, damping, rate=rate)[0])
+    applied = acting_forces(context, external, expressed_in)
+    found = constrained_acceleration(context, algorithm, damping, applied, rate)
+    return array(found[0])
 
 
 @of_loops("multipliers of the loops [N, N m]", external_shape)

@@ -143,11 +143,7 @@ class Equations:
         known[STORED] = 0.0  # what is recorded begins with zero in the end
         for k, name in enumerate(self.step.integrals):
             known[f"integral {name}"] = y[nq + nv + k]
-        if self.step.options.policy is not None:
-            known["tau"] = self.step.policy_tau(known)
-        else:
-            known.setdefault("tau", np.zeros(nv))
-        return known
+        return known | self.step.actions(known)
 
     def _kernel(self, function: Traced, what: str) -> Function:
         return kernel(function, self.shapes, name=f"{what} of {self.robot.name}")

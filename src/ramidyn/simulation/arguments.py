@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, final
 
@@ -25,6 +25,7 @@ from ramidyn.mechanism.states import (
     normalized,
     vector,
 )
+from ramidyn.simulation.actions import EXTERNAL, action_shapes
 from ramidyn.simulation.function_arguments import (
     by_name,
     check_controller,
@@ -34,22 +35,29 @@ from ramidyn.simulation.function_arguments import (
     checked_record,
     functions_by_name,
 )
+from ramidyn.simulation.inputs import CheckedInput, arrangements, checked_inputs
 from ramidyn.simulation.state import START, RunState, continued
 from ramidyn.simulation.traced_step import (
-    OWN_INPUTS,
-    Shapes,
     StepOptions,
     Traced,
     TracedStep,
 )
-from ramidyn.tracing.context import finite_number, flag, nonnegative, one_of
+from ramidyn.tracing.context import (
+    SHARED,
+    finite_number,
+    flag,
+    nonnegative,
+    one_of,
+)
 from ramidyn.tree.parameters import parameter_shapes
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
 
-Controller = Callable[[float, Array, Array], npt.ArrayLike]
-"""(time, q, qd) -> tau"""
+Controller = Callable[
+    [float, Array, Array], npt.ArrayLike | Mapping[str, npt.ArrayLike]
+]
+"""(time, q, qd) -> tau, or a dict of tau, control and other inputs of forces"""
 Record = Sequence[str] | Mapping[str, str | Traced]
 MOST_STEPS = 2**53
 """they are counted by a float"""
@@ -74,6 +82,10 @@ class CheckedArguments:
     events: Mapping[str, Traced]
     constants: Mapping[str, Array]
     """inputs of events"""
+    given: Collection[str]
+    """names of the inputs that the user gave"""
+    timed: Mapping[str, Array]
+    """inputs with a row for each step"""
 
     @property
     def is_held(self) -> bool:
@@ -108,6 +120,7 @@ def check_arguments(
     events: Mapping[str, Traced] | None = None,
     restart: bool = False,
     damping: float | None = None,
+    expressed_in: str = "local",
     dtype: str = "float64",
     threads: int = 1,
 ) -> CheckedArguments:
@@ -121,7 +134,7 @@ def check_arguments(
         check_loops(robot.name, method, integrator, stabilize)
     if robot.model.contacts:
         check_contacts(robot.name, integrator, stabilize if has_loops else None)
-    given = arrays_by_name("inputs", inputs)
+    given, frames = checked_inputs(robot, inputs, is_one)
     changed = arrays_by_name("parameters", parameters)
     check_parameters(robot, changed, is_one)
     check_one_source(tau, policy, controller)
@@ -135,14 +148,18 @@ def check_arguments(
         values = {"q": checked_numbers("q", q), "qd": np.zeros(robot.nv)}
         values |= {} if qd is None else {"qd": checked_numbers("qd", qd)}
     is_function = is_one and callable(tau)
+    timed: dict[str, CheckedInput] = dict(given)
     if controller is not None:
+        shapes = action_shapes(robot.model)
+        held = {n: CheckedInput(np.zeros(s), s) for n, s in shapes.items()}
+        given = {n: x for n, x in held.items() if n != "tau"} | given
         values["tau"] = np.zeros(robot.nv)
     elif tau is not None and not is_function:
         values["tau"] = checked_tau(robot, cast(Any, tau), is_one)
+        timed["tau"] = CheckedInput(values["tau"], (robot.nv,))
     h = finite_number("dt", dt, "a positive number of seconds", lambda x: x > 0.0)
-    values |= {**given, **changed, "dt": h}
+    values |= {**{n: x.array for n, x in given.items()}, **changed, "dt": h}
     values[START] = finite_number("start", start, "a number of seconds")
-    arrays = {n: values[n] for n in ("tau", *given) if n in values}
     options = StepOptions(
         integrator=integrator,
         stabilize=stabilize if has_loops else "none",
@@ -153,7 +170,9 @@ def check_arguments(
         total=tuple(functions_by_name("total", total).items()),
         until=until,
         restart=flag("restart")(restart),
-        inputs=input_shapes(given, is_one),
+        inputs=tuple((n, x.shape) for n, x in given.items()),
+        external=frames,
+        expressed_in=SHARED["expressed_in"](expressed_in),
         parameters=tuple(changed),
         dtype=call.dtype,
         threads=call.threads,
@@ -164,11 +183,12 @@ def check_arguments(
         step = TracedStep(robot, options)
         values |= continued(q, h, () if integrator == "adaptive" else step.state)
     watched = functions_by_name("events", events)
-    constants = {n: x for n, x in given.items() if x.ndim < 2} | changed
-    check_functions(options, watched, constants)
+    fixed = {n: x.array for n, x in given.items() if not x.leading}
+    constants = {n: x for n, x in fixed.items() if n != EXTERNAL} | changed
+    check_functions(robot, options, watched, constants)
     check_inputs(robot, options, watched)
     if is_one:
-        steps = steps_of(duration, h, arrays)
+        steps = steps_of(duration, h, timed)
     if has_loops and is_one:
         check_closed(robot, values["q"], values["qd"])
     return CheckedArguments(
@@ -176,12 +196,14 @@ def check_arguments(
         method,
         options,
         values,
-        checked_steps(steps, arrays, every),
+        checked_steps(steps, timed, every),
         operator.index(every),
         controller,
         1 if control_dt is None else steps_in("control_dt", control_dt, h),
         watched,
         constants,
+        tuple(timed),
+        {n: x.array for n, x in timed.items() if (x.rows or 1) > 1},
     )
 
 
@@ -255,31 +277,14 @@ def check_parameters(robot: Robot, given: Mapping[str, Array], is_one: bool) -> 
             )
 
 
-def input_shapes(given: Mapping[str, Array], is_one: bool) -> Shapes:
-    """Return the shapes of further inputs at one step."""
-    shapes: list[tuple[str, tuple[int, ...]]] = []
-    for name, array in given.items():
-        if name in OWN_INPUTS or array.ndim > (2 if is_one else 3):
-            raise ArgumentError(
-                f"inputs has {name!r} of shape {array.shape}; expected a name other "
-                f"than {', '.join(OWN_INPUTS)}, and shape (), (n,)"
-                + (" or (steps, n)" if is_one else ", (steps, n) or (batch, steps, n)")
-            )
-        shapes.append((name, array.shape[-1:]))
-    return tuple(shapes)
-
-
 # Steps and times.
 
 
-def has_rows(value: Array) -> bool:
-    """Return whether an input has a value for each step, and not one for all."""
-    return value.ndim > 1 and value.shape[-2] > 1
-
-
-def checked_steps(steps: object, timed: Mapping[str, Array], every: object) -> int:
+def checked_steps(
+    steps: object, timed: Mapping[str, CheckedInput], every: object
+) -> int:
     """Return the number of steps: as given, or as many as the inputs have."""
-    lengths = {name: x.shape[-2] for name, x in timed.items() if x.ndim > 1}
+    lengths = {n: x.rows for n, x in timed.items() if x.rows is not None}
     if steps is None:
         steps = max(lengths.values(), default=None)
         if steps is None:
@@ -301,16 +306,21 @@ def checked_steps(steps: object, timed: Mapping[str, Array], every: object) -> i
         )
     for name, length in lengths.items():
         if length not in (1, count):
+            given = timed[name]
+            others = "" if name == "tau" else f"; {arrangements(given.array.shape)}"
             raise ArgumentError(
-                f"steps is {count}; {name} has {length} of shape {timed[name].shape}"
+                f"steps is {count}; {name} has {length} of shape {given.array.shape}"
+                f"{others}"
             )
     return count
 
 
-def steps_of(duration: object, dt: float, timed: Mapping[str, Array]) -> int | None:
+def steps_of(
+    duration: object, dt: float, timed: Mapping[str, CheckedInput]
+) -> int | None:
     """Return the number of steps of a duration; None if τ or inputs have one."""
     if duration is None:
-        if any(has_rows(x) for x in timed.values()):
+        if any((x.rows or 1) > 1 for x in timed.values()):
             return None
         duration = 1.0
     return steps_in("duration", duration, dt)

@@ -152,8 +152,10 @@ class CompiledStep:
         here = dict(given) | {n: last[source] for n, source in step.carry.items()}
         is_batch = arrays["q"].ndim == 3
         for name in step.per_step:
-            if name in here and np.ndim(here[name]) > len(step.shapes[name]):
-                here[name] = np.asarray(here[name])[..., -1:, :]
+            core = len(step.shapes[name])
+            if name in here and np.ndim(here[name]) > core:
+                whole, inner = np.asarray(here[name]), (slice(None),) * core
+                here[name] = whole[(..., slice(-1, None), *inner)]
         found = self.scan(1, 1)(*[here[n] for n in step.shapes])
         for name, _ in step.options.record:
             body = (slice(None),) * is_batch

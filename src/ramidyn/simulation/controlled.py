@@ -4,60 +4,63 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.function import ProgressLine, signature_of
-from ramidyn.simulation.arguments import Controller, has_rows
+from ramidyn.simulation.actions import action_shapes, actions_by_name, needed_input
+from ramidyn.simulation.arguments import CheckedArguments
 from ramidyn.simulation.compiled_step import CompiledStep
 from ramidyn.simulation.run import Run, selected_rows
 from ramidyn.simulation.state import COUNT, START
-
-if TYPE_CHECKING:
-    from ramidyn.robot import Robot
 
 FEW = 8
 """steps between calls of a controller that are called one by one: a time loop costs
 about as much to begin"""
 
 
-def controlled_tau(
-    robot: Robot, controller: Controller, time: float, q: Array, qd: Array
-) -> Array:
-    """Return the joint forces of a controller, which may keep what it is given."""
-    given = controller(time, np.array(q), np.array(qd))
-    try:
-        tau = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        tau = np.zeros(0)
-    if tau.shape != (robot.nv,) or not np.isfinite(tau).all():
-        raise ArgumentError(
-            f"controller returned {given!r} at t = {time:.6g} s; expected "
-            f"({robot.nv},) finite numbers"
-        )
-    return tau
+def controller_actions(
+    arguments: CheckedArguments, time: float, q: Array, qd: Array
+) -> dict[str, Array]:
+    """Return what a controller sets, which may keep what it is given."""
+    a, shapes = arguments, action_shapes(arguments.robot.model)
+    assert a.controller is not None
+    given = a.controller(time, np.array(q), np.array(qd))
+    possible = {n: s for n, s in shapes.items() if n not in a.given}
+    actions: dict[str, Array] = {}
+    for name, value in actions_by_name("controller", given, possible).items():
+        shape = shapes[name]
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            array = np.full(shape, np.nan)
+        if array.shape != shape or not np.isfinite(array).all():
+            by_name = f"{name!r}: " if isinstance(given, Mapping) else ""
+            raise ArgumentError(
+                f"controller returned {by_name}{value!r} at t = {time:.6g} s; expected "
+                f"{shape} finite numbers"
+            )
+        actions[name] = array
+    missing = [n for n in possible if n not in {"tau", *actions}]
+    if missing:
+        raise ArgumentError(needed_input(a.robot.name, missing[0], "controller"))
+    return actions
 
 
-def controlled(
-    compiled: CompiledStep,
-    values: Mapping[str, Any],
-    steps: int,
-    every: int,
-    controller: Controller,
-    period: int,
-) -> Run:
-    """Run all steps, with τ from the controller every so many of them."""
-    step, robot = compiled.step, compiled.step.robot
+def controlled(compiled: CompiledStep, arguments: CheckedArguments) -> Run:
+    """Run all steps, with forces from the controller every so many of them."""
+    step, robot, values = compiled.step, compiled.step.robot, arguments.values
+    steps, every, period = arguments.steps, arguments.every, arguments.period
     outputs = dict(signature_of(compiled.function).outputs)
     spacing = math.gcd(period, every)  # of the rows that are recorded
     rows = steps // spacing + 1
     arrays = {n: np.empty((rows, *outputs[n])) for n in step.recorded}
     given = compiled.first_inputs(values)
     begin = float(given[COUNT])
-    timed = [n for n in step.per_step if n in values and has_rows(values[n])]
+    timed = list(arguments.timed)
     progress = ProgressLine(f"simulating {robot.name}", "%")
     last: dict[str, Array] = {}
     advance = called if period <= FEW else scanned
@@ -65,7 +68,7 @@ def controlled(
         count, row = min(period, steps - done), done // spacing
         time = given[START] + (begin + done) * values["dt"]
         q, qd = np.asarray(given["q"]), np.asarray(given["qd"])
-        given["tau"] = controlled_tau(robot, controller, time, q, qd)
+        given |= controller_actions(arguments, time, q, qd)
         given |= {name: values[name][done : done + count] for name in timed}
         now = {n: a[row : row + count // spacing] for n, a in arrays.items()}
         last = advance(compiled, given, timed, now, count, spacing)

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from ramidyn.description.pose import Array
 from ramidyn.kernels import kernel
+from ramidyn.simulation.actions import checked_shape
 from ramidyn.simulation.run import Run
-from ramidyn.simulation.traced_step import Traced, called, checked_shape
+from ramidyn.simulation.traced_step import Traced, called
 
 Sides = npt.NDArray[np.bool_]
 

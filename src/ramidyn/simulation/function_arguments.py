@@ -10,6 +10,7 @@ from ramidyn.algorithms.integrators import INTEGRATORS
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, did_you_mean, names_of
+from ramidyn.simulation.actions import EXTERNAL, action_shapes, needed_input
 from ramidyn.simulation.run import Run
 from ramidyn.simulation.traced_step import (
     BUILT_IN,
@@ -69,6 +70,7 @@ def checked_record(
     needs = {"residual": has_loops, "closing_steps": closes}
     needs |= dict.fromkeys(CONTACT_RECORDS, bool(robot.model.contacts))
     possible = [n for n in BUILT_IN if needs.get(n, True)]
+    possible += [n for n in action_shapes(robot.model) if n not in possible]
     for name, what in named.items():
         if not callable(what) and not (isinstance(what, str) and what in possible):
             raise ArgumentError(
@@ -109,7 +111,10 @@ def check_controller(controller: object, control_dt: object) -> None:
 
 
 def check_functions(
-    options: StepOptions, events: Mapping[str, Traced], constants: Mapping[str, Array]
+    robot: Robot,
+    options: StepOptions,
+    events: Mapping[str, Traced],
+    constants: Mapping[str, Array],
 ) -> None:
     """Raise ArgumentError for a function with an argument that no input provides."""
     o = options
@@ -119,7 +124,7 @@ def check_functions(
     if o.policy is not None:
         what = "policy" if o.is_held else "tau"
         wanted_names(what, o.policy, known | ({"tau": None} if o.has_tau else {}))
-    known |= {"tau": None, "qdd": None}
+    known |= dict.fromkeys([*action_shapes(robot.model), "qdd"])
     if o.until is not None:
         wanted_names("until", o.until, known)
     for name, function in (*o.record, *o.total):
@@ -140,11 +145,9 @@ def check_inputs(
     given = dict(options.inputs)
     wanted = [n for n in force_inputs(robot.model.forces) if n != "time"]
     missing = [name for name in wanted if name not in given]
-    if missing:
-        raise ArgumentError(
-            f"robot {robot.name!r} has forces that need {missing[0]!r}; pass "
-            f"inputs={{{missing[0]!r}: ...}}"
-        )
+    if missing and options.policy is None:
+        raise ArgumentError(needed_input(robot.name, missing[0]))
+    wanted.append(EXTERNAL)
     named = (*options.record, *options.total, *events.items())
     for function in (options.policy, options.until, *(what for _, what in named)):
         if callable(function):
@@ -154,5 +157,5 @@ def check_inputs(
             raise ArgumentError(
                 f"inputs has {name!r}{did_you_mean(name, wanted)}, which no function "
                 f"and no force of robot {robot.name!r} takes; they take: "
-                f"{', '.join(dict.fromkeys(wanted)) or 'nothing'}"
+                f"{', '.join(dict.fromkeys(wanted))}"
             )

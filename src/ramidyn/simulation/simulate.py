@@ -7,6 +7,7 @@ Fixed steps are those of a rollout, compiled; `adaptive.py` has steps of any len
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +17,15 @@ import numpy.typing as npt
 from ramidyn.concurrency import made_once
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
+from ramidyn.simulation.actions import EXTERNAL
 from ramidyn.simulation.adaptive import TOLERANCES, Equations, integrate
 from ramidyn.simulation.arguments import (
     CheckedArguments,
     check_arguments,
     checked_times,
-    has_rows,
 )
 from ramidyn.simulation.compiled_step import CompiledStep, compiled_step, kept
-from ramidyn.simulation.controlled import controlled, controlled_tau
+from ramidyn.simulation.controlled import controlled, controller_actions
 from ramidyn.simulation.events import events_of_rows
 from ramidyn.simulation.run import Run, selected_rows
 from ramidyn.simulation.run_warnings import (
@@ -50,7 +51,7 @@ def simulate(
 ) -> Run:
     """Simulate a robot; see `Robot.simulate`."""
     if options["record"] is None:
-        options["record"] = usual_records(robot)
+        options["record"] = usual_records(robot, options["inputs"])
     arguments = check_arguments(robot, "simulate", *state, **options)
     integrator, stabilize = arguments.options.integrator, options["stabilize"]
     only_adaptive = {"times": times, "rtol": rtol, "atol": atol}
@@ -84,7 +85,7 @@ def fixed_run(compiled: CompiledStep, arguments: CheckedArguments) -> Run:
     if a.controller is None:
         run = compiled.run(a.values, a.steps, a.every)
     else:
-        run = controlled(compiled, a.values, a.steps, a.every, a.controller, a.period)
+        run = controlled(compiled, a)
     if a.options.until is not None:
         end = int(np.searchsorted(run.times, float(run.totals["ended"])))
         run = selected_rows(run, slice(0, end + 1))
@@ -96,17 +97,18 @@ def adaptive_run(
 ) -> Run:
     """Return the run of steps as long as tolerances allow."""
     a = arguments
-    names = [n for n in ("tau", *dict(a.options.inputs)) if n in a.values]
-    timed = {n: a.values[n] for n in names if has_rows(a.values[n])}
-    values = {**a.values, **{n: x[0] for n, x in timed.items()}}
-    values |= {n: x[0] for n, x in values.items() if n in names and x.ndim > 1}
+    timed, values = a.timed, dict(a.values)
+    shapes = {"tau": (a.robot.nv,), **dict(a.options.inputs)}
+    for name, shape in shapes.items():
+        if name in values and np.ndim(values[name]) > len(shape):
+            values[name] = values[name][0]
     unit = 1 if timed else a.period
 
     def hold(tick: int, time: float, q: Array, qd: Array) -> dict[str, Array]:
         k = tick * unit
         held = {n: x[min(k, a.steps - 1)] for n, x in timed.items()}
         if a.controller is not None and k % a.period == 0:
-            held["tau"] = controlled_tau(a.robot, a.controller, time, q, qd)
+            held |= controller_actions(a, time, q, qd)
         return held
 
     is_held = bool(timed) or a.controller is not None
@@ -130,10 +132,11 @@ def equations_of(arguments: CheckedArguments) -> Equations:
     return kept(known, key, lambda: Equations(TracedStep(robot, options), events))
 
 
-def usual_records(robot: Robot) -> list[str]:
+def usual_records(robot: Robot, inputs: object) -> list[str]:
     """Return what is recorded unless the user says otherwise."""
     names = ["energy", "work"]
-    names += ["element_work"] if robot.model.forces else []
+    has_wrenches = isinstance(inputs, Mapping) and EXTERNAL in inputs
+    names += ["element_work"] if robot.model.forces or has_wrenches else []
     return names + (["residual"] if robot.model.loops else [])
 
 

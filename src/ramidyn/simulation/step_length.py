@@ -59,7 +59,7 @@ def warn_of_long_steps(
     if parts is not None:
         error = parts.error(compiled)
     else:
-        error = imbalance(robot, run) if is_held else 0.0
+        error = imbalance(compiled.step, run) if is_held else 0.0
     if not error > tolerance(compiled):
         return
     dt = float(arguments.values["dt"])
@@ -245,9 +245,10 @@ def usable_rows(run: Run, restart: bool) -> npt.NDArray[np.intp]:
     return rows
 
 
-def imbalance(robot: Robot, run: Run) -> float:
+def imbalance(step: TracedStep, run: Run) -> float:
     """Return the relative difference between the change of energy and the work."""
-    works = ["work", "element_work"] if robot.model.forces else ["work"]
+    robot, works = step.robot, ["work"]
+    works += ["element_work"] if robot.model.forces or step.wrenches else []
     if not {"energy", *works} <= set(run.recorded) or not np.isfinite(run.qd).all():
         return 0.0
     balance: Array = run.recorded["energy"] - sum(run.recorded[n] for n in works)

@@ -38,6 +38,13 @@ from ramidyn.quantities.directions import configuration_rate
 from ramidyn.quantities.dynamics import bias_forces, forward_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.momentum_energy import kinetic_energy, potential_energy
+from ramidyn.simulation.actions import (
+    EXTERNAL,
+    action_shapes,
+    checked_shape,
+    needed_input,
+    policy_actions,
+)
 from ramidyn.simulation.state import COUNT, ENDED, START, Carried
 from ramidyn.symbolic import functions as math
 from ramidyn.symbolic.derivatives import forward
@@ -48,6 +55,7 @@ from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.parameters import parameters_of
 from ramidyn.symbolic.repeat import repeat_until
 from ramidyn.tracing.quantity import Quantity
+from ramidyn.tree.parameters import parameter_shapes
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -96,6 +104,10 @@ class StepOptions:
     restart: bool
     inputs: Shapes
     """further inputs, of the policy and other traced functions"""
+    external: tuple[str, ...]
+    """frames of the wrenches among the inputs"""
+    expressed_in: str
+    """the axes of wrenches"""
     parameters: tuple[str, ...]
     dtype: str
     threads: int
@@ -121,6 +133,8 @@ class TracedStep:
     """how many there were wherever the current trace closes loops"""
     _contact: dict[str, Any] = field(default_factory=dict[str, Any])
     """what the current trace knows about its contacts"""
+    _policy_frames: list[str] = field(default_factory=list[str])
+    """of the wrenches that the policy returns, when it has been traced"""
 
     @cached_property
     def state(self) -> tuple[Carried, ...]:
@@ -150,8 +164,7 @@ class TracedStep:
         if o.has_tau:
             shapes["tau"] = (self.robot.nv,)
         shapes |= {"dt": (), START: (), **dict(o.inputs)}
-        known = compilation_of(self.function(self.dynamics)).inputs
-        shapes |= {n: s for n, s in known if n in o.parameters}
+        shapes |= parameter_shapes(o.parameters, self.robot.model)
         return shapes | {e.before: e.shape for e in self.restarted}
 
     @property
@@ -185,14 +198,23 @@ class TracedStep:
         """Outputs that are recorded."""
         return ["q", "qd", *dict(self.options.record)]
 
-    @cached_property
+    @property
+    def wrenches(self) -> dict[str, Any]:
+        """The option of quantities for the external wrenches that act."""
+        frames = tuple(self._policy_frames) or self.options.external
+        expressed_in = self.options.expressed_in
+        return {EXTERNAL: frames, "expressed_in": expressed_in} if frames else {}
+
+    @property
     def dynamics(self) -> Quantity:
         """The robot's forward dynamics, with loops that are stabilized."""
         o = self.options
         if not self.robot.model.loops:
-            return forward_dynamics
+            return forward_dynamics(**self.wrenches)
         rate = o.rate if o.stabilize == "baumgarte" else 0.0
-        return stabilized_forward_dynamics(rate=rate, damping=o.damping)
+        return stabilized_forward_dynamics(
+            rate=rate, damping=o.damping, **self.wrenches
+        )
 
     def function(self, quantity: Quantity) -> Function:
         """Return the compiled function of a quantity, with the parameters as inputs."""
@@ -221,10 +243,7 @@ class TracedStep:
         given = dict(zip(self.shapes, values, strict=True))
         q, qd, dt = given["q"], given["qd"], given["dt"]
         known = {**given, "time": given[START] + given[COUNT] * dt}
-        if o.policy is not None:
-            known["tau"] = self.policy_tau(known)
-        else:
-            known.setdefault("tau", np.zeros(self.robot.nv))
+        known |= self.actions(known)
         known["qdd"] = self.acceleration(known)
         if o.stabilize == "partition":
             known[DEPENDENT] = self.evaluated(dependent_velocities, known)
@@ -256,20 +275,34 @@ class TracedStep:
             after = self._ended(given, {**known, **after}, after)
         return outputs | {f"next {name}": value for name, value in after.items()}
 
-    def policy_tau(self, known: dict[str, Any]) -> Any:
-        """Return τ of the policy."""
-        assert self.options.policy is not None
-        what = "policy" if self.options.is_held else "tau"
-        tau = called(what, self.options.policy, known)
-        return checked_shape(what, tau, (self.robot.nv,))
+    def actions(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """Return τ and all else that the policy sets, by name."""
+        o, model = self.options, self.robot.model
+        found: dict[str, Any] = {}
+        if o.policy is not None:
+            what = "policy" if o.is_held else "tau"
+            returned = called(what, o.policy, known)
+            asked = parameters_of(o.policy) or ()
+            given = [n for n in self.shapes if n not in asked]
+            found, frames = policy_actions(what, returned, model, given)
+            self._policy_frames[:] = frames
+        there = {"tau", *known, *found}
+        missing = [n for n in action_shapes(model) if n not in there]
+        if missing:
+            raise ArgumentError(needed_input(self.robot.name, missing[0], "policy"))
+        return {"tau": known.get("tau", np.zeros(self.robot.nv)), **found}
 
     def working_force(self, name: str, known: StepState) -> Any:
         """Return the joint forces that do the work of an integral."""
         if name == "work":
             return known["tau"]
-        if not self.robot.model.forces:
-            return np.zeros(self.robot.nv)
-        return self.evaluated(applied_forces, known)
+        force: Any = np.zeros(self.robot.nv)
+        if self.robot.model.forces:
+            force = self.evaluated(applied_forces, known)
+        if self.wrenches:
+            bias = self.evaluated(bias_forces, known)
+            force = force + bias - self.evaluated(bias_forces(**self.wrenches), known)
+        return force
 
     def record_of(self, name: str, what: str | Traced, known: dict[str, Any]) -> Any:
         """Return what is recorded under a name."""
@@ -326,7 +359,8 @@ class TracedStep:
         compilation = compilation_of(self.function(quantity))
         inputs = {name: known[name] for name, _ in compilation.inputs}
         is_repeated = INTEGRATORS[self.options.integrator].stages > 1
-        do = called_program if is_repeated and quantity is self.dynamics else inline
+        is_dynamics = quantity == self.dynamics
+        do = called_program if is_repeated and is_dynamics else inline
         return dict(do(compilation.traced_for(self.options.dtype), inputs))
 
     # The equations that integrators evaluate.
@@ -368,7 +402,7 @@ class TracedStep:
             there["qd"] = qd + self.correction(there, self.loop_rates(there))
         there["time"] = start["time"] + h
         if not self.options.is_held:
-            there["tau"] = self.policy_tau(there)
+            there |= self.actions(there)
         return there, u
 
     def constrained(
@@ -403,7 +437,7 @@ class TracedStep:
                 along.setdefault(x, {})[k] = lift(value)
         rows = forward([lift(x) for x in applied], along)
         stiffness, damping = (np.array(matrix(rows, k, n)) for k in (0, n))
-        total = applied - self.evaluated(bias_forces, state)
+        total = applied - self.evaluated(bias_forces(**self.wrenches), state)
         return self.evaluated(mass_matrix, state), total, stiffness, damping
 
     def closed(
@@ -489,14 +523,6 @@ def wanted_names(what: str, function: Traced, known: Mapping[str, Any]) -> list[
             f"inputs={{{missing[0]!r}: ...}} or name one of {', '.join(known)}"
         )
     return [n for n in parameters if n in known]
-
-
-def checked_shape(what: str, value: Any, shape: tuple[int, ...]) -> Any:
-    """Return a traced value of the shape that is expected."""
-    array = np.asarray(value, dtype=object)
-    if array.shape != shape:
-        raise ArgumentError(f"{what} returns shape {array.shape}; expected {shape}")
-    return array if shape else array[()]
 
 
 def checked_condition(value: Any) -> Any:

@@ -342,8 +342,8 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"q": "here"}, ShapeError, "q is 'here'; expected real numbers"),
     (
         {"inputs": {"x": np.zeros((2, 10, 1))}, "policy": lambda x: x},
-        ArgumentError,
-        r"inputs has 'x' of shape \(2, 10, 1\); .* and shape \(\), \(n,\) or \(step",
+        ShapeError,
+        r"x has shape \(2, 10, 1\); expected a number, \(n,\), \(steps, n\); for",
     ),
     (
         {"parameters": {"gravity": np.zeros((5, 3))}},
