@@ -120,7 +120,7 @@ class Starts:
         sₖ₊₁ = sₖ + α (upper − lower), less the range where it is beyond,  αᵢ = φ⁻ⁱ
 
     φ is the root of φⁿ⁺¹ = φ + 1 (Roberts' sequence). Entries that do not vary have
-    α = 0: quaternions, planar and floating joints, unlimited distances, fixed joints.
+    α = 0: floating and spherical joints, unlimited distances, fixed joints.
     """
 
     lower: Array
@@ -136,15 +136,16 @@ class Starts:
         lower, upper = np.array(limits.lower), np.array(limits.upper)
         varied: list[int] = []
         for j in model.joints:
-            k = j.q_index
-            if j.nq != 1 or j.nv != 1 or j.name in fixed:
+            if j.nq != j.nv or j.name in fixed:
                 continue
-            if not upper[k] - lower[k] <= WIDEST:
-                if joint_type(j.name, j.type).coordinates[0][1] != "rad":
-                    continue
-                lower[k] = max(lower[k], -math.pi)
-                upper[k] = min(upper[k], lower[k] + 2.0 * math.pi)
-            varied.append(k)
+            units = [unit for _, unit in joint_type(j.name, j.type).coordinates]
+            for k, unit in enumerate(units, j.q_index):
+                if not upper[k] - lower[k] <= WIDEST:
+                    if unit != "rad":
+                        continue
+                    lower[k] = max(lower[k], -math.pi)
+                    upper[k] = min(upper[k], lower[k] + 2.0 * math.pi)
+                varied.append(k)
         phi = 2.0
         for _ in range(64):
             phi = (1.0 + phi) ** (1.0 / (len(varied) + 1))
@@ -214,10 +215,15 @@ class Problem:
         """entry of q̇ -> entry of q, lower, upper; where one is finite"""
         moving: list[int] = []
         seen: set[int] = set()
-        names = {j.v_index: j.name for j in model.joints}
+        fixed = {
+            k
+            for j in model.joints
+            if j.name in structure.fixed
+            for k in range(j.v_index, j.v_index + j.nv)
+        }
         for body in model.tree.bodies:
             joint = body.joint
-            if joint.v_index in seen or names[joint.v_index] in structure.fixed:
+            if joint.v_index in seen | fixed:
                 continue
             seen.add(joint.v_index)
             for c in range(joint.nv):

@@ -38,6 +38,7 @@ from ramidyn.kinematics.problem import (
     kinematic_refinement,
     kinematic_search,
 )
+from ramidyn.mechanism.states import rank
 from ramidyn.tracing.context import finite_number
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ class KinematicSolution:
         n, solved = len(success), int(success.sum())
         if solved == n:
             what = "solved" if n == 1 else f"all {n:,} targets solved"
-            text = f"{what} in {float(np.mean(self.iterations)):.3g} iterations"
+            count = np.asarray(self.iterations, dtype=float).mean()
+            text = f"{what} in {count:.3g} iterations"
         else:
             what = "not solved" if n == 1 else f"{solved:,} of {n:,} targets solved"
             text = f"{what}; largest errors: {'; '.join(self._largest(~success))}"
@@ -112,7 +114,7 @@ class KinematicSolution:
             units = [part.unit for part in self._solver.parts[goal]]
             shown = [f"{x:.2g} {u}".strip() for x, u in zip(own, units, strict=True)]
             found.append(f"{describe(goal)} {', '.join(shown)}")
-        if np.max(self.gap) > CLOSED:
+        if np.max(self.gap) > self._solver.closed(float(np.max(self.gap))):
             found.append(f"equations {np.max(self.gap):.2g}")
         return found
 
@@ -196,6 +198,15 @@ class Solver:
         """Errors of goals and equations."""
         return self._compiled(kinematic_errors)
 
+    def closed(self, gap: float) -> float:
+        """Return the largest error of an equation that counts as closed.
+
+        The digits of a file may not let its loops close better.
+        """
+        if gap <= CLOSED or not self.robot.model.loops:
+            return CLOSED
+        return max(CLOSED, rank(self.robot).closed)
+
     def tolerance(self, given: Any) -> Array:
         """Return the tolerance of each judged part."""
         is_plain = type(given) in (tuple, float)
@@ -249,7 +260,7 @@ class Solver:
         errors = self.evaluate(q, *further)
         parts = np.sqrt(errors.parts[:-1])
         gap = float(np.abs(errors.gaps).max())
-        is_valid = gap <= CLOSED and float(errors.is_reversed) == 0.0
+        is_valid = gap <= self.closed(gap) and float(errors.is_reversed) == 0.0
         success = bool((parts <= tolerances).all()) and is_valid
         used = int(found.start) + (1 if is_found else 0)
         return KinematicSolution(q, success, steps, used, parts, gap, self)
@@ -266,7 +277,8 @@ class Solver:
         if not self.rows:
             return cost
         errors = self.evaluate(q, *further)
-        is_open = np.abs(errors.gaps).max(axis=-1) > CLOSED
+        gaps = np.abs(errors.gaps).max(axis=-1)
+        is_open = gaps > self.closed(float(gaps.max()))
         return np.where(is_open | (errors.is_reversed > 0.5), cost + 1e6, cost)
 
     # -------------------------------------------------------- a batch
@@ -306,7 +318,8 @@ class Solver:
         errors = self.evaluate(q, *self._rows(given, slice(None)))
         parts = np.sqrt(errors.parts[:, :-1])
         gap = np.abs(errors.gaps).max(axis=1)
-        is_valid = (gap <= CLOSED) & (errors.is_reversed < 0.5)
+        limit = self.closed(float(gap.max(initial=0.0)))
+        is_valid = (gap <= limit) & (errors.is_reversed < 0.5)
         success = (parts <= tolerances).all(axis=1) & is_valid
         return KinematicSolution(q, success, steps, used, parts, gap, self)
 
