@@ -1951,6 +1951,66 @@ class Robot:
             threads=threads,
         )
 
+    def track(
+        self,
+        targets: Targets,
+        q_start: ArrayLike | None = None,
+        *,
+        dt: float,
+        constraints: Targets | Iterable[Key] = (),
+        fixed: Iterable[str] = (),
+        weights: Mapping[Key, ArrayLike] | None = None,
+        velocity_limits: ArrayLike | None = None,
+        smoothness: float = 0.0,
+        iterations: int = 3,
+        tolerance: float | tuple[float, float] = (1e-4, 1e-3),
+        threads: int = 1,
+    ) -> KinematicSolution:
+        """Return configurations that follow moving targets, frame after frame.
+
+        Each frame starts from the one before and takes a few iterations of
+        `inverse_kinematics`, in native code; clips run side by side. No joint moves
+        faster than its limit.
+
+        Args:
+            targets: by goal, as in `inverse_kinematics`, with an axis for time in front
+                of each target, (frames, 4, 4), or two for clips, (clips, frames, 4, 4).
+                A target without a time axis stays where it is.
+            q_start: (nq,) or (clips, nq), the configuration before the first frame
+                [rad, m]. By default the first frame is solved by `inverse_kinematics`.
+            dt: time from frame to frame [s].
+            constraints: goals that hold exactly; see `inverse_kinematics`. In a list,
+                they hold where they are at the start.
+            fixed: names of joints that stay as they are at the start.
+            weights: of goals; see `inverse_kinematics`.
+            velocity_limits: (nv,) or one number [rad/s, m/s]; those of the robot by
+                default.
+            smoothness: weight of the change of q from frame to frame, against errors.
+            iterations: of each frame.
+            tolerance: as in `inverse_kinematics`: frames within it are a success.
+            threads: number of threads that share the clips.
+
+        Returns:
+            q: (frames, nq) or (clips, frames, nq), and errors and success of each
+            frame.
+        """
+        from ramidyn.kinematics.tracking import track
+
+        return track(
+            self,
+            targets,
+            q_start,
+            dt=dt,
+            constraints=constraints,
+            fixed=fixed,
+            weights=weights,
+            velocity_limits=velocity_limits,
+            smoothness=smoothness,
+            iterations=iterations,
+            tolerance=tolerance,
+            threads=threads,
+        )
+
     @computed
     def operational_inertia_inverse(
         self,

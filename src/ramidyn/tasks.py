@@ -8,6 +8,7 @@
     Posture               a configuration to stay near
     Residual              a function of q that should be zero
     KinematicSolution     what `Robot.inverse_kinematics` returns
+    kinematic_step        one step of differential inverse kinematics, to be compiled
     explain_operational   costs of the algorithms for Λ⁻¹, for a robot and some tasks
     OperationalCounts     the table it returns
 
@@ -15,7 +16,7 @@ Methods of a robot that take tasks: ``task_jacobian``, ``task_bias``,
 ``task_acceleration``, ``operational_inertia``, ``operational_inertia_inverse``,
 ``dynamically_consistent_inverse``, ``null_space_projector``,
 ``constrained_operational_inertia_inverse``. `ramidyn.control` has the controller.
-``inverse_kinematics`` takes targets of a Task or of any other goal.
+``inverse_kinematics`` and ``track`` take targets of a Task or of any other goal.
 """
 
 from ramidyn.algorithms.operational.tasks import Task, Tasks
@@ -28,6 +29,7 @@ from ramidyn.kinematics.goals import (
     Residual,
 )
 from ramidyn.kinematics.solver import KinematicSolution
+from ramidyn.kinematics.tracking import kinematic_step
 
 __all__ = [
     "CenterOfMass",
@@ -40,4 +42,5 @@ __all__ = [
     "Task",
     "Tasks",
     "explain_operational",
+    "kinematic_step",
 ]

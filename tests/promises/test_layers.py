@@ -58,18 +58,18 @@ MAY_IMPORT: dict[str, set[str]] = {
         "symbolic", *ROBOTS, "algorithms", "tracing", "mechanism.constraints",
         "quantities", "function", "compiler", "kernels",
     },
-    "kinematics": {
-        "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "function",
-        "compiler", "mechanism",
-    },
     "simulation": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",
         "function", "compiler", "kernels", "mechanism", "view.runs", "output_files",
     },
+    "kinematics": {
+        "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "function",
+        "compiler", "mechanism", "simulation",
+    },
     "robot": {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",
         "function", "compiler", "methods", "configuration_functions",
-        "mechanism.constraints", "mechanism", "kinematics", "simulation", "view",
+        "mechanism.constraints", "mechanism", "simulation", "kinematics", "view",
         "view.runs",
     },
     "loading": {"description", "algorithms", "robot"},

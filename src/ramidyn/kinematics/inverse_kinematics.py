@@ -71,8 +71,8 @@ def inverse_kinematics(
         )
     if not isinstance(starts, int) or starts < 1 or isinstance(starts, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"starts is {starts!r}; expected an integer, 1 or more")
-    names = _fixed_names(fixed)
-    solver, scale = _solver(robot, targets, constraints, names, weights, threads)
+    names = fixed_names(fixed)
+    solver, scale = solver_of(robot, targets, constraints, names, weights, threads)
     batch, guess = _guess(robot, solver, q_guess)
     if isinstance(fixed, Mapping):
         values = cast("Mapping[str, npt.ArrayLike]", fixed)
@@ -82,8 +82,8 @@ def inverse_kinematics(
         given += cast("Targets", constraints).values()
     else:
         first = len(solver.structure.goals)
-        given += [_value_at(robot, guess, g) for g in solver.goals[first:]]
-    arrays, is_batched = _arrays(solver, given)
+        given += [value_at(robot, guess, g) for g in solver.goals[first:]]
+    arrays, is_batched = checked_targets(solver, given)
     sizes = {len(x) for x, b in zip(arrays, is_batched, strict=True) if b}
     if batch:
         sizes.add(len(guess))
@@ -102,7 +102,8 @@ def inverse_kinematics(
     return solver.solve_batch(rows, checked, tolerances, starts, origin)
 
 
-def _fixed_names(fixed: Any) -> tuple[str, ...]:
+def fixed_names(fixed: Any) -> tuple[str, ...]:
+    """Return the names of joints that do not move."""
     if isinstance(fixed, str) or not isinstance(fixed, Iterable):
         raise ArgumentError(
             f"fixed is {fixed!r}; expected a list of joint names, or values by name"
@@ -121,7 +122,7 @@ def _goal(key: Any) -> Goal:
     )
 
 
-def _solver(
+def solver_of(
     robot: Robot,
     targets: Targets,
     constraints: Any,
@@ -142,25 +143,32 @@ def _solver(
                 f"weights has {key!r}, which is not one of the targets: "
                 + ", ".join(map(repr, keys))
             )
-    goals, scales = _terms(robot, keys, weights or {})
-    structure = (goals, tuple(Term(_goal(key)) for key in hard), fixed)
-    whole = (keys, structure, threads)
+    goals, scales = terms_of(robot, keys, weights or {})
+    whole = (keys, goals, hard, fixed, threads)
     found = known.get(whole)
     if found is None:
-        loops = ()
-        if robot.model.loops:
-            dropped = rank(robot).dropped
-            loops = tuple(r for r in range(rank(robot).rows) if r not in dropped)
-        _check_names(robot, [t.goal for t in (*goals, *structure[1])], fixed)
-        found = Solver(robot, keys, Structure(*structure, loops), threads)
-        known[whole] = found
+        structure = structure_of(robot, goals, hard, fixed)
+        found = known[whole] = Solver(robot, keys, structure, threads)
     if not weights:
         found.default_weights = scales
         known[plain] = found
     return found, scales
 
 
-def _terms(
+def structure_of(
+    robot: Robot, goals: tuple[Term, ...], hard: tuple[Key, ...], fixed: tuple[str, ...]
+) -> Structure:
+    """Return the structure of a problem, its names checked."""
+    equations = tuple(Term(_goal(key)) for key in hard)
+    _check_names(robot, [t.goal for t in (*goals, *equations)], fixed)
+    loops: tuple[int, ...] = ()
+    if robot.model.loops:
+        found = rank(robot)
+        loops = tuple(r for r in range(found.rows) if r not in found.dropped)
+    return Structure(goals, equations, fixed, loops)
+
+
+def terms_of(
     robot: Robot, keys: tuple[Key, ...], weights: Mapping[Key, npt.ArrayLike]
 ) -> tuple[tuple[Term, ...], Array | None]:
     """Return the goals, and the weights of rows that have any."""
@@ -273,11 +281,14 @@ def _with_values(
 # ------------------------------------------------------------ targets
 
 
-def _arrays(solver: Solver, given: list[Any]) -> tuple[list[Array], list[bool]]:
-    """Return targets as arrays, and which have a batch axis."""
+def checked_targets(
+    solver: Solver, given: list[Any], first: int = 0
+) -> tuple[list[Array], list[bool]]:
+    """Return targets of goals as arrays, and which have a batch axis."""
     arrays: list[Array] = []
     is_batched: list[bool] = []
-    for goal, shape, value in zip(solver.goals, solver.shapes, given, strict=True):
+    goals, shapes = solver.goals[first:], solver.shapes[first:]
+    for goal, shape, value in zip(goals, shapes, given, strict=False):
         if shape is None:
             if value is not None:
                 raise ArgumentError(
@@ -357,7 +368,7 @@ def _check_rotation(goal: Goal, rows: Any) -> None:
         )
 
 
-def _value_at(robot: Robot, q: Array, goal: Goal) -> Any:
+def value_at(robot: Robot, q: Array, goal: Goal) -> Any:
     """Return where a goal is at q: the target of what is held there."""
     if isinstance(goal, Task):
         return robot.pose(q, goal.frame)

@@ -22,7 +22,12 @@ from typing import Any, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.coordinates.configurations import WIDEST, integrated_q, joint_limits
+from ramidyn.coordinates.configurations import (
+    WIDEST,
+    differences,
+    integrated_q,
+    joint_limits,
+)
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.kinematics.damped_step import Step, damped_step, pushed
@@ -43,7 +48,7 @@ from ramidyn.quantities.closed_loops import (
 from ramidyn.symbolic.dense import total
 from ramidyn.symbolic.expr import ONE, ZERO, Condition, Expr, const, lift
 from ramidyn.symbolic.functions import maximum, minimum, where
-from ramidyn.symbolic.repeat import repeat_until
+from ramidyn.symbolic.repeat import repeat, repeat_until
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
@@ -72,6 +77,8 @@ class Term:
     is_weighted: bool = False
     is_uniform: bool = True
     """whether all rows of a part have one weight"""
+    constants: tuple[float, ...] = ()
+    """weights of the rows that are not inputs"""
 
 
 @final
@@ -93,7 +100,11 @@ class Structure:
             shape = target_shape(term.goal, model)
             if shape is not None:
                 found[f"target{k}"] = shape
-        weighted = sum(row_count(t.goal, model) for t in self.goals if t.is_weighted)
+        weighted = sum(
+            row_count(t.goal, model)
+            for t in self.goals
+            if t.is_weighted and not t.constants
+        )
         if weighted:
             found["weights"] = (weighted,)
         return found
@@ -187,6 +198,34 @@ class Starts:
 # ------------------------------------------------------------ one configuration
 
 
+class Limit(NamedTuple):
+    """The range of a coordinate; one side may be infinite."""
+
+    at: int
+    """entry of q"""
+    lower: Any
+    upper: Any
+    """numbers or symbols"""
+
+    def pushes(self, q: Any, z: Expr) -> Condition:
+        """Return whether z pushes the coordinate on against a limit."""
+        x = q[self.at]
+        below = (x <= self.lower) & (z < 0.0)
+        above = (x >= self.upper) & (z > 0.0)
+        if _is_infinite(self.lower):
+            return above
+        return below if _is_infinite(self.upper) else below | above
+
+    def clamped(self, x: Any) -> Any:
+        """Return a coordinate within the range."""
+        x = x if _is_infinite(self.lower) else maximum(x, self.lower)
+        return x if _is_infinite(self.upper) else minimum(x, self.upper)
+
+
+def _is_infinite(x: Any) -> bool:
+    return isinstance(x, float) and math.isinf(x)
+
+
 class Evaluation(NamedTuple):
     """Goals and equations at one configuration."""
 
@@ -211,8 +250,10 @@ class Problem:
         self.context, self.structure = context, structure
         model = self.model = context.model
         limits = joint_limits(model)
-        self.limits: dict[int, tuple[int, float, float]] = {}
-        """entry of q̇ -> entry of q, lower, upper; where one is finite"""
+        self.limits: dict[int, Limit] = {}
+        """by entries of q̇, where one is finite"""
+        self.places: dict[int, int] = {}
+        """entry of q̇ -> entry of q, of joints whose coordinates are added"""
         moving: list[int] = []
         seen: set[int] = set()
         fixed = {
@@ -229,9 +270,12 @@ class Problem:
             for c in range(joint.nv):
                 k, at = joint.v_index + c, joint.q_index + c
                 moving.append(k)
+                if joint.nq != joint.nv:
+                    continue
+                self.places[k] = at
                 low, high = float(limits.lower[at]), float(limits.upper[at])
-                if joint.nq == joint.nv and (low > -math.inf or high < math.inf):
-                    self.limits[k] = at, low, high
+                if low > -math.inf or high < math.inf:
+                    self.limits[k] = Limit(at, low, high)
         self.order = moving
         self.kept = structure.loop_rows
 
@@ -256,7 +300,9 @@ class Problem:
             if not isinstance(term.goal, Posture):
                 for part in parts_of(term.goal, self.model):
                     parts.append(total(rows.e[r] * rows.e[r] for r in part.rows))
-            if term.is_weighted:
+            if term.constants:
+                rows = _scaled(rows, [const(x) for x in term.constants])
+            elif term.is_weighted:
                 w = inputs["weights"][first : first + len(rows.e)]
                 first += len(rows.e)
                 rows = _scaled(rows, list(w))
@@ -298,7 +344,7 @@ class Problem:
         for k in self.order:
             diagonal[k] = damping
             if k in self.limits and k in z:
-                held[k] = self._is_held(k, q, z[k])
+                held[k] = self.limits[k].pushes(q, z[k])
                 diagonal[k] = where(held[k], HELD, damping)
         step = damped_step(self.order, here.soft, here.hard, diagonal)
         after = pushed(here.soft, here.hard, step.multipliers)
@@ -309,13 +355,6 @@ class Problem:
         ]
         return step, total(x * x for x in free)
 
-    def _is_held(self, k: int, q: Any, z: Expr) -> Condition:
-        at, low, high = self.limits[k]
-        below, above = (q[at] <= low) & (z < 0.0), (q[at] >= high) & (z > 0.0)
-        if low == -math.inf:
-            return above
-        return below if high == math.inf else below | above
-
     def moved(self, q: Any, v: Mapping[int, Expr]) -> tuple[Any, Expr]:
         """Return q ⊕ v within limits, and the square of what was cut off."""
         steps = [v.get(k, ZERO) for k in range(self.model.nv)]
@@ -324,10 +363,9 @@ class Problem:
             integrated_q(model, conventions, list(q), steps, ONE), dtype=object
         )
         cut: list[Expr] = []
-        for at, low, high in self.limits.values():
-            x = beyond = out[at]
-            x = x if low == -math.inf else maximum(x, low)
-            out[at] = x = x if high == math.inf else minimum(x, high)
+        for limit in self.limits.values():
+            beyond = out[limit.at]
+            out[limit.at] = x = limit.clamped(beyond)
             cut.append((x - beyond) * (x - beyond))
         return out, total(cut)
 
@@ -404,7 +442,7 @@ class Problem:
             first = damped_step(self.order, nothing, here.hard, diagonal)
             for k in self.limits:
                 if k in diagonal:
-                    is_held = self._is_held(k, q, first.v[k])
+                    is_held = self.limits[k].pushes(q, first.v[k])
                     diagonal[k] = where(is_held, HELD, ONE)
             step = damped_step(self.order, nothing, here.hard, diagonal)
             size = total(x * x for x in step.v.values())
@@ -424,6 +462,39 @@ class Problem:
             body, start, lambda c: c[2] + where(c[1] < 1e-30, ONE, ZERO) > 0.5, CLOSINGS
         )
         return found.carry[0], found.carry[1]
+
+    def follow(self, iterations: int) -> dict[str, Any]:
+        """Take a time step towards targets that move: no joint is too fast."""
+        inputs: Mapping[str, Any] = self.context.inputs
+        start: Any = np.array(list(inputs["q"]), dtype=object)
+        dt, smoothness = inputs["dt"], inputs["smoothness"]
+        for k, at in self.places.items():
+            reach = inputs["velocity_limits"][k] * dt
+            low, high = start[at] - reach, start[at] + reach
+            if k in self.limits:
+                low, high = map(self.limits[k].clamped, (low, high))
+            self.limits[k] = Limit(at, low, high)
+        model, conventions = self.model, self.context.conventions
+
+        def body(carry: Any) -> Any:
+            q, multipliers = carry
+            here = self.evaluate(q)
+            back = differences(model, conventions, list(q), list(start))
+            e = [smoothness * back[k] for k in self.order]
+            still = Rows(e, [{k: smoothness} for k in self.order], True)
+            here = here._replace(soft=[*here.soft, still])
+            damping = here.cost * BY_ERROR + AT_LEAST
+            step, _ = self.step(q, here, damping, list(multipliers))
+            there, _ = self.moved(q, step.v)
+            return there, np.array(step.multipliers, dtype=object)
+
+        rows = self.structure.equation_count(model)
+        multipliers: Any = np.array([ZERO] * rows, dtype=object)
+        q, _ = repeat(body, (start, multipliers), iterations)
+        if self.has_equations:
+            q, _ = self.closed(q)
+        rate = differences(model, conventions, list(start), list(q))
+        return {"q": q, "qd": np.array([x / dt for x in rate], dtype=object)}
 
     def refine(self) -> dict[str, Any]:
         """Descend to a stationary point from a configuration, equations closed."""
@@ -528,3 +599,19 @@ def kinematic_errors(context: Context, structure: Structure) -> Any:
         "gaps": np.array([*gaps, ZERO], dtype=object),
         "is_reversed": here.is_reversed,
     }
+
+
+def _follow_shapes(model: Model, structure: Structure, iterations: int) -> Shapes:
+    del iterations
+    return {
+        **structure.inputs(model),
+        "dt": (),
+        "velocity_limits": (model.nv,),
+        "smoothness": (),
+    }
+
+
+@quantity("q", further_inputs=_follow_shapes)
+def kinematic_step(context: Context, structure: Structure, iterations: int = 1) -> Any:
+    """The time step of `Problem.follow`: q and q̇ after it."""
+    return Problem(context, structure).follow(iterations)

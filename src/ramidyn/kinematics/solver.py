@@ -119,6 +119,14 @@ class KinematicSolution:
         return found
 
 
+class Judged(NamedTuple):
+    """How well configurations of a batch meet goals and equations."""
+
+    success: Any
+    parts: Array
+    gap: Array
+
+
 class Given(NamedTuple):
     """Targets and weights of a call, checked."""
 
@@ -160,6 +168,7 @@ class Solver:
         self.origins: dict[int, Array] = {}
         self.tolerances: dict[Any, Array] = {}
         self.default_weights: Array | None = None
+        self.steps: dict[int, Function] = {}
 
     @property
     def judged(self) -> list[Goal]:
@@ -315,13 +324,19 @@ class Solver:
                 best[is_better] = refined.q[is_better]
                 steps[failed] += refined.steps.astype(int)
             q[failed] = best
-        errors = self.evaluate(q, *self._rows(given, slice(None)))
+        judged = self.judge(q, self._rows(given, slice(None)), tolerances)
+        return KinematicSolution(
+            q, judged.success, steps, used, judged.parts, judged.gap, self
+        )
+
+    def judge(self, q: Array, further: Sequence[Any], tolerances: Array) -> Judged:
+        """Return how well a batch of configurations meets goals and equations."""
+        errors = self.evaluate(q, *further)
         parts = np.sqrt(errors.parts[:, :-1])
         gap = np.abs(errors.gaps).max(axis=1)
         limit = self.closed(float(gap.max(initial=0.0)))
         is_valid = (gap <= limit) & (errors.is_reversed < 0.5)
-        success = (parts <= tolerances).all(axis=1) & is_valid
-        return KinematicSolution(q, success, steps, used, parts, gap, self)
+        return Judged((parts <= tolerances).all(axis=1) & is_valid, parts, gap)
 
     def _rows(self, given: Given, rows: Any) -> list[Any]:
         """Return targets and weights of some of a batch."""

@@ -22,6 +22,7 @@ def check(robot: Robot, found: Any) -> None:
     assert (found.q <= robot.limits.upper + CLOSED).all()
 
 
+@pytest.mark.slow
 def test_delta_moves_its_platform(rng: np.random.Generator) -> None:
     robot = delta()
     q0 = robot.assemble(robot.neutral())
@@ -36,6 +37,7 @@ def test_delta_moves_its_platform(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(one.q, found.q[3])
 
 
+@pytest.mark.slow
 def test_delta_out_of_reach_stops_at_the_edge() -> None:
     robot = delta()
     q0 = robot.assemble(robot.neutral())
