@@ -22,7 +22,7 @@ import numpy as np
 
 import ramidyn
 from ramidyn.backend.calls.callable import Signature, make_callable
-from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
+from ramidyn.backend.calls.vectorcall import Vectorcall, attach, use_vectorcall
 from ramidyn.backend.llvm.build import NativeKernel
 from ramidyn.backend.llvm.jit import LoadedCode, compile_objects
 from ramidyn.backend.llvm.target import host
@@ -32,7 +32,7 @@ PROMISE = 2.5
 NOTHING = "define void @cut(ptr %w, ptr %o, ptr %libm) { ret void }"
 
 
-@vectorcalled
+@use_vectorcall
 class Function(Vectorcall):
     """An instance that is called."""
 

@@ -22,7 +22,7 @@ from ramidyn.backend.calls.vectorcall import (
     attach,
     attach_choice,
     enter_first,
-    vectorcalled,
+    use_vectorcall,
 )
 from ramidyn.backend.runtime.memory_layout import LANES, libm_table
 from ramidyn.concurrency import made_once, once
@@ -85,7 +85,7 @@ class CallOptions:
         return CallOptions.checked(dtype, None, threads, "batch_first")
 
 
-@vectorcalled
+@use_vectorcall
 class Function(Vectorcall):
     """A program compiled to native code, called with NumPy arrays.
 
@@ -219,7 +219,7 @@ Key = tuple[Hashable, ...]
 
 
 @final
-@vectorcalled
+@use_vectorcall
 class Method(Vectorcall):
     """A method of a robot: its options select the compiled function that it calls.
 

@@ -11,7 +11,7 @@ import pytest
 import ramidyn
 from ramidyn import math
 from ramidyn.backend.llvm.schedule import schedule
-from ramidyn.backend.runtime.instructions import Instruction, Move, Op, check, encoded
+from ramidyn.backend.runtime.instructions import Instruction, Move, Op, check, encode
 from ramidyn.errors import TraceError
 from ramidyn.simplify.passes import lower, simplify
 from ramidyn.symbolic.calls import call_program, unrolled
@@ -188,7 +188,7 @@ def test_arguments_that_are_still_there_are_not_moved_again() -> None:
 
 def test_neighbors_are_moved_as_one() -> None:
     moves = Move(2, 7), Move(3, 8), Move(4, 10), Move(6, 11, 1), Move(7, 12, 1)
-    found = encoded([Instruction(Op.MOVE, moves=moves)], slot=8)
+    found = encode([Instruction(Op.MOVE, moves=moves)], slot=8)
     assert found.words == [Op.MOVE, 0, 3, 0]
     runs = np.reshape(found.moves, (-1, 5)) // 8
     assert runs.tolist() == [[2, 7, 0, 0, 2], [4, 10, 0, 0, 1], [6, 11, 1, 0, 2]]

@@ -15,7 +15,7 @@ import pytest
 
 import ramidyn
 from ramidyn.backend.calls import vectorcall
-from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
+from ramidyn.backend.calls.vectorcall import Vectorcall, attach, use_vectorcall
 from ramidyn.errors import ArgumentError, ShapeError, UnknownName
 from ramidyn.function import Method
 from ramidyn.robot import Robot
@@ -26,7 +26,7 @@ EMITTED = pytest.mark.skipif(
 )
 
 
-@vectorcalled
+@use_vectorcall
 class Scaled(Vectorcall):
     """An affine map that is called."""
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ramidyn.backend.calls.callable import Calls
-from ramidyn.backend.calls.vectorcall import Vectorcall, attach, vectorcalled
+from ramidyn.backend.calls.vectorcall import Vectorcall, attach, use_vectorcall
 from ramidyn.backend.runtime import memory_layout as words
 from ramidyn.errors import ArgumentError
 from support.affine import affine
@@ -272,7 +272,7 @@ def test_regular_calls_stay_off_the_slow_path(
         slow.clear()
 
 
-@vectorcalled
+@use_vectorcall
 class Function(Vectorcall):
     """Something that is called."""
 

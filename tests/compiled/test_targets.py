@@ -16,7 +16,12 @@ import pytest
 import ramidyn
 from ramidyn import robots
 from ramidyn.backend.llvm import jit, target
-from ramidyn.backend.llvm.target import Processor, chosen, host, named
+from ramidyn.backend.llvm.target import (
+    Processor,
+    chosen_processor,
+    host,
+    processor_named,
+)
 from ramidyn.backend.runtime import driver_code
 from ramidyn.backend.runtime.tiles import Tile
 from ramidyn.compilation import Compilation
@@ -32,7 +37,7 @@ IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
 WIDTHS = [(t, n) for t in ("float64", "float32") for n in (1, 2, 4, 8, 16)]
 SIZES = (1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 33)
 TARGETS = target.names()[:2]  # this processor and, of x86-64, the one that all have
-ALL_TARGETS = [t for t in target.names() if not named(t).missing]
+ALL_TARGETS = [t for t in target.names() if not processor_named(t).missing]
 
 only_x86 = pytest.mark.skipif(not IS_X86, reason="levels are those of x86-64")
 
@@ -112,7 +117,7 @@ def test_a_robot_moves_alike() -> None:
     q = robot.random_configuration(0, batch=21)
     qd, tau = np.random.default_rng(0).normal(size=(2, 21, robot.nv))
     f = ramidyn.compile(ramidyn.forward_dynamics, robot)
-    assert f.lanes == chosen().lanes("float64")
+    assert f.lanes == chosen_processor().lanes("float64")
     qdd = f(q, qd, tau)
     back = ramidyn.compile(ramidyn.inverse_dynamics, robot)(q, qd, qdd)
     np.testing.assert_allclose(back, tau, rtol=0, atol=1e-9 * np.abs(qdd).max())

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ramidyn.backend.calls.callable import Signature, make_callable
 from ramidyn.backend.llvm.build import NativeKernel
 from ramidyn.backend.llvm.jit import LoadedCode, compile_objects
-from ramidyn.backend.llvm.target import chosen
+from ramidyn.backend.llvm.target import chosen_processor
 
 _kept: list[LoadedCode] = []  # freeing code is not what these tests are about
 NO_LIBM = (ctypes.c_void_p * 1)()
@@ -80,8 +80,10 @@ def affine_kernel(
             base=n_in + half,
         ),
     ]
-    objects = compile_objects([lambda s=s: s for s in sources], chosen())
-    loaded = LoadedCode([(objects[0], ["cut0"]), (objects[1], ["cut1"])], chosen())
+    objects = compile_objects([lambda s=s: s for s in sources], chosen_processor())
+    loaded = LoadedCode(
+        [(objects[0], ["cut0"]), (objects[1], ["cut1"])], chosen_processor()
+    )
     _kept.append(loaded)
     outputs = tuple(range(n_in, n_in + n_out))
     slots = n_in + n_out + extra_slots

@@ -22,7 +22,13 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from ramidyn.backend.c99.files import array_lines, layout_lines
-from ramidyn.backend.c99.names import RESERVED, Names, comment, tied, wrapped
+from ramidyn.backend.c99.names import (
+    RESERVED,
+    Names,
+    comment,
+    tie_words,
+    wrap_statement,
+)
 from ramidyn.backend.c99.source import About, first_line
 from ramidyn.backend.llvm.build import sources
 from ramidyn.backend.llvm.frames import Schedule
@@ -30,7 +36,7 @@ from ramidyn.backend.llvm.jit import compile_objects
 from ramidyn.backend.llvm.target import BYTES, Processor, Target, host
 from ramidyn.backend.llvm.word_builder import I64, Module, Value, const, ir
 from ramidyn.backend.runtime.driver_code import emit
-from ramidyn.backend.runtime.instructions import encoded
+from ramidyn.backend.runtime.instructions import encode
 from ramidyn.backend.runtime.memory_layout import (
     LIBM,
     PORT_WORDS,
@@ -136,7 +142,7 @@ def _kernel(
     words[Kernel.PORTS] = _constants(module, "ports", ports)
     words[Kernel.PLACES] = _constants(module, "places", sizes.places, ir.IntType(32))
     words[Kernel.LIBM] = _constants(module, "libm", libm)
-    steps = encoded(schedule.steps, target.lanes * BYTES[target.dtype])
+    steps = encode(schedule.steps, target.lanes * BYTES[target.dtype])
     words[Kernel.STEPS] = _constants(module, "steps", steps.words)
     words[Kernel.N_STEPS] = len(schedule.steps)
     words[Kernel.MOVES] = _constants(module, "moves", steps.moves, ir.IntType(32))
@@ -179,10 +185,10 @@ def header(
     def prototype(batch: bool) -> str:
         def argument(v: Variable, const: str, called: str) -> str:
             if batch:
-                return tied(f"{const}{number} *{called}")
-            return tied(f"{const}{number} {called}[{max(v.size, 1)}]")
+                return tie_words(f"{const}{number} *{called}")
+            return tie_words(f"{const}{number} {called}[{max(v.size, 1)}]")
 
-        given = [tied("int64_t n")] if batch else []
+        given = [tie_words("int64_t n")] if batch else []
         given += [argument(v, "const ", inputs[v.name]) for v in program.inputs]
         given += [argument(v, "", outputs[v.name]) for v in program.outputs]
         return f"int {name}{'_batch' if batch else ''}({', '.join(given)});"
@@ -212,13 +218,13 @@ def header(
         " *",
         *array_lines(about, program, inputs, outputs),
         " */",
-        *wrapped(prototype(batch=False), 0),
+        *wrap_statement(prototype(batch=False), 0),
         "",
         "/* For n states.",
         *layout_lines(layout),
         " * Returns 0, or 1 if there is no memory.",
         " */",
-        *wrapped(prototype(batch=True), 0),
+        *wrap_statement(prototype(batch=True), 0),
         "",
         "#ifdef __cplusplus",
         "}",

@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except Exception as error:  # the last chance to report it
         if is_debug:
             traceback.print_exc()
-        code = _explained(error)
+        code = _print_error(error)
     sys.exit(code)
 
 
@@ -166,22 +166,22 @@ def _run(given: Sequence[str]) -> int:
     return 0
 
 
-def _explained(error: Exception) -> int:
+def _print_error(error: Exception) -> int:
     """Print the error on one line; return the exit code."""
     if isinstance(error, click.ClickException):
         text = error.format_message()
         if isinstance(error, click.UsageError) and error.ctx is not None:
             text += f" (see {error.ctx.command_path} --help)"
-        return _failed(text, WRONG_INPUT)
+        return _print_failure(text, WRONG_INPUT)
     if isinstance(error, (Error, OSError)):
-        return _failed(str(error), WRONG_INPUT)
+        return _print_failure(str(error), WRONG_INPUT)
     name = type(error).__name__
     text = f"Internal error ({name}: {error}). Please report it with the traceback "
     text += "(--debug)."
-    return _failed(text, OUR_BUG)
+    return _print_failure(text, OUR_BUG)
 
 
-def _failed(text: str, code: int) -> int:
+def _print_failure(text: str, code: int) -> int:
     line = " ".join(printable(text).split())
     print(f"ramidyn: {line}", file=sys.stderr)
     return code

@@ -84,7 +84,7 @@ class RobotFile:
             try:
                 return load(self.path, **options)
             except ModelError as error:
-                raise self._advised(error) from None
+                raise self._with_advice(error) from None
 
     def tree(self, **changes: Any) -> Robot:
         """Load the robot as the tree that it is when its loops are open."""
@@ -94,9 +94,9 @@ class RobotFile:
                 f"robot {robot.name!r} cannot move: no joint has a degree of freedom; "
                 "--root floating gives it a free root"
             )
-        return opened(robot)
+        return open_loops(robot)
 
-    def _advised(self, error: ModelError) -> ModelError:
+    def _with_advice(self, error: ModelError) -> ModelError:
         """Return the error, with the built-in robot that the user may have meant."""
         close = difflib.get_close_matches(self.name, BUILT_IN, n=1)
         if close and "no such file" in str(error):
@@ -104,7 +104,7 @@ class RobotFile:
         return error
 
 
-def opened(robot: Robot) -> Robot:
+def open_loops(robot: Robot) -> Robot:
     """Return a robot without its loops."""
     if not robot.model.loops:
         return robot
@@ -177,25 +177,25 @@ def needs(quantity: Quantity) -> str:
     return next((n for n, value in defaults.items() if value is REQUIRED), "")
 
 
-def spelled(name: str) -> str:
+def quantity_spelling(name: str) -> str:
     """Return how a quantity is written, for messages."""
     needed = needs(QUANTITIES[name])
     return name + {"": "", "frame": ":<frame>", "tasks": ":<frame>,<frame>,..."}[needed]
 
 
-def named(text: str) -> Quantity:
+def quantity_named(text: str) -> Quantity:
     """Return a quantity by name: ``word``, ``word:frame`` or ``word:frame,frame``."""
     word, _, rest = text.partition(":")
     if word not in QUANTITIES:
         close = difflib.get_close_matches(word, QUANTITIES, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        known = ", ".join(map(spelled, QUANTITIES))
+        known = ", ".join(map(quantity_spelling, QUANTITIES))
         raise UnknownName(f"no quantity {word!r}.{hint} All: {known}.")
     quantity = QUANTITIES[word]
     needed = needs(quantity)
     if bool(needed) != bool(rest):
         given = "needs a frame" if needed else "takes no frame"
-        raise UnknownName(f"{word} {given}; expected {spelled(word)}")
+        raise UnknownName(f"{word} {given}; expected {quantity_spelling(word)}")
     if not needed:
         return quantity
     return quantity(rest if needed == "frame" else rest.split(","))

@@ -13,8 +13,13 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ramidyn.cli.arguments import RobotFile, check_output, named, robot_argument
-from ramidyn.cli.screen import paragraph, show_warnings, wrapped
+from ramidyn.cli.arguments import (
+    RobotFile,
+    check_output,
+    quantity_named,
+    robot_argument,
+)
+from ramidyn.cli.screen import paragraph, show_warnings, wrap_text
 from ramidyn.compiler import compile
 from ramidyn.errors import Error
 from ramidyn.function import Function
@@ -64,7 +69,7 @@ def function_of(
     """
     is_alone = scheduler is None and workers <= 1
     threads = (os.cpu_count() or 1) if is_alone else 1
-    wanted = [named(n) for n in names]
+    wanted = [quantity_named(n) for n in names]
     function = compile(wanted, robot, threads=threads)
     program = function.program
     inputs = tuple((v.name, v.shape) for v in program.inputs)
@@ -146,7 +151,7 @@ def _run(job: Job, todo: list[int], client: object) -> None:
     rate = f", {rows / seconds:,.0f} states/s" if rows else ""
     earlier = f"; {kept} chunks were there already" if kept else ""
     paragraph(
-        wrapped(
+        wrap_text(
             f"{Path(job.output).name}: {job.rows:,} states in {job.chunks} chunks, "
             f"{rows:,} computed in {seconds:.1f} s{rate}{earlier}"
         )

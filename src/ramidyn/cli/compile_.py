@@ -11,8 +11,8 @@ from ramidyn.backend.llvm import cache
 from ramidyn.cli.arguments import (
     RobotFile,
     functions_option,
-    named,
     passive_option,
+    quantity_named,
     robot_argument,
 )
 from ramidyn.cli.screen import (
@@ -49,11 +49,11 @@ def command(
 
     Example: ramidyn compile panda.urdf -f forward_dynamics -f jacobian:panda_hand
     """
-    wanted = [named(n) for n in names]
+    wanted = [quantity_named(n) for n in names]
     loaded = RobotFile(robot, **options).load()
     groups = [wanted] if fused else [[q] for q in wanted]
     rows = [
-        _compiled(group, loaded, dtype)
+        _compile_group(group, loaded, dtype)
         for group in steps(groups, lambda g: f"compiling {g[0].name}")
     ]
     if as_json:
@@ -74,7 +74,7 @@ def command(
     console().print(table(title, columns, shown))
 
 
-def _compiled(group: list[Quantity], robot: Robot, dtype: str) -> dict[str, Any]:
+def _compile_group(group: list[Quantity], robot: Robot, dtype: str) -> dict[str, Any]:
     f = compile(group, robot, dtype=dtype).prepare()
     ops = f.ops
     return {

@@ -45,12 +45,12 @@ def command(quick: bool, as_json: bool) -> None:
         for name in QUANTITIES:
             step(f"compiling {name}")
             f: Function = getattr(robot, name).prepare()
-            rows.append(_counted(name, f))
+            rows.append(_count_operations(name, f))
         step("checking")
         checks = own_rows(errors_of(robot, 64, np.random.default_rng(0)))
         for row in rows:
             step(f"timing {row['name']}")
-            row.update(_timed(robot, row["name"], duration))
+            row.update(_time_calls(robot, row["name"], duration))
     (choice,) = Request(forward_dynamics, robot).choose().choices
     ok = all(c.holds for c in checks)
     if as_json:
@@ -70,7 +70,7 @@ def command(quick: bool, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _counted(name: str, f: Function) -> dict[str, Any]:
+def _count_operations(name: str, f: Function) -> dict[str, Any]:
     ops = f.ops
     return {
         "name": name,
@@ -81,7 +81,7 @@ def _counted(name: str, f: Function) -> dict[str, Any]:
     }
 
 
-def _timed(robot: Robot, name: str, duration: float) -> dict[str, float]:
+def _time_calls(robot: Robot, name: str, duration: float) -> dict[str, float]:
     f: Function = getattr(robot, name)
     s = state_of(robot, BATCH, np.random.default_rng(0))
     inputs = [getattr(s, v.name) for v in f.program.inputs]

@@ -11,11 +11,11 @@ from ramidyn.cli.arguments import (
     check_output,
     functions_option,
     layout_option,
-    named,
     passive_option,
+    quantity_named,
     robot_argument,
 )
-from ramidyn.cli.screen import paragraph, show_warnings, wrapped
+from ramidyn.cli.screen import paragraph, show_warnings, wrap_text
 from ramidyn.description.formats.mjcf.write_inertials import with_inertials
 from ramidyn.export.c_export import export_c
 from ramidyn.export.library_export import export_library
@@ -43,12 +43,12 @@ def export_c_command(
     **options: str,
 ) -> None:
     """Export quantities as C99 that depends only on libm."""
-    wanted = [named(n) for n in names]
+    wanted = [quantity_named(n) for n in names]
     loaded = RobotFile(robot, **options).load()
     show_warnings(loaded.warnings)
     quantities = wanted if len(wanted) > 1 else wanted[0]
     made = export_c(quantities, loaded, Path(output), layout=layout, casadi=casadi)
-    paragraph(wrapped(str(made)))
+    paragraph(wrap_text(str(made)))
 
 
 @click.command("export-library")
@@ -76,7 +76,7 @@ def export_library_command(
     **options: str,
 ) -> None:
     """Export quantities as a shared library with a C header."""
-    wanted = [named(n) for n in names]
+    wanted = [quantity_named(n) for n in names]
     loaded = RobotFile(robot, **options).load()
     show_warnings(loaded.warnings)
     made = export_library(
@@ -88,9 +88,9 @@ def export_library_command(
         target=target,
         linker=linker,
     )
-    paragraph(wrapped(str(made)))
+    paragraph(wrap_text(str(made)))
     if target == "host":
-        paragraph(wrapped(str(made.check())))
+        paragraph(wrap_text(str(made.check())))
 
 
 @click.command("write-inertials")
@@ -118,4 +118,4 @@ def write_inertials_command(
     check_output(output, *files)
     replaceable_file(output, "an XML file").write_text(text, encoding="utf-8")
     word = "body" if len(bodies) == 1 else "bodies"
-    paragraph(wrapped(f"{output}: wrote the inertia of {len(bodies)} {word}"))
+    paragraph(wrap_text(f"{output}: wrote the inertia of {len(bodies)} {word}"))

@@ -8,7 +8,7 @@ import click
 
 from ramidyn.algorithms.matrix_layout import sparsity_tree
 from ramidyn.cli.arguments import RobotFile, passive_option, robot_argument
-from ramidyn.cli.screen import console, json_option, paragraph, print_json, wrapped
+from ramidyn.cli.screen import console, json_option, paragraph, print_json, wrap_text
 from ramidyn.robot import Robot
 from ramidyn.tree.tree import D1, D2
 from ramidyn.view.robot_text import drawing
@@ -27,13 +27,13 @@ def command(robot: str, as_json: bool, **options: str) -> None:
     show_robot(loaded)
     others = [n for n in loaded.frame_names if n not in loaded.body_names]
     if others:
-        paragraph("\n" + wrapped(f"frames that are not bodies: {', '.join(others)}"))
+        paragraph("\n" + wrap_text(f"frames that are not bodies: {', '.join(others)}"))
     paragraph(
         f"\nsparsity: {nonzeros(loaded)} of {loaded.nv**2} entries of M can be nonzero "
         "(ramidyn explain shows what that saves)"
     )
     for text in loaded.warnings:
-        paragraph(wrapped(f"warning: {text}"), "yellow")
+        paragraph(wrap_text(f"warning: {text}"), "yellow")
 
 
 def show_robot(robot: Robot) -> None:

@@ -21,7 +21,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from ramidyn.backend.llvm.target import chosen
+from ramidyn.backend.llvm.target import chosen_processor
 from ramidyn.errors import printable
 from ramidyn.progress import compile_progress_hidden
 
@@ -116,7 +116,7 @@ def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
 
 def paragraph(text: str, style: str = "") -> None:
     """Print text that wraps between words; a path stays whole, on one line."""
-    lines = [wrapped(line, "") for line in text.split("\n")]
+    lines = [wrap_text(line, "") for line in text.split("\n")]
     console().print(Text("\n".join(lines), style=style), soft_wrap=True)
 
 
@@ -132,10 +132,10 @@ def show_warnings(texts: Sequence[str]) -> None:
         more = len(texts) - SHOWN_WARNINGS
         shown.append(f"warning: and {more} more (ramidyn info shows all)")
     for text in shown:
-        print(printable(wrapped(text)), file=sys.stderr)
+        print(printable(wrap_text(text)), file=sys.stderr)
 
 
-def wrapped(text: str, indent: str = "  ") -> str:
+def wrap_text(text: str, indent: str = "  ") -> str:
     """Return text in lines that fit the screen; names stay whole."""
     return textwrap.fill(
         text,
@@ -205,7 +205,7 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def installed(package: str) -> str:
+def installed_version(package: str) -> str:
     """Return a package's version, or "absent"."""
     try:
         return version(package)
@@ -215,9 +215,9 @@ def installed(package: str) -> str:
 
 def machine_line(*packages: str) -> str:
     """Return processor, vector width and versions."""
-    target = chosen()
+    target = chosen_processor()
     names = ("ramidyn", "numpy", "llvmlite", *packages)
-    versions = ", ".join(f"{p} {installed(p)}" for p in names)
+    versions = ", ".join(f"{p} {installed_version(p)}" for p in names)
     width = f"{target.lanes('float64')} doubles per vector"
     python = platform.python_version()
     return f"{processor()} ({target.cpu}, {width}), Python {python}, {versions}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ramidyn.cli.arguments import RobotFile, check_output, robot_argument
-from ramidyn.cli.screen import paragraph, show_warnings, wrapped
+from ramidyn.cli.screen import paragraph, show_warnings, wrap_text
 
 
 @click.command("view")
@@ -44,9 +44,9 @@ def command(
     with loaded.show(port=port, mesh_directories=directories) as viewer:
         if save is not None:
             viewer.save(Path(save))
-            paragraph(wrapped(f"wrote {save}"))
+            paragraph(wrap_text(f"wrote {save}"))
             return
-        paragraph(wrapped(f"{loaded.name}: {viewer.url} (Ctrl-C ends it)"))
+        paragraph(wrap_text(f"{loaded.name}: {viewer.url} (Ctrl-C ends it)"))
         if is_opened:
             webbrowser.open(viewer.url)
         threading.Event().wait()

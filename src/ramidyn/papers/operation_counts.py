@@ -19,7 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from ramidyn.backend.llvm.jit import LoadedCode, compile_objects
-from ramidyn.backend.llvm.target import chosen
+from ramidyn.backend.llvm.target import chosen_processor
 from ramidyn.backend.runtime.memory_layout import WORD
 from ramidyn.backend.sparse_factor.factor_loops import address, arguments_of, emit
 from ramidyn.backend.sparse_factor.sweeps import SWEEPS, Diagonal
@@ -112,7 +112,7 @@ def with_counters(ir: str) -> str:
 @cache
 def _functions() -> dict[str, int]:
     """Return the addresses of the counting loops, and of what takes the counts."""
-    processor = chosen()
+    processor = chosen_processor()
     processor.check_runs_here()
     names = [*(f"{n}_entry" for n in arguments_of(1)), *(f"take_{k}" for k in KINDS)]
     (code,) = compile_objects([lambda: with_counters(str(emit(1).llvm))], processor)

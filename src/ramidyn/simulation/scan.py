@@ -15,7 +15,7 @@ import numpy as np
 
 from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Array, Shape, Signature
-from ramidyn.backend.calls.scan_call import Scanner, Timed, Times, timed
+from ramidyn.backend.calls.scan_call import Scanner, Timed, Times, timed_view
 from ramidyn.backend.runtime.memory_layout import libm_table
 from ramidyn.errors import ArgumentError, ShapeError, TraceError
 from ramidyn.function import (
@@ -199,10 +199,10 @@ class Scan:
 
     def _timed(self, array: Array, is_batch: bool, has_time: bool) -> Timed:
         """Return an array as the time loop reads it, or a copy if it cannot."""
-        found = timed(self._signature, array, is_batch, has_time)
+        found = timed_view(self._signature, array, is_batch, has_time)
         if found is None or not array.flags.aligned:
             copy = np.array(array, order="C")
-            found = timed(self._signature, copy, is_batch, has_time)
+            found = timed_view(self._signature, copy, is_batch, has_time)
             assert found is not None
         return found
 

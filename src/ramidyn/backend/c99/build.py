@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ramidyn.backend.c99.names import number, wrapped
+from ramidyn.backend.c99.names import number, wrap_statement
 
 # With all steps in one function, compilers take long and spill registers.
 APART_MACRO = (
@@ -130,10 +130,10 @@ def example(
     for array, given in inputs.items():
         values = ", ".join(number(float(v), dtype) for v in given or [0.0])
         size = max(len(given), 1)
-        lines += wrapped(f"const {t} {array}[{size}] = {{{values}}};", 4)
+        lines += wrap_statement(f"const {t} {array}[{size}] = {{{values}}};", 4)
     lines += [f"    {t} {array}[{max(n, 1)}];" for array, n in outputs.items()]
     arguments = ", ".join([*inputs, *outputs])
-    lines += ["    int j;", "", *wrapped(f"{name}({arguments});", 4)]
+    lines += ["    int j;", "", *wrap_statement(f"{name}({arguments});", 4)]
     for array, n in outputs.items():
         lines += [
             f"    for (j = 0; j < {n}; ++j)",

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from ramidyn.backend.c99.emit import StepBody, Style, loop, said
+from ramidyn.backend.c99.emit import StepBody, Style, loop, step_sentence
 from ramidyn.backend.c99.emit import StepWriter as Writer
-from ramidyn.backend.c99.names import Names, wrapped
+from ramidyn.backend.c99.names import Names, wrap_statement
 from ramidyn.backend.c99.steps import LONGEST_MOVE, Entry, SourcePlan, SourceStep, plan
 from ramidyn.symbolic.column_loop import SIDE_BY_SIDE
 from ramidyn.symbolic.program import Callee, ColumnLoop, Program, SweepStep
@@ -64,7 +64,7 @@ Calls: TypeAlias = Mapping[str, Called]
 """what is called, by digest of the callee"""
 
 
-def called_by(
+def callees_of(
     program: Program, entry_names: Mapping[Entry, str], names: Names
 ) -> dict[str, Called]:
     """Return what a program calls, and before it what that calls.
@@ -88,14 +88,16 @@ def called_by(
             if key not in bodies:
                 if isinstance(body, Program):
                     add(body)
-                bodies[key] = _called(callee, entry_names, names)
+                bodies[key] = _new_callee(callee, entry_names, names)
             found[callee.digest] = bodies[key]
 
     add(program)
     return found
 
 
-def _called(callee: Callee, entry_names: Mapping[Entry, str], names: Names) -> Called:
+def _new_callee(
+    callee: Callee, entry_names: Mapping[Entry, str], names: Names
+) -> Called:
     symbol, body = names.unique(callee.name), callee.body
     if isinstance(body, ColumnLoop):
         return _called_sweeps(symbol, body, names)
@@ -221,7 +223,7 @@ class CallWriter:
         """Return the lines of the function, and what its body uses."""
         s, callee, symbol = self.style, self.callee, self.step.symbol
         t = s.type if s.lanes is None else "values"
-        given, taken = self._given(), self._taken()
+        given, taken = self._store_arguments(), self._store_results()
         lines = [f"    struct {self.to.struct(s.lanes)} called, *const c = &called;"]
         for name, n in ((self.sliced, callee.sliced), (self.stacked, callee.stacked)):
             if self.is_loop and n * callee.times:
@@ -230,8 +232,8 @@ class CallWriter:
         lines += ["    int i;"] * bool(loops) + [f"    int {self.k};"] * self.is_loop
         lines += ["", *given, *self._run(), *taken]
         head = f"APART void {self.writer.signature(symbol, self.body)}"
-        about = f"/* {said(self.step.name, self.writer.sentences)} */"
-        whole = [*self.functions, about, *wrapped(head, 0), "{", *lines, "}", ""]
+        about = f"/* {step_sentence(self.step.name, self.writer.sentences)} */"
+        whole = [*self.functions, about, *wrap_statement(head, 0), "{", *lines, "}", ""]
         return whole, self.body
 
     def _argument(self, k: int) -> Entry:
@@ -247,7 +249,7 @@ class CallWriter:
         carried = self.callee.carried
         return self.to.arguments[k] if k < carried else (self.stacked, k - carried)
 
-    def _given(self) -> list[str]:
+    def _store_arguments(self) -> list[str]:
         moves: list[tuple[Entry, Entry]] = []
         values: list[str] = []
         s = self.style
@@ -262,7 +264,7 @@ class CallWriter:
                 values.append(f"{array}[{index}]{s.lane} = {text};")
         return [*self._copies(moves), *self._statements(values)]
 
-    def _taken(self) -> list[str]:
+    def _store_results(self) -> list[str]:
         moves: list[tuple[Entry, Entry]] = []
         values: list[str] = []
         s, p = self.style, self.writer.plan
@@ -310,21 +312,23 @@ class CallWriter:
         has_arrays = self.is_loop and callee.sliced + callee.stacked > 0
         has_work = bool(s.is_called or s.lanes or self.writer.plan.fields)
         if len(values) <= LONGEST_MOVE or has_arrays or not has_work:
-            return self._looped(values)
+            return self._lane_loop(values)
         self.body.writes = True
         calls: list[str] = []
         to = f"struct {self.to.struct(s.lanes)} *RESTRICT c"
         for k in range(0, len(values), LONGEST_MOVE):
-            lines = self._looped(values[k : k + LONGEST_MOVE])
+            lines = self._lane_loop(values[k : k + LONGEST_MOVE])
             symbol = f"{next(self.moves)}{s.suffix}"
             head = f"APART void {symbol}(struct {s.struct} *RESTRICT w, {to})"
             index = ["    int i;", ""] * bool(s.lanes) + ["    (void)w;"]
-            self.functions += [*wrapped(head, 0), "{", *index, *lines, "}", ""]
+            self.functions += [*wrap_statement(head, 0), "{", *index, *lines, "}", ""]
             calls.append(f"    {symbol}(w, c);")
         return calls
 
-    def _looped(self, values: Sequence[str]) -> list[str]:
-        lines = [line for text in values for line in wrapped(text, self.writer.indent)]
+    def _lane_loop(self, values: Sequence[str]) -> list[str]:
+        lines = [
+            line for text in values for line in wrap_statement(text, self.writer.indent)
+        ]
         return loop(lines, self.style.lanes)
 
     def _copies(self, pairs: Iterable[tuple[Entry, Entry]]) -> list[str]:
@@ -342,7 +346,7 @@ class CallWriter:
             text = f"copy{self.style.suffix}({n}, {_at(a)}, {_at(b)});"
             if n == 1 and self.style.lanes is None:
                 text = f"{_one(b)} = {_one(a)};"
-            lines += wrapped(text, 4)
+            lines += wrap_statement(text, 4)
         return lines
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ramidyn.backend.c99.names import identifier, wrapped
+from ramidyn.backend.c99.names import identifier, wrap_statement
 from ramidyn.symbolic.program import Variable
 from ramidyn.symbolic.sparse_jacobian import JacobianPattern
 
@@ -183,14 +183,14 @@ def _function(
         after.append(f"    give(out{k}, {y.layout}, res[{k}]);")
         work += y.size
     lines += ["", "    (void)iw;", "    (void)mem;"]
-    lines += wrapped(f"{called}({', '.join(arguments)});", 4)
+    lines += wrap_statement(f"{called}({', '.join(arguments)});", 4)
     lines += [*after, "    return 0;", "}", ""]
     for word, arrays in (("in", inputs), ("out", outputs)):
-        lines += _described(name, word, arrays)
+        lines += _describe_arrays(name, word, arrays)
     return [*lines, *_work(name, len(inputs), len(outputs), work)]
 
 
-def _described(name: str, word: str, arrays: Sequence[_Array]) -> list[str]:
+def _describe_arrays(name: str, word: str, arrays: Sequence[_Array]) -> list[str]:
     lines = [
         f"EXPORTED long long {name}_n_{word}(void)",
         "{",
@@ -211,7 +211,9 @@ def _described(name: str, word: str, arrays: Sequence[_Array]) -> list[str]:
     for k, x in enumerate(arrays):
         numbers = ", ".join(map(str, x.sparsity))
         size = len(x.sparsity)
-        lines += wrapped(f"static const long long s{k}[{size}] = {{{numbers}}};", 4)
+        lines += wrap_statement(
+            f"static const long long s{k}[{size}] = {{{numbers}}};", 4
+        )
     return [
         *lines,
         "",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ramidyn.backend.c99.calls import Called
 from ramidyn.backend.c99.emit import Style
-from ramidyn.backend.c99.names import number, wrapped
+from ramidyn.backend.c99.names import number, wrap_statement
 from ramidyn.symbolic.program import FRESH, ColumnLoop, SweepStep
 
 LONGEST_LOOP = 100
@@ -62,7 +62,9 @@ def _loops_over_columns(
             pieces.append([])
             size = 0
         size += 1 + len(terms)
-        pieces[-1] += wrapped(f"{x(row)} = {text or number(0.0, style.dtype)};", indent)
+        pieces[-1] += wrap_statement(
+            f"{x(row)} = {text or number(0.0, style.dtype)};", indent
+        )
     lines: list[str] = []
     for piece in filter(None, pieces):
         lines.append("    for (k = first; k < end; ++k) {")

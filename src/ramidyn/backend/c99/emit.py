@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ramidyn.backend.c99.names import Names, comment, number, tied, wrapped
+from ramidyn.backend.c99.names import Names, comment, number, tie_words, wrap_statement
 from ramidyn.backend.c99.steps import JoinedSteps, SourcePlan, SourceStep, name_of
 from ramidyn.symbolic.expr import Condition, Expr
 from ramidyn.symbolic.program import terms_of
@@ -133,7 +133,7 @@ class StepWriter:
 
     def _function(self, step: SourceStep, body: StepBody) -> list[str]:
         s = self.style
-        head = [f"/* {said(step.name, self.sentences)} */"]
+        head = [f"/* {step_sentence(step.name, self.sentences)} */"]
         if s.lanes is not None:
             after = StepBody(Names())
             self._sine_results(step, after)
@@ -143,7 +143,7 @@ class StepWriter:
         else:
             lines = body.lines
         kind = "APART" if step.angles or s.lanes is not None else "static"
-        opening = wrapped(f"{kind} void {self.signature(step.symbol, body)}", 0)
+        opening = wrap_statement(f"{kind} void {self.signature(step.symbol, body)}", 0)
         return [*head, *opening, "{", *lines, "}", ""]
 
     def write_part(self, part: JoinedSteps, bodies: Sequence[StepBody]) -> list[str]:
@@ -156,14 +156,14 @@ class StepWriter:
             for step, body in zip(part.steps, bodies, strict=True)
             for line in self.call(step.symbol, body, "w")
         ]
-        head = f"APART void {self.signature(part.symbol, joined(bodies))}"
-        return [f"/* {about} */", *wrapped(head, 0), "{", *calls, "}", ""]
+        head = f"APART void {self.signature(part.symbol, join_bodies(bodies))}"
+        return [f"/* {about} */", *wrap_statement(head, 0), "{", *calls, "}", ""]
 
     def signature(self, symbol: str, body: StepBody) -> str:
         """Return the head of a step or part, with what its body uses."""
         s, p = self.style, self.plan.program
         if s.in_struct:
-            return f"{symbol}{s.suffix}({tied(f'struct {s.struct} *RESTRICT w')})"
+            return f"{symbol}{s.suffix}({tie_words(f'struct {s.struct} *RESTRICT w')})"
         given = [
             f"const {s.type} *RESTRICT {s.inputs[v.name]}"
             for v in p.inputs
@@ -177,7 +177,7 @@ class StepWriter:
             for v in p.outputs
             if v.name in body.outputs
         ]
-        return f"{symbol}({', '.join(map(tied, given))})"
+        return f"{symbol}({', '.join(map(tie_words, given))})"
 
     def call(self, symbol: str, body: StepBody, work: str = "&w") -> list[str]:
         """Return the call of a step or part, with what its body uses."""
@@ -187,7 +187,7 @@ class StepWriter:
         given = [s.inputs[v.name] for v in p.inputs if v.name in body.inputs]
         given += [work] if body.reads or body.writes else []
         given += [s.outputs[v.name] for v in p.outputs if v.name in body.outputs]
-        return wrapped(f"{symbol}({', '.join(given)});", 4)
+        return wrap_statement(f"{symbol}({', '.join(given)});", 4)
 
     def _all_sines(self, step: SourceStep, body: StepBody) -> None:
         """Write the sines and cosines of a step as one call, so that it is a vector."""
@@ -222,9 +222,9 @@ class StepWriter:
             found = {e.op: f"w->{self.plan.fields[e]}" for e in pair}
             x = self._text(angle, StepBody(Names()))[0].removesuffix("[i]")
             s, c = (found.get(op, "w->unused") for op in ("sin", "cos"))
-            lines += wrapped(f"sin_cos({self.style.lanes}, {x}, {s}, {c});", 4)
+            lines += wrap_statement(f"sin_cos({self.style.lanes}, {x}, {s}, {c});", 4)
             for line in self._far_sum(angle, str(self.style.lanes), s, c):
-                lines += wrapped(line, 4)
+                lines += wrap_statement(line, 4)
         return lines
 
     def _far_sum(
@@ -278,7 +278,7 @@ class StepWriter:
         return name
 
     def _say(self, body: StepBody, statement: str) -> None:
-        body.lines += wrapped(statement, self.indent)
+        body.lines += wrap_statement(statement, self.indent)
 
     def text(self, e: Expr, body: StepBody) -> str:
         """Return how a value that exists is written, on its own."""
@@ -365,7 +365,7 @@ class StepWriter:
         return f"{self.style.call(name)}({', '.join(a for a, _ in args)})", ATOM
 
 
-def said(step: str, sentences: Mapping[str, str]) -> str:
+def step_sentence(step: str, sentences: Mapping[str, str]) -> str:
     """Return what a step does, in words where there are some."""
     for verb, sentence in sentences.items():
         if step.startswith(f"{verb} "):
@@ -373,7 +373,7 @@ def said(step: str, sentences: Mapping[str, str]) -> str:
     return comment(step)
 
 
-def joined(bodies: Sequence[StepBody]) -> StepBody:
+def join_bodies(bodies: Sequence[StepBody]) -> StepBody:
     """Return what several bodies touch."""
     return StepBody(
         Names(),

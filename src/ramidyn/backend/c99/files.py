@@ -7,8 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ramidyn.backend.c99.build import cmake, example
-from ramidyn.backend.c99.calls import called_by
-from ramidyn.backend.c99.names import RESERVED, Names, comment, identifier, wrapped
+from ramidyn.backend.c99.calls import callees_of
+from ramidyn.backend.c99.names import (
+    RESERVED,
+    Names,
+    comment,
+    identifier,
+    wrap_statement,
+)
 from ramidyn.backend.c99.source import (
     BYTES,
     LANES,
@@ -58,10 +64,10 @@ def files(
         *inputs.values(),
         *outputs.values(),
     ]
-    names = _doubled(Names(taken), program)
+    names = _reserve_batch_names(Names(taken), program)
     arrays = [*inputs.values(), *outputs.values()]
     made = plan(program, about.entry_names, names, arrays)
-    calls = called_by(program, about.entry_names, names) if program.calls else {}
+    calls = callees_of(program, about.entry_names, names) if program.calls else {}
     export = Export(name, dtype, about, made, calls, inputs, outputs, layout)
     texts = {
         f"{name}.h": _header(export),
@@ -74,7 +80,7 @@ def files(
     return Files(texts, name, export.stack(1), batch_stack)
 
 
-def _doubled(names: Names, program: Program) -> Names:
+def _reserve_batch_names(names: Names, program: Program) -> Names:
     """Keep the names of batch steps free: a body may be called "hand_batch"."""
     for name in sorted(set(_names(program))):
         if identifier(name).endswith("batch"):
@@ -116,7 +122,7 @@ def _header(x: Export) -> str:
         " *",
         *array_lines(x.about, x.program, x.inputs, x.outputs),
         " */",
-        *wrapped(prototype(x, batch=False) + ";", 0),
+        *wrap_statement(prototype(x, batch=False) + ";", 0),
     ]
     if x.layout is not None:
         lines += [
@@ -125,7 +131,7 @@ def _header(x: Export) -> str:
             *layout_lines(x.layout),
             f" * Stack: at most {x.stack(LANES[x.dtype])} bytes.",
             " */",
-            *wrapped(prototype(x, batch=True) + ";", 0),
+            *wrap_statement(prototype(x, batch=True) + ";", 0),
         ]
     lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)

@@ -121,7 +121,7 @@ def _shortest_single(value: float) -> float:
     return exact
 
 
-def wrapped(statement: str, indent: int) -> list[str]:
+def wrap_statement(statement: str, indent: int) -> list[str]:
     """Return a statement as lines of at most WIDTH characters, broken before signs."""
     pad = " " * indent
     if indent + len(statement) <= WIDTH:
@@ -139,6 +139,6 @@ def wrapped(statement: str, indent: int) -> list[str]:
     return lines
 
 
-def tied(text: str) -> str:
-    """Return text that `wrapped` does not break."""
+def tie_words(text: str) -> str:
+    """Return text that `wrap_statement` does not break."""
     return text.replace(" ", TIE)

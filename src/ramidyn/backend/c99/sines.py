@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from ramidyn.backend.c99.names import number, wrapped
+from ramidyn.backend.c99.names import number, wrap_statement
 from ramidyn.backend.llvm.vector_math import FAR, FORMATS, PARTS, half_pi
 
 FLOAT_FAR = 500.0
@@ -52,7 +52,7 @@ def sin_cos(dtype: str) -> list[str]:
         f"        const {t} y = c[i];",
         f"        const int turns = (int)({turns}) - {shift};",
         f"        const {t} k = ({t})turns;",
-        *wrapped(f"const {t} r = {reduced} - k * {n(parts[-1])};", 8),
+        *wrap_statement(f"const {t} r = {reduced} - k * {n(parts[-1])};", 8),
         f"        const {t} z = r * r;",
         *_polynomial(t, "sin_r", [n(v) for v in form.sin], "r + r * z * ({})"),
         *_polynomial(

@@ -9,7 +9,7 @@ from ramidyn.backend.c99 import emit as c99
 from ramidyn.backend.c99.build import APART_MACRO, VECTORS_OFF, VECTORS_ON, copies
 from ramidyn.backend.c99.calls import Called, Calls, CallWriter, helpers, stack_values
 from ramidyn.backend.c99.columns import sweep_lines
-from ramidyn.backend.c99.names import comment, number, tied, wrapped
+from ramidyn.backend.c99.names import comment, number, tie_words, wrap_statement
 from ramidyn.backend.c99.sines import far_sum, sin_cos
 from ramidyn.backend.c99.steps import Entry, JoinedSteps, SourcePlan, SourceStep
 from ramidyn.symbolic.program import Program, Variable, terms_of
@@ -116,10 +116,10 @@ def prototype(x: Export, batch: bool, is_definition: bool = False) -> str:
 
     def argument(v: Variable, const: str, name: str) -> str:
         if batch:
-            return tied(f"{const}{x.type} *{restrict}{name}")
-        return tied(f"{const}{x.type} {name}[{restrict}{max(v.size, 1)}]")
+            return tie_words(f"{const}{x.type} *{restrict}{name}")
+        return tie_words(f"{const}{x.type} {name}[{restrict}{max(v.size, 1)}]")
 
-    given = [tied("int n")] if batch else []
+    given = [tie_words("int n")] if batch else []
     given += [argument(v, "const ", x.inputs[v.name]) for v in x.program.inputs]
     given += [argument(v, "", x.outputs[v.name]) for v in x.program.outputs]
     suffix = "_batch" if batch else ""
@@ -130,7 +130,7 @@ def source(x: Export) -> str:
     """Return the text of the source file."""
     style = x.style()
     writer = c99.StepWriter(x.plan, style, x.about.steps)
-    called, structs = _called(x, None)
+    called, structs = _callee_functions(x, None)
     angles, functions, calls = _steps(x, writer)
     functions = [*called, *functions]
     first, last = _fixed_results(x.plan, style)
@@ -168,7 +168,7 @@ def source(x: Export) -> str:
     start += ["    int j;"] if first else []
     blank = [""] if start else []
     lines += [
-        *wrapped(prototype(x, batch=False, is_definition=True), 0),
+        *wrap_statement(prototype(x, batch=False, is_definition=True), 0),
         "{",
         *start,
         *blank,
@@ -199,7 +199,7 @@ def _steps(x: Export, writer: c99.StepWriter) -> tuple[list[str], list[str], lis
             (angles if step.angles else functions).extend(lines)
         if part.symbol is not None:
             functions += writer.write_part(part, bodies)
-            calls += writer.call(part.symbol, c99.joined(bodies))
+            calls += writer.call(part.symbol, c99.join_bodies(bodies))
             continue
         for step, body in zip(part.steps, bodies, strict=True):
             calls += writer.call(step.symbol, body)
@@ -215,7 +215,7 @@ def _step(
     return CallWriter(writer, step, x.calls[step.call.value.digest]).write()
 
 
-def _called(x: Export, lanes: str | None) -> tuple[list[str], list[str]]:
+def _callee_functions(x: Export, lanes: str | None) -> tuple[list[str], list[str]]:
     """Return the functions of all that is called, and their structs."""
     functions: list[str] = []
     structs: list[str] = []
@@ -238,9 +238,9 @@ def _called_program(
     lines += ["    int i;"] * bool(style.lanes and (first or last))
     lines += [""] * bool(lines)
     lines += [*c99.loop([*first, *last], style.lanes), *calls]
-    head = f"APART void {writer.signature(to.symbol, c99.joined([]))}"
+    head = f"APART void {writer.signature(to.symbol, c99.join_bodies([]))}"
     about = f"/* {comment(of.program.name)} */"
-    return [*angles, *functions, about, *wrapped(head, 0), "{", *lines, "}", ""]
+    return [*angles, *functions, about, *wrap_statement(head, 0), "{", *lines, "}", ""]
 
 
 def _letters(x: Export) -> list[str]:
@@ -262,7 +262,7 @@ def _batch(x: Export, layout: str) -> list[str]:
     lanes = "LANES"
     style = x.style(lanes)
     writer = c99.StepWriter(x.plan, style, x.about.steps)
-    called, structs = _called(x, lanes)
+    called, structs = _callee_functions(x, lanes)
     angles, functions, calls = _steps(x, writer)
     functions = [*called, *angles, *functions]
     first, last = _fixed_results(x.plan, style)
@@ -285,7 +285,7 @@ def _batch(x: Export, layout: str) -> list[str]:
         *helpers(functions, t),
         *functions,
     ]
-    lines += wrapped(prototype(x, batch=True, is_definition=True), 0)
+    lines += wrap_statement(prototype(x, batch=True, is_definition=True), 0)
     lines += ["{", "    struct lanes w;", "    int start;"]
     lines += ["    int i;"] if first or last else []
     lines += ["    int j;", ""] if first else [""]
@@ -353,7 +353,7 @@ def _struct(
     for step in (step for step in plan.steps if step.fields):
         names = ", ".join(plan.fields[e] for e in step.fields)
         lines += [f"    /* {comment(step.name)} */"] * (lanes is None)
-        lines += wrapped(f"{t} {names};", 4)
+        lines += wrap_statement(f"{t} {names};", 4)
     if lanes and any(len(pair) < 2 for pair in plan.angles.values()):
         lines.append(f"    {t} unused;")
     return [*lines, "};", ""]

@@ -54,7 +54,7 @@ class Signature:
             return core
         return (batch, *core) if self.layout == "batch_first" else (*core, batch)
 
-    def allowed(self, core: Shape) -> str:
+    def allowed_shapes(self, core: Shape) -> str:
         """Return the shapes that an input may have, for messages."""
         sizes = [str(n) for n in core]
         batched = (
@@ -193,7 +193,7 @@ def to_array(signature: Signature, name: str, core: Shape, value: object) -> Arr
             raise ShapeError(f"{name} is {OTHER_ARRAYS[library]}") from error
         raise ShapeError(
             f"{name} is not an array: {error}; kernel {signature.name!r} needs "
-            f"{signature.allowed(core)}."
+            f"{signature.allowed_shapes(core)}."
         ) from error
     if array.dtype is not signature.element:
         if array.dtype == object:
@@ -224,7 +224,7 @@ def _of_dtype(
         given += f" of {array.dtype}" if given == "ndarray" else ""
     raise ShapeError(
         f"{name} is {given}; kernel {signature.name!r} needs real numbers "
-        f"({signature.dtype}) of shape {signature.allowed(core)}."
+        f"({signature.dtype}) of shape {signature.allowed_shapes(core)}."
     )
 
 
@@ -259,7 +259,7 @@ def read_inputs(
     return inputs, common_batch(signature, batches)
 
 
-def copied(signature: Signature, array: Array, batched: bool) -> Strided:
+def contiguous_copy(signature: Signature, array: Array, batched: bool) -> Strided:
     """Return a contiguous copy, which the driver can always read."""
     strided = as_strided(signature, np.array(array, order="C"), batched)
     assert strided is not None
@@ -278,7 +278,7 @@ def batch_of(signature: Signature, name: str, core: Shape, shape: Shape) -> int 
     hint = dict(signature.hints).get(name)
     raise ShapeError(
         f"{name} has shape {shape}; kernel {signature.name!r} needs "
-        f"{signature.allowed(core)}." + (f" {hint}" if hint else "")
+        f"{signature.allowed_shapes(core)}." + (f" {hint}" if hint else "")
     )
 
 

@@ -109,7 +109,7 @@ def xla_handler(calls: Calls, kind: Kind) -> Entry:
         create = code.load(code.load(frame, CallFrame.API), ERROR_CREATE)
         code.leave(code.call_address(create, error))
     code.leave(0)
-    return _loaded(module, "handler", (calls, text))
+    return _load_function(module, "handler", (calls, text))
 
 
 def c_function(calls: Calls) -> Entry:
@@ -129,7 +129,7 @@ def c_function(calls: Calls) -> Entry:
     with code.when(code.compare(batch, "==", 1)):
         code.leave(_run(code, calls, "single", views, batch))
     code.leave(_run(code, calls, "batch", views, batch))
-    return _loaded(module, "call", calls)
+    return _load_function(module, "call", calls)
 
 
 def _cores(calls: Calls) -> list[tuple[int, ...]]:
@@ -176,7 +176,7 @@ def _run(code: Code, calls: Calls, kind: Kind, views: Value, batch: Value) -> Va
     return code.call_address(run, const(ctypes.addressof(block)), views, batch)
 
 
-def _loaded(module: Module, name: str, keepalive: object) -> Entry:
+def _load_function(module: Module, name: str, keepalive: object) -> Entry:
     target = runnable()
     (code,) = compile_objects([lambda: str(module.llvm)], target)
     loaded = LoadedCode([(code, [name])], target)

@@ -266,7 +266,7 @@ class Calls:
         *values, out = given
         arrays = arguments.to_arrays(self.signature, values)
         if any(array.dtype == object for array in arrays):
-            return self._inlined(arrays, out)
+            return self._call_inline(arrays, out)
         inputs, batch = arguments.read_inputs(self.signature, arrays)
         if out is None:
             result = self._allocate(-1 if batch is None else batch)
@@ -278,7 +278,7 @@ class Calls:
             self._run(inputs, outputs, batch)
         return result
 
-    def _inlined(self, arrays: list[Array], out: object) -> object:
+    def _call_inline(self, arrays: list[Array], out: object) -> object:
         """Return a call with symbols, done in the trace that they belong to."""
         from ramidyn.backend.calls.symbols import call_inline  # noqa: PLC0415 (rarely needed)
 
@@ -311,7 +311,7 @@ class Calls:
             and arguments.is_simple(strided, size, batch or 1)
         ):
             return strided
-        return arguments.copied(self.signature, array, batch is not None)
+        return arguments.contiguous_copy(self.signature, array, batch is not None)
 
     def _apart(self, one: Strided, targets: list[Strided]) -> Strided:
         """Return an input that no output overwrites before it is read."""
@@ -321,7 +321,7 @@ class Calls:
             arguments.overlaps(one.array, t.array) and not arguments.is_same(one, t)
             for t in targets
         ):
-            return arguments.copied(self.signature, one.array, one.batched)
+            return arguments.contiguous_copy(self.signature, one.array, one.batched)
         return one
 
     def _run_tiles(

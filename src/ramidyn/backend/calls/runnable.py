@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ramidyn.backend.calls.arguments import Signature
-from ramidyn.backend.runtime.instructions import encoded
+from ramidyn.backend.runtime.instructions import encode
 from ramidyn.backend.runtime.memory_layout import (
     ITEM_BYTES,
     LINE,
@@ -99,7 +99,7 @@ def kernel_block(
             f"{kernel.lanes} states; the limit is {MOST_BYTES:,}"
         )
     cuts = words(kernel.cuts)
-    steps = encoded(kernel.steps, kernel.lanes * ITEM_BYTES[signature.dtype])
+    steps = encode(kernel.steps, kernel.lanes * ITEM_BYTES[signature.dtype])
     instructions, moves = words(steps.words), _ints(steps.moves)
     places = _ints(sizes.places)
     block = words([0] * len(Kernel))
@@ -196,7 +196,7 @@ def run_all(tasks: Sequence[Callable[[], T]], stop: list[None]) -> list[T]:
 def _submit(task: Callable[[], T]) -> Future[T]:
     """Run a task in the pool, or here if the interpreter is about to end."""
     try:
-        return _shared().submit(task)
+        return _shared_pool().submit(task)
     except RuntimeError:
         from concurrent.futures import Future  # noqa: PLC0415  it takes long to import
 
@@ -205,7 +205,7 @@ def _submit(task: Callable[[], T]) -> Future[T]:
         return future
 
 
-def _shared() -> ThreadPoolExecutor:
+def _shared_pool() -> ThreadPoolExecutor:
     """Return the pool, made on first use."""
     global _pool  # noqa: PLW0603 (the pool is the process's)
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  it takes long to import

@@ -48,7 +48,7 @@ class Timed(NamedTuple):
         return data, self.step, self.stride, self.pace
 
 
-def timed(
+def timed_view(
     signature: Signature, array: Array, batched: bool, has_time: bool
 ) -> Timed | None:
     """Return an array as the driver sees it, or None if its core has no single step."""
@@ -134,7 +134,7 @@ class Scanner:
         self._loaded: dict[Kind, Scanned] = {}
         self._lock = Lock()
 
-    def _scanned(self, kind: Kind) -> Scanned:
+    def _scan_kernel(self, kind: Kind) -> Scanned:
         with self._lock:
             if kind not in self._loaded:
                 self._loaded[kind] = self._load(kind)
@@ -184,7 +184,7 @@ class Scanner:
 
         ``progress`` is told (evaluations done, all) by one of the threads.
         """
-        scanned = self._scanned("single" if batch is None else "batch")
+        scanned = self._scan_kernel("single" if batch is None else "batch")
         part = _ScanPart(self, scanned, inputs, records, finals, times, [])
         count = batch or 1
         work = count * times.length // chunk_of(scanned.kernel)

@@ -112,7 +112,7 @@ class Anchor(Vectorcall):
 T = TypeVar("T", bound=type)
 
 
-def vectorcalled(cls: T) -> T:
+def use_vectorcall(cls: T) -> T:
     """Let a subclass of Vectorcall use it: a decorator, needed before Python 3.12."""
     if sys.version_info < (3, 12) and not issubclass(cls, Plain):
         flags = ctypes.c_ulong.from_address(id(cls) + FLAGS_OFFSET)

@@ -176,7 +176,7 @@ def _header(key: str, data: bytes, secret: bytes) -> bytes:
 
 def _read(path: Path, key: str, secret: bytes) -> bytes | None:
     """Return the value in a file if the whole file can be trusted."""
-    with _trusted(path) as file:
+    with _open_trusted(path) as file:
         head = file.read(HEADER.size + len(key))
         length = os.fstat(file.fileno()).st_size - len(head)
         if len(head) < HEADER.size or HEADER.unpack_from(head)[3] != length:
@@ -193,7 +193,7 @@ def _read(path: Path, key: str, secret: bytes) -> bytes | None:
 
 
 @contextlib.contextmanager
-def _trusted(path: Path) -> Generator[FileIO]:
+def _open_trusted(path: Path) -> Generator[FileIO]:
     """Open a plain file that only the user or root can have written."""
     if not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
         raise PermissionError(f"{path} is a symbolic link")
@@ -217,7 +217,7 @@ def _trusted(path: Path) -> Generator[FileIO]:
 def _secret(folder: Path) -> bytes | None:
     """Return the secret key that signs the values of a folder, if there is one."""
     try:
-        with _trusted(_secret_path(folder)) as file:
+        with _open_trusted(_secret_path(folder)) as file:
             secret = file.read(SECRET_BYTES + 1)
     except OSError:
         return None

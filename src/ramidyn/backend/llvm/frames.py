@@ -96,7 +96,7 @@ class CalleeFrame:
         return results * SPARSE > self.slots
 
 
-def aligned(slots: int) -> int:
+def aligned_slots(slots: int) -> int:
     """Return a number of slots at which a frame may begin, or end.
 
     In one state a vector of columns lies in one line of the cache.
@@ -113,7 +113,7 @@ def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> CalleeF
     inputs = range(callee.body.size)
     is_loop = callee.times != 1 or callee.carried or callee.sliced or callee.until
     if not is_loop:
-        slots = aligned(of.slots)
+        slots = aligned_slots(of.slots)
         return CalleeFrame(of.functions, steps, slots, inputs, of.outputs, True)
     carried, stacked = callee.carried, callee.stacked
     pairs = [(of.outputs[k], k) for k in range(carried)]
@@ -137,12 +137,14 @@ def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> CalleeF
     ]
     arguments = [*inputs[:own], *range(reads, writes)]
     results = [*range(carried), *range(writes, slots)]
-    return CalleeFrame(of.functions, tuple(loop), aligned(slots), arguments, results)
+    return CalleeFrame(
+        of.functions, tuple(loop), aligned_slots(slots), arguments, results
+    )
 
 
 def _columns(loop: ColumnLoop) -> CalleeFrame:
     """Return the frame of sweeps: the factors, the matrix, and a spare column."""
-    matrix = aligned(loop.shared)
+    matrix = aligned_slots(loop.shared)
     size = loop.rows * loop.columns
     function = SweepLoop(loop.sweeps, 0, matrix, loop.rows, loop.columns)
     return CalleeFrame(
@@ -159,7 +161,7 @@ def _moves(moves: Iterable[Move]) -> list[Instruction]:
     return [Instruction(Op.MOVE, moves=found)] if found else []
 
 
-def packed(
+def pack_frames(
     lives: Sequence[tuple[int, int]], sizes: Sequence[int], first: int
 ) -> list[int]:
     """Return where frames begin, from slot ``first`` on.
@@ -169,7 +171,7 @@ def packed(
     placed: list[tuple[int, int, int, int]] = []
     bases: list[int] = []
     for (born, dies), size in zip(lives, sizes, strict=True):
-        base = aligned(first)
+        base = aligned_slots(first)
         meeting = sorted(
             (begin, end)
             for begin, end, other_born, other_dies in placed
@@ -221,4 +223,4 @@ class Steps:
             self._known[name] = len(self.functions)
             self.functions += frame.functions
         functions = self._known[name]
-        self.steps += [step.moved(functions, base) for step in frame.steps]
+        self.steps += [step.in_frame(functions, base) for step in frame.steps]

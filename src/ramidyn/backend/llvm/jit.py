@@ -80,7 +80,7 @@ class _Workers(threading.local):
 _workers = _Workers()
 
 
-def _unlocked(function: Any) -> Any:
+def _without_lock(function: Any) -> Any:
     """Return a function of llvmlite without the lock around all of LLVM.
 
     Modules in contexts of their own may compile at the same time; llvmlite does not
@@ -98,7 +98,7 @@ def _emit(ir: str, processor: Processor, is_object: bool) -> bytes:
     module = llvm.parse_assembly(ir, llvm.create_context())
     module.triple = processor.triple
     module.data_layout = str(machine.target_data)
-    emit = _unlocked(ffi.lib.LLVMPY_TargetMachineEmitToMemory)
+    emit = _without_lock(ffi.lib.LLVMPY_TargetMachineEmitToMemory)
     with ffi.OutputString() as error:
         with _emitting:
             buffer = emit(machine, module, int(is_object), error)

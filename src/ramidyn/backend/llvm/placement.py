@@ -10,7 +10,7 @@ from ramidyn.backend.llvm.frames import (
     Schedule,
     Steps,
     frame_of,
-    packed,
+    pack_frames,
 )
 from ramidyn.symbolic.expr import Condition, Expr
 from ramidyn.symbolic.program import Program, terms_of
@@ -152,7 +152,7 @@ class Placement:
                 if not visible.isdisjoint(found):
                     end = len(self.parts)
             lives.append((self.start[call], end))
-        bases = packed(lives, [frame.slots for frame in frames], self.slots)
+        bases = pack_frames(lives, [frame.slots for frame in frames], self.slots)
         for call, frame, base, stays in zip(
             self.calls, frames, bases, kept, strict=True
         ):

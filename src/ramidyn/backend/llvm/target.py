@@ -61,7 +61,9 @@ class Processor:
     def check_runs_here(self) -> None:
         """Raise an error if this processor cannot run the target's code."""
         if self.missing:
-            possible = [n for n in names() if n == HOST or not named(n).missing]
+            possible = [
+                n for n in names() if n == HOST or not processor_named(n).missing
+            ]
             raise CompileError(
                 f"RAMIDYN_TARGET is {self.cpu!r}, but this processor lacks "
                 f"{', '.join(self.missing)}. The code can be inspected "
@@ -88,9 +90,9 @@ def host() -> Processor:
     )
 
 
-def chosen() -> Processor:
+def chosen_processor() -> Processor:
     """Return the target that RAMIDYN_TARGET names, or this processor."""
-    return named(os.environ.get("RAMIDYN_TARGET") or HOST)
+    return processor_named(os.environ.get("RAMIDYN_TARGET") or HOST)
 
 
 def runnable() -> Processor:
@@ -98,14 +100,14 @@ def runnable() -> Processor:
 
     The call path from Python to a kernel must run even if the kernel cannot.
     """
-    return host() if chosen().missing else chosen()
+    return host() if chosen_processor().missing else chosen_processor()
 
 
 def default_lanes(dtype: str) -> int:
     """Return the states of a vector in batches: RAMIDYN_LANES, or the target's."""
     text = os.environ.get("RAMIDYN_LANES")
     if not text:
-        return chosen().lanes(dtype)
+        return chosen_processor().lanes(dtype)
     if text not in map(str, LANES):
         possible = ", ".join(map(str, LANES))
         raise CompileError(f"RAMIDYN_LANES is {text!r}; possible: {possible}")
@@ -118,7 +120,7 @@ def names() -> list[str]:
 
 
 @functools.cache
-def named(name: str) -> Processor:
+def processor_named(name: str) -> Processor:
     """Return a target by its name."""
     if name not in names():
         possible = ", ".join(names())
@@ -173,4 +175,4 @@ class Target:
 
 def target(dtype: str, lanes: int | None = None) -> Target:
     """Return the target for some lanes; as many as a register holds by default."""
-    return Target(chosen(), lanes or default_lanes(dtype), dtype)
+    return Target(chosen_processor(), lanes or default_lanes(dtype), dtype)

@@ -47,7 +47,7 @@ def exponential(lanes: int, dtype: str) -> str:
     form = FORMATS[dtype]
     b = Lines(lanes)
     t, i, m = b.vector(form.name), b.vector(f"i{form.bits}"), b.vector("i1")
-    k, r = _reduced(b, form)
+    k, r = _reduce_argument(b, form)
     series = [1.0 / math.factorial(n) for n in range(2, 2 + TERMS[form.name])]
     rr = b.let(f"fmul {t} {r}, {r}")
     p = b.polynomial(form, r, rr, tuple(nearest(form, c) for c in series))
@@ -73,7 +73,7 @@ define internal {t} @ramidyn_exp({t} %x, ptr %libm) nounwind {{
 """
 
 
-def _reduced(b: Lines, form: Format) -> tuple[str, str]:
+def _reduce_argument(b: Lines, form: Format) -> tuple[str, str]:
     """Append k, an integer right in its low bits, and r."""
     t, i = b.vector(form.name), b.vector(f"i{form.bits}")
     rounder = b.splat(form.name, form.rounder)

@@ -187,7 +187,7 @@ class Lines:
         function = self.let(f"load ptr, ptr {slot}")
         result = "poison"
         for lane in range(self.lanes):
-            scalars = [self.widened(form, self.lane(form, a, lane)) for a in arguments]
+            scalars = [self.widen(form, self.lane(form, a, lane)) for a in arguments]
             value = self.let(
                 f"call double {function}({', '.join(f'double {s}' for s in scalars)})"
             )
@@ -207,7 +207,7 @@ class Lines:
             return x
         return self.let(f"extractelement {self.vector(form.name)} {x}, i32 {lane}")
 
-    def widened(self, form: Format, x: str) -> str:
+    def widen(self, form: Format, x: str) -> str:
         """Append the scalar x as a double."""
         return self.let(f"fpext float {x} to double") if form is FLOAT else x
 

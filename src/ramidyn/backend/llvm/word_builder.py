@@ -188,7 +188,7 @@ class Code:
         self.b.position_at_end(after)
 
     @contextmanager
-    def repeated(self) -> Generator[None]:
+    def repeat(self) -> Generator[None]:
         """Repeat the code emitted inside until it leaves the function."""
         body = self.function.append_basic_block("repeated")
         self.b.branch(body)

@@ -200,7 +200,7 @@ class Interpreter:
     def emit(self) -> None:
         """Write the function."""
         code = self.code
-        with code.repeated():
+        with code.repeat():
             at = code.load(self.place)
             code.leave_if(code.compare(at, ">=", self.count), 0)
             row = code.add(self.steps, code.mul(at, STEP_WORDS * WORD))

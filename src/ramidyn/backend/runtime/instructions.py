@@ -55,7 +55,7 @@ class Instruction(NamedTuple):
     functions: int = 1
     """how many functions RUN runs"""
 
-    def moved(self, functions: int, base: int) -> Instruction:
+    def in_frame(self, functions: int, base: int) -> Instruction:
         """Return it for a frame that begins at ``base``, functions counted from."""
         if self.op == Op.RUN:
             return self._replace(number=self.number + functions, base=self.base + base)
@@ -78,7 +78,7 @@ class Encoded(NamedTuple):
     both grow by in a step, and the bytes of all"""
 
 
-def encoded(steps: Sequence[Instruction], slot: int) -> Encoded:
+def encode(steps: Sequence[Instruction], slot: int) -> Encoded:
     """Return instructions for slots of so many bytes."""
     words: list[int] = []
     moves: list[int] = []

@@ -26,7 +26,7 @@ from typing import Any
 import numpy.typing as npt
 
 from ramidyn.backend.llvm.build import load_functions
-from ramidyn.backend.llvm.target import chosen, default_lanes
+from ramidyn.backend.llvm.target import chosen_processor, default_lanes
 from ramidyn.backend.llvm.word_builder import I64, Module, Value, const, ir
 from ramidyn.backend.runtime.memory_layout import (
     WORD,
@@ -310,7 +310,7 @@ def entry(module: Module, name: str, arguments: int) -> None:
 @functools.cache
 def functions() -> dict[str, Callable[..., int]]:
     """Return the loops by name; they take integers and addresses, without the GIL."""
-    chosen().check_runs_here()
+    chosen_processor().check_runs_here()
     width = vector_width()
     counts = arguments_of(width)
     addresses = load_functions(

@@ -63,7 +63,7 @@ def sweep(module: Module, name: str, kind: str, numbers: Numbers) -> None:
             given = c.get(element, at)
             scaled = Scaling(c, diagonal, pivot_at, numbers.entry, element)
             line = Line(c, row, path, level, above, numbers, element)
-            result = given if inverts else scaled.multiplied(given)
+            result = given if inverts else scaled.multiply(given)
             if not transposed:
                 result = line.added_to(result, inverts)
             else:
@@ -71,14 +71,14 @@ def sweep(module: Module, name: str, kind: str, numbers: Numbers) -> None:
                 result = collect(result, c.get(element, here))
                 c.put(c.number(0.0, element), here)
             if inverts:
-                result = scaled.divided(result, Diagonal.OF_L)
+                result = scaled.divide(result, Diagonal.OF_L)
             handed_on = result if inverts else given
             if transposed:
                 line.add(handed_on)
             else:
                 c.put(handed_on, here)
             if kind == "solve_LT":
-                result = scaled.divided(result, Diagonal.DIVIDE)
+                result = scaled.divide(result, Diagonal.DIVIDE)
             c.put(result, at)
     c.leave(0)
 
@@ -93,11 +93,11 @@ class Scaling:
     entry: Value
     element: Value
 
-    def divided(self, x: Value, when: Diagonal) -> Value:
+    def divide(self, x: Value, when: Diagonal) -> Value:
         """Return x over the pivot where the sweep asks for it, else x."""
         return self._with(x, when, self.c.b.fdiv)
 
-    def multiplied(self, x: Value) -> Value:
+    def multiply(self, x: Value) -> Value:
         """Return x times L's diagonal."""
         return self._with(x, Diagonal.OF_L, self.c.b.fmul)
 

@@ -55,7 +55,7 @@ class Pinocchio:
         self.robot = robot
         self.model = model
         self.data: Any = model.createData()
-        self._joints = _matched(robot, model)
+        self._joints = _matched_joints(robot, model)
         v = np.zeros(robot.nv, dtype=int)
         for ours, theirs in self._joints:
             v[ours.v_index : ours.v_index + ours.nv] = np.arange(
@@ -198,7 +198,7 @@ def _rows(found: Array, columns: int) -> tuple[int, ...]:
     return (columns,) if found.size == columns else (found.size // columns, columns)
 
 
-def _matched(robot: Robot, model: Any) -> list[tuple[Any, Any]]:
+def _matched_joints(robot: Robot, model: Any) -> list[tuple[Any, Any]]:
     """Return our joints with theirs of the same name."""
     theirs = {model.names[i]: model.joints[i] for i in range(1, model.njoints)}
     ours = list(robot.model.joints)
