@@ -292,6 +292,7 @@ class Robot:
             layers: "visual" and "collision" are the shapes of the file. "bars" between
                 the joints replace missing visual shapes. "axes" are the joints' axes,
                 "masses" spheres, "inertias" ellipsoids with each body's inertia.
+                "loops", "forces" and "contacts" mark those of the robot.
             axes: 3-D axes to draw into; None makes a new figure.
             view: elevation and azimuth of the eye [degree].
             mesh_directories: where else to look for meshes and ROS packages. Missing

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ramidyn import robots
+from ramidyn import contacts, robots
 from ramidyn.description.description import MeshShape, Shape
 from ramidyn.description.mesh_geometry import mesh_inertia
 from ramidyn.description.pose import Pose
@@ -217,3 +217,35 @@ def test_several_pictures_share_axes() -> None:
     empty = robot.draw([np.nan])  # a configuration that is nowhere
     assert np.isfinite(empty.get_xlim()).all()
     empty.figure.canvas.draw()
+
+
+def test_rigid_contacts_are_a_layer_with_their_shapes() -> None:
+    robot = (
+        robots.chain(3)
+        .add_contact(contacts.ContactPoint("body0", (0.1, 0.2, 0.3)), "point")
+        .add_contact(contacts.ContactSphere("body1", 0.2, (0.0, 0.1, 0.0)), "sphere")
+        .add_contact(contacts.ContactCapsule("body2", 0.1, 0.3, axis=(1, 0, 0)), "rod")
+        .add_contact(contacts.ContactBox("body2", (0.2, 0.4, 0.6), (1, 2, 3)), "box")
+        .add_contact(contacts.SpherePair("world", "body2", 0.1, 0.4), "pair")
+        .add_contact(contacts.HardLimit("joint1", -1.0, 1.0), "stop")
+    )
+    scene = scene_of(robot.description, ())
+    assert "contacts" in scene.default_layers
+    shown = {}
+    for part in scene.layer("contacts"):
+        x = part.mesh.vertices
+        middle, extent = (x.min(axis=0) + x.max(axis=0)) / 2, np.ptp(x, axis=0)
+        shown[part.name, part.body] = middle, extent
+    assert {name for name, _ in shown} == {c.name for c in robot.contacts}
+    tolerance = {"atol": 0.01}  # they are made of triangles
+    np.testing.assert_allclose(shown["point", "body0"][0], (0.1, 0.2, 0.3), **tolerance)
+    for (name, body), middle, extent in (
+        (("sphere", "body1"), (0.0, 0.1, 0.0), (0.4, 0.4, 0.4)),
+        (("rod", "body2"), (0.0, 0.0, 0.0), (0.8, 0.2, 0.2)),
+        (("box", "body2"), (1.0, 2.0, 3.0), (0.2, 0.4, 0.6)),
+        (("pair", "world"), (0.0, 0.0, 0.0), (0.2, 0.2, 0.2)),
+        (("pair", "body2"), (0.0, 0.0, 0.0), (0.8, 0.8, 0.8)),
+    ):
+        np.testing.assert_allclose(shown[name, body][0], middle, **tolerance)
+        np.testing.assert_allclose(shown[name, body][1], extent, **tolerance)
+    assert ("stop", "body1") in shown

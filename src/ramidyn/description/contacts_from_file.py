@@ -32,7 +32,11 @@ from ramidyn.description.pose import Pose
 from ramidyn.errors import ModelError, counted_noun, quoted_names, unknown_name
 
 if TYPE_CHECKING:
-    from ramidyn.description.formats.colliders import Collider, FileColliders, Touch
+    from ramidyn.description.formats.colliders import (
+        Collider,
+        ContactNumbers,
+        FileColliders,
+    )
 
 TAKEN: Final = ("sphere", "capsule", "box")
 MANY: Final = {"sphere": "spheres", "box": "boxes", "mesh": "meshes"}
@@ -166,7 +170,9 @@ def _chosen(
     ]
 
 
-def _touch(found: FileColliders, collider: Collider, where: Ground) -> Touch | None:
+def _touch(
+    found: FileColliders, collider: Collider, where: Ground
+) -> ContactNumbers | None:
     """Return how a shape touches a ground; None: it never does."""
     if where.plane is not None:
         return found.touch(collider, where.plane)
@@ -174,7 +180,7 @@ def _touch(found: FileColliders, collider: Collider, where: Ground) -> Touch | N
 
 
 def _contact(
-    collider: Collider, where: Ground, touch: Touch, name: str
+    collider: Collider, where: Ground, touch: ContactNumbers, name: str
 ) -> GroundContact:
     shape = collider.shape
     T, size = shape.placement, shape.size

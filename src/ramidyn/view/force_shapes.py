@@ -1,7 +1,7 @@
-"""What loops and force elements look like: marks on bodies, and what joins two bodies.
+"""What loops, force elements and contacts look like: marks on bodies, and connections.
 
 Springs are helices, dampers and rods bars, cut joints red balls on both bodies. A
-contact is its point or sphere, a tire its disk, a bushing a cube; what acts in a joint
+contact is its point or shape, a tire its disk, a bushing a cube; what acts in a joint
 is a ring around its axis.
 """
 
@@ -13,6 +13,14 @@ from typing import Final, final
 
 import numpy as np
 
+from ramidyn.description.contacts import (
+    Contact,
+    ContactBox,
+    ContactCapsule,
+    ContactPoint,
+    ContactSphere,
+    SpherePair,
+)
 from ramidyn.description.description import Color, Description, JointDescription
 from ramidyn.description.editing import WORLD, frame_of
 from ramidyn.description.forces.actuators import ACTUATORS
@@ -33,6 +41,7 @@ from ramidyn.view.triangles import (
     along,
     ball,
     box,
+    capsule,
     moved_mesh,
     ring,
     scaled,
@@ -95,6 +104,14 @@ def marks_of(description: Description, size: float) -> Iterator[Part]:
                 yield Part(body, "forces", mesh, color, f.name)
         for body, mesh in _on_bodies(description, f, size):
             yield Part(body, "forces", mesh, _color(f), f.name)
+    for c in description.contacts:
+        for name in referred_names(c, "joint"):
+            if name in joints:
+                body, joint = joints[name]
+                ring_of = _joint_ring(joint, 0.045 * size)
+                yield Part(body, "contacts", ring_of, CONTACT, c.name)
+        for body, mesh in _contact_shapes(description, c, size):
+            yield Part(body, "contacts", mesh, CONTACT, c.name)
 
 
 def _color(element: ForceElement) -> Color:
@@ -133,6 +150,35 @@ def _on_bodies(
             own = next(b for b in description.bodies if b.name == element.body)
             if own.inertial is not None:
                 yield own.name, _ball(0.015 * size, own.inertial.com)
+        case _:
+            return
+
+
+def _contact_shapes(
+    description: Description, contact: Contact, size: float
+) -> Iterator[tuple[str, TriangleMesh]]:
+    """Yield the bodies that a rigid contact is on, and its shape there."""
+    match contact:
+        case ContactPoint():
+            body, p = _point(description, contact.frame, contact.point)
+            yield body, _ball(0.015 * size, p)
+        case ContactSphere():
+            body, p = _point(description, contact.frame, contact.center)
+            yield body, _ball(contact.radius, p)
+        case ContactCapsule():
+            body, T = _frame(description, contact.frame)
+            shape = capsule(contact.radius, 2.0 * contact.half_length)
+            axis, center = T.R @ np.array(contact.axis), T.apply(contact.center)
+            yield body, moved_mesh(shape, along(axis, center))
+        case ContactBox():
+            body, T = _frame(description, contact.frame)
+            assert isinstance(contact.placement, Pose)
+            yield body, moved_mesh(box(*contact.size), T @ contact.placement)
+        case SpherePair():
+            a, x = _point(description, contact.frame_a, contact.center_a)
+            b, y = _point(description, contact.frame_b, contact.center_b)
+            yield a, _ball(contact.radius_a, x)
+            yield b, _ball(contact.radius_b, y)
         case _:
             return
 

@@ -3,8 +3,8 @@
 Layers: "visual" and "collision" are the model's own shapes. Where a robot has no visual
 shapes, or their meshes are missing, "bars" connect the joints. "axes" are the joints'
 axes, "masses" are spheres of a uniform density, "inertias" ellipsoids of uniform
-density with the body's own inertia, around its center of mass. "loops" and "forces"
-mark cut joints and force elements (`force_shapes`).
+density with the body's own inertia, around its center of mass. "loops", "forces" and
+"contacts" mark cut joints, force elements and rigid contacts (`force_shapes`).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from ramidyn.view.triangles import (
 
 LAYERS: Final = (
     *("visual", "collision", "bars", "axes", "masses", "inertias", "loops", "forces"),
+    "contacts",
 )
 GRAY: Final[Color] = (0.62, 0.66, 0.72, 1.0)
 _COLORS: Final[dict[str, Color]] = {
@@ -78,7 +79,7 @@ class Scene:
         """What is shown first: the shapes, or what the dynamics knows instead."""
         if any(p.layer == "visual" and p.body != "world" for p in self.parts):
             return ("visual", "bars", "loops", "forces")
-        return ("bars", "axes", "masses", "loops", "forces")
+        return ("bars", "axes", "masses", "loops", "forces", "contacts")
 
     def layer(self, *names: str) -> list[Part]:
         """Return the parts of some layers."""

@@ -41,7 +41,7 @@ BOUNCING: Final = 1e3
 
 @final
 @dataclass(frozen=True, slots=True)
-class Touch:
+class ContactNumbers:
     """How two shapes touch."""
 
     friction: float = DEFAULT_FRICTION
@@ -62,7 +62,7 @@ class Collider:
     shape: Shape
     name: str
     """its own, or made of its body's; distinct within the file"""
-    touch: Touch = field(default_factory=Touch)
+    touch: ContactNumbers = field(default_factory=ContactNumbers)
     """how it touches ground that the user gives"""
     masks: tuple[int, int] = (1, 1)
     """MJCF's contype and conaffinity"""
@@ -76,8 +76,8 @@ class FileColliders:
 
     colliders: tuple[Collider, ...]
     format: str
-    pairs: Mapping[frozenset[str], Touch] = field(
-        default_factory=dict[frozenset[str], Touch]
+    pairs: Mapping[frozenset[str], ContactNumbers] = field(
+        default_factory=dict[frozenset[str], ContactNumbers]
     )
     """MJCF: pairs of shapes with numbers of their own, by name"""
     excluded: frozenset[frozenset[str]] = frozenset()
@@ -89,7 +89,7 @@ class FileColliders:
     problems: tuple[str, ...] = ()
     """shapes that cannot be read"""
 
-    def touch(self, a: Collider, b: Collider) -> Touch | None:
+    def touch(self, a: Collider, b: Collider) -> ContactNumbers | None:
         """Return how two shapes touch; None: they never do."""
         found = self.pairs.get(frozenset((a.name, b.name)))
         if found is not None:
@@ -101,13 +101,13 @@ class FileColliders:
         x, y = a.touch, b.touch
         bounce = max(x.restitution, y.restitution)
         if self.format != "mjcf":
-            return Touch(min(x.friction, y.friction), bounce)
+            return ContactNumbers(min(x.friction, y.friction), bounce)
         margin = x.margin + y.margin
         if a.priority != b.priority:
             first = x if a.priority > b.priority else y
-            return Touch(first.friction, bounce, first.dimension, margin)
+            return ContactNumbers(first.friction, bounce, first.dimension, margin)
         dimension = max(x.dimension, y.dimension)
-        return Touch(max(x.friction, y.friction), bounce, dimension, margin)
+        return ContactNumbers(max(x.friction, y.friction), bounce, dimension, margin)
 
 
 def read_colliders(source: ShapeSource) -> FileColliders:
@@ -117,7 +117,7 @@ def read_colliders(source: ShapeSource) -> FileColliders:
         case "robot":
             problems: list[str] = []
             shapes = urdf_shapes(text, label, folder, problems)
-            found = [(s, Touch()) for s in shapes if s.role == "collision"]
+            found = [(s, ContactNumbers()) for s in shapes if s.role == "collision"]
             return FileColliders(_named(found), "urdf", problems=tuple(problems))
         case "sdf":
             return _sdf_colliders(text, label, folder)
@@ -126,7 +126,7 @@ def read_colliders(source: ShapeSource) -> FileColliders:
             return _mjcf_colliders(MjcfModel(*document))
 
 
-def _named(shapes: list[tuple[Shape, Touch]]) -> tuple[Collider, ...]:
+def _named(shapes: list[tuple[Shape, ContactNumbers]]) -> tuple[Collider, ...]:
     """Return shapes with distinct names: their own, or those of their bodies."""
     taken: set[str] = set()
     found: list[Collider] = []
@@ -146,7 +146,7 @@ def _named(shapes: list[tuple[Shape, Touch]]) -> tuple[Collider, ...]:
 
 
 def _sdf_colliders(text: str, label: str, folder: Path | None) -> FileColliders:
-    found: list[tuple[Shape, Touch]] = []
+    found: list[tuple[Shape, ContactNumbers]] = []
 
     def read(element: ET.Element, link: ET.Element, role: Role) -> Shape:
         shape = sdf_shape(element, link, role, folder)
@@ -160,12 +160,12 @@ def _sdf_colliders(text: str, label: str, folder: Path | None) -> FileColliders:
     return FileColliders(_named(found), "sdf", problems=tuple(problems))
 
 
-def _sdf_touch(element: ET.Element) -> Touch:
+def _sdf_touch(element: ET.Element) -> ContactNumbers:
     friction = element.find("surface/friction/ode/mu")
     bounce = element.find("surface/bounce/restitution_coefficient")
     least = element.find("surface/bounce/threshold")
     is_bouncing = least is not None and number(least, CONTENT) < BOUNCING
-    return Touch(
+    return ContactNumbers(
         DEFAULT_FRICTION if friction is None else number(friction, CONTENT),
         0.0 if bounce is None or not is_bouncing else number(bounce, CONTENT),
     )
@@ -189,7 +189,7 @@ def _mjcf_colliders(model: MjcfModel) -> FileColliders:
                 continue
             touch, priority = _mjcf_touch(geom, 1), whole(geom, "priority", 0)
             found.append(Collider(shape, name, touch, masks, priority))
-    pairs: dict[frozenset[str], Touch] = {}
+    pairs: dict[frozenset[str], ContactNumbers] = {}
     excluded: set[frozenset[str]] = set()
     for section in model.sections["contact"]:
         for child in section:
@@ -214,9 +214,9 @@ def _mjcf_colliders(model: MjcfModel) -> FileColliders:
     )
 
 
-def _mjcf_touch(element: Element, directions: int) -> Touch:
+def _mjcf_touch(element: Element, directions: int) -> ContactNumbers:
     given = numbers(element, "friction", range(1, 6), (DEFAULT_FRICTION,))
     sliding = given[:directions]
     dimension = whole(element, "condim", 3)
     margin = number(element, "margin", 0.0)
-    return Touch(min(sliding), 0.0, dimension, margin, len({*sliding}) > 1)
+    return ContactNumbers(min(sliding), 0.0, dimension, margin, len({*sliding}) > 1)
