@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ramidyn.tree.frames import NamedFrame
     from ramidyn.tree.parameters import Regrouping
     from ramidyn.view.scene import Scene
-    from ramidyn.view.viewer import Viewer
+    from ramidyn.view.viewer import Arrows, Viewer
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -338,7 +338,7 @@ class Robot:
             self._scene(mesh_directories),
             self._poses_of_all,
             self._shown(q, "copies"),
-            arrows=self._force_arrows,
+            arrows=self._arrows,
             layers=layers,
             port=port,
         )
@@ -392,6 +392,37 @@ class Robot:
         if not any(isinstance(f, WithArrows) for f in self.forces):
             return None
         return compile(force_arrows, self)
+
+    @once
+    def _contact_places(self) -> Function | None:
+        """Where contacts can touch, and their gaps; None if there are none."""
+        from ramidyn.compiler import compile
+        from ramidyn.quantities.contact_places import contact_places
+        from ramidyn.tree.contact_checks import robot_candidates, robot_pairs
+
+        if not self.contacts:
+            return None
+        if not robot_candidates(self.model) and not robot_pairs(self.model):
+            return None
+        return compile(contact_places, self)
+
+    @property
+    def _arrows(self) -> Arrows | None:
+        """Points and forces in the world, those of contacts included, for pictures."""
+        of_forces, places = self._force_arrows, self._contact_places
+        if of_forces is None and places is None:
+            return None
+
+        def arrows(q: Array, qd: Array, contact_forces: Array | None) -> Array:
+            found: list[Array] = []
+            if of_forces is not None:
+                found.append(cast("Any", of_forces)(q, qd))
+            if places is not None and contact_forces is not None:
+                points = cast("Any", places)(q)[..., :3]
+                found.append(np.stack([points, contact_forces], axis=-2))
+            return np.concatenate([np.zeros((len(q), 0, 2, 3)), *found], axis=1)
+
+        return arrows
 
     @once
     def _all_poses(self) -> Function:

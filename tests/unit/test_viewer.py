@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import ramidyn
-from ramidyn import forces, robots
+from ramidyn import contacts, forces, robots
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.cli import main
 from ramidyn.errors import ArgumentError, Error, ShapeError, UnknownName
 from ramidyn.robot import Robot
@@ -246,6 +247,23 @@ def test_a_run_plays_with_its_forces() -> None:
     assert not [t for t in threading.enumerate() if t.name == "ramidyn viewer"]
     with pytest.raises(Error, match="play needs the robot, and this run was loaded"):
         replace(run, robot=None).play()
+
+
+def test_a_run_plays_with_recorded_forces_of_contacts() -> None:
+    builder = RobotBuilder("ball")
+    ball = Body("ball", Inertia.from_sphere(2.0, 0.1))
+    builder.add(ball, joint=Joint.floating(), placement=(0, 0, 0.1))
+    robot = builder.robot().add_contact(contacts.ContactSphere("ball", 0.1), "floor")
+    run = robot.rollout(robot.neutral(), steps=50, every=25, record=["contact_forces"])
+    with run.play(port=9331) as viewer:
+        wait_until(lambda: viewer._copies[0]._arrows is not None)
+        viewer._player._playing.value = False
+        viewer._player._clock.value = 0.05
+        settle(viewer)
+        nodes: Any = viewer._copies[0]
+        (start, end), size = nodes._arrows.points[0], nodes._size
+    np.testing.assert_allclose(start, 0.0, atol=1e-5)
+    np.testing.assert_allclose(end, [0.0, 0.0, size], atol=1e-3)  # its weight
 
 
 def test_a_page_is_saved_without_a_server(

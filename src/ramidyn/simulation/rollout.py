@@ -8,7 +8,11 @@ from ramidyn.errors import ArgumentError
 from ramidyn.simulation.arguments import check_arguments
 from ramidyn.simulation.compiled_step import compiled_step
 from ramidyn.simulation.run import Run
-from ramidyn.simulation.run_warnings import warn_of_divergence, warn_of_passed_limits
+from ramidyn.simulation.run_warnings import (
+    warn_of_divergence,
+    warn_of_overlaps,
+    warn_of_passed_limits,
+)
 from ramidyn.simulation.step_length import warn_of_long_steps
 
 if TYPE_CHECKING:
@@ -27,5 +31,6 @@ def rollout(robot: Robot, *state: Any, out: Run | None, **options: Any) -> Run:
     runs[dt] += 1
     if runs[dt].bit_count() == 1:  # the 1st, 2nd, 4th, ...: it takes as long as a call
         warn_of_long_steps(compiled, arguments, run)
+        warn_of_overlaps(run, arguments.values)
     warn_of_passed_limits(run)
     return run

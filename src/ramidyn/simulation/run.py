@@ -152,7 +152,9 @@ class Run:
     ) -> Any:
         """Draw the motion with matplotlib: several poses, earlier ones paler.
 
-        States that diverged are left out from where they are not finite.
+        States that diverged are left out from where they are not finite. Forces of
+        contacts, if "contact_forces" was recorded, are red arrows; no arrow is longer
+        than that of the robot's weight.
 
         Args:
             times: how many poses, evenly over time, or the times of the poses [s].
@@ -228,7 +230,8 @@ class Run:
         """Play the run in the browser; return the `Viewer`.
 
         The page has a time slider and a speed, and draws the forces of springs,
-        contacts and tires as arrows. States of a batch stand side by side, the first 16
+        contacts and tires as arrows, those of rigid contacts if "contact_forces" was
+        recorded. States of a batch stand side by side, the first 16
         of them; ``run[16:32].play()`` shows others. ``viewer.save("run.html")`` writes
         the motion as a page that needs no server, ``viewer.close()`` ends it.
 

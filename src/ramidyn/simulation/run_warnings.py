@@ -1,4 +1,4 @@
-"""Warnings about a finished run: divergence, open loops, joint limits that were passed.
+"""Warnings about a finished run: divergence, open loops, passed limits, overlaps.
 
 Each is issued at most once for a run, at the line that called rollout or simulate.
 """
@@ -6,12 +6,14 @@ Each is issued at most once for a run, at the line that called rollout or simula
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ramidyn.coordinates.coordinates import configuration_labels
+from ramidyn.description.pose import Array
 from ramidyn.errors import ModelWarning
 from ramidyn.mechanism.states import ADMISSIBLE, rank
 from ramidyn.simulation.run import Run
@@ -24,6 +26,9 @@ PASSED = 0.1
 FEW, MANY, APART = 2**10, 2**14, 32
 """states of a run, rows counted: so few are all looked at, of more one in APART, at
 most MANY; reading all would take longer than computing them"""
+
+OVERLAPPING = 1e-4
+"""[m, rad]: contacts that overlap by more at the start are named"""
 
 
 def robot_of(run: Run) -> Robot:
@@ -108,7 +113,59 @@ def warn_of_passed_limits(run: Run) -> None:
         f"robot {robot.name!r}: joint {label.name!r} is {abs(value - limit):.3g} "
         f"{label.unit} beyond its {which} limit, {limit:.4g} {label.unit}, at t = "
         f"{run.times[row]:.6g} s{where}{count}; limits do not act by themselves: "
-        "ramidyn.forces.JointLimit makes one a stop",
+        "robot.add_hard_limits() or ramidyn.forces.JointLimit make them stops",
         RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+def warn_of_overlaps(run: Run, changed: Collection[str] = ()) -> None:
+    """Warn of a contact that overlaps at the start of a run, the deepest one.
+
+    Args:
+        run: the run.
+        changed: parameters with values of their own; those of contacts prevent it.
+    """
+    robot = robot_of(run)
+    contacts = {c.name for c in robot.contacts}
+    if not contacts or any(name.partition(":")[2] in contacts for name in changed):
+        return
+    from ramidyn.compiler import compile  # noqa: PLC0415  where there are contacts
+    from ramidyn.description.contacts import HardLimit  # noqa: PLC0415
+    from ramidyn.description.forces.fields import unit_on  # noqa: PLC0415
+    from ramidyn.quantities.contact_places import contact_places  # noqa: PLC0415
+    from ramidyn.quantities.contact_step import touch_names  # noqa: PLC0415
+
+    q = run.q[..., 0, :] if run.batch is not None else run.q[:1]
+    gaps: list[Array] = []
+    names = touch_names(robot.model)
+    if names:
+        places: Any = compile(contact_places, robot)(np.ascontiguousarray(q))
+        gaps.append(places[..., 3])
+    joints = {j.name: j for j in robot.model.joints}
+    for limit in robot.contacts:
+        if isinstance(limit, HardLimit):
+            low, high = cast("tuple[float, float]", (limit.lower, limit.upper))
+            x = q[:, joints[limit.joint].q_index]
+            gaps.append(np.minimum(x - low, high - x)[:, None])
+            names.append(limit.name)
+    if not names:
+        return
+    depth = -np.nan_to_num(np.concatenate(gaps, axis=1))
+    state, k = (int(i) for i in np.unravel_index(np.argmax(depth), depth.shape))
+    if depth[state, k] <= OVERLAPPING:
+        return
+    unit = "m"
+    for limit in robot.contacts:
+        if limit.name == names[k] and isinstance(limit, HardLimit):
+            unit = unit_on("rad or m", [joints[limit.joint].type])
+    where = "" if run.batch is None else f" in state {state}"
+    more = int((depth > OVERLAPPING).any(axis=0).sum()) - 1
+    others = f", as do {more} more" if more > 1 else ", as does 1 more" if more else ""
+    warnings.warn(
+        f"robot {robot.name!r}: contact {names[k]!r} overlaps by {depth[state, k]:.3g} "
+        f"{unit} at the start{where}{others}; steps take overlaps apart little by "
+        "little: start where nothing overlaps",
+        ModelWarning,
         stacklevel=4,
     )

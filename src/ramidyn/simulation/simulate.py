@@ -31,6 +31,7 @@ from ramidyn.simulation.run import Run, selected_rows
 from ramidyn.simulation.run_warnings import (
     warn_of_divergence,
     warn_of_open_loops,
+    warn_of_overlaps,
     warn_of_passed_limits,
 )
 from ramidyn.simulation.step_length import warn_of_long_steps
@@ -70,6 +71,7 @@ def simulate(
         compiled = compiled_step(robot, arguments.options)
         run = fixed_run(compiled, arguments)
         warn_of_long_steps(compiled, arguments, run)
+        warn_of_overlaps(run, arguments.values)
         if arguments.events:
             found = events_of_rows(run, arguments.events, arguments.constants)
             run = replace(run, events=found)

@@ -23,6 +23,8 @@ ARROWS: Final = "force arrows"
 _SELECTED: Final = (255, 170, 40)
 _FORCE: Final = (215, 40, 40)
 _TRAIL: Final = (230, 120, 40)
+_LONGEST: Final = 3.0
+"""arrow, in sizes of the robot: an impact is many times its weight"""
 _EXACT: Final = 1e-9
 """[m, 1] pose errors that do not matter"""
 _UNIT: Final = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
@@ -210,7 +212,10 @@ class RobotNodes:
     def draw_forces(self, arrows: Array, meters_per_newton: float) -> None:
         """Draw forces as arrows: (n, 2, 3) points and forces in the world."""
         starts, forces = arrows[:, 0], arrows[:, 1] * meters_per_newton
-        seen = np.linalg.norm(forces, axis=1) > 0.01 * self._size
+        length = np.linalg.norm(forces, axis=1)
+        most = _LONGEST * self._size
+        forces = forces * np.minimum(1.0, most / np.maximum(length, most))[:, None]
+        seen = length > 0.01 * self._size
         points = np.stack([starts, starts + forces], axis=1)[seen]
         is_shown = self.has_arrows and len(points) > 0
         if is_shown and self._arrows is None:

@@ -242,11 +242,14 @@ class Player:
         t: (rows,) [s].
         q: (copies, rows, nq).
         qd: (copies, rows, nv).
+        forces: of contacts, (copies, rows, contacts, 3), if there are any.
         note: a line below the controls.
     """
 
-    def __init__(self, gui: Any, t: Array, q: Array, qd: Array, note: str) -> None:
-        self.t, self.q, self.qd = t, q, qd
+    def __init__(
+        self, gui: Any, t: Array, q: Array, qd: Array, forces: Array | None, note: str
+    ) -> None:
+        self.t, self.q, self.qd, self.forces = t, q, qd, forces
         first, last = float(t[0]), float(t[-1])
         self._folder = gui.add_folder("Motion", order=-1.0)
         with self._folder:
@@ -263,7 +266,7 @@ class Player:
         """Take the controls off the page."""
         self._folder.remove()
 
-    def advance(self, seconds: float) -> tuple[Array, Array] | None:
+    def advance(self, seconds: float) -> tuple[Array, Array, Array | None] | None:
         """Return the state to show after some time, None if it is the last one."""
         if self._playing.value:
             self._move(seconds * self._speed.value)
@@ -272,11 +275,12 @@ class Player:
         self._shown = float(self._clock.value)
         return self.at(self._shown)
 
-    def at(self, time: float) -> tuple[Array, Array]:
+    def at(self, time: float) -> tuple[Array, Array, Array | None]:
         """Return the states at the row that is closest to a time."""
         after = min(max(int(np.searchsorted(self.t, time)), 1), len(self.t) - 1)
         k = after - (time - self.t[after - 1] < self.t[after] - time)
-        return self.q[:, k], self.qd[:, k]
+        forces = None if self.forces is None else self.forces[:, k]
+        return self.q[:, k], self.qd[:, k], forces
 
     def _move(self, seconds: float) -> None:
         at, end = self._clock.value + seconds, float(self.t[-1])

@@ -33,6 +33,9 @@ _PALEST: Final = 0.25
 _THINNEST: Final = 0.4
 """of the box to its longest edge"""
 _ZOOM: Final = 0.97
+_ARROW: Final = 0.4
+"""length of the arrow of a robot's weight, as a share of the picture"""
+_FORCE: Final = "#d72828"
 _SHADOW: Final = "#d9d9d6"
 _GROUND: Final = "#efefec"
 
@@ -98,6 +101,28 @@ def draw_trails(axes: Any, trails: Mapping[str, Sequence[Array]]) -> None:
         axes.legend(loc="upper left", frameon=False)
     everything = np.concatenate(points)
     _arrange(axes, everything.min(axis=0), everything.max(axis=0))
+
+
+def draw_arrows(axes: Any, points: Array, forces: Array, weight: float) -> None:
+    """Add forces to a picture, (..., 3) each; ``weight``, or more, is `_ARROW` long.
+
+    Args:
+        axes: of the picture.
+        points: where they act [m].
+        forces: [N].
+        weight: [N].
+    """
+    box = np.array([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()])
+    long = _ARROW * float(np.ptp(box, axis=1).max())
+    x, f = np.reshape(points, (-1, 3)), np.reshape(forces, (-1, 3)) / weight
+    size = np.linalg.norm(f, axis=1)
+    seen = size > 0.01
+    f *= long / np.maximum(size, 1.0)[:, None]  # impacts are many times the weight
+    if seen.any():
+        parts = (*np.transpose(x[seen]), *np.transpose(f[seen]))
+        style = {"color": _FORCE, "lw": 1.6, "arrow_length_ratio": 0.15, "zorder": 6}
+        axes.quiver(*parts, **style)
+    _arrange(axes, box[:, 0], box[:, 1])
 
 
 # ------------------------------------------------------------ triangles

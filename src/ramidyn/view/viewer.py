@@ -34,8 +34,11 @@ from ramidyn.view.scene import Scene, check_layers, coarser_parts
 
 Poses = Callable[[Array], Array]
 """q, (n, nq) -> poses of all bodies in the world, (n, bodies, 4, 4)"""
-Arrows = Callable[[Array, Array], Array]
-"""q, (n, nq), and q̇ -> points and forces in the world, (n, arrows, 2, 3)"""
+Arrows = Callable[[Array, Array, Array | None], Array]
+"""q, (n, nq), q̇, and forces of contacts, (n, contacts, 3), or None -> points and forces
+in the world, (n, arrows, 2, 3)"""
+State = tuple[Array, Array, Array | None]
+"""q and q̇ of all copies, and forces of their contacts"""
 HOST: Final = "127.0.0.1"
 MOST_COPIES: Final = 64
 _RATE: Final = 60.0
@@ -122,7 +125,7 @@ class Viewer:
         rates = np.zeros((n, self._model.nv))
         if qd is not None:
             rates = _states("qd", qd, self._model.nv, n)
-        self._want(given, rates)
+        self._want((given, rates, None))
 
     def play(
         self,
@@ -131,6 +134,7 @@ class Viewer:
         qd: npt.ArrayLike | None = None,
         *,
         trails: Sequence[str] = (),
+        contact_forces: npt.ArrayLike | None = None,
     ) -> None:
         """Play a motion: adds a time slider, speed and a play button to the page.
 
@@ -140,6 +144,8 @@ class Viewer:
             qd: (rows, nv), or (copies, rows, nv), for forces that depend on it; None:
                 at rest.
             trails: frames whose path is drawn.
+            contact_forces: (rows, contacts, 3), or (copies, rows, contacts, 3), as runs
+                record them [N]; drawn as arrows.
         """
         self._check_open()
         t = np.array(times, dtype=float)
@@ -149,6 +155,10 @@ class Viewer:
         rates = np.zeros((*motion.shape[:2], self._model.nv))
         if qd is not None:
             rates = self._motion("qd", qd, len(t), self._model.nv)
+        forces = None
+        if contact_forces is not None:
+            forces = np.array(contact_forces, dtype=float)
+            forces = np.reshape(forces, (*motion.shape[:2], -1, 3))
         paths = {name: self._path(name, motion) for name in trails}
         note = ""
         if self._arrows is not None:
@@ -165,7 +175,7 @@ class Viewer:
                 for k, nodes in enumerate(self._copies)
             ]
             self._panel.show_arrows()
-            self._player = Player(self._server.gui, t, motion, rates, note)
+            self._player = Player(self._server.gui, t, motion, rates, forces, note)
 
     def save(self, path: str | Path) -> Path:
         """Write what is shown, or the motion that is played, as one HTML file.
@@ -186,7 +196,7 @@ class Viewer:
                 at = [first + (last - first) * k / (count - 1) for k in range(count)]
                 for k in range(count):
                     recorder.insert_sleep(at[k] - at[max(k - 1, 0)])
-                    self._draw((*player.at(at[k]), False))
+                    self._draw((player.at(at[k]), False))
             page: str = recorder.as_html()
             self._draw(self._wanted)
         path.write_text(page, encoding="utf-8")
@@ -210,10 +220,11 @@ class Viewer:
         state = "closed" if self._end.is_set() else f"at {self.url}"
         return f"Viewer of {self._model.name!r} {state}"
 
-    def _want(self, q: Array, qd: Array, is_followed: bool = True) -> None:
+    def _want(self, state: State, is_followed: bool = True) -> None:
         """Set what is drawn next, and whether the sliders follow."""
+        q = state[0]
         self.q = q if len(q) > 1 else q[0]
-        self._wanted = (q, qd, is_followed)
+        self._wanted = (state, is_followed)
 
     def _check_open(self) -> None:
         if self._end.is_set():
@@ -230,7 +241,7 @@ class Viewer:
                 if self._player is not None:
                     state = self._player.advance(now - last)
                     if state is not None:
-                        self._want(*state)
+                        self._want(state)
                 wanted = self._wanted
                 if wanted is not drawn:
                     self._draw(wanted)
@@ -238,11 +249,11 @@ class Viewer:
                 self._follow(now)
             last = now
 
-    def _draw(self, wanted: tuple[Array, Array, bool]) -> None:
+    def _draw(self, wanted: tuple[State, bool]) -> None:
         """Move all nodes; robots whose state is not finite stay where they were."""
-        q, qd, self._must_follow = wanted
+        (q, qd, forces), self._must_follow = wanted
         poses = self._poses(q)
-        arrows = None if self._arrows is None else self._arrows(q, qd)
+        arrows = None if self._arrows is None else self._arrows(q, qd, forces)
         is_finite = np.isfinite(q).all(axis=1) & np.isfinite(qd).all(axis=1)
         with self._lock, self._server.atomic():
             for k in np.flatnonzero(is_finite):
@@ -254,18 +265,19 @@ class Viewer:
         """Let the sliders follow, less often: the page lays them out anew."""
         if self._must_follow and now - self._followed_at > 1 / _SLIDER_RATE:
             self._must_follow, self._followed_at = False, now
-            if np.isfinite(self._wanted[0][0]).all():
-                self._panel.follow(self._wanted[0][0])
+            (q, _, _), _ = self._wanted
+            if np.isfinite(q[0]).all():
+                self._panel.follow(q[0])
 
     def _slid(self, joint: PublicJoint, value: float) -> None:
         """Show what a slider says."""
         q = np.array(self.q)
         q[..., joint.q_index] = value
-        self._want(np.atleast_2d(q), self._wanted[1], is_followed=False)
+        (_, qd, _), _ = self._wanted
+        self._want((np.atleast_2d(q), qd, None), is_followed=False)
 
     def _redraw(self) -> None:
-        q, qd, _ = self._wanted
-        self._wanted = (q, qd, False)
+        self._wanted = (self._wanted[0], False)
 
     # ------------------------------------------------------------ what is there
 
@@ -290,7 +302,8 @@ class Viewer:
 
     def _aim(self, reach: float) -> None:
         """Point the eye at the robots."""
-        places = self._poses(self._wanted[0])[0, :, :3, 3]
+        (q, _, _), _ = self._wanted
+        places = self._poses(q)[0, :, :3, 3]
         center = (places.min(axis=0) + places.max(axis=0)) / 2
         camera = self._server.initial_camera
         camera.look_at = center

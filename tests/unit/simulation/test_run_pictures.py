@@ -11,6 +11,7 @@ import pytest
 
 import ramidyn
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.contacts import ContactSphere
 from ramidyn.coordinates.coordinates import configuration_labels, velocity_labels
 from ramidyn.errors import ArgumentError, Error, UnknownName
 from ramidyn.robot import Robot
@@ -235,3 +236,19 @@ def test_missing_packages_are_named_with_their_command(
     monkeypatch.setitem(sys.modules, "rerun", None)
     with pytest.raises(Error, match=r"pip install 'ramidyn\[rerun\]'"):
         run.log_rerun("run.rrd")
+
+
+def test_recorded_forces_of_contacts_are_arrows() -> None:
+    builder = RobotBuilder("ball")
+    ball = Body("ball", Inertia.from_sphere(2.0, 0.1))
+    builder.add(ball, joint=Joint.floating(), placement=(0, 0, 0.1))
+    robot = builder.robot().add_contact(ContactSphere("ball", 0.1), "floor")
+    run = robot.rollout(robot.neutral(), steps=50, record=["contact_forces"])
+    axes = run.draw([0.05])
+    (arrow,) = [c for c in axes.collections if type(c).__name__ == "Line3DCollection"]
+    heights = np.concatenate([segment[:, 2] for segment in arrow._segments3d])
+    extent = max(np.ptp(getattr(axes, f"get_{x}lim")()) for x in "xyz")
+    ends = heights.min(), heights.max()
+    np.testing.assert_allclose(ends, [0.0, 0.4 * extent], atol=1e-3)
+    plain = robot.rollout(robot.neutral(), steps=50).draw([0.05])
+    assert not [c for c in plain.collections if type(c).__name__ == "Line3DCollection"]

@@ -23,9 +23,15 @@ from ramidyn.coordinates.coordinates import (
 from ramidyn.description.formats.shapes import warn_of_shapes
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, Error, names_of, unknown_name
+from ramidyn.quantities.contact_places import contact_places
 from ramidyn.quantities.public import pose
 from ramidyn.view.notebook import run_html
-from ramidyn.view.picture import MOST_BODIES, draw_trails, inline_picture
+from ramidyn.view.picture import (
+    MOST_BODIES,
+    draw_arrows,
+    draw_trails,
+    inline_picture,
+)
 from ramidyn.view.plots import Row, Series, plot_series, rows_of
 from ramidyn.view.rerun_log import log_poses, log_series, log_shapes, rerun_recording
 from ramidyn.view.scene import check_layers, scene_of
@@ -68,7 +74,8 @@ def draw(
     if not is_shown.any():
         raise ArgumentError("draw: no state to draw is finite")
     rows = _chosen_rows(run.times, times, is_shown.any(axis=0))
-    poses = np.swapaxes(q[:, rows], 0, 1)[np.transpose(is_shown[:, rows])]
+    drawn = np.transpose(is_shown[:, rows])
+    poses = np.swapaxes(q[:, rows], 0, 1)[drawn]
     if not len(poses):
         raise ArgumentError("draw: no state is finite at these times")
     axes = robot.draw(
@@ -83,7 +90,20 @@ def draw(
         for name in trails
     }
     draw_trails(axes, paths)
+    forces = run.recorded.get("contact_forces")
+    if forces is not None:
+        chosen = states_first(run, forces)[chosen_states(run, states)]
+        pushes = np.swapaxes(chosen[:, rows], 0, 1)[drawn]
+        if pushes.shape[1]:
+            places: Any = compile(contact_places, robot)(np.ascontiguousarray(poses))
+            weight = robot.mass * float(np.linalg.norm(robot.gravity))
+            draw_arrows(axes, places[..., :3], pushes, weight)
     return axes
+
+
+def nearest_rows(times: Array, wanted: Array) -> Index:
+    """Return the rows of a run that are nearest to some times."""
+    return np.abs(times[None] - wanted[:, None]).argmin(axis=1)
 
 
 def _chosen_rows(times: Array, wanted: int | npt.ArrayLike, is_shown: Any) -> Index:
@@ -105,14 +125,14 @@ def _chosen_rows(times: Array, wanted: int | npt.ArrayLike, is_shown: Any) -> In
                 f"times has {outside[0]:g}; the run is from {times[0]:g} to "
                 f"{times[-1]:g} s"
             ) from None
-        return np.abs(times[None] - at[:, None]).argmin(axis=1)
+        return nearest_rows(times, at)
     if not 1 <= count <= MOST_POSES:
         raise ArgumentError(
             f"times is {wanted!r}; expected from 1 to {MOST_POSES:,} poses"
         )
     possible = np.flatnonzero(is_shown)
     even = np.linspace(times[possible[0]], times[possible[-1]], count)
-    nearest = np.abs(times[possible][None] - even[:, None]).argmin(axis=1)
+    nearest = nearest_rows(times[possible], even)
     return possible[np.unique(nearest)] if count > 1 else possible[-1:]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ramidyn.view.runs.pictures import robot_of
+from ramidyn.view.runs.pictures import nearest_rows, robot_of
 
 if TYPE_CHECKING:
     from ramidyn.simulation.run import Run
@@ -32,17 +32,20 @@ def play(
     robot = robot_of(run, "play")
     shown = run if run.batch is None else run[:SHOWN]
     times, q, qd = shown.times, shown.q, shown.qd
+    forces = shown.recorded.get("contact_forces")
     if len(times) > 1 and np.diff(times).max() > 1 / RATE:
         first, last = float(times[0]), float(times[-1])
         steps = math.ceil(RATE * (last - first))
         between = [first + (last - first) * k / steps for k in range(steps + 1)]
         times = np.array(between)
         q, qd = shown.at(times)
+        if forces is not None:
+            forces = forces[..., nearest_rows(shown.times, times), :, :]
     viewer = robot.show(
         q[..., 0, :], layers=layers, port=port, mesh_directories=mesh_directories
     )
     try:
-        viewer.play(times, q, qd, trails=trails)
+        viewer.play(times, q, qd, trails=trails, contact_forces=forces)
     except BaseException:
         viewer.close()
         raise
