@@ -242,6 +242,8 @@ def parametrized_trees(
     added: dict[int, RigidInertia] = {}
     for name, value in inputs.items():
         kind, _, body = name.partition(":")
+        if not body:
+            continue  # gravity, or an input of a quantity
         if kind == "inertia":
             frame = model.frames[body]
             own = _own_inertia(model, body)
