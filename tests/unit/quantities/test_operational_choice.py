@@ -27,7 +27,10 @@ from ramidyn.quantities.operational import (
     operational_inertia_inverse,
 )
 from ramidyn.quantities.operational_inertia import (
+    BY_NAME_ONLY,
+    PROPAGATIONS,
     SMALL,
+    possible,
     supported_algorithms,
 )
 from ramidyn.robot import Robot
@@ -149,6 +152,24 @@ def test_auto_is_the_cheapest_of_large_robots(
     robot = as_robot(shape(100, geometry="plain"))
     tasks = [Task(f, "position") for f in spread(robot, ends)]
     assert_cheapest(operational_inertia_inverse, robot, tasks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ends", [2, 12])
+@pytest.mark.parametrize("bodies", [300, 1000])
+@pytest.mark.parametrize("shape", [chain, chain_with_side_branches, random_tree])
+def test_no_propagation_is_cheaper_than_mixed_for_very_large_robots(
+    shape: Callable[..., Description], bodies: int, ends: int
+) -> None:
+    robot = as_robot(shape(bodies, geometry="plain"))
+    tasks = [Task(f, "position") for f in spread(robot, ends)]
+    assert "mixed" in possible(robot.model, robot.conventions)
+    costs = {
+        name: count(operational_inertia_inverse(tasks, name), robot).cost
+        for name in PROPAGATIONS
+        if name not in BY_NAME_ONLY
+    }
+    assert costs["mixed"] == min(costs.values()), costs
 
 
 @pytest.mark.parametrize(
