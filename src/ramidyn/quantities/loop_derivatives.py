@@ -30,7 +30,7 @@ from ramidyn.algorithms.loops.proximal import preimage, without_idle
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.mechanism.constraints.rank import Rank
-from ramidyn.mechanism.constraints.samples import Rows, rows_of
+from ramidyn.mechanism.constraints.samples import ConstraintRows, rows_of
 from ramidyn.quantities.closed_loops import (
     LoopSolution,
     idle_rows,
@@ -182,7 +182,7 @@ class _Conditions:
     y: DofVector
 
     @staticmethod
-    def of(solution: LoopSolution, rank: Rank, rows: Rows) -> _Conditions:
+    def of(solution: LoopSolution, rank: Rank, rows: ConstraintRows) -> _Conditions:
         """Return the conditions that a solution meets."""
         system = solution.system
         if not rank.spare:

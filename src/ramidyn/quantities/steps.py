@@ -27,7 +27,7 @@ from ramidyn.coordinates.configurations import (
     velocity_of,
 )
 from ramidyn.errors import ModelError
-from ramidyn.mechanism.constraints.samples import Rows, rows_of
+from ramidyn.mechanism.constraints.samples import ConstraintRows, rows_of
 from ramidyn.quantities.derivative_rows import (
     Change,
     acceleration_change,
@@ -126,7 +126,7 @@ def linearize(
 
     def changes(columns: Columns) -> list[Row]:
         """Return the derivatives of the end of the step by q, q̇, τ and the first q̈."""
-        moving = _Moving(context, dynamics, columns)
+        moving = _MovingStep(context, dynamics, columns)
         end, _ = step(moving, context.inputs)
         if has_loops and stabilize == "project":
             end = project(moving, end)
@@ -198,7 +198,7 @@ class _Dynamics:
 
 
 @final
-class _Moving:
+class _MovingStep:
     """A time step, and how what it computes changes.
 
     Args:
@@ -287,7 +287,7 @@ class _Moving:
             integrated_q(self.context.model, self.context.conventions, q, v, dt)
         )
 
-    def _rows(self, state: StepState) -> Rows:
+    def _rows(self, state: StepState) -> ConstraintRows:
         there = self.context.with_inputs(q=state["q"])
         return rows_of(there, with_velocities=False)
 

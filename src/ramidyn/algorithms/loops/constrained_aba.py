@@ -69,7 +69,7 @@ class RisingRows:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Eliminated:
+class EliminatedRow:
     """A row that is eliminated at a body."""
 
     r: int
@@ -98,7 +98,7 @@ def constrained_aba(
     IA, pA = rigid_bodies(tree), moving_bodies(tree, m, external)[1]
 
     # Tips to root: close the loops that meet in a body, then eliminate its joint.
-    closed: dict[int, list[Eliminated]] = {}
+    closed: dict[int, list[EliminatedRow]] = {}
     columns: dict[int, list[tuple[Column, Expr, dict[int, Expr]]]] = {}
     for i, p in inward(tree, "articulated inertia", IA=IA, pA=pA):
         closed[i] = close(loops, i)
@@ -167,7 +167,7 @@ def take_joint(
 
 
 def with_loops(
-    closed: Sequence[Eliminated], Ia: ArticulatedInertia, pa: Force
+    closed: Sequence[EliminatedRow], Ia: ArticulatedInertia, pa: Force
 ) -> tuple[ArticulatedInertia, Force]:
     """Return the inertia of a body with the loops closed in it."""
     for row in closed:
@@ -187,11 +187,11 @@ def carry(
         above[r] = above.get(r, Force.zero()) + X.back(g)
 
 
-def close(loops: RisingRows, i: int) -> list[Eliminated]:
+def close(loops: RisingRows, i: int) -> list[EliminatedRow]:
     """Eliminate the rows whose two sides meet in body i."""
     G = loops.at.get(i, {})
     mine = [r for r, top in enumerate(loops.top) if top == i]
-    out: list[Eliminated] = []
+    out: list[EliminatedRow] = []
     gone: set[int] = set()
     for r in mine:
         gone.add(r)
@@ -208,14 +208,14 @@ def close(loops: RisingRows, i: int) -> list[Eliminated]:
             for t in others:
                 if t <= s:
                     loops.add(s, t, -(couplings[s] * loops.entry(r, t)))
-        out.append(Eliminated(r, g, loops.d[r], pivot, couplings))
+        out.append(EliminatedRow(r, g, loops.d[r], pivot, couplings))
         for s in others:
             del loops.C[max(r, s), min(r, s)]
     return out
 
 
 def find_multipliers(
-    rows: Sequence[Eliminated], a: Motion, known: dict[int, Expr]
+    rows: Sequence[EliminatedRow], a: Motion, known: dict[int, Expr]
 ) -> None:
     """Find λ = −(d + G · a) / C − Σ C[s] λ[s] / C, last row first."""
     for row in reversed(rows):

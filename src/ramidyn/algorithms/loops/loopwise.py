@@ -25,7 +25,7 @@ from ramidyn.symbolic.expr import Expr, const, region
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Elimination:
+class LoopElimination:
     """The augmented matrix, factored: n degrees of freedom, then rows, as nodes."""
 
     n: int
@@ -37,7 +37,7 @@ class Elimination:
 
 def eliminate(
     M: TreeEntries, J: Sequence[DofVector], n: int, damping: Sequence[float] = ()
-) -> Elimination:
+) -> LoopElimination:
     """Factor the augmented matrix loop by loop."""
     A: list[dict[int, Expr]] = [{} for _ in range(n + len(J))]
     for (i, j), e in M.items():
@@ -60,7 +60,7 @@ def eliminate(
             for j in below[: a + 1]:
                 e = A[i].get(j, ZERO) - columns[k][j] * A[k][i]
                 A[i][j] = A[j][i] = e
-    return Elimination(n, order, pivots, columns)
+    return LoopElimination(n, order, pivots, columns)
 
 
 def elimination_order(J: Sequence[DofVector], n: int) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ def elimination_order(J: Sequence[DofVector], n: int) -> tuple[int, ...]:
 
 
 def loopwise(
-    A: Elimination, Q: DofVector, gamma: Sequence[Expr]
+    A: LoopElimination, Q: DofVector, gamma: Sequence[Expr]
 ) -> tuple[DofVector, list[Expr]]:
     """Return q̈ and λ."""
     n = A.n

@@ -33,7 +33,7 @@ from ramidyn.tree.model import Model
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class ConstraintRows:
     """The constraints of a robot in the caller's coordinates."""
 
     residual: list[Expr]
@@ -42,7 +42,7 @@ class Rows:
     bias: list[Expr]
 
 
-def rows_of(context: Context, with_velocities: bool = True) -> Rows:
+def rows_of(context: Context, with_velocities: bool = True) -> ConstraintRows:
     """Return the constraints of all loops, in the caller's coordinates."""
     cuts = needed_cuts(context)
     qd = context.qd if with_velocities else None
@@ -51,9 +51,11 @@ def rows_of(context: Context, with_velocities: bool = True) -> Rows:
     dofs = range(len(coordinates.P))
     J = [coordinates.row([r.J.get(k, ZERO) for k in dofs]) for r in found]
     if not with_velocities:
-        return Rows([r.residual for r in found], J, [])
+        return ConstraintRows([r.residual for r in found], J, [])
     still = coordinates.acceleration(zeros(context.model.nv), context.qd)
-    return Rows([r.residual for r in found], J, _biases(context, found, still))
+    return ConstraintRows(
+        [r.residual for r in found], J, _biases(context, found, still)
+    )
 
 
 def _biases(context: Context, rows: Sequence[ConstraintRow], still: Any) -> list[Expr]:
