@@ -44,6 +44,15 @@ LONGEST_WORD: Final = 256
 _LONG_WORD: Final = re.compile(rf"[^\s'\"]{{{LONGEST_WORD + 1},}}")
 
 
+DISTRIBUTION: Final = "ramidyn"
+"""the name to install: that of the package index"""
+
+
+def install_command(extra: str) -> str:
+    """Return how to install what an optional part needs."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
 class Error(Exception):
     """The base class of all errors that Ramidyn raises."""
 

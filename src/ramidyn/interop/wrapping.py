@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, final
 from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Signature
 from ramidyn.concurrency import made_once
-from ramidyn.errors import ArgumentError, Error
+from ramidyn.errors import ArgumentError, Error, install_command
 from ramidyn.function import Function, Method, compilation_of, signature_of
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ class Library(Protocol):
 def require(module: str, name: str) -> None:
     """Raise an error that says how to install a library that is missing."""
     if importlib.util.find_spec(module) is None:
-        install = f"pip install 'ramidyn[{module}]'"
-        raise Error(f"to_{module} needs {name}: {install}")
+        raise Error(f"to_{module} needs {name}: {install_command(module)}")
 
 
 def wrapped(f: Any, library: Library) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ramidyn.errors import Error
+from ramidyn.errors import Error, install_command
 from ramidyn.out_of_core.chunks import Job, Journal, run_chunk
 from ramidyn.out_of_core.sources import Source, one_line
 
@@ -123,8 +123,8 @@ def _distributed() -> Any:
         return importlib.import_module("distributed")
     except ImportError:
         raise Error(
-            "worker processes and schedulers need the package distributed: pip install "
-            "'ramidyn[bulk]'"
+            "worker processes and schedulers need the package distributed: "
+            f"{install_command('bulk')}"
         ) from None
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.errors import Error, ShapeError, UnknownName
+from ramidyn.errors import Error, ShapeError, UnknownName, install_command
 
 Array = npt.NDArray[np.float64]
 Shapes = Sequence[tuple[str, tuple[int, ...]]]
@@ -87,8 +87,8 @@ def package(name: str, why: str) -> Any:
                 return importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise Error(
-            f"{why} needs the package {name.partition('.')[0]}: pip install "
-            "'ramidyn[bulk]'"
+            f"{why} needs the package {name.partition('.')[0]}: "
+            f"{install_command('bulk')}"
         ) from None
 
 

@@ -6,7 +6,7 @@ import functools
 import importlib
 from typing import Any, Final
 
-from ramidyn.errors import Error
+from ramidyn.errors import Error, install_command
 
 COLORS: Final = (
     "#2f6f9f", "#d9822b", "#3c8d5f", "#b0487a", "#7a5fb5", "#8a7a2e", "#3aa9b8",
@@ -24,7 +24,7 @@ def new_figure(**options: Any) -> Any:
     try:
         pyplot: Any = importlib.import_module("matplotlib.pyplot")
     except ImportError:
-        raise Error("pictures need matplotlib: pip install 'ramidyn[plot]'") from None
+        raise Error(f"pictures need matplotlib: {install_command('plot')}") from None
     return pyplot.figure(FigureClass=_notebook_figure(pyplot), **options)
 
 

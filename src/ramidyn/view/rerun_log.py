@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, Error
+from ramidyn.errors import ArgumentError, Error, install_command
 from ramidyn.output_files import replaceable_file
 from ramidyn.view.plots import Series
 from ramidyn.view.scene import Part
@@ -105,4 +105,4 @@ def _rerun() -> Any:
     try:
         return importlib.import_module("rerun")
     except ImportError:
-        raise Error("log_rerun needs Rerun: pip install 'ramidyn[rerun]'") from None
+        raise Error(f"log_rerun needs Rerun: {install_command('rerun')}") from None

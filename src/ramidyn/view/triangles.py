@@ -22,7 +22,7 @@ from ramidyn.description.mesh_files import (
 )
 from ramidyn.description.mesh_geometry import convex_hull
 from ramidyn.description.pose import Array, Pose
-from ramidyn.errors import ModelError
+from ramidyn.errors import ModelError, install_command
 
 _AROUND: Final = 24
 """corners of a circle"""
@@ -227,8 +227,7 @@ def read_any_mesh(path: Path) -> TriangleMesh:
         trimesh: Any = importlib.import_module("trimesh")
     except ImportError:
         raise ModelError(
-            f"{path.name}: {path.suffix} meshes need trimesh: pip install "
-            "'ramidyn[view]'"
+            f"{path.name}: {path.suffix} meshes need trimesh: {install_command('view')}"
         ) from None
     try:
         loaded: Any = trimesh.load(path, force="mesh", process=False)

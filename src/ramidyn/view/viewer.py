@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, Error, ShapeError
+from ramidyn.errors import ArgumentError, Error, ShapeError, install_command
 from ramidyn.output_files import replaceable_file
 from ramidyn.tree.frames import named_frame
 from ramidyn.tree.model import Model, PublicJoint
@@ -348,7 +348,7 @@ def _server(label: str, port: int) -> Any:
     try:
         viser: Any = importlib.import_module("viser")
     except ImportError:
-        raise Error("the viewer needs viser: pip install 'ramidyn[view]'") from None
+        raise Error(f"the viewer needs viser: {install_command('view')}") from None
     free = _free_port(port)
     logging.getLogger("websockets.server").addFilter(_is_news)
 
