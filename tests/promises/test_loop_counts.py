@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ramidyn.algorithms.loops.counting import joint_formulation_counts, loopwise_counts
 from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import count
+from ramidyn.loading import load
 from ramidyn.quantities.dynamics import forward_dynamics
 from support.loops import as_robot, jacobian_columns
+from support.planar import four_bar, four_bar_knee
+from support.references import needs_shared_robots, path_of
 
 
 def test_hmmwv_costs_no_more_than_published() -> None:
@@ -34,3 +39,24 @@ def test_auto_takes_the_cheaper_algorithm() -> None:
         for name in ("auto", "joint_formulation", "loopwise")
     }
     assert costs["auto"] == costs["loopwise"] < costs["joint_formulation"]
+
+
+LOOPS = ("joint_formulation", "loopwise", "constrained_aba", "cluster_aba")
+COSTS = {
+    "four_bar": (240, 240, 299, 250),
+    "knee": (2574, 2550, 2112, 1746),
+    "cassie": (17649, 16548, 12272, 11484),
+    "robotiq_2f85_v4": (641, 643, 794, 608),
+}
+"""of forward dynamics by each algorithm"""
+
+
+@needs_shared_robots
+@pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
+@pytest.mark.parametrize("name", COSTS)
+def test_local_loops_are_clusters_where_that_is_cheaper(name: str) -> None:
+    made = {"four_bar": four_bar, "knee": four_bar_knee}
+    robot = made[name]() if name in made else load(path_of(name))
+    costs = {a: count(forward_dynamics(algorithm=a), robot).cost for a in LOOPS}
+    assert tuple(costs.values()) == COSTS[name]
+    assert count(forward_dynamics, robot).cost == min(costs.values())

@@ -54,6 +54,36 @@ def four_bar(joint: str = "revolute") -> Robot:
     )
 
 
+def four_bar_knee() -> Robot:
+    """Return a leg with a four-bar knee on a floating base, and a foot beyond it."""
+    b = RobotBuilder("leg")
+    b.add(Body("base", Inertia.from_box(8.0, (0.3, 0.2, 0.1))), "world")
+
+    def link(name: str, mass: float, length: float) -> Body:
+        box = Inertia.from_box(mass, (length, 0.03, 0.03), at=(length / 2, 0.01, 0))
+        return Body(name, box)
+
+    def pin(name: str) -> Joint:
+        return Joint.revolute(UP, name=name)
+
+    b.add(link("hip", 1.0, 0.1), "base", Joint.revolute((1, 0, 0), name="hip_roll"))
+    b.add(link("thigh", 3.0, 0.4), "hip", pin("hip_pitch"), (0.1, 0, 0))
+    b.add(link("shank", 2.0, 0.4), "thigh", pin("knee"), (0.4, 0, 0))
+    b.add(link("crank", 0.3, 0.06), "thigh", pin("motor"), (0.1, 0, 0.02))
+    b.add(link("coupler", 0.4, 0.3), "crank", pin("coupler_joint"), (0.06, 0, 0))
+    b.add(link("foot", 0.5, 0.1), "shank", pin("ankle"), (0.4, 0, 0))
+    robot = b.robot(root="floating")
+    return robot.add_loop(
+        "coupler",
+        "shank",
+        joint="revolute",
+        placement_a=pin_at(0.3),
+        placement_b=pin_at(0.07),
+        name="four_bar",
+        check=False,
+    )
+
+
 def slider_crank() -> Robot:
     b = RobotBuilder("slider_crank")
     b.add(

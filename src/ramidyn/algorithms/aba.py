@@ -23,6 +23,7 @@ from ramidyn.algorithms.sweeps import inward, outward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO3, Vec
 from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
 
 
@@ -33,17 +34,27 @@ def aba(
     tau: JointVector,
     gravity: Vec,
     external: Mapping[int, Force] | None = None,
-    clusters: Clusters | None = None,
 ) -> JointVector:
-    """Return the joint accelerations caused by ``tau``.
+    """Return the joint accelerations caused by ``tau``."""
+    clusters = mimic_clusters(tree)
+    return articulated_accelerations(tree, q, qd, tau, gravity, external, clusters)[0]
 
-    Without ``clusters``, joints that share coordinates are the tree's mimic joints.
-    """
+
+def articulated_accelerations(
+    tree: Tree,
+    q: JointVector,
+    qd: JointVector,
+    tau: JointVector,
+    gravity: Vec,
+    external: Mapping[int, Force] | None,
+    clusters: Clusters,
+) -> tuple[JointVector, dict[int, Expr]]:
+    """Return q̈, and ÿ of shared coordinates with −λ of rows, as clusters have them."""
     m = velocities(tree, q, qd)
     X, S, c = m.X, m.S, m.c
     a = {ROOT: Motion(ZERO3, -gravity, tree.name(ROOT))}
     IA, pA = moving_bodies(tree, m, external)
-    joints = Elimination(tree, clusters or mimic_clusters(tree), IA, pA)
+    joints = Elimination(tree, clusters, IA, pA)
 
     # Tips to root: articulated-body inertias and bias forces.
     for i, _ in inward(tree, "articulated inertia", IA=IA, pA=pA):
@@ -56,4 +67,4 @@ def aba(
     joints.accelerations(ROOT, a[ROOT])
     for i, p in outward(tree, "acceleration", a=a):
         a[i], qdd[i] = joints.accelerations(i, X[i] @ a[p] + c[i])
-    return qdd
+    return qdd, joints.found

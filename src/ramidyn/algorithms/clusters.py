@@ -22,6 +22,13 @@ A coordinate is eliminated where the last of its joints has joined, as a plain j
 the body where they meet. What is eliminated has a row of D, and takes from the others
 
     F_z −= F_y D_yz / D_yy      d_z += D_yz u      D_zw −= D_yz D_yw / D_yy
+
+A row of constraints, Σ J_rk q̈_k + γ_r = 0, is a coordinate too: −λ_r, with D_rk = J_rk
+from the start, d_r = γ_r and no force of its own. It is eliminated as soon as all that
+it constrains is, where the two sides of its loop meet (the idea of LCABA, here without
+penalties): what is left for the bodies before is the inertia of a closed loop, and
+loops on different branches never meet. Its pivot is −J M⁻¹ Jᵀ with the body where they
+meet held: definite exactly if rows are independent.
 """
 
 from __future__ import annotations
@@ -39,7 +46,7 @@ from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, const
-from ramidyn.tree.tree import Tree
+from ramidyn.tree.tree import ROOT, Tree
 
 Inertia = RigidInertia | ArticulatedInertia
 Value = TypeVar("Value", Expr, Vec, Motion, Force)
@@ -49,19 +56,68 @@ Factors = Mapping[int, Expr]
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class ClusterRow:
+    """A row of constraints on the degrees of freedom of a tree: Σ J_k q̈_k + γ = 0."""
+
+    name: str
+    J: Mapping[int, Expr]
+    gamma: Expr
+    top: int
+    """the body where the two sides of its loop meet"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class Clusters:
-    """The degrees of freedom of a tree that move with shared coordinates."""
+    """Degrees of freedom of a tree that move with shared coordinates, and rows.
+
+    A shared coordinate is known by a degree of freedom that moves with it, and a row by
+    a number that follows on these.
+    """
 
     G: Mapping[int, Factors]
     """by degree of freedom; a plain joint is not here"""
-    last: dict[int, list[int]]
-    """body -> the coordinates that are eliminated behind its joint"""
-    meeting: dict[int, list[int]]
-    """body -> the coordinates of several branches that meet in it"""
-    first: dict[int, int]
-    """coordinate -> the first body that moves with it"""
     bias: Mapping[int, Expr]
     """g, by degree of freedom"""
+    J: Mapping[int, Mapping[int, Expr]]
+    """by degree of freedom: the rows that it is in"""
+    gamma: Mapping[int, Expr]
+    """by row"""
+    last: Mapping[int, Sequence[int]]
+    """body -> the coordinates and rows that are eliminated behind its joint"""
+    meeting: Mapping[int, Sequence[int]]
+    """body -> the coordinates and rows of several branches that meet in it"""
+    names: Mapping[int, str]
+    """of coordinates and rows"""
+
+    @staticmethod
+    def of(
+        tree: Tree,
+        G: Mapping[int, Factors],
+        bias: Mapping[int, Expr] | None = None,
+        rows: Sequence[ClusterRow] = (),
+    ) -> Clusters:
+        """Return the clusters of joints that move as G and g say, and rows."""
+        body = {k: i for i, dofs in enumerate(tree.dofs) for k in dofs}
+        moved: dict[int, list[int]] = {}
+        for k, factors in sorted(G.items()):
+            for y in factors:
+                moved.setdefault(y, []).append(body[k])
+        ends = {y: _end(tree, [(i, True) for i in at]) for y, at in moved.items()}
+        names = {y: tree.bodies[at[0]].name for y, at in moved.items()}
+        J: dict[int, dict[int, Expr]] = {}
+        gamma: dict[int, Expr] = {}
+        for r, row in enumerate(rows, len(body)):
+            gamma[r], names[r] = row.gamma, row.name
+            for k, x in row.J.items():
+                J.setdefault(k, {})[r] = x
+            shared = [ends[y] for k in row.J if k in G for y in G[k]]
+            ends[r] = _end(tree, [(row.top, False), *shared])
+        last: dict[int, list[int]] = {}
+        meeting: dict[int, list[int]] = {}
+        for y, (i, is_behind) in ends.items():
+            (last if is_behind else meeting).setdefault(i, []).append(y)
+        return Clusters(G, bias or {}, J, gamma, last, meeting, names)
 
     def coordinates(self, k: int) -> Factors:
         """Return the coordinates that a degree of freedom moves with, and G."""
@@ -71,29 +127,21 @@ class Clusters:
         self, y: int, dofs: tuple[int, ...], values: Mapping[int, Value]
     ) -> Value:
         """Return Σ G_ky x_k over some degrees of freedom that move with y."""
-        if dofs == (y,):
+        if dofs == (y,) and self.coordinates(y)[y] is ONE:
             return values[y]  # the leader, or a plain joint
         first, *others = (values[k] * self.coordinates(k)[y] for k in dofs)
         for x in others:
             first = first + x
         return first
 
-    @staticmethod
-    def of(
-        tree: Tree, G: Mapping[int, Factors], bias: Mapping[int, Expr] | None = None
-    ) -> Clusters:
-        """Return the clusters of joints that move as G and g say."""
-        bodies: dict[int, list[int]] = {}
-        for i, dofs in enumerate(tree.dofs):
-            for y in (y for k in dofs if k in G for y in G[k]):
-                bodies.setdefault(y, []).append(i)
-        last: dict[int, list[int]] = {}
-        meeting: dict[int, list[int]] = {}
-        for y, moved in bodies.items():
-            top = reduce(tree.common_ancestor, moved)
-            (last if top in moved else meeting).setdefault(top, []).append(y)
-        first = {y: moved[0] for y, moved in bodies.items()}
-        return Clusters(G, last, meeting, first, bias or {})
+
+def _end(tree: Tree, places: Sequence[tuple[int, bool]]) -> tuple[int, bool]:
+    """Return the first place on the way to the root that is behind all of some.
+
+    A place is a body, and whether it is behind the body's own joint.
+    """
+    top = reduce(tree.common_ancestor, (i for i, _ in places))
+    return top, (top, True) in places
 
 
 @final
@@ -141,7 +189,12 @@ def blocks_of(tree: Tree, clusters: Clusters) -> dict[int, list[Block]]:
 
 
 def mimic_clusters(tree: Tree) -> Clusters:
-    """Return the clusters of mimic joints and the joints that they follow.
+    """Return the clusters of mimic joints and the joints that they follow."""
+    return Clusters.of(tree, mimic_factors(tree))
+
+
+def mimic_factors(tree: Tree) -> dict[int, Factors]:
+    """Return G of mimic joints and the joints that they follow.
 
     A coordinate is known by the degree of freedom of its leader.
     """
@@ -152,7 +205,7 @@ def mimic_clusters(tree: Tree) -> Clusters:
             y, factor = tree.dofs[leader][0], const(body.joint.multiplier)
             G[y] = {y: const(1.0)}
             G[tree.dofs[i][0]] = {} if factor.is_zero else {y: factor}
-    return Clusters.of(tree, G)
+    return G
 
 
 @final
@@ -164,6 +217,8 @@ class Eliminated:
     """the shared coordinate; None if it is that of one joint"""
     column: Column
     u: Expr
+    d: Expr
+    """u is −d / D, if the coordinate is shared"""
     row: dict[int, Expr]
     """D_z / D of the shared coordinates that are eliminated later"""
 
@@ -194,10 +249,11 @@ class Elimination:
     ) -> None:
         self.tree, self.clusters, self.IA, self.pA = tree, clusters, IA, pA
         self.F: dict[int, dict[int, Force]] = {}
-        self.D: dict[tuple[int, int], Expr] = {}
-        self.d: dict[int, Expr] = {}
+        self.D: dict[int, dict[int, Expr]] = {}
+        self.d = dict(clusters.gamma)
         self.steps: dict[int, list[Eliminated | Joined]] = {}
         self.found: dict[int, Expr] = {}
+        """ÿ of shared coordinates, and −λ of rows"""
 
     # ------------------------------------------------------------ tips to root
 
@@ -213,9 +269,9 @@ class Elimination:
                 steps.append(self._join(i, dof, s, F, tau[k]))
             else:
                 steps.append(self._eliminate_joint(i, k, s, F, tau[k]))
-        steps += (
+        steps += [
             self._eliminate_shared(i, y, F) for y in self.clusters.last.get(i, ())
-        )
+        ]
 
     def carry(self, i: int, X: Transform, c: Motion) -> None:
         """Add what is left of body i to its parent, with c the bias of its joint."""
@@ -240,31 +296,40 @@ class Elimination:
         u = column.force(tau, self.pA[i])
         self.IA[i] = column.eliminated(Ia)
         self.pA[i] = self.pA[i] + column.U * u
-        row = {z: s.dot(f) for z, f in F.items()}
-        return Eliminated(None, column, u, self._take_out(column, u, row, F))
+        row = dict(self.clusters.J.get(self.tree.dofs[i][k], {}))
+        for z, f in F.items():
+            row[z] = row.get(z, ZERO) + s.dot(f)
+        shares = self._take_out(column.D, row)
+        for z in shares:
+            F[z] = F.get(z, Force.zero()) - column.Ud * row[z]
+            self._add_bias(z, row[z] * u)
+        return Eliminated(None, column, u, ZERO, shares)
 
     def _eliminate_shared(self, i: int, y: int, F: dict[int, Force]) -> Eliminated:
         """Eliminate a shared coordinate, all of whose joints have joined."""
-        U, D = F.pop(y, Force.zero()), self.D.pop((y, y))
-        Ud, u = U / D, -self.d.pop(y) / D
-        name = self.tree.bodies[self.clusters.first[y]].name
+        U, row = F.pop(y, Force.zero()), self.D.pop(y)
+        D = row.pop(y)
+        d = self.d.pop(y)
+        Ud, u = U / D, -d / D
+        name = self.clusters.names[y]
         for letter, value in (("U", U), ("Ud", Ud), ("D", D), ("u", u)):
             label_value(letter, name, value)
         column = Column(name, Motion.zero(), U, D, Ud, None)
         self.IA[i] = column.eliminated(articulated(self.IA[i]))
         self.pA[i] = self.pA[i] + U * u
-        row = {z: self.D.pop(_pair(y, z), ZERO) for z in F}
-        return Eliminated(y, column, u, self._take_out(column, u, row, F))
+        for z in row:
+            del self.D[z][y]
+        shares = self._take_out(D, row)
+        for z, share in shares.items():
+            F[z] = F.get(z, Force.zero()) - U * share
+            self._add_bias(z, -(share * d))
+        return Eliminated(y, column, u, d, shares)
 
-    def _take_out(
-        self, column: Column, u: Expr, row: Mapping[int, Expr], F: dict[int, Force]
-    ) -> dict[int, Expr]:
-        """Take a coordinate with its row of D from the others; return row / D."""
+    def _take_out(self, D: Expr, row: Mapping[int, Expr]) -> dict[int, Expr]:
+        """Take a coordinate with its row of D from that of others; return row / D."""
         row = {z: x for z, x in row.items() if not x.is_zero}
-        shares = {z: x / column.D for z, x in row.items()}
-        for z, x in row.items():
-            F[z] = F[z] - column.Ud * x
-            self._add_bias(z, x * u)
+        shares = {z: x / D for z, x in row.items()}
+        for z in row:
             for w in row:
                 if w <= z:
                     self._add(z, w, -(shares[z] * row[w]))
@@ -278,12 +343,14 @@ class Elimination:
         U = self.IA[i] @ s
         self.pA[i] = self.pA[i] + U * bias
         D = s.dot(U) + self.tree.bodies[i].joint.armature
-        d = s.dot(self.pA[i]) - tau
+        d = s.dot(self.pA[i]) + self.tree.bodies[i].joint.armature * bias - tau
+        along = dict(self.clusters.J.get(dof, {}))
         for z, f in F.items():
-            along = s.dot(f)
-            self._add_bias(z, along * bias)
+            along[z] = along.get(z, ZERO) + s.dot(f)
+        for z, x in along.items():
+            self._add_bias(z, x * bias)
             for y, g in G.items():
-                self._add(y, z, g * along if y != z else g * (along + along))
+                self._add(y, z, g * x if y != z else g * (x + x))
         for y, g in G.items():
             self._add_bias(y, g * d)
             for z, h in G.items():
@@ -295,7 +362,8 @@ class Elimination:
 
     def _add(self, y: int, z: int, x: Expr) -> None:
         """Add to D_yz."""
-        self.D[_pair(y, z)] = self.D.get(_pair(y, z), ZERO) + x
+        known = self.D.setdefault(y, {}).get(z, ZERO) + x
+        self.D[y][z] = self.D.setdefault(z, {})[y] = known
 
     def _add_bias(self, y: int, x: Expr) -> None:
         """Add to d_y."""
@@ -318,7 +386,10 @@ class Elimination:
                     x = x + g * self.found[y]
                 s = step.s
             else:
-                s, x = step.column.s, step.u - step.column.Ud.dot(a)
+                column, s = step.column, step.column.s
+                x = step.u - column.Ud.dot(a)
+                if i == ROOT:  # which is not eliminated from: one division is enough
+                    x = -((step.d + column.U.dot(a)) / column.D)
                 for z, share in step.row.items():
                     x = x - share * self.found[z]
                 if step.y is not None:
@@ -327,10 +398,6 @@ class Elimination:
             a = a + s * x
             qdd = (*qdd, x)
         return a, qdd
-
-
-def _pair(y: int, z: int) -> tuple[int, int]:
-    return max(y, z), min(y, z)
 
 
 def articulated(inertia: Inertia) -> ArticulatedInertia:

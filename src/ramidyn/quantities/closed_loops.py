@@ -22,6 +22,7 @@ from ramidyn.algorithms.loops.constrained_aba import constrained_aba
 from ramidyn.algorithms.loops.constraints import constraint_rows, senses
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.algorithms.loops.joint_formulation import factor, joint_formulation
+from ramidyn.algorithms.loops.loop_clusters import loop_clusters
 from ramidyn.algorithms.loops.loopwise import eliminate, loopwise
 from ramidyn.algorithms.loops.partition import dependent_columns, dependent_motion
 from ramidyn.algorithms.loops.proximal import (
@@ -213,8 +214,9 @@ def constrained_acceleration(
     )
     if applied is None:
         applied = acting_forces(context)
-    if chosen == "constrained_aba":
-        return _articulated_acceleration(context, rank, applied, rate)
+    if chosen in ("constrained_aba", "cluster_aba"):
+        with_clusters = chosen == "cluster_aba"
+        return _articulated_acceleration(context, rank, applied, rate, with_clusters)
     solution = solve_augmented(context, chosen, mu, rank, applied, rate)
     multipliers = spread_multipliers(solution.system.kept, rank, solution.found)
     if rank.spare:
@@ -264,14 +266,12 @@ def stabilized_bias(
 
 
 def _articulated_acceleration(
-    context: Context, rank: Rank, applied: Applied, rate: float
+    context: Context, rank: Rank, applied: Applied, rate: float, with_clusters: bool
 ) -> tuple[list[Expr], list[Expr]]:
     """Return q̈ and λ by articulated bodies, for rows that are independent."""
     coordinates, tree = context.coordinates, context.dynamics_tree
-    all_cuts = needed_cuts(context)
-    cuts = [cut for cut in all_cuts for _ in cut.rows]
-    rows = constraint_rows(tree, all_cuts, context.q, context.qd)
-    kept = [r for r in range(len(rows)) if r not in rank.dropped]
+    cuts = needed_cuts(context)
+    rows = constraint_rows(tree, cuts, context.q, context.qd)
     if rate:
         qd: DofVector = {}
         for i, dofs in enumerate(tree.dofs):
@@ -284,8 +284,10 @@ def _articulated_acceleration(
     tau = applied.added_to(tau)
     qdd, found = constrained_aba(
         tree,
-        [cuts[r] for r in kept],
-        [rows[r] for r in kept],
+        cuts,
+        rows,
+        rank.dropped,
+        with_clusters,
         context.q,
         context.qd,
         tau,
@@ -293,7 +295,7 @@ def _articulated_acceleration(
         applied.bodies,
     )
     public = coordinates.public_acceleration(qdd, context.qd)
-    return public, spread_multipliers(kept, rank, found)
+    return public, spread_multipliers(list(found), rank, list(found.values()))
 
 
 def spread_multipliers(
@@ -339,13 +341,27 @@ def resolve_solver(
         damping = max(DAMPING[dtype], rank.damping) if needed else 0.0
     if algorithm == "proximal":
         algorithm = "joint_formulation"
-    if algorithm == "constrained_aba" and (damping or model.mimics):
-        why = "has mimic joints" if model.mimics else "has rows that depend on others"
+    if algorithm in ("constrained_aba", "cluster_aba") and damping:
         raise ModelError(
-            f"algorithm 'constrained_aba' cannot be used, because robot {model.name!r} "
-            f"{why}; possible: 'auto', 'joint_formulation', 'loopwise'"
+            f"algorithm {algorithm!r} cannot be used, because robot {model.name!r} "
+            "has rows that depend on others; possible: 'auto', 'joint_formulation', "
+            "'loopwise'"
+        )
+    if algorithm == "cluster_aba" and not clustered_loops(model, rank):
+        raise ModelError(
+            f"algorithm 'cluster_aba' cannot be used, because robot {model.name!r} has "
+            "no coupling, and no loop that leaves its joints one coordinate; possible: "
+            "'auto', 'joint_formulation', 'loopwise', 'constrained_aba'"
         )
     return algorithm, damping, rank
+
+
+def clustered_loops(model: Model, rank: Rank) -> tuple[str, ...]:
+    """Return the names of loops whose joints "cluster_aba" takes as one joint."""
+    cuts = cuts_of(model)
+    return tuple(
+        cuts[x.cut].name for x in loop_clusters(model.tree, cuts, rank.dropped)
+    )
 
 
 def possible(
@@ -357,8 +373,11 @@ def possible(
     """Return the candidates for ``algorithm="auto"`` for a robot with loops."""
     if not model.loops:
         return ()
-    mu = resolve_solver(model, conventions, "joint_formulation", damping)[1]
-    return ALGORITHMS[:2] if mu or model.mimics else ALGORITHMS
+    found = resolve_solver(model, conventions, "joint_formulation", damping)
+    mu, rank = found[1:]
+    if mu:
+        return ALGORITHMS[:2]
+    return ALGORITHMS if clustered_loops(model, rank) else ALGORITHMS[:3]
 
 
 def of_loops(

@@ -1,0 +1,245 @@
+"""Loops as clusters: the same motion and the same forces as by rows of constraints."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramidyn
+from ramidyn.algorithms.loops.cuts import cuts_of
+from ramidyn.algorithms.loops.loop_clusters import loop_clusters
+from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.catalog.paper_robots import random_tree
+from ramidyn.description.description import Description, LoopDescription, Mimic
+from ramidyn.errors import ModelError
+from ramidyn.mechanism.constraints.rank import rank_of
+from ramidyn.quantities import closed_loops
+from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.robot import Robot
+from support.loops import as_robot, closed_loop, dense, value, with_loops
+from support.planar import four_bar, four_bar_knee, slider_crank
+from support.references import needs_shared_robots, path_of
+from support.states import ONE_COORDINATE, with_joints
+
+pytestmark = pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
+
+EXACT = 1e-11
+"""of accelerations and multipliers, over the largest"""
+
+
+def coupling(y: str, *x: str, c: Sequence[float]) -> LoopDescription:
+    name = f"{y}_follows_{'_'.join(x)}"
+    return LoopDescription(name, "coupling", joints=(y, *x), coefficients=tuple(c))
+
+
+def tree_of(n: int, seed: int, **options: Any) -> tuple[Description, list[str]]:
+    tree = random_tree(n, seed, joints=ONE_COORDINATE, massless=0.0, **options)
+    tree = with_joints(tree, lambda _: {"armature": 0.2})
+    return tree, [j.name for b in tree.bodies for j in b.joints]
+
+
+def geared() -> Robot:
+    """Gears, a cam and a lock, some of joints that follow others."""
+    tree, n = tree_of(12, 8)
+    loops = (
+        coupling(n[9], n[2], c=(0.2, -0.7)),
+        coupling(n[4], n[3], c=(0.1, 0.5, -0.3, 0.2)),
+        coupling(n[11], n[9], c=(0.0, 0.4)),
+        coupling(n[6], c=(0.3,)),
+    )
+    return as_robot(replace(tree, loops=loops))
+
+
+def geared_mimics() -> Robot:
+    """Couplings between joints that mimic others and their leaders."""
+    tree, n = tree_of(12, 8)
+    follows = {n[9]: Mimic(n[2], -0.7, 0.2), n[7]: Mimic(n[5], 1.5, 0.0)}
+    tree = with_joints(tree, lambda name: {"mimic": follows.get(name)})
+    loops = (coupling(n[7], n[4], c=(0.2, 0.8)), coupling(n[10], n[9], c=(0, 1, 0.2)))
+    return as_robot(replace(tree, loops=loops))
+
+
+def spatial_loop() -> Robot:
+    """A ball that closes four joints of a chain, with a gear in the loop."""
+    tree, n = tree_of(8, 11)
+    bodies = [
+        replace(b, parent=None if k == 0 else tree.bodies[k - 1].name)
+        for k, b in enumerate(tree.bodies)
+    ]
+    robot = as_robot(replace(tree, bodies=tuple(bodies)))
+    rng = np.random.default_rng(3)
+    names = robot.body_names
+    q = robot.random_configuration(rng)
+    loop = closed_loop(robot, "spherical", names[2], names[7], q, rng)
+    y = [robot.model.joint(x) for x in (n[6], n[4])]
+    c = (float(q[y[0].q_index] - 0.5 * q[y[1].q_index]), 0.5)
+    return with_loops(robot, loop, coupling(n[6], n[4], c=c))
+
+
+ROBOTS = {
+    "four_bar": (four_bar, ("pin",)),
+    "slider_crank": (slider_crank, ("pin",)),
+    "geared": (geared, None),
+    "geared_mimics": (geared_mimics, None),
+    "spatial_loop": (spatial_loop, None),
+    "knee": (four_bar_knee, ("four_bar",)),
+}
+
+
+@functools.cache
+def made(name: str) -> Robot:
+    return ROBOTS[name][0]()
+
+
+def state(robot: Robot, rng: np.random.Generator) -> dict[str, Any]:
+    q = robot.random_configuration(rng)
+    return {"q": q, "qd": rng.normal(size=robot.nv), "tau": rng.normal(size=robot.nv)}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_loops_are_clusters(name: str) -> None:
+    robot = made(name)
+    model = robot.placed_model
+    rank = rank_of(model, robot.conventions)
+    found = closed_loops.clustered_loops(model, rank)
+    expected = ROBOTS[name][1] or {loop.name for loop in robot.model.loops}
+    assert set(found) == set(expected)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_clusters_move_as_rows_do(name: str, rng: np.random.Generator) -> None:
+    robot = made(name)
+    now = state(robot, rng)  # where loops are open, too: J q̈ + γ = 0 holds anywhere
+    expected, _, J = dense(robot, **now)
+    for algorithm in ("constrained_aba", "cluster_aba"):
+        wanted = [
+            forward_dynamics(algorithm=algorithm),
+            closed_loops.loop_forces(algorithm=algorithm),
+        ]
+        qdd, forces = value(wanted, robot, **now).values()
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(qdd, expected, atol=EXACT * scale)
+        needed = value(inverse_dynamics, robot, q=now["q"], qd=now["qd"], qdd=qdd)
+        scale = np.abs(needed).max()
+        np.testing.assert_allclose(
+            J.T @ forces, needed - now["tau"], atol=10 * EXACT * scale
+        )
+
+
+@needs_shared_robots
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cassie", {"connect0", "connect2"}),
+        ("robotiq_2f85_v4", {"joint2", "connect0", "connect1"}),
+    ],
+)
+def test_local_loops_of_real_robots_are_clusters(
+    name: str, expected: set[str], rng: np.random.Generator
+) -> None:
+    robot = ramidyn.load(path_of(name))
+    model = robot.placed_model
+    rank = rank_of(model, robot.conventions)
+    assert set(closed_loops.clustered_loops(model, rank)) == expected
+    now = state(robot, rng)
+    found = value(forward_dynamics(algorithm="cluster_aba"), robot, **now)
+    expected_qdd, *_ = dense(robot, **now)
+    np.testing.assert_allclose(
+        found, expected_qdd, atol=EXACT * np.abs(expected_qdd).max()
+    )
+
+
+@pytest.mark.parametrize("rate", [0.0, 20.0])
+def test_stabilized_clusters_move_as_rows_do(
+    rate: float, rng: np.random.Generator
+) -> None:
+    robot = made("knee")
+    now = state(robot, rng)
+    found = [
+        value(
+            closed_loops.stabilized_forward_dynamics(algorithm=name, rate=rate),
+            robot,
+            **now,
+        )
+        for name in ("cluster_aba", "joint_formulation")
+    ]
+    scale = np.abs(found[1]).max()
+    np.testing.assert_allclose(found[0], found[1], atol=EXACT * scale)
+
+
+def test_a_joint_is_coupled_to_itself_by_its_leader_only_as_a_row() -> None:
+    tree, n = tree_of(5, 3)
+    tree = with_joints(
+        tree, lambda name: {"mimic": Mimic(n[0], 2.0, 0.0) if name == n[3] else None}
+    )
+    robot = as_robot(replace(tree, loops=(coupling(n[3], n[0], c=(0, 0, 1)),)))
+    assert loop_clusters(robot.tree, cuts_of(robot.model)) == []
+
+
+def test_robots_without_clusters_are_named() -> None:
+    robot = as_robot(ramidyn.robots.chain(6).description)
+    rng = np.random.default_rng(0)
+    q = robot.random_configuration(rng)
+    loop = closed_loop(robot, "distance", "world", robot.body_names[-1], q, rng)
+    robot = with_loops(robot, loop)
+    message = (
+        "'cluster_aba' cannot be used, because robot .* has no coupling, and no loop "
+        "that leaves its joints one coordinate; possible: 'auto', 'joint_formulation', "
+        "'loopwise', 'constrained_aba'"
+    )
+    with pytest.raises(ModelError, match=message):
+        value(forward_dynamics(algorithm="cluster_aba"), robot, **state(robot, rng))
+
+
+# ------------------------------------------------------------ rotors
+
+
+def arm_with_rotors(is_geared: bool) -> Robot:
+    """Three links, driven by motors on the link before, by gears of 50 and more."""
+    b = RobotBuilder("arm")
+    parent = "world"
+    axes = ((0, 0, 1), (0, 1, 0), (0, 1, 0))
+    for k, (axis, ratio) in enumerate(zip(axes, (50.0, -80.0, 100.0), strict=True)):
+        at = (0.0, 0.0, 0.3) if k else (0.0, 0.0, 0.1)
+        box = Inertia.from_box(4.0 - k, (0.08, 0.08, 0.3), at=(0, 0.01, 0.15))
+        b.add(Body(f"link{k}", box), parent, Joint.revolute(axis, name=f"joint{k}"), at)
+        rotor = Inertia.from_cylinder(0.3, 0.02, 0.04, at=(0, 0, 0.01))
+        mimic = {"mimic": (f"joint{k}", ratio)} if is_geared else {}
+        joint = Joint.revolute((0, 0, 1), name=f"motor{k}", **mimic)
+        b.add(Body(f"rotor{k}", rotor), parent, joint, (0.05, 0.02, 0.1))
+        parent = f"link{k}"
+    return b.robot()
+
+
+def test_rotors_that_are_bodies_act_as_geared_joints_do(
+    rng: np.random.Generator,
+) -> None:
+    geared_arm, free = arm_with_rotors(True), arm_with_rotors(False)
+    ratios = {"motor0": 50.0, "motor1": -80.0, "motor2": 100.0}
+    for name, ratio in ratios.items():
+        joints = (name, name.replace("motor", "joint"))
+        free = free.add_loop(joint="coupling", joints=joints, coefficients=(0, ratio))
+    q, qd, tau = rng.normal(size=(3, 3))
+    expected = value(forward_dynamics, geared_arm, q=q, qd=qd, tau=tau)
+    P = np.zeros((6, 3))
+    for joint in free.model.joints:
+        k = int(joint.name[-1])
+        P[joint.v_index, k] = ratios.get(joint.name, 1.0)
+    given = {"q": P @ q, "qd": P @ qd, "tau": np.linalg.pinv(P).T @ tau}
+    for algorithm in (
+        "joint_formulation",
+        "loopwise",
+        "constrained_aba",
+        "cluster_aba",
+    ):
+        qdd = value(forward_dynamics(algorithm=algorithm), free, **given)
+        scale = np.abs(P @ expected).max()
+        np.testing.assert_allclose(qdd, P @ expected, atol=1e-10 * scale)
+    M = value(mass_matrix, geared_arm, q=q)
+    assert (np.diag(M) > np.square([50, 80, 100]) * 0.5 * 0.3 * 0.02**2).all()
