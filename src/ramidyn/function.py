@@ -26,7 +26,7 @@ from ramidyn.backend.calls.vectorcall import (
 )
 from ramidyn.backend.runtime.memory_layout import LANES, libm_table
 from ramidyn.concurrency import made_once, once
-from ramidyn.errors import ArgumentError, printable
+from ramidyn.errors import ArgumentError, flag_of, printable
 from ramidyn.progress import ProgressLine
 
 if TYPE_CHECKING:
@@ -192,9 +192,9 @@ class Function(Vectorcall):
 
     def prepare(self, *, single: bool = True, batch: bool = True) -> Function:
         """Generate the code for one state and for batches now; return self."""
-        if single:
+        if flag_of("single", single):
             native_kernel(self._compilation, "single")
-        if batch:
+        if flag_of("batch", batch):
             native_kernel(self._compilation, "batch")
         return self
 

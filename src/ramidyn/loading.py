@@ -157,7 +157,7 @@ def _with_forces(
 ) -> Description:
     """Return the description with the forces of its file that are to act."""
     for name, value in answers.items():
-        if value not in (True, False, None):
+        if not (value is None or isinstance(value, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{name} is {value!r}; possible: True, False, None")
     offered = description.offered
     if answers["dry_friction"]:

@@ -11,7 +11,7 @@ from ramidyn.errors import ArgumentError
 BEGINNINGS: Final = {
     "an HTML page": (b"<!doctype html", b"<html"),
     "a recording of Rerun": (b"rrf",),
-    "an XML file": (b"<?xml", b"<mujoco", b"<!--"),
+    "an XML file": (b"<?xml", b"<mujoco", b"<robot", b"<!--"),
     "a Markdown page": (b"#",),
 }
 """how a file of each kind begins, in lower case"""

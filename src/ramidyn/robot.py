@@ -728,16 +728,23 @@ class Robot:
 
         Args:
             source: the file that the robot was loaded from.
-            target: the file to write.
+            target: the file to write; of files that exist, only other XML files are
+                replaced.
 
         Raises:
             ModelError: the source is not URDF or MJCF, or not of this robot.
         """
         from ramidyn.description.formats.write_inertials import text_with_inertials
+        from ramidyn.output_files import replaceable_file
 
+        path = replaceable_file(target, "an XML file")
         inertials = {b.name: b.inertial for b in self.description.bodies}
         text = text_with_inertials(source, inertials)
-        Path(target).write_text(text, encoding="utf-8")
+        if path.exists() and path.samefile(source):
+            raise ArgumentError(
+                f"target is the source, {os.fspath(target)!r}; choose another target"
+            )
+        path.write_text(text, encoding="utf-8")
 
     # ------------------------------------------------------------ force elements
 

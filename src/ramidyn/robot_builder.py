@@ -146,7 +146,7 @@ class RobotBuilder:
 
         The arguments are those of `Robot.add_loop`, with bodies or their names.
         """
-        said = f"loop {name!r}: joint" if name else "joint"
+        said = "joint" if name is None else f"loop {shown(name)}: joint"
         type_ = check_type(said, joint)
         if name is None:
             name = free_name(type_, self._loops)

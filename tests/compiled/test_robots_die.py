@@ -73,6 +73,17 @@ def test_one_collection_frees_a_robot_with_loops(use: str) -> None:
 
 
 @pytest.mark.usefixtures("quiet_collector")
+def test_one_collection_frees_a_robot_and_its_kinematic_solvers() -> None:
+    robot = ramidyn.robots.chain(3, geometry="plain")
+    target = robot.pose(np.full(3, 0.3), "body2")
+    robot.inverse_kinematics({"body2": target})
+    found = weakref.ref(robot)
+    del robot
+    gc.collect()
+    assert found() is None
+
+
+@pytest.mark.usefixtures("quiet_collector")
 def test_loading_leaves_young_objects_of_the_program_young() -> None:
     mine = [object()]
     ramidyn.load(ROBOT)

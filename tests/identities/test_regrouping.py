@@ -12,7 +12,7 @@ import ramidyn
 from ramidyn.catalog.paper_robots import chain, hmmwv, random_tree
 from ramidyn.compiler import program_of
 from ramidyn.description.description import Inertial
-from ramidyn.errors import ModelError
+from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
@@ -152,6 +152,8 @@ def test_a_design_is_saved_and_loaded(text: str, suffix: str, tmp_path: Path) ->
     robot = ramidyn.load(source)
     design = robot.regrouped().robot
     design.write_inertials(source, target)
+    with pytest.raises(ArgumentError, match="target is the source, "):
+        design.write_inertials(source, source)
     again = ramidyn.load(target)
     np.testing.assert_allclose(
         again.inertial_parameters(), design.inertial_parameters(), atol=1e-12

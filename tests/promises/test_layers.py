@@ -70,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "symbolic", *ROBOTS, "algorithms", "tracing", "quantities", "backend",
         "function", "compiler", "methods", "configuration_functions",
         "mechanism.constraints", "mechanism", "simulation", "kinematics", "view",
-        "view.runs",
+        "view.runs", "output_files",
     },
     "loading": {"description", "algorithms", "robot"},
     "robot_builder": {"description", "robot"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -220,3 +220,85 @@ def test_a_jax_array_is_read_and_a_tracer_is_explained() -> None:
         np.testing.assert_allclose(found, ROBOT.mass_matrix(Q), rtol=1e-5)
     with pytest.raises(ramidyn.ShapeError, match="q is a JAX tracer"):
         jax.jit(ROBOT.mass_matrix)(given)
+
+
+ODD: Any = np.ones(3)
+MODEL = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ramidyn.load(MODEL, passive=ODD),
+            r"passive is array\(.*\); possible: True, False, None",
+        ),
+        (
+            lambda: ramidyn.load(MODEL, include_directory=ODD),
+            r"include_directory is array\(.*\); expected a directory",
+        ),
+        (
+            lambda: ramidyn.load(MODEL, joint_order=ODD),
+            "no joint '1.0' in joint_order",
+        ),
+        (
+            lambda: ROBOT.pin("body1", Q, check=ODD),
+            r"check is array\(.*\); possible: True, False",
+        ),
+        (
+            lambda: ramidyn.compile(ramidyn.mass_matrix, ROBOT).prepare(single=ODD),
+            r"single is array\(.*\); possible: True, False",
+        ),
+        (
+            lambda: ROBOT.propagator(Q, "body1", ODD),
+            r"frame is array\(.*\); expected a name, such as one of robot.frame_names",
+        ),
+        (
+            lambda: ROBOT.add_hard_limits(joints=ODD),
+            r"add_hard_limits: joints is array\(.*\); expected a list of names",
+        ),
+        (
+            lambda: ROBOT.add_dry_friction(force=ODD),
+            r"force is \(1.0, 1.0, 1.0\); expected a number",
+        ),
+        (
+            lambda: ramidyn.Pose.from_axis_angle((0, 0, 1), float("nan")),
+            r"angle: nan given; expected a finite number \[rad\]",
+        ),
+        (
+            lambda: ramidyn.Pose.from_quaternion(cast("Any", "x"), order="wxyz"),
+            "the quaternion: 'x' given; expected numbers",
+        ),
+        (
+            lambda: ramidyn.Pose.identity().apply(cast("Any", 5)),
+            "point: 5 given; expected 3 numbers",
+        ),
+        (
+            lambda: ramidyn.Pose.identity().q(order=ODD),
+            r"order is array\(.*\); possible: 'xyzw'",
+        ),
+        (
+            lambda: ramidyn.builder.Body("b", frames=cast("Any", 5)),
+            "body 'b': frames is 5; expected a dictionary of placements by name",
+        ),
+        (
+            lambda: ramidyn.tasks.Posture(cast("Any", 5)),
+            "joints of Posture is 5; expected a list of names",
+        ),
+        (
+            lambda: ramidyn.tasks.Direction("hand", cast("Any", "x")),
+            r"axis of Direction\('hand'\) is 'x'; expected three numbers, not all zero",
+        ),
+        (
+            lambda: ramidyn.tasks.kinematic_step(cast("Any", 5), "hand"),
+            "robot is 5; expected a Robot",
+        ),
+        (
+            lambda: ROBOT.write_inertials("robot.urdf", cast("Any", 5)),
+            "path is 5; expected the path of a file",
+        ),
+    ],
+)
+def test_a_value_of_another_kind_is_named(call: Any, message: str) -> None:
+    with pytest.raises(ramidyn.Error, match=message):
+        call()

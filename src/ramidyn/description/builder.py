@@ -59,6 +59,11 @@ class Body:
         checked_name("a body", self.name)
         if self.inertia is not None:
             checked_instance(f"body {self.name!r}: inertia", self.inertia, Inertia)
+        if not isinstance(self.frames, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(
+                f"body {self.name!r}: frames is {shown(self.frames)}; expected a "
+                "dictionary of placements by name"
+            )
         poses: dict[str, Pose] = {}
         for frame, placement in self.frames.items():
             if checked_name(f"body {self.name!r}: a frame", frame) == self.name:

@@ -33,7 +33,7 @@ from ramidyn.description.constants import (
     times,
     transpose,
 )
-from ramidyn.errors import ArgumentError, ShapeError
+from ramidyn.errors import ArgumentError, ShapeError, is_among
 
 Vector = Sequence[float] | Array
 Order = Literal["xyzw", "wxyz"]
@@ -51,7 +51,7 @@ class Pose:
     """p"""
 
     def __init__(self, R: npt.ArrayLike, p: npt.ArrayLike) -> None:
-        R, p = np.asarray(R, dtype=float), np.asarray(p, dtype=float)
+        R, p = _numbers("R", R), _numbers("p", p)
         if R.shape != (3, 3) or p.shape != (3,):
             raise ShapeError(
                 f"R has shape {R.shape} and p {p.shape}; expected (3, 3) and (3,)"
@@ -105,7 +105,7 @@ class Pose:
             order: "xyzw" (Pinocchio, ROS, SciPy) or "wxyz" (MuJoCo); that of a robot is
                 ``robot.conventions.quaternion``.
         """
-        q = np.asarray(quaternion, dtype=float)
+        q = _numbers("the quaternion", quaternion)
         length = norm(q.ravel().tolist())
         if q.shape != (4,) or not 0.0 < length < np.inf:
             raise ShapeError(
@@ -130,7 +130,7 @@ class Pose:
             q: (7,) position [m] and quaternion.
             order: of the quaternion, as in `from_quaternion`.
         """
-        values = np.asarray(q, dtype=float)
+        values = _numbers("q", q)
         if values.shape != (7,):
             raise ShapeError(
                 f"q has shape {values.shape}; a floating joint has 7 entries: position "
@@ -153,7 +153,10 @@ class Pose:
         if not length:
             raise ShapeError("the axis is zero; expected a direction")
         x, y, z = x / length, y / length, z / length
-        c, s = direction(float(angle))
+        turn = _numbers("angle", angle)
+        if turn.shape != () or not np.isfinite(turn):
+            raise ShapeError(f"angle: {angle!r} given; expected a finite number [rad]")
+        c, s = direction(float(turn))
         v = 1 - c
         R = (
             (c + v * x * x, v * x * y - s * z, v * x * z + s * y),
@@ -187,7 +190,7 @@ class Pose:
 
     def apply(self, point: Vector) -> Array:
         """Return a point of the inner frame in coordinates of the outer frame."""
-        return np.array(moved_point(self.rows, [float(x) for x in point], self.origin))
+        return np.array(moved_point(self.rows, _three("point", point), self.origin))
 
     def quaternion(self, *, order: Order) -> Array:
         """Return the quaternion of the rotation, (4,), with w ≥ 0.
@@ -254,15 +257,22 @@ def rotation_of_rpy(roll: float, pitch: float, yaw: float) -> Rows:
 def _three(what: str, values: Vector) -> list[float]:
     try:
         found = [float(x) for x in values]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = []
-    if len(found) != 3:
+    if len(found) != 3 or not all(map(math.isfinite, found)):
         raise ShapeError(f"{what}: {values!r} given; expected 3 numbers")
     return found
 
 
+def _numbers(what: str, values: npt.ArrayLike) -> Array:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise ShapeError(f"{what}: {values!r} given; expected numbers") from None
+
+
 def _checked_order(order: str) -> str:
-    if order not in ("xyzw", "wxyz"):
+    if not is_among(order, ("xyzw", "wxyz")):
         raise ArgumentError(
             f"order is {order!r}; possible: 'xyzw' (Pinocchio, ROS, SciPy), 'wxyz' "
             "(MuJoCo)"

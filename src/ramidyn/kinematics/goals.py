@@ -27,7 +27,7 @@ from ramidyn.algorithms import kinematics
 from ramidyn.algorithms.operational.tasks import ANGULAR, LINEAR, Task
 from ramidyn.coordinates.configurations import differences
 from ramidyn.description.joint_types import joint_type
-from ramidyn.errors import ArgumentError
+from ramidyn.errors import ArgumentError, names_of
 from ramidyn.quantities.directions import seeds
 from ramidyn.quantities.frames import jacobian
 from ramidyn.quantities.momentum_energy import center_of_mass, center_of_mass_jacobian
@@ -57,7 +57,10 @@ class Direction:
 
     def __post_init__(self) -> None:
         _check_frame("Direction", self.frame)
-        axis = np.array(self.axis, dtype=float)
+        try:
+            axis = np.array(self.axis, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            axis = np.zeros(0)
         size = float(np.linalg.norm(axis)) if axis.shape == (3,) else 0.0
         if not 0.0 < size < np.inf:
             raise ArgumentError(
@@ -134,7 +137,7 @@ class Posture:
     joints: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        given: Any = (self.joints,) if isinstance(self.joints, str) else self.joints
+        given = names_of("joints of Posture", self.joints)
         object.__setattr__(self, "joints", tuple(given))
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from ramidyn.algorithms.operational.tasks import Task
+from ramidyn.concurrency import made_once
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ShapeError
+from ramidyn.function import CallOptions
 from ramidyn.kinematics.goals import (
     KINDS,
     CenterOfMass,
@@ -45,9 +46,6 @@ ORTHOGONAL = 1e-6
 """largest entry of R Rᵀ − 1 in a target"""
 POSTURE = 1e-3
 """weight of a posture"""
-
-_SOLVERS: WeakKeyDictionary[Robot, dict[Any, Solver]] = WeakKeyDictionary()
-"""by robot: compiled functions are found again by what was asked"""
 
 
 def inverse_kinematics(
@@ -131,8 +129,10 @@ def solver_of(
     threads: int,
 ) -> tuple[Solver, Array | None]:
     """Return the solver of a structure, and the weights of its rows."""
+    CallOptions.checked("float64", None, threads, "batch_first")
     keys, hard = tuple(targets), tuple(constraints)
-    known = _SOLVERS.setdefault(robot, {})
+    # Kept by the robot: solvers hold the robot, and are collected with it.
+    known: dict[Any, Solver] = made_once(robot.__dict__, "_kinematic_solvers", dict)
     plain = (keys, hard, fixed, threads)
     if not weights and plain in known:
         found = known[plain]

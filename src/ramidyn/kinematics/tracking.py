@@ -129,6 +129,12 @@ def kinematic_step(
     >>> np.linalg.norm(robot.pose(after.q, "body5")[:3, 3] - target) < 1e-4
     True
     """
+    if not hasattr(robot, "model"):
+        raise ArgumentError(f"robot is {robot!r}; expected a Robot")
+    if not isinstance(goals, (str, *KINDS, Iterable)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"goals is {goals!r}; expected a goal or a list of goals")
+    if not (weights is None or isinstance(weights, Mapping)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"weights is {weights!r}; expected a dictionary by goal")
     given = (goals,) if isinstance(goals, (str, *KINDS)) else tuple(goals)
     if not isinstance(iterations, int) or iterations < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"iterations is {iterations!r}; expected 1 or more")

@@ -14,7 +14,7 @@ from ramidyn.description.contacts import (
     HardLimit,
 )
 from ramidyn.description.description import Description
-from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.errors import ArgumentError, ModelError, names_of
 from ramidyn.tree.contact_checks import checked_contact
 from ramidyn.tree.model import Model, PublicJoint
 
@@ -72,7 +72,7 @@ def _joints(model: Model, names: Sequence[str] | None, who: str) -> list[PublicJ
         return list(model.joints)
     if isinstance(names, str):
         raise ArgumentError(f"{who}: joints is {names!r}; expected a list of names")
-    return [model.joint(n) for n in names]
+    return [model.joint(n) for n in names_of(f"{who}: joints", names)]
 
 
 def _is_limited(joint: PublicJoint) -> bool:

@@ -14,6 +14,7 @@ from ramidyn.spatial.vector3 import IDENTITY, ZERO3
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tracing.context import Context, array
+from ramidyn.tracing.context import frame as frame_name
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.frames import fixed_steps
 from ramidyn.tree.model import Frame
@@ -31,7 +32,11 @@ def articulated_inertia(context: Context, frame: str) -> Any:
     return _public(context, seen.array().tolist())
 
 
-@quantity("q", returns="acceleration of one frame per acceleration of another")
+@quantity(
+    "q",
+    returns="acceleration of one frame per acceleration of another",
+    checks={"base": frame_name},
+)
 def propagator(context: Context, frame: str, base: str) -> Any:
     """A of a = A a_base."""
     end, start = context.model.frame(frame), context.model.frame(base)

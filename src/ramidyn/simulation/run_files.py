@@ -56,6 +56,8 @@ def save(run: Run, path: str | PathLike[str]) -> None:
 
 def load(kind: type[Run], path: str | PathLike[str], robot: Robot | None) -> Run:
     """Return the run of a file; with a robot, it must be that of the run."""
+    if robot is not None and not hasattr(robot, "model"):
+        raise ArgumentError(f"robot is {robot!r}; expected a Robot, or None")
     about, arrays = _read(path)
     if robot is not None and about["robot"] is not None:
         check_robot(robot, about["robot"], fspath(path))

@@ -48,8 +48,10 @@ def checked_contact(element: object, name: str | None, model: Model) -> Contact:
             'ramidyn.contacts.ContactSphere("foot", radius=0.02, friction=0.8)'
         )
     what, new = labeled_element(element, name, model)
-    for field in ("friction", "force", "half_length"):
+    for field in ("friction", "force", "half_length", "restitution"):
         value = getattr(new, field, None)
+        if isinstance(value, tuple):
+            raise ArgumentError(f"{what}: {field} is {value!r}; expected a number")
         if value is not None and value < 0.0:
             raise ArgumentError(f"{what}: {field} is {value:g}; expected 0 or more")
     bounce = getattr(new, "restitution", 0.0)

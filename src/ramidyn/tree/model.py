@@ -201,11 +201,12 @@ def build_model(
             Pinocchio orders them) or the names of all joints in the order wanted.
         mimic: "reduce" (a mimic joint follows and is not in q) or "independent".
     """
-    if mimic not in ("reduce", "independent"):
+    if not is_among(mimic, ("reduce", "independent")):
         raise ArgumentError(f"mimic is {mimic!r}; possible: 'reduce', 'independent'")
     if isinstance(joint_order, str) and joint_order not in ("file", "alphabetical"):
         raise ArgumentError(f"joint_order is {joint_order!r}; {ORDERS}")
-    bodies = _ordered_bodies(description.bodies, joint_order == "alphabetical")
+    is_sorted = isinstance(joint_order, str) and joint_order == "alphabetical"
+    bodies = _ordered_bodies(description.bodies, is_sorted)
     builder = _ModelBuilder(mimic == "reduce")
     for body in bodies:
         builder.add(body)

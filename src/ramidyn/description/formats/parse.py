@@ -23,6 +23,10 @@ def parse(
     xacro_arguments: Mapping[str, object] | None = None,
 ) -> Description:
     """Return the description in a file or a text, by the name of its first element."""
+    if not isinstance(include_directory, str | os.PathLike | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"include_directory is {include_directory!r}; expected a directory"
+        )
     text, path = read_source(source)
     label = path.name if path is not None else "text"
     is_expanded = path is not None and is_xacro(path)
