@@ -398,13 +398,9 @@ class Robot:
         """Where contacts can touch, and their gaps; None if there are none."""
         from ramidyn.compiler import compile
         from ramidyn.quantities.contact_places import contact_places
-        from ramidyn.tree.contact_checks import robot_candidates, robot_pairs
+        from ramidyn.tree.contact_checks import touch_count
 
-        if not self.contacts:
-            return None
-        if not robot_candidates(self.model) and not robot_pairs(self.model):
-            return None
-        return compile(contact_places, self)
+        return compile(contact_places, self) if touch_count(self.model) else None
 
     @property
     def _arrows(self) -> Arrows | None:
@@ -2971,8 +2967,9 @@ class Robot:
                 tau), "element_work" (of the robot's forces, beyond the energy that they
                 store), "residual" (the largest |Φ| of loops), "closing_steps",
                 "contact_forces", "contact_states", "contact_residual" (as in
-                `rollout`), or functions by name. By
-                default energy, work, and where there are forces or loops the others.
+                `rollout`), or functions by name. By default energy, work, and where
+                there are forces, loops or contacts, element_work, residual or
+                contact_forces.
             every: record every so many steps.
             until: condition that ends the motion, such as ``lambda q: q[2] < 0.1``;
                 ``run.ended`` is the time. "adaptive" locates it between steps.

@@ -37,6 +37,7 @@ from ramidyn.simulation.run_warnings import (
 from ramidyn.simulation.step_length import warn_of_long_steps
 from ramidyn.simulation.traced_step import TracedStep
 from ramidyn.tracing.context import finite_number
+from ramidyn.tree.contact_checks import touch_count
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -139,6 +140,7 @@ def usual_records(robot: Robot, inputs: object) -> list[str]:
     names = ["energy", "work"]
     has_wrenches = isinstance(inputs, Mapping) and EXTERNAL in inputs
     names += ["element_work"] if robot.model.forces or has_wrenches else []
+    names += ["contact_forces"] if touch_count(robot.model) else []
     return names + (["residual"] if robot.model.loops else [])
 
 

@@ -136,6 +136,13 @@ def robot_candidates(model: Model) -> tuple[Candidate, ...]:
     )
 
 
+def touch_count(model: Model) -> int:
+    """Return how many contacts of a robot can close, limits excepted."""
+    if not model.contacts:
+        return 0
+    return len(robot_candidates(model)) + len(robot_pairs(model))
+
+
 def robot_pairs(model: Model) -> tuple[SpherePair, ...]:
     """Return the pairs of spheres that can move against each other."""
     return tuple(

@@ -164,7 +164,7 @@ class Panel:
         joints = {j.name for j in body.joints}
         return [
             f"{f.name}: {type(f).__name__}, {element_text(f, self._model.joints)}"
-            for f in self._model.forces
+            for f in (*self._model.forces, *self._model.contacts)
             if joints & set(referred_names(f, "joint"))
             or body.name
             in [named_frame(self._model, n).body for n in referred_names(f, "frame")]

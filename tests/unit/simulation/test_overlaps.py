@@ -59,3 +59,11 @@ def test_a_shape_that_is_a_parameter_is_not_looked_at() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ROBOT.simulate([0.08, 1.0], duration=0.002, parameters={"radius:floor": 0.05})
+
+
+def test_a_simulation_records_the_forces_of_contacts() -> None:
+    run = ROBOT.simulate([0.1, 0.3], [-1.0, 0.0], duration=0.002)
+    assert run.recorded["contact_forces"].shape == (3, 2, 3)
+    assert run.recorded["contact_forces"].any()
+    limited = ROBOT.remove_contact("floor").remove_contact("pair")
+    assert "contact_forces" not in limited.simulate([0.1, 0.3]).recorded
