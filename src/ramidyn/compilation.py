@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 from weakref import WeakValueDictionary
 
 from ramidyn.backend.llvm import cache
+from ramidyn.backend.runtime.memory_layout import slots_of
 from ramidyn.concurrency import Lock
 from ramidyn.coordinates.configurations import size_hints
 from ramidyn.errors import ArgumentError, CompileError
@@ -176,7 +177,7 @@ class Compilation:
         """What the code depends on: the program's digest and sizes."""
         from ramidyn.backend.llvm.build import Interface  # noqa: PLC0415  loads LLVM
 
-        inputs = tuple(math.prod(shape) for _, shape in self.inputs)
+        inputs = tuple(slots_of(n, math.prod(shape)) for n, shape in self.inputs)
         outputs = tuple(math.prod(shape) for _, shape in self.outputs)
         return Interface(self.digest, inputs, outputs)
 

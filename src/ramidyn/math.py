@@ -3,7 +3,8 @@
     sqrt, exp, log, tanh, absolute, sign
     sin, cos, tan, asin, acos, atan2
     minimum, maximum, clip, where
-    dot, cross, norm (of vectors)
+    dot, cross, norm (of vectors), matmul
+    relu, elu, softplus, layer_norm (of networks)
     solve, inverse, determinant, cholesky, least_squares (of small matrices)
     exp_so3, log_so3, exp_se3, log_se3, rotation_error, pose_error
 
@@ -46,6 +47,7 @@ from ramidyn.symbolic.linear_algebra import (
     least_squares,
     solve,
 )
+from ramidyn.symbolic.networks import elu, layer_norm, matmul, relu, softplus
 
 __all__ = [
     "absolute",
@@ -58,21 +60,26 @@ __all__ = [
     "cross",
     "determinant",
     "dot",
+    "elu",
     "exp",
     "exp_se3",
     "exp_so3",
     "inverse",
+    "layer_norm",
     "least_squares",
     "log",
     "log_se3",
     "log_so3",
+    "matmul",
     "maximum",
     "minimum",
     "norm",
     "pose_error",
+    "relu",
     "rotation_error",
     "sign",
     "sin",
+    "softplus",
     "solve",
     "sqrt",
     "tan",

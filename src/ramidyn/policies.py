@@ -1,13 +1,15 @@
-"""What policies of rollouts need: the arrangement of their inputs.
+"""What policies of rollouts need: networks, and the arrangement of their inputs.
 
 shared       the same for all states and steps, such as the weights of a network
 per_state    one for each state of a batch
 per_step     one for each step
+network      a policy that is a neural network, from PyTorch or from arrays
 """
 
 from ramidyn.simulation.inputs import per_state, per_step, shared
+from ramidyn.simulation.networks import network
 
-__all__ = ["per_state", "per_step", "shared"]
+__all__ = ["network", "per_state", "per_step", "shared"]
 
 
 def __dir__() -> list[str]:

@@ -35,7 +35,12 @@ from ramidyn.simulation.function_arguments import (
     checked_record,
     functions_by_name,
 )
-from ramidyn.simulation.inputs import CheckedInput, arrangements, checked_inputs
+from ramidyn.simulation.inputs import (
+    CheckedInput,
+    arrangements,
+    checked_inputs,
+    step_names,
+)
 from ramidyn.simulation.state import START, RunState, continued
 from ramidyn.simulation.traced_step import (
     StepOptions,
@@ -158,7 +163,8 @@ def check_arguments(
         values["tau"] = checked_tau(robot, cast(Any, tau), is_one)
         timed["tau"] = CheckedInput(values["tau"], (robot.nv,))
     h = finite_number("dt", dt, "a positive number of seconds", lambda x: x > 0.0)
-    values |= {**{n: x.array for n, x in given.items()}, **changed, "dt": h}
+    names = step_names(given, policy is not None and integrator != "adaptive")
+    values |= {**{names[n]: x.array for n, x in given.items()}, **changed, "dt": h}
     values[START] = finite_number("start", start, "a number of seconds")
     options = StepOptions(
         integrator=integrator,
@@ -170,7 +176,7 @@ def check_arguments(
         total=tuple(functions_by_name("total", total).items()),
         until=until,
         restart=flag("restart")(restart),
-        inputs=tuple((n, x.shape) for n, x in given.items()),
+        inputs=tuple((names[n], x.shape) for n, x in given.items()),
         external=frames,
         expressed_in=SHARED["expressed_in"](expressed_in),
         parameters=tuple(changed),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from ramidyn.algorithms.integrators import INTEGRATORS
+from ramidyn.backend.runtime.memory_layout import TABLE
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, did_you_mean, names_of
@@ -120,7 +121,8 @@ def check_functions(
     o = options
     if o.restart and o.until is None:
         raise ArgumentError("restart=True needs until, the condition of a restart")
-    known = dict.fromkeys(["q", "qd", "dt", "time", *dict(o.inputs), *o.parameters])
+    inputs = [n.removeprefix(TABLE) for n, _ in o.inputs]
+    known = dict.fromkeys(["q", "qd", "dt", "time", *inputs, *o.parameters])
     if o.policy is not None:
         what = "policy" if o.is_held else "tau"
         wanted_names(what, o.policy, known | ({"tau": None} if o.has_tau else {}))
@@ -142,7 +144,7 @@ def check_inputs(
     robot: Robot, options: StepOptions, events: Mapping[str, Traced]
 ) -> None:
     """Raise ArgumentError unless inputs are those that forces and functions take."""
-    given = dict(options.inputs)
+    given = [n.removeprefix(TABLE) for n, _ in options.inputs]
     wanted = [n for n in force_inputs(robot.model.forces) if n != "time"]
     missing = [name for name in wanted if name not in given]
     if missing and options.policy is None:

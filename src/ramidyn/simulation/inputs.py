@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, final
 
 import numpy as np
 
+from ramidyn.backend.runtime.memory_layout import TABLE
 from ramidyn.description.forces.inputs import force_inputs
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ShapeError
@@ -24,10 +25,14 @@ from ramidyn.mechanism.states import checked_numbers
 from ramidyn.simulation.actions import EXTERNAL
 from ramidyn.simulation.function_arguments import by_name
 from ramidyn.simulation.traced_step import OWN_INPUTS
+from ramidyn.symbolic.networks import WRITTEN_OUT
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
 
+LARGE: Final = 32
+"""entries of an input from which it is worth a table; larger ones than are written out
+are read by loops, from the workspace"""
 BATCH: Final = "batch"
 STEPS: Final = "steps"
 Shape = tuple[int, ...]
@@ -116,6 +121,18 @@ class CheckedInput:
     def rows(self) -> int | None:
         """The number of steps that there are values for; None: one for all."""
         return self.leading[-1] if self.leading else None
+
+
+def step_names(given: Mapping[str, CheckedInput], has_tables: bool) -> dict[str, str]:
+    """Return the names of inputs in a step: large ones that all share are tables.
+
+    Only time loops read tables; with a policy, nothing else runs the step.
+    """
+    names: dict[str, str] = {}
+    for name, x in given.items():
+        is_large = not x.leading and LARGE <= x.array.size <= WRITTEN_OUT
+        names[name] = f"{TABLE}{name}" if is_large and has_tables else name
+    return names
 
 
 def checked_inputs(

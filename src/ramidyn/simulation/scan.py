@@ -16,7 +16,7 @@ import numpy as np
 from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Array, Shape, Signature
 from ramidyn.backend.calls.scan_call import Scanner, Timed, Times, timed_view
-from ramidyn.backend.runtime.memory_layout import libm_table
+from ramidyn.backend.runtime.memory_layout import is_table, libm_table
 from ramidyn.errors import ArgumentError, ShapeError, TraceError
 from ramidyn.function import (
     Function,
@@ -154,7 +154,7 @@ class Scan:
                     np.array(array)
                     if array.ndim
                     and any(arguments.overlaps(array, one) for one in outputs)
-                    else array,
+                    else self._dense(k, array),
                     own is not None,
                     self._has_time(k, array.shape),
                 )
@@ -173,6 +173,11 @@ class Scan:
                 f"{self._signature.name!r} in a Python loop instead, which is unrolled"
             )
         return array
+
+    def _dense(self, index: int, array: Array) -> Array:
+        """Return an input; tables are read where they are, entry beside entry."""
+        is_far = is_table(self._signature.inputs[index][0])
+        return np.ascontiguousarray(array) if is_far else array
 
     def _has_time(self, index: int, shape: Shape) -> bool:
         """Say whether an input has a time axis."""

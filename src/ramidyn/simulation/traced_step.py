@@ -19,6 +19,7 @@ from ramidyn.algorithms.integrators import (
     project,
     stage_mean,
 )
+from ramidyn.backend.runtime.memory_layout import TABLE
 from ramidyn.compiler import compile
 from ramidyn.coordinates.configurations import tangent_rate
 from ramidyn.errors import ArgumentError, TraceError
@@ -242,7 +243,8 @@ class TracedStep:
         self._contact.clear()
         given = dict(zip(self.shapes, values, strict=True))
         q, qd, dt = given["q"], given["qd"], given["dt"]
-        known = {**given, "time": given[START] + given[COUNT] * dt}
+        known = {n.removeprefix(TABLE): x for n, x in given.items()}
+        known["time"] = given[START] + given[COUNT] * dt
         known |= self.actions(known)
         known["qdd"] = self.acceleration(known)
         if o.stabilize == "partition":
@@ -283,7 +285,7 @@ class TracedStep:
             what = "policy" if o.is_held else "tau"
             returned = called(what, o.policy, known)
             asked = parameters_of(o.policy) or ()
-            given = [n for n in self.shapes if n not in asked]
+            given = {n.removeprefix(TABLE) for n in self.shapes}.difference(asked)
             found, frames = policy_actions(what, returned, model, given)
             self._policy_frames[:] = frames
         there = {"tau", *known, *found}

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ramidyn.backend.calls.arguments import Signature
 from ramidyn.backend.runtime.instructions import encode
 from ramidyn.backend.runtime.memory_layout import (
+    ADDRESS,
+    IS_TABLE,
     ITEM_BYTES,
     LINE,
     MOST_BYTES,
@@ -59,11 +61,20 @@ def ports_of(
     shapes: Sequence[tuple[int, ...]], blocks: Sequence[Words], places: Sequence[int]
 ) -> Words:
     """Return the ports of inputs and outputs: their shapes and places for numbers."""
+
+    def size(shape: tuple[int, ...], place: int) -> int:
+        return ADDRESS if place == IS_TABLE else math.prod(shape)
+
     return words(
         [
             word
             for shape, block, place in zip(shapes, blocks, places, strict=True)
-            for word in (math.prod(shape), len(shape), ctypes.addressof(block), place)
+            for word in (
+                size(shape, place),
+                len(shape),
+                ctypes.addressof(block),
+                place,
+            )
         ]
     )
 

@@ -20,7 +20,15 @@ from ramidyn.backend.calls.runnable import (
     run_all,
 )
 from ramidyn.backend.runtime.instructions import parallel_moves
-from ramidyn.backend.runtime.memory_layout import Kernel, TimeLoop, Words, words
+from ramidyn.backend.runtime.memory_layout import (
+    IS_TABLE,
+    Kernel,
+    TimeLoop,
+    Words,
+    is_table,
+    slots_of,
+    words,
+)
 from ramidyn.concurrency import Lock
 
 if TYPE_CHECKING:
@@ -161,7 +169,9 @@ class Scanner:
         run = scan_driver(signature.dtype, kernel.lanes)
         shapes = [shape for _, shape in (*signature.inputs, *signature.outputs)]
         blocks = [words(shape) for shape in shapes]
-        ports = ports_of(shapes, blocks, [-1] * len(shapes))
+        places = [IS_TABLE if is_table(name) else -1 for name, _ in signature.inputs]
+        places += [-1] * len(signature.outputs)
+        ports = ports_of(shapes, blocks, places)
         block, keepalive = kernel_block(
             signature, driven, run, ports, self._libm, scratch
         )
@@ -285,8 +295,8 @@ def _slots(signature: Signature, outputs: Sequence[int]) -> list[Sequence[int]]:
     """Return the slots of each input and output."""
     found: list[Sequence[int]] = []
     start = 0
-    for _, shape in signature.inputs:
-        size = int(np.prod(shape))
+    for name, shape in signature.inputs:
+        size = slots_of(name, int(np.prod(shape)))
         found.append(range(start, start + size))
         start += size
     start = 0

@@ -61,7 +61,7 @@ class Interface:
 
     digest: str
     inputs: tuple[int, ...]
-    """entries of each input"""
+    """slots of each input"""
     outputs: tuple[int, ...]
     """entries of each output"""
 

@@ -17,6 +17,7 @@ from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.target import BYTES
 from ramidyn.backend.llvm.vector_exp import exponential
 from ramidyn.backend.llvm.vector_math import lanewise, sincos
+from ramidyn.backend.runtime.memory_layout import is_table
 from ramidyn.errors import CompileError
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.program import terms_of
@@ -60,6 +61,38 @@ class Emitter:
         self.dtype = dtype
         self.constants: dict[float | str, str] = {}
 
+    def _load(
+        self, a: Expr, offset: int, k: int, addresses: dict[int, str]
+    ) -> list[str]:
+        """Return the lines that read a value into %v; of a table, into every lane.
+
+        ``addresses`` are those of tables that have been read, by their offsets.
+        """
+        if a.op != "input" or not is_table(a.value[0]):
+            return [
+                f"%p{k} = getelementptr i8, ptr %in, i64 {offset}",
+                f"%v{k} = load {self.type}, ptr %p{k}, align {self.stride}",
+            ]
+        scalar, lines = self.scalar, list[str]()
+        if offset not in addresses:
+            addresses[offset] = f"%a{k}"
+            lines.append(f"%t{k} = getelementptr i8, ptr %in, i64 {offset}")
+            lines.append(f"%a{k} = load ptr, ptr %t{k}, align 4")
+        at = f"getelementptr {scalar}, ptr {addresses[offset]}"
+        number = f"%v{k}" if self.lanes == 1 else f"%x{k}"
+        lines += [
+            f"%p{k} = {at}, i64 {a.value[1]}",
+            f"{number} = load {scalar}, ptr %p{k}, align {BYTES[self.dtype]}",
+        ]
+        if self.lanes > 1:
+            v, zero = self.type, f"<{self.lanes} x i32> zeroinitializer"
+            one = f"insertelement {v} poison, {scalar} {number}, i32 0"
+            lines += [
+                f"%o{k} = {one}",
+                f"%v{k} = shufflevector {v} %o{k}, {v} poison, {zero}",
+            ]
+        return lines
+
     def constant(self, value: float) -> str:
         """Return a number as an IR constant, in every lane."""
         key = value or str(value)  # 0 and −0 are equal, and not the same
@@ -84,6 +117,7 @@ class Emitter:
         for e, slot in cut.stores:
             stores.setdefault(e, []).append(slot)
         loaded: dict[Expr, str] = {}
+        addresses: dict[int, str] = {}
         numbers = itertools.count()
 
         def operand(a: Expr) -> str:
@@ -94,8 +128,7 @@ class Emitter:
                 k = next(numbers)
                 text = loaded[a] = f"%v{k}"
                 offset = cut.loads[a] * self.stride
-                lines.append(f"%p{k} = getelementptr i8, ptr %in, i64 {offset}")
-                lines.append(f"{text} = load {v}, ptr %p{k}, align {self.stride}")
+                lines.extend(self._load(a, offset, k, addresses))
             return text
 
         def store(e: Expr) -> None:
@@ -109,6 +142,7 @@ class Emitter:
         for k, e in enumerate(cut.order):
             if k % BLOCK == 0:
                 loaded.clear()
+                addresses.clear()
                 lines.append(f"br i1 %never, label %end, label %block{k}")
                 lines.append(f"block{k}:")
             if e.op in ("sin", "cos"):

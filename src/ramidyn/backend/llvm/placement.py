@@ -12,6 +12,7 @@ from ramidyn.backend.llvm.frames import (
     frame_of,
     pack_frames,
 )
+from ramidyn.backend.runtime.memory_layout import is_table, slots_of
 from ramidyn.symbolic.expr import Condition, Expr
 from ramidyn.symbolic.program import Program, terms_of
 
@@ -48,7 +49,11 @@ class Placement:
         self.place_of: dict[Expr, int] = {
             part: k for k, part in enumerate(self.parts) if not isinstance(part, Cut)
         }
-        self.offsets = program.input_offsets()
+        self.offsets: dict[str, int] = {}
+        self.slots: int = 0
+        for v in program.inputs:
+            self.offsets[v.name] = self.slots
+            self.slots += slots_of(v.name, v.size)
         self.results_of: dict[Expr, list[Expr]] = {c: [] for c in self.calls}
         for e in program.order:
             if e.op == "result":
@@ -57,13 +62,12 @@ class Placement:
         self.last_used: dict[Expr, int] = {}
         self._find_lives()
         self.slot_of: dict[Expr, int] = {}
-        self.slots: int = program.size
 
     def _needs_cut(self, k: int) -> bool:
         """Return whether constants must be written in an empty segment."""
         if k < len(self.calls):
-            return any(a.op == "const" for a in self.calls[k].args)
-        is_constant = any(e.op == "const" for e in self.program.results)
+            return any(_has_no_slot(a) for a in self.calls[k].args)
+        is_constant = any(_has_no_slot(e) for e in self.program.results)
         return is_constant or not self.calls
 
     def _find_lives(self) -> None:
@@ -118,16 +122,22 @@ class Placement:
                 writer.move(zip(slots, map(self._slot, found), strict=True))
             number += 1
         outputs = tuple(self._slot(e) for e in self.program.results)
-        constants = {e for e in self.program.results if e.op == "const"}
+        constants = {e for e in self.program.results if _has_no_slot(e)}
         for e in constants:
-            cuts[-1].stores.append((e, self.slot_of[e]))
+            self._write(cuts[-1], e, self.slot_of[e])
         steps = writer.steps if self.calls else ()
         return Schedule(tuple(writer.functions), self.slots, outputs, tuple(steps))
 
     def _slot(self, e: Expr) -> int:
-        if e.op == "input":
+        if e.op == "input" and not _has_no_slot(e):
             return self.offsets[e.value[0]] + e.value[1]
         return self.slot_of[e]
+
+    def _write(self, cut: Cut, e: Expr, slot: int) -> None:
+        """Let a cut write a constant, or an entry of a table."""
+        cut.stores.append((e, slot))
+        if e.op == "input":
+            cut.loads[e] = self.offsets[e.value[0]]
 
     def _place_frames(self, frames: list[CalleeFrame], kept: list[bool]) -> list[int]:
         """Return where frames begin; those whose lives do not meet share slots."""
@@ -138,7 +148,8 @@ class Placement:
             if stays
         }
         for e in self.program.results:
-            if e.op != "input" and e not in in_frame and e not in self.slot_of:
+            is_made = e.op != "input" or _has_no_slot(e)
+            if is_made and e not in in_frame and e not in self.slot_of:
                 self.slot_of[e] = self.slots
                 self.slots += 1
         visible = set(self.program.results)
@@ -195,7 +206,9 @@ class Placement:
                 needed = (*needed, *(terms_of(e.args[0]) or ()))
             for a in needed:
                 if a.op == "input":
-                    cut.loads[a] = self._slot(a)
+                    is_address = _has_no_slot(a)
+                    at = self.offsets[a.value[0]]
+                    cut.loads[a] = at if is_address else self._slot(a)
                 elif a.args and self.made_in.get(a, k) != k:
                     cut.loads[a] = self.slot_of[a]
 
@@ -206,16 +219,21 @@ class Placement:
         for target, a in given.items():
             if there.get(target) is a:
                 continue
-            if a.op == "const":
+            if _has_no_slot(a):
                 before = self.parts[self.place_of[call] - 1]
                 assert isinstance(before, Cut)
-                before.stores.append((a, target))
+                self._write(before, a, target)
             elif self._is_near(a, call):
                 near = self.parts[self.made_in[a]]
                 assert isinstance(near, Cut)
                 near.stores.append((a, target))
             else:
                 yield self._slot(a), target
+
+
+def _has_no_slot(e: Expr) -> bool:
+    """Return whether a value is nowhere in the workspace before it is used."""
+    return e.op == "const" or (e.op == "input" and is_table(e.value[0]))
 
 
 def _insert_all_conditions(segments: list[list[Cut]], program: Program) -> None:

@@ -49,6 +49,27 @@ Converting them runs no user code.
 """
 
 
+TABLE: Final = "table "
+"""begins the name of an input that is a table: the same for all states of a time loop,
+it stays where it is, and a workspace has its address only"""
+ADDRESS: Final = 2
+"""slots of an address, in float32 of one state too"""
+
+
+def is_table(name: str) -> bool:
+    """Return whether an input of this name is a table."""
+    return name.startswith(TABLE)
+
+
+def slots_of(name: str, size: int) -> int:
+    """Return the slots that an input of so many entries takes in a workspace."""
+    return ADDRESS if is_table(name) else size
+
+
+IS_TABLE: Final = -2
+"""`Port.BUFFER` of a table"""
+
+
 class View(IntEnum):
     """One array of one call."""
 
@@ -64,7 +85,8 @@ class Port(IntEnum):
     SIZE = 0
     RANK = 1
     SHAPE = 2  # address of RANK words
-    BUFFER = 3  # of an input: its bytes' place in the buffer of numbers, -1 if none
+    BUFFER = 3  # of an input: its bytes' place in the buffer of numbers, -1 if none,
+    # IS_TABLE if only its address is packed
 
 
 class Kernel(IntEnum):

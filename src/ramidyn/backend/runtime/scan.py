@@ -23,6 +23,7 @@ from ramidyn.backend.runtime.driver_code import (
     run_groups,
 )
 from ramidyn.backend.runtime.memory_layout import (
+    IS_TABLE,
     LINE,
     PLACE,
     VIEW_WORDS,
@@ -146,8 +147,13 @@ def emit_pack_step(module: Module, tile: Tile) -> None:
         pace = pace_of(code, inputs, turn.index)
         with code.when(code.compare(code.b.or_(pace, is_first), "!=", 0)):
             start = code.add(data, code.mul(step, pace))
-            call = workspace, turn.value, size, start, *strides, state, batch
-            code.call("pack", *call)
+            place = inputs.place(turn.index)
+            is_table = code.compare(place, "==", IS_TABLE)
+            with code.when(is_table, likely=False):
+                code.store_as(start, turn.value, 4)
+            with code.when(code.b.not_(is_table), likely=True):
+                call = workspace, turn.value, size, start, *strides, state, batch
+                code.call("pack", *call)
             with code.when(code.compare(pace, "!=", 0)):
                 following = code.add(start, pace)
                 code.call("fetch_read", following, size, *strides, state, batch)

@@ -141,6 +141,11 @@ class Ports:
         )
         return code.load(port, Port.SIZE), data, step, stride
 
+    def place(self, index: Value) -> Value:
+        """Return the place of one in the buffer of numbers, or that it is a table."""
+        port = self.code.add(self.ports, self.code.mul(index, PORT_WORDS * WORD))
+        return self.code.load(port, Port.BUFFER)
+
 
 def emit_pack_tile(module: Module, tile: Tile) -> None:
     """pack_tile(kernel, views, batch, state, workspace, is_new): move all inputs."""
