@@ -2596,8 +2596,10 @@ class Robot:
                 at q.
             name: name of the loop.
             length: length of the rod ("distance") [m]; by default that at q.
-            joints: the dependent joint and the joint it follows ("coupling").
+            joints: the dependent joint and the joint it follows, or several
+                ("coupling").
             coefficients: y = Σ c_k x^k ("coupling"); y = x by default, (0, 2) a gear.
+                With several joints y = c_0 + Σ c_k x_k: a differential.
             q: (nq,) where the loop is closed, for the placement and length that are
                 not given [rad, m]; neutral by default.
             check: whether to check that all loops can be closed together.

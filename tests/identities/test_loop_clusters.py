@@ -82,7 +82,34 @@ def spatial_loop() -> Robot:
     return with_loops(robot, loop, coupling(n[6], n[4], c=c))
 
 
+def differential() -> Robot:
+    """A wrist whose pitch and roll are driven by two motors in the forearm."""
+    b = RobotBuilder("wrist")
+    box = Inertia.from_box(1.0, (0.05, 0.06, 0.3), at=(0.01, 0, 0.15))
+    b.add(Body("forearm", box), "world", Joint.revolute((0, 1, 0), name="elbow"))
+    for k, y in enumerate((0.03, -0.03)):
+        rotor = Inertia.from_cylinder(0.2, 0.02, 0.03)
+        motor = Joint.revolute((0, 1, 0), name=f"motor{k}", armature=1e-5)
+        b.add(Body(f"rotor{k}", rotor), "forearm", motor, (0, y, 0.1))
+    carrier = Inertia.from_box(0.3, (0.04, 0.06, 0.04))
+    pitch = Joint.revolute((0, 1, 0), name="pitch")
+    b.add(Body("carrier", carrier), "forearm", pitch, (0, 0, 0.3))
+    hand = Inertia.from_box(0.5, (0.03, 0.08, 0.1), at=(0, 0.01, 0.06))
+    b.add(Body("hand", hand), "carrier", Joint.revolute((0, 0, 1), name="roll"))
+    robot = b.robot()
+    for k, sign in enumerate((1, -1)):
+        robot = robot.add_loop(
+            joint="coupling",
+            joints=(f"motor{k}", "pitch", "roll"),
+            coefficients=(0.1 * k, 50, sign * 50),
+            name=f"gear{k}",
+            check=False,
+        )
+    return robot
+
+
 ROBOTS = {
+    "differential": (differential, None),
     "four_bar": (four_bar, ("pin",)),
     "slider_crank": (slider_crank, ("pin",)),
     "geared": (geared, None),
@@ -195,6 +222,38 @@ def test_robots_without_clusters_are_named() -> None:
     )
     with pytest.raises(ModelError, match=message):
         value(forward_dynamics(algorithm="cluster_aba"), robot, **state(robot, rng))
+
+
+def test_a_differential_adds_up_what_it_follows(rng: np.random.Generator) -> None:
+    robot = made("differential")
+    q = rng.normal(size=robot.nq)
+    at = {j.name: j.q_index for j in robot.model.joints}
+    pitch, roll = q[at["pitch"]], q[at["roll"]]
+    q[at["motor0"]] = 50 * (pitch + roll)
+    q[at["motor1"]] = 0.1 + 50 * (pitch - roll)
+    np.testing.assert_allclose(robot.constraint_residual(q), 0.0, atol=1e-12)
+    held = robot.lock({"roll": roll})
+    (loop, other) = held.model.loops
+    assert loop.joints == ("motor0", "pitch")
+    assert loop.coefficients == pytest.approx((50 * roll, 50))
+    assert other.coefficients == pytest.approx((0.1 - 50 * roll, 50))
+    assert "gear0 coupling: motor0 = f(pitch, roll)" in str(robot)
+
+
+def test_a_urdf_has_differentials() -> None:
+    link = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    links = "".join(f'<link name="{n}">{link}</link>' for n in "wabc")
+    joints = "".join(
+        f'<joint name="{n}{n}" type="continuous"><parent link="w"/>'
+        f'<child link="{n}"/><axis xyz="0 0 1"/></joint>'
+        for n in "abc"
+    )
+    loop = '<loop name="d" type="coupling" joint="aa" follows="bb cc" {}/>'
+    text = f'<robot name="r">{links}{joints}{loop}</robot>'
+    given = ramidyn.load(text.format('coefficients="0 2 3"'))
+    assert given.model.loops[0].joints == ("aa", "bb", "cc")
+    assert given.model.loops[0].coefficients == (0.0, 2.0, 3.0)
+    assert ramidyn.load(text.format("")).model.loops[0].coefficients == (0, 1, 1)
 
 
 # ------------------------------------------------------------ rotors

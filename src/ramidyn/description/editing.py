@@ -209,12 +209,17 @@ def _locked_loop(
                 f"follow {left[0]!r}; lock both"
             )
         return None
-    (leader,) = others
-    x = float(values[leader][0]) - references[leader]
-    y = 0.0
-    for c in reversed(loop.coefficients):
-        y = y * x + c
-    return replace(loop, joints=(dependent,), coefficients=(y,))
+    x = {n: float(values[n][0]) - references[n] for n in others if n in values}
+    if len(others) == 1:
+        y = 0.0
+        for c in reversed(loop.coefficients):
+            y = y * x[others[0]] + c
+        return replace(loop, joints=(dependent,), coefficients=(y,))
+    c0, *slopes = loop.coefficients
+    left = {n: c for n, c in zip(others, slopes, strict=True) if n not in x}
+    y = c0 + sum(c * x[n] for n, c in zip(others, slopes, strict=True) if n in x)
+    coefficients = (y, *left.values())
+    return replace(loop, joints=(dependent, *left), coefficients=coefficients)
 
 
 # ------------------------------------------------------------ parts and frames

@@ -126,17 +126,27 @@ def coupling(
     joints: Sequence[str] | None,
     coefficients: Sequence[float] | None,
 ) -> LoopDescription:
-    """Return the loop y = Σ c_k x^k of the joints y and x, or y = c_0 of one."""
-    if not joints or isinstance(joints, str) or len(joints) > 2:
+    """Return the loop y = Σ c_k x^k of the joints y and x, or y = c_0 of one.
+
+    Of more joints, it is y = c_0 + Σ c_k x_k.
+    """
+    if not joints or isinstance(joints, str):
         raise ModelError(
-            f"{what}: joints is {joints!r}; a coupling needs one joint or two"
+            f"{what}: joints is {joints!r}; a coupling needs one joint or more"
         )
-    coefficients = (0.0, 1.0) if coefficients is None else coefficients
+    if coefficients is None:
+        coefficients = (0.0, *(1.0 for _ in joints[1:] or "x"))
     if len(set(joints)) < len(joints):
         raise ModelError(f"{what} couples joint {joints[0]!r} to itself")
     c = _numbers(f"{what}: coefficients", coefficients)
     if not c:
         raise ModelError(f"{what}: coefficients is empty; expected finite numbers")
+    if len(joints) > 2 and len(c) != len(joints):
+        raise ModelError(
+            f"{what}: coefficients is {coefficients!r}; a coupling of {len(joints)} "
+            f"joints needs {len(joints)} numbers: c_0, and one for each joint that the "
+            "first follows"
+        )
     kept = c if len(joints) > 1 else c[:1]
     return LoopDescription(name, "coupling", joints=tuple(joints), coefficients=kept)
 

@@ -180,7 +180,8 @@ def _span(start: int, n: int) -> str:
 def _loops(loops: Sequence[LoopDescription]) -> Iterator[str]:
     for loop in loops:
         if loop.joints:
-            ends = " = f(".join(loop.joints) + (")" if len(loop.joints) > 1 else "")
+            y, *x = loop.joints
+            ends = f"{y} = f({', '.join(x)})" if x else y
         else:
             ends = f"{loop.body_a or 'world'} ⟷ {loop.body_b or 'world'}"
         yield f"loop {loop.name} {loop.type}: {ends}"

@@ -151,7 +151,16 @@ def test_bad_loops_are_refused(
         (
             {"joints": ()},
             ModelError,
-            "loop 'gear': joints is (); a coupling needs one joint or two",
+            "loop 'gear': joints is (); a coupling needs one joint or more",
+        ),
+        (
+            {
+                "joints": ("crank_joint", "coupler_joint", "rocker_joint"),
+                "coefficients": (0, 1),
+            },
+            ModelError,
+            "loop 'gear': coefficients is (0, 1); a coupling of 3 joints needs 3 "
+            "numbers: c_0, and one for each joint that the first follows",
         ),
         (
             {"joints": ("crank_joint", "crank_joint")},

@@ -10,6 +10,7 @@ one coordinate can be clusters instead (`loop_clusters`). Their multipliers come
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 
 from ramidyn.algorithms.aba import articulated_accelerations
 from ramidyn.algorithms.clusters import ClusterRow, Clusters, mimic_clusters
@@ -103,4 +104,4 @@ def _inside(
 def top_of(tree: Tree, cut: CutJoint) -> int:
     """Return the body where a cut is closed: all columns of its rows are beyond it."""
     ends = tuple(tree.parents[i] for i in cut.coupled) or (cut.a, cut.b)
-    return tree.common_ancestor(ends[0], ends[-1])
+    return reduce(tree.common_ancestor, ends)

@@ -178,13 +178,22 @@ def _rotation_row(sign: float, e: Vec, r: Vec, V: Motion) -> tuple[Expr, Force, 
 def coupling_row(
     tree: Tree, cut: CutJoint, q: JointVector, qd: JointVector | None = None
 ) -> ConstraintRow:
-    """Return Φ = y − Σ cₙ xⁿ, for y and x measured from where their joints began."""
+    """Return Φ = y − Σ cₙ xⁿ, for y and x measured from where their joints began.
+
+    If y follows several joints, Φ = y − c₀ − Σ cₙ xₙ.
+    """
     offsets = [q[i][0] - tree.bodies[i].joint.reference for i in cut.coupled]
     (y_dof,) = tree.dofs[cut.coupled[0]]
     if len(cut.coupled) == 1:
         return ConstraintRow(
             offsets[0] - cut.coefficients[0], {y_dof: const(1.0)}, ZERO
         )
+    if len(cut.coupled) > 2:
+        c0, *slopes = cut.coefficients
+        residual, J = offsets[0] - c0, {y_dof: const(1.0)}
+        for i, x, c in zip(cut.coupled[1:], offsets[1:], slopes, strict=True):
+            residual, J[tree.dofs[i][0]] = residual - x * c, const(-c)
+        return ConstraintRow(residual, J, ZERO)
     y, x = offsets
     (x_dof,) = tree.dofs[cut.coupled[1]]
     first = _derivative(cut.coefficients)

@@ -35,7 +35,7 @@ class CutJoint:
     """frame A in the frame of tree body a"""
     T_b: Pose = ORIGIN
     coupled: tuple[int, ...] = ()
-    """coupling: the bodies of the dependent joint and of the one that it follows"""
+    """coupling: the bodies of the dependent joint and of those that it follows"""
     coefficients: tuple[float, ...] = ()
     length: float = math.nan
 

@@ -1,6 +1,6 @@
 """Loops whose joints have one coordinate among them: clusters instead of rows.
 
-A coupling makes one joint follow another: y = p(x) has ÿ = p'(x) ẍ + p''(x) ẋ². Any
+A coupling makes a joint follow others: y = p(x) has ÿ = p'(x) ẍ + p''(x) ẋ². Any
 other loop with one coordinate more than rows (a four-bar linkage has three joints in
 the tree, and two rows) leaves one way to move, q̇ = G ẏ and q̈ = G ÿ + g with
 
@@ -53,26 +53,32 @@ def loop_clusters(
         cuts: all of its loops.
         dropped: rows that are not needed.
     """
-    at: dict[int, int | None] = {k: next(iter(G), None) for k, G in _mimics(tree)}
+    at = {k: tuple(G) for k, G in mimic_factors(tree).items()}
     rows = _rows_by_cut(cuts, dropped)
     found: list[LoopCluster] = []
 
-    def coordinates(dofs: Sequence[int]) -> list[int]:
-        known = (at.get(k, k) for k in dofs)
-        return list(dict.fromkeys(z for z in known if z is not None))
+    def coordinates(dofs: Sequence[int]) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(z for k in dofs for z in at.get(k, (k,))))
 
-    def add(c: int, own: Sequence[int], to: int | None) -> None:
-        found.append(LoopCluster(c, rows[c], tuple(own)))
-        at.update({k: to for k, z in at.items() if z in own})
-        at.update(dict.fromkeys(own, to))
+    def add(
+        c: int, own: tuple[int, ...], gone: tuple[int, ...], to: int | None
+    ) -> None:
+        """Add a cut; its coordinates ``gone`` follow ``to``, or the others."""
+        found.append(LoopCluster(c, rows[c], own))
+        left = (to,) if to is not None else tuple(z for z in own if z not in gone)
+        at.update({z: (z,) for z in own if z not in at})
+        for k, known in at.items():
+            if not {*known}.isdisjoint(gone):
+                others = (z for z in known if z not in gone)
+                at[k] = tuple(dict.fromkeys((*others, *left)))
 
     open_cuts = [c for c in range(len(cuts)) if rows[c]]
     for c in [c for c in open_cuts if cuts[c].coupled]:
         y, *x = [k for i in cuts[c].coupled for k in tree.dofs[i]]
-        own = coordinates([y, *x])
-        if coordinates([y]) and coordinates([y]) != coordinates(x):
+        first = coordinates([y])
+        if len(first) == 1 and first[0] not in coordinates(x):
             open_cuts.remove(c)
-            add(c, own, own[1] if len(own) > 1 else None)
+            add(c, coordinates([y, *x]), first, None)
     while True:
         sizes = {c: coordinates(_path(tree, cuts[c])) for c in open_cuts}
         ready = [
@@ -82,12 +88,9 @@ def loop_clusters(
         ]
         if not ready:
             return found
-        open_cuts.remove(ready[0])
-        add(ready[0], sizes[ready[0]], sizes[ready[0]][0])
-
-
-def _mimics(tree: Tree) -> list[tuple[int, Factors]]:
-    return list(mimic_factors(tree).items())
+        c, own = ready[0], sizes[ready[0]]
+        open_cuts.remove(c)
+        add(c, own, own, own[0])
 
 
 def _rows_by_cut(

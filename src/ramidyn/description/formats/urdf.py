@@ -341,12 +341,14 @@ def _coupling(
     what = where(loop)
     joints = [word(loop, "joint")]
     if "follows" in loop.attrib:
-        joints.append(word(loop, "follows"))
+        followed = word(loop, "follows")
+        joints += [followed] if followed in moving else followed.split()
     for n in joints:
         if n not in moving:
             raise fault(loop, str(unknown_name("moving joint", n, "the file", moving)))
         check_single(what, n, moving[n].type)
-    given = numbers(loop, "coefficients", None, (0.0, 1.0), largest=LARGEST)
+    standard = (0.0, *(1.0 for _ in joints[1:] or "x"))
+    given = numbers(loop, "coefficients", None, standard, largest=LARGEST)
     return coupling(what, name, joints, given)
 
 
