@@ -292,5 +292,6 @@ def check_number_of_candidates(robot: str, contacts: Sequence[Contact]) -> None:
         raise ModelError(
             f"robot {robot!r} would have {n} contact candidates (a capsule has 2, a "
             f"box 8), at most {MOST} are possible: each step would solve for {3 * n} "
-            f"unknowns coupled by {(3 * n) ** 2:,} numbers; take fewer shapes"
+            f"unknowns coupled by {(3 * n) ** 2:,} numbers; take fewer shapes, such as "
+            "load(..., contacts=['left_foot', 'right_foot'])"
         )

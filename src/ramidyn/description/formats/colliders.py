@@ -28,6 +28,7 @@ from ramidyn.description.formats.shapes import (
 from ramidyn.description.formats.xml import (
     CONTENT,
     Element,
+    fault,
     number,
     numbers,
     parse_xml,
@@ -165,10 +166,13 @@ def _sdf_touch(element: ET.Element) -> ContactNumbers:
     bounce = element.find("surface/bounce/restitution_coefficient")
     least = element.find("surface/bounce/threshold")
     is_bouncing = least is not None and number(least, CONTENT) < BOUNCING
-    return ContactNumbers(
-        DEFAULT_FRICTION if friction is None else number(friction, CONTENT),
-        0.0 if bounce is None or not is_bouncing else number(bounce, CONTENT),
-    )
+    mu = DEFAULT_FRICTION if friction is None else number(friction, CONTENT)
+    e = 0.0 if bounce is None or not is_bouncing else number(bounce, CONTENT)
+    if mu < 0.0:
+        raise fault(element, f"mu is {mu:g}; expected 0 or more")
+    if not 0.0 <= e <= 1.0:
+        raise fault(element, f"restitution_coefficient is {e:g}; expected 0 to 1")
+    return ContactNumbers(mu, e)
 
 
 # ------------------------------------------------------------ MJCF
@@ -182,12 +186,12 @@ def _mjcf_colliders(model: MjcfModel) -> FileColliders:
         for k, (geom, T_body_frame) in enumerate(body.geoms):
             masks = whole(geom, "contype", 1), whole(geom, "conaffinity", 1)
             name = geom.get("name") or f"{body.name}_geom{k}"
+            touch, priority = _mjcf_touch(geom, 1), whole(geom, "priority", 0)
             try:
                 shape = reader.shape(body, (geom, T_body_frame))
             except ModelError as e:
                 problems.append(str(e))
                 continue
-            touch, priority = _mjcf_touch(geom, 1), whole(geom, "priority", 0)
             found.append(Collider(shape, name, touch, masks, priority))
     pairs: dict[frozenset[str], ContactNumbers] = {}
     excluded: set[frozenset[str]] = set()
@@ -218,5 +222,9 @@ def _mjcf_touch(element: Element, directions: int) -> ContactNumbers:
     given = numbers(element, "friction", range(1, 6), (DEFAULT_FRICTION,))
     sliding = given[:directions]
     dimension = whole(element, "condim", 3)
+    if min(given) < 0.0:
+        raise fault(element, f"friction={min(given):g}; expected 0 or more")
+    if dimension not in (1, 3, 4, 6):
+        raise fault(element, f"condim={dimension}; expected 1, 3, 4 or 6")
     margin = number(element, "margin", 0.0)
     return ContactNumbers(min(sliding), 0.0, dimension, margin, len({*sliding}) > 1)

@@ -156,6 +156,25 @@ def test_shapes_can_be_chosen_by_their_names_or_those_of_their_bodies() -> None:
         load(text, contacts=[{}])
 
 
+@pytest.mark.parametrize(
+    ("attribute", "match"),
+    [
+        ('friction="-0.5"', "friction=-0.5; expected 0 or more"),
+        ('condim="2"', "condim=2; expected 1, 3, 4 or 6"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(attribute: str, match: str) -> None:
+    with pytest.raises(ModelError, match=f"geom 'ball': {match}"):
+        load(mjcf(BALL.replace("/>", f" {attribute}/>")), contacts=True)
+
+
+def test_a_geom_that_cannot_be_read_is_named() -> None:
+    text = mjcf(BALL + '<geom name="hill" type="hfield" hfield="h" mass="0"/>')
+    robot, lines = load(text, contacts=True)
+    assert [c.name for c in robot.contacts] == ["ball"]
+    assert lines[-1].endswith("(its contacts are not taken)")
+
+
 URDF = """<robot name="thing"><link name="base"><inertial><mass value="1"/>
   <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
   <collision><origin xyz="0 0 1"/><geometry><sphere radius="0.1"/></geometry>
@@ -205,6 +224,8 @@ def test_an_sdf_has_friction_and_restitution() -> None:
     ball = only(text, ground=0.0)
     assert (ball.name, ball.friction, ball.restitution) == ("c", 0.4, 0.6)
     assert only(text.replace("0.01<", "1e5<"), ground=0.0).restitution == 0.0
+    _, lines = load(text.replace("0.4<", "-1<"), contacts=True, ground=0.0)
+    assert any("mu is -1; expected 0 or more (its contacts" in line for line in lines)
 
 
 def test_hard_limits_are_taken_on_request() -> None:
