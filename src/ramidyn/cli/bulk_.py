@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from rich.console import Console
@@ -30,6 +30,9 @@ from ramidyn.out_of_core.sources import Shapes, open_source
 from ramidyn.progress import compile_progress_hidden
 from ramidyn.robot import Robot
 
+MOST_WORKERS: Final = 1024
+"""processes on one machine: more are a slip of the keyboard"""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -48,7 +51,7 @@ def bulk_options(command: Command) -> Command:
             "--chunk", type=click.IntRange(min=1), help="States in a chunk.",
         ),
         click.option(
-            "--workers", type=click.IntRange(min=0), default=0,
+            "--workers", type=click.IntRange(0, MOST_WORKERS), default=0,
             help="Worker processes on this machine (Dask).",
         ),
         click.option("--scheduler", help="Dask scheduler, such as tcp://host:8786."),

@@ -349,6 +349,7 @@ BAD_OPTIONS = {
     "sample arm.urdf -n nan -o t.npy": "-n is nan; expected a whole number of states",
     "sample arm.urdf -n inf -o t.npy": "-n is inf; expected a whole number of states",
     "sample arm.urdf -n 1e15 -o t.npy": "rows need 32,000,000.0 GB; free on the disk",
+    "sample arm.urdf -n 9 -o t.npy --workers 9999": "9999 is not in the range 0<=x<=10",
     "sample arm.urdf -n 9 -o t.npy --seed -1": "--seed is -1; expected 0 or more",
     "sample arm.urdf -n 9 -o t.npy -f regresor": "no quantity 'regresor'.",
     "sample arm.urdf -n 9 -o t.npy -f difference_derivatives": "cannot be drawn; poss",
