@@ -230,7 +230,9 @@ def test_printed_programs_show_their_calls() -> None:
     shown = text(program_of(in_steps))
     assert "= 3 x inner(" in shown
     assert "[0]" in shown
-    assert "up to 50 x loop(" in text(trace(until_small, {"x": ()}))
+    open_end = text(trace(until_small, {"x": ()}))
+    assert "up to 50 x loop(" in open_end
+    assert "# operations by call: 2 + up to 50 x 8\n" in open_end
 
 
 def test_a_scan_runs_kernels_with_calls(rng: np.random.Generator) -> None:

@@ -148,8 +148,8 @@ class Expr:
             f"{users_line()}: a symbol has no truth value while a function is "
             "traced, so `if`, `while`, `and`, `or`, `not` and `in` cannot use it; use "
             "ramidyn.math.where(condition, a, b), & | ~ between conditions, "
-            "ramidyn.math.minimum and maximum; compare arrays by "
-            "numpy.less(a, b, dtype=object)"
+            "ramidyn.math.minimum and maximum, ramidyn.repeat_until for loops; compare "
+            "arrays by numpy.less(a, b, dtype=object)"
         )
 
     def __float__(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ramidyn.symbolic.count import count, how_often
+from ramidyn.symbolic.count import count, how_often, operations_by_call
 from ramidyn.symbolic.expr import Expr
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def text(program: Program, most: int | None = None) -> str:
     names: dict[Expr, str] = {}
     signature = ", ".join(f"{v.name}{list(v.shape)}" for v in program.inputs)
     lines = [f"{program.name}({signature})    # {count(program)}"]
+    if program.calls:
+        lines.append(f"  # operations by call: {operations_by_call(program)}")
     region = 0
     for e in program.order:
         if e.op == "const":
