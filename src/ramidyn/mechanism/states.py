@@ -262,15 +262,14 @@ def checked_numbers(name: str, value: npt.ArrayLike) -> Array:
 
 def vector(what: str, value: npt.ArrayLike, n: int) -> Array:
     """Return a user's value as n numbers."""
-    given = shown(value)
     try:
         array: Array = np.array(value, dtype=float)
-        if array.ndim > 1:
-            given = f"an array of shape {array.shape}"
     except (TypeError, ValueError):
         array = np.zeros(0)
     x: Array = np.ravel(array)
     if x.shape != (n,) or not np.isfinite(x).all():
+        is_matrix = array.ndim > 1
+        given = f"an array of shape {array.shape}" if is_matrix else shown(value)
         numbers = "finite number" if n == 1 else "finite numbers"
         raise ShapeError(f"{what} is {given}; expected {n} {numbers} for one state")
     return x
