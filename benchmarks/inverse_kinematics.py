@@ -122,10 +122,10 @@ Solve = Callable[[Any], Any]
 def robotics_toolbox(arm: Arm, robot: Robot) -> Solve:
     """Return the C++ solver of Robotics Toolbox, over the chain that Pinocchio has."""
     rtb: Any = importlib.import_module("roboticstoolbox")
-    pin: Any = importlib.import_module("pinocchio")
     model = pinocchio_model(arm.path)
-    data, k = model.createData(), model.getFrameId(arm.frame)
-    chain, limits, places = [], [], []
+    k = model.getFrameId(arm.frame)
+    chain: list[Any] = []
+    places: list[int] = []
     for i in model.supports[model.frames[k].parentJoint].tolist()[1:]:
         at = model.jointPlacements[i].homogeneous
         name = model.joints[i].shortname()
@@ -136,15 +136,13 @@ def robotics_toolbox(arm: Arm, robot: Robot) -> Solve:
         places.append(model.joints[i].idx_q)
     chain.append(rtb.ET.SE3(model.frames[k].placement.homogeneous))
     ets = rtb.ETS(chain)
-    limits = [robot.limits.lower[places], robot.limits.upper[places]]
-    ets.qlim = np.array(limits)
-    pin.forwardKinematics(model, data, pin.neutral(model))
+    ets.qlim = np.array([robot.limits.lower[places], robot.limits.upper[places]])
 
     def solve(T: Any) -> Any:
-        x, ok, *_ = ets.ik_LM(T, ilimit=30, slimit=STARTS, tol=5e-9, method="chan")
+        found = ets.ik_LM(T, ilimit=30, slimit=STARTS, tol=5e-9, method="chan")
         q = robot.neutral()
-        q[places] = x
-        return q if ok else None
+        q[places] = found.q
+        return q if found.success else None
 
     return solve
 

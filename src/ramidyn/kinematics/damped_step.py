@@ -26,7 +26,7 @@ from ramidyn.algorithms.ltdl import (
     solve_L,
     solve_LT,
 )
-from ramidyn.kinematics.goals import Rows
+from ramidyn.kinematics.goal_rows import Rows
 from ramidyn.symbolic.dense import (
     Entries,
     add_outer,

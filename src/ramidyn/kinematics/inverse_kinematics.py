@@ -28,15 +28,8 @@ from ramidyn.kinematics.goals import (
     posture_entries,
     row_count,
 )
-from ramidyn.kinematics.problem import Structure, Term
 from ramidyn.kinematics.solver import Given, Key, KinematicSolution, Solver
-from ramidyn.mechanism.states import (
-    normalized,
-    rank,
-    state_rows,
-    vector,
-    with_unit_quaternions,
-)
+from ramidyn.kinematics.structure import Structure, Term
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -163,6 +156,8 @@ def structure_of(
     _check_names(robot, [t.goal for t in (*goals, *equations)], fixed)
     loops: tuple[int, ...] = ()
     if robot.model.loops:
+        from ramidyn.mechanism.states import rank  # noqa: PLC0415  only with loops
+
         found = rank(robot)
         loops = tuple(r for r in range(found.rows) if r not in found.dropped)
     return Structure(goals, equations, fixed, loops)
@@ -239,6 +234,12 @@ def _guess(robot: Robot, solver: Solver, q_guess: Any) -> tuple[bool, Array]:
     """Return whether guesses are a batch, and guesses within limits."""
     if q_guess is None:
         return False, solver.guess
+    from ramidyn.mechanism.states import (  # noqa: PLC0415  only with a guess
+        normalized,
+        state_rows,
+        with_unit_quaternions,
+    )
+
     if np.ndim(q_guess) < 2:
         q = normalized(robot, "q_guess", q_guess)
         is_batch = False
@@ -259,6 +260,12 @@ def _with_values(
     robot: Robot, guess: Array, is_batch: bool, values: Mapping[str, npt.ArrayLike]
 ) -> tuple[bool, Array]:
     """Return guesses with the values of fixed joints, and whether they are a batch."""
+    from ramidyn.mechanism.states import (  # noqa: PLC0415  only with values
+        state_rows,
+        vector,
+        with_unit_quaternions,
+    )
+
     for name, value in values.items():
         j = robot.model.joint(name)
         n = np.size(value) // j.nq

@@ -15,31 +15,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple, final
 
 import numpy as np
-import numpy.typing as npt
 
 from ramidyn.coordinates.configurations import (
-    WIDEST,
     differences,
     integrated_q,
     joint_limits,
 )
-from ramidyn.description.joint_types import joint_type
-from ramidyn.description.pose import Array
 from ramidyn.kinematics.damped_step import Step, damped_step, pushed
-from ramidyn.kinematics.goals import (
-    Goal,
-    Posture,
-    Rows,
-    parts_of,
-    row_count,
-    rows_of,
-    target_shape,
-)
+from ramidyn.kinematics.goal_rows import Rows, rows_of
+from ramidyn.kinematics.goals import Posture, parts_of
+from ramidyn.kinematics.structure import Starts, Structure
 from ramidyn.quantities.closed_loops import (
     constraint_jacobian,
     constraint_residual,
@@ -50,8 +39,6 @@ from ramidyn.symbolic.expr import ONE, ZERO, Condition, Expr, const, lift
 from ramidyn.symbolic.functions import maximum, minimum, where
 from ramidyn.symbolic.repeat import repeat, repeat_until
 from ramidyn.tracing.context import Context
-from ramidyn.tracing.quantity import Shapes, quantity
-from ramidyn.tree.model import Model
 
 BY_ERROR, AT_LEAST = 0.05, 1e-5
 """damping of the search: this part of |e|², and at least this"""
@@ -66,133 +53,6 @@ ITERATIONS = 10
 REFINEMENTS, CLOSINGS = 300, 30
 STATIONARY = 1e-10
 """|z| of the free joints"""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A goal, and how its rows are weighted."""
-
-    goal: Goal
-    is_weighted: bool = False
-    is_uniform: bool = True
-    """whether all rows of a part have one weight"""
-    constants: tuple[float, ...] = ()
-    """weights of the rows that are not inputs"""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """What the code of a problem depends on; numbers are its inputs."""
-
-    goals: tuple[Term, ...]
-    equations: tuple[Term, ...]
-    fixed: tuple[str, ...]
-    """joints that do not move"""
-    loop_rows: tuple[int, ...] = ()
-    """the rows of the robot's loops, except those that follow from others"""
-
-    def inputs(self, model: Model) -> Shapes:
-        """Return the shapes of targets, weights and tolerances by name."""
-        found: Shapes = {}
-        for k, term in enumerate((*self.goals, *self.equations)):
-            shape = target_shape(term.goal, model)
-            if shape is not None:
-                found[f"target{k}"] = shape
-        weighted = sum(
-            row_count(t.goal, model)
-            for t in self.goals
-            if t.is_weighted and not t.constants
-        )
-        if weighted:
-            found["weights"] = (weighted,)
-        return found
-
-    def equation_count(self, model: Model) -> int:
-        """Return the number of rows of loops and other equations."""
-        further = sum(row_count(t.goal, model) for t in self.equations)
-        return len(self.loop_rows) + further
-
-    def judged(self, model: Model) -> int:
-        """Return the number of parts that decide on success."""
-        goals = [t.goal for t in self.goals if not isinstance(t.goal, Posture)]
-        return sum(len(parts_of(goal, model)) for goal in goals)
-
-
-# ------------------------------------------------------------ starts
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Starts:
-    """Where the search begins: the guess, then a low-discrepancy sequence.
-
-        sₖ₊₁ = sₖ + α (upper − lower), less the range where it is beyond,  αᵢ = φ⁻ⁱ
-
-    φ is the root of φⁿ⁺¹ = φ + 1 (Roberts' sequence). Entries that do not vary have
-    α = 0: floating and spherical joints, unlimited distances, fixed joints.
-    """
-
-    lower: Array
-    upper: Array
-    stride: Array
-    """(nq,) α times the range"""
-    is_varied: npt.NDArray[np.bool_]
-
-    @staticmethod
-    def of(model: Model, fixed: Sequence[str]) -> Starts:
-        """Return the starts of a robot."""
-        limits = joint_limits(model)
-        lower, upper = np.array(limits.lower), np.array(limits.upper)
-        varied: list[int] = []
-        for j in model.joints:
-            if j.nq != j.nv or j.name in fixed:
-                continue
-            units = [unit for _, unit in joint_type(j.name, j.type).coordinates]
-            for k, unit in enumerate(units, j.q_index):
-                if not upper[k] - lower[k] <= WIDEST:
-                    if unit != "rad":
-                        continue
-                    lower[k] = max(lower[k], -math.pi)
-                    upper[k] = min(upper[k], lower[k] + 2.0 * math.pi)
-                varied.append(k)
-        phi = 2.0
-        for _ in range(64):
-            phi = (1.0 + phi) ** (1.0 / (len(varied) + 1))
-        stride = np.zeros(model.nq)
-        for i, k in enumerate(varied):
-            stride[k] = (upper[k] - lower[k]) * phi ** -(i + 1)
-        return Starts(lower, upper, stride, stride > 0.0)
-
-    def origin(self, generator: np.random.Generator) -> Array:
-        """Return a random point of the ranges, (nq,); 0 where nothing varies."""
-        u = generator.random(len(self.stride))
-        out = np.zeros(len(self.stride))
-        k = self.is_varied
-        out[k] = self.lower[k] + u[k] * (self.upper[k] - self.lower[k])
-        return out
-
-    def first(self, guess: Array, origin: Array) -> Array:
-        """Return the start after the guess, (..., nq)."""
-        return np.where(self.is_varied, origin, guess)
-
-    def following(self, s: Array) -> Array:
-        """Return the start after another, on numbers; see `after`."""
-        x = s + self.stride
-        is_beyond = self.is_varied & (x > self.upper)
-        x[is_beyond] -= np.broadcast_to(self.upper - self.lower, x.shape)[is_beyond]
-        return x
-
-    def after(self, s: Sequence[Expr]) -> list[Expr]:
-        """Return the start after another."""
-        found = list(s)
-        for k, a in enumerate(self.stride.tolist()):
-            if a > 0.0:
-                x = found[k] + a
-                width = float(self.upper[k] - self.lower[k])
-                found[k] = where(x > float(self.upper[k]), x - width, x)
-        return found
 
 
 # ------------------------------------------------------------ one configuration
@@ -399,7 +259,7 @@ class Problem:
             is_reached = self.is_reached(here, tolerances)
             is_risky = is_reached & ((size > SAFE**2) | (cut > 0.0))
             is_over = ~is_reached & (count >= most - 1.0)
-            following = starts.after(list(s))
+            following = start_after(starts, list(s))
             q = where(is_over, s, where(is_risky, q, there))
             is_last = k + 1.0 >= inputs["starts"]
             state = where(is_reached, ONE, where(is_over & is_last, const(2.0), ZERO))
@@ -430,6 +290,22 @@ class Problem:
         if len(multipliers):
             out["multipliers"] = multipliers
         return {**out, "state": state, "steps": found.steps}
+
+    def errors(self) -> dict[str, Any]:
+        """Return |e|² of judged parts and of all goals (weighted), and c."""
+        here = self.evaluate(self.context.inputs["q"])
+        gaps = [x for rows in here.hard for x in rows.e]
+        return {
+            "parts": np.array([*here.parts, ZERO], dtype=object),
+            "cost": here.cost,
+            "gaps": np.array([*gaps, ZERO], dtype=object),
+            "is_reversed": here.is_reversed,
+        }
+
+    def close(self) -> dict[str, Any]:
+        """Correct what is left of the equations."""
+        q, gap = self.closed(self.context.inputs["q"])
+        return {"q": q, "gap": gap}
 
     def closed(self, q: Any) -> tuple[Any, Expr]:
         """Return q after corrections that close the equations, and |c|²."""
@@ -534,6 +410,16 @@ class Problem:
         return {"q": q, "cost": cost, "steps": found.steps, "is_done": found.is_done}
 
 
+def start_after(starts: Starts, s: Sequence[Expr]) -> list[Expr]:
+    """Return the start after another."""
+    found: list[Any] = list(s)
+    for k in np.flatnonzero(starts.is_varied).tolist():
+        x = found[k] + float(starts.stride[k])
+        width = float(starts.upper[k] - starts.lower[k])
+        found[k] = where(x > float(starts.upper[k]), x - width, x)
+    return found
+
+
 def _scaled(rows: Rows, weights: Sequence[Expr]) -> Rows:
     e = [w * x for w, x in zip(weights, rows.e, strict=True)]
     J = [
@@ -545,73 +431,3 @@ def _scaled(rows: Rows, weights: Sequence[Expr]) -> Rows:
 
 def _square(parts: Sequence[Rows]) -> Expr:
     return total(x * x for rows in parts for x in rows.e)
-
-
-# ------------------------------------------------------------ quantities
-
-
-def _search_shapes(model: Model, structure: Structure) -> Shapes:
-    found: Shapes = {
-        "next_start": (model.nq,),
-        "count": (),
-        "start": (),
-        "starts": (),
-        "budget": (),
-        "tolerances": (structure.judged(model),),
-        **structure.inputs(model),
-    }
-    rows = structure.equation_count(model)
-    return {**found, "multipliers": (rows,)} if rows else found
-
-
-@quantity("q", further_inputs=_search_shapes)
-def kinematic_search(context: Context, structure: Structure) -> Any:
-    """The search of `Problem`."""
-    return Problem(context, structure).search()
-
-
-def _shapes(model: Model, structure: Structure) -> Shapes:
-    return structure.inputs(model)
-
-
-@quantity("q", further_inputs=_shapes)
-def kinematic_refinement(context: Context, structure: Structure) -> Any:
-    """The descent of `Problem`."""
-    return Problem(context, structure).refine()
-
-
-@quantity("q", further_inputs=_shapes)
-def kinematic_closing(context: Context, structure: Structure) -> Any:
-    """The corrections of `Problem` that close its equations."""
-    q, gap = Problem(context, structure).closed(context.inputs["q"])
-    return {"q": q, "gap": gap}
-
-
-@quantity("q", further_inputs=_shapes)
-def kinematic_errors(context: Context, structure: Structure) -> Any:
-    """|e|² of every part that is judged, |e|² of all goals weighted, and c."""
-    problem = Problem(context, structure)
-    here = problem.evaluate(context.inputs["q"])
-    gaps = [x for rows in here.hard for x in rows.e]
-    return {
-        "parts": np.array([*here.parts, ZERO], dtype=object),
-        "cost": here.cost,
-        "gaps": np.array([*gaps, ZERO], dtype=object),
-        "is_reversed": here.is_reversed,
-    }
-
-
-def _follow_shapes(model: Model, structure: Structure, iterations: int) -> Shapes:
-    del iterations
-    return {
-        **structure.inputs(model),
-        "dt": (),
-        "velocity_limits": (model.nv,),
-        "smoothness": (),
-    }
-
-
-@quantity("q", further_inputs=_follow_shapes)
-def kinematic_step(context: Context, structure: Structure, iterations: int = 1) -> Any:
-    """The time step of `Problem.follow`: q and q̇ after it."""
-    return Problem(context, structure).follow(iterations)

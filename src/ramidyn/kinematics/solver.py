@@ -30,15 +30,13 @@ from ramidyn.kinematics.goals import (
     parts_of,
     target_shape,
 )
-from ramidyn.kinematics.problem import (
-    Starts,
-    Structure,
+from ramidyn.kinematics.quantities import (
     kinematic_closing,
     kinematic_errors,
     kinematic_refinement,
     kinematic_search,
 )
-from ramidyn.mechanism.states import rank
+from ramidyn.kinematics.structure import Starts, Structure
 from ramidyn.tracing.context import finite_number
 
 if TYPE_CHECKING:
@@ -214,6 +212,8 @@ class Solver:
         """
         if gap <= CLOSED or not self.robot.model.loops:
             return CLOSED
+        from ramidyn.mechanism.states import rank  # noqa: PLC0415  only with loops
+
         return max(CLOSED, rank(self.robot).closed)
 
     def tolerance(self, given: Any) -> Array:

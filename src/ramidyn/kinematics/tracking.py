@@ -14,7 +14,7 @@ from ramidyn.compiler import compile
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ShapeError
 from ramidyn.function import Function
-from ramidyn.kinematics import problem
+from ramidyn.kinematics import quantities
 from ramidyn.kinematics.goals import KINDS, describe, row_count
 from ramidyn.kinematics.inverse_kinematics import (
     Key,
@@ -148,7 +148,7 @@ def kinematic_step(
     )
     hard, names = tuple(constraints), fixed_names(fixed)
     structure = structure_of(robot, constant, hard, names)
-    return problem.kinematic_step(structure=structure, iterations=iterations)
+    return quantities.kinematic_step(structure=structure, iterations=iterations)
 
 
 def _long(x: Array, length: int) -> tuple[int, ...]:
@@ -284,7 +284,7 @@ def _follow(
 def compiled_step(solver: Solver, iterations: int) -> Function:
     """Return the compiled time step; it is kept."""
     if iterations not in solver.steps:
-        wanted = problem.kinematic_step(
+        wanted = quantities.kinematic_step(
             structure=solver.structure, iterations=iterations
         )
         solver.steps[iterations] = compile(wanted, solver.robot, threads=solver.threads)

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import least_squares
 
 import ramidyn
-from ramidyn.kinematics.problem import Starts
+from ramidyn.kinematics.structure import Starts
 from ramidyn.math import log_so3
 from ramidyn.robot import Robot
 from ramidyn.tasks import (
