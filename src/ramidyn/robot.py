@@ -2800,6 +2800,8 @@ class Robot:
         every: int = 1,
         until: Callable[..., Any] | None = None,
         restart: bool = False,
+        memory: Mapping[str, Any] | None = None,
+        updates: Mapping[str, Callable[..., Any]] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         stabilize: str = "project",
         rate: float = 20.0,
@@ -2855,6 +2857,14 @@ class Robot:
                 stays as it is from then on, and ``run.ended`` is the time.
             restart: start from the initial state again instead of ending; then
                 ``run.ended`` counts how often that happened.
+            memory: what functions remember from step to step, by name: values before
+                the first step, arrays of any shape, the same for all states or
+                `ramidyn.policies.per_state`. Functions and forces take them by name,
+                the policy returns new ones in its dict, and ``record`` may name them. A
+                restart puts the first values back; ``run.end`` has the last, and a run
+                that continues goes on with them.
+            updates: functions by name that return the next value of memory, from what
+                is known at the start of a step.
             parameters: numbers of the robot that replace those of its file, by name:
                 "gravity" (3,); "inertia:<body>" (10,): m, m c (3), Ixx, Ixy, Iyy, Ixz,
                 Iyz, Izz about the origin of the body's frame; "placement:<body>" (7,):
@@ -2894,6 +2904,8 @@ class Robot:
             every=every,
             until=until,
             restart=restart,
+            memory=memory,
+            updates=updates,
             parameters=parameters,
             stabilize=stabilize,
             rate=rate,
@@ -2921,6 +2933,8 @@ class Robot:
         every: int = 1,
         until: Callable[..., Any] | None = None,
         events: Mapping[str, Callable[..., Any]] | None = None,
+        memory: Mapping[str, Any] | None = None,
+        updates: Mapping[str, Callable[..., Any]] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
         stabilize: str = "project",
         rate: float = 20.0,
@@ -2977,6 +2991,9 @@ class Robot:
                 ``run.ended`` is the time. "adaptive" locates it between steps.
             events: functions by name whose zero crossings are located between steps;
                 their times are ``run.events[name]``.
+            memory: what functions remember from step to step, by name: values before
+                the first step, as in `rollout`; fixed steps only.
+            updates: functions by name that return the next value of memory.
             parameters: numbers of the robot that replace those of its file, by name, as
                 in `rollout`: "gravity" (3,), "inertia:<body>" (10,), "placement:<body>"
                 (7,), and numbers of force elements, such as "stiffness:<force>".
@@ -3014,6 +3031,8 @@ class Robot:
             every=every,
             until=until,
             events=events,
+            memory=memory,
+            updates=updates,
             parameters=parameters,
             stabilize=stabilize,
             rate=rate,

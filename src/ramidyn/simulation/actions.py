@@ -3,7 +3,7 @@
 tau                     joint forces (nv,); alone, or in a dict with
 control                 controls of the actuators, which clamp and shape them
 external                wrenches by frame, (6,) each
-and further inputs of the robot's forces, by their names
+and further inputs of the robot's forces, and memory, by their names
 """
 
 from __future__ import annotations
@@ -32,24 +32,29 @@ def actions_by_name(what: str, found: Any, possible: Mapping[str, object]) -> An
     if not isinstance(found, Mapping):
         return {"tau": found}
     actions = cast("Mapping[Any, Any]", found)
+    further = ", and names of memory" if what == "policy" else ""
     for name in actions:
         if name not in possible:
             raise ArgumentError(
                 f"{what} returns {name!r}{did_you_mean(name, possible)}, which nothing "
-                f"takes; possible: {', '.join(possible)}"
+                f"takes; possible: {', '.join(possible)}{further}"
             )
     return dict(actions)
 
 
 def policy_actions(
-    what: str, returned: Any, model: Model, given: Container[str]
+    what: str,
+    returned: Any,
+    model: Model,
+    given: Container[str],
+    memory: Mapping[str, Shape],
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return what a policy sets, by name, and the frames of its wrenches.
+    """Return what a policy sets and remembers, and the frames of its wrenches.
 
     Raises:
         ArgumentError: it has a name that nothing takes, or that is also given.
     """
-    shapes = action_shapes(model)
+    shapes = action_shapes(model) | dict(memory)
     found = actions_by_name(what, returned, {**shapes, EXTERNAL: ()})
     for name in found:
         if name in given:

@@ -33,12 +33,14 @@ from ramidyn.simulation.function_arguments import (
     check_inputs,
     check_one_source,
     checked_record,
+    checked_updates,
     functions_by_name,
 )
 from ramidyn.simulation.inputs import (
     CheckedInput,
     arrangements,
     checked_inputs,
+    checked_memory,
     step_names,
 )
 from ramidyn.simulation.state import START, RunState, continued
@@ -94,9 +96,10 @@ class CheckedArguments:
 
     @property
     def is_held(self) -> bool:
-        """Whether a function sets τ, which is held."""
+        """Whether a function sets τ, which is held, or something is remembered."""
         o = self.options
-        return self.controller is not None or (o.policy is not None and o.is_held)
+        has_policy = o.policy is not None and o.is_held
+        return self.controller is not None or has_policy or bool(o.memory)
 
 
 def check_arguments(
@@ -125,6 +128,8 @@ def check_arguments(
     events: Mapping[str, Traced] | None = None,
     restart: bool = False,
     damping: float | None = None,
+    memory: Mapping[str, Any] | None = None,
+    updates: Mapping[str, Traced] | None = None,
     expressed_in: str = "local",
     dtype: str = "float64",
     threads: int = 1,
@@ -145,19 +150,14 @@ def check_arguments(
     check_one_source(tau, policy, controller)
     check_controller(controller, control_dt)
     call = CallOptions.checked(dtype, None, threads, "batch_first")
-    if isinstance(q, RunState):
-        values: dict[str, Any] = end_of_run(robot, q, qd, start, is_one)
-    elif is_one:
-        values = one_state(robot, q, qd)
-    else:
-        values = {"q": checked_numbers("q", q), "qd": np.zeros(robot.nv)}
-        values |= {} if qd is None else {"qd": checked_numbers("qd", qd)}
+    values = first_state(robot, q, qd, start, is_one)
     is_function = is_one and callable(tau)
     timed: dict[str, CheckedInput] = dict(given)
     if controller is not None:
         shapes = action_shapes(robot.model)
         held = {n: CheckedInput(np.zeros(s), s) for n, s in shapes.items()}
-        given = {n: x for n, x in held.items() if n != "tau"} | given
+        own = {"tau", *(memory or ())}
+        given = {n: x for n, x in held.items() if n not in own} | given
         values["tau"] = np.zeros(robot.nv)
     elif tau is not None and not is_function:
         values["tau"] = checked_tau(robot, cast(Any, tau), is_one)
@@ -165,6 +165,8 @@ def check_arguments(
     h = finite_number("dt", dt, "a positive number of seconds", lambda x: x > 0.0)
     names = step_names(given, policy is not None and integrator != "adaptive")
     values |= {**{names[n]: x.array for n, x in given.items()}, **changed, "dt": h}
+    remembered = checked_memory(robot, memory, values, is_one)
+    values |= {n: x.array for n, x in remembered.items()}
     values[START] = finite_number("start", start, "a number of seconds")
     options = StepOptions(
         integrator=integrator,
@@ -172,13 +174,15 @@ def check_arguments(
         rate=nonnegative("rate")(rate),
         policy=cast(Any, tau) if is_function else policy,
         has_tau="tau" in values,
-        record=checked_record(record, robot, integrator, stabilize),
+        record=checked_record(record, robot, integrator, stabilize, remembered),
         total=tuple(functions_by_name("total", total).items()),
         until=until,
         restart=flag("restart")(restart),
         inputs=tuple((names[n], x.shape) for n, x in given.items()),
         external=frames,
         expressed_in=SHARED["expressed_in"](expressed_in),
+        memory=tuple((n, x.shape) for n, x in remembered.items()),
+        updates=checked_updates(updates, remembered, integrator),
         parameters=tuple(changed),
         dtype=call.dtype,
         threads=call.threads,
@@ -220,6 +224,22 @@ def arrays_by_name(what: str, given: object) -> dict[str, Array]:
     """Return arrays of numbers by name."""
     found = by_name(what, given, "a dictionary of arrays")
     return {name: checked_numbers(name, value) for name, value in found.items()}
+
+
+def first_state(
+    robot: Robot,
+    q: npt.ArrayLike | RunState,
+    qd: npt.ArrayLike | None,
+    start: object,
+    is_one: bool,
+) -> dict[str, Any]:
+    """Return q and q̇ before the first step."""
+    if isinstance(q, RunState):
+        return end_of_run(robot, q, qd, start, is_one)
+    if is_one:
+        return one_state(robot, q, qd)
+    velocity = np.zeros(robot.nv) if qd is None else checked_numbers("qd", qd)
+    return {"q": checked_numbers("q", q), "qd": velocity}
 
 
 def one_state(

@@ -29,7 +29,8 @@ def controller_actions(
     a, shapes = arguments, action_shapes(arguments.robot.model)
     assert a.controller is not None
     given = a.controller(time, np.array(q), np.array(qd))
-    possible = {n: s for n, s in shapes.items() if n not in a.given}
+    fixed = {*a.given, *dict(a.options.memory)}
+    possible = {n: s for n, s in shapes.items() if n not in fixed}
     actions: dict[str, Array] = {}
     for name, value in actions_by_name("controller", given, possible).items():
         shape = shapes[name]

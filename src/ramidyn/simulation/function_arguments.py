@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from ramidyn.algorithms.integrators import INTEGRATORS
@@ -57,8 +57,30 @@ def check_run_name(what: str, name: str) -> None:
         raise ArgumentError(f"{what} has the name {name!r}; choose another name")
 
 
+def checked_updates(
+    updates: object, memory: Collection[str], integrator: str
+) -> tuple[tuple[str, Traced], ...]:
+    """Return the functions that change what is remembered, by name."""
+    if memory and integrator == "adaptive":
+        raise ArgumentError(
+            "memory is for fixed steps, and integrator is 'adaptive'; use 'rk4'"
+        )
+    found = functions_by_name("updates", updates)
+    for name in found:
+        if name not in memory:
+            raise ArgumentError(
+                f"updates has {name!r}{did_you_mean(name, memory)}, which has no start "
+                f"value; pass memory={{{name!r}: ...}}"
+            )
+    return tuple(found.items())
+
+
 def checked_record(
-    record: object, robot: Robot, integrator: str, stabilize: str
+    record: object,
+    robot: Robot,
+    integrator: str,
+    stabilize: str,
+    memory: Iterable[str],
 ) -> tuple[tuple[str, str | Traced], ...]:
     """Return what is recorded besides q and q̇, by name."""
     given: object = record
@@ -71,7 +93,8 @@ def checked_record(
     needs = {"residual": has_loops, "closing_steps": closes}
     needs |= dict.fromkeys(CONTACT_RECORDS, bool(robot.model.contacts))
     possible = [n for n in BUILT_IN if needs.get(n, True)]
-    possible += [n for n in action_shapes(robot.model) if n not in possible]
+    further = (*action_shapes(robot.model), *memory)
+    possible += [n for n in further if n not in possible]
     for name, what in named.items():
         if not callable(what) and not (isinstance(what, str) and what in possible):
             raise ArgumentError(
@@ -122,6 +145,7 @@ def check_functions(
     if o.restart and o.until is None:
         raise ArgumentError("restart=True needs until, the condition of a restart")
     inputs = [n.removeprefix(TABLE) for n, _ in o.inputs]
+    inputs += dict(o.memory)
     known = dict.fromkeys(["q", "qd", "dt", "time", *inputs, *o.parameters])
     if o.policy is not None:
         what = "policy" if o.is_held else "tau"
@@ -132,6 +156,8 @@ def check_functions(
     for name, function in (*o.record, *o.total):
         if callable(function):
             wanted_names(name, function, known)
+    for name, function in o.updates:
+        wanted_names(f"update {name!r}", function, known)
     twice = [name for name, _ in o.total if name in dict(o.record)]
     if twice:
         raise ArgumentError(f"record and total both have {twice[0]!r}")
@@ -146,11 +172,11 @@ def check_inputs(
     """Raise ArgumentError unless inputs are those that forces and functions take."""
     given = [n.removeprefix(TABLE) for n, _ in options.inputs]
     wanted = [n for n in force_inputs(robot.model.forces) if n != "time"]
-    missing = [name for name in wanted if name not in given]
+    missing = [n for n in wanted if n not in (*given, *dict(options.memory))]
     if missing and options.policy is None:
         raise ArgumentError(needed_input(robot.name, missing[0]))
     wanted.append(EXTERNAL)
-    named = (*options.record, *options.total, *events.items())
+    named = (*options.record, *options.total, *options.updates, *events.items())
     for function in (options.policy, options.until, *(what for _, what in named)):
         if callable(function):
             wanted += [n for n in parameters_of(function) or () if n not in OWN_INPUTS]

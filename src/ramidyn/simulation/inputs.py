@@ -11,7 +11,7 @@ whose shape nothing declares is a number, a vector, or vectors in rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast, final
 
@@ -47,10 +47,7 @@ class Arranged:
     axes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        what = " and ".join(
-            f"per {'state' if a == BATCH else 'step'}" for a in self.axes
-        )
-        return f"{what or 'shared'}: {self.value!r}"
+        return f"{words(self.axes)}: {self.value!r}"
 
 
 def shared(value: Any) -> Arranged:
@@ -121,6 +118,38 @@ class CheckedInput:
     def rows(self) -> int | None:
         """The number of steps that there are values for; None: one for all."""
         return self.leading[-1] if self.leading else None
+
+
+def checked_memory(
+    robot: Robot, memory: object, known: Container[str], is_one: bool
+) -> dict[str, CheckedInput]:
+    """Return the start values of what functions remember, by name."""
+    given = by_name("memory", memory, "a dictionary of start values")
+    declared = force_inputs(robot.model.forces)
+    found: dict[str, CheckedInput] = {}
+    for name, value in given.items():
+        if not name.isidentifier() or name in {*OWN_INPUTS, EXTERNAL}:
+            raise ArgumentError(
+                f"memory has the name {name!r}; expected a Python name other than "
+                f"{', '.join(OWN_INPUTS)}, {EXTERNAL}"
+            )
+        if name in known or f"{TABLE}{name}" in known:
+            raise ArgumentError(f"memory and inputs both have {name!r}")
+        if value is None or callable(value):
+            raise ArgumentError(
+                f"memory has {name!r}: {value!r}; expected its value before the first "
+                "step, an array of numbers"
+            )
+        axes = value.axes if isinstance(value, Arranged) else ()
+        if STEPS in axes:
+            raise ArgumentError(
+                f"memory has {name!r}: {value!r}; expected one value, or per_state(x)"
+            )
+        one = value if axes else Arranged(getattr(value, "value", value))
+        x = checked_input(f"memory[{name!r}]", one, declared.get(name), is_one)
+        array = np.asarray(x.array[:, 0] if axes else x.array, dtype=float)
+        found[name] = CheckedInput(array, x.shape)
+    return found
 
 
 def step_names(given: Mapping[str, CheckedInput], has_tables: bool) -> dict[str, str]:

@@ -109,6 +109,10 @@ class StepOptions:
     """frames of the wrenches among the inputs"""
     expressed_in: str
     """the axes of wrenches"""
+    memory: Shapes
+    """what functions remember from step to step"""
+    updates: tuple[tuple[str, Traced], ...]
+    """functions that change it; the policy changes the rest"""
     parameters: tuple[str, ...]
     dtype: str
     threads: int
@@ -134,6 +138,8 @@ class TracedStep:
     """how many there were wherever the current trace closes loops"""
     _contact: dict[str, Any] = field(default_factory=dict[str, Any])
     """what the current trace knows about its contacts"""
+    _remembered: dict[str, Any] = field(default_factory=dict[str, Any])
+    """the memory after the step, as far as the policy of the current trace sets it"""
     _policy_frames: list[str] = field(default_factory=list[str])
     """of the wrenches that the policy returns, when it has been traced"""
 
@@ -149,6 +155,7 @@ class TracedStep:
         if self.robot.model.contacts:
             count = impulse_count(self.robot.model)
             entries.append(Carried(IMPULSES, (count,), np.zeros(count)))
+        entries += [Carried(name, shape) for name, shape in o.memory]
         sums = [*self.sums, *([STORED] if self.stores_energy else [])]
         entries += [Carried(name, (), 0.0, is_restarted=False) for name in sums]
         return tuple(entries)
@@ -262,6 +269,7 @@ class TracedStep:
         for name, what in o.record:
             outputs[name] = self.record_of(name, what, known)
         after = {"q": end["q"], "qd": end["qd"], COUNT: given[COUNT] + 1.0}
+        after |= self.remembered(known)
         if IMPULSES in given:
             after[IMPULSES] = end[IMPULSES]
         for name, cost in o.total:
@@ -286,13 +294,37 @@ class TracedStep:
             returned = called(what, o.policy, known)
             asked = parameters_of(o.policy) or ()
             given = {n.removeprefix(TABLE) for n in self.shapes}.difference(asked)
-            found, frames = policy_actions(what, returned, model, given)
+            memory = dict(o.memory) if o.is_held else {}
+            given = given.difference(memory)
+            found, frames = policy_actions(what, returned, model, given, memory)
             self._policy_frames[:] = frames
+            self._remembered.clear()
+            self._remembered.update({n: found.pop(n) for n in memory if n in found})
         there = {"tau", *known, *found}
         missing = [n for n in action_shapes(model) if n not in there]
         if missing:
             raise ArgumentError(needed_input(self.robot.name, missing[0], "policy"))
         return {"tau": known.get("tau", np.zeros(self.robot.nv)), **found}
+
+    def remembered(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the memory after the step, from what is known at its start."""
+        o, after = self.options, dict(self._remembered)
+        shapes = dict(o.memory)
+        for name, update in o.updates:
+            if name in after:
+                raise ArgumentError(
+                    f"memory {name!r} is returned by the policy and is in updates; "
+                    "use one of them"
+                )
+            what = f"update {name!r}"
+            after[name] = checked_shape(what, called(what, update, known), shapes[name])
+        for name in shapes:
+            if name not in after:
+                raise ArgumentError(
+                    f"memory has {name!r}, which nothing changes; return it from the "
+                    f"policy, or pass updates={{{name!r}: ...}}"
+                )
+        return after
 
     def working_force(self, name: str, known: StepState) -> Any:
         """Return the joint forces that do the work of an integral."""
@@ -522,7 +554,8 @@ def wanted_names(what: str, function: Traced, known: Mapping[str, Any]) -> list[
     if missing:
         raise ArgumentError(
             f"{what} asks for {missing[0]!r}, which is not given; pass "
-            f"inputs={{{missing[0]!r}: ...}} or name one of {', '.join(known)}"
+            f"inputs={{{missing[0]!r}: ...}}, or memory= with its start value, or name "
+            f"one of {', '.join(known)}"
         )
     return [n for n in parameters if n in known]
 

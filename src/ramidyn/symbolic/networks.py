@@ -26,7 +26,8 @@ def matmul(A: Any, x: Any) -> Any:
 
     Large matrices of symbols become loops.
     """
-    a, b = np.asarray(A), np.asarray(x)
+    a: Any = np.asarray(A)
+    b: Any = np.asarray(x)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[1] != b.shape[0]:
         raise ShapeError(
             f"matmul got shapes {a.shape} and {b.shape}; expected (m, n) and (n,), or "
