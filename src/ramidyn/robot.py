@@ -25,6 +25,7 @@ from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array
 from ramidyn.errors import (
     ArgumentError,
+    Error,
     ModelError,
     ShapeError,
     unknown_name,
@@ -130,7 +131,24 @@ class Robot:
     def __str__(self) -> str:
         from ramidyn.view.robot_text import drawing
 
-        return drawing(self.model, self.description, self.conventions, self.joint_order)
+        return drawing(
+            self.model,
+            self.description,
+            self.conventions,
+            self.joint_order,
+            clusters=self._clusters(),
+        )
+
+    def _clusters(self) -> tuple[str, ...]:
+        """Return the loops whose joints can be eliminated as one joint."""
+        from ramidyn.quantities.closed_loops import clustered_loops
+
+        if not self.model.loops:
+            return ()
+        try:
+            return clustered_loops(self.placed_model, self.conventions)
+        except Error:  # loops that cannot be used can be printed
+            return ()
 
     def _repr_html_(self) -> str:
         from ramidyn.view.notebook import robot_html

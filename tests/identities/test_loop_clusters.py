@@ -15,9 +15,11 @@ from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.algorithms.loops.loop_clusters import loop_clusters
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.catalog.paper_robots import random_tree
+from ramidyn.cli.arguments import open_loops
 from ramidyn.description.description import Description, LoopDescription, Mimic
 from ramidyn.errors import ModelError
-from ramidyn.mechanism.constraints.rank import rank_of
+from ramidyn.explain.data import explain
+from ramidyn.explain.page import page
 from ramidyn.quantities import closed_loops
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
@@ -133,8 +135,7 @@ def state(robot: Robot, rng: np.random.Generator) -> dict[str, Any]:
 def test_loops_are_clusters(name: str) -> None:
     robot = made(name)
     model = robot.placed_model
-    rank = rank_of(model, robot.conventions)
-    found = closed_loops.clustered_loops(model, rank)
+    found = closed_loops.clustered_loops(model, robot.conventions)
     expected = ROBOTS[name][1] or {loop.name for loop in robot.model.loops}
     assert set(found) == set(expected)
 
@@ -172,8 +173,7 @@ def test_local_loops_of_real_robots_are_clusters(
 ) -> None:
     robot = ramidyn.load(path_of(name))
     model = robot.placed_model
-    rank = rank_of(model, robot.conventions)
-    assert set(closed_loops.clustered_loops(model, rank)) == expected
+    assert set(closed_loops.clustered_loops(model, robot.conventions)) == expected
     now = state(robot, rng)
     found = value(forward_dynamics(algorithm="cluster_aba"), robot, **now)
     expected_qdd, *_ = dense(robot, **now)
@@ -198,6 +198,17 @@ def test_stabilized_clusters_move_as_rows_do(
     ]
     scale = np.abs(found[1]).max()
     np.testing.assert_allclose(found[0], found[1], atol=EXACT * scale)
+
+
+def test_print_and_explain_name_the_clusters() -> None:
+    robot = made("knee")
+    assert "loop four_bar revolute: coupler ⟷ shank (cluster)" in str(robot)
+    explained = explain(open_loops(robot))
+    assert "forward_dynamics by cluster_aba" in explained.closed_loops
+    assert explained.closed_loops.endswith("; clusters: four_bar")
+    assert explained.json()["closed"]["clusters"] == ["four_bar"]
+    assert "clusters: four_bar" in page(explained)
+    assert explain(ramidyn.robots.chain(3)).closed_loops == ""
 
 
 def test_a_joint_is_coupled_to_itself_by_its_leader_only_as_a_row() -> None:

@@ -144,7 +144,7 @@ def test_print_draws_the_tree() -> None:
         "hip_z revolute q[9] v[8]",
         "   │  └─ shin  48 kg  knee spherical q[10:14] v[9:12]",
         "   └─ tail     48 kg  tail revolute q[14] v[12]",
-        "loop gear coupling: tail = f(hip_z)",
+        "loop gear coupling: tail = f(hip_z) (cluster)",
     ]
     assert repr(load(WALKER, conventions="mujoco")) == (
         "Robot('walker': 4 bodies, 6 joints, nq 15, nv 13, 1 loop; mujoco)"

@@ -54,8 +54,9 @@ def command(
     """Explain why it is this fast: sparsity, counts, choices.
 
     Counts are exact, and the same on every machine: multiplications, divisions and
-    additions of one evaluation. Loops are taken as open. The report has times, too:
-    for it, the dynamics are compiled and timed.
+    additions of one evaluation. Loops are taken as open, except in the last line, which
+    says how they are closed. The report has times, too: for it, the dynamics are
+    compiled and timed.
     """
     file = RobotFile(robot, **options)
     if html is not None:
@@ -138,5 +139,5 @@ def _show(e: Explanation) -> None:
     out.print()
     for c in e.choices:
         paragraph(f"{c.quantity} by {sentence(c)}")
-    if e.force_cost:
-        paragraph(e.force_cost)
+    for text in filter(None, (e.force_cost, e.closed_loops)):
+        paragraph(text)

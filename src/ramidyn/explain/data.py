@@ -13,6 +13,7 @@ from ramidyn.errors import ModelError
 from ramidyn.explain.counts import Counts, counts_of
 from ramidyn.explain.crba_cost import CrbaCost
 from ramidyn.explain.shape import TreeShape, envelope
+from ramidyn.quantities.closed_loops import clustered_loops
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.robot import Robot
@@ -51,6 +52,20 @@ class Explanation:
     choices: tuple[Choice, ...]
     force_operations: tuple[int, int] | None = None
     """of forward dynamics with and without force elements, where there are some"""
+    closed: Choice | None = None
+    """of forward dynamics with loops closed, where there are some"""
+    clusters: tuple[str, ...] = ()
+    """the loops that are clusters"""
+
+    @property
+    def closed_loops(self) -> str:
+        """How loops are closed, in words; "" where there are none."""
+        if self.closed is None:
+            return ""
+        text = f"with loops closed, forward_dynamics by {sentence(self.closed)}"
+        if self.clusters:
+            text += f"; clusters: {', '.join(self.clusters)}"
+        return text
 
     @property
     def force_cost(self) -> str:
@@ -104,6 +119,13 @@ class Explanation:
             "forces": None
             if self.force_operations is None
             else dict(zip(("with", "without"), self.force_operations, strict=True)),
+            "closed": None
+            if self.closed is None
+            else {
+                "chosen": self.closed.algorithm,
+                "costs": self.closed.costs,
+                "clusters": list(self.clusters),
+            },
             "choices": {
                 c.quantity: {"chosen": c.algorithm, "costs": c.costs}
                 for c in self.choices
@@ -153,6 +175,7 @@ def explain(
         counts,
         tuple(choices),
         _force_operations(robot),
+        *_closed_choice(robot),
     )
 
 
@@ -168,6 +191,21 @@ def _with_all_costs(choice: Choice, quantity: Quantity, robot: Robot) -> Choice:
         for name in choice.traced
     }
     return choice._replace(costs=costs)
+
+
+def _closed_choice(robot: Robot) -> tuple[Choice | None, tuple[str, ...]]:
+    """Return how forward dynamics closes the loops, and which of them are clusters."""
+    loops = robot.model.loops or robot.description.loops
+    if not loops:
+        return None, ()
+    model = replace(robot.model, loops=loops)
+    closed = Robot(model, robot.conventions, robot.joint_order, robot.mimic)
+    try:
+        (choice,) = Request(forward_dynamics, closed).choose().choices
+    except ModelError:  # a singular mass matrix: no forward dynamics
+        return None, ()
+    choice = _with_all_costs(choice, forward_dynamics, closed)
+    return choice, clustered_loops(closed.placed_model, closed.conventions)
 
 
 def _force_operations(robot: Robot) -> tuple[int, int] | None:

@@ -197,8 +197,8 @@ def _choices(e: Explanation) -> str:
         "In units of one multiplication: a division or square root counts 6, a sine "
         "20. The cheapest is compiled."
     )
-    if e.force_cost:
-        note += f" {html.escape(e.force_cost)}."
+    for text in filter(None, (e.force_cost, e.closed_loops)):
+        note += f" {html.escape(text[0].upper() + text[1:])}."
     return _section("What was chosen", f"<div class=two>{''.join(shown)}</div>", note)
 
 

@@ -347,7 +347,7 @@ def resolve_solver(
             "has rows that depend on others; possible: 'auto', 'joint_formulation', "
             "'loopwise'"
         )
-    if algorithm == "cluster_aba" and not clustered_loops(model, rank):
+    if algorithm == "cluster_aba" and not clustered_loops(model, conventions):
         raise ModelError(
             f"algorithm 'cluster_aba' cannot be used, because robot {model.name!r} has "
             "no coupling, and no loop that leaves its joints one coordinate; possible: "
@@ -356,12 +356,16 @@ def resolve_solver(
     return algorithm, damping, rank
 
 
-def clustered_loops(model: Model, rank: Rank) -> tuple[str, ...]:
-    """Return the names of loops whose joints "cluster_aba" takes as one joint."""
-    cuts = cuts_of(model)
-    return tuple(
-        cuts[x.cut].name for x in loop_clusters(model.tree, cuts, rank.dropped)
-    )
+def clustered_loops(model: Model, conventions: Conventions) -> tuple[str, ...]:
+    """Return the names of loops whose joints "cluster_aba" takes as one joint.
+
+    Where rows depend on others there are none.
+    """
+    rank, cuts = rank_of(model, conventions), cuts_of(model)
+    if rank.is_redundant:
+        return ()
+    found = {x.cut for x in loop_clusters(model.tree, cuts, rank.dropped)}
+    return tuple(cut.name for c, cut in enumerate(cuts) if c in found)
 
 
 def possible(
@@ -373,11 +377,9 @@ def possible(
     """Return the candidates for ``algorithm="auto"`` for a robot with loops."""
     if not model.loops:
         return ()
-    found = resolve_solver(model, conventions, "joint_formulation", damping)
-    mu, rank = found[1:]
-    if mu:
+    if resolve_solver(model, conventions, "joint_formulation", damping)[1]:
         return ALGORITHMS[:2]
-    return ALGORITHMS if clustered_loops(model, rank) else ALGORITHMS[:3]
+    return ALGORITHMS if clustered_loops(model, conventions) else ALGORITHMS[:3]
 
 
 def of_loops(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,10 +62,12 @@ def drawing(
     conventions: Conventions,
     joint_order: str | Sequence[str],
     width: int | None = None,
+    clusters: Collection[str] = (),
 ) -> str:
     """Return the robot as text: sizes, conventions, the tree, loops and forces.
 
-    Lines beyond ``width`` characters, if there is one, go on in the next line.
+    Lines beyond ``width`` characters, if there is one, go on in the next line. Loops
+    named in ``clusters`` are marked.
     """
     deepest = 3 * DEEPEST
     if width is not None:
@@ -98,7 +100,7 @@ def drawing(
     wide = max(len(row.tree) for row in rows)
     heavy = max(len(row.mass) for row in rows)
     first = [*map(_line, head(model, conventions, joint_order))]
-    loops = [*map(_line, (*_loops(model.loops), *element_lines(model)))]
+    loops = [*map(_line, (*_loops(model.loops, clusters), *element_lines(model)))]
     if width is not None:
         wide = min(wide, width - heavy - 2)
         first = [textwrap.fill(text, width, subsequent_indent="  ") for text in first]
@@ -177,14 +179,17 @@ def _span(start: int, n: int) -> str:
     return str(start) if n == 1 else f"{start}:{start + n}"
 
 
-def _loops(loops: Sequence[LoopDescription]) -> Iterator[str]:
+def _loops(
+    loops: Sequence[LoopDescription], clusters: Collection[str]
+) -> Iterator[str]:
     for loop in loops:
         if loop.joints:
             y, *x = loop.joints
             ends = f"{y} = f({', '.join(x)})" if x else y
         else:
             ends = f"{loop.body_a or 'world'} ⟷ {loop.body_b or 'world'}"
-        yield f"loop {loop.name} {loop.type}: {ends}"
+        mark = " (cluster)" if loop.name in clusters else ""
+        yield f"loop {loop.name} {loop.type}: {ends}{mark}"
 
 
 def element_lines(model: Model) -> Iterator[str]:

@@ -182,27 +182,22 @@ def coupling_row(
 
     If y follows several joints, Φ = y − c₀ − Σ cₙ xₙ.
     """
-    offsets = [q[i][0] - tree.bodies[i].joint.reference for i in cut.coupled]
-    (y_dof,) = tree.dofs[cut.coupled[0]]
-    if len(cut.coupled) == 1:
-        return ConstraintRow(
-            offsets[0] - cut.coefficients[0], {y_dof: const(1.0)}, ZERO
-        )
-    if len(cut.coupled) > 2:
+    offsets = {i: q[i][0] - tree.bodies[i].joint.reference for i in cut.coupled}
+    first, *followed = cut.coupled
+    y, J = offsets[first], {tree.dofs[first][0]: const(1.0)}
+    if len(followed) != 1:
         c0, *slopes = cut.coefficients
-        residual, J = offsets[0] - c0, {y_dof: const(1.0)}
-        for i, x, c in zip(cut.coupled[1:], offsets[1:], slopes, strict=True):
-            residual, J[tree.dofs[i][0]] = residual - x * c, const(-c)
+        residual = y - c0
+        for i, c in zip(followed, slopes, strict=True):
+            residual, J[tree.dofs[i][0]] = residual - offsets[i] * c, const(-c)
         return ConstraintRow(residual, J, ZERO)
-    y, x = offsets
-    (x_dof,) = tree.dofs[cut.coupled[1]]
-    first = _derivative(cut.coefficients)
-    slope = _polynomial(first, x)
+    (i,) = followed
+    x, slope = offsets[i], _derivative(cut.coefficients)
+    J[tree.dofs[i][0]] = -_polynomial(slope, x)
     bias = ZERO
     if qd is not None:
-        xd = qd[cut.coupled[1]][0]
-        bias = -(_polynomial(_derivative(first), x) * xd * xd)
-    J = {y_dof: const(1.0), x_dof: -slope}
+        xd = qd[i][0]
+        bias = -(_polynomial(_derivative(slope), x) * xd * xd)
     return ConstraintRow(y - _polynomial(cut.coefficients, x), J, bias)
 
 
