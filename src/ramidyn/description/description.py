@@ -261,7 +261,7 @@ class Unsupported:
     """such as "{n} muscle actuator{s}": how a number of them is called"""
     name: str
     option: str
-    """the option of `load` that declines it: "passive" or "actuators" """
+    """the option of `load` that declines it: "passive", "actuators", "hard_limits" """
     reason: str = "not supported"
 
 

@@ -240,6 +240,17 @@ def test_hard_limits_are_taken_on_request() -> None:
     ]
 
 
+def test_limits_of_tendons_are_named() -> None:
+    text = """<mujoco model="m"><worldbody><body><joint name="hinge"/>
+      <geom size=".1"/></body></worldbody><tendon><fixed name="t" range="0 1">
+      <joint joint="hinge" coef="1"/></fixed></tendon></mujoco>"""
+    assert load(text, hard_limits=True)[1] == [
+        "not supported: limits of 1 tendon ('t'); load with hard_limits=False to "
+        "decline"
+    ]
+    assert load(text)[1] == []
+
+
 def test_dry_friction_takes_the_place_of_smooth_friction() -> None:
     robot, lines = load(URDF, passive=True, dry_friction=True)
     assert robot.contacts == (DryFriction("elbow", 0.3, name="elbow_dry_friction"),)

@@ -169,6 +169,20 @@ def read_tendon_ranges(
     return found
 
 
+def limited_tendons(
+    sections: list[Element], defaults: Defaults, settings: Settings
+) -> list[Unsupported]:
+    """Return the tendons with limits, which are not supported."""
+    elements = [e for section in sections for e in section]
+    found: list[Unsupported] = []
+    for k, element in enumerate(elements):
+        assert isinstance(element, Element)
+        if is_limited(defaults.apply(element, tag="tendon"), "", settings, []):
+            name = element.get("name") or f"tendon{k}"
+            found.append(Unsupported("limits of {n} tendon{s}", name, "hard_limits"))
+    return found
+
+
 def _weight(element: object) -> float:
     assert isinstance(element, Element)
     return number(element, "coef", 1.0, largest=LARGEST)

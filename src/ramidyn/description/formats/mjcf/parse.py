@@ -53,6 +53,7 @@ from ramidyn.description.formats.mjcf.defaults import (
 )
 from ramidyn.description.formats.mjcf.equality import EqualityReader
 from ramidyn.description.formats.mjcf.forces import (
+    limited_tendons,
     read_gravity_compensation,
     read_passive,
     read_tendon_ranges,
@@ -195,6 +196,9 @@ class MjcfModel:
             self.defaults,
             has_springs,
             has_dampers,
+        )
+        unsupported += limited_tendons(
+            self.sections["tendon"], self.defaults, self.settings
         )
         driving: list[ForceElement] = []
         if acts and actuators:
