@@ -1,7 +1,8 @@
 """Rigid contacts, hard limits and dry friction: what `Robot.add_contact` takes.
 
-    ContactPoint, ContactSphere     a shape of the robot against the ground: a plane, or
-    ContactCapsule, ContactBox      a height function
+    ContactPoint, ContactPoints     shapes of the robot against the ground: a plane, or
+    ContactSphere, ContactCapsule   a height function
+    ContactBox
     SpherePair                      two spheres on two bodies
     HardLimit                       limits that a joint cannot pass
     DryFriction                     friction that holds a joint at rest
@@ -22,6 +23,7 @@ from ramidyn.description.contacts import (
     ContactBox,
     ContactCapsule,
     ContactPoint,
+    ContactPoints,
     ContactSphere,
     DryFriction,
     HardLimit,
@@ -32,6 +34,7 @@ __all__ = [
     "ContactBox",
     "ContactCapsule",
     "ContactPoint",
+    "ContactPoints",
     "ContactSphere",
     "DryFriction",
     "HardLimit",

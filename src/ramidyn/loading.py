@@ -91,8 +91,9 @@ def load(
             warns of those that do not act.
         contacts: whether collision shapes of the file (spheres, capsules, boxes) touch
             the ground in simulations, as rigid contacts (`Robot.contacts`); names of
-            shapes or bodies take only those. Friction is the file's, or 1. None warns
-            of MJCF's geoms that would touch others in MuJoCo.
+            shapes or bodies take only those, and meshes by their corners. Friction is
+            the file's, or 1. None warns of MJCF's geoms that would touch others in
+            MuJoCo.
         ground: with ``contacts``, the ground in place of the file's planes: its height
             [m], or a function of x and y that returns it.
         hard_limits: whether joints stop at the limits of the file in simulations

@@ -12,11 +12,12 @@ from ramidyn import contacts, robots
 from ramidyn.description.description import MeshShape, Shape
 from ramidyn.description.mesh_geometry import mesh_inertia
 from ramidyn.description.pose import Pose
+from ramidyn.description.shape_meshes import read_any_mesh
 from ramidyn.errors import ArgumentError, Error, ModelWarning, ShapeError
 from ramidyn.loading import load
 from ramidyn.robot import Robot
 from ramidyn.view.scene import LAYERS, scene_of
-from ramidyn.view.triangles import read_any_mesh, split_long, thinned, triangles_of
+from ramidyn.view.triangles import split_long, thinned, triangles_of
 from support.meshes import box
 
 T = Pose.from_rpy((0.1, 0.2, 0.3), (1.0, 2.0, 3.0))
@@ -223,6 +224,7 @@ def test_rigid_contacts_are_a_layer_with_their_shapes() -> None:
     robot = (
         robots.chain(3)
         .add_contact(contacts.ContactPoint("body0", (0.1, 0.2, 0.3)), "point")
+        .add_contact(contacts.ContactPoints("body0", ((1, 2, 3),)), "points")
         .add_contact(contacts.ContactSphere("body1", 0.2, (0.0, 0.1, 0.0)), "sphere")
         .add_contact(contacts.ContactCapsule("body2", 0.1, 0.3, axis=(1, 0, 0)), "rod")
         .add_contact(contacts.ContactBox("body2", (0.2, 0.4, 0.6), (1, 2, 3)), "box")
@@ -239,6 +241,7 @@ def test_rigid_contacts_are_a_layer_with_their_shapes() -> None:
     assert {name for name, _ in shown} == {c.name for c in robot.contacts}
     tolerance = {"atol": 0.01}  # they are made of triangles
     np.testing.assert_allclose(shown["point", "body0"][0], (0.1, 0.2, 0.3), **tolerance)
+    np.testing.assert_allclose(shown["points", "body0"][0], (1, 2, 3), **tolerance)
     for (name, body), middle, extent in (
         (("sphere", "body1"), (0.0, 0.1, 0.0), (0.4, 0.4, 0.4)),
         (("rod", "body2"), (0.0, 0.0, 0.0), (0.8, 0.2, 0.2)),

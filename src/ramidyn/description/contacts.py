@@ -55,6 +55,32 @@ class ContactPoint:
 
 @final
 @dataclass(frozen=True, slots=True)
+class ContactPoints:
+    """Rigid contact of several points of a body with the ground, such as of a sole.
+
+    Args:
+        frame: a body or a frame.
+        points: the points, in the coordinates of the frame [m].
+        friction: coefficient of friction.
+        restitution: from 0 (it does not bounce) to 1 (it bounces back as fast).
+        normal: direction of the ground's normal, in the world.
+        offset: n · x of points of the ground [m].
+        height: z of the ground as a function of x and y, instead of a plane.
+        name: name of the contact.
+    """
+
+    frame: str = frame()
+    points: tuple[Point, ...] = ()
+    friction: float = parameter("-", 0.0)
+    restitution: float = parameter("-", 0.0)
+    normal: Point = UP
+    offset: float = parameter("m", 0.0, signed=True)
+    height: Height | None = None
+    name: str = label()
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class ContactSphere:
     """Rigid contact of a sphere on a body with the ground.
 
@@ -215,10 +241,13 @@ class DryFriction:
     name: str = label()
 
 
-GroundContact: TypeAlias = ContactPoint | ContactSphere | ContactCapsule | ContactBox
+GroundContact: TypeAlias = (
+    ContactPoint | ContactPoints | ContactSphere | ContactCapsule | ContactBox
+)
 Contact: TypeAlias = GroundContact | SpherePair | HardLimit | DryFriction
 GROUND_CONTACTS: Final[tuple[type[GroundContact], ...]] = (
     ContactPoint,
+    ContactPoints,
     ContactSphere,
     ContactCapsule,
     ContactBox,
@@ -257,6 +286,8 @@ def ground_candidates(contact: GroundContact) -> tuple[Candidate, ...]:
     match contact:
         case ContactPoint():
             centers = [contact.point]
+        case ContactPoints():
+            centers = list(contact.points)
         case ContactSphere():
             centers = [contact.center]
         case ContactCapsule():
@@ -268,7 +299,7 @@ def ground_candidates(contact: GroundContact) -> tuple[Candidate, ...]:
             corners = itertools.product(*((x / 2.0, -x / 2.0) for x in contact.size))
             moved = (moved_point(T.rows, corner, T.origin) for corner in corners)
             centers = [(x, y, z) for x, y, z in moved]
-    if len(centers) == 1:
+    if isinstance(contact, ContactPoint | ContactSphere):
         return (Candidate(contact, centers[0], contact.name),)
     return tuple(
         Candidate(contact, x, f"{contact.name}[{k}]") for k, x in enumerate(centers)

@@ -17,6 +17,7 @@ from ramidyn.description.contacts import (
     Contact,
     ContactBox,
     ContactCapsule,
+    ContactPoints,
     ContactSphere,
     DryFriction,
     GroundContact,
@@ -90,7 +91,9 @@ def file_contacts(
         moving = _chosen(name, moving, wanted)
     else:
         lines += _lines_about_others(found, fixed, moving)
+    taken = TAKEN if wanted is None else (*TAKEN, "mesh")
     contacts: list[GroundContact] = []
+    used: list[Collider] = []
     left: list[Collider] = []
     rough: list[str] = []
     for collider in moving:
@@ -98,23 +101,27 @@ def file_contacts(
             touch = _touch(found, collider, where)
             if touch is None:
                 continue
-            if collider.shape.kind not in TAKEN:
+            if collider.shape.kind not in taken:
                 left.append(collider)
                 break
             is_one = len(grounds) == 1
             label = collider.name if is_one else f"{collider.name}_{where.plane.name}"  # type: ignore[union-attr]
             contacts.append(_contact(collider, where, touch, label))
+            used.append(collider)
             if touch.dimension > 3 or touch.is_uneven:
                 rough.append(collider.name)
-    if left and wanted is not None:
-        raise ModelError(
-            f"{name}: shape {left[0].name!r} is a {left[0].shape.kind}; contacts are "
-            "taken of spheres, capsules and boxes only"
-        )
+    for one in wanted or ():
+        own = [c for c in moving if one in (c.name, c.shape.body)]
+        if not any(c in used for c in own):
+            why = ", which cannot touch the ground"
+            if all(c in left for c in own):
+                why = "; contacts are taken of spheres, capsules, boxes and meshes"
+            raise ModelError(f"{name}: {one!r} in contacts has {_by_kind(own)}{why}")
     if left:
         lines.append(
-            f"contacts are not taken of {_by_kind(left)}: only spheres, capsules and "
-            "boxes touch the ground; list the shapes you need in contacts=[...]"
+            f"contacts are not taken of {_by_kind(left)}: only spheres, capsules, "
+            "boxes and the corners of meshes that you name touch the ground; name the "
+            "shapes you need in contacts=[...]"
         )
     if rough:
         lines.append(
@@ -162,12 +169,7 @@ def _chosen(
         if name not in known:
             owner = f"robot {robot!r}, for contacts"
             raise unknown_name("collision shape or body", name, owner, sorted(known))
-    names = {c.name for c in moving if c.name in wanted}
-    return [
-        c
-        for c in moving
-        if c.name in names or (c.shape.body in wanted and c.shape.kind in TAKEN)
-    ]
+    return [c for c in moving if c.name in wanted or c.shape.body in wanted]
 
 
 def _touch(
@@ -194,6 +196,17 @@ def _contact(
         "height": where.height,
         "name": name,
     }
+    if shape.kind == "mesh":
+        from ramidyn.description.shape_meshes import mesh_corners  # noqa: PLC0415  where a mesh is asked for
+
+        try:
+            corners = tuple(mesh_corners(shape))
+        except ModelError as e:
+            raise ModelError(
+                f"shape {name!r} in contacts needs the corners of its mesh: "
+                f"{str(e).partition(';')[0]}"
+            ) from None
+        return ContactPoints(shape.body, corners, **shared)
     if shape.kind == "sphere":
         return ContactSphere(shape.body, size[0], (x, y, z), **shared)
     if shape.kind == "box":

@@ -13,8 +13,7 @@ from ramidyn.description.contacts import (
     Contact,
     ContactBox,
     ContactCapsule,
-    ContactPoint,
-    ContactSphere,
+    ContactPoints,
     DryFriction,
     GroundContact,
     HardLimit,
@@ -72,6 +71,8 @@ def _ground_contact(what: str, element: GroundContact, model: Model) -> GroundCo
     element = with_ground(what, element, model)
     if isinstance(element, ContactCapsule):
         return replace(element, axis=unit_direction(f"{what}: axis", element.axis))
+    if isinstance(element, ContactPoints) and not element.points:
+        raise ArgumentError(f"{what}: points is (); expected one or more")
     if isinstance(element, ContactBox) and not min(element.size) > 0.0:
         raise ArgumentError(
             f"{what}: size is {element.size!r}; expected 3 numbers more than 0"
@@ -111,9 +112,7 @@ def _check_leads(what: str, joint: str, model: Model) -> None:
 
 
 _CHECKS: dict[type, Callable[[str, Any, Model], Any]] = {
-    **dict.fromkeys(
-        (ContactPoint, ContactSphere, ContactCapsule, ContactBox), _ground_contact
-    ),
+    **dict.fromkeys(GROUND_CONTACTS, _ground_contact),
     SpherePair: _sphere_pair,
     HardLimit: _hard_limit,
     DryFriction: _dry_friction,

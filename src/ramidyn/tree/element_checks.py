@@ -90,6 +90,8 @@ def _numbers(what: str, element: Any) -> dict[str, Any]:
             found[f.name] = _parameter(said, value, f)
         elif f.name in VECTORS:
             found[f.name] = _vector(said, value)
+        elif f.name == "points":
+            found[f.name] = _vectors(said, value)
         elif f.name in RANGES:
             found[f.name] = _range(said, value)
         elif f.name in NUMBERS and value is not None:
@@ -130,6 +132,14 @@ def _vector(said: str, value: object) -> tuple[float, float, float]:
     except (TypeError, ValueError):
         raise ArgumentError(f"{said} is {value!r}; expected 3 numbers") from None
     return _finite(said, x), _finite(said, y), _finite(said, z)
+
+
+def _vectors(said: str, value: object) -> tuple[tuple[float, float, float], ...]:
+    try:
+        given = tuple(cast("Iterable[object]", value))
+    except TypeError:
+        raise ArgumentError(f"{said} is {value!r}; expected a list of points") from None
+    return tuple(_vector(said, x) for x in given)
 
 
 def _range(said: str, value: object) -> tuple[float, float]:

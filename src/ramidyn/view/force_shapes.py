@@ -18,6 +18,7 @@ from ramidyn.description.contacts import (
     ContactBox,
     ContactCapsule,
     ContactPoint,
+    ContactPoints,
     ContactSphere,
     SpherePair,
 )
@@ -162,6 +163,10 @@ def _contact_shapes(
         case ContactPoint():
             body, p = _point(description, contact.frame, contact.point)
             yield body, _ball(0.015 * size, p)
+        case ContactPoints():
+            for point in contact.points:
+                body, p = _point(description, contact.frame, point)
+                yield body, _ball(0.015 * size, p)
         case ContactSphere():
             body, p = _point(description, contact.frame, contact.center)
             yield body, _ball(contact.radius, p)

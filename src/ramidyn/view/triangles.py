@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 
 from ramidyn.description.constants import eigen, norm
-from ramidyn.description.description import Color, Inertial, MeshShape, Shape
-from ramidyn.description.mesh_files import (
-    READABLE,
-    TriangleMesh,
-    checked_mesh,
-    find_mesh,
-    read_mesh,
-)
-from ramidyn.description.mesh_geometry import convex_hull
+from ramidyn.description.description import Color, Inertial, Shape
+from ramidyn.description.mesh_files import TriangleMesh
 from ramidyn.description.pose import Array, Pose
-from ramidyn.errors import ModelError, install_command
+from ramidyn.description.shape_meshes import mesh_triangles
 
 _AROUND: Final = 24
 """corners of a circle"""
@@ -59,7 +51,9 @@ def _own_triangles(shape: Shape, directories: Sequence[Path]) -> TriangleMesh:
             return box(x or _ENDLESS, y or _ENDLESS, 0.0)
         case _:
             assert shape.mesh is not None
-            return _mesh(shape.mesh, directories)
+            found = mesh_triangles(shape.mesh, directories)
+            own = moved_mesh(found, shape.mesh.reference.inverse())
+            return scaled(own, shape.mesh.scale)
 
 
 def moved_mesh(mesh: TriangleMesh, T: Pose) -> TriangleMesh:
@@ -199,43 +193,6 @@ def joined(parts: Sequence[TriangleMesh]) -> TriangleMesh:
     return TriangleMesh(
         np.concatenate([p.vertices for p in parts]), np.concatenate(faces)
     )
-
-
-# ------------------------------------------------------------ meshes
-
-
-def _mesh(mesh: MeshShape, directories: Sequence[Path]) -> TriangleMesh:
-    if mesh.vertices is not None:
-        faces = mesh.faces
-        if faces is None:
-            faces = convex_hull(mesh.vertices, "mesh")
-        found = checked_mesh(mesh.vertices, faces, "mesh")
-    else:
-        found = read_any_mesh(find_mesh(mesh, directories))
-    return scaled(moved_mesh(found, mesh.reference.inverse()), mesh.scale)
-
-
-def read_any_mesh(path: Path) -> TriangleMesh:
-    """Return the triangles of a mesh file, by trimesh where it is not STL or OBJ.
-
-    Raises:
-        ModelError: the file is not a mesh, or needs trimesh, which is not installed.
-    """
-    if path.suffix.lower() in READABLE:
-        return read_mesh(path)
-    try:
-        trimesh: Any = importlib.import_module("trimesh")
-    except ImportError:
-        raise ModelError(
-            f"{path.name}: {path.suffix} meshes need trimesh: {install_command('view')}"
-        ) from None
-    try:
-        loaded: Any = trimesh.load(path, force="mesh", process=False)
-        vertices = np.asarray(loaded.vertices, dtype=float)
-        faces = np.asarray(loaded.faces, dtype=np.int64)
-    except Exception as e:  # a reader of foreign files raises what it likes
-        raise ModelError(f"{path.name}: cannot be read ({e})") from None
-    return checked_mesh(vertices, faces, path.name)
 
 
 @final

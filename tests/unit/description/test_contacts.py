@@ -99,6 +99,16 @@ REFUSED: dict[str, tuple[Any, type[Error], str]] = {
         ArgumentError,
         r"size is \(0.1, 0.2, 0.0\); expected 3 numbers more than 0",
     ),
+    "no points": (
+        contacts.ContactPoints("finger"),
+        ArgumentError,
+        r"contact 'contact_points0': points is \(\); expected one or more",
+    ),
+    "points that are none": (
+        contacts.ContactPoints("finger", points=((0.0, 1.0), 3)),  # type: ignore[arg-type]
+        ArgumentError,
+        r"points is \(0.0, 1.0\); expected 3 numbers",
+    ),
     "no placement": (
         contacts.ContactBox("finger", (0.1, 0.2, 0.3), (0.1, 0.2)),  # type: ignore[arg-type]
         ArgumentError,
@@ -259,6 +269,16 @@ def test_a_capsule_is_two_spheres_and_a_box_eight_corners(
     local = (corners - pose.p) @ pose.R
     assert len({tuple(x) for x in np.sign(local)}) == 8
     assert_close(np.abs(local), np.tile([0.1, 0.2, 0.3], (8, 1)))
+
+
+def test_several_points_share_a_name_and_a_friction() -> None:
+    points = ((0.1, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, 0.1))
+    sole = contacts.ContactPoints("finger", points, friction=0.7)  # type: ignore[arg-type]
+    robot = ARM.add_contact(sole, name="sole")
+    candidates = robot_candidates(robot.model)
+    assert [c.name for c in candidates] == ["sole[0]", "sole[1]", "sole[2]"]
+    assert tuple(c.center for c in candidates) == points
+    assert parameter_shapes(["friction:sole"], robot.model) == {"friction:sole": ()}
 
 
 def test_points_and_spheres_are_their_own_candidates() -> None:

@@ -123,8 +123,9 @@ def read_colliders(source: ShapeSource) -> FileColliders:
         case "sdf":
             return _sdf_colliders(text, label, folder)
         case _:
-            document = read_document(text, label, folder, source.include_directory)
-            return _mjcf_colliders(MjcfModel(*document))
+            root, allowed = read_document(text, label, folder, source.include_directory)
+            limit = allowed.limit if allowed else None
+            return _mjcf_colliders(MjcfModel(root, allowed), limit, folder)
 
 
 def _named(shapes: list[tuple[Shape, ContactNumbers]]) -> tuple[Collider, ...]:
@@ -178,8 +179,10 @@ def _sdf_touch(element: ET.Element) -> ContactNumbers:
 # ------------------------------------------------------------ MJCF
 
 
-def _mjcf_colliders(model: MjcfModel) -> FileColliders:
-    reader = MjcfShapeReader(model, None, None)
+def _mjcf_colliders(
+    model: MjcfModel, limit: Path | None, folder: Path | None
+) -> FileColliders:
+    reader = MjcfShapeReader(model, limit, folder)
     problems: list[str] = []
     found: list[Collider] = []
     for body in model.world.bodies:

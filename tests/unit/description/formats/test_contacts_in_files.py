@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from typing import Any
@@ -13,6 +14,7 @@ import ramidyn
 from ramidyn.contacts import (
     ContactBox,
     ContactCapsule,
+    ContactPoints,
     ContactSphere,
     DryFriction,
     HardLimit,
@@ -134,12 +136,41 @@ def test_what_is_not_taken_is_named() -> None:
         "contacts between bodies of the robot are not taken, of 4 geoms ('ball', "
         "'can', 'geom of b' and 1 more); add contacts.SpherePair where they matter",
         "contacts are not taken of 1 cylinder ('can'), 2 ellipsoids ('b_geom2', "
-        "'egg'): only spheres, capsules and boxes touch the ground; list the shapes "
-        "you need in contacts=[...]",
+        "'egg'): only spheres, capsules, boxes and the corners of meshes that you name "
+        "touch the ground; name the shapes you need in contacts=[...]",
         "friction of 1 shape ('ball') resists sliding only, and alike in all "
         "directions: torsional and rolling friction are not taken",
     ]
     assert load(text, contacts=False)[1] == []
+
+
+NOT_TAKEN = "contacts are not taken of 1 cylinder ('can')"
+
+
+def test_meshes_that_are_named_touch_at_their_corners() -> None:
+    """Of a box, these are its corners; a mesh may be scaled, turned and moved."""
+    corners = 0.5 * np.array(list(itertools.product((-1, 1), repeat=3)))
+    inside = np.array([[0.1, 0.2, 0.3], [0.0, 0.0, 0.5], [0.0, 0.5, 0.5]])
+    text = " ".join(f"{x:g}" for x in np.concatenate([corners, inside]).ravel())
+    mesh = f'<asset><mesh name="m" vertex="{text}" scale="1 2 3"/></asset>'
+    geom = '<geom name="hull" type="mesh" mesh="m" pos="1 0 0" euler="0 0 90"/>'
+    robot, lines = load(mjcf(geom, rest=mesh), contacts=["hull"])
+    (hull,) = robot.contacts
+    assert isinstance(hull, ContactPoints)
+    assert lines == []
+    expected = corners * [1, 2, 3] @ [[0, 1, 0], [-1, 0, 0], [0, 0, 1]] + [1, 0, 0]
+    given = np.array(hull.points)
+    assert len(given) >= 8
+    for x in expected:
+        assert np.abs(given - x).max(axis=1).min() < 1e-6
+    assert load(mjcf(geom, rest=mesh), contacts=True)[0].contacts == ()
+    with pytest.raises(ModelError, match=r"needs the corners of its mesh: mesh 'sole"):
+        load(URDF_MESH, contacts=["foot"], ground=0.0, root="floating")
+
+
+URDF_MESH = """<robot name="r"><link name="foot"><inertial><mass value="1"/>
+  <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial><collision>
+  <geometry><mesh filename="sole.stl"/></geometry></collision></link></robot>"""
 
 
 def test_shapes_can_be_chosen_by_their_names_or_those_of_their_bodies() -> None:
@@ -147,9 +178,17 @@ def test_shapes_can_be_chosen_by_their_names_or_those_of_their_bodies() -> None:
     for wanted in (["ball"], ["b"], "ball", ("ball", "b")):
         robot, lines = load(text, contacts=wanted)
         assert [c.name for c in robot.contacts] == ["ball"]
-        assert lines == []
-    with pytest.raises(ModelError, match="shape 'can' is a cylinder; contacts are tak"):
+        assert [line[:44] for line in lines] == (
+            [] if wanted in (["ball"], "ball") else [NOT_TAKEN]
+        )
+    with pytest.raises(
+        ModelError,
+        match=r"'can' in contacts has 1 cylinder \('can'\); contacts",
+    ):
         load(text, contacts=["can"])
+    text = text.replace('name="ball"', 'name="ball" contype="0" conaffinity="0"')
+    with pytest.raises(ModelError, match=r"has 1 sphere \('ball'\), which cannot"):
+        load(text, contacts=["ball"])
     with pytest.raises(UnknownName, match="no collision shape or body 'foot' in robot"):
         load(text, contacts=["foot"])
     with pytest.raises(ArgumentError, match=r"contacts is \[{}\]; expected a list of"):
