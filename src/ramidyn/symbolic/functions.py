@@ -6,6 +6,7 @@ the same code runs in Python and in a kernel.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -47,6 +48,11 @@ def _atan2(y: Any, x: Any) -> Expr:
 
 
 def _extremum(op: str, a: Any, b: Any) -> Expr:
+    # A limit that is infinite is none; a constant of the program is finite.
+    for x, other in ((a, b), (b, a)):
+        none = -math.inf if op == "max" else math.inf
+        if not isinstance(x, Expr) and x == none:
+            return lift(other)
     return expr.extremum(op, lift(a), lift(b))
 
 

@@ -394,3 +394,35 @@ def test_contradictory_constraints_do_not_succeed() -> None:
     assert np.isfinite(found.q).all()
     assert found.gap > 0.5
     assert "equations" in repr(found)
+
+
+def test_quaternions_of_a_guess_are_normalized(rng: np.random.Generator) -> None:
+    robot = torso()
+    q = robot.random_configuration(rng)
+    goal = {Task("left_hand", "position"): robot.pose(q, "left_hand")}
+    scaled = q.copy()
+    scaled[3:7] *= 3.0
+    found = robot.inverse_kinematics(goal, scaled)
+    np.testing.assert_allclose(found.q, q, atol=1e-12)
+    scaled[3:7] = 0.0
+    with pytest.raises(ramidyn.ModelError, match="quaternion of zero length"):
+        robot.inverse_kinematics(goal, scaled)
+
+
+def test_nonuniform_weights_give_a_stationary_point(rng: np.random.Generator) -> None:
+    robot = arm7()
+    T = poses(robot, rng, 1)[0]
+    T[:3, 3] *= 1.6
+    weights = np.array([1.0, 2.0, 3.0, 0.5, 1.5, 1.0])
+    task = Task("hand", "pose", "world")
+    found = robot.inverse_kinematics({task: T}, weights={task: weights}, starts=1)
+    assert not found.success
+
+    def cost(q: Any) -> Any:
+        e = weights * residuals(robot, T)(q)
+        return e @ e / 2
+
+    free = found.active_limits == 0
+    for v in 1e-6 * np.eye(7)[free]:
+        slope = (cost(found.q + v) - cost(found.q - v)) / 2e-6
+        assert abs(slope) < 1e-6

@@ -87,3 +87,8 @@ def test_tanh_is_right_to_a_few_last_digits(dtype: str, ulps: float) -> None:
     expected = np.tanh(x.astype(float))
     spacing = np.spacing(np.abs(expected).astype(dtype)).astype(float)
     assert (np.abs(found - expected) <= ulps * spacing).all()
+
+
+def test_an_infinite_limit_is_none() -> None:
+    for low, high in ((-np.inf, 0.4), (0.3, np.inf), (-np.inf, np.inf)):
+        assert_close(traced(functions.clip, X, low, high), np.clip(X, low, high))

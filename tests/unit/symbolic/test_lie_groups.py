@@ -13,6 +13,7 @@ import ramidyn
 from ramidyn import math
 from ramidyn.symbolic.derivatives import jvp, vjp
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.symbolic.lie_groups import inverse_left_jacobian
 from ramidyn.symbolic.trace import trace
 
 ANGLES = [0.0, 1e-12, 1e-6, 1e-3, 0.19, 0.21, 1.0, 3.0, np.pi - 1e-3, np.pi - 1e-7]
@@ -110,3 +111,20 @@ def test_wrong_shapes_are_named() -> None:
         match=r"pose has shape \(3, 3\); expected \(\.\.\., 4, 4\)",
     ):
         math.log_se3(np.eye(3))
+
+
+def test_inverse_left_jacobian_is_the_slope_of_the_logarithm(
+    rng: np.random.Generator,
+) -> None:
+    h = 1e-6
+    for size in (1e-3, 0.5, 3.0):
+        w = rng.normal(size=3)
+        w *= size / np.linalg.norm(w)
+        R = math.exp_so3(w)
+        ahead, behind = (
+            np.array([math.log_so3(math.exp_so3(s * v) @ R) for v in h * np.eye(3)])
+            for s in (1, -1)
+        )
+        slopes = (ahead - behind).T / (2 * h)
+        found = inverse_left_jacobian(w)
+        np.testing.assert_allclose(found, slopes, atol=1e-7)
