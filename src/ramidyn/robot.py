@@ -2817,7 +2817,8 @@ class Robot:
         total: Mapping[str, Callable[..., Any]] | None = None,
         every: int = 1,
         until: Callable[..., Any] | None = None,
-        restart: bool = False,
+        restart: bool | Callable[..., Any] = False,
+        seed: int | None = None,
         memory: Mapping[str, Any] | None = None,
         updates: Mapping[str, Callable[..., Any]] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
@@ -2874,7 +2875,11 @@ class Robot:
             until: condition on the state after a step that ends the motion: the state
                 stays as it is from then on, and ``run.ended`` is the time.
             restart: start from the initial state again instead of ending; then
-                ``run.ended`` counts how often that happened.
+                ``run.ended`` counts how often that happened. A function returns where
+                to start: a dict with any of q, qd and memory.
+            seed: of random numbers, 0 to 2**64 - 1. Functions that name ``random`` draw
+                ``random.uniform(shape)`` and ``random.normal(shape)``: they depend on
+                the seed, the place of the state in the batch and the step alone.
             memory: what functions remember from step to step, by name: values before
                 the first step, arrays of any shape, the same for all states or
                 `ramidyn.policies.per_state`. Functions and forces take them by name,
@@ -2922,6 +2927,7 @@ class Robot:
             every=every,
             until=until,
             restart=restart,
+            seed=seed,
             memory=memory,
             updates=updates,
             parameters=parameters,
@@ -2951,6 +2957,7 @@ class Robot:
         every: int = 1,
         until: Callable[..., Any] | None = None,
         events: Mapping[str, Callable[..., Any]] | None = None,
+        seed: int | None = None,
         memory: Mapping[str, Any] | None = None,
         updates: Mapping[str, Callable[..., Any]] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
@@ -3009,6 +3016,7 @@ class Robot:
                 ``run.ended`` is the time. "adaptive" locates it between steps.
             events: functions by name whose zero crossings are located between steps;
                 their times are ``run.events[name]``.
+            seed: of random numbers, as in `rollout`.
             memory: what functions remember from step to step, by name: values before
                 the first step, as in `rollout`; fixed steps only.
             updates: functions by name that return the next value of memory.
@@ -3049,6 +3057,7 @@ class Robot:
             every=every,
             until=until,
             events=events,
+            seed=seed,
             memory=memory,
             updates=updates,
             parameters=parameters,

@@ -41,6 +41,7 @@ from ramidyn.simulation.inputs import (
     arrangements,
     checked_inputs,
     checked_memory,
+    random_inputs,
     step_names,
 )
 from ramidyn.simulation.state import START, RunState, continued
@@ -126,7 +127,8 @@ def check_arguments(
     control_dt: float | None = None,
     total: Mapping[str, Traced] | None = None,
     events: Mapping[str, Traced] | None = None,
-    restart: bool = False,
+    restart: bool | Traced = False,
+    seed: int | None = None,
     damping: float | None = None,
     memory: Mapping[str, Any] | None = None,
     updates: Mapping[str, Traced] | None = None,
@@ -177,7 +179,9 @@ def check_arguments(
         record=checked_record(record, robot, integrator, stabilize, remembered),
         total=tuple(functions_by_name("total", total).items()),
         until=until,
-        restart=flag("restart")(restart),
+        restart=callable(restart) or flag("restart")(restart),
+        restart_state=restart if callable(restart) else None,
+        has_random=seed is not None,
         inputs=tuple((names[n], x.shape) for n, x in given.items()),
         external=frames,
         expressed_in=SHARED["expressed_in"](expressed_in),
@@ -189,6 +193,8 @@ def check_arguments(
         is_held=not is_function,
         damping=None if damping is None else nonnegative("damping")(damping),
     )
+    if seed is not None:
+        values |= random_inputs(seed, values, given, integrator)
     if isinstance(q, RunState):
         step = TracedStep(robot, options)
         values |= continued(q, h, () if integrator == "adaptive" else step.state)

@@ -17,6 +17,7 @@ from ramidyn.simulation.traced_step import (
     BUILT_IN,
     CONTACT_RECORDS,
     OWN_INPUTS,
+    RANDOM,
     StepOptions,
     Traced,
     wanted_names,
@@ -143,9 +144,10 @@ def check_functions(
     """Raise ArgumentError for a function with an argument that no input provides."""
     o = options
     if o.restart and o.until is None:
-        raise ArgumentError("restart=True needs until, the condition of a restart")
+        raise ArgumentError("restart needs until, the condition of a restart")
     inputs = [n.removeprefix(TABLE) for n, _ in o.inputs]
     inputs += dict(o.memory)
+    inputs += [RANDOM] if o.has_random else []
     known = dict.fromkeys(["q", "qd", "dt", "time", *inputs, *o.parameters])
     if o.policy is not None:
         what = "policy" if o.is_held else "tau"
@@ -156,6 +158,8 @@ def check_functions(
     for name, function in (*o.record, *o.total):
         if callable(function):
             wanted_names(name, function, known)
+    if o.restart_state is not None:
+        wanted_names("restart", o.restart_state, known)
     for name, function in o.updates:
         wanted_names(f"update {name!r}", function, known)
     twice = [name for name, _ in o.total if name in dict(o.record)]
@@ -177,7 +181,8 @@ def check_inputs(
         raise ArgumentError(needed_input(robot.name, missing[0]))
     wanted.append(EXTERNAL)
     named = (*options.record, *options.total, *options.updates, *events.items())
-    for function in (options.policy, options.until, *(what for _, what in named)):
+    alone = (options.policy, options.until, options.restart_state)
+    for function in (*alone, *(what for _, what in named)):
         if callable(function):
             wanted += [n for n in parameters_of(function) or () if n not in OWN_INPUTS]
     for name in given:

@@ -11,6 +11,7 @@ whose shape nothing declares is a number, a vector, or vectors in rows.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast, final
@@ -24,8 +25,10 @@ from ramidyn.errors import ArgumentError, ShapeError
 from ramidyn.mechanism.states import checked_numbers
 from ramidyn.simulation.actions import EXTERNAL
 from ramidyn.simulation.function_arguments import by_name
+from ramidyn.simulation.state import SEED, STATE_NUMBER
 from ramidyn.simulation.traced_step import OWN_INPUTS
 from ramidyn.symbolic.networks import WRITTEN_OUT
+from ramidyn.symbolic.random_numbers import seed_parts
 
 if TYPE_CHECKING:
     from ramidyn.robot import Robot
@@ -150,6 +153,33 @@ def checked_memory(
         array = np.asarray(x.array[:, 0] if axes else x.array, dtype=float)
         found[name] = CheckedInput(array, x.shape)
     return found
+
+
+def random_inputs(
+    seed: object,
+    values: Mapping[str, Any],
+    given: Mapping[str, CheckedInput],
+    integrator: str,
+) -> dict[str, Any]:
+    """Return the seed, and the numbers of the states in their batch."""
+    if integrator == "adaptive":
+        raise ArgumentError(
+            "seed is for fixed steps, and integrator is 'adaptive'; use 'rk4'"
+        )
+    try:
+        number = operator.index(cast(Any, seed))
+    except TypeError:
+        number = -1
+    if isinstance(seed, bool) or not 0 <= number < 2**64:
+        raise ArgumentError(
+            f"seed is {seed!r}; expected an integer from 0 to 2**64 - 1"
+        )
+    sizes = [len(values[n]) for n in ("q", "qd") if np.ndim(values[n]) > 1]
+    sizes += [len(values["tau"])] if np.ndim(values.get("tau", 0.0)) > 2 else []
+    sizes += [x.leading[0] for x in given.values() if len(x.leading) > 1]
+    batch = max(sizes, default=None)
+    state = 0.0 if batch is None else np.arange(float(batch))
+    return {SEED: np.array(seed_parts(number)), STATE_NUMBER: state}
 
 
 def step_names(given: Mapping[str, CheckedInput], has_tables: bool) -> dict[str, str]:

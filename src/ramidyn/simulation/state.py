@@ -2,6 +2,7 @@
 
     q, qd            the motion
     step count       since the start time; their product with dt is the time
+    state number     in its batch, where random numbers are drawn
     end of motion    with ``until``: when a state ended, or how often it began again
     integral, sum    of records and totals
     and what policies, forces and contacts remember from step to step
@@ -27,6 +28,8 @@ from ramidyn.errors import ArgumentError
 COUNT: Final = "step count"
 START: Final = "start time"
 ENDED: Final = "end of motion"
+STATE_NUMBER: Final = "state number"
+SEED: Final = "random seed"
 """values of a state by names that no function can ask for"""
 
 

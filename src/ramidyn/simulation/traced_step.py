@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
@@ -42,11 +42,19 @@ from ramidyn.quantities.momentum_energy import kinetic_energy, potential_energy
 from ramidyn.simulation.actions import (
     EXTERNAL,
     action_shapes,
+    actions_by_name,
     checked_shape,
     needed_input,
     policy_actions,
 )
-from ramidyn.simulation.state import COUNT, ENDED, START, Carried
+from ramidyn.simulation.state import (
+    COUNT,
+    ENDED,
+    SEED,
+    START,
+    STATE_NUMBER,
+    Carried,
+)
 from ramidyn.symbolic import functions as math
 from ramidyn.symbolic.derivatives import forward
 from ramidyn.symbolic.expr import const, lift
@@ -54,6 +62,7 @@ from ramidyn.symbolic.inline import called as called_program
 from ramidyn.symbolic.inline import inline
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.parameters import parameters_of
+from ramidyn.symbolic.random_numbers import Random
 from ramidyn.symbolic.repeat import repeat_until
 from ramidyn.tracing.quantity import Quantity
 from ramidyn.tree.parameters import parameter_shapes
@@ -75,7 +84,8 @@ BUILT_IN = (
     *CONTACT_RECORDS,
 )
 """what can be recorded by name"""
-OWN_INPUTS = ("q", "qd", "tau", "dt", "time", "qdd")
+RANDOM = "random"
+OWN_INPUTS = ("q", "qd", "tau", "dt", "time", "qdd", RANDOM)
 CLOSED, CLOSED_FLOAT32, MOST_NEWTON_STEPS = 1e-13, 1e-6, 6
 """[m, rad] |Φ| of closed loops, in float64 and in float32; most Newton steps"""
 DEPENDENT, CLOSING = "dependent velocities", "closing steps"
@@ -103,6 +113,10 @@ class StepOptions:
     total: tuple[tuple[str, Traced], ...]
     until: Traced | None
     restart: bool
+    restart_state: Traced | None
+    """returns where a restart begins; else it begins where the state began"""
+    has_random: bool
+    """whether functions may draw random numbers"""
     inputs: Shapes
     """further inputs, of the policy and other traced functions"""
     external: tuple[str, ...]
@@ -152,6 +166,9 @@ class TracedStep:
         if o.until is not None:
             ended = 0.0 if o.restart else np.inf
             entries.append(Carried(ENDED, (), ended, is_restarted=False, is_kept=False))
+        if o.has_random:
+            number = Carried(STATE_NUMBER, is_restarted=False, is_kept=False)
+            entries.append(number)
         if self.robot.model.contacts:
             count = impulse_count(self.robot.model)
             entries.append(Carried(IMPULSES, (count,), np.zeros(count)))
@@ -172,6 +189,7 @@ class TracedStep:
         if o.has_tau:
             shapes["tau"] = (self.robot.nv,)
         shapes |= {"dt": (), START: (), **dict(o.inputs)}
+        shapes |= {SEED: (3,)} if o.has_random else {}
         shapes |= parameter_shapes(o.parameters, self.robot.model)
         return shapes | {e.before: e.shape for e in self.restarted}
 
@@ -252,6 +270,9 @@ class TracedStep:
         q, qd, dt = given["q"], given["qd"], given["dt"]
         known = {n.removeprefix(TABLE): x for n, x in given.items()}
         known["time"] = given[START] + given[COUNT] * dt
+        if o.has_random:
+            drawn = Random(given[SEED], given[STATE_NUMBER], given[COUNT])
+            known[RANDOM] = drawn
         known |= self.actions(known)
         known["qdd"] = self.acceleration(known)
         if o.stabilize == "partition":
@@ -270,6 +291,7 @@ class TracedStep:
             outputs[name] = self.record_of(name, what, known)
         after = {"q": end["q"], "qd": end["qd"], COUNT: given[COUNT] + 1.0}
         after |= self.remembered(known)
+        after |= {STATE_NUMBER: given[STATE_NUMBER]} if o.has_random else {}
         if IMPULSES in given:
             after[IMPULSES] = end[IMPULSES]
         for name, cost in o.total:
@@ -371,8 +393,10 @@ class TracedStep:
         known["time"] = given[START] + after[COUNT] * given["dt"]
         is_over = checked_condition(called("until", o.until, known))
         if o.restart:
+            first = self._restart(known)
             for e in self.restarted:
-                after[e.name] = math.where(is_over, given[e.before], after[e.name])
+                begin = first.get(e.name, given[e.before])
+                after[e.name] = math.where(is_over, begin, after[e.name])
             after[ENDED] = given[ENDED] + math.where(is_over, 1.0, 0.0)
             return after
         was_over = given[ENDED] <= known["time"]
@@ -387,6 +411,24 @@ class TracedStep:
         """Return a quantity of what is known, as symbols."""
         (result,) = self.results(quantity, known).values()
         return result
+
+    def _restart(self, known: dict[str, Any]) -> dict[str, Any]:
+        """Return what a restart begins with, as far as a function says so."""
+        function = self.options.restart_state
+        if function is None:
+            return {}
+        shapes = {"q": (self.robot.nq,), "qd": (self.robot.nv,)}
+        shapes |= dict(self.options.memory)
+        found = called("restart", function, known)
+        if not isinstance(found, Mapping):
+            raise ArgumentError(
+                f"restart returns {type(found).__name__}; expected a dict with any of "
+                f"{', '.join(shapes)}"
+            )
+        first = actions_by_name("restart", cast("Mapping[Any, Any]", found), shapes)
+        return {
+            n: checked_shape(f"restart: {n!r}", x, shapes[n]) for n, x in first.items()
+        }
 
     def results(self, quantity: Quantity, known: StepState) -> dict[str, Any]:
         """Return the results of a quantity of what is known, by name, as symbols."""
@@ -529,8 +571,11 @@ def _largest(x: Any) -> Any:
 def called(what: str, function: Traced, known: Mapping[str, Any]) -> Any:
     """Return a user's function of what it asks for, by name."""
     names = wanted_names(what, function, known)
+    given = {name: known[name] for name in names}
+    if RANDOM in given:
+        given[RANDOM] = given[RANDOM].of(what)
     try:
-        return function(**{name: known[name] for name in names})
+        return function(**given)
     except (TypeError, AttributeError, ValueError) as error:
         if isinstance(error, ArgumentError):
             raise
@@ -551,6 +596,10 @@ def wanted_names(what: str, function: Traced, known: Mapping[str, Any]) -> list[
     missing = [
         n for n, p in parameters.items() if n not in known and p.default is p.empty
     ]
+    if RANDOM in missing:
+        raise ArgumentError(
+            f"{what} asks for random numbers; pass seed=, such as seed=0"
+        )
     if missing:
         raise ArgumentError(
             f"{what} asks for {missing[0]!r}, which is not given; pass "

@@ -14,6 +14,7 @@ FIELD = {
     **dict.fromkeys(("min", "max", "abs", "where"), "select"),
     **dict.fromkeys(("lt", "le", "eq", "and", "or", "not"), "compare"),
     **dict.fromkeys(("tan", "asin", "acos", "atan2", "exp", "log", "pow"), "function"),
+    "random": "function",
 }
 FUSED = ("fma", "fms", "fnma")
 
@@ -39,7 +40,7 @@ class Ops:
     neg: int = 0
     sincos: int = 0
     function: int = 0
-    """tan, asin, acos, atan2, exp, log, pow"""
+    """tan, asin, acos, atan2, exp, log, pow, and random numbers"""
     compare: int = 0
     select: int = 0
     """min, max, abs, where"""

@@ -117,6 +117,7 @@ TANGENTS: dict[str, TangentRule] = {
     "min": _extremum_tangent,
     "max": _extremum_tangent,
     "where": lambda e, d: where(e.args[0], d[1], d[2]),
+    "random": lambda _e, _d: const(0.0),
     **dict.fromkeys(("fma", "fms", "fnma"), _fused_tangent),
 }
 """Operations that are not in PARTIALS."""
@@ -162,6 +163,7 @@ COTANGENTS: dict[str, CotangentRule] = {
     "min": lambda e, bar: _chosen_bars(_is_first(e), bar),
     "max": lambda e, bar: _chosen_bars(_is_first(e), bar),
     "where": lambda e, bar: (const(0.0), *_chosen_bars(e.args[0], bar)),
+    "random": lambda e, _: (const(0.0),) * len(e.args),
     **dict.fromkeys(("fma", "fms", "fnma"), _fused_bars),
 }
 """Operations that are not in PARTIALS."""

@@ -783,6 +783,11 @@ def result(of: Expr, k: int) -> Expr:
     return found
 
 
+def random(*args: Expr) -> Expr:
+    """Return a random number in [0, 1); see `ramidyn.symbolic.random_numbers`."""
+    return node("random", args)
+
+
 def rebuilt(e: Expr, args: tuple[Expr, ...]) -> Expr:
     """Return the operation of a node on other arguments."""
     if e.op == "call":
@@ -802,6 +807,7 @@ BUILD: dict[str, Callable[..., Expr]] = {
     "atan2": atan2,
     "pow": power,
     "where": where,
+    "random": random,
     "fma": fma,
     "fms": fms,
     "fnma": fnma,
@@ -818,6 +824,7 @@ ARITY = {
     **dict.fromkeys(("add", "sub", "mul", "div", "atan2", "pow", "min", "max"), 2),
     **dict.fromkeys(("lt", "le", "eq", "and", "or"), 2),
     **dict.fromkeys(("where", "fma", "fms", "fnma"), 3),
+    "random": 6,
     "call": -1,
 }
 """The number of arguments of every operation; a call has those of its callee."""

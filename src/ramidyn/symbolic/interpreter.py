@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ramidyn.symbolic.column_loop import evaluated
 from ramidyn.symbolic.program import FAR, Callee, ColumnLoop, Program, terms_of
+from ramidyn.symbolic.random_numbers import uniform
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
@@ -67,6 +68,7 @@ MEANING: dict[str, Callable[..., Any]] = {
     "or": np.logical_or,
     "not": np.logical_not,
     "where": np.where,
+    "random": uniform,
 }
 
 

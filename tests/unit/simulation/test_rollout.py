@@ -531,7 +531,7 @@ def untraceable(q: Any) -> Any:
         ),
         ({"policy": 5}, ArgumentError, "policy is 5; expected a function with named p"),
         ({"until": "x"}, ArgumentError, "until is 'x'; expected a function with named"),
-        ({"restart": True}, ArgumentError, "restart=True needs until, the condition"),
+        ({"restart": True}, ArgumentError, "restart needs until, the condition"),
         ({"restart": 1}, ArgumentError, "restart is 1; possible: True, False"),
         ({"out": 5}, ArgumentError, "out is 5; expected a Run, as rollout returns"),
         ({"rate": None}, ArgumentError, "rate is None; expected a number, 0 or more"),

@@ -42,6 +42,7 @@ SMOOTH: dict[str, Callable[..., Any]] = {
     "min": lambda x, y, z: functions.minimum(x, y) + functions.minimum(z, y),
     "max": lambda x, y, z: functions.maximum(x, y) + functions.maximum(z, y),
     "where": lambda x, y, z: functions.where((x < y) & (z >= y), x * y, z * y),
+    "random": lambda x, y, z: x * expr.random(x, y, z, x, y, z),
     "fma": expr.fma,
     "fms": expr.fms,
     "fnma": expr.fnma,

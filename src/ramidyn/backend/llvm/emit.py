@@ -17,6 +17,7 @@ from ramidyn.backend.llvm.frames import Cut
 from ramidyn.backend.llvm.target import BYTES
 from ramidyn.backend.llvm.vector_exp import exponential
 from ramidyn.backend.llvm.vector_math import lanewise, sincos
+from ramidyn.backend.llvm.vector_random import random
 from ramidyn.backend.runtime.memory_layout import is_table
 from ramidyn.errors import CompileError
 from ramidyn.symbolic.expr import Expr
@@ -301,6 +302,8 @@ class Emitter:
             texts.append(sincos(width, self.dtype, fused=self.is_fused, is_sum=is_sum))
         if "exp" in calls:
             texts.append(exponential(self.lanes, self.dtype))
+        if "random" in calls:
+            texts.append(random(self.lanes, self.dtype))
         texts += [lanewise(c, self.lanes, self.dtype) for c in sorted(calls & LIBM)]
         return "\n".join(texts)
 
