@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from ramidyn.cli import COMMANDS
 from ramidyn.papers import sections
 from ramidyn.papers.document import markdown
 from support.pages import REPOSITORY, commands, program, write_robots
+from tools.site_hooks import MOVED
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
 NEEDS = {"from_pinocchio": "pinocchio", "from_mujoco": "mujoco"}
@@ -111,8 +113,49 @@ def test_the_page_of_papers_is_up_to_date() -> None:
 
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
     menu = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
-    listed = set(re.findall(r"\w+\.md$", menu, re.M))
-    assert listed == {p.name for p in (REPOSITORY / "docs").glob("*.md")}
+    listed = re.findall(r"[\w/]+\.md$", menu, re.M)
+    docs = REPOSITORY / "docs"
+    written = {p.relative_to(docs).as_posix() for p in docs.rglob("*.md")}
+    assert sorted(listed) == sorted(written)  # each of them once
+
+
+FIRST_ADDRESSES = [
+    "algorithms",
+    "architecture",
+    "benchmarks",
+    "closed_loops",
+    "conventions",
+    "derivatives",
+    "export",
+    "forces",
+    "from_mujoco",
+    "from_pinocchio",
+    "identification",
+    "index",
+    "interop",
+    "kernels",
+    "many_states",
+    "operational_space",
+    "papers",
+    "platforms",
+    "quickstart",
+    "reactions",
+    "reference",
+    "robot_files",
+    "rollouts",
+    "spatial",
+    "viewing",
+]
+
+
+@pytest.mark.parametrize("address", FIRST_ADDRESSES)
+def test_an_address_of_the_first_site_still_leads_somewhere(address: str) -> None:
+    page = REPOSITORY / "docs" / f"{MOVED.get(address, address)}.md"
+    assert page.exists()
+
+
+def test_no_page_is_written_where_another_one_moved_from() -> None:
+    assert not [old for old in MOVED if (REPOSITORY / "docs" / f"{old}.md").exists()]
 
 
 @pytest.mark.slow
@@ -122,9 +165,17 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path)],
         cwd=REPOSITORY,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "quickstart" / "index.html").exists()
+    assert "WARNING" not in done.stderr
+    home = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert f"Ramidyn {ramidyn.__version__}" in home
+    assert "/ramidyn/source" in home
+    for old, target in MOVED.items():
+        stub = (tmp_path / old / "index.html").read_text(encoding="utf-8")
+        assert f"url=../{target}/" in stub
+        assert (tmp_path / target / "index.html").exists()
