@@ -21,7 +21,7 @@ from ramidyn.description.contacts import (
     check_number_of_candidates,
     ground_candidates,
 )
-from ramidyn.errors import ArgumentError, ModelError
+from ramidyn.errors import ArgumentError
 from ramidyn.tree.element_checks import (
     check_apart,
     check_unclaimed,
@@ -31,7 +31,7 @@ from ramidyn.tree.element_checks import (
     with_ground,
     with_limits,
 )
-from ramidyn.tree.model import Model
+from ramidyn.tree.model import Model, check_leads
 from ramidyn.tree.tree import ROOT
 
 
@@ -86,12 +86,12 @@ def _sphere_pair(what: str, element: SpherePair, model: Model) -> SpherePair:
 
 
 def _hard_limit(what: str, element: HardLimit, model: Model) -> HardLimit:
-    _check_leads(what, element.joint, model)
+    check_leads(element, model.mimics)
     return with_limits(what, element, model)
 
 
 def _dry_friction(what: str, element: DryFriction, model: Model) -> DryFriction:
-    _check_leads(what, element.joint, model)
+    check_leads(element, model.mimics)
     if element.force is not None:
         return element
     force = described_joints(model)[element.joint].friction
@@ -100,15 +100,6 @@ def _dry_friction(what: str, element: DryFriction, model: Model) -> DryFriction:
             f"{what}: joint {element.joint!r} has no friction in its file; pass force"
         )
     return replace(element, force=force)
-
-
-def _check_leads(what: str, joint: str, model: Model) -> None:
-    """Refuse a joint that has no coordinates of its own."""
-    if joint in model.mimics:
-        raise ModelError(
-            f"{what}: joint {joint!r} follows another joint; use the one it follows, "
-            'or load with mimic="independent"'
-        )
 
 
 _CHECKS: dict[type, Callable[[str, Any, Model], Any]] = {

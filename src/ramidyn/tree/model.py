@@ -8,7 +8,7 @@ as named frames.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
@@ -22,6 +22,7 @@ from ramidyn.description.description import (
     LoopDescription,
     Mimic,
 )
+from ramidyn.description.forces.fields import referred_names
 from ramidyn.description.forces.inputs import actuators
 from ramidyn.description.joint_types import SimpleJoint, joint_type
 from ramidyn.description.pose import Array, Pose, frame_with_z, placed_at
@@ -339,6 +340,8 @@ class _ModelBuilder:
     ) -> Model:
         """Give every joint its place in q, and return the model."""
         leaders = self._leaders()
+        for contact in description.contacts:
+            check_leads(contact, leaders)
         self._add_rotors(description.forces)
         free = [n for n in self.described if n not in leaders]
         order = (
@@ -453,6 +456,16 @@ class _ModelBuilder:
         for below, mimic in reversed(chain.items()):
             of, a, b = known[mimic.of]
             known[below] = of, mimic.multiplier * a, mimic.multiplier * b + mimic.offset
+
+
+def check_leads(contact: Contact, followers: Container[str]) -> None:
+    """Refuse a limit or dry friction of a joint without coordinates of its own."""
+    for name in referred_names(contact, "joint"):
+        if name in followers:
+            raise ModelError(
+                f"contact {contact.name!r}: joint {name!r} follows another joint; use "
+                'the one it follows, or load with mimic="independent"'
+            )
 
 
 def _checked_order(order: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -368,6 +368,14 @@ def test_contacts_follow_names_and_joint_order() -> None:
         fixed.attach(fixed, "finger")
 
 
+def test_a_joint_with_a_limit_cannot_become_one_that_follows() -> None:
+    free = arm(mimic="independent").add_contact(
+        contacts.HardLimit("thumb_joint", 0.0, 1.0), name="stop"
+    )
+    with pytest.raises(ModelError, match="contact 'stop': joint 'thumb_joint' follows"):
+        Robot.from_description(free.description)
+
+
 def test_contacts_can_be_removed() -> None:
     assert [c.name for c in touching().remove_contact("pair").contacts] == [
         *("foot", "stop", "rub")
