@@ -25,6 +25,7 @@ import numpy.typing as npt
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, Error, ShapeError, install_command
 from ramidyn.output_files import replaceable_file
+from ramidyn.tree.contact_checks import touch_count
 from ramidyn.tree.frames import named_frame
 from ramidyn.tree.model import Model, PublicJoint
 from ramidyn.view.nodes import RobotNodes
@@ -157,8 +158,11 @@ class Viewer:
             rates = self._motion("qd", qd, len(t), self._model.nv)
         forces = None
         if contact_forces is not None:
-            forces = np.array(contact_forces, dtype=float)
-            forces = np.reshape(forces, (*motion.shape[:2], -1, 3))
+            n = touch_count(self._model)
+            flat = np.array(contact_forces, dtype=float)
+            flat = np.reshape(flat, (*flat.shape[:-2], -1)) if flat.ndim > 2 else flat
+            forces = self._motion("contact_forces", flat, len(t), 3 * n)
+            forces = np.reshape(forces, (*forces.shape[:2], n, 3))
         paths = {name: self._path(name, motion) for name in trails}
         note = ""
         if self._arrows is not None:
