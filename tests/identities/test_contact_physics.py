@@ -17,6 +17,8 @@ from ramidyn.robot import Robot
 
 G = 9.81
 MU = 0.5
+SOLVED = 1e-6
+"""[m/s]: sweeps stop when they change velocities by a tenth of it"""
 
 
 def floating(name: str, inertia: Inertia, **options: Any) -> Robot:
@@ -150,14 +152,15 @@ def cradle(restitution: float) -> Robot:
 
 def test_newtons_cradle_keeps_momentum_and_energy() -> None:
     run = cradle(1.0).rollout([-0.01, 0.0, 0.0], [1.0, 0.0, 0.0], dt=1e-3, steps=50)
-    np.testing.assert_allclose(run.qd[-1], [-1 / 3, 2 / 3, 2 / 3], atol=1e-9)
-    assert run.qd[-1] @ run.qd[-1] == pytest.approx(1.0, abs=1e-9)
+    np.testing.assert_allclose(run.qd[-1], [-1 / 3, 2 / 3, 2 / 3], atol=SOLVED)
+    assert run.qd[-1].sum() == pytest.approx(1.0, abs=1e-12)
+    assert run.qd[-1] @ run.qd[-1] == pytest.approx(1.0, abs=SOLVED)
 
 
 @pytest.mark.slow
 def test_plastic_cradle_keeps_momentum() -> None:
     run = cradle(0.0).rollout([-0.01, 0.0, 0.0], [1.0, 0.0, 0.0], dt=1e-3, steps=50)
-    np.testing.assert_allclose(run.qd[-1], 1 / 3, atol=1e-9)
+    np.testing.assert_allclose(run.qd[-1], 1 / 3, atol=SOLVED)
 
 
 def test_forces_under_a_table_sum_to_its_weight() -> None:
@@ -178,8 +181,8 @@ def test_overlap_is_taken_apart_without_kinetic_energy() -> None:
     q = robot.neutral()
     q[2] = 0.05  # half a radius deep
     run = robot.rollout(q, dt=1e-3, steps=200)
-    assert np.abs(run.qd).max() < 1e-12
-    assert run.q[-1, 2] == pytest.approx(0.1, abs=2e-6)
+    assert np.abs(run.qd).max() <= 1e-4  # m/s, for the last micrometer
+    assert run.q[-1, 2] == pytest.approx(0.1, abs=1.1e-6)
 
 
 def pendulum(*elements: Any) -> Robot:
@@ -197,7 +200,7 @@ def test_hard_limits_are_not_passed() -> None:
     run = robot.rollout([0.0], [8.0], dt=1e-3, steps=2_000)
     assert run.q.max() <= 0.4 + 1.1e-6
     assert run.q.min() >= -0.6 - 1.1e-6
-    assert run.q.max() > 0.4 - 1e-9
+    assert run.q.max() > 0.4 - 1e-7
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ from ramidyn.quantities.applied import scene_of
 from ramidyn.quantities.contact_rows import ContactRows, contact_motion
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3
 from ramidyn.symbolic.dense import Entries, total
-from ramidyn.symbolic.expr import Expr, extremum, where
+from ramidyn.symbolic.expr import Expr, const, extremum, where
 from ramidyn.tracing.context import Context, array, flag
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.contact_checks import robot_candidates, robot_pairs
@@ -39,6 +39,10 @@ SLOW: Final = 0.01
 """[m/s] approach up to which nothing bounces"""
 OVERLAP: Final = 1e-6
 """[m, rad] by which shapes may overlap, and limits be passed"""
+CREEP: Final = 1e-4
+"""[m/s] at which smaller gaps and overlaps close, half of them in each step. As that is
+a part of the velocity, gaps of one plane stay those of one plane: corners agree. Half:
+what is left of a gap and what is left of a solution must not feed each other."""
 SHARE: Final = 0.2
 """of an overlap beyond that, that a step takes apart"""
 
@@ -92,7 +96,7 @@ def contact_step(context: Context, is_given: bool = False) -> dict[str, Any]:
         tuple(r.constraint for r in table),
     )
     start = [given["impulses"][k] for r in table for k in r.places]
-    found = solve(problem, start, context.dtype)
+    found = solve(problem, start, TOLERANCE[context.dtype])
     F = problem.block_impulses(found.impulses)
     V, dt = problem.velocities(F), given["dt"]
     change = respond(F)
@@ -107,6 +111,8 @@ def contact_step(context: Context, is_given: bool = False) -> dict[str, Any]:
         "u": array(respond(problem.block_impulses(apart))),
         "impulses": array(impulses),
         "residual": found.residual,
+        "sweeps": found.sweeps,
+        "newton_steps": found.newton_steps,
         "forces": array([list(_force(t, x, dt)) for t, _, x in touching]).reshape(
             -1, 3
         ),
@@ -135,7 +141,7 @@ def _rules(context: Context, rows: ContactRows, c: Sequence[Expr]) -> list[_Rule
     found: list[_Rule] = []
     for k, touch in enumerate(rows.touches):
         E = rows.blocks.touch_rows(k, touch)
-        bias = extremum("max", touch.gap, ZERO) / dt
+        bias = _closing(touch.gap, dt)
         if not touch.restitution.is_zero:
             before = before or rows.velocities(list(context.inputs["qd"]))
             bias = _bounced(touch, E[-1], c, before, bias, dt)
@@ -145,6 +151,14 @@ def _rules(context: Context, rows: ContactRows, c: Sequence[Expr]) -> list[_Rule
             cone = Cone((E[0], E[1], E[2]), bias, touch.friction)
             found.append(_Rule(cone, (3 * k, 3 * k + 1, 3 * k + 2), touch.gap))
     return found + _joint_rules(context, rows)
+
+
+def _closing(gap: Expr, dt: Expr) -> Expr:
+    """Return the bias of a contact whose gap is closed at the end of the step."""
+    fast = gap / dt
+    small = extremum("max", extremum("min", fast, const(CREEP)), const(-CREEP))
+    closing = extremum("max", fast, const(-CREEP)) - small * 0.5
+    return where(gap < -OVERLAP, ZERO, closing)
 
 
 def _bounced(
@@ -158,7 +172,7 @@ def _bounced(
     """Return the bias of a contact that bounces where it would pass."""
     would = total(e * c[i] for i, e in normal.items())
     approach = total(e * before[i] for i, e in normal.items())
-    passes = where(touch.gap + dt * would < 0.0, ONE, ZERO)
+    passes = where(touch.gap / dt + would < CREEP, ONE, ZERO)
     is_fast = where(approach < -SLOW, passes, ZERO)
     return where(is_fast > 0.5, touch.restitution * approach, bias)
 
@@ -176,7 +190,7 @@ def _joint_rules(context: Context, rows: ContactRows) -> list[_Rule]:
             for name, sign in (("lower", ONE), ("upper", -ONE)):
                 if _is_bounded(scene, c, name):
                     gap = sign * (q - scene.number(c, name))
-                    bias = extremum("max", gap, ZERO) / dt
+                    bias = _closing(gap, dt)
                     row = rows.blocks.joint_row(dof, sign)
                     found.append(_Rule(Interval(row, bias), (place,), gap))
                 place += 1

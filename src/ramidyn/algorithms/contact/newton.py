@@ -1,15 +1,15 @@
 """Newton steps on an augmented Lagrangian, for what sweeps leave.
 
 Four corners of a foot share impulses in many ways, and sweeps go through them slowly.
-In the velocities of the blocks there are few unknowns. With G = K Kᵀ and V = c + K y,
+In the velocities of the blocks there are few unknowns:
 
-    y = Kᵀ Σ Eᵀ P(z),   z = λ − ρ (E V + a + s)        s: μ |v_t| in a cone's normal row
+    G⁻¹ (V − c) = Σ Eᵀ P(z),   z = λ − ρ (E V + a + s)     s: μ |v_t| in normal rows
 
-is the minimum of a convex function of y (P projects onto the bounds of a constraint).
-Newton steps find it with the matrix 1 + Kᵀ (Σ ρ Eᵀ P′ E) K, symmetric and positive;
-steps are halved until the function falls. Where it is found, P(z) are the new λ, and
-the velocities give a new s (de Saxcé's correction, held in between). The impulses P(z)
-obey their bounds at any time; the best are kept.
+is the minimum of a convex function of V (P projects onto the bounds of a constraint).
+Newton steps find it with the matrix G⁻¹ + Σ ρ Eᵀ P′ E, symmetric and positive; steps
+are halved until the function falls. Where it is found, P(z) are the new λ, and the
+velocities give a new s (de Saxcé's correction, held in between). The impulses P(z) obey
+their bounds at any time; the best are kept.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, final
 import numpy as np
 
 from ramidyn.algorithms.contact.problem import (
+    IMMOVABLE,
     Cone,
     Constraint,
     Impulse,
@@ -35,19 +36,21 @@ from ramidyn.algorithms.contact.problem import (
     slip,
 )
 from ramidyn.spatial.vector3 import ONE, ZERO
-from ramidyn.symbolic.dense import Matrix, inner, ldl, solve, total
+from ramidyn.symbolic.dense import Matrix, inner, inverse, ldl, solve, total
 from ramidyn.symbolic.expr import Expr, const, where
 from ramidyn.symbolic.repeat import repeat_until
 
 STIFFNESS = 1e3
 """ρ times the inverse inertia of a constraint"""
-MOST_STEPS, MOST_HALVINGS = 30, 8
+MOST_STEPS, MOST_HALVINGS = 20, 8
 DECREASE = 1e-4
 """of what the slope promises, that a step must reach (Armijo's rule)"""
-ROUNDING = 1e-12
-"""of an entry of G: a smaller pivot of its factor is zero"""
+ROUNDING = 1e-11
+"""of the mean entry of G, that is added to it: it may be singular"""
 SOLVED = 1e-3
-"""of the residual, that may be left of the equation for y when λ changes"""
+"""of the residual, that may be left of the equation for V when λ changes"""
+UNCONVERGED = const(1e30)
+"""residual before the first sweep"""
 
 
 def newton_steps(
@@ -56,61 +59,93 @@ def newton_steps(
     impulses: Sequence[Impulse],
     residual: Expr,
     tolerance: float,
-) -> tuple[list[Impulse], Expr]:
-    """Return better impulses where the residual is too large, and their residual."""
+) -> tuple[list[Impulse], Expr, Expr]:
+    """Return better impulses where the residual is too large, their residual, steps."""
     lagrangian = _Lagrangian.of(problem, scales)
-    start = [x for each in impulses for x in each]
-    cones = [c for c in problem.constraints if isinstance(c, Cone)]
-    y = lagrangian.back(problem.block_impulses(impulses))
-    V = lagrangian.velocities(y)
-    slips = [slip(c, problem.velocity(c, V)) for c in cones]
+    start = flat(impulses)
+    F = problem.block_impulses(impulses)
+    V = problem.velocities(F)
+    v = [problem.velocity(c, V) for c in problem.constraints]
 
     def step(carry: dict[str, Any]) -> dict[str, Any]:
-        y, slips = list(carry["y"]), list(carry["slips"])
-        held = problem.split(list(carry["held"]))
-        z = lagrangian.arguments(y, held, slips)
+        V, back, slips = (list(carry[n]) for n in ("V", "back", "slips"))
+        v, held = (problem.split(list(carry[n])) for n in ("v", "held"))
+        z = lagrangian.arguments(v, held, slips)
         p = [project(c, x) for c, x in zip(problem.constraints, z, strict=True)]
-        g = lagrangian.gradient(y, p)
-        d = lagrangian.direction(z, g)
-        y = lagrangian.line_search(y, d, g, held, slips, lagrangian.value(y, z, p))
-        z = lagrangian.arguments(y, held, slips)
+        pushed = problem.block_impulses(p)
+        g = [a - b for a, b in zip(back, pushed, strict=True)]
+        d, along, d_back = lagrangian.direction(z, g)
+        line = _Line(inner(back, d), inner(d_back, d), inner(g, d))
+        t = lagrangian.line_search(line, v, along, held, slips, lagrangian.sum(z, p))
+        V, back = moved(V, t, d), moved(back, t, d_back)
+        v = [moved(x, t, dx) for x, dx in zip(v, along, strict=True)]
+        z = lagrangian.arguments(v, held, slips)
         p = [project(c, x) for c, x in zip(problem.constraints, z, strict=True)]
-        g = lagrangian.gradient(y, p)
-        V = problem.velocities(problem.block_impulses(p))
-        now = natural_residual(problem, scales, p, V)
-        is_better = now < carry["residual"]
-        flat = [x for each in p for x in each]
-        best = [
-            where(is_better, a, b) for a, b in zip(flat, carry["best"], strict=True)
-        ]
-        left = largest(g) * lagrangian.unit
+        reached = problem.velocities(problem.block_impulses(p))
+        now = natural_residual(problem, scales, p, reached)
+        left = largest([a - b for a, b in zip(reached, V, strict=True)])
         is_solved = left < SOLVED * now + 0.1 * tolerance
-        V = lagrangian.velocities(y)
-        slipping = [slip(c, problem.velocity(c, V)) for c in cones]
-        pairs = zip(flat, carry["held"], strict=True)
+        is_better = now < carry["residual"]
         return {
-            "y": np.array(y),
-            "held": np.array([where(is_solved, a, b) for a, b in pairs]),
-            "slips": np.array(
-                [where(is_solved, a, b) for a, b in zip(slipping, slips, strict=True)]
-            ),
-            "best": np.array(best),
+            "V": np.array(V),
+            "back": np.array(back),
+            "v": np.array(flat(v)),
+            "held": chosen(is_solved, flat(p), carry["held"]),
+            "slips": chosen(is_solved, slips_of(problem, v), slips),
+            "best": chosen(is_better, flat(p), carry["best"]),
             "residual": where(is_better, now, carry["residual"]),
         }
 
     found = repeat_until(
         step,
         {
-            "y": np.array(y),
+            "V": np.array(V),
+            "back": np.array(F),
+            "v": np.array(flat(v)),
             "held": np.array(start),
-            "slips": np.array(slips),
+            "slips": np.array(slips_of(problem, v)),
             "best": np.array(start),
             "residual": residual,
         },
         lambda carry: carry["residual"] <= tolerance,
         MOST_STEPS,
     )
-    return problem.split(list(found.carry["best"])), found.carry["residual"]
+    best = problem.split(list(found.carry["best"]))
+    return best, found.carry["residual"], found.steps
+
+
+def flat(parts: Sequence[Sequence[Expr]]) -> list[Expr]:
+    """Return all entries in order."""
+    return [x for each in parts for x in each]
+
+
+def moved(x: Sequence[Expr], t: Expr, d: Sequence[Expr]) -> list[Expr]:
+    """Return x + t d."""
+    return [a + t * b for a, b in zip(x, d, strict=True)]
+
+
+def chosen(condition: Any, new: Sequence[Expr], old: Sequence[Expr]) -> Any:
+    """Return the new values where a condition holds."""
+    return np.array([where(condition, a, b) for a, b in zip(new, old, strict=True)])
+
+
+def slips_of(problem: Problem, v: Sequence[Sequence[Expr]]) -> list[Expr]:
+    """Return μ |v_t| of all cones."""
+    pairs = zip(problem.constraints, v, strict=True)
+    return [slip(c, x) for c, x in pairs if isinstance(c, Cone)]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """½ (V − c)ᵀ G⁻¹ (V − c) along a step, and the slope of the whole function."""
+
+    first: Expr
+    second: Expr
+    slope: Expr
+
+    def at(self, t: Expr) -> Expr:
+        return t * (self.first + 0.5 * t * self.second)
 
 
 @final
@@ -119,142 +154,105 @@ class _Lagrangian:
     """The augmented Lagrangian of a problem."""
 
     problem: Problem
-    K: Matrix
-    """lower triangle, by rows"""
+    inertia: Matrix
+    """G⁻¹"""
     rho: list[Expr]
     compliance: list[Expr]
     """1 / ρ"""
-    unit: Expr
-    """velocity per unit of y, about"""
 
     @staticmethod
     def of(problem: Problem, scales: Sequence[Scales]) -> _Lagrangian:
-        """Return it, with G factored."""
+        """Return it, with G inverted."""
         units = [s.mean for s in scales]
         rho = [inverse_of(u) * STIFFNESS for u in units]
         soft = [u * (1.0 / STIFFNESS) for u in units]
-        mean = total(units) * (1.0 / len(units))
-        return _Lagrangian(problem, _root(problem.G), rho, soft, mean.sqrt())
-
-    def back(self, F: Sequence[Expr]) -> list[Expr]:
-        """Return Kᵀ F."""
-        n = range(len(F))
-        return [total(self.K[i][j] * F[i] for i in n if i >= j) for j in n]
-
-    def velocities(self, y: Sequence[Expr]) -> list[Expr]:
-        """Return c + K y."""
-        rows = zip(self.problem.c, self.K, strict=True)
-        return [c + inner(row, y[: len(row)]) for c, row in rows]
+        n = range(len(problem.c))
+        more = total(problem.G[k][k] for k in n) * (ROUNDING / len(n)) + IMMOVABLE
+        G = [[problem.G[r][c] + (more if r == c else ZERO) for c in n] for r in n]
+        return _Lagrangian(problem, inverse(*ldl(G)), rho, soft)
 
     def arguments(
-        self, y: Sequence[Expr], held: Sequence[Impulse], slips: Sequence[Expr]
+        self,
+        v: Sequence[Sequence[Expr]],
+        held: Sequence[Impulse],
+        slips: Sequence[Expr],
     ) -> list[Impulse]:
         """Return z of all constraints."""
-        V, rest = self.velocities(y), iter(slips)
+        rest = iter(slips)
         found: list[Impulse] = []
-        for one, x, rho in zip(self.problem.constraints, held, self.rho, strict=True):
-            v = self.problem.velocity(one, V)
+        pairs = zip(self.problem.constraints, v, held, self.rho, strict=True)
+        for one, own, x, rho in pairs:
+            u = list(own)
             if isinstance(one, Cone):
-                v[2] = v[2] + next(rest)
-            found.append([a - rho * b for a, b in zip(x, v, strict=True)])
+                u[2] = u[2] + next(rest)
+            found.append([a - rho * b for a, b in zip(x, u, strict=True)])
         return found
 
-    def value(
-        self, y: Sequence[Expr], z: Sequence[Impulse], p: Sequence[Impulse]
-    ) -> Expr:
-        """Return the function that Newton steps minimize."""
-        parts = [
+    def sum(self, z: Sequence[Impulse], p: Sequence[Impulse]) -> Expr:
+        """Return the part of the function that the constraints add."""
+        return total(
             soft * (inner(a, b) - 0.5 * inner(b, b))
             for a, b, soft in zip(z, p, self.compliance, strict=True)
-        ]
-        return 0.5 * inner(y, y) + total(parts)
+        )
 
-    def gradient(self, y: Sequence[Expr], p: Sequence[Impulse]) -> list[Expr]:
-        """Return y − Kᵀ Σ Eᵀ p."""
-        F = self.problem.block_impulses(p)
-        return [a - b for a, b in zip(y, self.back(F), strict=True)]
-
-    def direction(self, z: Sequence[Impulse], g: Sequence[Expr]) -> list[Expr]:
-        """Return the Newton step."""
-        n = len(g)
-        H: dict[tuple[int, int], Expr] = {}
+    def direction(
+        self, z: Sequence[Impulse], g: Sequence[Expr]
+    ) -> tuple[list[Expr], list[list[Expr]], list[Expr]]:
+        """Return the Newton step d, how it moves v, and G⁻¹ d."""
+        H = [list(row) for row in self.inertia]
         for one, x, rho in zip(self.problem.constraints, z, self.rho, strict=True):
             _add_curvature(H, one, x, rho)
-        K = self.K
-        HK = [[ZERO] * n for _ in range(n)]
-        for (i, j), h in H.items():
-            for k in range(j + 1):
-                HK[i][k] = HK[i][k] + h * K[j][k]
-        A = [
-            [
-                total(K[i][r] * HK[i][c] for i in range(r, n))
-                + (ONE if r == c else ZERO)
-                for c in range(r + 1)
-            ]
-            for r in range(n)
+        d = [-x for x in solve(*ldl(H), g)]
+        along = [
+            [total(e * d[i] for i, e in row.items()) for row in one.rows]
+            for one in self.problem.constraints
         ]
-        return [-x for x in solve(*ldl(A), g)]
+        return d, along, [inner(row, d) for row in self.inertia]
 
     def line_search(
         self,
-        y: Sequence[Expr],
-        d: Sequence[Expr],
-        g: Sequence[Expr],
+        line: _Line,
+        v: Sequence[Sequence[Expr]],
+        along: Sequence[Sequence[Expr]],
         held: Sequence[Impulse],
         slips: Sequence[Expr],
         value: Expr,
-    ) -> list[Expr]:
-        """Return y after a step that is short enough."""
-        slope = inner(g, d) * DECREASE
+    ) -> Expr:
+        """Return how much of a step is short enough."""
         rounding = 1e-14 * abs(value)
 
-        def at(t: Expr) -> tuple[list[Expr], Expr]:
-            there = [a + t * b for a, b in zip(y, d, strict=True)]
+        def at(t: Expr) -> Expr:
+            there = [moved(x, t, dx) for x, dx in zip(v, along, strict=True)]
             z = self.arguments(there, held, slips)
             rules = zip(self.problem.constraints, z, strict=True)
-            p = [project(c, x) for c, x in rules]
-            return there, self.value(there, z, p)
+            return line.at(t) + self.sum(z, [project(c, x) for c, x in rules]) - value
 
         found = repeat_until(
-            lambda carry: (carry[0] * 0.5, at(carry[0] * 0.5)[1]),
-            (ONE, at(ONE)[1]),
-            lambda carry: carry[1] <= value + carry[0] * slope + rounding,
+            lambda carry: (carry[0] * 0.5, at(carry[0] * 0.5)),
+            (ONE, at(ONE)),
+            lambda carry: carry[1] <= carry[0] * (DECREASE * line.slope) + rounding,
             MOST_HALVINGS,
         )
-        t = found.carry[0]
-        return [a + t * b for a, b in zip(y, d, strict=True)]
+        return found.carry[0]
 
 
-def _root(G: Matrix) -> Matrix:
-    """Return K of G = K Kᵀ, lower triangular, with zero columns where G is singular."""
-    K: Matrix = []
-    inverses: list[Expr] = []
-    for i, row in enumerate(G):
-        new: list[Expr] = []
-        for j in range(i):
-            left = row[j] - inner(new[:j], K[j][:j])
-            new.append(left * inverses[j])
-        pivot = row[i] - inner(new, new)
-        is_usable = pivot > ROUNDING * row[i]
-        root = where(is_usable, pivot, ONE).sqrt()
-        K.append([*new, where(is_usable, root, ZERO)])
-        inverses.append(where(is_usable, ONE / root, ZERO))
-    return K
-
-
-def _add_curvature(
-    H: dict[tuple[int, int], Expr], one: Constraint, z: Impulse, rho: Expr
-) -> None:
-    """Add ρ Eᵀ P′ E, for the derivative P′ of the projection of z."""
+def _add_curvature(H: Matrix, one: Constraint, z: Impulse, rho: Expr) -> None:
+    """Add the lower triangle of ρ Eᵀ P′ E, for the derivative P′ of the projection."""
     P = _projection_derivative(one, z)
-    for a, row in enumerate(one.rows):
-        for b, other in enumerate(one.rows):
-            weight = rho * P[max(a, b)][min(a, b)]
-            for i, x in row.items():
-                left = weight * x
-                for j, y in other.items():
-                    more = left * y
-                    H[i, j] = H[i, j] + more if (i, j) in H else more
+    n = len(one.rows)
+    for b in dict.fromkeys(i for row in one.rows for i in row):
+        column = [row.get(b, ZERO) for row in one.rows]
+        pushed = [
+            rho * total(P[max(r, c)][min(r, c)] * column[c] for c in range(n))
+            for r in range(n)
+        ]
+        for a in dict.fromkeys(i for row in one.rows for i in row):
+            if a >= b:
+                more = total(
+                    row.get(a, ZERO) * x
+                    for row, x in zip(one.rows, pushed, strict=True)
+                )
+                H[a][b] = H[a][b] + more
 
 
 def _projection_derivative(one: Constraint, z: Impulse) -> Matrix:
@@ -282,29 +280,26 @@ def _projection_derivative(one: Constraint, z: Impulse) -> Matrix:
 
 def refined(
     problem: Problem, impulses: Sequence[Impulse], residual: Expr, tolerance: float
-) -> tuple[list[Impulse], Expr]:
+) -> tuple[list[Impulse], Expr, Expr]:
     """Return `newton_steps` of the states that need them; others pass by.
 
     What only these steps need (the factor of G) is computed for such states alone: a
     loop of at most one step carries the numbers of the problem.
     """
 
-    def solved(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        values, flat, left = carry
+    def solved(carry: tuple[Any, ...]) -> tuple[Any, ...]:
+        values, entries, left, _ = carry
         own = problem.with_numbers(list(values))
         scales = [Scales.of(own, c) for c in own.constraints]
-        found, now = newton_steps(own, scales, own.split(list(flat)), left, tolerance)
-        return values, np.array([x for each in found for x in each]), now
+        start = own.split(list(entries))
+        found, now, steps = newton_steps(own, scales, start, left, tolerance)
+        return values, np.array(flat(found)), now, steps
 
-    flat = [x for each in impulses for x in each]
     found = repeat_until(
         solved,
-        (np.array(problem.numbers()), np.array(flat), residual),
+        (np.array(problem.numbers()), np.array(flat(impulses)), residual, ZERO),
         lambda carry: carry[2] <= tolerance,
         1,
     )
-    return problem.split(list(found.carry[1])), found.carry[2]
-
-
-UNCONVERGED = const(1e30)
-"""residual before the first sweep"""
+    _, best, left, steps = found.carry
+    return problem.split(list(best)), left, steps

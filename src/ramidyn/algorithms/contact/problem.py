@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from ramidyn.spatial.vector3 import ONE, ZERO
-from ramidyn.symbolic.dense import Entries, Matrix, inner, total
+from ramidyn.symbolic.dense import Entries, Matrix, inner, inverse, ldl, total
 from ramidyn.symbolic.expr import Expr, const, extremum, where
 
 IMMOVABLE = 1e-10
@@ -205,6 +205,8 @@ class Scales:
     tangential: Expr
     """the largest eigenvalue of the tangential rows"""
     per_tangential: Expr
+    inverse: Matrix
+    """of D, of a cone"""
 
     @staticmethod
     def of(problem: Problem, constraint: Constraint) -> Scales:
@@ -212,10 +214,21 @@ class Scales:
         D = problem.local_inertias(constraint)
         normal = D[-1][-1]
         if isinstance(constraint, Interval):
-            return Scales(D, normal, inverse_of(normal), ZERO, ZERO)
+            return Scales(D, normal, inverse_of(normal), ZERO, ZERO, [])
         half, lean = (D[0][0] + D[1][1]) * 0.5, (D[0][0] - D[1][1]) * 0.5
         largest = half + (lean * lean + D[0][1] * D[0][1]).sqrt()
-        return Scales(D, normal, inverse_of(normal), largest, inverse_of(largest))
+        lifted = [
+            [x + (IMMOVABLE if r == c else 0.0) for c, x in enumerate(row)]
+            for r, row in enumerate(D)
+        ]
+        return Scales(
+            D,
+            normal,
+            inverse_of(normal),
+            largest,
+            inverse_of(largest),
+            inverse(*ldl(lifted)),
+        )
 
     @property
     def mean(self) -> Expr:

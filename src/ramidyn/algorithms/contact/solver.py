@@ -19,10 +19,11 @@ from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr, extremum, where
 from ramidyn.symbolic.repeat import repeat_until
 
-TOLERANCE: Final = {"float64": 1e-9, "float32": 2e-6}
+TOLERANCE: Final = {"float64": 1e-7, "float32": 2e-6}
 """[m/s, rad/s] by which a sweep still changes velocities that count as solved"""
-SWEEPS, SWEEPS_ALONE = 20, 200
-"""at most, before Newton steps and without them"""
+SWEEPS, SWEEPS_OF_POINTS, SWEEPS_ALONE = 20, 60, 200
+"""at most, before Newton steps; where no body has more contacts than it has velocities,
+which sweeps solve faster; and without Newton steps"""
 SEPARATING_SWEEPS, SEPARATED = 10, 1e-4
 """at most, and the share of a speed that counts as solved: overlaps go step by step"""
 MOST_UNKNOWNS = 30
@@ -37,55 +38,96 @@ class Solution:
     impulses: list[Impulse]
     residual: Expr
     sweeps: Expr
+    newton_steps: Expr
 
 
-def solve(problem: Problem, start: Sequence[Expr], dtype: str = "float64") -> Solution:
-    """Return the impulses of a step, from those of the step before."""
-    tolerance = TOLERANCE[dtype]
+def solve(problem: Problem, start: Sequence[Expr], tolerance: float) -> Solution:
+    """Return the impulses of a step, from those of the step before.
+
+    All of it is the body of a loop of at most one step, which carries the numbers of
+    the problem: where nothing touches, nothing is computed.
+    """
+
+    def solved(carry: tuple[Any, ...]) -> tuple[Any, ...]:
+        values, flat, residual, *_ = carry
+        own = problem.with_numbers(list(values))
+        found = _solved(own, list(flat), residual, tolerance)
+        flat = np.array([x for each in found.impulses for x in each])
+        return values, flat, found.residual, found.sweeps, found.newton_steps
+
+    numbers = np.array(problem.numbers())
+    residual = _first_residual(problem, start)
+    found = repeat_until(
+        solved,
+        (numbers, np.array(start), residual, ZERO, ZERO),
+        lambda carry: carry[2] <= tolerance,
+        1,
+    )
+    _, flat, residual, sweeps, steps = found.carry
+    return Solution(problem.split(list(flat)), residual, sweeps, steps)
+
+
+def _solved(
+    problem: Problem, start: Sequence[Expr], residual: Expr, tolerance: float
+) -> Solution:
+    has_newton = len(problem.c) <= MOST_UNKNOWNS
+    has_bodies = any(len(block) > 3 for block in problem.blocks)
+    most = SWEEPS if has_bodies else SWEEPS_OF_POINTS
+    flat, residual, sweeps = _swept(
+        problem,
+        start,
+        problem.velocities(problem.block_impulses(problem.split(start))),
+        residual,
+        tolerance,
+        most if has_newton else SWEEPS_ALONE,
+    )
+    impulses, steps = problem.split(flat), ZERO
+    if has_newton:
+        impulses, residual, steps = refined(problem, impulses, residual, tolerance)
+    return Solution(impulses, residual, sweeps, steps)
+
+
+def _swept(
+    problem: Problem,
+    start: Sequence[Expr],
+    V: Sequence[Expr],
+    residual: Expr,
+    tolerance: float,
+    most: int,
+) -> tuple[list[Expr], Expr, Expr]:
+    """Return impulses after sweeps, what the last one changed of v, and how many."""
     scales = [Scales.of(problem, c) for c in problem.constraints]
-    first = problem.split(start)
-    V = problem.velocities(problem.block_impulses(first))
 
-    def swept(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        flat, V, _ = carry
-        impulses = problem.split(list(flat))
-        found, V, change = sweep(problem, scales, impulses, list(V))
+    def swept(carry: tuple[Any, ...]) -> tuple[Any, ...]:
+        impulses, V = problem.split(list(carry[0])), list(carry[1])
+        found, V, change = sweep(problem, scales, impulses, V)
         return np.array([x for each in found for x in each]), np.array(V), change
 
-    has_newton = len(problem.c) <= MOST_UNKNOWNS
     found = repeat_until(
         swept,
-        (np.array(start), np.array(V), _first_residual(problem, start)),
+        (np.array(start), np.array(V), residual),
         lambda carry: carry[2] <= tolerance,
-        SWEEPS if has_newton else SWEEPS_ALONE,
+        most,
     )
-    impulses, residual = problem.split(list(found.carry[0])), found.carry[2]
-    if has_newton:
-        impulses, residual = refined(problem, impulses, residual, tolerance)
-    return Solution(impulses, residual, found.steps)
+    return list(found.carry[0]), found.carry[2], found.steps
 
 
 def separation(problem: Problem, depth: Expr) -> list[Impulse]:
     """Return impulses that take shapes apart, from zero; none where depth is zero."""
-    scales = [Scales.of(problem, c) for c in problem.constraints]
-    start = [ZERO] * problem.size
 
-    def swept(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        flat, V, _ = carry
-        found, V, change = sweep(problem, scales, problem.split(list(flat)), list(V))
-        return np.array([x for each in found for x in each]), np.array(V), change
+    def solved(carry: tuple[Any, ...]) -> tuple[Any, ...]:
+        own = problem.with_numbers(list(carry[0]))
+        start = [ZERO] * own.size
+        flat, *_ = _swept(own, start, own.c, UNCONVERGED, SEPARATED, SEPARATING_SWEEPS)
+        return carry[0], np.array(flat), ZERO
 
     found = repeat_until(
-        swept,
-        (
-            np.array(start),
-            np.array(problem.c),
-            where(depth > 0.0, UNCONVERGED, ZERO),
-        ),
-        lambda carry: carry[2] <= SEPARATED,
-        SEPARATING_SWEEPS,
+        solved,
+        (np.array(problem.numbers()), np.array([ZERO] * problem.size), depth),
+        lambda carry: carry[2] <= 0.0,
+        1,
     )
-    return problem.split(list(found.carry[0]))
+    return problem.split(list(found.carry[1]))
 
 
 def _first_residual(problem: Problem, start: Sequence[Expr]) -> Expr:

@@ -1,7 +1,7 @@
 """Projected Gauss-Seidel: constraint after constraint, each by its own rule.
 
-A cone takes its normal row first, then the tangential ones with the largest eigenvalue
-of their block; its impulse is in the cone after every step. Velocities are carried
+A cone takes the impulse that stops it, or one on the cone; it is in the cone after
+every step. Velocities are carried
 along: what a constraint changes is added to its own blocks when they are needed next,
 and to the others once, for all constraints of its blocks together.
 """
@@ -20,8 +20,8 @@ from ramidyn.algorithms.contact.problem import (
     Scales,
     largest,
 )
-from ramidyn.symbolic.dense import Entries, total
-from ramidyn.symbolic.expr import ONE, ZERO, Expr, extremum
+from ramidyn.symbolic.dense import Entries, inner, total
+from ramidyn.symbolic.expr import ONE, ZERO, Expr, extremum, where
 
 Swept = tuple[list[Impulse], list[Expr], Expr]
 """impulses, V, and by how much the sweep changed velocities [m/s]"""
@@ -35,16 +35,15 @@ def sweep(
 ) -> Swept:
     """Return impulses and velocities after one step of each constraint."""
     state = _Velocities(problem, V)
-    new: list[Impulse] = []
+    now = [list(x) for x in impulses]
     changes: list[Expr] = []
-    for one, scale, x in zip(problem.constraints, scales, impulses, strict=True):
-        v = problem.velocity(one, state.at(one))
-        found, change = _step(one, scale, x, v)
-        new.append(found)
+    for k, (one, scale) in enumerate(zip(problem.constraints, scales, strict=True)):
+        x, v = now[k], problem.velocity(one, state.at(one))
+        now[k], change = _step(one, scale, x, v)
         changes += change
-        moved = [a - b for a, b in zip(found, x, strict=True)]
+        moved = [a - b for a, b in zip(now[k], x, strict=True)]
         state.push(problem.block_impulse(one, moved))
-    return new, state.all(), largest(changes)
+    return now, state.all(), largest(changes)
 
 
 def _step(
@@ -60,15 +59,25 @@ def _step(
 def _cone_step(
     one: Cone, scale: Scales, x: Impulse, v: Sequence[Expr]
 ) -> tuple[Impulse, list[Expr]]:
+    """Return the impulse that stops the contact if it is in the cone.
+
+    Else the normal row comes first, then the tangential ones with the largest
+    eigenvalue of their block.
+    """
     D, per = scale.D, scale.per_tangential
+    stuck = [a - inner(row, v) for a, row in zip(x, scale.inverse, strict=True)]
+    most = one.friction * stuck[2]
+    is_stuck = stuck[0] * stuck[0] + stuck[1] * stuck[1] <= most * abs(most)
     n = extremum("max", x[2] - v[2] * scale.per_normal, ZERO)
     more = n - x[2]
     t = [x[k] - (v[k] + D[k][2] * more) * per for k in (0, 1)]
     length = (t[0] * t[0] + t[1] * t[1] + TINY).sqrt()
     kept = extremum("min", ONE, one.friction * n / length)
-    found = [t[0] * kept, t[1] * kept, n]
-    change = [(found[k] - x[k]) * scale.tangential for k in (0, 1)]
-    return found, [*change, more * scale.normal]
+    sliding = [t[0] * kept, t[1] * kept, n]
+    found = [where(is_stuck, a, b) for a, b in zip(stuck, sliding, strict=True)]
+    units = (scale.tangential, scale.tangential, scale.normal)
+    change = [(a - b) * u for a, b, u in zip(found, x, units, strict=True)]
+    return found, change
 
 
 class _Velocities:
