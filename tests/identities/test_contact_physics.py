@@ -13,6 +13,7 @@ import pytest
 from ramidyn import contacts
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.description.pose import Array
+from ramidyn.errors import ModelWarning
 from ramidyn.robot import Robot
 
 G = 9.81
@@ -180,7 +181,8 @@ def test_overlap_is_taken_apart_without_kinetic_energy() -> None:
     robot = ball(0.0)
     q = robot.neutral()
     q[2] = 0.05  # half a radius deep
-    run = robot.rollout(q, dt=1e-3, steps=200)
+    with pytest.warns(ModelWarning, match="'floor' overlaps by 0.05 m at the start"):
+        run = robot.rollout(q, dt=1e-3, steps=200)
     assert np.abs(run.qd).max() <= 1e-4  # m/s, for the last micrometer
     assert run.q[-1, 2] == pytest.approx(0.1, abs=1.1e-6)
 
