@@ -17,6 +17,7 @@ from ramidyn.function import CallOptions, Function
 from ramidyn.tracing.quantity import Quantity
 
 if TYPE_CHECKING:
+    from ramidyn.symbolic.program import Program
     from ramidyn.symbolic.trace import Shape
 
 
@@ -84,3 +85,8 @@ def kernel(
     compilation = Compilation.of(program, options, Stages, traced=traced)
     compilation.seconds = time.perf_counter() - start
     return Function(compilation)
+
+
+def program_kernel(program: Program, options: CallOptions) -> Function:
+    """Return a program that has been traced as a compiled function."""
+    return Function(Compilation.of(program, options, Stages))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from ramidyn.function import (
     native_kernel,
     signature_of,
 )
+
+if TYPE_CHECKING:
+    from ramidyn.simulation.scan_derivatives import ScanJvp, ScanVjp
 
 SMALL = 2**26
 """Bytes of results that always fit; asking for the memory takes longer than a call."""
@@ -97,24 +100,24 @@ class Scan:
     def __init__(self, step: Function, plan: Plan) -> None:
         self.step = step
         self.plan = plan
-        self._signature: Signature = signature_of(step)
-        outputs = self._signature.outputs
-        self._finals: list[int] = plan.finals(len(outputs))
+        self.signature: Signature = signature_of(step)
+        outputs = self.signature.outputs
+        self.finals: list[int] = plan.finals(len(outputs))
         rows = plan.times.rows
-        self._results: Signature = replace(
-            self._signature,
+        self.results: Signature = replace(
+            self.signature,
             outputs=tuple(
                 (name, (rows, *core) if k in plan.records else core)
                 for k, (name, core) in enumerate(outputs)
             ),
         )
         self._scanner = Scanner(
-            self._signature,
+            self.signature,
             partial(native_kernel, compilation_of(step)),
             libm_table(),
             plan.carry,
             plan.records,
-            self._finals,
+            self.finals,
         )
 
     @property
@@ -135,59 +138,115 @@ class Scan:
         state) that returns them.
         """
         given = (*values, *named.values())
-        *bound, _ = arguments.bind(self._signature, given, tuple(named))
-        arrays = [self._array(k, value) for k, value in enumerate(bound)]
-        batches = [self._batch(k, array.shape) for k, array in enumerate(arrays)]
-        batch = arguments.common_batch(self._signature, batches)
+        *bound, _ = arguments.bind(self.signature, given, tuple(named))
+        arrays, batches = self.read(bound)
+        batch = arguments.common_batch(self.signature, batches)
         if callable(out):
             out = out(batch)
         if out is None:
-            result: Any = self._allocated(batch)
-            is_one = len(self._results.outputs) == 1
+            result: Any = self.allocated(batch)
+            is_one = len(self.results.outputs) == 1
             outputs: list[Array] = [result] if is_one else list(result)
         else:
-            result, outputs = out, arguments.read_out(self._results, out, batch)
+            result, outputs = out, arguments.read_out(self.results, out, batch)
         if batch != 0:
             # Steps read their inputs when earlier ones have been written.
             inputs = [
-                self._timed(
+                self.timed(
                     np.array(array)
                     if array.ndim
                     and any(arguments.overlaps(array, one) for one in outputs)
                     else self._dense(k, array),
                     own is not None,
-                    self._has_time(k, array.shape),
+                    self.has_time(k, array.shape),
                 )
                 for k, (array, own) in enumerate(zip(arrays, batches, strict=True))
             ]
             self._run(inputs, outputs, batch)
         return result
 
+    def of(self, step: Function, plan: Plan) -> Scan:
+        """Return the scan of another step."""
+        return Scan(step, plan)
+
+    def read(self, values: Sequence[object]) -> tuple[list[Array], list[int | None]]:
+        """Return the inputs as arrays, and the batch of each."""
+        arrays = [self._array(k, value) for k, value in enumerate(values)]
+        return arrays, [self._batch(k, a.shape) for k, a in enumerate(arrays)]
+
+    def jvp(self, wrt: str | Sequence[str]) -> ScanJvp:
+        """Return the scan with the change of its outputs for a change of inputs.
+
+        The result takes an additional input ``<name>_tangent`` for each name in
+        ``wrt``, and has an additional output ``<name>_tangent`` for each output.
+
+        Args:
+            wrt: inputs that change: carried ones in their first value.
+
+        >>> import numpy as np, ramidyn
+        >>> double = ramidyn.kernel(lambda x, a: {"x": a * x}, {"x": (), "a": ()})
+        >>> run = ramidyn.scan(double, carry=["x"], length=3, record=())
+        >>> run.jvp("a")(1.0, 2.0, a_tangent=1.0)
+        Outputs(x=array(8.), x_tangent=array(12.))
+        """
+        from ramidyn.simulation.scan_derivatives import ScanJvp  # noqa: PLC0415  not from the cache
+
+        return ScanJvp(self, wrt)
+
+    def vjp(
+        self, wrt: str | Sequence[str], of: str | Sequence[str] | None = None
+    ) -> ScanVjp:
+        """Return the scan with the gradient of a weighted sum of its outputs.
+
+        The result takes an additional input ``<name>_cotangent`` for each name in
+        ``of``, the weights in the shape of that output, and has an additional output
+        ``<name>_cotangent`` for each name in ``wrt``, the gradient. With a batch, each
+        state has its own gradient, also by inputs that all states share.
+
+        Steps run backwards in native code, from the values that the forward pass kept.
+        It takes some states of a batch at a time. If the values of 64 states take more
+        than 256 MB, it keeps some steps, and computes the others once more.
+
+        Args:
+            wrt: inputs: carried ones by their first value, those per step by the value
+                of each step, or of all steps if they are given so.
+            of: outputs with weights; by default all. Others do not count.
+
+        >>> import numpy as np, ramidyn
+        >>> double = ramidyn.kernel(lambda x, a: {"x": a * x}, {"x": (), "a": ()})
+        >>> run = ramidyn.scan(double, carry=["x"], length=3, record=())
+        >>> run.vjp(["x", "a"])(1.0, 2.0, x_cotangent=1.0)
+        Outputs(x=array(8.), x_cotangent=array(8.), a_cotangent=array(12.))
+        """
+        from ramidyn.simulation.scan_derivatives import ScanVjp  # noqa: PLC0415  not from the cache
+
+        return ScanVjp(self, wrt, of)
+
     def _array(self, index: int, value: object) -> Array:
         """Return an input as an array of numbers."""
-        name, core = self._signature.inputs[index]
-        array = arguments.to_array(self._signature, name, core, value)
+        name, core = self.signature.inputs[index]
+        array = arguments.to_array(self.signature, name, core, value)
         if array.dtype == object:
             raise TraceError(
                 f"{name} is an array of symbols; a scan takes numbers. Call "
-                f"{self._signature.name!r} in a Python loop instead, which is unrolled"
+                f"{self.signature.name!r} in a Python loop instead, which is unrolled"
             )
         return array
 
     def _dense(self, index: int, array: Array) -> Array:
         """Return an input; tables are read where they are, entry beside entry."""
-        is_far = is_table(self._signature.inputs[index][0])
+        is_far = is_table(self.signature.inputs[index][0])
         return np.ascontiguousarray(array) if is_far else array
 
-    def _has_time(self, index: int, shape: Shape) -> bool:
+    def has_time(self, index: int, shape: Shape) -> bool:
         """Say whether an input has a time axis."""
-        core = self._signature.inputs[index][1]
+        core = self.signature.inputs[index][1]
         return index in self.plan.per_step and len(shape) > len(core)
 
     def _batch(self, index: int, shape: Shape) -> int | None:
         """Return the batch of an input, or None; raise ShapeError for others."""
-        signature, (name, core) = self._signature, self._signature.inputs[index]
-        if not self._has_time(index, shape):
+        signature, (name, core) = self.signature, self.signature.inputs[index]
+        if not self.has_time(index, shape):
             return arguments.batch_of(signature, name, core, shape)
         batch, rest, first = None, shape, signature.layout == "batch_first"
         if len(shape) == len(core) + 2:
@@ -202,21 +261,21 @@ class Scan:
             f"need {alone}, {batched}, or {core} for all steps"
         )
 
-    def _timed(self, array: Array, is_batch: bool, has_time: bool) -> Timed:
+    def timed(self, array: Array, is_batch: bool, has_time: bool) -> Timed:
         """Return an array as the time loop reads it, or a copy if it cannot."""
-        found = timed_view(self._signature, array, is_batch, has_time)
+        found = timed_view(self.signature, array, is_batch, has_time)
         if found is None or not array.flags.aligned:
             copy = np.array(array, order="C")
-            found = timed_view(self._signature, copy, is_batch, has_time)
+            found = timed_view(self.signature, copy, is_batch, has_time)
             assert found is not None
         return found
 
-    def _allocated(self, batch: int | None) -> Any:
+    def allocated(self, batch: int | None) -> Any:
         """Return new arrays for the results, if they fit in memory."""
-        shapes = [self._results.shape(core, batch) for _, core in self._results.outputs]
+        shapes = [self.results.shape(core, batch) for _, core in self.results.outputs]
         size = sum(math.prod(shape) for shape in shapes)
-        check_fits(self._signature.name, size * self._signature.element.itemsize)
-        return arguments.allocator(self._results)(-1 if batch is None else batch)
+        check_fits(self.signature.name, size * self.signature.element.itemsize)
+        return arguments.allocator(self.results)(-1 if batch is None else batch)
 
     def _run(
         self, inputs: list[Timed], outputs: list[Array], batch: int | None
@@ -224,17 +283,16 @@ class Scan:
         """Run all steps; outputs that cannot be written as they are get copies."""
         records, is_batch = self.plan.records, batch is not None
         targets = [
-            self._timed(array, is_batch, k in records)
-            for k, array in enumerate(outputs)
+            self.timed(array, is_batch, k in records) for k, array in enumerate(outputs)
         ]
         finals: list[Timed] = []
-        for k in self._finals:
+        for k in self.finals:
             if k not in records:
                 finals.append(targets[k])
                 continue
-            shape = self._signature.shape(self._signature.outputs[k][1], batch)
-            last = np.empty(shape, self._signature.element)
-            finals.append(self._timed(last, is_batch, has_time=False))
+            shape = self.signature.shape(self.signature.outputs[k][1], batch)
+            last = np.empty(shape, self.signature.element)
+            finals.append(self.timed(last, is_batch, has_time=False))
         progress = ProgressLine(f"running {self.length:,} steps", "%")
         recorded = [targets[k] for k in records]
         try:

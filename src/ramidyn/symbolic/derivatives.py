@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from ramidyn.errors import ArgumentError
 from ramidyn.symbolic import expr
@@ -29,6 +29,18 @@ Seeds: TypeAlias = Mapping[Expr, Mapping[int, Expr]]
 """How chosen nodes change in each direction, regardless of their arguments."""
 
 _NOTHING: Row = {}
+
+
+class Solution(NamedTuple):
+    """Nodes whose gradients are known as a whole, such as the solution of equations.
+
+    Where their cotangents are known, ``adjoint`` takes their place: cotangents of the
+    nodes in, cotangents of the arguments out.
+    """
+
+    nodes: tuple[Expr, ...]
+    arguments: tuple[Expr, ...]
+    adjoint: Callable[[list[Expr]], list[Expr]]
 
 
 # ------------------------------------------------------------ nodes of one trace
@@ -65,7 +77,10 @@ def forward(results: Sequence[Expr], seeds: Seeds) -> list[Row]:
 
 
 def reverse(
-    results: Sequence[Expr], cotangents: Sequence[Mapping[int, Expr]], seeds: Seeds
+    results: Sequence[Expr],
+    cotangents: Sequence[Mapping[int, Expr]],
+    seeds: Seeds,
+    solutions: Sequence[Solution] = (),
 ) -> list[Row]:
     """Return how outputs change in each direction; outputs are sums of results.
 
@@ -73,9 +88,10 @@ def reverse(
         results: nodes.
         cotangents: for each result its weight in the outputs, by output.
         seeds: the directions.
+        solutions: nodes that have gradients of their own.
     """
     zero = const(0.0)
-    order = between(results, seeds)
+    order = between([*results, *(a for s in solutions for a in s.arguments)], seeds)
     active = set(seeds)
     for e in order:
         if e.op not in expr.CONDITIONS and not active.isdisjoint(e.args):
@@ -88,12 +104,35 @@ def reverse(
             row = bars.setdefault(e, {})
             row[output] = add(row[output], x) if output in row else x
 
+    def solve(solution: Solution) -> None:
+        rows = [bars.pop(_unsigned(e), _NOTHING) for e in solution.nodes]
+        for output in _union(rows):
+            own = [
+                neg(row[output])
+                if e.op == "neg" and output in row
+                else row.get(output, zero)
+                for e, row in zip(solution.nodes, rows, strict=True)
+            ]
+            found = solution.adjoint(own)
+            for a, x in zip(solution.arguments, found, strict=True):
+                if _unsigned(a) in active:
+                    take(_unsigned(a), output, neg(x) if a.op == "neg" else x)
+
+    places = {e: k for k, e in enumerate(order)}
+    last: dict[Expr, list[Solution]] = {}
+    for solution in solutions:  # all that uses a solution comes after its last node
+        own = [e for e in map(_unsigned, solution.nodes) if e in places]
+        if own:
+            last.setdefault(max(own, key=places.__getitem__), []).append(solution)
     for e, weights in zip(results, cotangents, strict=True):
         for output, w in weights.items():
             if e in active:
                 take(e, output, w)
     with expr.adjoint_regions() as enter:
         for e in reversed(order):
+            for solution in last.get(e, ()):
+                enter(e.region)
+                solve(solution)
             if e in seeds or e not in bars:
                 continue
             if e.op == "result":
@@ -127,12 +166,17 @@ def reverse(
     return found
 
 
+def _unsigned(e: Expr) -> Expr:
+    """Return a node without its sign: what uses a negated node uses this one."""
+    return e.args[0] if e.op == "neg" else e
+
+
 def held(nodes: Iterable[Expr]) -> dict[Expr, Row]:
     """Return seeds of nodes that do not change, whatever they are made of.
 
     Products and sums take the sign off a negated node, so what is negated is held.
     """
-    return {(e.args[0] if e.op == "neg" else e): {} for e in nodes}
+    return {_unsigned(e): {} for e in nodes}
 
 
 def known(nodes: Iterable[Expr], rows: Iterable[Row]) -> dict[Expr, Row]:
