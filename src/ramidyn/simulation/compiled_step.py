@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 
+from ramidyn.backend.calls.result_memory import empty
 from ramidyn.concurrency import made_once
 from ramidyn.description.pose import Array
 from ramidyn.errors import ShapeError
@@ -83,7 +84,7 @@ class CompiledStep:
             if out is None:
                 size = sum(math.prod(s) for s in shapes.values()) * kind.itemsize
                 check_fits(self.function.name, size)
-                arrays.update({n: np.empty(s, kind) for n, s in shapes.items()})
+                arrays.update({n: empty(s, kind) for n, s in shapes.items()})
             else:
                 arrays.update(arrays_of(out, shapes, kind))
             last.update(

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.backend.calls.result_memory import empty
 from ramidyn.backend.runtime.memory_layout import HAS_KNOWN_OBJECTS, ArrayField
 from ramidyn.errors import ArgumentError, ShapeError, close_matches
 
@@ -349,7 +350,7 @@ def allocator(signature: Signature) -> Callable[[int], Array | tuple[Array, ...]
 
     They are one array, or a tuple with the outputs' names.
     """
-    dtype, empty = np.dtype(signature.dtype), np.empty
+    dtype = np.dtype(signature.dtype)
     cores = [core for _, core in signature.outputs]
     first = signature.layout == "batch_first"
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Array, Signature, Strided, address
+from ramidyn.backend.calls.result_memory import empty
 from ramidyn.backend.calls.runnable import (
     Pace,
     chunk_of,
@@ -202,6 +203,7 @@ class Calls:
             CallBlock.OUT_NAME: sys.intern("out"),
             CallBlock.NONE: None,
             CallBlock.EMPTY: np.empty,
+            CallBlock.LARGE_EMPTY: empty,
             CallBlock.AS_TYPE: np.ndarray.astype,
             CallBlock.BIND: self.bind,
             CallBlock.CONVERT: self.convert,

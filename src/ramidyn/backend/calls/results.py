@@ -7,6 +7,7 @@ from ramidyn.backend.llvm.word_builder import Code, Module, Value, const
 from ramidyn.backend.runtime.memory_layout import (
     ALIGNED,
     CONTIGUOUS,
+    LARGE,
     OWNS_DATA,
     WRITEABLE,
     ArrayField,
@@ -130,7 +131,12 @@ def emit_array(module: Module) -> None:
     code.leave_if(code.compare(shape, "==", 0), FAILED)
     code.store(shape, pair, 0)
     code.store(code.load(call, CallBlock.DTYPE), pair, 1)
-    made = call_python(code, call, CallBlock.EMPTY, pair, 2)
+    port = port_of(code, call, code.add(code.load(call, CallBlock.N_INPUTS), index))
+    states = code.choose(batched, lambda: batch, const(1))
+    size = code.mul(code.load(port, Port.SIZE), code.load(call, CallBlock.ITEMSIZE))
+    is_large = code.compare(code.mul(size, states), ">=", LARGE)
+    words = (code.load(call, w) for w in (CallBlock.LARGE_EMPTY, CallBlock.EMPTY))
+    made = call_object(code, call, code.b.select(is_large, *words), pair, 2)
     with code.when(batched):
         api(code, call, "Py_DecRef", shape)
     code.leave(made)
@@ -159,7 +165,14 @@ def call_python(
     code: Code, call: Value, function: CallBlock, arguments: Value, count: int
 ) -> Value:
     """Call a Python object of a CallBlock, with some words of arguments."""
-    values = code.load(call, function), arguments, const(count), const(0)
+    return call_object(code, call, code.load(call, function), arguments, count)
+
+
+def call_object(
+    code: Code, call: Value, function: Value, arguments: Value, count: int
+) -> Value:
+    """Call a Python object, with some words of arguments."""
+    values = function, arguments, const(count), const(0)
     return api(code, call, "PyObject_VectorcallDict", *values)
 
 

@@ -161,6 +161,7 @@ class CallBlock(IntEnum):
     KEPT = 31  # owned: the last array that was returned for one state, or 0
     KEPT_BEFORE = 32  # owned: the one before
     PLAIN = 33  # of a Method: the CallBlock without options, or 0
+    LARGE_EMPTY = 34  # a Python object: EMPTY of large results, in memory used again
 
 
 API = (
@@ -321,6 +322,8 @@ TILES, NEAR = 8, 512 * 1024
 A second cache of 1 MB holds them with the code: from there a cut reads its values in
 less time than from the third.
 """
+LARGE = 2**20
+"""Bytes of a result that has memory of its own; see `calls.result_memory`."""
 FAR, PIECE = 16 * 1024 * 1024, 5 * 1024
 """Bytes of a call's results that are streamed, and of a tile's that follow a cut.
 
