@@ -158,11 +158,8 @@ class Viewer:
             rates = self._motion("qd", qd, len(t), self._model.nv)
         forces = None
         if contact_forces is not None:
-            n = touch_count(self._model)
-            flat = np.array(contact_forces, dtype=float)
-            flat = np.reshape(flat, (*flat.shape[:-2], -1)) if flat.ndim > 2 else flat
-            forces = self._motion("contact_forces", flat, len(t), 3 * n)
-            forces = np.reshape(forces, (*forces.shape[:2], n, 3))
+            sizes = touch_count(self._model), 3
+            forces = self._motion("contact_forces", contact_forces, len(t), *sizes)
         paths = {name: self._path(name, motion) for name in trails}
         note = ""
         if self._arrows is not None:
@@ -326,11 +323,11 @@ class Viewer:
             paths.append(T[:, :3, :3] @ found.placement.p + T[:, :3, 3])
         return paths
 
-    def _motion(self, name: str, given: npt.ArrayLike, rows: int, width: int) -> Array:
-        """Return a motion of all copies, (copies, rows, width)."""
+    def _motion(self, name: str, given: npt.ArrayLike, rows: int, *sizes: int) -> Array:
+        """Return a motion of all copies, (copies, rows, *sizes)."""
         values = np.array(given, dtype=float)
-        motion = values[None] if values.ndim == 2 else values
-        expected = (len(self._copies), rows, width)
+        motion = values[None] if values.ndim == 1 + len(sizes) else values
+        expected = (len(self._copies), rows, *sizes)
         if motion.shape != expected:
             shown = expected[1:] if expected[0] == 1 else expected
             raise ShapeError(f"{name} has shape {values.shape}; expected {shown}")
