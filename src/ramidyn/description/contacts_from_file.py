@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, final
 
 from ramidyn.description.constants import times
@@ -86,52 +86,88 @@ def file_contacts(
             f"{name}: contacts is given, but the file has no plane for its shapes to "
             "touch; pass ground=0.0 (its height [m]), or a function of x and y"
         )
-    lines: list[str] = []
-    if wanted is not None:
-        moving = _chosen(name, moving, wanted)
+    if wanted is None:
+        taken = _take(found, moving, grounds, TAKEN)
+        lines = _lines_about_others(found, fixed, moving) + taken.lines()
+        if not taken.contacts:
+            lines.append("no shape of the file can touch the ground")
     else:
-        lines += _lines_about_others(found, fixed, moving)
-    taken = TAKEN if wanted is None else (*TAKEN, "mesh")
-    contacts: list[GroundContact] = []
-    used: list[Collider] = []
-    left: list[Collider] = []
-    rough: list[str] = []
+        chosen = _chosen(name, moving, wanted)
+        taken = _take(found, chosen, grounds, (*TAKEN, "mesh"))
+        taken.check_wanted(name, chosen, wanted)
+        lines = taken.lines()
+    check_number_of_candidates(name, taken.contacts)
+    return taken.contacts, lines
+
+
+@final
+@dataclass(slots=True)
+class _Taken:
+    """Contacts of a file's shapes, and the shapes that cannot be taken."""
+
+    contacts: list[GroundContact] = field(default_factory=list["GroundContact"])
+    shapes: list[Collider] = field(default_factory=list["Collider"])
+    """of the contacts"""
+    left: list[Collider] = field(default_factory=list["Collider"])
+    """shapes of other kinds that would touch the ground"""
+    rough: list[str] = field(default_factory=list[str])
+    """shapes with more friction than sliding, or an uneven one"""
+
+    def check_wanted(
+        self, robot: str, chosen: Sequence[Collider], wanted: Collection[str]
+    ) -> None:
+        """Raise an error for a name that has brought no contact."""
+        for name in wanted:
+            own = [c for c in chosen if name in (c.name, c.shape.body)]
+            if any(c in self.shapes for c in own):
+                continue
+            why = ", which cannot touch the ground"
+            if all(c in self.left for c in own):
+                why = "; contacts are taken of spheres, capsules, boxes and meshes"
+            raise ModelError(f"{robot}: {name!r} in contacts has {_by_kind(own)}{why}")
+
+    def lines(self) -> list[str]:
+        """Return lines about what was not taken."""
+        lines: list[str] = []
+        if self.left:
+            lines.append(
+                f"contacts are not taken of {_by_kind(self.left)}: only spheres, "
+                "capsules, boxes and the corners of meshes that you name touch the "
+                "ground; name the shapes you need in contacts=[...]"
+            )
+        if self.rough:
+            lines.append(
+                f"friction of {_counted(self.rough, 'shape')} resists sliding only, "
+                "and alike in all directions: torsional and rolling friction are not "
+                "taken"
+            )
+        return lines
+
+
+def _take(
+    found: FileColliders,
+    moving: Iterable[Collider],
+    grounds: Sequence[Ground],
+    kinds: Collection[str],
+) -> _Taken:
+    """Return the contacts of shapes of some kinds with all grounds."""
+    taken = _Taken()
     for collider in moving:
-        for where in grounds:
-            touch = _touch(found, collider, where)
+        touches = [(g, _touch(found, collider, g)) for g in grounds]
+        for ground, touch in touches:
             if touch is None:
                 continue
-            if collider.shape.kind not in taken:
-                left.append(collider)
+            if collider.shape.kind not in kinds:
+                taken.left.append(collider)
                 break
-            is_one = len(grounds) == 1
-            label = collider.name if is_one else f"{collider.name}_{where.plane.name}"  # type: ignore[union-attr]
-            contacts.append(_contact(collider, where, touch, label))
-            used.append(collider)
+            name = collider.name
+            if len(grounds) > 1 and ground.plane is not None:
+                name = f"{name}_{ground.plane.name}"
+            taken.contacts.append(_contact(collider, ground, touch, name))
+            taken.shapes.append(collider)
             if touch.dimension > 3 or touch.is_uneven:
-                rough.append(collider.name)
-    for one in wanted or ():
-        own = [c for c in moving if one in (c.name, c.shape.body)]
-        if not any(c in used for c in own):
-            why = ", which cannot touch the ground"
-            if all(c in left for c in own):
-                why = "; contacts are taken of spheres, capsules, boxes and meshes"
-            raise ModelError(f"{name}: {one!r} in contacts has {_by_kind(own)}{why}")
-    if left:
-        lines.append(
-            f"contacts are not taken of {_by_kind(left)}: only spheres, capsules, "
-            "boxes and the corners of meshes that you name touch the ground; name the "
-            "shapes you need in contacts=[...]"
-        )
-    if rough:
-        lines.append(
-            f"friction of {_counted(rough, 'shape')} resists sliding only, and alike "
-            "in all directions: torsional and rolling friction are not taken"
-        )
-    if not contacts and wanted is None:
-        lines.append("no shape of the file can touch the ground")
-    check_number_of_candidates(name, contacts)
-    return contacts, lines
+                taken.rough.append(collider.name)
+    return taken
 
 
 def _fixed_poses(description: Description) -> dict[str, Pose]:
