@@ -25,9 +25,23 @@ from ramidyn.quantities.dynamics_derivatives import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
 )
-from ramidyn.quantities.mass_matrix import mass_matrix
+from ramidyn.quantities.frames import jacobian
+from ramidyn.quantities.identification import regressor
+from ramidyn.quantities.mass_matrix import (
+    coriolis_matrix,
+    mass_matrix,
+    mass_matrix_inverse,
+    mass_matrix_solve,
+)
+from ramidyn.quantities.momentum_energy import (
+    centroidal_momentum_matrix,
+    kinetic_energy,
+)
+from ramidyn.quantities.operational import operational_inertia_inverse
+from ramidyn.quantities.reactions import joint_wrenches
 from ramidyn.robot import Robot
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.quantity import Quantity
 from support.close import assert_close
 from support.states import ONE_COORDINATE, program, value, with_joints
 
@@ -231,3 +245,57 @@ def test_derivatives_of_forward_dynamics_solve_those_of_inverse_dynamics(
     assert_close(M @ found["dqdd_dq"], -inverse["dtau_dq"])
     assert_close(M @ found["dqdd_dqd"], -inverse["dtau_dqd"])
     assert_close(M @ found["dqdd_dtau"], np.eye(clusters.robot.nv))
+
+
+@pytest.mark.parametrize("algorithm", ["root_frame", "body_frames"])
+def test_coriolis_matrix_is_that_of_independent_joints(
+    clusters: Pair, algorithm: str, rng: np.random.Generator
+) -> None:
+    now, free = clusters.state(rng)
+    P, quantity = clusters.P, coriolis_matrix(algorithm=algorithm)
+    C = value(clusters.robot, quantity, q=now["q"], qd=now["qd"])
+    assert_close(
+        C, P.T @ value(clusters.free, quantity, q=free["q"], qd=free["qd"]) @ P
+    )
+
+
+@pytest.mark.parametrize(
+    "quantity", [regressor, joint_wrenches, kinetic_energy, centroidal_momentum_matrix]
+)
+def test_other_quantities_are_those_of_independent_joints(
+    clusters: Pair, quantity: Quantity, rng: np.random.Generator
+) -> None:
+    now, free = clusters.state(rng)
+    names = [v.name for v in program(clusters.robot, quantity).inputs]
+    found, expected = (
+        value(robot, quantity, **{n: state[n] for n in names})
+        for robot, state in ((clusters.robot, now), (clusters.free, free))
+    )
+    if quantity is regressor:
+        expected = clusters.P.T @ expected
+    elif quantity is centroidal_momentum_matrix:
+        expected = expected @ clusters.P
+    assert_close(found, expected)
+
+
+def test_solves_with_the_mass_matrix_invert_it(
+    clusters: Pair, rng: np.random.Generator
+) -> None:
+    (now, _), robot = clusters.state(rng), clusters.robot
+    M = value(robot, mass_matrix, q=now["q"])
+    assert_close(M @ value(robot, mass_matrix_inverse, q=now["q"]), np.eye(robot.nv))
+    x = value(robot, mass_matrix_solve, q=now["q"], b=now["qd"])
+    assert_close(M @ x, now["qd"])
+
+
+def test_operational_inertia_is_made_of_the_mass_matrix(
+    clusters: Pair, rng: np.random.Generator
+) -> None:
+    (now, _), robot = clusters.state(rng), clusters.robot
+    frames = robot.body_names[-1], robot.body_names[len(robot.body_names) // 2]
+    M = value(robot, mass_matrix, q=now["q"])
+    J = np.vstack([value(robot, jacobian(f), q=now["q"]) for f in frames])
+    for algorithm in ("sfa", "pv"):
+        quantity = operational_inertia_inverse(frames, algorithm=algorithm)
+        inverse = value(robot, quantity, q=now["q"])
+        assert_close(inverse, J @ np.linalg.solve(M, J.T))

@@ -231,17 +231,18 @@ def test_a_body_may_turn_about_the_origin_of_its_parent(
             assert_close(block, G[:3, :3])  # one point, on two bodies
 
 
-def test_a_robot_with_mimic_joints_has_sfa_only(rng: np.random.Generator) -> None:
+def test_a_robot_with_mimic_joints_has_two_algorithms(rng: np.random.Generator) -> None:
     robot = case("coupled")
     tasks = random_tasks(robot, rng, 4)
-    check(robot, tasks, state(robot, rng)["q"], "sfa", "auto")
-    assert [r.algorithm for r in explain_operational(robot, tasks).rows] == ["sfa"]
+    check(robot, tasks, state(robot, rng)["q"], "sfa", "pv", "auto")
+    found = [r.algorithm for r in explain_operational(robot, tasks).rows]
+    assert found == ["sfa", "pv"]
     with pytest.raises(
         ArgumentError,
-        match=r"algorithm 'pv' cannot be used, because robot 'random_tree' has mimic "
-        r"joints, such as 'joint\d+'; possible: 'auto', 'sfa'",
+        match=r"algorithm 'rjk' cannot be used, because robot 'random_tree' has mimic "
+        r"joints, such as 'joint\d+'; possible: 'auto', 'sfa', 'pv'",
     ):
-        program_of(operational_inertia_inverse(tasks, "pv"), robot)
+        program_of(operational_inertia_inverse(tasks, "rjk"), robot)
 
 
 def test_the_table_of_counts_reads_well() -> None:

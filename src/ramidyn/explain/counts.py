@@ -168,7 +168,7 @@ class OperationalCounts:
 def explain_operational(robot: Robot, tasks: Tasks) -> OperationalCounts:
     """Return the cost of each algorithm for Λ⁻¹, for a robot and some tasks.
 
-    With mimic joints only "sfa" is available, and the table has one row.
+    With mimic joints only "sfa" and "pv" are available, and the table has two rows.
     """
     if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(

@@ -221,9 +221,7 @@ def joint_dofs(model: Model) -> list[int]:
 
 def _possible(model: Model, _conventions: Conventions, **_: Any) -> tuple[str, ...]:
     """Return the algorithms of G that a robot allows."""
-    if model.mimics:
-        return ("sfa",)
-    names = ALGORITHMS[:2] if joint_dofs(model) else ALGORITHMS
+    names = ALGORITHMS[:2] if model.mimics or joint_dofs(model) else ALGORITHMS
     return names if "ltdl" in factored_trees(model) else names[1:]
 
 

@@ -70,16 +70,15 @@ def possible(
 ) -> tuple[str, ...]:
     """Return the candidates for ``algorithm="auto"`` with this robot."""
     names = FOR_RESPONSE if "response" in options else FOR_INERTIA
-    if model.nv <= SMALL:
+    if model.nv <= SMALL or model.mimics:
         names = COUNTED
     return tuple(name for name in names if name in supported_algorithms(model))
 
 
 def supported_algorithms(model: Model) -> tuple[str, ...]:
-    """Return the algorithms; mimic joints tie branches: no articulated bodies then."""
-    if model.mimics:
-        return ("sfa",)
-    return ALGORITHMS if "ltdl" in factored_trees(model) else tuple(PROPAGATIONS)
+    """Return the algorithms; of those that propagate, "pv" knows mimic joints."""
+    names = ("pv",) if model.mimics else tuple(PROPAGATIONS)
+    return ("sfa", *names) if "ltdl" in factored_trees(model) else names
 
 
 def inverse_matrix(context: Context, tasks: tuple[Task, ...], algorithm: str) -> Matrix:
@@ -89,10 +88,11 @@ def inverse_matrix(context: Context, tasks: tuple[Task, ...], algorithm: str) ->
     order = context.conventions.order
     if algorithm == "sfa":
         Lam = _by_factor(context, tasks)
-    elif model.mimics:
+    elif algorithm not in (known := supported_algorithms(model)):
+        listed = ", ".join(map(repr, ("auto", *known)))
         raise ArgumentError(
             f"algorithm {algorithm!r} cannot be used, because robot {model.name!r} has "
-            f"mimic joints, such as {model.mimics[0]!r}; possible: 'auto', 'sfa'"
+            f"mimic joints, such as {model.mimics[0]!r}; possible: {listed}"
         )
     else:
         tree = context.dynamics_tree
