@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from ramidyn.catalog.paper_robots import random_tree
+from ramidyn.contacts import ContactPoint, HardLimit
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description, Mimic
 from ramidyn.description.pose import Array, Pose
+from ramidyn.quantities.contact_rows import contact_motion
 from ramidyn.quantities.dynamics import (
     bias_forces,
     forward_dynamics,
@@ -299,3 +301,25 @@ def test_operational_inertia_is_made_of_the_mass_matrix(
         quantity = operational_inertia_inverse(frames, algorithm=algorithm)
         inverse = value(robot, quantity, q=now["q"])
         assert_close(inverse, J @ np.linalg.solve(M, J.T))
+
+
+def test_contacts_and_limits_push_joints_that_follow(rng: np.random.Generator) -> None:
+    robot = made("floating_base").robot
+    names = robot.body_names
+    for k in (-1, -2, 4):
+        robot = robot.add_contact(ContactPoint(names[k], (0.1, 0.0, 0.2), friction=0.5))
+    robot = robot.add_contact(HardLimit(robot.joint_names[3], -1.0, 1.0))
+    state = {
+        "q": robot.random_configuration(rng),
+        "qd": rng.normal(size=robot.nv),
+        "tau": rng.normal(size=robot.nv),
+        "F": rng.normal(size=robot.nv),
+        "dt": 1e-3,
+    }
+    sfa, pv = (
+        evaluate(program(robot, contact_motion(algorithm=name)), state)
+        for name in ("sfa", "pv")
+    )
+    assert np.abs(sfa["G"]).max() > 1e-3
+    for name, expected in sfa.items():
+        assert_close(pv[name], expected)
