@@ -1,8 +1,9 @@
-"""Let Cassie stand on compliant feet, with its leaf springs and closed loops, under PD.
+"""Let Cassie stand on compliant feet through its own motors, with their limits.
 
 python 20_cassie.py [cassie.xml]: the file of MuJoCo Menagerie, which robot_descriptions
-downloads if none is given. Motors hold a posture, and ankles push against the lean of
-the center of mass. Prints how it stands and how much faster than real time that is.
+downloads if none is given. A policy sets controls of the file's motors, whose gears and
+limits apply: PD, and ankles that push against the lean of the center of mass. Prints
+how it stands, how much of their limits the motors use, and the speed.
 """
 
 import sys
@@ -21,37 +22,39 @@ CONTACT = {"radius": 0.02, "stiffness": 1e6, "friction": 0.9}
 load, name = ramidyn.robots.load_description, "cassie_mj_description"
 if sys.argv[1:]:
     load, name = ramidyn.load, sys.argv[1]
-robot = load(name, passive=True, actuators=False, contacts=False)
+robot = load(name, passive=True, actuators=True, contacts=False)
 for foot in (f"{side}-foot" for side in SIDES):
     for end in SOLE:
         sphere = {"center": end, "transition_velocity": 0.2, **CONTACT}
         robot = robot.add_force(ramidyn.forces.SphereContact(foot, **sphere))
-stance, (target, kp, kd, ankles) = robot.keyframes["home"], np.zeros((4, robot.nv))
+stance = robot.keyframes["home"]
 for side, outward in SIDES.items():
     stance[robot.joint(f"{side}-hip-roll").q_index] += outward
 stance = robot.project(stance)
 stance[2] -= (robot.pose(stance, "left-foot") @ [*SOLE[0], 1.0])[2] - CONTACT["radius"]
-place = np.zeros(robot.nv, dtype=int)
-for side in SIDES:
-    for name, (stiffness, damping) in GAINS.items():
-        joint = robot.joint(f"{side}-{name}")
-        k, place[joint.v_index] = joint.v_index, joint.q_index
-        target[k], kp[k], kd[k] = stance[joint.q_index], stiffness, damping
-        ankles[k] = name == "foot"
+motors = [f for f in robot.forces if isinstance(f, ramidyn.forces.Motor)]
+joints = [robot.joint(motor.joint) for motor in motors]
+kp, kd = np.array([GAINS[motor.joint.split("-", 1)[1]] for motor in motors]).T
+q_of, v_of = [j.q_index for j in joints], [j.v_index for j in joints]
+ankles = np.array([motor.joint.endswith("foot") for motor in motors])
+gears = np.array([motor.gear for motor in motors])
 
 
 def stand(q, qd):
-    """Return torques of the motors; joints without one have no gains."""
+    """Return the controls of the motors, before their limits."""
     feet = sum(robot.pose(q, f"{side}-foot")[0, 3] for side in SIDES) / 2
     lean = 800.0 * (robot.center_of_mass(q)[0] - feet - 0.02) + 150.0 * qd[0]
-    return kp * (target - q[place]) - kd * qd - ankles * lean
+    torque = kp * (stance[q_of] - q[q_of]) - kd * qd[v_of] - ankles * lean
+    return {"control": torque / gears}
 
 
+options = {"dt": DT, "steps": STEPS, "integrator": "rk4", "record": ["control"]}
 for _ in range(2):  # the first time compiles
     start = time.perf_counter()
-    run = robot.rollout(stance, policy=stand, dt=DT, steps=STEPS, integrator="rk4")
+    run = robot.rollout(stance, policy=stand, **options)
     factor = STEPS * DT / (time.perf_counter() - start)
-print(
-    f"after 10 s: pelvis {run.q[-1, 2]:.3f} m high, |qd| {np.abs(run.qd[-1]).max():.1e}"
-)
+used = np.abs(run.control) / [motor.control_range[1] for motor in motors]
+speed = np.abs(run.qd[-1]).max()
+print(f"after 10 s: pelvis {run.q[-1, 2]:.3f} m high, |qd| {speed:.1e}")
+print(f"motors use {used[-1].max():.0%} of their limits, {used.max():.0%} at most")
 print(f"{factor:.0f} times faster than real time")

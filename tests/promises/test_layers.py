@@ -85,7 +85,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "compilation", "compiler", "robot",
     },
     "interop": {
-        "symbolic", "backend", "function", "compilation", "compiler", "export",
+        "symbolic", "description", "backend", "function", "compilation", "compiler",
+        "kernels", "export", "simulation",
     },
 }  # fmt: skip
 """room -> the rooms that it may import; a room inside another has its own row"""

@@ -113,7 +113,7 @@ def check_arguments(
     *,
     integrator: str | None,
     policy: Traced | None,
-    inputs: Mapping[str, npt.ArrayLike] | None,
+    inputs: Mapping[str, Any] | None,
     record: Record,
     every: int,
     until: Traced | None,
