@@ -70,3 +70,14 @@ def test_a_figure_is_shown_once(executed: Any, start: str) -> None:
     images = [data for data in executed[last] if "image/png" in data]
     assert len(images) == 1
     assert len(images[0]["image/png"]) > 10_000
+
+
+@pytest.mark.slow
+def test_the_notebook_of_inverse_kinematics_runs() -> None:
+    nbformat: Any = pytest.importorskip("nbformat")
+    path = NOTEBOOK.with_name("inverse_kinematics.ipynb")
+    notebook = nbformat.read(path, as_version=4)
+    assert not any(c.get("outputs") for c in notebook.cells), "stored without outputs"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAMIDYN_PROGRESS", "off")
+        nbclient.NotebookClient(notebook, timeout=300).execute()  # it has assertions

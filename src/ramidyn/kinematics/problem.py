@@ -25,7 +25,7 @@ from ramidyn.coordinates.configurations import (
     integrated_q,
     joint_limits,
 )
-from ramidyn.kinematics.damped_step import Step, damped_step, pushed
+from ramidyn.kinematics.damped_step import damped_step, pushed
 from ramidyn.kinematics.goal_rows import Rows, rows_of
 from ramidyn.kinematics.goals import Posture, parts_of
 from ramidyn.kinematics.structure import Starts, Structure
@@ -34,18 +34,20 @@ from ramidyn.quantities.closed_loops import (
     constraint_residual,
     constraint_senses,
 )
-from ramidyn.symbolic.dense import total
+from ramidyn.symbolic.dense import Entries, total
 from ramidyn.symbolic.expr import ONE, ZERO, Condition, Expr, const, lift
 from ramidyn.symbolic.functions import maximum, minimum, where
 from ramidyn.symbolic.repeat import repeat, repeat_until
 from ramidyn.tracing.context import Context
 
-BY_ERROR, AT_LEAST = 0.05, 1e-5
+BY_ERROR, AT_LEAST = 0.03, 3e-7
 """damping of the search: this part of |e|², and at least this"""
+FOLLOWING = 0.3
+"""damping of `follow`, over |e|: about the curvature [m] of what is out of reach"""
 HELD = 1e12
 """damping of a joint that is held at its limit"""
 SAFE = 3e-3
-"""[rad, m]: a last step that is not longer, and hits no limit, is taken"""
+"""[rad, m]: a last step that is not longer, with no joint at a limit, is taken"""
 CLOSED = 1e-6
 """|c| at which the search lets `close` finish"""
 ITERATIONS = 10
@@ -100,6 +102,17 @@ class Evaluation(NamedTuple):
     """|c|²"""
     is_reversed: Expr
     """1 if a cut of a loop has its axes in opposite directions"""
+
+
+class Move(NamedTuple):
+    """A step at one configuration."""
+
+    v: Entries
+    multipliers: list[Expr]
+    slope: Expr
+    """|z|² of the joints that are not held"""
+    held: Expr
+    """the number of joints that are held at their limits"""
 
 
 @final
@@ -196,8 +209,8 @@ class Problem:
 
     def step(
         self, q: Any, here: Evaluation, damping: Expr, multipliers: Sequence[Expr]
-    ) -> tuple[Step, Expr]:
-        """Return a damped step, and |z|² of the joints that are not held."""
+    ) -> Move:
+        """Return a damped step within the limits that are active."""
         z = pushed(here.soft, here.hard, multipliers)
         diagonal: dict[int, Expr] = {}
         held: dict[int, Condition] = {}
@@ -213,7 +226,8 @@ class Problem:
             for k in self.order
             if k in after
         ]
-        return step, total(x * x for x in free)
+        count = [where(condition, ONE, ZERO) for condition in held.values()]
+        return Move(step.v, step.multipliers, total(x * x for x in free), total(count))
 
     def moved(self, q: Any, v: Mapping[int, Expr]) -> tuple[Any, Expr]:
         """Return q ⊕ v within limits, and the square of what was cut off."""
@@ -253,11 +267,11 @@ class Problem:
             q, s, count, k, _, left, multipliers = carry
             here = self.evaluate(q)
             damping = here.cost * BY_ERROR + AT_LEAST
-            step, _ = self.step(q, here, damping, list(multipliers))
+            step = self.step(q, here, damping, list(multipliers))
             there, cut = self.moved(q, step.v)
             size = total(x * x for x in step.v.values())
             is_reached = self.is_reached(here, tolerances)
-            is_risky = is_reached & ((size > SAFE**2) | (cut > 0.0))
+            is_risky = is_reached & ((size > SAFE**2) | (cut + step.held > 0.0))
             is_over = ~is_reached & (count >= most - 1.0)
             following = start_after(starts, list(s))
             q = where(is_over, s, where(is_risky, q, there))
@@ -359,8 +373,8 @@ class Problem:
             e = [smoothness * back[k] for k in self.order]
             still = Rows(e, [{k: smoothness} for k in self.order], True)
             here = here._replace(soft=[*here.soft, still])
-            damping = here.cost * BY_ERROR + AT_LEAST
-            step, _ = self.step(q, here, damping, list(multipliers))
+            damping = here.cost.sqrt() * FOLLOWING + AT_LEAST
+            step = self.step(q, here, damping, list(multipliers))
             there, _ = self.moved(q, step.v)
             return there, np.array(step.multipliers, dtype=object)
 
@@ -383,7 +397,7 @@ class Problem:
         def body(carry: Any) -> Any:
             q, cost, gap, mu, multipliers, _ = carry
             here = self.evaluate(q)
-            step, slope = self.step(q, here, mu, list(multipliers))
+            step = self.step(q, here, mu, list(multipliers))
             size = total(x * x for x in step.v.values())
             scale = minimum(1.0, 1.0 / maximum(size, 1e-300).sqrt())
             there, _ = self.moved(q, {k: x * scale for k, x in step.v.items()})
@@ -392,7 +406,7 @@ class Problem:
                 there, left = self.closed(there)
             after = self.evaluate(there).cost
             is_better = (after < cost) & (left <= maximum(gap, CLOSED**4))
-            is_done = (slope < STATIONARY**2) | (mu > 1e10)
+            is_done = (step.slope < STATIONARY**2) | (mu > 1e10)
             return (
                 where(is_better, there, q),
                 where(is_better, after, cost),

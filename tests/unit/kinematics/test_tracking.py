@@ -60,6 +60,20 @@ def test_velocity_limits_hold() -> None:
     assert not found.success.all()
 
 
+def test_targets_out_of_reach_are_followed_closely() -> None:
+    # The arm is stretched: steps without enough damping jump from side to side.
+    robot = arm7()
+    stretched = np.full(7, 0.05)
+    p = circle(robot, stretched, "hand", 40)[:, :3, 3] * 1.1
+    goal = Task("hand", "position")
+    found = robot.track({goal: p}, stretched, dt=0.1)
+    best = robot.inverse_kinematics({goal: p}, found.q, starts=1)
+    assert not best.success[-1]
+    gaps = found.errors[goal][1:, 0] - best.errors[goal][1:, 0]
+    assert gaps.max() < 1e-3
+    assert np.abs(np.diff(found.q[1:], axis=0)).max() < 0.2
+
+
 def test_smoothness_slows_the_motion() -> None:
     robot = arm7()
     T = circle(robot, Q0, "hand", 40)
