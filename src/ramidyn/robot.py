@@ -412,27 +412,28 @@ class Robot:
         return compile(force_arrows, self)
 
     @once
-    def _contact_places(self) -> Function | None:
-        """Where contacts can touch, and their gaps; None if there are none."""
+    def _contact_places(self) -> Function:
+        """Where contacts can touch, and their gaps."""
         from ramidyn.compiler import compile
         from ramidyn.quantities.contact_places import contact_places
-        from ramidyn.tree.contact_checks import touch_count
 
-        return compile(contact_places, self) if touch_count(self.model) else None
+        return compile(contact_places, self)
 
     @property
     def _arrows(self) -> Arrows | None:
         """Points and forces in the world, those of contacts included, for pictures."""
-        of_forces, places = self._force_arrows, self._contact_places
-        if of_forces is None and places is None:
+        from ramidyn.tree.contact_checks import touch_count
+
+        of_forces, count = self._force_arrows, touch_count(self.model)
+        if of_forces is None and not count:
             return None
 
         def arrows(q: Array, qd: Array, contact_forces: Array | None) -> Array:
             found: list[Array] = []
             if of_forces is not None:
                 found.append(cast("Any", of_forces)(q, qd))
-            if places is not None and contact_forces is not None:
-                points = cast("Any", places)(q)[..., :3]
+            if count and contact_forces is not None:
+                points = cast("Any", self._contact_places)(q)[..., :3]
                 found.append(np.stack([points, contact_forces], axis=-2))
             return np.concatenate([np.zeros((len(q), 0, 2, 3)), *found], axis=1)
 

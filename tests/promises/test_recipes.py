@@ -42,6 +42,7 @@ EXAMPLES = {
     "Add a quantity": ["energy_regressor"],
     "Add a joint type": ["helical"],
     "Add a force": ["TorsionSpring", "JointFriction"],
+    "Add a contact shape": ["ContactBox"],
     "Add an integrator": ["rk4"],
 }
 USERS = "catalog/"
