@@ -955,7 +955,7 @@ class Robot:
             tau: (nv,) or (batch, nv), joint forces [N m, N].
             algorithm: "auto" (the cheapest for this robot), "aba" or "ltdl"; with
                 loops "joint_formulation", "loopwise", "constrained_aba",
-                "cluster_aba" or "proximal".
+                "cluster_aba", "cluster_ltdl" or "proximal".
             external: wrenches acting on frames, such as
                 ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
                 in the order of the robot's conventions [N, N m].
@@ -2466,7 +2466,8 @@ class Robot:
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tau: (nv,) or (batch, nv), joint forces [N m, N].
             algorithm: "auto" (the cheapest for this robot), "joint_formulation",
-                "loopwise", "constrained_aba", "cluster_aba" or "proximal".
+                "loopwise", "constrained_aba", "cluster_aba", "cluster_ltdl" or
+                "proximal".
             external: wrenches acting on frames, such as
                 ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
                 in the order of the robot's conventions [N, N m].
@@ -2514,7 +2515,8 @@ class Robot:
             qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
             tau: (nv,) or (batch, nv), joint forces [N m, N].
             algorithm: "auto" (the cheapest for this robot), "joint_formulation",
-                "loopwise", "constrained_aba", "cluster_aba" or "proximal".
+                "loopwise", "constrained_aba", "cluster_aba", "cluster_ltdl" or
+                "proximal".
             external: wrenches acting on frames, such as
                 ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
                 in the order of the robot's conventions [N, N m].

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ramidyn
+from ramidyn.algorithms.loops import ALGORITHMS
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.algorithms.loops.loop_clusters import loop_clusters
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
@@ -145,7 +146,7 @@ def test_clusters_move_as_rows_do(name: str, rng: np.random.Generator) -> None:
     robot = made(name)
     now = state(robot, rng)  # where loops are open, too: J q̈ + γ = 0 holds anywhere
     expected, _, J = dense(robot, **now)
-    for algorithm in ("constrained_aba", "cluster_aba"):
+    for algorithm in ("constrained_aba", "cluster_aba", "cluster_ltdl"):
         wanted = [
             forward_dynamics(algorithm=algorithm),
             closed_loops.loop_forces(algorithm=algorithm),
@@ -194,10 +195,11 @@ def test_stabilized_clusters_move_as_rows_do(
             robot,
             **now,
         )
-        for name in ("cluster_aba", "joint_formulation")
+        for name in ("joint_formulation", "cluster_aba", "cluster_ltdl")
     ]
-    scale = np.abs(found[1]).max()
-    np.testing.assert_allclose(found[0], found[1], atol=EXACT * scale)
+    scale = np.abs(found[0]).max()
+    np.testing.assert_allclose(found[1], found[0], atol=EXACT * scale)
+    np.testing.assert_allclose(found[2], found[0], atol=EXACT * scale)
 
 
 def test_print_and_explain_name_the_clusters() -> None:
@@ -221,7 +223,7 @@ def test_a_joint_is_coupled_to_itself_by_its_leader_only_as_a_row() -> None:
 
 
 def test_robots_without_clusters_are_named() -> None:
-    robot = as_robot(ramidyn.robots.chain(6).description)
+    robot = as_robot(ramidyn.robots.chain(6, "general").description)
     rng = np.random.default_rng(0)
     q = robot.random_configuration(rng)
     loop = closed_loop(robot, "distance", "world", robot.body_names[-1], q, rng)
@@ -233,6 +235,15 @@ def test_robots_without_clusters_are_named() -> None:
     )
     with pytest.raises(ModelError, match=message):
         value(forward_dynamics(algorithm="cluster_aba"), robot, **state(robot, rng))
+    y, x = robot.joint_names[4], robot.joint_names[2]
+    robot = with_loops(robot, coupling(y, x, c=(0, 1)))
+    message = (
+        "'cluster_ltdl' cannot be used, because robot .* has loops that are not "
+        "clusters, such as 'distance_world_.*'; possible: 'auto', 'joint_formulation', "
+        "'loopwise', 'constrained_aba', 'cluster_aba'"
+    )
+    with pytest.raises(ModelError, match=message):
+        value(forward_dynamics(algorithm="cluster_ltdl"), robot, **state(robot, rng))
 
 
 def test_a_differential_adds_up_what_it_follows(rng: np.random.Generator) -> None:
@@ -302,12 +313,7 @@ def test_rotors_that_are_bodies_act_as_geared_joints_do(
         k = int(joint.name[-1])
         P[joint.v_index, k] = ratios.get(joint.name, 1.0)
     given = {"q": P @ q, "qd": P @ qd, "tau": np.linalg.pinv(P).T @ tau}
-    for algorithm in (
-        "joint_formulation",
-        "loopwise",
-        "constrained_aba",
-        "cluster_aba",
-    ):
+    for algorithm in ALGORITHMS:
         qdd = value(forward_dynamics(algorithm=algorithm), free, **given)
         scale = np.abs(P @ expected).max()
         np.testing.assert_allclose(qdd, P @ expected, atol=1e-10 * scale)

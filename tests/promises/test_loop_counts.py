@@ -41,14 +41,17 @@ def test_auto_takes_the_cheaper_algorithm() -> None:
     assert costs["auto"] == costs["loopwise"] < costs["joint_formulation"]
 
 
-LOOPS = ("joint_formulation", "loopwise", "constrained_aba", "cluster_aba")
+LOOPS = (
+    *("joint_formulation", "loopwise", "constrained_aba"),
+    *("cluster_aba", "cluster_ltdl"),
+)
 COSTS = {
-    "four_bar": (240, 240, 299, 250),
-    "knee": (2574, 2550, 2112, 1746),
-    "cassie": (17649, 16548, 12272, 11484),
-    "robotiq_2f85_v4": (641, 643, 794, 608),
+    "four_bar": (240, 240, 299, 240, 234),
+    "knee": (2574, 2550, 2112, 1736, 1933),
+    "cassie": (17649, 16548, 12272, 11464),
+    "robotiq_2f85_v4": (641, 643, 794, 592, 585),
 }
-"""of forward dynamics by each algorithm"""
+"""of forward dynamics by each algorithm; two loops of Cassie are not clusters"""
 
 
 @needs_shared_robots
@@ -57,6 +60,7 @@ COSTS = {
 def test_local_loops_are_clusters_where_that_is_cheaper(name: str) -> None:
     made = {"four_bar": four_bar, "knee": four_bar_knee}
     robot = made[name]() if name in made else load(path_of(name))
-    costs = {a: count(forward_dynamics(algorithm=a), robot).cost for a in LOOPS}
+    names = LOOPS[: len(COSTS[name])]
+    costs = {a: count(forward_dynamics(algorithm=a), robot).cost for a in names}
     assert tuple(costs.values()) == COSTS[name]
     assert count(forward_dynamics, robot).cost == min(costs.values())

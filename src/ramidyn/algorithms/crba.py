@@ -17,7 +17,12 @@ R, p   axes and origin of body i in the root body's frame
 
 from __future__ import annotations
 
-from ramidyn.algorithms.clusters import add_entry, blocks_of, mimic_clusters
+from ramidyn.algorithms.clusters import (
+    Clusters,
+    add_entry,
+    blocks_of,
+    mimic_clusters,
+)
 from ramidyn.algorithms.kinematics import (
     joint_columns,
     root_name,
@@ -35,11 +40,14 @@ from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.tree.tree import ROOT, Tree
 
 
-def crba(tree: Tree, q: JointVector) -> TreeEntries:
-    """Return the lower triangle of M along the tree."""
+def crba(tree: Tree, q: JointVector, clusters: Clusters | None = None) -> TreeEntries:
+    """Return the lower triangle of M along the tree.
+
+    Without ``clusters``, joints that share coordinates are the tree's mimic joints.
+    """
     X, S = transforms(tree, q), joint_columns(tree)
     Ic = {ROOT: RigidInertia.zero(), **rigid_inertias(tree)}
-    clusters = mimic_clusters(tree)
+    clusters = clusters or mimic_clusters(tree)
     shared: dict[int, dict[int, Force]] = {i: {} for i in range(ROOT, len(tree))}
     M: TreeEntries = {}
 
@@ -55,10 +63,11 @@ def crba(tree: Tree, q: JointVector) -> TreeEntries:
                     x = f.dot(s) * g
                     add_entry(M, max(y, z), min(y, z), x + x if y == z else x)
             if k in clusters.G:
+                own = F.dot(s) + tree.bodies[i].joint.armature
                 for y, g in clusters.G[k].items():
-                    add_entry(
-                        M, y, y, (F.dot(s) + tree.bodies[i].joint.armature) * g * g
-                    )
+                    for z, h in clusters.G[k].items():
+                        if z <= y:
+                            add_entry(M, y, z, own * g * h)
                     shared[i][y] = shared[i].get(y, Force.zero()) + F * g
                 continue
             for column in range(row + 1):

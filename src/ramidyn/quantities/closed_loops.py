@@ -52,6 +52,9 @@ from ramidyn.tracing.quantity import Checks, Quantity, Shapes, quantity
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
 
+CLUSTERS_BY = {"constrained_aba": None, "cluster_aba": "aba", "cluster_ltdl": "ltdl"}
+"""algorithms without multipliers of all rows: how loops that are clusters are solved"""
+
 
 @quantity("q", returns="how far loops are open [m, rad]")
 def constraint_residual(context: Context) -> Any:
@@ -214,9 +217,9 @@ def constrained_acceleration(
     )
     if applied is None:
         applied = acting_forces(context)
-    if chosen in ("constrained_aba", "cluster_aba"):
-        with_clusters = chosen == "cluster_aba"
-        return _articulated_acceleration(context, rank, applied, rate, with_clusters)
+    if chosen in CLUSTERS_BY:
+        by = CLUSTERS_BY[chosen]
+        return _articulated_acceleration(context, rank, applied, rate, by)
     solution = solve_augmented(context, chosen, mu, rank, applied, rate)
     multipliers = spread_multipliers(solution.system.kept, rank, solution.found)
     if rank.spare:
@@ -266,7 +269,7 @@ def stabilized_bias(
 
 
 def _articulated_acceleration(
-    context: Context, rank: Rank, applied: Applied, rate: float, with_clusters: bool
+    context: Context, rank: Rank, applied: Applied, rate: float, by: str | None
 ) -> tuple[list[Expr], list[Expr]]:
     """Return q̈ and λ by articulated bodies, for rows that are independent."""
     coordinates, tree = context.coordinates, context.dynamics_tree
@@ -287,7 +290,7 @@ def _articulated_acceleration(
         cuts,
         rows,
         rank.dropped,
-        with_clusters,
+        by,
         context.q,
         context.qd,
         tau,
@@ -341,19 +344,39 @@ def resolve_solver(
         damping = max(DAMPING[dtype], rank.damping) if needed else 0.0
     if algorithm == "proximal":
         algorithm = "joint_formulation"
-    if algorithm in ("constrained_aba", "cluster_aba") and damping:
+    if algorithm in CLUSTERS_BY and damping:
         raise ModelError(
             f"algorithm {algorithm!r} cannot be used, because robot {model.name!r} "
             "has rows that depend on others; possible: 'auto', 'joint_formulation', "
             "'loopwise'"
         )
-    if algorithm == "cluster_aba" and not clustered_loops(model, conventions):
-        raise ModelError(
-            f"algorithm 'cluster_aba' cannot be used, because robot {model.name!r} has "
-            "no coupling, and no loop that leaves its joints one coordinate; possible: "
-            "'auto', 'joint_formulation', 'loopwise', 'constrained_aba'"
-        )
+    if CLUSTERS_BY.get(algorithm):
+        _check_clusters(model, conventions, algorithm)
     return algorithm, damping, rank
+
+
+def _check_clusters(model: Model, conventions: Conventions, algorithm: str) -> None:
+    """Raise ModelError where loops are not clusters as an algorithm needs them."""
+    allowed = _allowed_with_clusters(model, conventions)
+    if algorithm in allowed:
+        return
+    why = "no coupling, and no loop that leaves its joints one coordinate"
+    if "cluster_aba" in allowed:
+        apart = {x.name for x in model.loops} - {*clustered_loops(model, conventions)}
+        why = f"loops that are not clusters, such as {min(apart)!r}"
+    listed = ", ".join(map(repr, ("auto", *allowed)))
+    raise ModelError(
+        f"algorithm {algorithm!r} cannot be used, because robot {model.name!r} has "
+        f"{why}; possible: {listed}"
+    )
+
+
+def _allowed_with_clusters(model: Model, conventions: Conventions) -> tuple[str, ...]:
+    """Return the algorithms for a robot whose rows are independent."""
+    found = clustered_loops(model, conventions)
+    if len(found) == len(model.loops):
+        return ALGORITHMS
+    return ALGORITHMS[:4] if found else ALGORITHMS[:3]
 
 
 def clustered_loops(model: Model, conventions: Conventions) -> tuple[str, ...]:
@@ -379,7 +402,7 @@ def possible(
         return ()
     if resolve_solver(model, conventions, "joint_formulation", damping)[1]:
         return ALGORITHMS[:2]
-    return ALGORITHMS if clustered_loops(model, conventions) else ALGORITHMS[:3]
+    return _allowed_with_clusters(model, conventions)
 
 
 def of_loops(

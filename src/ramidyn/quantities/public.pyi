@@ -128,7 +128,7 @@ def forward_dynamics(
         tau: (nv,) or (batch, nv), joint forces [N m, N].
         algorithm: "auto" (the cheapest for this robot), "aba" or "ltdl"; with
             loops "joint_formulation", "loopwise", "constrained_aba",
-            "cluster_aba" or "proximal".
+            "cluster_aba", "cluster_ltdl" or "proximal".
         external: wrenches acting on frames, such as
             ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
             in the order of the robot's conventions [N, N m].
@@ -1276,7 +1276,8 @@ def loop_forces(
         qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
         tau: (nv,) or (batch, nv), joint forces [N m, N].
         algorithm: "auto" (the cheapest for this robot), "joint_formulation",
-            "loopwise", "constrained_aba", "cluster_aba" or "proximal".
+            "loopwise", "constrained_aba", "cluster_aba", "cluster_ltdl" or
+            "proximal".
         external: wrenches acting on frames, such as
             ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
             in the order of the robot's conventions [N, N m].
@@ -1320,7 +1321,8 @@ def loop_wrenches(
         qd: (nv,) or (batch, nv), velocity [rad/s, m/s].
         tau: (nv,) or (batch, nv), joint forces [N m, N].
         algorithm: "auto" (the cheapest for this robot), "joint_formulation",
-            "loopwise", "constrained_aba", "cluster_aba" or "proximal".
+            "loopwise", "constrained_aba", "cluster_aba", "cluster_ltdl" or
+            "proximal".
         external: wrenches acting on frames, such as
             ``{"left_foot": wrench}``: each (6,) or (batch, 6), force and moment
             in the order of the robot's conventions [N, N m].

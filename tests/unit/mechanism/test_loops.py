@@ -269,7 +269,7 @@ def test_algorithms_of_trees_are_refused_on_loops(algorithm: str) -> None:
     message = (
         f"algorithm '{algorithm}' cannot be used, because robot 'four_bar' has closed "
         "loops; possible: 'auto', 'joint_formulation', 'loopwise', 'constrained_aba', "
-        "'cluster_aba', 'proximal'"
+        "'cluster_aba', 'cluster_ltdl', 'proximal'"
     )
     with pytest.raises(ArgumentError, match=message):
         compile(forward_dynamics(algorithm=algorithm), four_bar())

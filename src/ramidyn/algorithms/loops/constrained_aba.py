@@ -2,7 +2,8 @@
 
 Rows of constraints are eliminated like coordinates that joints share, where the two
 sides of their loop meet: `clusters` has the equations. Loops that leave their joints
-one coordinate can be clusters instead (`loop_clusters`). Their multipliers come last:
+one coordinate can be clusters instead (`loop_clusters`); where all loops are, M over
+the coordinates that are left can be factored, too. Their multipliers come last:
 
     e = M q̈ + h − τ − Σ Jᵀ λ of the other rows = Jᵀ λ        λ = (J Jᵀ)⁻¹ J e
 """
@@ -14,15 +15,22 @@ from functools import reduce
 
 from ramidyn.algorithms.aba import articulated_accelerations
 from ramidyn.algorithms.clusters import ClusterRow, Clusters, mimic_clusters
+from ramidyn.algorithms.crba import crba
 from ramidyn.algorithms.loops.constraints import ConstraintRow
 from ramidyn.algorithms.loops.cuts import CutJoint
 from ramidyn.algorithms.loops.loop_clusters import ClusterMotion, loop_clusters
-from ramidyn.algorithms.ltdl import DofVector
+from ramidyn.algorithms.ltdl import (
+    DofVector,
+    elimination_parents,
+    filled_matrix,
+    ltdl,
+)
+from ramidyn.algorithms.ltdl import solve as factor_solve
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.vector3 import ZERO, Vec
 from ramidyn.spatial.vectors import Force
-from ramidyn.symbolic.dense import dot, gram, ldl, solve
+from ramidyn.symbolic.dense import dot, gram, ldl, solve, total
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.tree.tree import Tree
 
@@ -32,7 +40,7 @@ def constrained_aba(
     cuts: Sequence[CutJoint],
     rows: Sequence[ConstraintRow],
     dropped: Collection[int],
-    with_clusters: bool,
+    clusters_by: str | None,
     q: JointVector,
     qd: JointVector,
     tau: JointVector,
@@ -41,9 +49,10 @@ def constrained_aba(
 ) -> tuple[JointVector, dict[int, Expr]]:
     """Return q̈, and λ of the rows that are not dropped.
 
-    ``with_clusters`` says whether loops that can be clusters are.
+    ``clusters_by`` says how loops are solved that can be clusters: by "aba", by "ltdl"
+    if there are no others, or None: like others.
     """
-    found = loop_clusters(tree, cuts, dropped) if with_clusters else []
+    found = loop_clusters(tree, cuts, dropped) if clusters_by else []
     motion = ClusterMotion(tree)
     for cluster in found:
         motion.add(cluster, rows)
@@ -55,9 +64,8 @@ def constrained_aba(
         for r in kept
     ]
     clusters = Clusters.of(tree, motion.G, motion.bias, closing)
-    qdd, known = articulated_accelerations(
-        tree, q, qd, tau, gravity, external, clusters
-    )
+    by = factored_accelerations if clusters_by == "ltdl" else articulated_accelerations
+    qdd, known = by(tree, q, qd, tau, gravity, external, clusters)
     multipliers = dict(zip(kept, (-known[r] for r in clusters.gamma), strict=True))
     if inside:
         needed = rnea(tree, q, qd, qdd, gravity, external)
@@ -67,6 +75,49 @@ def constrained_aba(
                 e[k] = e[k] - j * x
         multipliers.update(_inside(tree, {r: rows[r].J for r in inside}, e))
     return qdd, dict(sorted(multipliers.items()))
+
+
+def factored_accelerations(
+    tree: Tree,
+    q: JointVector,
+    qd: JointVector,
+    tau: JointVector,
+    gravity: Vec,
+    external: Mapping[int, Force] | None,
+    clusters: Clusters,
+) -> tuple[JointVector, dict[int, Expr]]:
+    """Return q̈ and ÿ by the factor of M over coordinates, for clusters without rows.
+
+    Gᵀ M G ÿ = Gᵀ (τ − M g − h)
+    """
+    bias = {
+        i: tuple(clusters.bias.get(k, ZERO) for k in dofs)
+        for i, dofs in enumerate(tree.dofs)
+    }
+    lack = _lack(tree, rnea(tree, q, qd, bias, gravity, external), bias, tau)
+    force: DofVector = {}
+    for k, x in lack.items():
+        for y, g in clusters.coordinates(k).items():
+            force[y] = force.get(y, ZERO) - g * x
+    order = sorted(force)
+    place = {y: n for n, y in enumerate(order)}
+    M = {
+        (place[y], place[z]): x
+        for (y, z), x in crba(tree, q, clusters).items()
+        if not x.is_zero
+    }
+    parents = elimination_parents(M, len(order))
+    L, D = ltdl(filled_matrix(M, parents), parents)
+    found = factor_solve(L, D, {place[y]: x for y, x in force.items()}, parents)
+    known = {y: found[n] for y, n in place.items()}
+    qdd: JointVector = {}
+    for i, dofs in enumerate(tree.dofs):
+        qdd[i] = tuple(
+            total((clusters.bias.get(k, ZERO), *(g * known[y] for y, g in at)))
+            for k in dofs
+            for at in [clusters.coordinates(k).items()]
+        )
+    return qdd, known
 
 
 def _lack(

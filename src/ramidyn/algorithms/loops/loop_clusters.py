@@ -20,7 +20,7 @@ from typing import final
 from ramidyn.algorithms.clusters import Factors, mimic_factors
 from ramidyn.algorithms.loops.constraints import ConstraintRow
 from ramidyn.algorithms.loops.cuts import CutJoint
-from ramidyn.spatial.vector3 import ONE, ZERO
+from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.symbolic.dense import dot, expand_determinant, gram, ldl, solve
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import Tree
@@ -149,6 +149,11 @@ class ClusterMotion:
     ) -> dict[int, tuple[Factors, Expr]]:
         """Return the motion of coordinates with one row less than there are."""
         y, n = columns[0], range(len(columns))
+        if len(columns) == 3:  # the same by cross products
+            r1, r2 = map(Vec, J)
+            G = r1.cross(r2)
+            g = G.cross(r2 * gamma[0] - r1 * gamma[1]) / G.dot(G)
+            return {z: ({y: G[k]}, g[k]) for k, z in enumerate(columns)}
         rows = [dict(enumerate(row)) for row in J]
         lack = solve(*ldl(gram(rows, rows)), [-x for x in gamma])
         moves: dict[int, tuple[Factors, Expr]] = {}
