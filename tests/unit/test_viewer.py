@@ -21,6 +21,7 @@ import ramidyn
 from ramidyn import contacts, forces, robots
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.cli import main
+from ramidyn.cli.view_ import reach
 from ramidyn.errors import ArgumentError, Error, ShapeError, UnknownName
 from ramidyn.robot import Robot
 from ramidyn.view.nodes import quaternions
@@ -525,3 +526,58 @@ def test_a_viewer_that_cannot_check_pages_does_not_start() -> None:
     with pytest.raises(Error, match=message):
         start_for_own_page(lambda: server)
     server.stop.assert_called_once()
+
+
+def test_a_dragged_frame_is_followed(viewer: Viewer, monkeypatch: Any) -> None:
+    handles: list[Any] = []
+    scene = viewer._server.scene
+    add = scene.add_transform_controls
+
+    def added(*arguments: Any, **options: Any) -> Any:
+        handles.append(add(*arguments, **options))
+        monkeypatch.setattr(handles[-1], "on_update", Mock())
+        return handles[-1]
+
+    monkeypatch.setattr(scene, "add_transform_controls", added)
+    asked: list[Any] = []
+
+    def solve(T: Any, q: Any) -> Any:
+        asked.append((T, q))
+        return [0.1, 0.4]
+
+    viewer.drag("tip", solve)
+    (handle,) = handles
+    np.testing.assert_allclose(handle.position, placed(viewer, "tip")[:3, 3], atol=1e-6)
+    (dragged,) = handle.on_update.call_args.args
+    half = np.sqrt(0.5)
+    dragged(Mock(target=Mock(wxyz=(half, 0, 0, half), position=(1.0, 2.0, 3.0))))
+    ((T, q),) = asked
+    np.testing.assert_allclose(T[:3, 3], [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(T[:3, :3] @ [1, 0, 0], [0, 1, 0], atol=1e-12)
+    np.testing.assert_array_equal(q, [0.3, 0.2])
+    np.testing.assert_array_equal(viewer.q, [0.1, 0.4])
+    with pytest.raises(ArgumentError, match="drag got 'world', which does not move"):
+        viewer.drag("world", solve)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--hold", "tip"], "--hold is for --ik, which says what is dragged"),
+        (["--ik", "tip", "--hold", "tap"], "no frame 'tap'"),
+    ],
+)
+def test_wrong_frames_to_drag_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    path = tmp_path / "arm.xml"
+    path.write_text(ARM)
+    with pytest.raises(SystemExit):
+        main(["view", str(path), *words])
+    assert message in capsys.readouterr().err
+
+
+def test_the_command_reaches_where_a_frame_is_dragged(arm: Robot) -> None:
+    q = np.array([0.3, 0.2])
+    T = arm.pose(np.array([0.5, 0.1]), "tip")
+    np.testing.assert_allclose(reach(arm, "tip", (), T, q), [0.5, 0.1], atol=1e-4)

@@ -122,14 +122,14 @@ def solver_of(
     threads: int,
 ) -> tuple[Solver, Array | None]:
     """Return the solver of a structure, and the weights of its rows."""
-    CallOptions.checked("float64", None, threads, "batch_first")
     keys, hard = tuple(targets), tuple(constraints)
     # Kept by the robot: solvers hold the robot, and are collected with it.
     known: dict[Any, Solver] = made_once(robot.__dict__, "_kinematic_solvers", dict)
     plain = (keys, hard, fixed, threads)
-    if not weights and plain in known:
+    if not weights and type(threads) is int and plain in known:
         found = known[plain]
         return found, found.default_weights
+    CallOptions.checked("float64", None, threads, "batch_first")
     for key in weights or {}:
         if key not in keys:
             raise ArgumentError(
@@ -219,12 +219,6 @@ def _check_names(robot: Robot, goals: list[Goal], fixed: tuple[str, ...]) -> Non
         raise ArgumentError(f"all joints of robot {robot.name!r} are fixed")
     if not any(not isinstance(goal, Posture) for goal in goals):
         raise ArgumentError("targets has no goal besides a Posture; expected one")
-    limits = robot.limits
-    for k in np.flatnonzero(limits.lower > limits.upper).tolist():
-        raise ArgumentError(
-            f"limits of entry {k} of q are reversed: {limits.lower[k]:g} to "
-            f"{limits.upper[k]:g}"
-        )
 
 
 # ------------------------------------------------------------ configurations

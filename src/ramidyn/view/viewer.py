@@ -22,7 +22,7 @@ from typing import Any, Final, final
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.description.pose import Array
+from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ArgumentError, Error, ShapeError, install_command
 from ramidyn.output_files import replaceable_file
 from ramidyn.tree.contact_checks import touch_count
@@ -84,6 +84,7 @@ class Viewer:
         mass = sum(body.inertia.m for body in model.tree.bodies)
         self._weight = mass * float(np.linalg.norm(model.tree.gravity)) or 1.0
         self._meters_per_newton = scene.size / self._weight
+        self._size = scene.size
         self._server = _server(model.name, port)
         self._lock, self._end = threading.RLock(), threading.Event()
         self._player: Player | None = None
@@ -177,6 +178,41 @@ class Viewer:
             ]
             self._panel.show_arrows()
             self._player = Player(self._server.gui, t, motion, rates, forces, note)
+
+    def drag(self, frame: str, solve: Callable[[Array, Array], Array]) -> None:
+        """Add a handle to a frame: where it is dragged, the robot follows.
+
+        Args:
+            frame: a frame or body that moves.
+            solve: (T, q) -> q that brings the frame to T, (4, 4), from q; such as
+                ``lambda T, q: robot.inverse_kinematics({"hand": T}, q, starts=1).q``.
+        """
+        self._check_open()
+        if len(self._copies) > 1:
+            raise ArgumentError(
+                f"{len(self._copies)} robots are shown; only one can be dragged"
+            )
+        found = named_frame(self._model, frame)
+        if found.body == "world":
+            raise ArgumentError(f"drag got {frame!r}, which does not move")
+        i = self._model.body_names.index(found.body)
+        body = self._poses(np.atleast_2d(self.q))[0, i]
+        R: Array = body[:3, :3] @ found.placement.R
+        here = Pose(R, body[:3, :3] @ found.placement.p + body[:3, 3])
+        handle = self._server.scene.add_transform_controls(
+            f"/handles/{frame.replace('/', chr(0x2215))}",
+            scale=0.2 * self._size,
+            position=here.p,
+            wxyz=here.quaternion(order="wxyz"),
+        )
+
+        def dragged(event: Any) -> None:
+            T = np.eye(4)
+            turn = Pose.from_quaternion(event.target.wxyz, order="wxyz")
+            T[:3, :3], T[:3, 3] = turn.R, event.target.position
+            self.update(solve(T, np.array(self.q)))
+
+        handle.on_update(dragged)
 
     def save(self, path: str | Path) -> Path:
         """Write what is shown, or the motion that is played, as one HTML file.
