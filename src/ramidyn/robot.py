@@ -2825,6 +2825,8 @@ class Robot:
         memory: Mapping[str, Any] | None = None,
         updates: Mapping[str, Callable[..., Any]] | None = None,
         parameters: Mapping[str, ArrayLike] | None = None,
+        gradient_of: str | Mapping[str, ArrayLike] | None = None,
+        wrt: str | Sequence[str] = (),
         stabilize: str = "project",
         rate: float = 20.0,
         start: float = 0.0,
@@ -2897,6 +2899,12 @@ class Robot:
                 its position and unit quaternion; and numbers of force elements, such as
                 "stiffness:<force>" or "friction:<force>". Of all states, or of each
                 one with a batch axis in front.
+            gradient_of: a name in ``total``, whose gradient is ``run.gradients``; or
+                weights of totals, and of q and qd in the shapes of ``run.q`` and
+                ``run.qd``, by name: the gradient is that of the weighted sum.
+            wrt: inputs for the gradient: "q" and "qd" (initial values, by their
+                entries), "tau", "dt", names in ``inputs``, ``memory`` and
+                ``parameters``. Steps at which ``until`` holds are taken as fixed.
             stabilize: how loops are kept closed: "project" (the nearest state, after
                 each step), "partition" (independent velocities are integrated, the
                 others follow), "baumgarte" or "none".
@@ -2911,7 +2919,8 @@ class Robot:
 
         Returns:
             A `Run` with ``times`` (rows,), ``q`` (batch, rows, nq), ``qd`` and what was
-            recorded, where rows is steps / every + 1.
+            recorded, where rows is steps / every + 1. ``run.gradients`` has the shapes
+            of the inputs, with a batch axis in front if there is one.
         """
         from ramidyn.simulation.rollout import rollout
 
@@ -2934,6 +2943,8 @@ class Robot:
             memory=memory,
             updates=updates,
             parameters=parameters,
+            gradient_of=gradient_of,
+            wrt=wrt,
             stabilize=stabilize,
             rate=rate,
             start=start,

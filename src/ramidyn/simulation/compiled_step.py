@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
@@ -15,8 +16,10 @@ from ramidyn.concurrency import made_once
 from ramidyn.description.pose import Array
 from ramidyn.errors import ShapeError
 from ramidyn.function import signature_of
+from ramidyn.simulation.gradients import Gradient, differentiable_step
 from ramidyn.simulation.run import Run
 from ramidyn.simulation.scan import Scan, check_fits, plan_of
+from ramidyn.simulation.scan_derivatives import ScanVjp
 from ramidyn.simulation.state import COUNT, ENDED, START, RunState
 from ramidyn.simulation.traced_step import StepOptions, TracedStep
 
@@ -40,6 +43,7 @@ class CompiledStep:
         self.advice: dict[float, str] = {}
         """instead of a dt that is too long; to find it takes longer than a run"""
         self._scans: OrderedDict[tuple[int, int], Scan] = OrderedDict()
+        self._gradients: OrderedDict[tuple[object, ...], ScanVjp] = OrderedDict()
 
     @cached_property
     def function(self) -> Any:
@@ -69,6 +73,7 @@ class CompiledStep:
         steps: int,
         every: int,
         out: Run | None = None,
+        gradient: Gradient | None = None,
     ) -> Run:
         """Run all steps and return what was recorded, in the arrays of ``out``."""
         step, kind = self.step, np.dtype(self.step.options.dtype)
@@ -93,11 +98,34 @@ class CompiledStep:
             body = (slice(None),) * len(lead)
             return {n: a[(*body, slice(0, -1))] for n, a in arrays.items()} | last
 
-        self.scan(steps, every)(*[given[n] for n in step.shapes], out=allocate)
+        inputs = [given[n] for n in step.shapes]
+        gradients: dict[str, Array] = {}
+        if gradient is None:
+            self.scan(steps, every)(*inputs, out=allocate)
+        else:
+            backward = self.vjp(steps, every, gradient)
+            weights = [gradient.of[n] for n in backward.of]
+            _, found = backward.run(inputs, weights, allocate)
+            gradients = gradient.by_name(step, found)
         # States may have starts of their own.
         begin, count = (np.ravel(given[name])[0] for name in (START, COUNT))
         times = begin + values["dt"] * (count + every * np.arange(rows))
-        return self.finished(given, times, arrays, last)
+        run = self.finished(given, times, arrays, last)
+        return replace(run, gradients=gradients) if gradients else run
+
+    def vjp(self, length: int, every: int, gradient: Gradient) -> ScanVjp:
+        """Return the time loop of so many steps, with its gradient."""
+        wrt, of = gradient.inputs(self.step), tuple(gradient.of)
+        return kept(
+            self._gradients,
+            (length, every, wrt, of),
+            lambda: ScanVjp(
+                self.scan(length, every),
+                wrt,
+                of,
+                lambda: differentiable_step(self.step),
+            ),
+        )
 
     def first_inputs(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return all inputs of the first step."""

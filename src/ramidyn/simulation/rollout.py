@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ramidyn.errors import ArgumentError
 from ramidyn.simulation.arguments import check_arguments
 from ramidyn.simulation.compiled_step import compiled_step
+from ramidyn.simulation.gradients import checked_gradient
 from ramidyn.simulation.run import Run
 from ramidyn.simulation.run_warnings import (
     warn_of_divergence,
@@ -19,13 +20,22 @@ if TYPE_CHECKING:
     from ramidyn.robot import Robot
 
 
-def rollout(robot: Robot, *state: Any, out: Run | None, **options: Any) -> Run:
+def rollout(
+    robot: Robot,
+    *state: Any,
+    gradient_of: object,
+    wrt: object,
+    out: Run | None,
+    **options: Any,
+) -> Run:
     """Roll states of a robot out; see `Robot.rollout`."""
     if out is not None and not isinstance(out, Run):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"out is {out!r}; expected a Run, as rollout returns")
     arguments = check_arguments(robot, "rollout", *state, **options)
+    gradient = checked_gradient(arguments, gradient_of, wrt)
     compiled = compiled_step(robot, arguments.options)
-    run = compiled.run(arguments.values, arguments.steps, arguments.every, out)
+    steps, every = arguments.steps, arguments.every
+    run = compiled.run(arguments.values, steps, every, out, gradient)
     warn_of_divergence(run, arguments.options.integrator)
     runs, dt = compiled.runs, arguments.values["dt"]
     runs[dt] += 1

@@ -44,6 +44,9 @@ class Run:
     """times of the events of a simulation by name [s]"""
     end: RunState | None = None
     """the state after the last step; `Robot.rollout` and `simulate` continue from it"""
+    gradients: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    """of ``gradient_of`` by the inputs in ``wrt``, by name: in their shapes, with an
+    axis for the batch"""
 
     def __getattr__(self, name: str) -> Array:
         for found in ("recorded", "totals"):
@@ -97,6 +100,7 @@ class Run:
             of(self.totals),
             self.events,
             None if self.end is None else self.end[chosen],
+            of(self.gradients),
         )
 
     def at(self, time: npt.ArrayLike) -> tuple[Array, Array]:

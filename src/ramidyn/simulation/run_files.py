@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ramidyn.simulation.run import Run
 
 FORMAT = "ramidyn run 2"
-GROUPS = ("recorded", "totals", "events")
+GROUPS = ("recorded", "totals", "events", "gradients")
 NOT_A_RUN = (zipfile.BadZipFile, ValueError, KeyError, AttributeError, EOFError)
 """what NumPy and JSON raise for other files"""
 
@@ -61,12 +61,18 @@ def load(kind: type[Run], path: str | PathLike[str], robot: Robot | None) -> Run
     about, arrays = _read(path)
     if robot is not None and about["robot"] is not None:
         check_robot(robot, about["robot"], fspath(path))
-    groups: list[dict[str, Array]] = [
-        {n.partition("/")[2]: x for n, x in arrays.items() if n.startswith(f"{group}/")}
+    groups: dict[str, dict[str, Array]] = {
+        group: {
+            n.removeprefix(f"{group}/"): x
+            for n, x in arrays.items()
+            if n.startswith(f"{group}/")
+        }
         for group in (*GROUPS, "end")
-    ]
-    end = None if about["end"] is None else RunState(groups.pop(), **about["end"])
-    return kind(robot, arrays["times"], arrays["q"], arrays["qd"], *groups[:3], end=end)
+    }
+    values, about_end = groups.pop("end"), about["end"]
+    end = None if about_end is None else RunState(values, **about_end)
+    times, q, qd = (arrays[n] for n in ("times", "q", "qd"))
+    return kind(robot, times, q, qd, **groups, end=end)
 
 
 def _read(

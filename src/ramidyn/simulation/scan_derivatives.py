@@ -150,14 +150,14 @@ class ScanVjp:
         self,
         values: Sequence[object],
         weights: Sequence[object],
-        out: Callable[[int | None], Sequence[Array]] | None = None,
+        out: Callable[[int | None], Mapping[str, Array]] | None = None,
     ) -> tuple[list[Array], list[Array]]:
         """Return the outputs and the gradients, in the orders of their names.
 
         Args:
             values: the inputs of the scan.
             weights: those of the outputs in ``of``.
-            out: returns arrays for the outputs of the scan, for a batch.
+            out: returns arrays for the outputs of the scan by name, for a batch.
         """
         scan, signature = self.scan, self.scan.signature
         arrays, batches = scan.read(values)
@@ -182,7 +182,8 @@ class ScanVjp:
             found: Any = scan.allocated(batch)
             outputs = [found] if len(signature.outputs) == 1 else list(found)
         else:
-            outputs = list(out(batch))
+            named = out(batch)
+            outputs = [named[n] for n in signature.output_names]
         gradients = self._reverse.gradients(inputs, weighted, outputs, batch)
         return outputs, gradients
 

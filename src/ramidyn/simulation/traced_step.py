@@ -147,6 +147,8 @@ class TracedStep:
 
     robot: Robot
     options: StepOptions
+    acceleration_of: Callable[[StepState], Any] | None = None
+    """computes q̈ in place of ``dynamics``"""
     _functions: dict[str, Function] = field(default_factory=dict[str, Function])
     _newton_steps: list[Any] = field(default_factory=list[Any])
     """how many there were wherever the current trace closes loops"""
@@ -254,14 +256,14 @@ class TracedStep:
         """Return the step as one kernel."""
         o = self.options
         return kernel(
-            self._traced,
+            self.traced,
             self.shapes,
             dtype=o.dtype,
             threads=o.threads,
             name=f"rollout of {self.robot.name}",
         )
 
-    def _traced(self, *values: Any) -> dict[str, Any]:
+    def traced(self, *values: Any) -> dict[str, Any]:
         """Return the outputs of the step as symbols."""
         o = self.options
         self._newton_steps.clear()
@@ -443,7 +445,11 @@ class TracedStep:
 
     def acceleration(self, state: StepState) -> Any:
         """Return q̈."""
-        return state["qdd"] if "qdd" in state else self.evaluated(self.dynamics, state)
+        if "qdd" in state:
+            return state["qdd"]
+        if self.acceleration_of is not None:
+            return self.acceleration_of(state)
+        return self.evaluated(self.dynamics, state)
 
     def tangent_rate(self, u: Any, qd: Any) -> Any:
         """Return q̇ at q ⊕ u as du/dt."""
