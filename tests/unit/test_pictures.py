@@ -252,3 +252,11 @@ def test_rigid_contacts_are_a_layer_with_their_shapes() -> None:
         np.testing.assert_allclose(shown[name, body][0], middle, **tolerance)
         np.testing.assert_allclose(shown[name, body][1], extent, **tolerance)
     assert ("stop", "body1") in shown
+
+
+def test_the_floor_is_the_ground_of_contacts() -> None:
+    """Also where the robot is above it."""
+    foot = contacts.ContactSphere("body2", 0.05, offset=-0.1)
+    robot = robots.chain(3).add_contact(foot)
+    assert robot.draw().get_zlim()[0] == pytest.approx(-0.1)
+    assert robots.chain(3).draw().get_zlim()[0] > -0.09

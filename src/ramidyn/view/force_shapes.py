@@ -14,6 +14,7 @@ from typing import Final, final
 import numpy as np
 
 from ramidyn.description.contacts import (
+    GROUND_CONTACTS,
     Contact,
     ContactBox,
     ContactCapsule,
@@ -32,7 +33,7 @@ from ramidyn.description.forces.bodies import (
     PointSpring,
     TorsionSpring,
 )
-from ramidyn.description.forces.contacts import PointContact, SphereContact, Tire
+from ramidyn.description.forces.contacts import UP, PointContact, SphereContact, Tire
 from ramidyn.description.forces.element import ForceElement
 from ramidyn.description.forces.fields import referred_names
 from ramidyn.description.mesh_files import TriangleMesh
@@ -113,6 +114,17 @@ def marks_of(description: Description, size: float) -> Iterator[Part]:
                 yield Part(body, "contacts", ring_of, CONTACT, c.name)
         for body, mesh in _contact_shapes(description, c, size):
             yield Part(body, "contacts", mesh, CONTACT, c.name)
+
+
+def ground_levels(description: Description) -> Iterator[float]:
+    """Yield the heights of level ground that contacts and tires touch."""
+    for element in (*description.forces, *description.contacts):
+        if not isinstance(
+            element, (PointContact, SphereContact, Tire, *GROUND_CONTACTS)
+        ):
+            continue
+        if element.height is None and element.normal == UP:
+            yield element.offset
 
 
 def _color(element: ForceElement) -> Color:

@@ -71,6 +71,7 @@ def draw_scene(
     robots = [[(part, _placed(part, T)) for part in parts] for T in poses]
     robots = [[x for x in robot if np.isfinite(x[1]).all()] for robot in robots]
     levels = [_level(part) for part in shown if part.is_ground]
+    levels += scene.levels
     low, high = _limits(axes, robots, levels)
     axes.computed_zorder = False
     if view[0] > 0:

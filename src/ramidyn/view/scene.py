@@ -21,7 +21,12 @@ from ramidyn.description.description import Color, Description, Shape
 from ramidyn.description.joint_types import joint_type
 from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import ArgumentError, ModelError, names_of
-from ramidyn.view.force_shapes import Connection, connections_of, marks_of
+from ramidyn.view.force_shapes import (
+    Connection,
+    connections_of,
+    ground_levels,
+    marks_of,
+)
 from ramidyn.view.stick_figure import body_points, stick_body, tires
 from ramidyn.view.triangles import (
     Part,
@@ -73,6 +78,8 @@ class Scene:
     problems: tuple[str, ...]
     connections: tuple[Connection, ...] = ()
     """springs and loops between two bodies"""
+    levels: tuple[float, ...] = ()
+    """heights of level ground that contacts and tires touch [m]"""
 
     @property
     def default_layers(self) -> tuple[str, ...]:
@@ -127,6 +134,7 @@ def scene_of(
         size,
         tuple(dict.fromkeys(problems)),
         tuple(connections_of(description)),
+        tuple(ground_levels(description)),
     )
 
 
