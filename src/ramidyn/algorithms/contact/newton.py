@@ -42,7 +42,7 @@ from ramidyn.symbolic.repeat import repeat_until
 
 STIFFNESS = 1e3
 """ρ times the inverse inertia of a constraint"""
-MOST_STEPS, MOST_HALVINGS = 20, 8
+MOST_STEPS, MOST_HALVINGS = 40, 8
 DECREASE = 1e-4
 """of what the slope promises, that a step must reach (Armijo's rule)"""
 ROUNDING = 1e-11

@@ -1,0 +1,93 @@
+"""The solver of contact problems: Coulomb's law, bounds, warm starts, other rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramidyn
+from ramidyn.algorithms.contact.problem import Interval, Problem
+from ramidyn.algorithms.contact.solver import solve
+from ramidyn.description.pose import Array
+from ramidyn.symbolic.expr import lift
+from support.contact_problems import (
+    FRICTION,
+    Problems,
+    random_feet,
+    random_points,
+    solutions,
+    velocities,
+    violations,
+)
+
+
+def assert_in_cones(impulses: Array) -> None:
+    x = impulses.reshape(-1, 3)
+    assert x[:, 2].min() >= 0.0
+    lengths = np.linalg.norm(x[:, :2], axis=1)
+    assert (lengths - FRICTION * x[:, 2]).max() <= 1e-14 * max(1.0, lengths.max())
+
+
+def test_points_obey_coulombs_law(rng: np.random.Generator) -> None:
+    problems = random_points(rng, 256, 4)
+    found = solutions(problems)
+    assert found.residual.max() <= 1e-9
+    assert violations(problems, found.impulses).max() < 1e-8
+    assert_in_cones(found.impulses)
+    kinds = velocities(problems, found.impulses)[..., 2] > 1e-6
+    assert 0.2 < kinds.mean() < 0.8  # some are open, some closed
+
+
+def test_feet_obey_coulombs_law_or_say_that_they_do_not(
+    rng: np.random.Generator,
+) -> None:
+    problems = random_feet(rng, 256)
+    found = solutions(problems)
+    assert_in_cones(found.impulses)
+    is_solved = found.residual <= 1e-9
+    assert is_solved.mean() > 0.8
+    assert (found.residual > 1e-6).mean() < 0.1
+    assert violations(problems, found.impulses)[is_solved].max() < 2e-8
+    assert found.newton_steps.max() > 0.0
+
+
+def test_warm_start_finds_the_same_velocities(rng: np.random.Generator) -> None:
+    problems = random_points(rng, 64, 4)
+    cold = solutions(problems)
+    warm = solutions(problems, start=cold.impulses)
+    np.testing.assert_allclose(warm.impulses, cold.impulses, atol=1e-8)
+    assert warm.newton_steps.max() == 0.0
+
+
+def test_no_problem_depends_on_its_neighbors(rng: np.random.Generator) -> None:
+    problems = random_points(rng, 21, 4)
+    whole = solutions(problems).impulses
+    problems.G[3] = np.nan
+    mixed = solutions(problems).impulses
+    kept = np.arange(21) != 3
+    np.testing.assert_array_equal(mixed[kept], whole[kept])
+    part = Problems(problems.G[5:7], problems.c[5:7], None)
+    np.testing.assert_allclose(solutions(part).impulses, whole[5:7], atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "c", "wanted"),
+    [
+        ((0.0, None), -2.0, 1.0),  # unilateral: v = c + 2 λ ≥ 0
+        ((0.0, None), 2.0, 0.0),
+        ((-0.3, 0.3), -2.0, 0.3),  # a box
+        ((-0.3, 0.3), 0.4, -0.2),
+        ((None, None), 3.0, -1.5),  # an equality
+    ],
+)
+def test_intervals_obey_their_rules(bounds: Any, c: float, wanted: float) -> None:
+    lower, upper = (None if x is None else lift(x) for x in bounds)
+
+    def impulse(c: Any) -> Any:
+        row = Interval({0: lift(1.0)}, lift(0.0), lower, upper)
+        problem = Problem((range(1),), [[lift(2.0)]], [c], (row,))
+        return solve(problem, [lift(0.0)], 1e-12).impulses[0][0]
+
+    assert ramidyn.kernel(impulse, {"c": ()})(c) == pytest.approx(wanted, abs=1e-12)
