@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ramidyn.description.contacts import Contact
     from ramidyn.description.description import Shape
     from ramidyn.description.forces.element import ForceElement
+    from ramidyn.description.sensors import Sensor
     from ramidyn.function import Function
     from ramidyn.kinematics.inverse_kinematics import Targets
     from ramidyn.kinematics.solver import Key, KinematicSolution
@@ -767,6 +768,40 @@ class Robot:
     def forces(self) -> tuple[ForceElement, ...]:
         """The force elements, in the order in which they were added."""
         return self.model.forces
+
+    @property
+    def sensors(self) -> dict[str, Sensor]:
+        """The sensors by name: those of an MJCF file, and added ones.
+
+        Rollouts compute them: ``record`` may name them, and policies and other traced
+        functions take them as arguments of their names. Those that need accelerations
+        (accelerometer, force, torque) are for records, totals and updates.
+        """
+        from ramidyn.simulation.sensors import sensors_by_name
+
+        return sensors_by_name(self)
+
+    def add_sensor(self, sensor: Sensor) -> Robot:
+        """Return this robot with one more sensor.
+
+        >>> import ramidyn
+        >>> robot = ramidyn.robots.chain(2)
+        >>> gyro = ramidyn.policies.Sensor("gyro", robot.body_names[-1], name="gyro")
+        >>> robot = robot.add_sensor(gyro)
+        >>> run = robot.rollout(robot.neutral(), steps=3, record="gyro")
+        >>> run.gyro.shape
+        (4, 3)
+
+        Args:
+            sensor: such as ``ramidyn.policies.Sensor("accelerometer", "hand", "imu")``.
+
+        Raises:
+            ArgumentError: there is a sensor of that name.
+            UnknownName: the robot has no such frame, joint or actuator.
+        """
+        from ramidyn.simulation.sensors import with_sensor
+
+        return self._edited(with_sensor(self, sensor))
 
     def add_force(self, element: ForceElement, name: str | None = None) -> Robot:
         """Return this robot with one more force element: see `ramidyn.forces`.

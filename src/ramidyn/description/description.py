@@ -27,6 +27,7 @@ from ramidyn.description.pose import Array, Pose
 if TYPE_CHECKING:
     from ramidyn.description.contacts import Contact
     from ramidyn.description.forces.element import ForceElement
+    from ramidyn.description.sensors import Sensor
 
 
 KINDS = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "plane", "mesh")
@@ -297,6 +298,8 @@ class Description:
     """those that act"""
     contacts: tuple[Contact, ...] = ()
     """rigid contacts, hard limits and dry friction"""
+    sensors: tuple[Sensor, ...] = ()
+    """those that can be computed"""
     offered: FileForces = field(default_factory=FileForces)
     """those that the file asks for"""
     warnings: tuple[str, ...] = ()

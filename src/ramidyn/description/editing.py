@@ -271,6 +271,7 @@ def attach_robot(
         actuators=(*description.actuators, *part.actuators),
         forces=(*description.forces, *forces),
         contacts=(*description.contacts, *contacts),
+        sensors=(*description.sensors, *part.sensors),
         warnings=(*description.warnings, *part.warnings),
         shape_sources=(
             *description.shape_sources,
@@ -348,6 +349,10 @@ def add_prefix(description: Description, prefix: str) -> Description:
         ),
         forces=tuple(with_prefix(f, prefix) for f in description.forces),
         contacts=tuple(with_prefix(c, prefix) for c in description.contacts),
+        sensors=tuple(
+            replace(s, name=prefix + s.name, at=prefix + s.at)
+            for s in description.sensors
+        ),
     )
 
 

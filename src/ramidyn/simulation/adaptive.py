@@ -114,6 +114,7 @@ class Equations:
         def records(*values: Any) -> dict[str, Any]:
             known = self._known(values)
             known["qdd"] = step.evaluated(step.dynamics, known)
+            known |= step.sensed(known, is_of_motion=False)
             wanted = step.options.record
             return {name: step.record_of(name, what, known) for name, what in wanted}
 
@@ -143,6 +144,7 @@ class Equations:
         known[STORED] = 0.0  # what is recorded begins with zero in the end
         for k, name in enumerate(self.step.integrals):
             known[f"integral {name}"] = y[nq + nv + k]
+        known |= self.step.sensed(known, is_of_motion=True)
         return known | self.step.actions(known)
 
     def _kernel(self, function: Traced, what: str) -> Function:

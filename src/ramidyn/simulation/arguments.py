@@ -35,6 +35,7 @@ from ramidyn.simulation.function_arguments import (
     checked_record,
     checked_updates,
     functions_by_name,
+    names_in,
 )
 from ramidyn.simulation.inputs import (
     CheckedInput,
@@ -44,6 +45,7 @@ from ramidyn.simulation.inputs import (
     random_inputs,
     step_names,
 )
+from ramidyn.simulation.sensors import asked_sensors
 from ramidyn.simulation.state import START, RunState, continued
 from ramidyn.simulation.traced_step import (
     StepOptions,
@@ -170,6 +172,7 @@ def check_arguments(
     remembered = checked_memory(robot, memory, values, is_one)
     values |= {n: x.array for n, x in remembered.items()}
     values[START] = finite_number("start", start, "a number of seconds")
+    functions = (policy, tau, until, restart, record, total, updates)
     options = StepOptions(
         integrator=integrator,
         stabilize=stabilize if has_loops else "none",
@@ -185,6 +188,7 @@ def check_arguments(
         inputs=tuple((names[n], x.shape) for n, x in given.items()),
         external=frames,
         expressed_in=SHARED["expressed_in"](expressed_in),
+        sensors=asked_sensors(robot, names_in(functions)),
         memory=tuple((n, x.shape) for n, x in remembered.items()),
         updates=checked_updates(updates, remembered, integrator),
         parameters=tuple(changed),

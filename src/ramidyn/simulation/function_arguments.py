@@ -13,6 +13,7 @@ from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, did_you_mean, names_of
 from ramidyn.simulation.actions import EXTERNAL, action_shapes, needed_input
 from ramidyn.simulation.run import Run
+from ramidyn.simulation.sensors import sensors_by_name
 from ramidyn.simulation.traced_step import (
     BUILT_IN,
     CONTACT_RECORDS,
@@ -50,6 +51,21 @@ def functions_by_name(what: str, given: object) -> dict[str, Traced]:
         if what == "total":
             check_run_name(what, name)
     return found
+
+
+def names_in(functions: Iterable[object]) -> set[str]:
+    """Return all names that functions ask for, and names of records."""
+    names: set[str] = set()
+    for one in functions:
+        if callable(one):
+            names.update(parameters_of(cast(Any, one)) or ())
+        elif isinstance(one, str):
+            names.add(one)
+        elif isinstance(one, Mapping):
+            names |= names_in(cast("Mapping[Any, Any]", one).values())
+        elif isinstance(one, list | tuple):
+            names |= names_in(cast("list[Any]", one))
+    return names
 
 
 def check_run_name(what: str, name: str) -> None:
@@ -94,7 +110,7 @@ def checked_record(
     needs = {"residual": has_loops, "closing_steps": closes}
     needs |= dict.fromkeys(CONTACT_RECORDS, bool(robot.model.contacts))
     possible = [n for n in BUILT_IN if needs.get(n, True)]
-    further = (*action_shapes(robot.model), *memory)
+    further = (*action_shapes(robot.model), *memory, *sensors_by_name(robot))
     possible += [n for n in further if n not in possible]
     for name, what in named.items():
         if not callable(what) and not (isinstance(what, str) and what in possible):
@@ -148,13 +164,22 @@ def check_functions(
     inputs = [n.removeprefix(TABLE) for n, _ in o.inputs]
     inputs += dict(o.memory)
     inputs += [RANDOM] if o.has_random else []
+    inputs += [s.name for s in o.sensors if s.is_of_motion]
     known = dict.fromkeys(["q", "qd", "dt", "time", *inputs, *o.parameters])
     if o.policy is not None:
         what = "policy" if o.is_held else "tau"
+        for s in o.sensors:
+            if not s.is_of_motion and s.name in (parameters_of(o.policy) or ()):
+                raise ArgumentError(
+                    f"{what} asks for sensor {s.name!r}, which needs accelerations "
+                    f"that the {what} sets; remember what it measured by "
+                    f"memory={{'last': ...}}, updates={{'last': lambda {s.name}: ...}}"
+                )
         wanted_names(what, o.policy, known | ({"tau": None} if o.has_tau else {}))
     known |= dict.fromkeys([*action_shapes(robot.model), "qdd"])
     if o.until is not None:
         wanted_names("until", o.until, known)
+    known |= dict.fromkeys(s.name for s in o.sensors)
     for name, function in (*o.record, *o.total):
         if callable(function):
             wanted_names(name, function, known)
@@ -185,6 +210,7 @@ def check_inputs(
     for function in (*alone, *(what for _, what in named)):
         if callable(function):
             wanted += [n for n in parameters_of(function) or () if n not in OWN_INPUTS]
+    wanted = [n for n in wanted if n not in {s.name for s in options.sensors}]
     for name in given:
         if name not in wanted:
             raise ArgumentError(

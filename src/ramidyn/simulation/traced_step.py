@@ -22,6 +22,7 @@ from ramidyn.algorithms.integrators import (
 from ramidyn.backend.runtime.memory_layout import TABLE
 from ramidyn.compiler import compile
 from ramidyn.coordinates.configurations import tangent_rate
+from ramidyn.description.sensors import Sensor
 from ramidyn.errors import ArgumentError, TraceError
 from ramidyn.function import Function, compilation_of
 from ramidyn.kernels import kernel
@@ -47,6 +48,7 @@ from ramidyn.simulation.actions import (
     needed_input,
     policy_actions,
 )
+from ramidyn.simulation.sensors import measured
 from ramidyn.simulation.state import (
     COUNT,
     ENDED,
@@ -123,6 +125,8 @@ class StepOptions:
     """frames of the wrenches among the inputs"""
     expressed_in: str
     """the axes of wrenches"""
+    sensors: tuple[Sensor, ...]
+    """of the robot, that functions and records name"""
     memory: Shapes
     """what functions remember from step to step"""
     updates: tuple[tuple[str, Traced], ...]
@@ -275,8 +279,10 @@ class TracedStep:
         if o.has_random:
             drawn = Random(given[SEED], given[STATE_NUMBER], given[COUNT])
             known[RANDOM] = drawn
+        known |= self.sensed(known, is_of_motion=True)
         known |= self.actions(known)
         known["qdd"] = self.acceleration(known)
+        known |= self.sensed(known, is_of_motion=False)
         if o.stabilize == "partition":
             known[DEPENDENT] = self.evaluated(dependent_velocities, known)
         advance = INTEGRATORS[o.integrator].step
@@ -329,6 +335,14 @@ class TracedStep:
         if missing:
             raise ArgumentError(needed_input(self.robot.name, missing[0], "policy"))
         return {"tau": known.get("tau", np.zeros(self.robot.nv)), **found}
+
+    def sensed(self, known: StepState, is_of_motion: bool) -> dict[str, Any]:
+        """Return what sensors measure: those of motion, or those of accelerations."""
+        return {
+            s.name: measured(self, s, known)
+            for s in self.options.sensors
+            if s.is_of_motion == is_of_motion
+        }
 
     def remembered(self, known: Mapping[str, Any]) -> dict[str, Any]:
         """Return the memory after the step, from what is known at its start."""
@@ -393,6 +407,7 @@ class TracedStep:
         o = self.options
         assert o.until is not None
         known["time"] = given[START] + after[COUNT] * given["dt"]
+        known |= self.sensed(known, is_of_motion=True)
         is_over = checked_condition(called("until", o.until, known))
         if o.restart:
             first = self._restart(known)

@@ -68,6 +68,7 @@ from ramidyn.description.formats.mjcf.inertia import (
     takes_mesh,
 )
 from ramidyn.description.formats.mjcf.meshes import MeshAssets
+from ramidyn.description.formats.mjcf.sensors import read_sensors
 from ramidyn.description.formats.xml import Element, fault, numbers, parse_xml, where
 from ramidyn.description.pose import Array, Pose
 from ramidyn.errors import counted_noun, quoted_names
@@ -167,18 +168,36 @@ class MjcfModel:
         actuators = read_actuators(
             self.sections["actuator"], self.world, self.defaults, self.settings
         )
+        frames = self.frames()
         return Description(
             name=self.root.get("model") or Path(self.root.label).stem,
             bodies=self.bodies(),
-            frames=self.frames(),
+            frames=frames,
             loops=loops.read(self.sections["equality"]),
             keyframes=keyframes,
             gravity=gravity,
             format="mjcf",
             actuators=actuators,
             offered=self.forces(actuators),
+            sensors=read_sensors(
+                self.sections["sensor"],
+                self.sections["option"],
+                {*(b.name for b in self.world.bodies), *(f.name for f in frames)},
+                self.scalar_joints(),
+                self.warnings,
+            ),
             warnings=tuple(self.warnings),
         )
+
+    def scalar_joints(self) -> set[str]:
+        """Return the names of hinges and slides."""
+        names = [
+            j.name
+            for body in self.world.bodies
+            for j in body.joints
+            if j.type in ("revolute", "prismatic")
+        ]
+        return set(names)
 
     def forces(self, actuators: Sequence[Actuator]) -> FileForces:
         """Return the forces that the file asks for."""
