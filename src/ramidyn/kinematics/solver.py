@@ -93,22 +93,24 @@ class KinematicSolution:
         return above.astype(np.int8) - below.astype(np.int8)
 
     def __repr__(self) -> str:
-        success = np.atleast_1d(np.asarray(self.success))
+        success = np.ravel(self.success)
         n, solved = len(success), int(success.sum())
-        if solved == n:
-            what = "solved" if n == 1 else f"all {n:,} targets solved"
-            count = np.asarray(self.iterations, dtype=float).mean()
-            text = f"{what} in {count:.3g} iterations"
-        else:
+        if solved < n:
             what = "not solved" if n == 1 else f"{solved:,} of {n:,} targets solved"
             text = f"{what}; largest errors: {'; '.join(self._largest(~success))}"
+        elif n == 1:
+            text = f"solved, {int(np.ravel(self.iterations)[0])} iterations"
+        else:
+            count = float(np.sum(self.iterations)) / max(n, 1)
+            text = f"all {n:,} targets solved, {count:.3g} iterations each"
         return printable(f"inverse kinematics of {self._solver.name!r}: {text}")
 
     def _largest(self, failed: npt.NDArray[np.bool_]) -> list[str]:
         """Return the largest errors of each goal that was not reached, in words."""
         found: list[str] = []
         for goal, error in zip(self._solver.judged, self.errors.values(), strict=True):
-            own: list[float] = np.atleast_2d(error)[failed].max(axis=0).tolist()
+            rows = np.reshape(error, (-1, error.shape[-1]))
+            own: list[float] = rows[failed].max(axis=0).tolist()
             units = [part.unit for part in self._solver.parts[goal]]
             shown = [f"{x:.2g} {u}".strip() for x, u in zip(own, units, strict=True)]
             found.append(f"{describe(goal)} {', '.join(shown)}")

@@ -130,6 +130,40 @@ def test_starts_fill_the_ranges_of_joints() -> None:
         assert counts.min() >= 15  # of 20; random points would leave 12
 
 
+def test_a_batch_of_none_and_a_batch_of_one() -> None:
+    robot = arm7()
+    none = robot.inverse_kinematics({"hand": np.zeros((0, 4, 4))})
+    assert none.q.shape == (0, 7)
+    assert "all 0 targets solved" in repr(none)
+    T = robot.pose(np.zeros((1, 7)), "hand")
+    one = robot.inverse_kinematics({"hand": T}, np.zeros(7))
+    assert one.q.shape == (1, 7)
+    assert repr(one) == "inverse kinematics of 'arm7': solved, 1 iterations"
+    several = robot.inverse_kinematics({"hand": T[0]}, np.zeros((3, 7)))
+    assert several.success.tolist() == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        ("floating", "revolute", "spherical"),
+        ("planar", "revolute", "prismatic"),
+        ("helical", "universal", "cylindrical", "revolute"),
+    ],
+    ids=lambda types: types[0],
+)
+@pytest.mark.parametrize("conventions", ["pinocchio", "mujoco"])
+def test_every_joint_type_moves(types: tuple[str, ...], conventions: str) -> None:
+    robot = ramidyn.robots.random_tree(6, 3, types, massless=0.0)
+    robot = robot.with_conventions(conventions)
+    tip = robot.body_names[-1]
+    T = robot.pose(robot.random_configuration(rng=0, batch=20), tip)
+    found = robot.inverse_kinematics({tip: T})
+    assert found.success.all()
+    np.testing.assert_allclose(robot.pose(found.q, tip), T, atol=1e-3)
+    np.testing.assert_allclose(robot.normalize(found.q), found.q, atol=1e-12)
+
+
 # ------------------------------------------------------------ out of reach
 
 

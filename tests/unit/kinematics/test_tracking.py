@@ -43,6 +43,7 @@ def test_clips_run_side_by_side(rng: np.random.Generator) -> None:
     T = np.array([circle(robot, q, "hand", 20) for q in starts])
     both = robot.track({"hand": T}, starts, dt=DT)
     assert both.q.shape == (5, 20, 7)
+    assert "all 100 targets solved" in repr(both)
     for k in (0, 4):
         alone = robot.track({"hand": T[k]}, starts[k], dt=DT)
         np.testing.assert_array_equal(both.q[k], alone.q)
@@ -58,6 +59,7 @@ def test_velocity_limits_hold() -> None:
     assert np.abs(rates).max() < 0.5 + 1e-9
     assert np.abs(rates).max() > 0.5 - 1e-9
     assert not found.success.all()
+    assert "of 40 targets solved; largest errors: 'hand' (pose)" in repr(found)
 
 
 def test_targets_out_of_reach_are_followed_closely() -> None:
