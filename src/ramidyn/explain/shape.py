@@ -9,7 +9,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ramidyn.tree.tree import D1, D2, ROOT, depth_first, renumbering, sparsity_pattern
+from ramidyn.tree.tree import (
+    D1,
+    D2,
+    ROOT,
+    depth_first,
+    depths,
+    renumbering,
+    sparsity_pattern,
+)
 
 Pattern = npt.NDArray[np.bool_]
 
@@ -53,6 +61,28 @@ class TreeShape:
     def solve_cost(self) -> int:
         """Operations of a solve, once factored."""
         return 4 * self.d1 + self.n
+
+    @property
+    def density(self) -> float:
+        """α: the share of M that can be nonzero.
+
+        A rule of thumb: factoring costs α², solving α of what a full matrix costs.
+        """
+        return self.nonzeros / self.n**2 if self.n else 1.0
+
+    @cached_property
+    def depth(self) -> int:
+        """d_max: the most degrees of freedom in a row."""
+        return max(depths(self.parents), default=0)
+
+    @property
+    def bounds(self) -> dict[str, tuple[int, int]]:
+        """Upper bounds of D1 and D2: by n (Eqs. 10, 11), and by d_max (12, 13)."""
+        n, d = self.n, self.depth
+        return {
+            "n": ((n * n - n) // 2, (n**3 - n) // 6),
+            "depth": (n * (d - 1), n * d * (d - 1) // 2),
+        }
 
     @cached_property
     def chain(self) -> TreeShape:

@@ -9,6 +9,7 @@ from ramidyn.papers import (
     chang_khatib,
     featherstone,
     featherstone_humanoid,
+    featherstone_sparsity,
     negrut,
     notes,
     wensing,
@@ -19,6 +20,7 @@ PAPERS: dict[str, Callable[[], list[Section]]] = {
     "featherstone": lambda: [
         *featherstone.sections(),
         *featherstone_humanoid.sections(),
+        *featherstone_sparsity.sections(),
     ],
     "notes": notes.sections,
     "chang_khatib": chang_khatib.sections,

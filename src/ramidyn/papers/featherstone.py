@@ -11,13 +11,16 @@ from ramidyn.algorithms import ltdl as tree_factor
 from ramidyn.backend.sparse_factor.sweeps import SWEEPS, Diagonal
 from ramidyn.catalog import paper_robots as robots
 from ramidyn.explain.shape import TreeShape, family
+from ramidyn.linalg.numbering import expanded_parents
 from ramidyn.papers.document import Plot, Section, Table, compared, robot_of
 from ramidyn.papers.operation_counts import count_of, factor_count, sweep_count
 from ramidyn.symbolic.count import Ops
 from ramidyn.tree.tree import ancestors
 
-TREE1_EXPANDED = (-1, 0, 1, 2, 1, 3, 3, 4, 7, 8, 4)
-"""the example of section 2, numbered from 0"""
+TREE1 = (-1, 0, 0, 1, 1, 2, 2)
+"""Fig. 1, numbered from 0"""
+TREE1_EXPANDED = expanded_parents(TREE1, (2, 2, 1, 1, 1, 3, 1))
+"""Fig. 2: some of its joints have several degrees of freedom"""
 NAME = "Featherstone 2005"
 Operation = tuple[
     Callable[..., Any], Callable[[Sequence[int]], Ops], Callable[[TreeShape], Ops]
@@ -77,7 +80,9 @@ def table1() -> Section:
         "a square root, d a division, m a multiplication, a an addition.",
         tuple(tables),
         after="The loops divide once a row and multiply by the quotient, because a "
-        "division takes as long as several products. On the way to the root they "
+        "division takes as long as several products: D1 divisions become n, and 2 D1 "
+        "products, because a row is scaled once for the rows above it, and once more "
+        "where it stays. On the way to the root they "
         "collect what each ancestor gets before they add it, which takes one more "
         "addition a row.",
     )

@@ -154,10 +154,10 @@ def step_notes(robot: Robot, counts: dict[str, Ops]) -> dict[str, str]:
     return {
         "1": differences.step1(robot, p["1"], counts["1"]),
         "2": differences.step2(p["2"], counts["2"], counts["4"]),
-        "3.2": differences.entries_of_t(sum(lengths), p["3.2"]),
+        "3.2": differences.entries_of_t(sum(lengths), p["3.2"], p["3.2"], len(parents)),
         "3.3": differences.step33(robot, lengths, p["3.3"], counts["3.3"]),
         "3.4": differences.step34(len(columns), p["3.4"]),
-        "3.5": differences.entries_of_t(sum(lengths), p["3.5"]),
+        "3.5": differences.entries_of_t(sum(lengths), p["3.5"], p["3.2"], len(parents)),
         "4": differences.step4(p["4"], counts["4"], len(parents)),
     }
 

@@ -202,11 +202,17 @@ def step2(printed: Printed, ours: Ops, last: Ops) -> str:
     )
 
 
-def entries_of_t(entries: int, printed: Printed) -> str:
-    """Return how many products step 3.2 or 3.5 has."""
+def entries_of_t(entries: int, printed: Printed, also: Printed, n: int) -> str:
+    """Return how many products step 3.2 or 3.5 has; ``also`` is the other's row."""
     text = f"one product and one sum for each of {entries} entries of T"
-    is_printed = printed["A"] == printed["M"] == entries
-    return text if is_printed else f"{text}; {NO_CAUSE}"
+    if printed["A"] == printed["M"] == entries:
+        return text
+    if printed["A"] == also["A"] - n:
+        return (
+            f"{text}; the printed A are those of step 3.2 less one for each of {n} "
+            f"entries of y ({also['A']} - {n}); of M, {NO_CAUSE}"
+        )
+    return f"{text}; {NO_CAUSE}"
 
 
 def step33(robot: Robot, lengths: Sequence[int], printed: Printed, ours: Ops) -> str:
@@ -251,8 +257,15 @@ def dense34(m: int, printed: Printed) -> str:
     factor = count_of(lambda x: cholesky(matrix(x)))
     solves = count_of(lambda x: upper_solve(matrix(x), lower_solve(matrix(x), [x] * m)))
     text = f"factor {factor.add:,} A and M, two solves {solves.add:,}"
-    is_printed = printed["A"] == factor.add + solves.add
-    return text if is_printed else f"{text}; {NO_CAUSE}"
+    if printed["A"] == factor.add + solves.add:
+        return text
+    for times in range(2, 6):
+        if printed["A"] == times * factor.add + solves.add:
+            return (
+                f"{text}; the printed count fits {times} factorizations and the solves "
+                f"({times} x {factor.add:,} + {solves.add:,}), a guess"
+            )
+    return f"{text}; {NO_CAUSE}"
 
 
 def dense_total(printed: Sequence[int]) -> str:
