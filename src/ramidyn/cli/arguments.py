@@ -88,13 +88,21 @@ class RobotFile:
 
     def tree(self, **changes: Any) -> Robot:
         """Load the robot as the tree that it is when its loops are open."""
+        return opened(self.moving(**changes))
+
+    def moving(self, **changes: Any) -> Robot:
+        """Load a robot that has degrees of freedom."""
         robot = self.load(**changes)
         if robot.nv == 0:
             raise ModelError(
                 f"robot {robot.name!r} cannot move: no joint has a degree of freedom; "
                 "--root floating gives it a free root"
             )
+<<<<<<< HEAD
         return open_loops(robot)
+=======
+        return robot
+>>>>>>> f23a1b4 (Explain closed loops, zeros and steps of any robot)
 
     def _with_advice(self, error: ModelError) -> ModelError:
         """Return the error, with the built-in robot that the user may have meant."""

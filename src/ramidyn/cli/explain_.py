@@ -28,10 +28,11 @@ from ramidyn.cli.selfcheck import state_of
 from ramidyn.compiler import count
 from ramidyn.errors import ModelError
 from ramidyn.explain import Explanation, explain, page
+from ramidyn.explain.closed_loops import step_times
 from ramidyn.explain.crba_cost import CrbaCost
 from ramidyn.explain.data import sentence
 from ramidyn.explain.page import Timing, arithmetic
-from ramidyn.explain.shape import envelope
+from ramidyn.explain.shape import TreeShape, envelope
 from ramidyn.output_files import replaceable_file
 from ramidyn.robot import Robot
 
@@ -54,20 +55,28 @@ def command(
     """Explain why it is this fast: sparsity, counts, choices.
 
     Counts are exact, and the same on every machine: multiplications, divisions and
+<<<<<<< HEAD
     additions of one evaluation. Loops are taken as open, except in the last line, which
     says how they are closed. The report has times, too: for it, the dynamics are
     compiled and timed.
+=======
+    additions of one evaluation. A robot with loops is explained as its spanning tree,
+    and then by its cut joints and the steps that solve for them. The report has times,
+    too: for it, the dynamics are compiled and timed.
+>>>>>>> f23a1b4 (Explain closed loops, zeros and steps of any robot)
     """
     file = RobotFile(robot, **options)
     if html is not None:
         check_output(html, file.path)
         replaceable_file(html, "an HTML page")
-    loaded = file.tree()
+    loaded = file.moving()
     names = [f.strip() for f in (frames or "").split(",") if f.strip()]
     with progress(6 if names else 5) as step:
         explained = explain(loaded, names, step)
     if html is not None:
-        text = page(explained, _times(loaded), machine_line())
+        opened = explained.robot
+        times = {} if explained.loops is None else step_times(explained.loops)
+        text = page(explained, _times(opened), machine_line(), times)
         Path(html).write_text(text, encoding="utf-8")
     if as_json:
         print_json(explained.json())
@@ -111,6 +120,13 @@ def _crba_rows(crba: CrbaCost) -> list[tuple[str, str, str]]:
 CRBA_NODES = {"a": "DH nodes", "b": "other nodes", "c": "DH nodes at a floating base"}
 
 
+def _bounds(s: TreeShape, k: int) -> tuple[str, str]:
+    """Return the bounds of D1 (k = 0) or D2, for the robot and for one chain."""
+    pairs = (f"{t.bounds['n'][k]:,}, {t.bounds['depth'][k]:,}" for t in (s, s.chain))
+    first, last = pairs
+    return first, last
+
+
 def _show(e: Explanation) -> None:
     s, out = e.shape, console()
     rows = [
@@ -121,6 +137,12 @@ def _show(e: Explanation) -> None:
         *_crba_rows(e.crba),
         ("factor M, D1 + 2 D2", f"{s.factor_cost:,}", f"{s.chain.factor_cost:,}"),
         ("solve, 4 D1 + n", f"{s.solve_cost:,}", f"{s.chain.solve_cost:,}"),
+        ("density α; α²", f"{s.density:.2f}; {s.density**2:.2f}", "1; 1"),
+        ("bounds of D1: by n, by depth", *_bounds(s, 0)),
+        ("bounds of D2: by n, by depth", *_bounds(s, 1)),
+        ("zeros of M: branch", f"{e.zeros.branch:,}", "0"),
+        ("  by joints; by inertias", f"{e.zeros.kinematic}; {e.zeros.inertia}", "-"),
+        ("  at neutral q only", f"{e.zeros.coincidental:,}", "-"),
         ("envelope, as numbered", f"{envelope(s.pattern):,}", f"{s.chain.d1:,}"),
         ("envelope, leaves first", f"{envelope(s.permuted):,}", f"{s.chain.d1:,}"),
     ]
@@ -139,5 +161,13 @@ def _show(e: Explanation) -> None:
     out.print()
     for c in e.choices:
         paragraph(f"{c.quantity} by {sentence(c)}")
+<<<<<<< HEAD
     for text in filter(None, (e.force_cost, e.closed_loops)):
         paragraph(text)
+=======
+    if e.loops is not None:
+        out.print()
+        out.print(str(e.loops), markup=False, highlight=False)
+    if e.force_cost:
+        paragraph(e.force_cost)
+>>>>>>> f23a1b4 (Explain closed loops, zeros and steps of any robot)

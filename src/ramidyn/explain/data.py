@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ramidyn.algorithms.matrix_layout import sparsity_tree
 from ramidyn.compilation import Request
 from ramidyn.compiler import count
 from ramidyn.errors import ModelError
+from ramidyn.explain.closed_loops import ClosedLoops, explain_loops
 from ramidyn.explain.counts import Counts, counts_of
 from ramidyn.explain.crba_cost import CrbaCost
 from ramidyn.explain.shape import TreeShape, envelope
+<<<<<<< HEAD
 from ramidyn.quantities.closed_loops import clustered_loops
+=======
+from ramidyn.explain.zeros import Zeros, zeros_of
+>>>>>>> f23a1b4 (Explain closed loops, zeros and steps of any robot)
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.robot import Robot
@@ -50,6 +55,10 @@ class Explanation:
     """by the formula of Featherstone 2005, over bodies"""
     counts: tuple[Counts, ...]
     choices: tuple[Choice, ...]
+    zeros: Zeros
+    """of the mass matrix, by cause"""
+    loops: ClosedLoops | None = None
+    """what the loops cost, where there are some"""
     force_operations: tuple[int, int] | None = None
     """of forward dynamics with and without force elements, where there are some"""
     closed: Choice | None = None
@@ -103,6 +112,10 @@ class Explanation:
                 **dict(self.crba.table()),
                 "by_formula": _plain(self.crba.cost),
             },
+            "density": s.density,
+            "bounds": {k: list(v) for k, v in s.bounds.items()},
+            "zeros": asdict(self.zeros),
+            "loops": None if self.loops is None else _loops(self.loops),
             "dof_parents": list(s.parents),
             "permutation": list(s.permutation),
             "envelope": envelope(s.pattern),
@@ -133,6 +146,18 @@ class Explanation:
         }
 
 
+def _loops(found: ClosedLoops) -> dict[str, Any]:
+    return {
+        "cuts": [asdict(cut) for cut in found.cuts],
+        "spanning_tree": [list(edge) for edge in found.edges],
+        "renumbering": list(found.order),
+        "columns": [list(row) for row in found.columns],
+        "steps": {k: _plain(v) for k, v in found.steps.items()},
+        "loopwise": _plain(found.loopwise),
+        "gauss": found.gauss,
+    }
+
+
 def _plain(ops: Ops) -> dict[str, int]:
     return {"mul": ops.mul, "add": ops.add, "div": ops.div, "sincos": ops.sincos}
 
@@ -142,7 +167,7 @@ def explain(
     frames: Sequence[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Explanation:
-    """Count every algorithm for a robot.
+    """Count every algorithm for a robot; those of its tree, and its loops apart.
 
     Args:
         robot: what to explain.
@@ -151,6 +176,16 @@ def explain(
     """
     for name in frames:
         robot.model.frame(name)
+    loops = None
+    if robot.model.loops:
+        progress("loops")
+        loops = explain_loops(robot)
+        robot = Robot(
+            replace(robot.model, loops=()),
+            robot.conventions,
+            robot.joint_order,
+            robot.mimic,
+        )
     _, parents = sparsity_tree(robot.model)
     shape = TreeShape(parents)
     counts = tuple(counts_of(robot, progress))
@@ -174,6 +209,8 @@ def explain(
         CrbaCost.of(robot.tree),
         counts,
         tuple(choices),
+        zeros_of(robot),
+        loops,
         _force_operations(robot),
         *_closed_choice(robot),
     )

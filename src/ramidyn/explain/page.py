@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,11 +36,20 @@ class Timing:
     """of one state in a batch"""
 
 
-def page(e: Explanation, times: Sequence[Timing] = (), machine: str = "") -> str:
-    """Return the report of a robot; times, if given, are those of this machine."""
+def page(
+    e: Explanation,
+    times: Sequence[Timing] = (),
+    machine: str = "",
+    step_times: Mapping[str, float] | None = None,
+) -> str:
+    """Return the report of a robot; times, if given, are those of this machine.
+
+    ``step_times`` are those of the steps that solve for loops [s].
+    """
     name = html.escape(e.robot.name)
     parts = (_tree, _patterns, _algorithms, _choices, _passes, _growth)
     sections = _times(times, machine) + "".join(part(e) for part in parts)
+    sections += _loops(e, step_times or {})
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -161,6 +170,34 @@ def _patterns(e: Explanation) -> str:
         "envelope holds nothing else, and ordinary Cholesky keeps it."
     )
     return _section("Sparsity", f"<div class=three>{shown}</div>{table}", note)
+
+
+def _loops(e: Explanation, times: Mapping[str, float]) -> str:
+    """Return the cut joints, the augmented matrix, and the steps that solve it."""
+    found = e.loops
+    if found is None:
+        return ""
+    cuts = blocks.table(
+        ("cut joint", "kind", "between", "rows"),
+        [
+            (breakable(c.name), c.type, breakable(" and ".join(c.bodies)), f"{c.rows}")
+            for c in found.cuts
+        ],
+    )
+    limbs = [*e.shape.limbs, *[0] * found.m]
+    picture = svg.pattern(found.pattern(), limbs, "[M Jᵀ; J 0]")
+    steps = blocks.table(
+        ("", "", "mul", "add", "div", "time"),
+        [(*row, seconds(times[row[0][5:]]) if times else "-") for row in found.rows()],
+    )
+    note = (
+        f"Solved in {found.steps['Total'].total:,} operations, loop by loop in "
+        f"{found.loopwise.total:,}; Gaussian elimination takes {found.gauss:,}. "
+        f"Renumbered, leaves first: {', '.join(found.order)}. Times are of one state "
+        "in a batch, by difference."
+    )
+    figure = f"<figure>{picture}<figcaption>M, and rows of J</figcaption></figure>"
+    return _section("Closed loops", cuts + figure + steps, html.escape(note))
 
 
 def _algorithms(e: Explanation) -> str:

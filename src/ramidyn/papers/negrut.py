@@ -12,8 +12,8 @@ from ramidyn.algorithms.loops.counting import (
     joint_formulation_counts,
     loopwise_counts,
 )
-from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.catalog import paper_robots as robots
+from ramidyn.explain.closed_loops import columns_of
 from ramidyn.papers import negrut_solvers as differences
 from ramidyn.papers.document import Section, Table, compared, robot_of
 from ramidyn.papers.featherstone import entries_of
@@ -73,17 +73,6 @@ def sections() -> list[Section]:
         times(counts, dense, n),
         profile(counts, dense),
     ]
-
-
-def columns_of(robot: Robot) -> list[list[int]]:
-    """Return the degrees of freedom of each row of J, by the topology alone."""
-    tree = robot.tree
-    columns: list[list[int]] = []
-    for cut in cuts_of(robot.model):
-        path = set(tree.support(cut.a)) ^ set(tree.support(cut.b))
-        row = sorted(k for i in path for k in tree.dofs[i])
-        columns += [row] * len(cut.rows)
-    return columns
 
 
 def gauss(robot: Robot, n: int) -> Section:

@@ -30,14 +30,10 @@ def joint_formulation_counts(
         parents: of each degree of freedom.
         columns: of each row of J: the degrees of freedom where it is not zero.
     """
-    totals: list[Ops] = []
-    for k in range(len(STEPS)):
-
-        def traced(M: Any, J: Any, Q: Any, gamma: Any, last: int = k) -> list[Expr]:
-            known = _results(parents, columns, M, J, Q, gamma)
-            return [e for step in known[: last + 1] for e in step]
-
-        totals.append(_count(traced, parents, columns))
+    totals = [
+        count(trace(steps_up_to(k, parents, columns), input_sizes(parents, columns)))
+        for k in range(len(STEPS))
+    ]
     found: dict[str, Ops] = {}
     before = Ops()
     for name, total in zip(STEPS, totals, strict=True):
@@ -51,6 +47,31 @@ def joint_formulation_counts(
     return {**found, "Total": before}
 
 
+def steps_up_to(
+    last: int, parents: Sequence[int], columns: Sequence[Sequence[int]]
+) -> Callable[..., list[Expr]]:
+    """Return a function of M, J, Q and γ that takes the first steps, to trace.
+
+    M and J are vectors of their nonzeros (`input_sizes`), row by row; a row of M has
+    its diagonal first, and then its ancestors, the nearest first.
+    """
+
+    def traced(M: Any, J: Any, Q: Any, gamma: Any) -> list[Expr]:
+        known = _results(parents, columns, M, J, Q, gamma)
+        return [e for step in known[: last + 1] for e in step]
+
+    return traced
+
+
+def input_sizes(
+    parents: Sequence[int], columns: Sequence[Sequence[int]]
+) -> dict[str, int]:
+    """Return how many numbers M, J, Q and γ have."""
+    n = len(parents)
+    entries = sum(1 + len(tuple(ancestors(parents, k))) for k in range(n))
+    return {"M": entries, "J": sum(map(len, columns)), "Q": n, "gamma": len(columns)}
+
+
 def loopwise_counts(parents: Sequence[int], columns: Sequence[Sequence[int]]) -> Ops:
     """Return the operations of the same solution, loop by loop."""
 
@@ -59,7 +80,7 @@ def loopwise_counts(parents: Sequence[int], columns: Sequence[Sequence[int]]) ->
         qdd, multipliers = loopwise(A, _vector(Q), list(gamma))
         return [*qdd.values(), *multipliers]
 
-    return _count(traced, parents, columns)
+    return count(trace(traced, input_sizes(parents, columns)))
 
 
 def _results(
@@ -93,15 +114,6 @@ def _results(
         [*y.values()],
         [*qdd.values()],
     ]
-
-
-def _count(
-    traced: Callable[..., Any], parents: Sequence[int], columns: Sequence[Sequence[int]]
-) -> Ops:
-    n, m = len(parents), len(columns)
-    entries = sum(1 + len(tuple(ancestors(parents, k))) for k in range(n))
-    sizes = {"M": entries, "J": sum(map(len, columns)), "Q": n, "gamma": m}
-    return count(trace(traced, sizes))
 
 
 def _vector(given: Any) -> dict[int, Expr]:
