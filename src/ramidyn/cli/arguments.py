@@ -88,7 +88,7 @@ class RobotFile:
 
     def tree(self, **changes: Any) -> Robot:
         """Load the robot as the tree that it is when its loops are open."""
-        return opened(self.moving(**changes))
+        return open_loops(self.moving(**changes))
 
     def moving(self, **changes: Any) -> Robot:
         """Load a robot that has degrees of freedom."""
@@ -98,11 +98,7 @@ class RobotFile:
                 f"robot {robot.name!r} cannot move: no joint has a degree of freedom; "
                 "--root floating gives it a free root"
             )
-<<<<<<< HEAD
-        return open_loops(robot)
-=======
         return robot
->>>>>>> f23a1b4 (Explain closed loops, zeros and steps of any robot)
 
     def _with_advice(self, error: ModelError) -> ModelError:
         """Return the error, with the built-in robot that the user may have meant."""

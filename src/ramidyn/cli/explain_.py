@@ -55,15 +55,10 @@ def command(
     """Explain why it is this fast: sparsity, counts, choices.
 
     Counts are exact, and the same on every machine: multiplications, divisions and
-<<<<<<< HEAD
-    additions of one evaluation. Loops are taken as open, except in the last line, which
-    says how they are closed. The report has times, too: for it, the dynamics are
-    compiled and timed.
-=======
     additions of one evaluation. A robot with loops is explained as its spanning tree,
-    and then by its cut joints and the steps that solve for them. The report has times,
-    too: for it, the dynamics are compiled and timed.
->>>>>>> f23a1b4 (Explain closed loops, zeros and steps of any robot)
+    then by its cut joints and the steps that solve for them, and by how forward
+    dynamics closes them. The report has times, too: for it, the dynamics are compiled
+    and timed.
     """
     file = RobotFile(robot, **options)
     if html is not None:
@@ -161,13 +156,8 @@ def _show(e: Explanation) -> None:
     out.print()
     for c in e.choices:
         paragraph(f"{c.quantity} by {sentence(c)}")
-<<<<<<< HEAD
     for text in filter(None, (e.force_cost, e.closed_loops)):
         paragraph(text)
-=======
     if e.loops is not None:
         out.print()
         out.print(str(e.loops), markup=False, highlight=False)
-    if e.force_cost:
-        paragraph(e.force_cost)
->>>>>>> f23a1b4 (Explain closed loops, zeros and steps of any robot)

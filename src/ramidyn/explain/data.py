@@ -14,11 +14,8 @@ from ramidyn.explain.closed_loops import ClosedLoops, explain_loops
 from ramidyn.explain.counts import Counts, counts_of
 from ramidyn.explain.crba_cost import CrbaCost
 from ramidyn.explain.shape import TreeShape, envelope
-<<<<<<< HEAD
-from ramidyn.quantities.closed_loops import clustered_loops
-=======
 from ramidyn.explain.zeros import Zeros, zeros_of
->>>>>>> f23a1b4 (Explain closed loops, zeros and steps of any robot)
+from ramidyn.quantities.closed_loops import clustered_loops
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.operational import operational_inertia_inverse
 from ramidyn.robot import Robot
