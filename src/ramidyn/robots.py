@@ -5,6 +5,7 @@
     asimo                      Wensing, Featherstone & Orin 2012
     chang_khatib24             Chang & Khatib 2000: two arms, 24 joints
     hmmwv                      Negrut, Serban & Potra 1997: a vehicle with loops
+    tractor_semitrailer        a larger one: ten wheels, 20 loops
     chain, binary_tree, square_grid, chain_with_side_branches, random_tree
     load_description           a robot of the package robot_descriptions
 
@@ -44,6 +45,7 @@ __all__ = [
     "load_description",
     "random_tree",
     "square_grid",
+    "tractor_semitrailer",
 ]
 
 
@@ -79,6 +81,7 @@ chain30 = _robot(catalog.chain30)
 asimo = _robot(catalog.asimo)
 chang_khatib24 = _robot(catalog.chang_khatib24)
 hmmwv = _robot(catalog.hmmwv)
+tractor_semitrailer = _robot(catalog.tractor_semitrailer)
 chain = _robot(catalog.chain)
 chain_with_side_branches = _robot(catalog.chain_with_side_branches)
 binary_tree = _robot(catalog.binary_tree)

@@ -8,8 +8,9 @@ Accelerations are (ẇ, classical a): see `kinematics` for X, S, BB and c, and
     IA[i]  articulated-body inertia       pA[i]  articulated-body bias force
     u      (τ − Sᵀ pA) / D                a[i]   acceleration, gravity included
 
-A joint with several degrees of freedom is eliminated one by one, and joints that share
-a coordinate together: `clusters` has the steps of both.
+Inertias cross a joint by axial screws (McMillan & Orin 1995). A joint with several
+degrees of freedom is eliminated one by one, and joints that share a coordinate
+together: `clusters` has the steps of both.
 """
 
 from __future__ import annotations

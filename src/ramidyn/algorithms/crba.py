@@ -7,7 +7,8 @@ S[i]   joint motion basis        F      force that moves that body along S_i
 
 `crba` carries F through every body below. `crba_root` takes S_j and F to the frame of
 the root body directly, and each entry of M is one product there. Long chains gain: an
-entry costs a few operations instead of a transform.
+entry costs a few operations instead of a transform. Negrut, Serban & Potra (1997) work
+in one global frame throughout: their composite K_i is Ic seen from there.
 
 Rows of joints that share a coordinate are added up as soon as they meet (`clusters`):
 their row is that of the degree of freedom of the first, the leader.

@@ -2,7 +2,8 @@
 
     M = Lᵀ D L (L with unit diagonal)      or      M = Lᵀ L
 
-with no fill-in: M and L hold (i, j) only where j is i or an ancestor of i.
+with no fill-in: M and L hold (i, j) only where j is i or an ancestor of i. A matrix
+that is not of a tree factors along its elimination tree (Liu 1990).
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Inverse dynamics by the recursive Newton-Euler algorithm (RBDA ch. 5).
 
+Without linear velocities, as Balafoutis, Patel and Misra (1988) do it.
+
     τ = M(q) q̈ + C(q, q̇) + g(q)
 
 Quantities with index i are in body-i coordinates; p = λ(i) is the parent. See

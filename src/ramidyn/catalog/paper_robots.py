@@ -347,6 +347,7 @@ def chang_khatib24(geometry: str = "general", seed: int = 0) -> Description:
 # ------------------------------------------------------------ a vehicle with loops
 
 hmmwv = vehicle.hmmwv
+tractor_semitrailer = vehicle.tractor_semitrailer
 
 # ------------------------------------------------------------ random trees
 

@@ -17,6 +17,7 @@ the ground below the middle of the car; all of the left front corner, others by 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -57,16 +58,22 @@ STEERING = PositionServo(
 
 
 class Corner(NamedTuple):
-    """One of the four corners of a vehicle."""
+    """One of the corners of a vehicle."""
 
     name: str
     x: float
     side: float
     """1 on the left, −1 on the right"""
+    frame: str = "chassis"
+    """the body that carries it"""
+    height: float = 0.0
+    """of that body's origin above the ground"""
+    load: float = 1.0
+    """on its wheel, over that of the car: springs, dampers and tires are as stiff"""
 
     def point(self, at: tuple[float, float]) -> tuple[float, float, float]:
-        """Return a point in the plane of the axle, in chassis axes."""
-        return self.x, self.side * at[0], at[1]
+        """Return a point in the plane of the axle, in axes of the body."""
+        return self.x, self.side * at[0], at[1] - self.height
 
 
 CORNERS = tuple(
@@ -123,31 +130,96 @@ def hmmwv(
     builder = RobotBuilder("hmmwv")
     chassis = Inertia.from_box(1940.0, (4.4, 1.6, 0.8), at=(-0.1, 0, 0.75))
     builder.add(Body("chassis", chassis), joint=Joint.floating(name="base"))
-    for corner in CORNERS:
+    _add_corners(builder, CORNERS, tires)
+    description = with_geometry(builder.description(), geometry, seed)
+    forces = _forces(CORNERS, suspension, tires, steering, ground)
+    return replace(description, forces=tuple(forces))
+
+
+TRACTOR = {"front": 4.6, "rear": 6.42}
+"""loads on wheels of the tractor and of its trailer, over the car's: with a tractor of
+6 t and a trailer of 12 t, of which the hitch carries 4.8 t"""
+TRAILER = 2.33
+HITCH = (-1.2, 0.0, 1.1)
+"""in axes of the tractor"""
+AXLES = (-6.7, -8.0, -9.3)
+"""behind the hitch"""
+
+
+def tractor_semitrailer(
+    suspension: bool = False, tires: bool = False, steering: bool = False
+) -> Description:
+    """Return a tractor with a semi-trailer on five axles: 33 bodies, 20 loops.
+
+    The larger model that Negrut, Serban & Potra (1997) speak of, with the suspension of
+    `hmmwv` at ten wheels: a tractor with a steered and a driven axle, and a trailer
+    with three axles on a ball joint above the driven one. 60 degrees of freedom in the
+    tree, 40 constraints: 20 are left.
+
+    Args:
+        suspension: whether springs and dampers hold both bodies up.
+        tires: whether wheels spin on tires that touch the ground.
+        steering: whether a servo moves the rack; as for `hmmwv`.
+    """
+    builder = RobotBuilder("tractor_semitrailer")
+    chassis = Inertia.from_box(6000.0, (5.5, 2.0, 1.6), at=(0.3, 0, 1.1))
+    builder.add(Body("chassis", chassis), joint=Joint.floating(name="base"))
+    tractor = tuple(
+        corner._replace(load=TRACTOR["front" if corner.x > 0 else "rear"])
+        for corner in CORNERS
+    )
+    _add_corners(builder, tractor, tires)
+    load = Inertia.from_box(12000.0, (11.5, 2.4, 2.6), at=(-4.8, 0, 0.9))
+    builder.add(Body("trailer", load), "chassis", Joint.spherical(name="hitch"), HITCH)
+    trailer = tuple(
+        Corner(f"{side}_trailer{k}_", x, y, "trailer", HITCH[2], TRAILER)
+        for k, x in enumerate(AXLES, 1)
+        for side, y in (("right", -1.0), ("left", 1.0))
+    )
+    _add_corners(builder, trailer, tires)
+    forces = _forces((*tractor, *trailer), suspension, tires, steering, None)
+    return replace(builder.description(), forces=tuple(forces))
+
+
+def _forces(
+    corners: Sequence[Corner],
+    suspension: bool,
+    tires: bool,
+    steering: bool,
+    ground: Height | None,
+) -> list[ForceElement]:
+    """Return the forces that were asked for."""
+    forces: list[ForceElement] = []
+    for corner in corners:
+        forces += _suspension(corner) if suspension else []
+        forces += _tire(corner, ground) if tires else []
+    return [*forces, STEERING] if steering else forces
+
+
+def _add_corners(builder: RobotBuilder, corners: Sequence[Corner], spins: bool) -> None:
+    """Add the wheels of a body with their arms; the rack too, if one is steered."""
+    for corner in corners:
         _add_upper_arm(builder, corner)
-        _add_spindle(builder, corner, spins=tires)
+        _add_spindle(builder, corner, spins)
+    if any(corner.x > 0 for corner in corners):
+        _add_rack(builder)
+    for corner in corners:
+        _add_lower_arm(builder, corner)
+    for corner in corners:
+        a, b = f"{corner.name}lower_arm", f"{corner.name}spindle"
+        ball = _between(corner, LOWER_PIVOT, LOWER_BALL)
+        builder.add_loop(a, b, name=f"{corner.name}cut", placement_a=ball)
+    for corner in corners:
+        _add_rod(builder, corner)
+
+
+def _add_rack(builder: RobotBuilder) -> None:
     rack = Inertia.from_cylinder(
         8.0, radius=0.02, length=0.6, at=Pose.from_axis_angle(X, math.pi / 2)
     )
     rail = Joint.prismatic(Y, name="rack_joint")
     at = (HALF_WHEELBASE - BEHIND, 0, ROD_INNER[1])
     builder.add(Body("rack", rack), "chassis", rail, at)
-    for corner in CORNERS:
-        _add_lower_arm(builder, corner)
-    for corner in CORNERS:
-        a, b = f"{corner.name}lower_arm", f"{corner.name}spindle"
-        ball = _between(corner, LOWER_PIVOT, LOWER_BALL)
-        builder.add_loop(a, b, name=f"{corner.name}cut", placement_a=ball)
-    for corner in CORNERS:
-        _add_rod(builder, corner)
-    description = with_geometry(builder.description(), geometry, seed)
-    forces: list[ForceElement] = []
-    for corner in CORNERS:
-        forces += _suspension(corner) if suspension else []
-        forces += _tire(corner, ground) if tires else []
-    if steering:
-        forces.append(STEERING)
-    return replace(description, forces=tuple(forces))
 
 
 def _between(
@@ -162,7 +234,7 @@ def _add_upper_arm(builder: RobotBuilder, corner: Corner) -> None:
     arm = Inertia.from_box(6.0, (0.3, abs(y), 0.05), at=(0, y / 2, z / 2))
     joint = Joint.revolute(X, name=f"{corner.name}upper")
     at = corner.point(UPPER_PIVOT)
-    builder.add(Body(f"{corner.name}upper_arm", arm), "chassis", joint, at)
+    builder.add(Body(f"{corner.name}upper_arm", arm), corner.frame, joint, at)
 
 
 def _add_spindle(builder: RobotBuilder, corner: Corner, spins: bool) -> None:
@@ -186,7 +258,7 @@ def _add_lower_arm(builder: RobotBuilder, corner: Corner) -> None:
     arm = Inertia.from_box(12.0, (0.4, abs(y), 0.06), at=(0, y / 2, z / 2))
     joint = Joint.revolute(X, name=f"{corner.name}lower")
     at = corner.point(LOWER_PIVOT)
-    builder.add(Body(f"{corner.name}lower_arm", arm), "chassis", joint, at)
+    builder.add(Body(f"{corner.name}lower_arm", arm), corner.frame, joint, at)
 
 
 def _add_rod(builder: RobotBuilder, corner: Corner) -> None:
@@ -194,7 +266,7 @@ def _add_rod(builder: RobotBuilder, corner: Corner) -> None:
     _, y, z = corner.point(ROD_INNER)
     is_front = corner.x > 0
     a, start = (
-        ("rack", (0, y, 0)) if is_front else ("chassis", (corner.x - BEHIND, y, z))
+        ("rack", (0, y, 0)) if is_front else (corner.frame, (corner.x - BEHIND, y, z))
     )
     _, y, z = _between(corner, UPPER_BALL, ROD_OUTER)
     b = f"{corner.name}spindle"
@@ -215,18 +287,18 @@ def _suspension(corner: Corner) -> list[ForceElement]:
     _, y, z = _between(corner, LOWER_PIVOT, SPRING_FOOT)
     x, side, top = corner.point(SPRING_TOP)
     spring = PointSpring(
-        "chassis",
+        corner.frame,
         arm,
-        stiffness=STIFFNESS[end],
+        stiffness=STIFFNESS[end] * corner.load,
         rest_length=REST_LENGTH[end],
         point_a=(x, side, top),
         point_b=(0.0, y, z),
         name=f"{corner.name}spring",
     )
     damper = PointSpring(
-        "chassis",
+        corner.frame,
         arm,
-        damping=7e3,
+        damping=7e3 * corner.load,
         point_a=(x - 0.12, side, top),
         point_b=(-0.12, y, z),
         name=f"{corner.name}damper",
@@ -239,14 +311,15 @@ def _tire(corner: Corner, ground: Height | None) -> list[ForceElement]:
     tire = Tire(
         f"{corner.name}wheel",
         RADIUS,
-        stiffness=380e3,
-        damping=2e3,
-        longitudinal_stiffness=100e3,
-        cornering_stiffness=70e3,
+        stiffness=380e3 * corner.load,
+        damping=2e3 * corner.load,
+        longitudinal_stiffness=100e3 * corner.load,
+        cornering_stiffness=70e3 * corner.load,
         friction=0.8,
         height=ground,
         name=f"{corner.name}tire",
     )
     axle = f"{corner.name}axle"
-    rolling = JointFriction(axle, 40.0, name=f"{corner.name}rolling_resistance")
+    resistance = 40.0 * corner.load
+    rolling = JointFriction(axle, resistance, name=f"{corner.name}rolling_resistance")
     return [tire, rolling]

@@ -29,6 +29,7 @@ BUILT_IN: dict[str, Callable[[], Any]] = {
     "asimo": lambda: robots.asimo("plain"),
     "chang_khatib24": lambda: robots.chang_khatib24("plain"),
     "hmmwv": lambda: robots.hmmwv("plain"),
+    "tractor_semitrailer": robots.tractor_semitrailer,
     "tree1": lambda: robots.featherstone_tree1("plain"),
 }
 

@@ -12,6 +12,7 @@ from ramidyn.catalog.general_geometry import with_geometry
 from ramidyn.catalog.paper_robots import chang_khatib24
 from ramidyn.compiler import program_of
 from ramidyn.description.builder import Body, Inertia, Joint
+from ramidyn.explain.recursion import recursion_steps
 from ramidyn.papers.document import Plot, Section, Table, robot_of
 from ramidyn.papers.operation_counts import count_of
 from ramidyn.quantities.mass_matrix import mass_matrix
@@ -135,7 +136,31 @@ def inverse_counts(robot: Robot) -> tuple[int, int]:
 
 def sections() -> list[Section]:
     """Return the sections of this paper."""
-    return [table1(), growth(), trunk_growth()]
+    return [table1(), recursion(), growth(), trunk_growth()]
+
+
+def recursion() -> Section:
+    """Return Fig. 4: what flows where, for both hands of the paper's robot."""
+    robot = robot_of(chang_khatib24())
+    steps = recursion_steps(robot, [t.frame for t in HANDS])
+    rows: list[tuple[str, ...]] = []
+    for sweep in dict.fromkeys(s for s, _, _ in steps):
+        own = [(a, b) for s, a, b in steps if s == sweep]
+        flows: list[str] = []
+        for a, b in own:
+            if flows and flows[-1].endswith(f" {a}"):
+                flows[-1] += f" → {b}"
+            else:
+                flows.append(f"{a} → {b}")
+        rows.append((sweep, f"{len(own)}", "; ".join(flows)))
+    return Section(
+        f"{NAME}, Fig. 4: the recursion",
+        "What flows where and in which order, for both hands: articulated inertias up "
+        "the tree, diagonal blocks of Λ⁻¹ down to the hands, and blocks between them "
+        "from their common ancestor. `ramidyn.explain.recursion` has it for any robot "
+        "and its points.",
+        (Table(("sweep", "steps", "from → to"), tuple(rows)),),
+    )
 
 
 def table1() -> Section:

@@ -1,6 +1,6 @@
 """Negrut, Serban & Potra (1997): the operation counts of Tables 1 to 5."""
 
-# ruff: noqa: N806  the paper's letters
+# ruff: noqa: N806  the paper's letters; a symbol a line
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ramidyn.algorithms.loops.counting import (
     loopwise_counts,
 )
 from ramidyn.catalog import paper_robots as robots
-from ramidyn.explain.closed_loops import columns_of
+from ramidyn.explain.closed_loops import columns_of, explain_loops, step_times
 from ramidyn.papers import negrut_solvers as differences
 from ramidyn.papers.document import Section, Table, compared, robot_of
 from ramidyn.papers.featherstone import entries_of
@@ -72,7 +72,112 @@ def sections() -> list[Section]:
         totals(counts, dense, loopwise, len(columns)),
         times(counts, dense, n),
         profile(counts, dense),
+        graph(),
+        symbols(),
     ]
+
+
+def graph() -> Section:
+    """Return Figs. 3 and 4: the graph, its spanning tree, cuts and renumbering."""
+    found = explain_loops(robot_of(robots.hmmwv("general")))
+    tree = Table(
+        ("spanning tree: body", "on", "joint"),
+        tuple((body, parent, joint) for parent, body, joint in found.edges),
+    )
+    cuts = Table(
+        ("cut joint", "kind", "between", "rows"),
+        tuple(
+            (c.name, c.type, " and ".join(c.bodies), f"{c.rows}") for c in found.cuts
+        ),
+    )
+    entries = sum(map(len, found.reached))
+    sizes = Table(
+        ("", "printed", "ours", ""),
+        tuple(
+            (name, f"{printed}", f"{ours}", compared(printed, ours))
+            for name, printed, ours in (
+                ("bodies", 14, len(found.edges)),
+                ("coordinates", 27, found.n),
+                ("constraints", 16, found.m),
+                ("equations", 43, found.n + found.m),
+                ("degrees of freedom", 11, found.n - found.m),
+            )
+        ),
+    )
+    return Section(
+        f"{NAME}, Figs. 3 and 4: graph, spanning tree, cuts",
+        "The vehicle's graph becomes a tree where joints are cut. `ramidyn explain "
+        "hmmwv` shows this for any mechanism, with the augmented matrix as a picture "
+        "and the steps of Alg-S, counted and timed.",
+        (sizes, tree, cuts),
+        after=f"T has {entries} nonzeros of {found.n * found.m} (Lemma 3). Renumbered "
+        f"by Lemma 2, leaves first: {', '.join(found.order)}.",
+    )
+
+
+def symbols() -> Section:
+    """Return the paper's symbols beside ours."""
+    return Section(
+        f"{NAME}, sections 2 and 3: their symbols, our lines",
+        "The paper refers all motion to one global frame: its state vector Ŷ is the "
+        "spatial velocity in world axes at the origin. Our recursions are in body "
+        "frames; `crba_root` is the nearest relative.",
+        (Table(("theirs", "meaning", "ours"), SYMBOLS),),
+    )
+
+
+SYMBOLS = (
+    ("Ŷ", "state vector of a body", '`robot.velocity(q, qd, body, "world")`'),
+    (
+        "B_j, D_j",
+        "joint axes and their rates",
+        "`S` in `algorithms/crba.py`; c in `aba.py`",
+    ),
+    (
+        "T_j, R_j",
+        "from the origin to the centroid",
+        "`RigidInertia` about a body's origin",
+    ),
+    ("M̂, Q̂ (8-11)", "inertia and force at the origin", "`f` of `algorithms/rnea.py`"),
+    ("K_i (12-16)", "composite inertia", "`Ic` of `algorithms/crba.py`"),
+    ("L_i (12-16)", "composite force", "`f` summed inward in `algorithms/rnea.py`"),
+    ("M̄ (18)", "composite inertia matrix", "`robot.mass_matrix(q)`"),
+    (
+        "Φ_q, γ (17)",
+        "constraint Jacobian and bias",
+        "`robot.constraint_jacobian`, `constraint_bias`",
+    ),
+    ("A, L, T (23, 24)", "augmented matrix and factors", "`linalg.augmented`"),
+    (
+        "b, p (Lemma 2)",
+        "renumbering and its inverse",
+        "`linalg.renumbering`, `Numbering.undo`",
+    ),
+)
+
+
+def measured_profile() -> Section:
+    """Return Table 5 beside times of today: each step of Alg-S, compiled."""
+    found = explain_loops(robot_of(robots.hmmwv("general")))
+    times_ = step_times(found)
+    whole = sum(times_[s] for s in STEPS)
+    rows = tuple(
+        (
+            f"step {step}",
+            f"{STEP_TIMES[k]:,}",
+            f"{STEP_TIMES[k] / STEP_TIMES[-1]:.0%}",
+            f"{times_[step] * 1e9:.0f}",
+            f"{times_[step] / whole:.0%}",
+        )
+        for k, step in enumerate(STEPS)
+    )
+    head = ("", "printed µs", "of the time", "today, ns a state", "of the time")
+    return Section(
+        f"{NAME}, Table 5: the profile of today",
+        "Times of Alg-S by step, compiled and run on a batch of states on this "
+        "processor: differences between programs that stop after each step.",
+        (Table(head, rows),),
+    )
 
 
 def gauss(robot: Robot, n: int) -> Section:

@@ -98,7 +98,12 @@ def counted(case: Case, expressed_in: str = "local") -> OperationalCounts:
 
 
 def sections() -> list[Section]:
-    """Return the section of this paper."""
+    """Return the sections of this paper."""
+    return [figures(), *wensing_stages.sections()]
+
+
+def figures() -> Section:
+    """Return Figs. 5 and 6: the algorithms on ASIMO and robots derived from it."""
     counts = {name: counted(case) for name, case in CASES.items()}
     rows: list[tuple[str, ...]] = []
     for name, case in CASES.items():
@@ -120,26 +125,23 @@ def sections() -> list[Section]:
     labels = tuple(textwrap.fill(n, 10, break_long_words=False) for n in counts)
     title = "Wensing et al. 2012, Figs 5 and 6: operations for Λ⁻¹, our programs"
     plot = Plot("figure6", title, "bars", bars, labels, ("", "operations"))
-    return [
-        Section(
-            f"{NAME}, Figs 5 and 6",
-            "Operations of the inverse operational-space inertia Λ⁻¹ of ASIMO and of "
-            "robots derived from it, as shares of EFPA's; six rows an end, in its own "
-            "axes. Counts are those of simplified programs, as they are compiled. The "
-            "figures print no totals, so the ratios and the order are what can be "
-            "compared. SFA takes the cheaper of our two mass matrices. How many joints "
-            "the paper adds to arms and legs is not printed: three each are our "
-            "choice, and so are the fingertips. PV (Popov and Vereshchagin's) and PVr "
-            "came after the paper.",
-            (
-                Table(("", "printed", "ours", ""), tuple(_printed(counts))),
-                Table(head, tuple(rows)),
-            ),
-            (plot,),
-            _why(counts),
+    return Section(
+        f"{NAME}, Figs 5 and 6",
+        "Operations of the inverse operational-space inertia Λ⁻¹ of ASIMO and of "
+        "robots derived from it, as shares of EFPA's; six rows an end, in its own "
+        "axes. Counts are those of simplified programs, as they are compiled. The "
+        "figures print no totals, so the ratios and the order are what can be "
+        "compared. SFA takes the cheaper of our two mass matrices. How many joints "
+        "the paper adds to arms and legs is not printed: three each are our "
+        "choice, and so are the fingertips. PV (Popov and Vereshchagin's) and PVr "
+        "came after the paper.",
+        (
+            Table(("", "printed", "ours", ""), tuple(_printed(counts))),
+            Table(head, tuple(rows)),
         ),
-        *wensing_stages.sections(),
-    ]
+        (plot,),
+        _why(counts),
+    )
 
 
 def _why(counts: Mapping[str, OperationalCounts]) -> str:

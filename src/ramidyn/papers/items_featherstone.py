@@ -1,0 +1,357 @@
+"""Items 1 to 56: Featherstone (2005), branch-induced sparsity."""
+
+# ruff: noqa: N806, E501  the paper's letters; a row a line
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ramidyn import linalg
+from ramidyn.algorithms.ltdl import operations
+from ramidyn.catalog import paper_robots as catalog
+from ramidyn.errors import ModelError
+from ramidyn.explain.crba_cost import CrbaCost
+from ramidyn.explain.factor_steps import factor_steps
+from ramidyn.explain.shape import TreeShape, envelope, family
+from ramidyn.explain.zeros import zeros_of
+from ramidyn.papers.document import robot_of
+from ramidyn.papers.featherstone import TREE1, TREE1_EXPANDED
+from ramidyn.papers.featherstone_sparsity import FIG2
+from ramidyn.papers.items import (
+    Finding,
+    Found,
+    Item,
+    agree,
+    claim,
+    equal,
+    part,
+    section,
+)
+from ramidyn.papers.references import REFERENCES
+from ramidyn.robot import Robot
+from ramidyn.tree.tree import depths
+
+DOCUMENT = "Featherstone 2005, branch-induced sparsity"
+
+
+@cache
+def small() -> tuple[Robot, Any, Any, Any, Any]:
+    """Return Tree 1 as a robot, a state, and its mass matrix."""
+    robot = robot_of(catalog.featherstone_tree1())
+    rng = np.random.default_rng(0)
+    q = robot.random_configuration(rng)
+    qd, tau = rng.normal(size=(2, robot.nv))
+    return robot, q, qd, tau, robot.mass_matrix(q)
+
+
+def _by(algorithm: str) -> Finding:
+    robot, q, qd, tau, M = small()
+    qdd = robot.forward_dynamics(q, qd, tau, algorithm=algorithm)
+    return agree("M q̈ + c = τ", M @ qdd + robot.bias_forces(q, qd), tau)
+
+
+def _pattern(_: Found) -> Finding:
+    robot, *_rest, M = small()
+    pattern = linalg.sparsity_pattern(robot.tree.dof_parents)
+    return equal(0, int((M[~pattern] != 0).sum()))
+
+
+def _regular(_: Found) -> Finding:
+    parents = small()[0].tree.dof_parents
+    return claim("λ(i) < i", "for all i", all(p < i for i, p in enumerate(parents)))
+
+
+def _factor_pattern(_: Found) -> Finding:
+    robot, *_rest, M = small()
+    L = linalg.ltl(M, robot.tree.dof_parents).L
+    lower = np.tril(linalg.sparsity_pattern(robot.tree.dof_parents))
+    return equal(int(lower.sum()), int((L != 0).sum()))
+
+
+def _ltl(_: Found) -> Finding:
+    robot, *_rest, M = small()
+    L = linalg.ltl(M, robot.tree.dof_parents).L
+    return agree("H = Lᵀ L", L.T @ L, M)
+
+
+def _ltdl(_: Found) -> Finding:
+    robot, *_rest, M = small()
+    f = linalg.ltdl(M, robot.tree.dof_parents)
+    return agree("H = Lᵀ D L", f.L.T @ np.diag(f.D) @ f.L, M)
+
+
+def _any_matrix(_: Found) -> Finding:
+    rng = np.random.default_rng(1)
+    parents = (-1, 0, 0, 2, 2, -1)
+    H = rng.uniform(size=(6, 6)) * linalg.sparsity_pattern(parents)
+    H = H + H.T + 12 * np.eye(6)
+    return agree("H x = b", H @ linalg.ltdl(H, parents).solve(np.ones(6)), np.ones(6))
+
+
+def _found_tree(_: Found) -> Finding:
+    robot, *_rest, M = small()
+    shuffle = np.random.default_rng(0).permutation(robot.nv)
+    numbering = linalg.numbering_of(M[np.ix_(shuffle, shuffle)])
+    costs = [operations(p) for p in (robot.tree.dof_parents, numbering.parents)]
+    return equal(costs[0], costs[1])
+
+
+def _refused(_: Found) -> Finding:
+    robot, *_rest, M = small()
+    H = np.array(M)
+    H[6, 5] = H[5, 6] = 1.0
+    try:
+        linalg.ltdl(H, robot.tree.dof_parents)
+        said = "accepted"
+    except ModelError as error:
+        said = "refused" if "different branches" in str(error) else str(error)
+    return equal("refused", said)
+
+
+def _in_place(_: Found) -> Finding:
+    robot, *_rest, M = small()
+    H = np.array(M)
+    upper = np.triu(H, 1)
+    L = linalg.ltl(H, robot.tree.dof_parents, overwrite=True).L
+    same = np.array_equal(np.triu(H, 1), upper) and np.array_equal(np.tril(H), L)
+    return claim("lower triangle only, in place", "bit by bit", same)
+
+
+def _products(_: Found) -> Finding:
+    robot, *_rest, M = small()
+    f, x = linalg.ltl(M, robot.tree.dof_parents), np.ones((robot.nv, 2))
+    ours = [f.mul_L(x), f.mul_LT(x), f.solve_L(x), f.solve_LT(x)]
+    inverse = np.linalg.inv(f.L)
+    theirs = [f.L @ x, f.L.T @ x, inverse @ x, inverse.T @ x]
+    return agree("L x, Lᵀ x, L⁻¹ x, L⁻ᵀ x", ours, theirs)
+
+
+def _fills(_: Found) -> Finding:
+    robot, *_rest, M = small()
+    G = np.linalg.cholesky(M)
+    full = robot.nv * (robot.nv + 1) // 2
+    return equal(full, int((np.abs(G) > 1e-14).sum()))
+
+
+def _compact(_: Found) -> Finding:
+    robot, *_rest, M = small()
+    packed = linalg.TreeMatrix.from_dense(M, robot.tree.dof_parents)
+    return agree("only nonzeros stored", packed.dense(), M)
+
+
+def _bordered(_: Found) -> Finding:
+    s = TreeShape(TREE1)
+    last = int(np.flatnonzero(s.permuted.all(axis=1))[0])
+    return claim("full rows last", f"row {last + 1} of {s.n}", last == s.n - 1)
+
+
+def _envelope(_: Found) -> Finding:
+    s = TreeShape(TREE1_EXPANDED)
+    return equal(s.d1, envelope(s.permuted))
+
+
+def _depths(_: Found) -> Finding:
+    s = TreeShape(TREE1)
+    entries = int(np.tril(s.pattern, -1).sum())
+    return equal(
+        (entries, sum(len(x.updated) for x in factor_steps(TREE1))), (s.d1, s.d2)
+    )
+
+
+def _limits(_: Found) -> Finding:
+    roots, chain = TreeShape((-1,) * 9), TreeShape(tuple(range(-1, 8)))
+    ends = (roots.d1, roots.d2, chain.d1, chain.d2)
+    return equal((0, 0, *chain.bounds["n"]), ends)
+
+
+def _overhead(_: Found) -> Finding:
+    chain = tuple(range(-1, 29))
+    dense = 29 * 30 // 2 + 2 * sum(k * (k + 1) // 2 for k in range(30))
+    return equal(dense, operations(chain))
+
+
+def _swarm(_: Found) -> Finding:
+    def cost(arms: int) -> int:
+        return operations(tuple(-1 if i % 6 == 0 else i - 1 for i in range(6 * arms)))
+
+    return equal(10 * cost(10), cost(100))
+
+
+def _families(_: Found) -> Finding:
+    made = (
+        catalog.chain_with_side_branches(8),
+        catalog.binary_tree(7),
+        catalog.square_grid(9),
+    )
+    names = ("short side branches", "binary tree", "square grid")
+    ours = [linalg.D2(robot_of(d).tree.dof_parents) for d in made]
+    sizes = (8, 7, 9)
+    theirs = [
+        linalg.D2(tuple(family(name, n))) for name, n in zip(names, sizes, strict=True)
+    ]
+    return equal(theirs, ours)
+
+
+def _crba(_: Found) -> Finding:
+    robot, q, qd, _tau, M = small()
+    columns = [
+        robot.inverse_dynamics(q, 0 * qd, e) - robot.gravity_forces(q)
+        for e in np.eye(robot.nv)
+    ]
+    return agree("M eₖ = τ(q̈ = eₖ) − g", np.transpose(columns), M)
+
+
+def _zeros_written(_: Found) -> Finding:
+    robot, q, *_rest = small()
+    out = np.full((robot.nv, robot.nv), np.nan)
+    robot.mass_matrix(q, out=out)
+    pattern = linalg.sparsity_pattern(robot.tree.dof_parents)
+    return equal(0, int((out[~pattern] != 0).sum()))
+
+
+def _sums(_: Found) -> Finding:
+    c = CrbaCost.of(robot_of(catalog.humanoid30()).tree)
+    return equal((c.D0, c.D1), (c.D0a + c.D0b, c.D1a + c.D1b))
+
+
+def _most(_: Found) -> Finding:
+    # Any other choice of one child per body moves no more forces by DH transforms.
+    c = CrbaCost((-1, 0, 0, 1, 2, 4, 5))
+    sizes = c.subtree_sizes
+    best = {
+        p: max(sizes[i] for i, q in enumerate(c.parents) if q == p)
+        for p in set(c.parents)
+        if p >= 0
+    }
+    return equal(sum(best.values()), c.D1a)
+
+
+def _competitive(found: Found) -> Finding:
+    rows = part(found, "2005, Fig. 7").tables[0].rows
+    row = next(r for r in rows if r[0] == "humanoid: by CRBA over ABA")
+    return claim(f"{row[1]} of ABA", f"{row[2]}", float(row[2]) < 1.25)
+
+
+def _zeros(_: Found) -> Finding:
+    robot = robot_of(catalog.humanoid30("plain"))
+    z = zeros_of(robot)
+    M = robot.mass_matrix(robot.random_configuration(7))
+    now = int((np.abs(M) < 1e-12 * np.abs(M).max()).sum())
+    kinds = f"{z.branch} + {z.kinematic} + {z.inertia}, and {z.coincidental}"
+    return claim(f"{now} zeros of M", kinds, z.permanent == now)
+
+
+def _spanning(_: Found) -> Finding:
+    robot = robot_of(catalog.hmmwv())
+    q = robot.assemble(robot.neutral())
+    M, J = robot.mass_matrix(q), robot.constraint_jacobian(q)
+    A = linalg.augmented(M, J, robot.tree.dof_parents)
+    x, _m = A.solve(np.ones(robot.nv), np.zeros(len(J)))
+    return agree("J q̈ = 0", 1.0 + J @ x, np.ones(len(J)), 1e-7)
+
+
+def _named(*names: str) -> Finding:
+    cited = " ".join(text for _, text in REFERENCES.values())
+    missing = [n for n in names if n not in cited]
+    return claim(", ".join(names), "cited", not missing)
+
+
+def _accuracy() -> Finding:
+    from ramidyn.papers.accuracy import claim_holds, errors  # noqa: PLC0415  needs SciPy
+
+    sparse = errors(robot_of(catalog.humanoid30("plain")), 200)
+    dense = errors(robot_of(catalog.chain30("general")), 200)
+    ratios = [[e[k] / e["Cholesky"] for k in ("LTL", "LTDL")] for e in (sparse, dense)]
+    both = claim_holds(0.5, *ratios[0]) and claim_holds(0.02, *ratios[1])
+    return claim("sparse better, dense worse", "on 2 robots; see benchmarks", both)
+
+
+def _thumb() -> Finding:
+    s = TreeShape(robot_of(catalog.humanoid30()).tree.dof_parents)
+    factor = s.factor_cost / s.chain.factor_cost
+    solve = s.solve_cost / s.chain.solve_cost
+    near = abs(factor - s.density**2) < 0.05 and abs(solve - s.density) < 0.05
+    printed = f"{s.density**2:.2f}, {s.density:.2f}"
+    return claim(printed, f"{factor:.2f}, {solve:.2f}", near)
+
+
+def _figure5(found: Found) -> Finding:
+    one = part(found, "Table 2 and Fig. 5")
+    rows = one.tables[0].rows
+    same = sum(row[2] == row[3] for row in rows)
+    return claim(
+        "formulas of Table 2", f"{same} of {len(rows)} families", same == len(rows)
+    )
+
+
+def _growth(found: Found) -> Finding:
+    one = part(found, "CRBA along the families")
+    shares = [float(row[-1]) for row in one.tables[0].rows]
+    low, high = min(shares), max(shares)
+    return claim("Eq. 20", f"{low:.2f} to {high:.2f} of it", high <= 1)
+
+
+ROWS: tuple[tuple[str, str, Any], ...] = (
+    ("Eq. 1, forward dynamics by the inertia matrix", "quantities/equation_of_motion.py", lambda _: _by("crba")),
+    ("propagation algorithm (ABA), O(n)", "algorithms/aba.py", lambda _: _by("aba")),
+    ("branch-induced sparsity, Eqs. 5 and 6", "linalg.sparsity_pattern", _pattern),
+    ("four kinds of zeros", "explain/zeros.py", _zeros),
+    ("Fig. 1, Tree 1; regular numbering, Eq. 2", "linalg.regular_numbering", _regular),
+    ("parent array λ, Eq. 3", "tree/tree.py", lambda _: equal(sorted(depths(TREE1)), sorted(depths(small()[0].tree.parents)))),
+    ("Fig. 2, expanded connectivity graph", "linalg.expanded_parents", lambda _: equal(FIG2, tuple(p + 1 for p in TREE1_EXPANDED))),
+    ("Eq. 4, pattern of H and of L", "linalg.ltl", _factor_pattern),
+    ("LTL algorithm, section 2", "linalg.ltl", _ltl),
+    ("LTDL algorithm, appendix A", "linalg.ltdl", _ltdl),
+    ("H need not be a mass matrix, λ no robot's", "linalg.ltdl", _any_matrix),
+    ("λ of one's own matrix, in any numbering", "linalg.numbering_of", _found_tree),
+    ("quick check of Eq. 6", "linalg.ltdl", _refused),
+    ("in situ, lower triangle only", "linalg.ltl", _in_place),
+    ("products with L and its inverse", "linalg.Factor", _products),
+    ("Fig. 3, the process by regions", "explain/factor_steps.py", section("Figs. 2 and 3: the factorization row by row")),
+    ("worked example, k = 7 on Tree 1", "explain/factor_steps.py", section("Figs. 2 and 3: the factorization row by row", 0)),
+    ("no fill-in, by induction", "linalg.ltl", _factor_pattern),
+    ("standard Cholesky fills", "linalg.sparsity_pattern", _fills),
+    ("accuracy beside Cholesky", "papers/accuracy.py", lambda _: _accuracy()),
+    ("compact storage", "linalg.TreeMatrix", _compact),
+    ("section 3, reordered Cholesky, Lᵀ = R G R", "linalg.ltl", section("section 3: reordered Cholesky")),
+    ("Eq. 7, nested bordered block-diagonal form", "linalg.renumbering", _bordered),
+    ("envelope without zeros", "explain/shape.py", _envelope),
+    ("Table 1, costs", "algorithms/ltdl.py", section("2005, Table 1")),
+    ("D1 and D2, Eqs. 8 and 9", "linalg.D1", _depths),
+    ("bounds, Eqs. 10 to 13", "explain/shape.py", section("bounds and rules of thumb", 0)),
+    ("limits: diagonal and dense", "linalg.D2", _limits),
+    ("almost no overhead on a full matrix", "linalg.ltdl", _overhead),
+    ("bounded depth: a swarm is O(n)", "linalg.D2", _swarm),
+    ("rule of thumb, α² and α", "explain/shape.py", lambda _: _thumb()),
+    ("Table 2, formulas", "papers/featherstone.py", section("Table 2 and Fig. 5", 1)),
+    ("Fig. 4, families of trees", "catalog/paper_robots.py", _families),
+    ("Fig. 5, operations along the families", "papers/featherstone.py", _figure5),
+    ("β and β², longer side branches", "explain/shape.py", section("bounds and rules of thumb", 2)),
+    ("7.8, 430, 5.3 and 74 times cheaper", "papers/featherstone.py", section("Table 2 and Fig. 5", 1)),
+    ("CRBA, the listing of section 5", "algorithms/crba.py", _crba),
+    ("remark on initializing zeros", "quantities/mass_matrix.py", _zeros_written),
+    ("Eqs. 14 to 16, D0", "explain/crba_cost.py", section("section 5: what CRBA costs", row="D0")),
+    ("CRBA along the families", "papers/featherstone_sparsity.py", _growth),
+    ("ra, rx, vx: 10a, 32m + 33a, 20m + 12a, ...", "spatial/inertia.py", section("rx, an inertia taken to the parent")),
+    ("non-DH nodes, Eq. 17", "explain/crba_cost.py", section("section 5: what CRBA costs", row="non-DH")),
+    ("Eqs. 18 to 20", "explain/crba_cost.py", section("section 5: what CRBA costs", row="D")),
+    ("the DH choice that maximizes D1a", "explain/crba_cost.py", _most),
+    ("D0a + D0b = D0, D1a + D1b = D1", "explain/crba_cost.py", _sums),
+    ("Eq. 21, with a floating base", "explain/crba_cost.py", section("section 5: what CRBA costs", row="cost by")),
+    ("Fig. 6, the humanoid: D, 48% zeros", "catalog/paper_robots.py", section("section 6: the humanoid", 0)),
+    ("1258m + 1039a, 468m + 438a, 4930m + 4495a, ...", "algorithms/ltdl.py", section("section 6: the humanoid", 1, ("LTDL", "back-"))),
+    ("CRBA, chain over humanoid: 2.37, 2.61", "algorithms/crba.py", section("2005, Fig. 7", row="chain over humanoid: CRBA")),
+    ("RNEA, (93n − 69)m + (81n − 66)a", "algorithms/rnea.py", section("the formulas of RNEA and ABA", row="RNEA")),
+    ("ABA, (224n − 30)m + (205n − 37)a", "algorithms/aba.py", section("the formulas of RNEA and ABA", row="ABA")),
+    ("Fig. 7: 2.18, 2.25, 1.14, 1.17, 2.57, 2.72", "papers/featherstone_humanoid.py", section("2005, Fig. 7")),
+    ("O(n³) is competitive at n = 30", "tracing/chooser.py", _competitive),
+    ("closed loops by the spanning tree", "linalg.augmented", _spanning),
+    ("related work: Saha, Baraff, George & Liu", "papers/references.py", lambda _: _named("Saha", "Baraff", "George")),
+    ("Balafoutis' RNEA; McMillan & Orin's ABA", "papers/references.py", lambda _: _named("Balafoutis", "McMillan")),
+)  # fmt: skip
+
+
+ITEMS = tuple(Item(DOCUMENT, *row) for row in ROWS)
