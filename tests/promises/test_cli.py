@@ -386,6 +386,53 @@ def test_papers_say_where_figures_differ(run: Run) -> None:
 
 
 @pytest.mark.slow
+def test_papers_show_one_table_or_figure(run: Run) -> None:
+    code, out, _ = run("papers", "featherstone", "--table", "1")
+    assert code == 0
+    assert "LTDL factorize" in out
+    assert "Fig. 7" not in out
+    _, out, _ = run("papers", "negrut", "--figure", "3")
+    assert "right_front_rod" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("featherstone", "--table", "9"),
+            "featherstone has no table 9 here; poss",
+        ),
+        (("--table", "1"), "--table and --figure need one paper: featherstone, chang"),
+        (("negrut", "--table", "1", "--figure", "3"), "give --table or --figure, not"),
+    ],
+)
+def test_a_table_that_is_not_there_is_said(
+    run: Run, words: tuple[str, ...], message: str
+) -> None:
+    code, _, err = run("papers", *words)
+    assert code != 0
+    assert message in " ".join(err.split())
+
+
+def test_papers_check_for_matplotlib_first(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("computed first")
+
+    monkeypatch.setattr("ramidyn.cli.papers_.sections", refuse)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    code, _, err = run("papers", "--markdown", str(tmp_path / "p.md"))
+    assert code == 2
+    assert "plots need matplotlib: pip install matplotlib" in err
+
+
+def test_text_mode_has_the_data_of_figures(run: Run) -> None:
+    _, out, _ = run("papers", "featherstone", "--figure", "7")
+    assert "operations of forward dynamics" in out
+    assert "12,073" in out  # the printed count of the humanoid by CRBA
+
+
 def test_papers_become_a_page_with_plots(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is absent")
     page = tmp_path / "papers.html"

@@ -115,7 +115,8 @@ def reordered() -> Section:
     for name, robot in zip(("humanoid", "chain"), two_robots(), strict=True):
         H: Any = robot.mass_matrix(robot.random_configuration(0))
         L = ltl(H, robot.tree.dof_parents).L
-        G: Any = np.linalg.cholesky(H[::-1, ::-1])
+        cholesky: Any = np.linalg.cholesky
+        G = cholesky(H[::-1, ::-1])
         error = float(np.abs(np.transpose(L) - G[::-1, ::-1]).max() / np.abs(L).max())
         rows.append((name, "0", f"below {SMALL:.0e}", _holds(error < SMALL)))
     return Section(

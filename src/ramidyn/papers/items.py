@@ -14,7 +14,9 @@ from typing import Any, final
 
 import numpy as np
 
+from ramidyn.description.description import Description
 from ramidyn.papers.document import Section, Table
+from ramidyn.robot import Robot
 
 CLOSE = 1e-9
 """relative to the largest entry: two computations agree"""
@@ -67,6 +69,11 @@ def agree(what: str, a: Any, b: Any, tolerance: float = CLOSE) -> Finding:
     error = float(np.abs(first - last).max(initial=0.0)) / size
     shown = f"equal to {tolerance:.0e}" if error <= tolerance else f"error {error:.0e}"
     return claim(what, shown, error <= tolerance)
+
+
+def robot_of(description: Description) -> Any:
+    """Return a robot of the catalog, untyped: its arrays meet NumPy's functions."""
+    return Robot.from_description(description)
 
 
 def section(

@@ -1,5 +1,7 @@
 """Items 100 to 145: Negrut, Serban & Potra (1997); Featherstone's notes."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 # ruff: noqa: N806, E501  the papers' letters; a row a line
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from ramidyn.explain.closed_loops import ClosedLoops, explain_loops
 from ramidyn.explain.shape import TreeShape
 from ramidyn.linalg.branches import plan_of
 from ramidyn.linalg.pattern import pattern_from
-from ramidyn.papers.document import robot_of
 from ramidyn.papers.featherstone import entries_of
 from ramidyn.papers.items import (
+    Check,
     Finding,
     Found,
     Item,
@@ -28,11 +30,11 @@ from ramidyn.papers.items import (
     equal,
     explained,
     part,
+    robot_of,
     section,
 )
 from ramidyn.papers.operation_counts import count_of
 from ramidyn.quantities.dynamics import inverse_dynamics
-from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
 from ramidyn.spatial import Motion, RigidInertia, Transform
 from ramidyn.symbolic.count import count
@@ -42,7 +44,7 @@ NOTES = "Featherstone's notes, efficient implementation"
 
 
 @cache
-def vehicle() -> tuple[Robot, Any, Any, Any, Any, Any]:
+def vehicle() -> tuple[Any, Any, Any, Any, Any, Any]:
     """Return the vehicle, a consistent state, M and J."""
     robot = robot_of(catalog.hmmwv())
     q = robot.assemble(robot.neutral())
@@ -297,7 +299,7 @@ def _realtime(_: Found) -> Finding:
     zero = np.zeros(robot.nv)
     robot.forward_dynamics(q, zero, zero)
     start = time.perf_counter()
-    for _ in range(100):
+    for _again in range(100):
         robot.forward_dynamics(q, zero, zero)
     took = (time.perf_counter() - start) / 100
     return claim(
@@ -334,7 +336,7 @@ def _loopwise(_: Found) -> Finding:
     )
 
 
-NEGRUT_ROWS: tuple[tuple[str, str, Any], ...] = (
+NEGRUT_ROWS: tuple[tuple[str, str, Check], ...] = (
     ("Eqs. 1 to 3, relative kinematics", "algorithms/kinematics.py", _kinematics),
     ("Eqs. 4 to 7, state vectors Ŷ, B, D, T, R", "algorithms/crba.py", _state_vectors),
     ("Eqs. 8 to 11, Newton-Euler", "algorithms/rnea.py", _newton_euler),
@@ -514,7 +516,7 @@ def sum_of(x: Any, m: int) -> Any:
     return total
 
 
-NOTES_ROWS: tuple[tuple[str, str, Any], ...] = (
+NOTES_ROWS: tuple[tuple[str, str, Check], ...] = (
     ("cost of a product, lmn m + l(m − 1)n a", "papers/notes.py", _product),
     ("classes: transforms of 12 numbers, inertias of 10", "spatial/transform.py", lambda found: _numbers(found, "Transform")),
     ("6x6 matrices against compact classes", "spatial/inertia.py", _compact),

@@ -1,5 +1,7 @@
 """Items 57 to 99: Wensing, Featherstone & Orin (2012); Chang & Khatib (2000)."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 # ruff: noqa: N806, E501  the papers' letters; a row a line
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from ramidyn.compiler import program_of
 from ramidyn.control import OperationalSpace
 from ramidyn.description.conventions import Conventions
 from ramidyn.papers.chang_khatib import branching
-from ramidyn.papers.document import robot_of
 from ramidyn.papers.items import (
+    Check,
     Finding,
     Found,
     Item,
@@ -24,10 +26,10 @@ from ramidyn.papers.items import (
     claim,
     equal,
     part,
+    robot_of,
     section,
 )
 from ramidyn.quantities.operational import operational_inertia_inverse
-from ramidyn.robot import Robot
 from ramidyn.symbolic.count import count
 
 WENSING = "Wensing, Featherstone & Orin 2012, EFPA"
@@ -36,7 +38,7 @@ HANDS = ("left_hand", "right_hand")
 
 
 @cache
-def two_arms() -> tuple[Robot, Any, Any, Any, list[Task]]:
+def two_arms() -> tuple[Any, Any, Any, Any, list[Task]]:
     """Return a robot with two arms, a state, and tasks of both hands."""
     robot = branching(16, 4)
     rng = np.random.default_rng(0)
@@ -180,7 +182,7 @@ def _fixed_foot(found: Found) -> Finding:
     return claim("RJK below EFPA", f"{row[3]} of EFPA", float(row[3]) < 1)
 
 
-WENSING_ROWS: tuple[tuple[str, str, Any], ...] = (
+WENSING_ROWS: tuple[tuple[str, str, Check], ...] = (
     ("κ, c(i), ancestors, common ancestors, Eqs. 1, 2, 15", "algorithms/operational/efpa.py", _ancestors),
     ("spatial notation, joints with several freedoms", "spatial/vectors.py", _dofs),
     ("Eqs. 3 to 5, Λ⁻¹ and β", "ramidyn.task_acceleration", _acceleration),
@@ -303,7 +305,7 @@ def _rate(limit: float) -> Finding:
     robot, q, _, _, tasks = two_arms()
     robot.operational_inertia(q, tasks)
     start = time.perf_counter()
-    for _ in range(100):
+    for _again in range(100):
         robot.operational_inertia(q, tasks)
     took = (time.perf_counter() - start) / 100
     return claim(
@@ -337,7 +339,7 @@ def _singular(_: Found) -> Finding:
     return claim("bounded", f"{np.isfinite(Lam).all()}", bool(np.isfinite(Lam).all()))
 
 
-CHANG_ROWS: tuple[tuple[str, str, Any], ...] = (
+CHANG_ROWS: tuple[tuple[str, str, Check], ...] = (
     ("unified spatial notation, Eqs. 1 to 4", "description/conventions.py", _conventions),
     ("force and acceleration propagators, Eqs. 5 to 8", "ramidyn.propagator", _propagates),
     ("articulated inertia, Eq. 9", "ramidyn.articulated_inertia", _articulated),

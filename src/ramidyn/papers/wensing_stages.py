@@ -264,7 +264,8 @@ def appendix() -> dict[str, tuple[Cost, Cost]]:
         return list((first @ np.reshape(x[36:72], (6, 6))).ravel())
 
     def with_zero_row(x: Any) -> list[Any]:
-        first: Any = np.array(x[:36], dtype=object).reshape(6, 6)
+        first: Any = np.empty((6, 6), dtype=object)
+        first[:, :] = np.reshape(x[:36], (6, 6))
         first[:, 2] = const(0.0)
         return list((first @ np.reshape(x[36:72], (6, 6))).ravel())
 
