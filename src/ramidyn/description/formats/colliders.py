@@ -1,8 +1,9 @@
 """Read what can touch in a robot's file: collision shapes, with their friction.
 
-URDF has shapes only; their friction is 1, as in MuJoCo. SDF has friction and
-restitution for each shape. In MJCF, every geom is a collision shape unless its masks
-are zero; how two of them touch depends on both (`FileColliders.touch`).
+URDF has shapes; the friction of a link may be in a tag of Gazebo's, otherwise it is 1,
+as in MuJoCo. SDF has friction and restitution for each shape. In MJCF, every geom is a
+collision shape unless its masks are zero; how two of them touch depends on both
+(`FileColliders.touch`).
 """
 
 from __future__ import annotations
@@ -118,7 +119,12 @@ def read_colliders(source: ShapeSource) -> FileColliders:
         case "robot":
             problems: list[str] = []
             shapes = urdf_shapes(text, label, folder, problems)
-            found = [(s, ContactNumbers()) for s in shapes if s.role == "collision"]
+            friction = _gazebo_friction(text, label)
+            found = [
+                (s, ContactNumbers(friction.get(s.body, DEFAULT_FRICTION)))
+                for s in shapes
+                if s.role == "collision"
+            ]
             return FileColliders(_named(found), "urdf", problems=tuple(problems))
         case "sdf":
             return _sdf_colliders(text, label, folder)
@@ -142,6 +148,19 @@ def _named(shapes: list[tuple[Shape, ContactNumbers]]) -> tuple[Collider, ...]:
         taken.add(name)
         found.append(Collider(shape, name, touch))
     return tuple(found)
+
+
+def _gazebo_friction(text: str, label: str) -> dict[str, float]:
+    """Return the friction that <gazebo> tags of a URDF give to links."""
+    found: dict[str, float] = {}
+    for tag in parse_xml(text, label, keep_text=True).findall("gazebo"):
+        mu = tag.find("mu1")
+        if mu is not None:
+            given = number(mu, "value" if "value" in mu.attrib else CONTENT)
+            if given < 0.0:
+                raise fault(mu, f"mu1 is {given:g}; expected 0 or more")
+            found[tag.get("reference", "")] = given
+    return found
 
 
 # ------------------------------------------------------------ SDF

@@ -239,6 +239,20 @@ def test_a_urdf_needs_ground_and_has_friction_1() -> None:
     assert lines[-1] == "no shape of the file can touch the ground"
 
 
+@pytest.mark.parametrize("tag", ["<mu1>0.7</mu1>", '<mu1 value="0.7"/>'])
+def test_friction_of_a_urdf_may_be_in_a_tag_of_gazebo(tag: str) -> None:
+    options: dict[str, Any] = {"root": "floating", "passive": False, "ground": 0.0}
+    gazebo = f'<gazebo reference="base">{tag}</gazebo></robot>'
+    robot, _ = load(URDF.replace("</robot>", gazebo), contacts=True, **options)
+    assert [c.friction for c in robot.contacts] == [0.7, 0.7]  # type: ignore[union-attr]
+    with pytest.raises(ModelError, match=r"mu1 is -0\.7; expected 0 or more"):
+        load(
+            URDF.replace("</robot>", gazebo.replace("0.7", "-0.7")),
+            contacts=True,
+            **options,
+        )
+
+
 def hills(x: Any, y: Any) -> Any:
     return 0.1 * x * y
 
