@@ -137,6 +137,7 @@ def check_arguments(
     expressed_in: str = "local",
     dtype: str = "float64",
     threads: int = 1,
+    has_tables: bool = True,
 ) -> CheckedArguments:
     """Return the arguments of a method, "rollout" or "simulate", or raise an error."""
     has_loops, is_one = bool(robot.model.loops), method == "simulate"
@@ -167,7 +168,9 @@ def check_arguments(
         values["tau"] = checked_tau(robot, cast(Any, tau), is_one)
         timed["tau"] = CheckedInput(values["tau"], (robot.nv,))
     h = finite_number("dt", dt, "a positive number of seconds", lambda x: x > 0.0)
-    names = step_names(given, policy is not None and integrator != "adaptive")
+    names = step_names(
+        given, has_tables and policy is not None and integrator != "adaptive"
+    )
     values |= {**{names[n]: x.array for n, x in given.items()}, **changed, "dt": h}
     remembered = checked_memory(robot, memory, values, is_one)
     values |= {n: x.array for n, x in remembered.items()}

@@ -15,7 +15,6 @@ from typing import Any, cast, final
 import numpy as np
 
 from ramidyn.algorithms.integrators import INTEGRATORS
-from ramidyn.backend.runtime.memory_layout import TABLE
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError
 from ramidyn.function import compilation_of
@@ -75,13 +74,7 @@ def checked_gradient(
         )
     shapes = TracedStep(robot, o).shapes
     known = [n for n in shapes if " " not in n]
-    tables = [n.removeprefix(TABLE) for n in shapes if n.startswith(TABLE)]
     for name in names:
-        if name in tables:
-            raise ArgumentError(
-                f"wrt names {name!r}, a large array that all states share; there is no "
-                "gradient by it: pass it in smaller parts, or for each state"
-            )
         if name not in known:
             hint = "; pass tau" if name == "tau" else ""
             raise ArgumentError(

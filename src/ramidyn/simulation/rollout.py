@@ -31,6 +31,7 @@ def rollout(
     """Roll states of a robot out; see `Robot.rollout`."""
     if out is not None and not isinstance(out, Run):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"out is {out!r}; expected a Run, as rollout returns")
+    options["has_tables"] = gradient_of is None  # there is no gradient by a table
     arguments = check_arguments(robot, "rollout", *state, **options)
     gradient = checked_gradient(arguments, gradient_of, wrt)
     compiled = compiled_step(robot, arguments.options)

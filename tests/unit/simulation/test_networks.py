@@ -158,6 +158,30 @@ def test_each_state_may_have_weights_of_its_own(arm: Robot) -> None:
     np.testing.assert_allclose(run.tau, expected, atol=EXACT)
 
 
+def test_gradients_by_weights_are_those_of_differences(arm: Robot) -> None:
+    layers = pairs(6, 12, 3)
+    policy = policies.network(layers, observe)
+    options: dict[str, Any] = {"dt": DT, "steps": STEPS, "policy": policy}
+    options["total"] = {"cost": lambda q, tau: q @ q + tau @ tau}
+    run = arm.rollout(
+        *states(),
+        inputs=policy.inputs,
+        gradient_of="cost",
+        wrt="network_0_0",
+        **options,
+    )
+    costs: list[Any] = []
+    for step in (1e-5, -1e-5):
+        W = layers[0][0].copy()
+        W[4, 2] += step
+        inputs = {**policy.inputs, "network_0_0": policies.shared(W)}
+        costs.append(arm.rollout(*states(), inputs=inputs, **options).cost)
+    expected = (costs[0] - costs[1]) / 2e-5
+    found = run.gradients["network_0_0"]
+    assert found.shape == (BATCH, 12, 6)
+    np.testing.assert_allclose(found[:, 4, 2], expected, rtol=1e-6, atol=1e-8)
+
+
 X = np.array([-40.0, -1.5, -1e-3, 0.0, 1e-3, 0.7, 40.0])
 
 
