@@ -10,7 +10,7 @@ batches from Python: a batch is compared with a loop over the same states, conve
 beforehand, that keeps every result in an array; and `filling` is the time that NumPy
 takes to fill the array of results with one number. MuJoCo's time includes copying the
 state into its MjData; contacts, constraints, actuators and sensors are off. --readme
-writes README's table and picture.
+writes the tables and pictures of README and the docs.
 
 The promises: a batch of forward dynamics of 30 DoF and more at least 25 x Pinocchio's,
 inverse dynamics and mass matrix 20 x; one call 4 x the faster of the two for forward
@@ -113,7 +113,7 @@ def ratios(row: dict[str, Any]) -> tuple[float, float]:
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """Return the table of the README."""
+    """Return the table of all quantities and columns."""
     lines = [
         "| robot | DoF | quantity | Pinocchio | in a loop | MuJoCo | Ramidyn, one call "
         "| Ramidyn, in a batch | in a batch, float32 | memory-fill baseline |",
@@ -133,24 +133,24 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def others(rows: list[dict[str, Any]]) -> str:
-    """Return the ratios of the quantities that the README's table leaves out."""
+    """Return the ratios of the other quantities, in a sentence."""
     parts = []
     for quantity in ("inverse_dynamics", "mass_matrix"):
         found = [ratios(r) for r in rows if r["quantity"] == quantity]
         batch, call = ([f(x[k] for x in found) for f in (min, max)] for k in (0, 1))
         parts.append(
-            f"{WORDS[quantity]} {batch[0]:.0f} to {batch[1]:.0f} x in a batch and "
-            f"{call[0]:.1f} to {call[1]:.1f} x in one call"
+            f"{WORDS[quantity]} is {batch[0]:.0f} to {batch[1]:.0f} times faster in a "
+            f"batch and {call[0]:.1f} to {call[1]:.1f} times in one call"
         )
     text = (
-        f"In the same run, {'; '.join(parts)}. A mass matrix gains least: its n x n "
-        "entries wait for memory."
+        f"The {', and the '.join(parts)}. A mass matrix gains least: writing its n x n "
+        "entries to memory takes longer than computing them."
     )
     packed = [r["loop"] / r["csr"] for r in rows if r.get("csr") and r.get("loop")]
     if packed:
         text += (
             " Its nonzeros alone (`mass_matrix_csr`) are "
-            f"{min(packed):.0f} to {max(packed):.0f} x faster."
+            f"{min(packed):.0f} to {max(packed):.0f} times faster."
         )
     return text
 
@@ -173,53 +173,86 @@ def caption() -> str:
     )
 
 
-def write_readme(rows: list[dict[str, Any]]) -> None:
-    """Put the table between its marks, and the picture beside."""
-    path = ROOT / "README.md"
-    text = path.read_text(encoding="utf-8")
-    before, rest = text.split(MARKS[0], 1)
-    after = rest.split(MARKS[1], 1)[1]
+def summary(rows: list[dict[str, Any]], link: str) -> str:
+    """Return the four columns of README and the first page of the docs."""
+    lines = [
+        "| forward dynamics, µs per state | Pinocchio, in a loop | Ramidyn, one call "
+        "| Ramidyn, batch of 4,096 |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r['robot']}, {r['nv']} DoF | {1e6 * r['loop']:.2f} "
+        f"| {1e6 * r['call']:.2f} "
+        f"| {1e6 * r['state']:.3f} ({ratios(r)[0]:.0f}\u00a0x) |"
+        for r in shown(rows)
+    ]
+    about = machine()
+    return "\n".join(lines) + (
+        f"\n\nOne core of an {about['cpu']}, float64, without contacts, "
+        f"{about['date']}. The loop is a Python loop over the same states, because "
+        f"Pinocchio takes one at a time. [All figures and the method]({link})."
+    )
+
+
+def shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return forward dynamics of four robots: an arm, a quadruped, two humanoids."""
+    names = ("panda", "go2", "humanoid30", "talos")
     forward = [r for r in rows if r["quantity"] == "forward_dynamics"]
-    block = f"{MARKS[0]}\n\n{markdown(forward)}\n\n{others(rows)}\n\n{caption()}"
-    block += f"\n\n{MARKS[1]}"
+    return [r for r in forward if r["robot"] in names and r.get("loop")]
+
+
+def write_readme(rows: list[dict[str, Any]]) -> None:
+    """Put the tables between their marks, and draw the pictures."""
+    docs = ROOT / "docs"
+    put(ROOT / "README.md", summary(rows, "docs/benchmarks.md"))
+    put(docs / "index.md", summary(rows, "benchmarks.md"))
+    table = f"{markdown(rows)}\n\n{others(rows)}\n\n{caption()}"
+    put(docs / "benchmarks.md", table)
+    about = machine()
+    where = f"one core of an {about['cpu']}, float64, {about['date']}"
+    for name, ink in (("speed", "#333333"), ("speed_dark", "#dddddd")):
+        plot(shown(rows), where, ink, docs / "images" / f"{name}.png")
+
+
+def put(path: Path, table: str) -> None:
+    """Write a table between its marks in a page."""
+    before, rest = path.read_text(encoding="utf-8").split(MARKS[0], 1)
+    after = rest.split(MARKS[1], 1)[1]
+    block = f"{MARKS[0]}\n\n{table}\n\n{MARKS[1]}"
     path.write_text(before + block + after, encoding="utf-8")
-    page = ROOT / "docs" / "benchmarks.md"
-    if page.exists():
-        text = page.read_text(encoding="utf-8")
-        before, rest = text.split(MARKS[0], 1)
-        after = rest.split(MARKS[1], 1)[1]
-        block = f"{MARKS[0]}\n\n{markdown(rows)}\n\n{caption()}\n\n{MARKS[1]}"
-        page.write_text(before + block + after, encoding="utf-8")
-    plot(forward, ROOT / "docs" / "images" / "speed.png")
 
 
-def plot(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw the time of forward dynamics of each robot."""
+def plot(rows: list[dict[str, Any]], where: str, ink: str, path: Path) -> None:
+    """Draw the times of forward dynamics, legible on a telephone and in the dark."""
     import matplotlib as mpl  # noqa: PLC0415  for pictures alone
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
     series = {
-        "Pinocchio, one call": ("pinocchio", "#9aa5ad"),
+        "Pinocchio, in a loop": ("loop", "#9aa5ad"),
         "MuJoCo, one call": ("mujoco", "#c9b458"),
         "Ramidyn, one call": ("call", "#6aaede"),
-        "Ramidyn, a state of a batch": ("state", "#1f5f8f"),
+        "Ramidyn, batch of 4,096": ("state", "#2f7fbf"),
     }
-    figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained")
+    inked = ("text.color", "axes.labelcolor", "axes.edgecolor")
+    mpl.rcParams.update(dict.fromkeys((*inked, "xtick.color", "ytick.color"), ink))
+    figure, axes = plt.subplots(figsize=(6, 5.6), layout="constrained")
     for k, (label, (key, color)) in enumerate(series.items()):
-        x = [i + 0.2 * (k - 1.5) for i in range(len(rows))]
-        y = [1e6 * r[key] if r.get(key) else 0 for r in rows]
-        bars = axes.bar(x, y, 0.19, label=label, color=color)
-        axes.bar_label(bars, [f"{v:.2g}" if v else "" for v in y], fontsize=6.5)
-    axes.set_yscale("log")
-    axes.set_xticks(range(len(rows)), [f"{r['robot']}\n{r['nv']} DoF" for r in rows])
-    axes.set_ylabel("forward dynamics, µs per state")
-    axes.legend(frameon=False, fontsize=8, ncols=2, loc="upper left")
+        y = [i + 0.2 * (k - 1.5) for i in range(len(rows))]
+        times = [1e6 * r[key] if r.get(key) else 0 for r in rows]
+        bars = axes.barh(y, times, 0.19, label=label, color=color)
+        axes.bar_label(bars, [f" {t:.2g}" if t else "" for t in times], fontsize=10)
+    axes.set_yticks(range(len(rows)), [f"{r['robot']}\n{r['nv']} DoF" for r in rows])
+    axes.invert_yaxis()
+    axes.tick_params(labelsize=11)
+    axes.set_title("Forward dynamics, µs per state: lower is better", fontsize=13)
+    axes.set_xlabel(where, fontsize=9)
+    axes.legend(frameon=False, fontsize=11, loc="upper right")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.set_ylim(top=axes.get_ylim()[1] * 4)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, transparent=True)
+    plt.close(figure)
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
-MOVED: dict[str, str] = {}
+MOVED = {"quickstart": "first_steps", "interop": "other_libraries"}
 """address of a page that is gone: the page that replaced it"""
 
 STUB = """<!doctype html>

@@ -1,4 +1,4 @@
-"""The page about other libraries: its code runs where all of them are installed."""
+"""The pages about other libraries: their code runs where all are installed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.pages import REPOSITORY, program, write_robots
+from support.pages import REPOSITORY, program
 
 
 @pytest.fixture
@@ -22,8 +22,10 @@ def libraries() -> Iterator[None]:
 
 @pytest.mark.usefixtures("libraries")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
-def test_code_in_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = REPOSITORY / "docs" / "interop.md"
-    write_robots(tmp_path)
+@pytest.mark.parametrize("name", ["casadi", "jax", "other_libraries", "pytorch"])
+def test_code_in_the_page_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = REPOSITORY / "docs" / f"{name}.md"
     monkeypatch.chdir(tmp_path)
     exec(compile(program(page), str(page), "exec"), {"__name__": "__main__"})

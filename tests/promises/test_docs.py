@@ -17,17 +17,44 @@ import ramidyn
 from ramidyn.cli import COMMANDS
 from ramidyn.papers import sections
 from ramidyn.papers.document import markdown
-from support.pages import REPOSITORY, commands, program, write_robots
+from support.pages import (
+    BLOCK,
+    REPOSITORY,
+    blocks,
+    commands,
+    program,
+    write_files,
+    write_robots,
+)
 from tools.site_hooks import MOVED
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
+LEARN = re.findall(
+    r"^      - [^:]+: (\w+)\.md$",
+    (REPOSITORY / "mkdocs.yml")
+    .read_text(encoding="utf-8")
+    .partition("- Learn:")[2]
+    .partition("- How-to:")[0],
+    re.M,
+)
+"""the tutorials"""
 NEEDS = {"from_pinocchio": "pinocchio", "from_mujoco": "mujoco"}
 OPTIONAL = "interop.gymnasium"
 """a public module that needs a package of its own"""
-ELSEWHERE = {"interop": "tests/interop", "many_states": "tests/interop"}
+INTEROP = ("casadi", "jax", "other_libraries", "pytorch", "many_states")
+ELSEWHERE = dict.fromkeys(INTEROP, "tests/interop") | {"index": "test_readme.py"}
+LONG = ("many_simulations", "vehicle")
+PASTES = set(LEARN) | {"index", "load_urdf", "load_mjcf", "build_robot"}
+"""pages whose code needs no file that the page does not have"""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(p, marks=[pytest.mark.slow] if p.stem in LONG else [], id=p.stem)
+        for p in PAGES
+    ],
+)
 def test_code_in_the_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,9 +66,38 @@ def test_code_in_the_page_runs(
     code = program(page)
     if not code.strip():
         pytest.skip("a page without Python")
-    write_robots(tmp_path)
+    write_files(page, tmp_path)
+    if page.stem not in PASTES:
+        write_robots(tmp_path)
     monkeypatch.chdir(tmp_path)
     exec(compile(code, str(page), "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("name", LEARN)
+def test_a_tutorial_has_a_picture_and_says_where_it_goes_on(name: str) -> None:
+    text = (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    assert "](images/" in text or name == "install"
+    assert re.search(r"\]\(\w+\.md", text[-600:]), "where does it go on?"
+
+
+def test_from_nothing_to_a_controller_takes_few_commands_and_lines() -> None:
+    given = blocks(REPOSITORY / "docs" / "install.md", "console")[:2]
+    assert sum(len(x.splitlines()) for x in given) <= 5
+    own = (REPOSITORY / "docs" / "arm_controller.md").read_text(encoding="utf-8")
+    answer = own.partition("## Look at the motion")[0]
+    code = "".join(text for name, text in BLOCK.findall(answer) if name == "python")
+    assert len([x for x in code.splitlines() if x.strip()]) <= 30
+
+
+LONGEST = 300
+EXEMPT = {"papers", "reference", "changelog"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_a_page_is_not_too_long(page: Path) -> None:
+    if page.stem not in EXEMPT:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        assert len(lines) <= LONGEST, f"{len(lines)} lines"
 
 
 @pytest.mark.parametrize(

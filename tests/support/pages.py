@@ -11,6 +11,7 @@ from ramidyn.robot import Robot
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.M | re.S)
+FILE = re.compile(r'^```\w+ title="([\w.]+)"\n(.*?)^```', re.M | re.S)
 
 MJCF = """<mujoco model="arm"><compiler angle="radian"/>
 <option><flag contact="disable"/></option>
@@ -51,6 +52,12 @@ def program(page: Path) -> str:
             code = match[2].splitlines()
             lines[start : start + len(code)] = code
     return "\n".join(lines)
+
+
+def write_files(page: Path, folder: Path) -> None:
+    """Put the files that a page tells its reader to save into a folder."""
+    for name, text in FILE.findall(page.read_text(encoding="utf-8")):
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def write_robots(folder: Path) -> None:
