@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
-from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -147,7 +146,7 @@ class Solver:
         structure: Structure,
         threads: int,
     ) -> None:
-        self._robot = ref(robot)
+        self.robot = robot
         self.name = robot.name
         self.keys = tuple(keys)
         self.structure = structure
@@ -175,13 +174,6 @@ class Solver:
         """The goals that decide on success."""
         goals = [term.goal for term in self.structure.goals]
         return [goal for goal in goals if not isinstance(goal, Posture)]
-
-    @property
-    def robot(self) -> Robot:
-        """The robot, which keeps its solvers alive."""
-        robot = self._robot()
-        assert robot is not None
-        return robot
 
     def _compiled(self, quantity: Any) -> Function:
         wanted = quantity(structure=self.structure)
@@ -284,7 +276,7 @@ class Solver:
         return np.array(found)
 
     def _merit(self, q: Array, further: Sequence[Any], cost: Array) -> Array:
-        """Return costs; infinite where equations are open."""
+        """Return costs, larger by far where equations are open."""
         if not self.rows:
             return cost
         errors = self.evaluate(q, *further)

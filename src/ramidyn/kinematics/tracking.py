@@ -122,11 +122,12 @@ def kinematic_step(
     >>> import numpy as np, ramidyn
     >>> robot = ramidyn.robots.chain(6)
     >>> tip = ramidyn.tasks.Task("body5", "position")
-    >>> step = ramidyn.compile(ramidyn.tasks.kinematic_step(robot, tip), robot)
+    >>> quantity = ramidyn.tasks.kinematic_step(robot, tip, iterations=3)
+    >>> step = ramidyn.compile(quantity, robot)
     >>> q = np.full(6, 0.3)
     >>> target = robot.pose(q, "body5")[:3, 3] + [0.0, 0.0, 0.001]
     >>> after = step(q, target, 0.01, np.full(6, 3.0), 0.0)
-    >>> np.linalg.norm(robot.pose(after.q, "body5")[:3, 3] - target) < 1e-4
+    >>> bool(np.linalg.norm(robot.pose(after.q, "body5")[:3, 3] - target) < 1e-5)
     True
     """
     if not hasattr(robot, "model"):
