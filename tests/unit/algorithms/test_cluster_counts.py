@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
 import pytest
 
 import ramidyn
+from ramidyn.compiler import program_of
+from ramidyn.description.pose import Array
 from ramidyn.robot import Robot
+from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tracing.quantity import Quantity
 from support.real_robots import example_urdfs
 
 pytestmark = pytest.mark.filterwarnings("ignore::ramidyn.ModelWarning")
@@ -94,3 +99,65 @@ def test_joints_that_follow_cost_no_more_than_independent_ones(
     )
     assert found == COUNTS[name][quantity]
     assert found[0] <= found[1]
+
+
+EXACT = 1e-11
+"""of results with joints that follow, over the largest entry"""
+
+
+def coordinates(robot: Robot, free: Robot) -> tuple[Array, Array]:
+    """Return P and b of q_free = P q + b, without what a floating base has more."""
+    P, b = np.zeros((free.nv, robot.nv)), np.zeros(free.nv)
+    for body in robot.tree.bodies:
+        joint = body.joint
+        row = free.model.joint(joint.name).v_slice
+        columns = slice(joint.v_index, joint.v_index + joint.nv)
+        if joint.leader is None:
+            P[row, columns] = np.eye(joint.nv)
+        else:
+            P[row, columns], b[row] = joint.multiplier, joint.offset
+    return P, b
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "panda",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in COUNTS if n != "panda"),
+    ],
+)
+def test_joints_that_follow_move_as_independent_ones_would(
+    name: str, rng: np.random.Generator
+) -> None:
+    robot, free = (robot_of(name, mimic) for mimic in ("reduce", "independent"))
+    P, b = coordinates(robot, free)
+    q = robot.random_configuration(rng)
+    qd, qdd = rng.normal(size=(2, robot.nv))
+    base = robot.nq - robot.nv  # 1 if there is a quaternion
+    joints = P[6 * base :, 6 * base :] @ q[7 * base :] + b[6 * base :]
+    there = np.concatenate([q[: 7 * base], joints])
+
+    def close(found: Array, expected: Array) -> None:
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, atol=EXACT * scale)
+
+    def value(robot: Robot, quantity: Quantity, **given: Array) -> dict[str, Array]:
+        return evaluate(program_of(quantity, robot), given)
+
+    now, then = (
+        {"q": q, "qd": qd, "qdd": qdd},
+        {"q": there, "qd": P @ qd, "qdd": P @ qdd},
+    )
+    quantity = ramidyn.inverse_dynamics_derivatives(algorithm="idsva")
+    found, expected = value(robot, quantity, **now), value(free, quantity, **then)
+    for key, matrix in found.items():
+        close(matrix, P.T @ expected[key] @ P)
+    tau = value(free, ramidyn.inverse_dynamics, **then)["inverse_dynamics"]
+    (own,) = value(robot, ramidyn.inverse_dynamics, **now).values()
+    close(own, P.T @ tau)
+    if "forward_dynamics" not in COUNTS[name]:
+        return  # fingers without mass
+    for algorithm in ("aba", "ltdl"):
+        quantity = ramidyn.forward_dynamics(algorithm=algorithm)
+        (solved,) = value(robot, quantity, q=q, qd=qd, tau=own).values()
+        close(solved, qdd)
