@@ -14,9 +14,9 @@ from one stance, one start. Retargeting: 14 frames of a G1, clips side by side, 
 frames a second. Loops: the largest error of any loop (1e-12 promised) and the largest
 violation of a limit.
 
-Others where they are installed (pip install roboticstoolbox-python pin-pink mink): on
-some of the same targets, with restarts where the library has none of its own (random
-configurations, up to 10). Robotics Toolbox: ik_LM of its C++ ("chan", tol 5e-9, which
+Others where they are installed (pip install '.[ik-peers]'): on some of the same
+targets, with restarts where the library has none of its own (random configurations, up
+to 10). Robotics Toolbox: ik_LM of its C++ ("chan", tol 5e-9, which
 meets our tolerance; 100 starts of its own). Pink and Mink: steps of their quadratic
 program until the target is met, at most 100.
 """
