@@ -196,8 +196,9 @@ class RobotVectorEnv(VectorEnv):  # pyright: ignore[reportMissingTypeArgument]
         self._values |= run.end.values
         self._age += 1
         rewards = run.totals["reward"] / self._steps
-        finite = np.isfinite(run.end.q).all(-1) & np.isfinite(run.end.qd).all(-1)
-        terminated = np.isfinite(run.totals["ended"]) | ~finite
+        q, qd = run.end.q, run.end.qd
+        sums = q @ np.ones(q.shape[1]) + qd @ np.ones(qd.shape[1])
+        terminated = np.isfinite(run.totals["ended"]) | ~np.isfinite(sums)
         truncated = ~terminated & (self._age >= self._longest)
         if len(again):
             self._begin(again)

@@ -180,6 +180,7 @@ def check_functions(
     if o.until is not None:
         wanted_names("until", o.until, known)
     known |= dict.fromkeys(s.name for s in o.sensors)
+    known |= dict.fromkeys(CONTACT_RECORDS if robot.model.contacts else ())
     for name, function in (*o.record, *o.total):
         if callable(function):
             wanted_names(name, function, known)
@@ -210,7 +211,8 @@ def check_inputs(
     for function in (*alone, *(what for _, what in named)):
         if callable(function):
             wanted += [n for n in parameters_of(function) or () if n not in OWN_INPUTS]
-    wanted = [n for n in wanted if n not in {s.name for s in options.sensors}]
+    own = {*CONTACT_RECORDS, *(s.name for s in options.sensors)}
+    wanted = [n for n in wanted if n not in own]
     for name in given:
         if name not in wanted:
             raise ArgumentError(

@@ -288,6 +288,8 @@ class TracedStep:
         advance = INTEGRATORS[o.integrator].step
         assert advance is not None
         end, stages = advance(self, known)
+        contact = self._contact
+        known |= {n: contact[k] for n, k in CONTACT_RECORDS.items() if k in contact}
         if o.stabilize == "project":
             end = project(self, end)
         known[CLOSING] = sum(self._newton_steps, 0.0)

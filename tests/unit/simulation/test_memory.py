@@ -13,6 +13,7 @@ import pytest
 
 from ramidyn import ArgumentError, ShapeError, math, policies
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
+from ramidyn.contacts import ContactSphere
 from ramidyn.forces import Custom
 from ramidyn.robot import Robot
 from ramidyn.simulation.run import Run
@@ -244,3 +245,31 @@ def test_adaptive_steps_do_not_remember(arm: Robot) -> None:
     message = "memory is for fixed steps, and integrator is 'adaptive'; use 'rk4'"
     with pytest.raises(ArgumentError, match=message):
         arm.simulate(np.zeros(2), integrator="adaptive", **options)
+
+
+def test_a_policy_feels_the_ground_of_the_step_before() -> None:
+    builder = RobotBuilder("hopper")
+    builder.add(
+        Body("ball", Inertia.from_box(2.0, (0.2, 0.2, 0.2))),
+        joint=Joint.prismatic((0, 0, 1)),
+    )
+    ball = Robot.from_description(builder.description())
+    ball = ball.add_contact(ContactSphere("ball", radius=0.1, name="sole"))
+
+    def policy(felt: Any) -> Any:
+        return 0.25 * felt[:, 2]
+
+    run = ball.rollout(
+        np.array([0.1]),
+        dt=1e-3,
+        steps=20,
+        policy=policy,
+        memory={"felt": np.zeros((1, 3))},
+        updates={"felt": lambda contact_forces: contact_forces},
+        record=["contact_forces", "tau"],
+    )
+    np.testing.assert_allclose(
+        run.tau[1:, 0], 0.25 * run.contact_forces[:-1, 0, 2], atol=1e-12
+    )
+    pressed = run.contact_forces[-2, 0, 2] + run.tau[-2, 0]
+    assert abs(pressed - 2.0 * 9.81) < 1e-6
