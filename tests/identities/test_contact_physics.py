@@ -65,6 +65,7 @@ def test_box_near_the_edge_of_the_cone_holds_its_place() -> None:
     assert abs(run.q[-1, 0]) < 1e-8
 
 
+@pytest.mark.slow
 def test_box_beyond_the_cone_slides_by_coulombs_law() -> None:
     angle = math.atan(2.0 * MU)
     run = tilted(box(), angle, steps=1_000, every=1_000, record=["contact_states"])
@@ -73,6 +74,7 @@ def test_box_beyond_the_cone_slides_by_coulombs_law() -> None:
     assert set(run.contact_states[-1]) == {0.0, 2.0}
 
 
+@pytest.mark.slow
 def test_puck_stops_where_friction_takes_its_energy() -> None:
     v, errors = 2.0, []
     q = box().neutral()
@@ -292,6 +294,7 @@ def test_chain_comes_to_rest_on_the_floor_and_gains_no_energy() -> None:
     assert weight == pytest.approx(5 * 0.3 * G, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_painleves_rod_does_not_blow_up() -> None:
     robot = floating("rod", Inertia.from_box(1.0, (0.02, 0.02, 1.0)))
     tip = contacts.ContactPoint("rod", (0.0, 0.0, -0.5), friction=3.0)
@@ -310,6 +313,7 @@ def test_painleves_rod_does_not_blow_up() -> None:
             assert E.max() < E[0] + 1e-6 * abs(E[0])
 
 
+@pytest.mark.slow
 def test_state_does_not_depend_on_its_batch() -> None:
     robot, rng = box(), np.random.default_rng(3)
     q = np.tile(robot.neutral(), (13, 1))

@@ -62,6 +62,7 @@ def test_points_have_the_impulses_of_admm(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_feet_that_stick_have_the_velocities_of_admm(rng: np.random.Generator) -> None:
     """Corners that slide may share the load in many ways, with other velocities each.
 

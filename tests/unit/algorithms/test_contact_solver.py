@@ -40,6 +40,7 @@ def test_points_obey_coulombs_law(rng: np.random.Generator) -> None:
     assert 0.2 < kinds.mean() < 0.8  # some are open, some closed
 
 
+@pytest.mark.slow
 def test_feet_obey_coulombs_law_or_say_that_they_do_not(
     rng: np.random.Generator,
 ) -> None:

@@ -58,6 +58,7 @@ def test_records_of_contacts_need_contacts() -> None:
         robot.rollout(robot.neutral(), steps=1, record=["contact_forces"])
 
 
+@pytest.mark.slow
 def test_simulate_takes_steps_that_contacts_need() -> None:
     q, qd = dropped(1)
     run = tripod().simulate(q[0], qd[0], duration=0.2, record=["contact_states"])
@@ -76,12 +77,14 @@ def test_restart_begins_with_no_impulses() -> None:
     np.testing.assert_array_equal(again, run.q[0, :20])
 
 
+@pytest.mark.slow
 def test_until_keeps_a_state_as_it_is() -> None:
     q, qd = dropped(3)
     run = tripod().rollout(q, qd, steps=300, until=lambda time: time > 0.1)
     np.testing.assert_array_equal(run.q[:, 150], run.q[:, -1])
 
 
+@pytest.mark.slow
 def test_threads_change_nothing() -> None:
     q, qd = dropped(64)
     one = tripod().rollout(q, qd, steps=100, every=100)

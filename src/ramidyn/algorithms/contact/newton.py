@@ -47,7 +47,7 @@ DECREASE = 1e-4
 """of what the slope promises, that a step must reach (Armijo's rule)"""
 ROUNDING = 1e-11
 """of the mean entry of G, that is added to it: it may be singular"""
-SOLVED = 1e-3
+SOLVED = 0.3
 """of the residual, that may be left of the equation for V when λ changes"""
 UNCONVERGED = const(1e30)
 """residual before the first sweep"""
