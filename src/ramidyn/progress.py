@@ -70,7 +70,7 @@ class ProgressLine:
     is_hidden = False
 
     def __init__(self, what: str, units: str) -> None:
-        self.what = what
+        self.what: str = printable(what)
         self.units = units
         self.start: float = time.perf_counter()
         self.shown: tuple[int, int] | None = None
@@ -79,7 +79,7 @@ class ProgressLine:
         """Show how much is done."""
         if time.perf_counter() - self.start > LATE and is_shown():
             end = "\n" if done == total else ""
-            text = f"\rramidyn: {printable(self.what)}, {done} of {total} {self.units}"
+            text = f"\rramidyn: {self.what}, {done} of {total} {self.units}"
             print(text, end=end, file=sys.stderr, flush=True)
 
     def percent(self, done: int, total: int, /) -> None:
@@ -90,6 +90,6 @@ class ProgressLine:
             if is_shown():
                 filled = now[0] // 4
                 bar = "━" * filled + "╌" * (25 - filled)
-                text = f"\rramidyn: {printable(self.what)} {bar} {now[0]:3d}%"
+                text = f"\rramidyn: {self.what} {bar} {now[0]:3d}%"
                 end = "\n" if now[0] == 100 else ""
                 print(text, end=end, file=sys.stderr, flush=True)
