@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -154,5 +155,23 @@ def test_commands_print_safely(
     assert_safe(out + err)
 
 
-def test_progress_is_safe_to_print(tree: Robot) -> None:
-    assert_safe(ProgressLine(f"compiling mass_matrix of {tree.name}", "parts").what)
+class Terminal(io.StringIO):
+    """A stream that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_safe_to_print(
+    tree: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.delenv("RAMIDYN_PROGRESS", raising=False)
+    line = ProgressLine(f"compiling mass_matrix of {tree.name}", "parts")
+    line.start -= 2.0
+    line(1, 2)
+    line.percent(1, 2)
+    shown = terminal.getvalue()
+    assert shown.count("compiling mass_matrix of r") == 2
+    assert_safe(shown.replace("\r", ""))
