@@ -27,13 +27,17 @@ STUB = """<!doctype html>
 
 
 def on_config(config: Any) -> Any:
-    """Show the version in the footer and beside the link to the source code."""
+    """Show the version in the footer and beside the link; list the reference."""
     project = PROJECT.read_text(encoding="utf-8")
     version = declared("version", project)
     config.repo_url = declared("Source", project)
     config.repo_name = f"source, version {version}"
     config.edit_uri = None
     config.copyright = f"Ramidyn {version}, BSD-3-Clause"
+    index = (Path(config.docs_dir) / "reference.md").read_text(encoding="utf-8")
+    (reference,) = (part for part in config.nav if "Reference" in part)
+    listed = re.findall(r"^\*\*\[(.+?)\]\((reference/.+?)\)", index, re.M)
+    reference["Reference"] += [{title: path} for title, path in listed]
     return config
 
 

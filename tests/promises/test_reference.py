@@ -12,15 +12,23 @@ import pytest
 import ramidyn
 from ramidyn.quantities.registry import QUANTITIES
 from support.pages import REPOSITORY
-from tools.reference import page
+from tools.docstring_markdown import markdown
+from tools.reference import pages, write
 from tools.stub import stub
 
 
-def test_the_reference_page_is_up_to_date(update_golden: bool) -> None:
-    path = REPOSITORY / "docs" / "reference.md"
+def test_the_reference_is_up_to_date(update_golden: bool) -> None:
+    docs = REPOSITORY / "docs"
     if update_golden:
-        path.write_text(page(), encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == page()
+        write(docs)
+    wanted = pages()
+    found = [docs / "reference.md", *sorted((docs / "reference").glob("*.md"))]
+    written = {
+        p.relative_to(docs).as_posix(): p.read_text(encoding="utf-8") for p in found
+    }
+    renew = "python tools/reference.py > docs/reference.md"
+    assert written.keys() == wanted.keys(), renew
+    assert [p for p in wanted if written[p] != wanted[p]] == [], renew
 
 
 def test_the_stub_of_the_quantities_is_up_to_date(update_golden: bool) -> None:
@@ -43,9 +51,71 @@ def test_a_method_and_its_quantity_say_the_same(name: str) -> None:
     assert quantity.declaration.returns
 
 
-def test_every_public_name_is_on_the_page() -> None:
-    titles = set(re.findall(r"^##+ (?:ramidyn\.|errors\.)?(\w+)$", page(), re.M))
+def test_every_public_name_has_a_heading() -> None:
+    text = "\n".join(pages().values())
+    titles = set(re.findall(r"^##? (?:ramidyn\.)?(\w+)$", text, re.M))
     assert set(ramidyn.__all__) - titles == {"__version__"}
+
+
+def test_every_page_is_linked_from_the_index_by_names_that_exist() -> None:
+    found = pages()
+    index = found["reference.md"]
+    for path in found.keys() - {"reference.md"}:
+        assert f"]({path})" in index
+    for path, anchor in re.findall(r"\((reference/\w+\.md)#([\w-]+)\)", index):
+        headings = re.findall(r"^## (.+)$", found[path], re.M)
+        assert anchor in [
+            h.lower().replace(".", "").replace(" ", "-") for h in headings
+        ]
+
+
+DOCSTRING = """Return *this*, of <body>.
+
+It takes ``q``:
+
+    y = 2 x
+
+>>> 1 + 1
+2
+
+Args:
+    q: (nq,) a first line
+        and a second | one.
+    qd: (nv,).
+
+Returns:
+    A number.
+"""
+MARKDOWN = """Return \\*this\\*, of &lt;body>.
+
+It takes `q`:
+
+```text
+y = 2 x
+```
+
+```python
+>>> 1 + 1
+2
+```
+
+| argument | |
+|---|---|
+| `q` | (nq,) a first line and a second \\| one. |
+| `qd` | (nv,). |
+
+**Returns**
+
+A number."""
+
+
+def test_a_docstring_becomes_prose_code_and_tables() -> None:
+    assert markdown(DOCSTRING) == MARKDOWN
+
+
+def test_every_section_of_a_docstring_is_recognized() -> None:
+    text = "".join(pages().values())
+    assert re.findall(r"^(?:Args|Returns|Raises):$", text, re.M) == []
 
 
 def test_a_quantity_has_the_name_that_the_registry_gives_it() -> None:
