@@ -1,8 +1,10 @@
 """Controllers: torques that make a robot perform tasks.
 
     OperationalSpace   tasks in priority levels, and a posture that disturbs none
+    ILQR               plans of least cost, of one problem or a batch
+    MotionPlan         such a plan: states, torques and gains
 
-It is the extended operational-space controller of Chang & Khatib (2000);
+The first is the extended operational-space controller of Chang & Khatib (2000);
 `quantities.operational_torques` derives its torques.
 """
 
@@ -21,6 +23,7 @@ from ramidyn.compiler import compile
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, ShapeError, flag_of, printable
 from ramidyn.function import Function
+from ramidyn.optimal_control.ilqr import ILQR, MotionPlan
 from ramidyn.quantities.operational_inertia import SINGULAR, row_count
 from ramidyn.quantities.operational_torques import (
     Directions,
@@ -30,7 +33,7 @@ from ramidyn.quantities.operational_torques import (
 from ramidyn.robot import Robot
 from ramidyn.tree.model import Model
 
-__all__ = ["OperationalSpace"]
+__all__ = ["ILQR", "MotionPlan", "OperationalSpace"]
 
 Levels = Tasks | Sequence[Tasks]
 

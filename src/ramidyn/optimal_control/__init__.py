@@ -1,0 +1,1 @@
+"""Plans: trajectories of least cost."""
