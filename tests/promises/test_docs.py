@@ -26,6 +26,7 @@ from support.pages import (
     write_files,
     write_robots,
 )
+from tools import gallery
 from tools.site_hooks import MOVED
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
@@ -90,7 +91,7 @@ def test_from_nothing_to_a_controller_takes_few_commands_and_lines() -> None:
 
 
 LONGEST = 300
-EXEMPT = {"papers", "reference", "changelog"}
+EXEMPT = {"papers", "reference", "changelog", "gallery"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
@@ -169,6 +170,18 @@ def test_the_page_of_papers_is_up_to_date() -> None:
         assert text in page, (
             f"renew it: see the head of docs/papers.md; {section.title}"
         )
+
+
+def test_the_gallery_is_up_to_date_and_its_pictures_exist(update_golden: bool) -> None:
+    path = REPOSITORY / "docs" / "gallery.md"
+    if update_golden:
+        path.write_text(gallery.page(), encoding="utf-8")
+    renew = "python tools/gallery.py > docs/gallery.md"
+    assert path.read_text(encoding="utf-8") == gallery.page(), renew
+    names = {p.stem.partition("_")[2] for p in gallery.examples()}
+    assert gallery.PICTURES.keys() <= names
+    for picture in gallery.PICTURES.values():
+        assert (REPOSITORY / "docs" / "images" / picture).exists()
 
 
 def test_every_page_is_in_the_navigation_of_the_site() -> None:

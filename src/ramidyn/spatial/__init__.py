@@ -10,7 +10,7 @@ Each has a static method ``of``, which takes numbers, symbols or NumPy arrays of
 and ``array()``, which returns a NumPy array: of numbers if all are known, or else of
 symbols. ``X @ x`` (or ``X.apply(x)``) transforms any of them, by type;
 ``X.invapply(x)`` goes back. In `ramidyn.kernel` functions they cost the operations of
-docs/spatial.md.
+docs/algorithms.md.
 """
 
 from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia

@@ -127,10 +127,11 @@ def test_a_rigid_inertia_costs_no_more_than_in_the_book() -> None:
         assert ops.add <= a
 
 
-def test_the_page_has_the_counted_tables() -> None:
+def test_the_pages_have_the_counted_tables() -> None:
     page = (REPOSITORY / "docs" / "spatial.md").read_text(encoding="utf-8")
     for name, n in notes.sizes().items():
         assert f"| `{name}` | {n} |" in page
+    page = (REPOSITORY / "docs" / "algorithms.md").read_text(encoding="utf-8")
     for name, (_, general, _) in notes.OPERATIONS.items():
         ops = count(trace(general, {"x": 80}))
         assert f"| {name} | {notes.cost(ops.mul, ops.add)} |" in page
