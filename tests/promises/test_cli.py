@@ -342,6 +342,15 @@ def test_explain_counts_the_paper_humanoid(run: Run) -> None:
     assert set(data["choices"]["forward_dynamics"]["costs"]) == {"aba", "ltdl"}
 
 
+def test_explain_takes_closed_loops(run: Run) -> None:
+    data = json.loads(run("explain", "hmmwv", "--json")[1])
+    assert len(data["loops"]["cuts"]) == 8
+    assert data["loops"]["gauss"] == 55_728
+    assert data["loops"]["steps"]["3.1"]["mul"] == 804
+    assert data["zeros"]["branch"] == 372
+    assert data["bounds"]["n"] == [351, 3276]
+
+
 def test_explain_tells_what_forces_cost(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "arm.xml"
     path.write_text(

@@ -25,6 +25,7 @@ from ramidyn.algorithms.loops.counting import (
     steps_up_to,
 )
 from ramidyn.algorithms.loops.cuts import CutJoint, cuts_of
+from ramidyn.errors import printable
 from ramidyn.kernels import kernel
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
@@ -137,7 +138,7 @@ class ClosedLoops:
             f"all {self.steps['Total'].total:,}, loop by loop {self.loopwise.total:,}, "
             f"Gauss {self.gauss:,} operations",
         ]
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
 
 def explain_loops(robot: Robot) -> ClosedLoops:

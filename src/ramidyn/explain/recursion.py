@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from ramidyn.errors import printable
 from ramidyn.robot import Robot
 from ramidyn.tree.tree import ROOT
 
@@ -64,4 +65,4 @@ def recursion_text(robot: Robot, frames: Sequence[str]) -> str:
             lines.append(sweep)
             last = sweep
         lines.append(f"  {start} -> {end}")
-    return "\n".join(lines)
+    return printable("\n".join(lines))
