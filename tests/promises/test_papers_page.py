@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ramidyn.cli.papers_ import HEAD
-from ramidyn.papers import PAPERS
+from ramidyn.papers import PAPERS, sections
 from ramidyn.papers.document import Section, markdown
 from ramidyn.papers.notes import robots_in, saved_by_regrouping
 from support.pages import REPOSITORY
@@ -14,9 +14,9 @@ from support.paths import SHARED_ROBOTS
 PAGE = REPOSITORY / "docs" / "papers.md"
 
 
-def check(sections: list[Section]) -> None:
+def check(found: list[Section]) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    for section in sections:
+    for section in found:
         text = markdown([section], "", "images")
         assert text.strip() in page, section.title
 
@@ -29,6 +29,11 @@ def test_the_page_begins_with_how_it_is_made() -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_page_has_the_counts_of_today(name: str) -> None:
     check(PAPERS[name]())
+
+
+@pytest.mark.slow
+def test_the_page_has_the_verdicts_of_today() -> None:
+    check(sections()[-1:])
 
 
 @pytest.mark.slow
