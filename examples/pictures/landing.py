@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-EXAMPLE = Path(__file__).parents[1] / "19_quadruped.py"
+EXAMPLE = Path(__file__).parents[1] / "14_quadruped.py"
 ROWS, COLUMNS, FRAMES = 3, 4, 36
 APART = np.array([0.9, 0.75])  # [m]
 

@@ -13,7 +13,7 @@ import numpy as np
 from ramidyn import policies
 
 here = Path(__file__).parent.parent
-names = runpy.run_path(str(here / "22_learned_policy.py"))
+names = runpy.run_path(str(here / "18_learned_policy.py"))
 robot, policy, mean = names["robot"], names["policy"], names["mean"]
 rng = np.random.default_rng(5)
 q = rng.uniform(-0.1, 0.1, size=(40, 2))

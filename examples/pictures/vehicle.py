@@ -14,7 +14,7 @@ from matplotlib.patches import Circle, Polygon
 
 import ramidyn
 
-EXAMPLE = Path(__file__).parents[1] / "18_vehicle.py"
+EXAMPLE = Path(__file__).parents[1] / "13_vehicle.py"
 LENGTH, WIDTH, FLOOR, ROOF = 4.6, 2.1, 0.55, 1.5
 TIRE, TREAD, STIFFNESS = 0.47, 0.3, 380e3
 BLUE, ORANGE, GREEN, GRAY = "#2f6f9f", "#d9822b", "#3c8d5f", "0.45"

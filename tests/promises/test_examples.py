@@ -17,9 +17,9 @@ from support.references import needs_shared_robots, path_of
 EXAMPLES = sorted((REPOSITORY / "examples").glob("*.py"))
 PICTURES = sorted((REPOSITORY / "examples" / "pictures").glob("*.py"))
 LONGEST = 60
-FILES = {"20_cassie": "cassie"}
+FILES = {"15_cassie": "cassie"}
 """examples that take a robot's file, which they would download"""
-LONG = ("18_vehicle", "20_cassie")
+LONG = ("13_vehicle", "15_cassie")
 
 
 def marks_of(stem: str) -> list[pytest.MarkDecorator]:
@@ -38,9 +38,9 @@ def test_an_example_is_short_numbered_and_says_what_it_prints(path: Path) -> Non
     assert "rint" in (ast.get_docstring(ast.parse(text)) or ""), "what does it print?"
 
 
-def test_numbers_are_used_once() -> None:
-    numbers = [p.name[:2] for p in EXAMPLES]
-    assert numbers == sorted(set(numbers))
+def test_numbers_count_from_one_without_gaps() -> None:
+    numbers = [int(p.name[:2]) for p in EXAMPLES]
+    assert numbers == list(range(1, len(EXAMPLES) + 1))
 
 
 @pytest.mark.parametrize("path", CASES)

@@ -1,6 +1,6 @@
 """Let Cassie stand on compliant feet through its own motors, with their limits.
 
-python 20_cassie.py [cassie.xml]: the file of MuJoCo Menagerie, which robot_descriptions
+python 15_cassie.py [cassie.xml]: the file of MuJoCo Menagerie, which robot_descriptions
 downloads if none is given. A policy sets controls of the file's motors, whose gears and
 limits apply: PD, and ankles that push against the lean of the center of mass. Prints
 how it stands, how much of their limits the motors use, and the speed.
