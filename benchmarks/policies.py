@@ -152,9 +152,7 @@ def environments(batch: int) -> dict[str, Callable[[], Any]]:
             reward=lambda qd, action: qd[0] - 0.01 * (action @ action),
             reset=lambda random: {"q": rest, "qd": random.normal(go2.nv, 0.0, 0.1)},
             terminated=lambda q: q[2] < 0.15,
-            act=lambda action, q, qd: (
-                held(q, qd) + np.concatenate([np.zeros(6), action])
-            ),
+            act=act,
             action_range=(-np.ones(n), np.ones(n)),
             dt=0.002,
             steps=5,

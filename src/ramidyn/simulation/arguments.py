@@ -35,7 +35,6 @@ from ramidyn.simulation.function_arguments import (
     checked_record,
     checked_updates,
     functions_by_name,
-    names_in,
 )
 from ramidyn.simulation.inputs import (
     CheckedInput,
@@ -191,7 +190,7 @@ def check_arguments(
         inputs=tuple((names[n], x.shape) for n, x in given.items()),
         external=frames,
         expressed_in=SHARED["expressed_in"](expressed_in),
-        sensors=asked_sensors(robot, names_in(functions)),
+        sensors=asked_sensors(robot, functions),
         memory=tuple((n, x.shape) for n, x in remembered.items()),
         updates=checked_updates(updates, remembered, integrator),
         parameters=tuple(changed),

@@ -53,21 +53,6 @@ def functions_by_name(what: str, given: object) -> dict[str, Traced]:
     return found
 
 
-def names_in(functions: Iterable[object]) -> set[str]:
-    """Return all names that functions ask for, and names of records."""
-    names: set[str] = set()
-    for one in functions:
-        if callable(one):
-            names.update(parameters_of(cast(Any, one)) or ())
-        elif isinstance(one, str):
-            names.add(one)
-        elif isinstance(one, Mapping):
-            names |= names_in(cast("Mapping[Any, Any]", one).values())
-        elif isinstance(one, list | tuple):
-            names |= names_in(cast("list[Any]", one))
-    return names
-
-
 def check_run_name(what: str, name: str) -> None:
     """Raise ArgumentError for a name that cannot be an attribute of a run."""
     if not name.isidentifier() or hasattr(Run, name) or name == "ended":

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ramidyn.quantities.applied import applied_forces
 from ramidyn.quantities.frames import acceleration, pose, velocity
 from ramidyn.quantities.reactions import joint_wrenches
 from ramidyn.symbolic import functions as math
+from ramidyn.symbolic.parameters import parameters_of
 
 if TYPE_CHECKING:
     from ramidyn.description.description import Description
@@ -168,6 +169,23 @@ def quaternion(R: Any) -> Any:  # noqa: N803  as in papers
     return np.array([x * scale * sign for x in best], dtype=object)
 
 
-def asked_sensors(robot: Robot, names: Container[str]) -> tuple[Sensor, ...]:
+def asked_sensors(robot: Robot, functions: Iterable[object]) -> tuple[Sensor, ...]:
     """Return the sensors of a robot that functions or records name."""
-    return tuple(s for n, s in sensors_by_name(robot).items() if n in names)
+    known = sensors_by_name(robot)
+    names = names_in(functions) if known else set[str]()
+    return tuple(s for n, s in known.items() if n in names)
+
+
+def names_in(functions: Iterable[object]) -> set[str]:
+    """Return all names that functions ask for, and names of records."""
+    names: set[str] = set()
+    for one in functions:
+        if callable(one):
+            names.update(parameters_of(cast(Any, one)) or ())
+        elif isinstance(one, str):
+            names.add(one)
+        elif isinstance(one, Mapping):
+            names |= names_in(cast("Mapping[Any, Any]", one).values())
+        elif isinstance(one, list | tuple):
+            names |= names_in(cast("list[Any]", one))
+    return names

@@ -65,7 +65,10 @@ def torques(control: Any) -> Any:
     return tau
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4", "implicit"])
+SLOW_RK4 = pytest.param("rk4", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", SLOW_RK4, "implicit"])
 def test_a_policy_drives_motors_within_their_limits(
     arm: Robot, plain: Robot, integrator: str
 ) -> None:
@@ -100,7 +103,7 @@ def test_controls_and_joint_forces_add_up(arm: Robot, plain: Robot) -> None:
     np.testing.assert_array_equal(given.tau, np.broadcast_to(tau, given.tau.shape))
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit_euler", "adaptive"])
+@pytest.mark.parametrize("integrator", [SLOW_RK4, "semi_implicit_euler", "adaptive"])
 def test_a_controller_drives_motors_at_its_rate(arm: Robot, integrator: str) -> None:
     q, qd = (x[0] for x in states(arm))
     options: dict[str, Any] = {"dt": DT, "duration": 0.1, "integrator": integrator}

@@ -67,7 +67,9 @@ def check(arm: Robot, layers: list[tuple[Any, Any]], **options: Any) -> None:
     np.testing.assert_allclose(alone.tau, run.tau[3], atol=tolerance)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)]
+)
 def test_a_network_computes_what_its_arrays_mean(arm: Robot, dtype: str) -> None:
     check(arm, pairs(6, 16, 9, 3), dtype=dtype)
 
