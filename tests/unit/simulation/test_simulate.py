@@ -290,7 +290,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"tau": lambda t: t},
         ArgumentError,
-        "tau asks for 't', which is not given; pass inputs={'t': ...} or name one of",
+        "tau asks for 't', which is not given; pass inputs={'t': ...}, or memory= with",
     ),
     ({"policy": lambda q: float(q[0])}, TraceError, "a symbol is not a number yet"),
     ({"tau": lambda time: [time]}, ArgumentError, r"tau returns shape \(1,\); expect"),
