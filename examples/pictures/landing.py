@@ -1,4 +1,4 @@
-"""Animate quadrupeds of example 19 that are dropped, in slow motion.
+"""Animate quadrupeds of example 14 that are dropped, in slow motion.
 
 python examples/pictures/landing.py docs/images/landing.gif
 """

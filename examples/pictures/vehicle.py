@@ -1,4 +1,4 @@
-"""Draw what example 18 does: the car on the road, its suspension, and how it rides.
+"""Draw what example 13 does: the car on the road, its suspension, and how it rides.
 
 python examples/pictures/vehicle.py docs/images/vehicle.png
 """
