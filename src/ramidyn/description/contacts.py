@@ -8,8 +8,8 @@ the unit normal n, or z = height(x, y), a function of two symbols.
     |λₜ| ≤ friction λₙ                  Coulomb's cone; against the sliding velocity
     v₊ ≥ −restitution v₋                for an impact, along the normal
 
-Every shape that touches the ground is made of spheres (`Candidate`): a point is one
-without radius, a capsule has two, a box eight points.
+Every shape that touches the ground is made of spheres (`ContactCandidate`): a point is
+one without radius, a capsule has two, a box eight points.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ CONTACTS: Final[tuple[type[Contact], ...]] = (
 
 @final
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ContactCandidate:
     """A sphere on a body that can touch the ground; a point if its contact has none."""
 
     contact: GroundContact
@@ -281,7 +281,7 @@ class Candidate:
         return isinstance(self.contact, (ContactSphere, ContactCapsule))
 
 
-def ground_candidates(contact: GroundContact) -> tuple[Candidate, ...]:
+def ground_candidates(contact: GroundContact) -> tuple[ContactCandidate, ...]:
     """Return the spheres and points that a checked shape is made of."""
     match contact:
         case ContactPoint():
@@ -300,9 +300,10 @@ def ground_candidates(contact: GroundContact) -> tuple[Candidate, ...]:
             moved = (moved_point(T.rows, corner, T.origin) for corner in corners)
             centers = [(x, y, z) for x, y, z in moved]
     if isinstance(contact, ContactPoint | ContactSphere):
-        return (Candidate(contact, centers[0], contact.name),)
+        return (ContactCandidate(contact, centers[0], contact.name),)
     return tuple(
-        Candidate(contact, x, f"{contact.name}[{k}]") for k, x in enumerate(centers)
+        ContactCandidate(contact, x, f"{contact.name}[{k}]")
+        for k, x in enumerate(centers)
     )
 
 

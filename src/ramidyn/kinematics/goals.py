@@ -167,7 +167,7 @@ def _check_frame(kind: str, name: object) -> None:
 # ------------------------------------------------------------ what a goal has
 
 
-class Part(NamedTuple):
+class GoalPart(NamedTuple):
     """Rows of a goal in one unit, judged together by their norm."""
 
     unit: str
@@ -175,20 +175,20 @@ class Part(NamedTuple):
     rows: tuple[int, ...]
 
 
-def parts_of(goal: Goal, model: Model) -> tuple[Part, ...]:
+def parts_of(goal: Goal, model: Model) -> tuple[GoalPart, ...]:
     """Return the parts of a goal: position, orientation, or all its rows."""
     if isinstance(goal, Direction):
-        return (Part("rad", (0, 1, 2)),)
+        return (GoalPart("rad", (0, 1, 2)),)
     if isinstance(goal, CenterOfMass):
-        return (Part("m", tuple(range(len(goal.names)))),)
+        return (GoalPart("m", tuple(range(len(goal.names)))),)
     if isinstance(goal, Posture):
-        return (Part("rad", tuple(range(len(posture_entries(goal, model))))),)
+        return (GoalPart("rad", tuple(range(len(posture_entries(goal, model))))),)
     if isinstance(goal, Residual):
-        return (Part("", tuple(range(goal.size))),)
+        return (GoalPart("", tuple(range(goal.size))),)
     names = task_of(goal).names("linear_first")
     linear = tuple(k for k, n in enumerate(names) if n in LINEAR)
     angular = tuple(k for k, n in enumerate(names) if n in ANGULAR)
-    both = (Part("m", linear), Part("rad", angular))
+    both = (GoalPart("m", linear), GoalPart("rad", angular))
     return tuple(part for part in both if part.rows)
 
 

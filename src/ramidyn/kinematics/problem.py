@@ -116,7 +116,7 @@ class Move(NamedTuple):
 
 
 @final
-class Problem:
+class KinematicProblem:
     """A problem with its targets, as symbols."""
 
     def __init__(self, context: Context, structure: Structure) -> None:

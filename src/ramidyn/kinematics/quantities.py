@@ -29,10 +29,10 @@ def _search_shapes(model: Model, structure: Structure) -> Shapes:
 
 @quantity("q", further_inputs=_search_shapes)
 def kinematic_search(context: Context, structure: Structure) -> Any:
-    """The search of `Problem`."""
-    from ramidyn.kinematics.problem import Problem  # noqa: PLC0415  not from the cache
+    """The search of `KinematicProblem`."""
+    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
 
-    return Problem(context, structure).search()
+    return KinematicProblem(context, structure).search()
 
 
 def _shapes(model: Model, structure: Structure) -> Shapes:
@@ -41,26 +41,26 @@ def _shapes(model: Model, structure: Structure) -> Shapes:
 
 @quantity("q", further_inputs=_shapes)
 def kinematic_refinement(context: Context, structure: Structure) -> Any:
-    """The descent of `Problem`."""
-    from ramidyn.kinematics.problem import Problem  # noqa: PLC0415  not from the cache
+    """The descent of `KinematicProblem`."""
+    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
 
-    return Problem(context, structure).refine()
+    return KinematicProblem(context, structure).refine()
 
 
 @quantity("q", further_inputs=_shapes)
 def kinematic_closing(context: Context, structure: Structure) -> Any:
-    """The corrections of `Problem` that close its equations."""
-    from ramidyn.kinematics.problem import Problem  # noqa: PLC0415  not from the cache
+    """The corrections of `KinematicProblem` that close its equations."""
+    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
 
-    return Problem(context, structure).close()
+    return KinematicProblem(context, structure).close()
 
 
 @quantity("q", further_inputs=_shapes)
 def kinematic_errors(context: Context, structure: Structure) -> Any:
     """|e|² of every part that is judged, |e|² of all goals weighted, and c."""
-    from ramidyn.kinematics.problem import Problem  # noqa: PLC0415  not from the cache
+    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
 
-    return Problem(context, structure).errors()
+    return KinematicProblem(context, structure).errors()
 
 
 def _follow_shapes(model: Model, structure: Structure, iterations: int) -> Shapes:
@@ -75,7 +75,7 @@ def _follow_shapes(model: Model, structure: Structure, iterations: int) -> Shape
 
 @quantity("q", further_inputs=_follow_shapes)
 def kinematic_step(context: Context, structure: Structure, iterations: int = 1) -> Any:
-    """The time step of `Problem.follow`: q and q̇ after it."""
-    from ramidyn.kinematics.problem import Problem  # noqa: PLC0415  not from the cache
+    """The time step of `KinematicProblem.follow`: q and q̇ after it."""
+    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
 
-    return Problem(context, structure).follow(iterations)
+    return KinematicProblem(context, structure).follow(iterations)

@@ -22,7 +22,7 @@ from ramidyn.errors import ArgumentError, printable
 from ramidyn.function import Function
 from ramidyn.kinematics.goals import (
     Goal,
-    Part,
+    GoalPart,
     Posture,
     Residual,
     describe,
@@ -156,7 +156,7 @@ class Solver:
         self.goals: list[Goal] = [
             t.goal for t in (*structure.goals, *structure.equations)
         ]
-        self.parts: dict[Goal, tuple[Part, ...]] = {
+        self.parts: dict[Goal, tuple[GoalPart, ...]] = {
             g: parts_of(g, model) for g in self.goals
         }
         self.shapes = [target_shape(g, model) for g in self.goals]

@@ -9,9 +9,9 @@ from typing import Any
 from ramidyn.description.contacts import (
     CONTACTS,
     GROUND_CONTACTS,
-    Candidate,
     Contact,
     ContactBox,
+    ContactCandidate,
     ContactCapsule,
     ContactPoints,
     DryFriction,
@@ -113,7 +113,7 @@ _CHECKS: dict[type, Callable[[str, Any, Model], Any]] = {
 # ------------------------------------------------------------ candidates of a robot
 
 
-def robot_candidates(model: Model) -> tuple[Candidate, ...]:
+def robot_candidates(model: Model) -> tuple[ContactCandidate, ...]:
     """Return what can touch the ground, in the order of the contacts.
 
     A shape whose body is fixed to the world now, because joints were locked, cannot.

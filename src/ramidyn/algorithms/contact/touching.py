@@ -15,7 +15,7 @@ from typing import final
 
 from ramidyn.algorithms.forces.applied import ForceScene, Leg, point_of
 from ramidyn.algorithms.forces.contact_forces import slope
-from ramidyn.description.contacts import Candidate, SpherePair
+from ramidyn.description.contacts import ContactCandidate, SpherePair
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec, vec
 from ramidyn.symbolic.expr import Expr, where
 from ramidyn.tree.contact_checks import robot_candidates, robot_pairs
@@ -56,7 +56,7 @@ def touches(scene: ForceScene) -> list[Touch]:
     return [*on_ground, *(_pair(scene, c) for c in robot_pairs(scene.model))]
 
 
-def _on_ground(scene: ForceScene, candidate: Candidate) -> Touch:
+def _on_ground(scene: ForceScene, candidate: ContactCandidate) -> Touch:
     of = candidate.contact
     frame = scene.model.frame(of.frame)
     leg = scene.leg(frame.body)
