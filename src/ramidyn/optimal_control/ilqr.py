@@ -450,7 +450,7 @@ class _Search:
     ) -> tuple[Array, Array, Array, Array]:
         """Return the motions of some problems with a new policy, and their costs."""
         owner = self.owner
-        inputs = [x[at] for x in self.inputs.values()]
+        inputs = [_some(x, at) for x in self.inputs.values()]
         first = self.q0[at], self.qd0[at], 0.0
         found = owner._rollout(*first, *old, k, K, length, *inputs)  # pyright: ignore[reportPrivateUsage]
         return self._with_end(found, inputs)
@@ -468,12 +468,16 @@ class _Search:
         least = self.tolerance * (np.abs(self.cost[at]) + 1e-12)
         is_flat = np.abs(promised) <= least
         is_sound = is_sound & (promised > -least)
-        self.gains[at[is_sound]] = K[is_sound]
+        if is_sound.all() and len(at) == len(self.done):
+            self.gains = K
+        else:
+            self.gains = np.array(self.gains)
+            self.gains[at[is_sound]] = K[is_sound]
         self._damp(at[~is_sound], up=True)
         self._finish(at[is_sound & is_flat])
         go = np.flatnonzero(is_sound & ~is_flat)
         if len(go):
-            self._line_search(at[go], k[go], K[go], promised[go])
+            self._line_search(at[go], _some(k, go), _some(K, go), promised[go])
 
     def _finish(self, at: Any) -> None:
         """End problems that promise no decrease, if that is not for their damping.
@@ -490,16 +494,16 @@ class _Search:
         """Return k, K, the decrease that they promise, and whether they are sound."""
         owner, steps = self.owner, self.owner.steps
         count = len(at)
-        inputs = [x[at] for x in self.inputs.values()]
+        inputs = [_some(x, at) for x in self.inputs.values()]
         motion: tuple[Any, ...] = self.q[:, :-1], self.qd[:, :-1], self.tau
         flat: list[Any] = [
-            np.reshape(x[at], (count * steps, x.shape[-1])) for x in motion
+            np.reshape(_some(x, at), (count * steps, x.shape[-1])) for x in motion
         ]
         each = [np.repeat(x, steps, axis=0) for x in inputs]
         local = owner._derivatives(*flat, *each)  # pyright: ignore[reportPrivateUsage]
         end = owner._end(self.q[at, -1], self.qd[at, -1], *inputs)  # pyright: ignore[reportPrivateUsage]
         rows = [x.reshape(count, steps, *x.shape[1:])[:, ::-1] for x in local]
-        rows.append(self.tau[at][:, ::-1])
+        rows.append(_some(self.tau, at)[:, ::-1])
         given: list[Any] = [end.V, end.v, 0.0, 0.0, np.inf, *rows, self.damping[at]]
         if count == 1:  # one state runs faster without lanes
             given = [x[0] if np.ndim(x) else x for x in given]
@@ -514,7 +518,8 @@ class _Search:
 
     def _line_search(self, at: Any, k: Array, K: Array, promised: Array) -> None:
         """Take the best step length of one problem, or the first good one of many."""
-        old = self.q[at, :-1], self.qd[at, :-1], self.tau[at]
+        motion = self.q[:, :-1], self.qd[:, :-1], self.tau
+        old = tuple(_some(x, at) for x in motion)
         if len(at) == 1:
             inputs = [x[at[0]] for x in self.inputs.values()]
             first = self.q0[at[0]], self.qd0[at[0]], 0.0
@@ -532,9 +537,10 @@ class _Search:
             return
         left = np.arange(len(at))
         for length in LENGTHS:
-            part = tuple(x[left] for x in old)
+            part = tuple(_some(x, left) for x in old)
             full = np.full(len(left), length)
-            found = self._rolled(at[left], part, k[left], K[left], full)
+            policy = _some(k, left), _some(K, left)
+            found = self._rolled(at[left], part, *policy, full)
             gain = self.cost[at[left]] - found[-1]
             good = gain > DECREASE * length * promised[left]  # NaN is not
             self._accept(at[left[good]], [x[good] for x in found])
@@ -561,6 +567,11 @@ class _Search:
         else:
             now = np.where(now > GROWTH * LEAST_DAMPING, now / GROWTH, 0.0)
         self.damping[at] = now
+
+
+def _some(x: Any, at: Any) -> Any:
+    """Return rows by their numbers, in order; all of them are not copied."""
+    return x if len(at) == len(x) else x[at]
 
 
 def _array(name: str, value: npt.ArrayLike, core: tuple[int, ...]) -> Array:

@@ -151,11 +151,12 @@ class Scan:
             result, outputs = out, arguments.read_out(self.results, out, batch)
         if batch != 0:
             # Steps read their inputs when earlier ones have been written.
+            given_out = [] if out is None else outputs
             inputs = [
                 self.timed(
                     np.array(array)
                     if array.ndim
-                    and any(arguments.overlaps(array, one) for one in outputs)
+                    and any(arguments.overlaps(array, one) for one in given_out)
                     else self._dense(k, array),
                     own is not None,
                     self.has_time(k, array.shape),
@@ -225,6 +226,8 @@ class Scan:
     def _array(self, index: int, value: object) -> Array:
         """Return an input as an array of numbers."""
         name, core = self.signature.inputs[index]
+        if type(value) is np.ndarray and value.dtype is self.signature.element:
+            return value  # in any order: time may run backwards
         array = arguments.to_array(self.signature, name, core, value)
         if array.dtype == object:
             raise TraceError(
