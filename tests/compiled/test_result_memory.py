@@ -43,7 +43,9 @@ def test_a_large_result_that_nobody_has_is_used_again(squared: Function) -> None
 
 
 @pytest.mark.parametrize(
-    "hold", [lambda x: x, lambda x: x[3:5], memoryview, lambda x: x.T], ids=str
+    "hold",
+    [lambda x: x, lambda x: x[3:5], memoryview, lambda x: x.T],
+    ids=["a name", "a view", "a memoryview", "transposed"],
 )
 def test_a_large_result_that_is_held_keeps_its_values(
     squared: Function, hold: Any
