@@ -129,8 +129,9 @@ class Request:
         )
 
     def _rounding(self, dtype: str) -> str:
-        """Return the dtype that programs depend on: those without loops on none."""
-        return dtype if self.robot.model.loops else "float64"
+        """Return the dtype that programs depend on: only loops and contacts do."""
+        model = self.robot.model
+        return dtype if model.loops or model.contacts else "float64"
 
 
 @final

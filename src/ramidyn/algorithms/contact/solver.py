@@ -19,7 +19,7 @@ from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.expr import Expr, extremum, where
 from ramidyn.symbolic.repeat import repeat_until
 
-TOLERANCE: Final = {"float64": 1e-7, "float32": 2e-6}
+TOLERANCE: Final = {"float64": 1e-7, "float32": 1e-5}
 """[m/s, rad/s] by which a sweep still changes velocities that count as solved"""
 SWEEPS, SWEEPS_OF_POINTS, SWEEPS_ALONE = 20, 60, 200
 """at most, before Newton steps; where no body has more contacts than it has velocities,
