@@ -40,7 +40,7 @@ def table(name: str, body: str) -> str:
     lines = [f"| {name} | |", "|---|---|"]
     for entry in ENTRY.finditer(body):
         text = escaped(" ".join(entry[2].split())).replace("|", "\\|")
-        lines.append(f"| `{entry[1].strip()}` | {text} |")
+        lines.append(f"| `{entry[1].strip()}`{{.name}} | {text} |")
     return "\n".join(lines)
 
 

@@ -21,6 +21,8 @@ PICTURES = {
     "vehicle": "vehicle.png",
 }
 """example, by its name without the number: its picture in docs/images"""
+TITLES = {"ilqr": "iLQR", "mpc": "MPC", "mppi": "MPPI", "export_c": "Export C"}
+"""headings that are not just the example's name"""
 HEAD = """# Gallery
 
 Every example of the repository, with its source. Each runs by itself, such as
@@ -44,7 +46,8 @@ def section(path: Path) -> str:
     title, _, rest = docstring.partition("\n")
     name = path.stem.partition("_")[2]
     picture = PICTURES.get(name)
-    lines = [f"## {name.replace('_', ' ').capitalize()}", "", f"**{title}**", ""]
+    heading = TITLES.get(name, name.replace("_", " ").capitalize())
+    lines = [f"## {heading}", "", f"**{title}**", ""]
     lines += [rest.strip(), ""] if rest.strip() else []
     lines += [f"![{title}](images/{picture})", ""] if picture else []
     lines += [f'??? example "examples/{path.name}"', "", "    ```{.python .no-run}"]

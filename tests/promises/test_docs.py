@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -19,6 +20,7 @@ from ramidyn.papers import sections
 from ramidyn.papers.document import markdown
 from support.pages import (
     BLOCK,
+    FILE,
     REPOSITORY,
     blocks,
     commands,
@@ -27,7 +29,7 @@ from support.pages import (
     write_robots,
 )
 from tools import gallery
-from tools.site_hooks import MOVED
+from tools.site_hooks import MOVED, notebook
 
 PAGES = sorted((REPOSITORY / "docs").glob("*.md"))
 LEARN = re.findall(
@@ -88,6 +90,40 @@ def test_from_nothing_to_a_controller_takes_few_commands_and_lines() -> None:
     answer = own.partition("## Look at the motion")[0]
     code = "".join(text for name, text in BLOCK.findall(answer) if name == "python")
     assert len([x for x in code.splitlines() if x.strip()]) <= 30
+
+
+@pytest.mark.parametrize("name", LEARN)
+def test_a_tutorial_is_a_notebook_too(name: str) -> None:
+    page = REPOSITORY / "docs" / f"{name}.md"
+    made = json.loads(notebook(page.read_text(encoding="utf-8")))
+    code = ["".join(c["source"]) for c in made["cells"] if c["cell_type"] == "code"]
+    own = [c for c in code if not c.startswith("%%writefile ")]
+    assert own == [text.rstrip("\n") for text in blocks(page, "python")]
+    files = [c.removeprefix("%%writefile ") for c in code if c not in own]
+    text = page.read_text(encoding="utf-8")
+    assert files == [f"{n}\n{x}".rstrip("\n") for n, x in FILE.findall(text)]
+
+
+LLMS = REPOSITORY / "docs" / "llms.txt"
+
+
+def test_the_page_for_language_models_is_short_and_its_code_runs() -> None:
+    assert len(LLMS.read_text(encoding="utf-8").splitlines()) <= 200
+    exec(compile(program(LLMS), str(LLMS), "exec"), {"__name__": "__main__"})
+
+
+def test_the_page_for_language_models_has_names_that_exist() -> None:
+    text = LLMS.read_text(encoding="utf-8")
+    for name in re.findall(r"ramidyn\.(\w+)", text):
+        assert hasattr(ramidyn, name), name
+    for name in re.findall(r"robot\.(\w+)", text):
+        assert hasattr(ramidyn.Robot, name) or name in ("urdf",), name
+    for name in re.findall(r"\brun\.(\w+)", text):
+        fields = ramidyn.Run.__dataclass_fields__
+        assert hasattr(ramidyn.Run, name) or name in fields, name
+    *_, pages = text.partition("Pages: ")
+    for name in re.findall(r"\w+", pages):
+        assert (REPOSITORY / "docs" / f"{name}.md").exists()
 
 
 LONGEST = 300

@@ -101,8 +101,8 @@ y = 2 x
 
 | argument | |
 |---|---|
-| `q` | (nq,) a first line and a second \\| one. |
-| `qd` | (nv,). |
+| `q`{.name} | (nq,) a first line and a second \\| one. |
+| `qd`{.name} | (nv,). |
 
 **Returns**
 
