@@ -22,7 +22,8 @@ CONTACT = {"radius": 0.02, "stiffness": 1e6, "friction": 0.9}
 load, name = ramidyn.robots.load_description, "cassie_mj_description"
 if sys.argv[1:]:
     load, name = ramidyn.load, sys.argv[1]
-robot = load(name, passive=True, actuators=True, contacts=False)
+acting = {"passive": True, "actuators": True, "contacts": False}
+robot = load(name, conventions="pinocchio", **acting)
 for foot in (f"{side}-foot" for side in SIDES):
     for end in SOLE:
         sphere = {"center": end, "transition_velocity": 0.2, **CONTACT}
@@ -54,7 +55,6 @@ for _ in range(2):  # the first time compiles
     run = robot.rollout(stance, policy=stand, **options)
     factor = STEPS * DT / (time.perf_counter() - start)
 used = np.abs(run.control) / [motor.control_range[1] for motor in motors]
-speed = np.abs(run.qd[-1]).max()
-print(f"after 10 s: pelvis {run.q[-1, 2]:.3f} m high, |qd| {speed:.1e}")
+print(f"after 10 s: pelvis {run.q[-1, 2]:.3f} m, |qd| {np.abs(run.qd[-1]).max():.1e}")
 print(f"motors use {used[-1].max():.0%} of their limits, {used.max():.0%} at most")
 print(f"{factor:.0f} times faster than real time")

@@ -44,6 +44,7 @@ XML = """
   </actuator>
   <sensor>
     <gyro name="gyro" site="imu"/>
+    <gyro name="short_gyro" site="imu" cutoff="0.4"/>
     <velocimeter name="velocimeter" site="tip"/>
     <accelerometer name="accelerometer" site="imu"/>
     <accelerometer name="tip_acceleration" site="tip"/>
@@ -154,6 +155,8 @@ def test_bad_sensors_are_refused(robot: Robot) -> None:
         ArgumentError, match=r"kind is 'giro' \(did you mean 'gyro'\?\)"
     ):
         Sensor("giro", "tip", "g")
+    with pytest.raises(ArgumentError, match=r"cutoff is -1.0; expected 0 or more"):
+        Sensor("gyro", "tip", "g", cutoff=-1.0)
     with pytest.raises(ArgumentError, match="has a sensor 'gyro'; choose another name"):
         robot.add_sensor(Sensor("gyro", "tip", "gyro"))
     with pytest.raises(UnknownName, match="no frame 'top' in robot 'sensed'"):

@@ -61,12 +61,14 @@ class Sensor:
         at: the frame, the joint or the actuator.
         name: name of the sensor, by which functions of rollouts take it.
         field: of a magnetometer.
+        cutoff: largest absolute value of what is measured; 0: there is none.
     """
 
     kind: str
     at: str
     name: str
     field: tuple[float, float, float] = MAGNETIC_FIELD
+    cutoff: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in SENSOR_KINDS:
@@ -76,6 +78,8 @@ class Sensor:
             )
         if not isinstance(self.name, str) or not self.name:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"name is {self.name!r}; expected a name")
+        if not self.cutoff >= 0.0:
+            raise ArgumentError(f"cutoff is {self.cutoff!r}; expected 0 or more")
 
     @property
     def is_of_motion(self) -> bool:

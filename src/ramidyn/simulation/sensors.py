@@ -67,7 +67,15 @@ def _is_at_frame(sensor: Sensor) -> bool:
 
 
 def measured(step: TracedStep, sensor: Sensor, known: StepState) -> Any:
-    """Return what a sensor measures."""
+    """Return what a sensor measures, up to its cutoff."""
+    found = _measured(step, sensor, known)
+    if not sensor.cutoff or sensor.kind == "framequat":
+        return found
+    return math.clip(found, -sensor.cutoff, sensor.cutoff)
+
+
+def _measured(step: TracedStep, sensor: Sensor, known: StepState) -> Any:
+    """Return what a sensor without a cutoff measures."""
     kind, robot = sensor.kind, step.robot
     if not _is_at_frame(sensor):
         return _joint_measured(step, sensor, known)

@@ -50,8 +50,9 @@ def _sensor(
 ) -> Sensor | None:
     """Return one sensor, or None if it cannot be computed."""
     kind = element.tag
-    if kind not in SENSOR_KINDS or element.get("cutoff", "0").strip() not in ("", "0"):
+    if kind not in SENSOR_KINDS:
         return None
+    (cutoff,) = numbers(element, "cutoff", 1, (0.0,))
     at = SENSOR_KINDS[kind].at
     if kind.startswith("frame"):
         is_known = element.get("objtype") in ("site", "xbody")
@@ -63,4 +64,5 @@ def _sensor(
     places = {JOINT: joints, ACTUATOR: (name,)}.get(at, frames)
     if not name or name not in places:
         return None
-    return Sensor(kind, name, element.get("name") or f"{kind}_{number}", field)
+    called = element.get("name") or f"{kind}_{number}"
+    return Sensor(kind, name, called, field, max(0.0, cutoff))
