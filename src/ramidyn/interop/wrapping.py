@@ -17,6 +17,7 @@ from ramidyn.backend.calls.arguments import Signature
 from ramidyn.concurrency import made_once
 from ramidyn.errors import ArgumentError, Error, install_command
 from ramidyn.function import Function, Method, compilation_of, signature_of
+from ramidyn.simulation.scan import Scan
 
 if TYPE_CHECKING:
     from ramidyn.interop.differentiable import Differentiable
@@ -175,9 +176,14 @@ def to_jax(f: Any) -> Callable[..., Any]:
     Args:
         f: a method of a robot such as ``robot.forward_dynamics``, or a function from
             `compile` or `kernel`. Methods of frames take the frame as before:
-            ``ramidyn.to_jax(robot.pose)(q, "hand")``.
+            ``ramidyn.to_jax(robot.pose)(q, "hand")``. Of a `scan`, all steps are one
+            node with one gradient, of first order, in the dtype of its step.
     """
     require("jax", "JAX")
+    if isinstance(f, Scan):
+        from ramidyn.interop.time_loops import scan_in_jax  # noqa: PLC0415  if used
+
+        return scan_in_jax(f)
     from ramidyn.interop.jax_primitive import Jax  # noqa: PLC0415  imports JAX
 
     return wrapped(f, Jax())
@@ -196,9 +202,14 @@ def to_torch(f: Any) -> Callable[..., Any]:
     Args:
         f: a method of a robot such as ``robot.forward_dynamics``, or a function from
             `compile` or `kernel`. Methods of frames take the frame as before:
-            ``ramidyn.to_torch(robot.pose)(q, "hand")``.
+            ``ramidyn.to_torch(robot.pose)(q, "hand")``. Of a `scan`, all steps are one
+            node with one gradient, of first order, in the dtype of its step.
     """
     require("torch", "PyTorch")
+    if isinstance(f, Scan):
+        from ramidyn.interop.time_loops import scan_in_torch  # noqa: PLC0415  if used
+
+        return scan_in_torch(f)
     from ramidyn.interop.torch_operator import PyTorch  # noqa: PLC0415  imports PyTorch
 
     return wrapped(f, PyTorch())

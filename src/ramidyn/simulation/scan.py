@@ -173,7 +173,7 @@ class Scan:
     def read(self, values: Sequence[object]) -> tuple[list[Array], list[int | None]]:
         """Return the inputs as arrays, and the batch of each."""
         arrays = [self._array(k, value) for k, value in enumerate(values)]
-        return arrays, [self._batch(k, a.shape) for k, a in enumerate(arrays)]
+        return arrays, [self.batch_of(k, a.shape) for k, a in enumerate(arrays)]
 
     def jvp(self, wrt: str | Sequence[str]) -> ScanJvp:
         """Return the scan with the change of its outputs for a change of inputs.
@@ -246,7 +246,7 @@ class Scan:
         core = self.signature.inputs[index][1]
         return index in self.plan.per_step and len(shape) > len(core)
 
-    def _batch(self, index: int, shape: Shape) -> int | None:
+    def batch_of(self, index: int, shape: Shape) -> int | None:
         """Return the batch of an input, or None; raise ShapeError for others."""
         signature, (name, core) = self.signature, self.signature.inputs[index]
         if not self.has_time(index, shape):
