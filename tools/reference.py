@@ -120,13 +120,24 @@ def functions_page(names: dict[str, Any]) -> str:
 
 
 def class_page(name: str, cls: type) -> str:
-    """Return the page of a class: what it is, then its methods and properties."""
+    """Return the page of a class: what it is, its properties, then its methods."""
     own = {n: x for n, x in members(cls).items() if n not in QUANTITIES}
+    short = {n: x for n, x in own.items() if is_short(n, x)}
     parts = [f"# {name}\n", markdown(inspect.getdoc(cls) or "") + "\n"]
     if cls is Robot:
         links = ", ".join(f"[{x.lower()}]({slug(x)}.md)" for x in GROUPS)
         parts.append(f"The quantities of a robot are methods, too: {links}.\n")
-    return "\n".join([*parts, *(entry(n, x) for n, x in own.items())])
+    if short:
+        parts += ["## Properties", "", "| property | |", "|---|---|"]
+        rows = (f"| `{n}`{{.name}} | {first_line(x)} |" for n, x in short.items())
+        parts += [*rows, ""]
+    return "\n".join([*parts, *(entry(n, x) for n, x in own.items() if n not in short)])
+
+
+def is_short(name: str, value: Any) -> bool:
+    """Say whether a line of a table is enough: a property with one line of text."""
+    is_called = called(name, value) != name
+    return not is_called and "\n" not in (inspect.getdoc(value) or "")
 
 
 def quantities_page(title: str, modules: tuple[str, ...]) -> str:
