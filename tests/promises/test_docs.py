@@ -198,6 +198,16 @@ def names_of_ramidyn(tree: ast.AST) -> set[str]:
     return found
 
 
+def test_counts_of_operations_are_in_the_background_only() -> None:
+    menu = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
+    learn_and_guides = menu.partition("- Learn:")[2].partition("- Reference:")[0]
+    for name in re.findall(r"(\w+)\.md", learn_and_guides):
+        text = (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8")
+        for line in (x for x in text.splitlines() if x.startswith("|")):
+            figures = re.findall(r"\| *[\d.,]+ *(?=\||\()", line)
+            assert len(figures) < 3, f"{name}: {line}"
+
+
 @pytest.mark.slow
 def test_the_page_of_papers_is_up_to_date() -> None:
     page = (REPOSITORY / "docs" / "papers.md").read_text(encoding="utf-8")
