@@ -152,6 +152,25 @@ def test_inputs_for_all_steps_and_states_get_sums(rng: np.random.Generator) -> N
     assert np.array_equal(short.k_cotangent, long.k_cotangent)
 
 
+@pytest.mark.parametrize("layout", ["batch_first", "batch_last"])
+@pytest.mark.parametrize("every", [1, 3])
+def test_weights_alone_may_be_a_batch(
+    every: int, layout: str, rng: np.random.Generator
+) -> None:
+    run = made(every, ("energy",), layout=layout)
+    given = arrays(rng, None)
+    weights = rng.normal(size=(4, LENGTH // every))
+    gradient = run.vjp(WRT, of="energy")
+    batched = weights if layout == "batch_first" else weights.T
+    found = gradient(*given, energy_cotangent=batched)
+    for k in range(4):
+        one = gradient(*given, energy_cotangent=weights[k])
+        for name in one._fields:
+            whole = getattr(found, name)
+            state = whole[k] if layout == "batch_first" else whole[..., k]
+            np.testing.assert_allclose(state, getattr(one, name), atol=1e-12)
+
+
 def test_what_outputs_do_not_depend_on_has_no_gradient(
     rng: np.random.Generator,
 ) -> None:

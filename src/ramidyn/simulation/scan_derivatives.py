@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -21,6 +21,7 @@ from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Array, Signature
 from ramidyn.backend.calls.scan_call import Scanner, Timed, Times
 from ramidyn.backend.runtime.memory_layout import TABLE, is_table, libm_table
+from ramidyn.concurrency import made_once
 from ramidyn.errors import ArgumentError
 from ramidyn.function import (
     CallOptions,
@@ -127,6 +128,8 @@ class ScanVjp:
         for name in self.wrt:
             gradients.append(free_name(f"{name}_cotangent", (*outputs, *gradients)))
         self._names: tuple[str, ...] = (*outputs, *gradients)
+        self._backward: dict[frozenset[str], _Backward] = {}
+        """by the inputs that have a value for each step"""
         self._weights = replace(signature, inputs=tuple(weights), defaults=())
         self._signature = replace(
             signature, inputs=(*signature.inputs, *self._weights.inputs)
@@ -184,12 +187,14 @@ class ScanVjp:
         else:
             named = out(batch)
             outputs = [named[n] for n in signature.output_names]
-        gradients = self._reverse.gradients(inputs, weighted, outputs, batch)
+        timed = frozenset(n for n, x in inputs.items() if x.is_timed(scan.length))
+        backward = made_once(self._backward, timed, lambda: self._compiled(timed))
+        gradients = backward.gradients(inputs, weighted, outputs, batch)
         return outputs, gradients
 
-    @cached_property
-    def _reverse(self) -> _Backward:
-        return _Backward(self.scan, self.wrt, self.of, *self._traced())
+    def _compiled(self, timed: frozenset[str]) -> _Backward:
+        program, solutions = self._traced()
+        return _Backward(self.scan, self.wrt, self.of, timed, program, solutions)
 
 
 @final
@@ -209,6 +214,21 @@ class _Rows:
     @property
     def batch_axis(self) -> int:
         return 0 if self.signature.layout == "batch_first" else self.array.ndim - 1
+
+    def is_timed(self, length: int) -> bool:
+        """Say whether there is a value for each step."""
+        return self.has_time and self.array.shape[self.time_axis] == length
+
+    def repeated(self, batch: int | None) -> Array:
+        """Return the array with a batch axis, if there is a batch."""
+        if batch is None or self.batch == batch:
+            return self.array
+        is_first, array = self.signature.layout == "batch_first", self.array
+        if self.batch is None:
+            array = np.expand_dims(array, 0 if is_first else -1)
+        shape = array.shape
+        full = (batch, *shape[1:]) if is_first else (*shape[:-1], batch)
+        return np.broadcast_to(array, full)
 
     def states(self, first: int, count: int) -> _Rows:
         """Return some states, or the same for all."""
@@ -244,6 +264,7 @@ class _Backward:
         scan: Scan,
         wrt: tuple[str, ...],
         of: tuple[str, ...],
+        timed: frozenset[str],
         program: Program,
         solutions: Sequence[Solution],
     ) -> None:
@@ -258,7 +279,7 @@ class _Backward:
         self.step: ReverseStep = reverse_step(
             program,
             self.carry,
-            [self.names[i] for i in plan.per_step],
+            timed,
             wrt,
             [n for n in of if n not in last],
             last,
@@ -319,7 +340,9 @@ class _Backward:
         }
         is_merged = times.every == 1 and segment == length
         if not is_merged:
-            self.scan(*[inputs[n].array for n in self.names], out=outputs)
+            first, *others = (inputs[n] for n in self.names)  # weights may be a batch
+            arrays = [first.repeated(batch), *(x.array for x in others)]
+            self.scan(*arrays, out=outputs)
         for first in range(0, batch or 1, chunk):
             count = min(chunk, (batch or 1) - first)
             part = partial(_states, first=first, count=count)
@@ -345,14 +368,10 @@ class _Backward:
         self, name: str, given: _Rows, found: Array, batch: int | None
     ) -> Array:
         """Return the gradient of an input, in its shape for each state."""
-        if name not in self.step.stacked:
+        if name in self.step.stacked or not given.has_time:
             return found
         rows = _Rows(given.signature, found, batch, has_time=True)
-        if not given.has_time:
-            return found.sum(axis=rows.time_axis)
-        if given.array.shape[given.time_axis] == 1 < found.shape[rows.time_axis]:
-            return found.sum(axis=rows.time_axis, keepdims=True)
-        return found
+        return np.expand_dims(found, rows.time_axis)
 
 
 def _states(rows: _Rows, first: int, count: int) -> _Rows:
