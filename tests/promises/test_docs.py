@@ -47,8 +47,8 @@ OPTIONAL = "interop.gymnasium"
 INTEROP = ("casadi", "jax", "other_libraries", "pytorch", "many_states")
 ELSEWHERE = dict.fromkeys(INTEROP, "tests/interop") | {"index": "test_readme.py"}
 LONG = ("many_simulations", "vehicle")
-PASTES = set(LEARN) | {"index", "load_urdf", "load_mjcf", "build_robot"}
-"""pages whose code needs no file that the page does not have"""
+NEED_FILES = ("from_pinocchio", "from_mujoco", "contact")
+"""pages whose reader has a robot's file; all others paste into an empty directory"""
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_code_in_the_page_runs(
     if not code.strip():
         pytest.skip("a page without Python")
     write_files(page, tmp_path)
-    if page.stem not in PASTES:
+    if page.stem in NEED_FILES:
         write_robots(tmp_path)
     monkeypatch.chdir(tmp_path)
     exec(compile(code, str(page), "exec"), {"__name__": "__main__"})
