@@ -1,8 +1,8 @@
 """Iterative LQR: plans of least cost, by linearized steps and quadratic costs.
 
-An iteration has three native calls: the derivatives of all steps, as a batch; the
-Riccati recursion (`riccati`), a time loop that runs backwards; and rollouts with the
-new policy for several step lengths, of which the best is kept.
+An iteration has three parts in native code: the derivatives of all steps, as a batch;
+the Riccati recursion (`riccati`), a time loop that runs backwards; and rollouts with
+the new policy for several step lengths, of which the best is kept.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     policy    δτ = k + K δx
 
 A semi-implicit step has one unknown a = δq̇⁺ = C δx + D δτ for all of x⁺, as
-δq⁺ = δq + dt a. So V is first taken to (δq, a), and products with A, four times as
+δq⁺ = δq + dt a. So V is first taken to (δq, a), and products with A, twice as
 large as C, are not needed:
 
     W = dt² Vqq + dt (Vqv + Vvq) + Vvv      U = dt Vqq + Vqv      w = dt vq + vv
