@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.pages import REPOSITORY, commands
+from support.pages import MJCF, REPOSITORY, commands
 
 ARM = """<robot name="arm">
 <link name="base"><inertial><mass value="3"/>
@@ -31,6 +31,9 @@ SMALLER = {
     "--workers 4": "--workers 2",
     "ramidyn demo": "ramidyn demo --quick",
     "ramidyn bench": "ramidyn bench --quick --batch 8",
+    "--ik panda_hand": "--ik arm",
+    "g1.urdf": "robot.urdf",
+    "--ik right_hand --hold left_foot --hold right_foot": "--ik arm --hold base",
 }
 """what a page says, and what is run for it"""
 
@@ -51,6 +54,7 @@ def test_commands_of_a_page_run_in_its_order(
 ) -> None:
     for name in ("robot.urdf", "panda.urdf"):
         (tmp_path / name).write_text(ARM)
+    (tmp_path / "robot.xml").write_text(MJCF)
     for line in PAGES[page]:
         for word, package in NEEDS.items():
             if word in line:

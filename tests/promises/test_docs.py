@@ -46,7 +46,7 @@ OPTIONAL = "interop.gymnasium"
 """a public module that needs a package of its own"""
 INTEROP = ("casadi", "jax", "other_libraries", "pytorch", "many_states")
 ELSEWHERE = dict.fromkeys(INTEROP, "tests/interop") | {"index": "test_readme.py"}
-LONG = ("many_simulations", "vehicle")
+LONG = ("many_simulations", "python_to_c", "vehicle")
 NEED_FILES = ("from_pinocchio", "from_mujoco", "contact")
 """pages whose reader has a robot's file; all others paste into an empty directory"""
 
