@@ -273,7 +273,9 @@ REAL = {"iiwa14": True, "baxter": False, "cassie": True}
 
 @needs_shared_robots
 @pytest.mark.filterwarnings("ignore::ramidyn.errors.ModelWarning")
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize(
+    "name", ["iiwa14", "baxter", pytest.param("cassie", marks=pytest.mark.slow)]
+)
 def test_real_robots_are_linear_in_their_parameters(
     name: str, rng: np.random.Generator
 ) -> None:

@@ -52,7 +52,7 @@ def test_a_projected_double_four_bar_is_one_motion_where_it_is_almost_flat() -> 
 
 
 @pytest.mark.filterwarnings("ignore:.* beyond its .* limit")
-@pytest.mark.parametrize("duration", [0.5, pytest.param(10.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("duration", [0.2, pytest.param(10.0, marks=pytest.mark.slow)])
 def test_cassie_keeps_its_energy(duration: float) -> None:
     pytest.importorskip("scipy")
     path = SHARED_ROBOTS / "cassie" / "cassie.xml"

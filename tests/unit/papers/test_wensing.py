@@ -139,6 +139,7 @@ def test_more_limbs_cost_rjk_more_than_efpa_and_leave_sfa_its_lead() -> None:
     assert abs(more["sfa"] / base["sfa"] - 1) < 0.05
 
 
+@pytest.mark.slow
 def test_sfa_takes_the_printed_share_with_rows_in_world_axes() -> None:
     line = counted(CASES[BASE], "world")
     assert round(line["sfa"].total / line["efpa"].total, 2) == 0.78

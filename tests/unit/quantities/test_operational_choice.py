@@ -188,7 +188,8 @@ def test_auto_counts_the_factor_of_M_where_it_is_needed(name: str, make: Make) -
     assert_cheapest(make, robot, tasks)
 
 
-@pytest.mark.parametrize("geometry", some(["plain", "general"], slow=["general"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("geometry", ["plain", "general"])
 def test_propagators_spare_the_consistent_inverse_the_factor(geometry: str) -> None:
     robot = robots.chang_khatib24(geometry)
     hands = ["left_hand", "right_hand"]

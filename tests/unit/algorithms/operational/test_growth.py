@@ -46,6 +46,7 @@ def test_a_trunk_joint_costs_the_same_at_any_depth(algorithm: str, ends: int) ->
     assert len({trunk_joint(algorithm, ends, d) for d in DEPTHS}) == 1
 
 
+@pytest.mark.slow
 def test_a_trunk_joint_costs_sfa_more_the_deeper_it_is() -> None:
     first, second, third = (trunk_joint("sfa", 2, d) for d in DEPTHS)
     assert first < second < third
