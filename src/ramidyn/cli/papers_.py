@@ -16,6 +16,7 @@ from ramidyn.cli.screen import (
     progress,
     table,
 )
+from ramidyn.output_files import replaceable_file
 from ramidyn.papers import MEASURED, PAPERS, PARTS, accuracy, sections
 from ramidyn.papers.document import Plot, Section, draw, markdown, page
 from ramidyn.papers.notes import robots_in, saved_by_regrouping
@@ -75,6 +76,9 @@ def command(
     With one paper, --table or --figure shows one of its tables or figures. "accuracy"
     measures rounding on this processor, "profile" times; ask for them by name.
     """
+    for path, kind in ((text, "a Markdown page"), (html, "an HTML page")):
+        if path is not None:
+            replaceable_file(path, kind)
     if text or html or images:
         _check_matplotlib()
     loaded = {} if robots is None else robots_in(Path(robots))
