@@ -198,6 +198,18 @@ def names_of_ramidyn(tree: ast.AST) -> set[str]:
     return found
 
 
+@pytest.mark.parametrize("name", ["load_urdf", "load_mjcf", "warnings"])
+def test_warnings_that_a_page_explains_are_still_given(name: str) -> None:
+    text = (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    files = (REPOSITORY / "src" / "ramidyn").rglob("*.py")
+    source = "".join(p.read_text(encoding="utf-8") for p in files)
+    source = re.sub(r'"\s*\n\s*f?"', "", source)  # strings over several lines
+    for quoted in re.findall("“([^”]*)”", text.replace("&lt;", "<")):
+        words = quoted.replace("...", " ").split()
+        threes = [" ".join(words[k : k + 3]) for k in range(max(1, len(words) - 2))]
+        assert any(three in source for three in threes), quoted
+
+
 def test_counts_of_operations_are_in_the_background_only() -> None:
     menu = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
     learn_and_guides = menu.partition("- Learn:")[2].partition("- Reference:")[0]
