@@ -158,7 +158,8 @@ def module_page(name: str, module: types.ModuleType, known: set[str]) -> str:
 def commands_page() -> str:
     """Return the page of the command line."""
     parts = ["# Command line\n", "`ramidyn COMMAND -h` prints the same text.\n"]
-    context = click.Context(command_line, info_name="ramidyn")
+    settings = command_line.context_settings
+    context = click.Context(command_line, info_name="ramidyn", **settings)
     for name, line in COMMANDS.items():
         command = command_line.get_command(context, name)
         assert command is not None
