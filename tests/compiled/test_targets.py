@@ -42,6 +42,12 @@ ALL_TARGETS = [t for t in target.names() if not processor_named(t).missing]
 only_x86 = pytest.mark.skipif(not IS_X86, reason="levels are those of x86-64")
 
 
+@pytest.fixture(autouse=True)
+def lanes_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the lanes to the target, also where a run of all tests forces them."""
+    monkeypatch.delenv("RAMIDYN_LANES", raising=False)
+
+
 @pytest.fixture(params=TARGETS)
 def each_target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make code for this processor, and for the least one of its kind."""
