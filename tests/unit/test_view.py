@@ -11,7 +11,7 @@ import pytest
 
 import ramidyn
 from ramidyn.simulation.run import Run
-from ramidyn.view.blocks import Item, bars, breakable, table, tree
+from ramidyn.view.blocks import TreeItem, bars, breakable, table, tree
 
 VOID = {"wbr", "br", "meta", "link", "img"}
 
@@ -43,14 +43,14 @@ class Reader(HTMLParser):
 
 def test_a_tree_is_nested_lists_with_every_name() -> None:
     depths = (0, 1, 2, 1, 0)
-    items = [Item(d, f"body_{k}", f"{k} kg") for k, d in enumerate(depths)]
+    items = [TreeItem(d, f"body_{k}", f"{k} kg") for k, d in enumerate(depths)]
     read = Reader(tree(items))
     assert read.deepest["ul"] == 3
     assert all(f"body_{k}" in read.words for k in range(5))
 
 
 def test_a_deep_tree_is_not_indented_without_end() -> None:
-    read = Reader(tree([Item(k, f"b{k}", "") for k in range(100)]))
+    read = Reader(tree([TreeItem(k, f"b{k}", "") for k in range(100)]))
     assert read.deepest["ul"] == 25
     assert "b99" in read.words
 
@@ -58,7 +58,7 @@ def test_a_deep_tree_is_not_indented_without_end() -> None:
 def test_names_are_escaped_everywhere() -> None:
     bad = "<script>&'\"_x"
     for text in (
-        tree([Item(0, bad, bad)]),
+        tree([TreeItem(0, bad, bad)]),
         bars([(bad, [("a", 3)])]),
         table([bad], [[breakable(bad)]]),
     ):

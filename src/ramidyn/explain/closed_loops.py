@@ -49,7 +49,7 @@ DURATION = 0.5
 
 @final
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutLoop:
     """A joint that was cut to leave a tree."""
 
     name: str
@@ -66,7 +66,7 @@ class ClosedLoops:
     robot: str
     edges: tuple[tuple[str, str, str], ...]
     """of the spanning tree: parent, body, kind of joint"""
-    cuts: tuple[Cut, ...]
+    cuts: tuple[CutLoop, ...]
     parents: tuple[int, ...]
     """of the degrees of freedom"""
     columns: tuple[tuple[int, ...], ...]
@@ -147,7 +147,7 @@ def explain_loops(robot: Robot) -> ClosedLoops:
     parents = tree.dof_parents
     columns = columns_of(robot)
     cuts = [
-        Cut(cut.name, cut.type, _bodies(robot, cut), len(cut.rows))
+        CutLoop(cut.name, cut.type, _bodies(robot, cut), len(cut.rows))
         for cut in cuts_of(robot.model)
     ]
     edges = tuple(

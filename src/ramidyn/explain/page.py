@@ -19,7 +19,7 @@ from ramidyn.tracing.quantity import Choice
 from ramidyn.tree.tree import depth_first
 from ramidyn.version import version
 from ramidyn.view import blocks
-from ramidyn.view.blocks import Item, breakable, seconds
+from ramidyn.view.blocks import TreeItem, breakable, seconds
 
 SHOWN_BODIES = 120
 
@@ -109,13 +109,13 @@ def title_of(choice: Choice) -> str:
 
 def _tree(e: Explanation) -> str:
     tree, limbs = e.robot.tree, e.body_limbs
-    items: list[Item] = []
+    items: list[TreeItem] = []
     order = depth_first(tree.parents)
     for i in order[:SHOWN_BODIES]:
         body = tree.bodies[i]
         color = svg.limb_class(limbs[i])
         detail = f"{body.joint.type.name}, {body.inertia.m:.3g} kg"
-        items.append(Item(tree.depths[i] - 1, body.name, detail, color))
+        items.append(TreeItem(tree.depths[i] - 1, body.name, detail, color))
     note = "Each limb has its own color, here and in the matrices."
     if len(order) > SHOWN_BODIES:
         note = f"And {len(order) - SHOWN_BODIES:,} more bodies. {note}"

@@ -104,7 +104,7 @@ class Evaluation(NamedTuple):
     """1 if a cut of a loop has its axes in opposite directions"""
 
 
-class Move(NamedTuple):
+class SolverMove(NamedTuple):
     """A step at one configuration."""
 
     v: Entries
@@ -209,7 +209,7 @@ class KinematicProblem:
 
     def step(
         self, q: Any, here: Evaluation, damping: Expr, multipliers: Sequence[Expr]
-    ) -> Move:
+    ) -> SolverMove:
         """Return a damped step within the limits that are active."""
         z = pushed(here.soft, here.hard, multipliers)
         diagonal: dict[int, Expr] = {}
@@ -227,7 +227,9 @@ class KinematicProblem:
             if k in after
         ]
         count = [where(condition, ONE, ZERO) for condition in held.values()]
-        return Move(step.v, step.multipliers, total(x * x for x in free), total(count))
+        return SolverMove(
+            step.v, step.multipliers, total(x * x for x in free), total(count)
+        )
 
     def moved(self, q: Any, v: Mapping[int, Expr]) -> tuple[Any, Expr]:
         """Return q ⊕ v within limits, and the square of what was cut off."""

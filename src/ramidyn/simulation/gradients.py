@@ -24,7 +24,7 @@ from ramidyn.simulation.arguments import CheckedArguments
 from ramidyn.simulation.function_arguments import by_name
 from ramidyn.simulation.traced_step import TracedStep
 from ramidyn.symbolic.calls import replayed
-from ramidyn.symbolic.derivatives import Solution, names_of
+from ramidyn.symbolic.derivatives import SolutionNodes, names_of
 from ramidyn.symbolic.expr import Expr, const, lift
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
@@ -118,7 +118,7 @@ def checked_gradient(
     return Gradient(cast("tuple[str, ...]", names), of)
 
 
-def differentiable_step(step: TracedStep) -> tuple[Program, list[Solution]]:
+def differentiable_step(step: TracedStep) -> tuple[Program, list[SolutionNodes]]:
     """Return the program of a step, and the gradients that it knows as a whole."""
     o, known = step.options, DynamicsAdjoint(step)
     if not step.robot.model.loops and INTEGRATORS[o.integrator].stages == 1:
@@ -134,7 +134,7 @@ class DynamicsAdjoint:
     """The forward dynamics of a step, and where a trace has used them."""
 
     step: TracedStep
-    solutions: list[Solution] = field(default_factory=list[Solution])
+    solutions: list[SolutionNodes] = field(default_factory=list[SolutionNodes])
 
     def acceleration(self, known: Mapping[str, Any]) -> Any:
         """Return q̈ as symbols, whose gradient is known from now on."""
@@ -154,7 +154,7 @@ class DynamicsAdjoint:
 
         arguments = tuple(e for own in given.values() for e in own)
         qdd = results([const(0.0)] * nv)[:nv]
-        self.solutions.append(Solution(tuple(qdd), arguments, adjoint))
+        self.solutions.append(SolutionNodes(tuple(qdd), arguments, adjoint))
         found: Any = np.empty(nv, dtype=object)
         found[:] = qdd
         return found

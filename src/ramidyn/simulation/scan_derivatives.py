@@ -31,7 +31,7 @@ from ramidyn.function import (
     signature_of,
 )
 from ramidyn.kernels import program_kernel
-from ramidyn.symbolic.derivatives import Solution, checked_wrt, jvp
+from ramidyn.symbolic.derivatives import SolutionNodes, checked_wrt, jvp
 from ramidyn.symbolic.program import Program, free_name
 from ramidyn.symbolic.reverse_step import ReverseStep, reverse_step
 
@@ -45,7 +45,7 @@ MOST = 2**28
 LEAST = 64
 """states that run together at least: fewer do not fill the tiles of a group"""
 
-Traced = Callable[[], tuple[Program, Sequence[Solution]]]
+Traced = Callable[[], tuple[Program, Sequence[SolutionNodes]]]
 """traces a step, with nodes that have gradients of their own"""
 
 
@@ -266,7 +266,7 @@ class _Backward:
         of: tuple[str, ...],
         timed: frozenset[str],
         program: Program,
-        solutions: Sequence[Solution],
+        solutions: Sequence[SolutionNodes],
     ) -> None:
         self.scan = scan
         self.wrt = wrt

@@ -31,7 +31,7 @@ Seeds: TypeAlias = Mapping[Expr, Mapping[int, Expr]]
 _NOTHING: Row = {}
 
 
-class Solution(NamedTuple):
+class SolutionNodes(NamedTuple):
     """Nodes whose gradients are known as a whole, such as the solution of equations.
 
     Where their cotangents are known, ``adjoint`` takes their place: cotangents of the
@@ -80,7 +80,7 @@ def reverse(
     results: Sequence[Expr],
     cotangents: Sequence[Mapping[int, Expr]],
     seeds: Seeds,
-    solutions: Sequence[Solution] = (),
+    solutions: Sequence[SolutionNodes] = (),
 ) -> list[Row]:
     """Return how outputs change in each direction; outputs are sums of results.
 
@@ -104,7 +104,7 @@ def reverse(
             row = bars.setdefault(e, {})
             row[output] = add(row[output], x) if output in row else x
 
-    def solve(solution: Solution) -> None:
+    def solve(solution: SolutionNodes) -> None:
         rows = [bars.pop(_unsigned(e), _NOTHING) for e in solution.nodes]
         for output in _union(rows):
             own = [
@@ -119,7 +119,7 @@ def reverse(
                     take(_unsigned(a), output, neg(x) if a.op == "neg" else x)
 
     places = {e: k for k, e in enumerate(order)}
-    last: dict[Expr, list[Solution]] = {}
+    last: dict[Expr, list[SolutionNodes]] = {}
     for solution in solutions:  # all that uses a solution comes after its last node
         own = [e for e in map(_unsigned, solution.nodes) if e in places]
         if own:

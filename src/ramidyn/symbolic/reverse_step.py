@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ramidyn.symbolic import expr
-from ramidyn.symbolic.derivatives import Row, Solution, reverse, symbols
+from ramidyn.symbolic.derivatives import Row, SolutionNodes, reverse, symbols
 from ramidyn.symbolic.expr import add, const
 from ramidyn.symbolic.program import Program, Variable, live
 
@@ -46,7 +46,7 @@ def reverse_step(
     wrt: Sequence[str],
     of: Sequence[str],
     ends: Sequence[str],
-    solutions: Sequence[Solution] = (),
+    solutions: Sequence[SolutionNodes] = (),
 ) -> ReverseStep:
     """Return a step in reverse.
 

@@ -15,7 +15,7 @@ DEEPEST = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TreeItem:
     """One line of a tree."""
 
     depth: int
@@ -29,7 +29,7 @@ def breakable(name: str) -> str:
     return re.sub(r"([_\-/.]+)", r"\1<wbr>", html.escape(name))
 
 
-def tree(items: Sequence[Item]) -> str:
+def tree(items: Sequence[TreeItem]) -> str:
     """Return a tree as nested lists; items come parents first, limb by limb."""
     parts = ["<div class=tree>"]
     level = -1

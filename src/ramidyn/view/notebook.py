@@ -14,7 +14,7 @@ from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import BodyDescription, Description
 from ramidyn.description.pose import Array
 from ramidyn.tree.model import Model
-from ramidyn.view.blocks import Item, table, tree
+from ramidyn.view.blocks import TreeItem, table, tree
 from ramidyn.view.robot_text import head, joint_text
 
 OPEN = 40
@@ -64,13 +64,13 @@ def robot_html(
     children: dict[str | None, list[BodyDescription]] = {}
     for body in description.bodies:
         children.setdefault(body.parent, []).append(body)
-    items: list[Item] = []
+    items: list[TreeItem] = []
     stack = [(body, 0) for body in reversed(children.get(None, []))]
     while stack:
         body, depth = stack.pop()
         mass = model.masses.get(body.name, 0.0)
         texts = (joint_text(body, joints), f"{mass:.4g} kg" if mass else "")
-        items.append(Item(depth, body.name, ", ".join(t for t in texts if t)))
+        items.append(TreeItem(depth, body.name, ", ".join(t for t in texts if t)))
         stack.extend((b, depth + 1) for b in reversed(children.get(body.name, [])))
     shown = "open" if len(items) <= OPEN else ""
     return _block(

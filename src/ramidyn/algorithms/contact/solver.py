@@ -32,7 +32,7 @@ MOST_UNKNOWNS = 30
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Solution:
+class ContactSolution:
     """Impulses, and what is known about them."""
 
     impulses: list[Impulse]
@@ -41,7 +41,7 @@ class Solution:
     newton_steps: Expr
 
 
-def solve(problem: Problem, start: Sequence[Expr], tolerance: float) -> Solution:
+def solve(problem: Problem, start: Sequence[Expr], tolerance: float) -> ContactSolution:
     """Return the impulses of a step, from those of the step before.
 
     All of it is the body of a loop of at most one step, which carries the numbers of
@@ -64,12 +64,12 @@ def solve(problem: Problem, start: Sequence[Expr], tolerance: float) -> Solution
         1,
     )
     _, flat, residual, sweeps, steps = found.carry
-    return Solution(problem.split(list(flat)), residual, sweeps, steps)
+    return ContactSolution(problem.split(list(flat)), residual, sweeps, steps)
 
 
 def _solved(
     problem: Problem, start: Sequence[Expr], residual: Expr, tolerance: float
-) -> Solution:
+) -> ContactSolution:
     has_newton = len(problem.c) <= MOST_UNKNOWNS
     has_bodies = any(len(block) > 3 for block in problem.blocks)
     most = SWEEPS if has_bodies else SWEEPS_OF_POINTS
@@ -84,7 +84,7 @@ def _solved(
     impulses, steps = problem.split(flat), ZERO
     if has_newton:
         impulses, residual, steps = refined(problem, impulses, residual, tolerance)
-    return Solution(impulses, residual, sweeps, steps)
+    return ContactSolution(impulses, residual, sweeps, steps)
 
 
 def _swept(

@@ -31,7 +31,7 @@ ROOMY: Final = 2
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class MemoryBlock:
     """Memory of the system."""
 
     pages: mmap.mmap
@@ -39,13 +39,15 @@ class Block:
     size: int
 
     @staticmethod
-    def of(size: int) -> Block:
+    def of(size: int) -> MemoryBlock:
         """Return new memory, all zero."""
         pages = mmap.mmap(-1, size)
         if hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a system may have small ones only
                 pages.madvise(mmap.MADV_HUGEPAGE)
-        return Block(pages, ctypes.addressof(ctypes.c_char.from_buffer(pages)), size)
+        return MemoryBlock(
+            pages, ctypes.addressof(ctypes.c_char.from_buffer(pages)), size
+        )
 
 
 @final
@@ -55,7 +57,11 @@ class Lease:
     __slots__ = ("__array_interface__", "_block", "_memory")
 
     def __init__(
-        self, memory: ResultMemory, block: Block, shape: tuple[int, ...], typestr: str
+        self,
+        memory: ResultMemory,
+        block: MemoryBlock,
+        shape: tuple[int, ...],
+        typestr: str,
     ) -> None:
         self._memory, self._block = memory, block
         self.__array_interface__: dict[str, Any] = {
@@ -76,7 +82,7 @@ class ResultMemory:
     def __init__(self, most: int) -> None:
         self.most: int = most
         """bytes that are kept"""
-        self._free: list[Block] = []
+        self._free: list[MemoryBlock] = []
 
     @property
     def kept(self) -> int:
@@ -92,7 +98,7 @@ class ResultMemory:
             return np.empty(lengths, kind)
         return np.asarray(Lease(self, self._block(size), lengths, kind.str))
 
-    def _block(self, size: int) -> Block:
+    def _block(self, size: int) -> MemoryBlock:
         """Return the newest block that fits, or a new one."""
         for block in reversed(self._free):
             if size <= block.size <= max(ROOMY * size, HUGE):
@@ -102,11 +108,11 @@ class ResultMemory:
                     continue
                 return block
         try:
-            return Block.of(-(-size // HUGE) * HUGE)
+            return MemoryBlock.of(-(-size // HUGE) * HUGE)
         except OSError as error:
             raise MemoryError(f"no memory for a result of {size:,} bytes") from error
 
-    def give_back(self, block: Block) -> None:
+    def give_back(self, block: MemoryBlock) -> None:
         """Keep a block that no array uses; let the oldest go beyond the bound."""
         self._free.append(block)
         while self._free and self.kept > self.most:

@@ -38,8 +38,8 @@ from ramidyn.description.forces.from_file import passive_of
 from ramidyn.description.formats.sdf_frames import (
     MODEL,
     WORLD,
-    Frames,
     Place,
+    SdfFrames,
     child_text,
     flag,
     read_pose,
@@ -189,7 +189,7 @@ class _SdfReader:
         if not self.links:
             raise fault(model, "a model without links; expected at least one <link>")
         self._check_names()
-        self.at = Frames(model, self.links, self.joints, self.frames)
+        self.at = SdfFrames(model, self.links, self.joints, self.frames)
         self.T_world_model = self._placement()
 
     def _check_names(self) -> None:

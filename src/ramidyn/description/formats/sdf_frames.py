@@ -33,7 +33,7 @@ _FORMATS: Final = {"euler_rpy": 6, "quat_xyzw": 7}
 
 
 @final
-class Frames:
+class SdfFrames:
     """The frames of one model, by name."""
 
     def __init__(

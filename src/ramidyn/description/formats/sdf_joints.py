@@ -19,7 +19,7 @@ from ramidyn.description.description import (
 )
 from ramidyn.description.formats.sdf_frames import (
     MODEL,
-    Frames,
+    SdfFrames,
     child_text,
     flag,
 )
@@ -88,7 +88,10 @@ class SdfJoint:
 
 
 def read_joint(
-    element: ET.Element, frames: Frames, version: tuple[int, ...], warnings: list[str]
+    element: ET.Element,
+    frames: SdfFrames,
+    version: tuple[int, ...],
+    warnings: list[str],
 ) -> SdfJoint:
     """Return a joint of the file."""
     name, given = word(element, "name"), word(element, "type")
@@ -126,7 +129,7 @@ def _pitch(joint: ET.Element, type_: str) -> float:
 
 
 def _axis(
-    joint: ET.Element, tag: str, T: Pose, frames: Frames, version: tuple[int, ...]
+    joint: ET.Element, tag: str, T: Pose, frames: SdfFrames, version: tuple[int, ...]
 ) -> Axis:
     element = joint.find(tag)
     if element is None:
