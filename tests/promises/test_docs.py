@@ -47,7 +47,7 @@ OPTIONAL = "interop.gymnasium"
 INTEROP = ("casadi", "jax", "other_libraries", "pytorch", "many_states")
 ELSEWHERE = dict.fromkeys(INTEROP, "tests/interop") | {"index": "test_readme.py"}
 LONG = ("many_simulations", "python_to_c", "vehicle")
-NEED_FILES = ("from_pinocchio", "from_mujoco", "contact")
+NEED_FILES = ("from_pinocchio", "from_mujoco")
 """pages whose reader has a robot's file; all others paste into an empty directory"""
 
 
