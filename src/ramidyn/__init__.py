@@ -31,6 +31,7 @@ All other names are quantities, such as ``forward_dynamics``: what `compile`, `c
 and `export_c` take, and methods of Robot at the same time.
 """
 
+import importlib
 import sys
 import typing
 
@@ -85,71 +86,51 @@ if typing.TYPE_CHECKING:
     __version__: str
 
 
+_MODULES = {
+    "compiler": ("compile", "count"),
+    "export.c_export": ("export_c",),
+    "export.library_export": ("export_library",),
+    "function": ("Function",),
+    "interop.casadi": ("to_casadi",),
+    "interop.wrapping": ("to_jax", "to_torch"),
+    "kernels": ("kernel",),
+    "quantities.differentiation": ("derivative", "hessian", "jvp", "vjp"),
+    "simulation.run": ("Run",),
+    "simulation.scan": ("scan",),
+    "symbolic.equations": ("solve",),
+    "symbolic.repeat": ("repeat", "repeat_until"),
+    "tracing.quantity": ("Quantity",),
+}
+"""what only some users need, and where it is; all other functions are quantities"""
+_GATHERED = (
+    "builder",
+    "math",
+    "linalg",
+    "loops",
+    "forces",
+    "contacts",
+    "policies",
+    "tasks",
+)
+_NAMESPACES = (*_GATHERED, "control", "robots", "spatial")
+
+
 def __getattr__(name: str) -> typing.Any:
     """Import what only some users need when it is asked for."""
-    # Not `from ramidyn import compiler`: that looks for the name here first.
-    match name:
-        case "__version__":
-            from ramidyn.version import version
-
-            return version()
-        case "builder":
-            import ramidyn.builder as found
-        case "contacts":
-            import ramidyn.contacts as found
-        case "control":
-            import ramidyn.control as found
-        case "forces":
-            import ramidyn.forces as found
-        case "linalg":
-            import ramidyn.linalg as found
-        case "loops":
-            import ramidyn.loops as found
-        case "math":
-            import ramidyn.math as found
-        case "policies":
-            import ramidyn.policies as found
-        case "robots":
-            import ramidyn.robots as found
-        case "spatial":
-            import ramidyn.spatial as found
-        case "tasks":
-            import ramidyn.tasks as found
-        case "compile" | "count":
-            import ramidyn.compiler as found
-        case "kernel":
-            import ramidyn.kernels as found
-        case "scan":
-            import ramidyn.simulation.scan as found
-        case "repeat" | "repeat_until":
-            from ramidyn.symbolic import repeat as found
-        case "solve":
-            from ramidyn.symbolic import equations as found
-        case "Run":
-            from ramidyn.simulation import run as found
-        case "Function":
-            import ramidyn.function as found
-        case "Quantity":
-            from ramidyn.tracing import quantity as found
-        case "derivative" | "hessian" | "jvp" | "vjp":
-            from ramidyn.quantities import differentiation as found
-        case "to_casadi":
-            from ramidyn.interop import casadi as found
-        case "to_jax" | "to_torch":
-            from ramidyn.interop import wrapping as found
-        case "export_c":
-            from ramidyn.export import c_export as found
-        case "export_library":
-            from ramidyn.export import library_export as found
-        case _ if name not in __all__:
-            raise AttributeError(
-                f"module 'ramidyn' has no attribute {name!r}{_moved(name)}",
-                name=name,
-                obj=sys.modules[__name__],
-            )
-        case _:
-            from ramidyn.quantities import public as found
-    found = getattr(found, name, found)
+    if name not in __all__:
+        raise AttributeError(
+            f"module 'ramidyn' has no attribute {name!r}{_moved(name)}",
+            name=name,
+            obj=sys.modules[__name__],
+        )
+    if name == "__version__":
+        return importlib.import_module("ramidyn.version").version()
+    if name in _NAMESPACES:
+        return importlib.import_module(f"ramidyn.{name}")
+    homes = [module for module, names in _MODULES.items() if name in names]
+    found = getattr(
+        importlib.import_module(f"ramidyn.{homes[0]}") if homes else public, name
+    )
     globals()[name] = found
     return found
 
@@ -158,19 +139,8 @@ def _moved(name: str) -> str:
     """Return where a name is that is in a namespace, for a message."""
     if name.startswith("_"):
         return ""
-    from ramidyn import (
-        builder,
-        contacts,
-        forces,
-        linalg,
-        loops,
-        math,
-        policies,
-        tasks,
-    )
-
-    spaces = (builder, math, linalg, loops, forces, contacts, policies, tasks)
-    homes = [m for m in spaces if name in m.__all__]
+    spaces = (importlib.import_module(f"ramidyn.{space}") for space in _GATHERED)
+    homes = [space for space in spaces if name in space.__all__]
     return f"; use {homes[0].__name__}.{name}" if homes else ""
 
 

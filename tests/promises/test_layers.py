@@ -142,15 +142,26 @@ def imports(path: Path) -> frozenset[str]:
 
 
 def imported_by_call(path: Path, node: ast.Call) -> set[str]:
-    """Return what import_module imports; its argument must be there to read."""
+    """Return what import_module imports; where it is must be there to read.
+
+    Any string of the file may complete a name that ends in braces, f"ramidyn.{name}".
+    """
     called = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
     if called not in ("import_module", "__import__"):
         return set()
     (argument, *_) = node.args
-    assert isinstance(argument, ast.Constant), (
+    if isinstance(argument, ast.Constant):
+        return {str(argument.value)}
+    start = argument.values[0] if isinstance(argument, ast.JoinedStr) else None
+    assert isinstance(start, ast.Constant), (
         f"{path.relative_to(SRC)}:{node.lineno} imports by a string that no reader sees"
     )
-    return {str(argument.value)}
+    known = {module_name(other) for other in modules()}
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    texts = {str(n.value) for n in nodes if isinstance(n, ast.Constant)}
+    return known & {f"{start.value}{text.partition('.')[0]}" for text in texts} | (
+        known & {f"{start.value}{text}" for text in texts}
+    )
 
 
 def imported_layers(path: Path) -> set[str]:

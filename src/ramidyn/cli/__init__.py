@@ -9,14 +9,15 @@ import difflib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
 
 import click
 
 from ramidyn.errors import Error, printable
 
-HOLDS_NOT, WRONG_INPUT, OUR_BUG, INTERRUPTED = 1, 2, 3, 130
+WRONG_INPUT, OUR_BUG, INTERRUPTED = 2, 3, 130
 
 COMMANDS = {
     "demo": "Compile a humanoid, check it and time it; no file needed.",
@@ -34,25 +35,31 @@ COMMANDS = {
     "papers": "Recompute the tables and figures of the founding papers.",
     "cache": "Show or clear the compiled code on disk.",
 }
+PLACES = {
+    "demo": "demo_.command",
+    "info": "info_.command",
+    "view": "view_.command",
+    "check": "check_.command",
+    "bench": "bench_.command",
+    "explain": "explain_.command",
+    "compile": "compile_.command",
+    "export-c": "export_.export_c_command",
+    "export-library": "export_.export_library_command",
+    "write-inertials": "export_.write_inertials_command",
+    "map": "bulk_.map_command",
+    "sample": "bulk_.sample_command",
+    "papers": "papers_.command",
+    "cache": "compile_.cache_command",
+}
+"""module and function of each"""
 
 
 class Group(click.Group):
-    """Sub-commands by name, with a line of help each; ``load`` imports one."""
-
-    def __init__(
-        self,
-        *args: Any,
-        commands_by_name: Mapping[str, str],
-        load: Callable[[str], click.Command],
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(*args, **kwargs)
-        self.commands_by_name: dict[str, str] = dict(commands_by_name)
-        self.load = load
+    """The sub-commands of COMMANDS; only the requested one is imported."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names in the order in which a newcomer needs them."""
-        return list(self.commands_by_name)
+        return list(COMMANDS)
 
     def get_command(
         self,
@@ -60,17 +67,18 @@ class Group(click.Group):
         cmd_name: str,
     ) -> click.Command | None:
         """Import a sub-command."""
-        if cmd_name not in self.commands_by_name:
+        if cmd_name not in COMMANDS:
             return None
-        return self.load(cmd_name)
+        module, _, name = PLACES[cmd_name].partition(".")
+        return getattr(import_module(f"ramidyn.cli.{module}"), name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the sub-command that was asked for, or suggest the closest name."""
         name = args[0]
-        if not name.startswith("-") and name not in self.commands_by_name:
-            known = list(self.commands_by_name)
+        if not name.startswith("-") and name not in COMMANDS:
+            known = list(COMMANDS)
             close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"Did you mean {close[0]!r}? " if close else ""
             raise click.ClickException(
@@ -86,47 +94,11 @@ class Group(click.Group):
     ) -> None:
         """Write the list without importing the sub-commands."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(self.commands_by_name.items()))
-
-
-def _load(name: str) -> click.Command:
-    """Import a subcommand; only the requested one is imported."""
-    match name:
-        case "demo":
-            from ramidyn.cli.demo_ import command
-        case "info":
-            from ramidyn.cli.info_ import command
-        case "view":
-            from ramidyn.cli.view_ import command
-        case "check":
-            from ramidyn.cli.check_ import command
-        case "bench":
-            from ramidyn.cli.bench_ import command
-        case "explain":
-            from ramidyn.cli.explain_ import command
-        case "compile":
-            from ramidyn.cli.compile_ import command
-        case "export-c":
-            from ramidyn.cli.export_ import export_c_command as command
-        case "export-library":
-            from ramidyn.cli.export_ import export_library_command as command
-        case "write-inertials":
-            from ramidyn.cli.export_ import write_inertials_command as command
-        case "map":
-            from ramidyn.cli.bulk_ import map_command as command
-        case "sample":
-            from ramidyn.cli.bulk_ import sample_command as command
-        case "papers":
-            from ramidyn.cli.papers_ import command
-        case _:
-            from ramidyn.cli.compile_ import cache_command as command
-    return command
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(
     cls=Group,
-    commands_by_name=COMMANDS,
-    load=_load,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog="ROBOT is a URDF, MJCF or SDF file, or a built-in robot such as "
     "humanoid30.  Exit codes: 0 success, 1 failed check, 2 invalid input, 3 internal "

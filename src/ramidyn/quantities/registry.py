@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import ModuleType
+from importlib import import_module
 from typing import TYPE_CHECKING, Final, final
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Registry(Mapping[str, "Quantity"]):
     """Quantities by name: one of them costs the import of its own module only."""
 
     def __getitem__(self, name: str) -> Quantity:
-        return getattr(_module(MODULES[name]), name)
+        return getattr(import_module(f"ramidyn.quantities.{MODULES[name]}"), name)
 
     def __contains__(self, name: object) -> bool:
         return name in MODULES
@@ -80,35 +80,3 @@ class Registry(Mapping[str, "Quantity"]):
 
 
 QUANTITIES: Final = Registry()
-
-
-def _module(name: str) -> ModuleType:
-    """Import one of the modules, and not the others: together they take long."""
-    match name:
-        case "dynamics":
-            from ramidyn.quantities import dynamics as module
-        case "applied":
-            from ramidyn.quantities import applied as module
-        case "reactions":
-            from ramidyn.quantities import reactions as module
-        case "dynamics_derivatives":
-            from ramidyn.quantities import dynamics_derivatives as module
-        case "steps":
-            from ramidyn.quantities import steps as module
-        case "mass_matrix":
-            from ramidyn.quantities import mass_matrix as module
-        case "frames":
-            from ramidyn.quantities import frames as module
-        case "directions":
-            from ramidyn.quantities import directions as module
-        case "momentum_energy":
-            from ramidyn.quantities import momentum_energy as module
-        case "identification":
-            from ramidyn.quantities import identification as module
-        case "articulated":
-            from ramidyn.quantities import articulated as module
-        case "operational":
-            from ramidyn.quantities import operational as module
-        case _:
-            from ramidyn.quantities import closed_loops as module
-    return module
