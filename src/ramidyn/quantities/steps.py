@@ -38,8 +38,8 @@ from ramidyn.quantities.dynamics_derivatives import forward_dynamics_derivatives
 from ramidyn.quantities.loop_derivatives import closing_derivatives
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.calls import traced_function
-from ramidyn.symbolic.dense import dot, inner
-from ramidyn.symbolic.derivatives import Row, forward, known
+from ramidyn.symbolic.dense import add_multiples, dot, inner
+from ramidyn.symbolic.derivatives import Row, forward, held, known
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.jacobians import matrix
 from ramidyn.symbolic.linear_steps import (
@@ -214,6 +214,11 @@ class _MovingStep:
             e: _row([dot(row, column) for column in given])
             for e, row in seeds(context, ("q", "qd", "tau")).items()
         }
+        start = [_row([x[k] for x in columns]) for k in range(context.model.nv)]
+        self._tangents: dict[tuple[int, ...], list[Row]] = {
+            _key(context.inputs["q"]): start
+        }
+        """of configurations, by their entries"""
 
     def acceleration(self, state: StepState) -> Any:
         """Return q̈ at a state; its changes join ``along``."""
@@ -272,7 +277,7 @@ class _MovingStep:
 
     def tangents(self, q: Sequence[Expr]) -> list[Row]:
         """Return the change of a configuration, in its tangent space."""
-        return _tangents(self.context, q, self.along, len(self.columns))
+        return self._tangents[_key(q)]
 
     def changes(self, x: Sequence[Expr]) -> list[Row]:
         """Return the change of values."""
@@ -283,9 +288,19 @@ class _MovingStep:
         return [[x.get(c, ZERO) for x in rows] for c in range(len(self.columns))]
 
     def _moved_q(self, q: Any, v: Any, dt: Expr) -> Any:
-        return array(
-            integrated_q(self.context.model, self.context.conventions, q, v, dt)
-        )
+        """Return q ⊕ v dt; its change is that of q and v times a block a joint."""
+        model, conventions = self.context.model, self.context.conventions
+        moved = array(integrated_q(model, conventions, q, v, dt))
+        rates = [e for e in held(v) if e.op != "const"]
+        along = seeds(self.context.with_inputs(q=q), ("q",))
+        along |= {e: {model.nv + k: ONE} for k, e in enumerate(rates)}
+        blocks = _tangents(self.context, moved, along, model.nv + len(rates))
+        given = [*self.tangents(q), *self.changes(rates)]
+        self._tangents[_key(moved)] = rows = [_sum(x, given) for x in blocks]
+        if model.loops:  # Φ is a function of q
+            for e, row in seeds(self.context.with_inputs(q=moved), ("q",)).items():
+                self.along[e] = _sum(row, rows)
+        return moved
 
     def _rows(self, state: StepState) -> ConstraintRows:
         there = self.context.with_inputs(q=state["q"])
@@ -295,6 +310,17 @@ class _MovingStep:
         """Add how values change that are solved for, along each direction."""
         rows = [_row([x[k] for x in changes]) for k in range(len(found))]
         self.along.update(known(found, rows))
+
+
+def _key(q: Sequence[Expr]) -> tuple[int, ...]:
+    return tuple(map(id, q))
+
+
+def _sum(weights: Row, rows: Sequence[Row]) -> Row:
+    """Return the sum of some rows, each times its weight."""
+    found: Row = {}
+    add_multiples(found, [rows[k] for k in weights], list(weights.values()))
+    return found
 
 
 def _row(entries: Sequence[Expr]) -> Row:
