@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from ramidyn.backend.llvm import cache
 from ramidyn.backend.runtime.memory_layout import slots_of
-from ramidyn.concurrency import Lock
+from ramidyn.concurrency import Lock, without_collection
 from ramidyn.coordinates.configurations import size_hints
 from ramidyn.errors import ArgumentError, CompileError
 from ramidyn.function import CallOptions, Kind, Variables
@@ -195,7 +195,9 @@ class Compilation:
         with self._lock:
             if target.lanes not in self._kernels:
                 start = time.perf_counter()
-                found, was_cached = self.stages.native(self.interface, target, progress)
+                with without_collection():
+                    made = self.stages.native(self.interface, target, progress)
+                found, was_cached = made
                 self._kernels[target.lanes] = found
                 self.from_cache.append(was_cached)
                 self.seconds += time.perf_counter() - start
@@ -239,9 +241,10 @@ def remembered(
     key = request.key(options.dtype)
     facts, first = _recall(key), None
     if facts is None:
-        chosen = request.choose(options.dtype)
-        first = chosen.candidate
-        facts = Facts.of(first.program, chosen.choices)
+        with without_collection():
+            chosen = request.choose(options.dtype)
+            first = chosen.candidate
+            facts = Facts.of(first.program, chosen.choices)
         if key:
             cache.store(key, facts.packed())
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import os
 import warnings
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, TypedDict, cast
 
+from ramidyn.concurrency import without_collection
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.description import Description, JointDescription
 from ramidyn.description.editing import with_root
@@ -112,7 +111,7 @@ def load(
     """
     from ramidyn.description.formats.parse import parse  # noqa: PLC0415  only for files
 
-    with _garbage_kept():
+    with without_collection():  # scanning a large file's objects is slow
         description = parse(source, include_directory, xacro_arguments)
         if srdf is not False:
             from ramidyn.description.formats.srdf import beside, with_group_states  # noqa: PLC0415  where there is one
@@ -301,18 +300,6 @@ def load_description(name: str, **options: Unpack[LoadOptions]) -> Robot:
     if xacro_arguments is not None:
         options.setdefault("xacro_arguments", xacro_arguments)
     return load(path, **options)
-
-
-@contextmanager
-def _garbage_kept() -> Generator[None]:
-    """Pause garbage collection: scanning a large file's live objects is slow."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _checked_gravity(gravity: object) -> tuple[float, float, float]:

@@ -11,7 +11,6 @@ Assumes: finite values (0·x → 0, x − x → 0, x / x → 1).
 from __future__ import annotations
 
 import contextlib
-import gc
 import math
 import os
 import sys
@@ -20,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias
 from weakref import WeakValueDictionary
 
-from ramidyn.concurrency import tracing_lock
+from ramidyn.concurrency import tracing_lock, without_collection
 from ramidyn.errors import TraceError
 
 Key: TypeAlias = tuple[Any, ...]
@@ -296,11 +295,8 @@ def _abandon() -> None:
     """Leave the trace of a thread that a forked child does not have."""
     global _current, _table
     _current, _table = _outside, _outside.table
-    if _collects:
-        gc.enable()
 
 
-_collects = gc.isenabled()  # outside of traces
 tracing_lock.repair = _abandon
 
 
@@ -310,25 +306,18 @@ def fresh_table(dtype: str = "float64") -> Generator[_Trace]:
 
     ``dtype`` is what the program will run in.
 
-    Garbage collection is off meanwhile: a trace makes millions of nodes and no cycles.
-
     The nodes in it are in an order of evaluation, and depend on nothing that was
     traced before: the same function gives the same program in every process.
     """
-    global _current, _table, _collects  # noqa: PLW0603  one table, swapped whole
-    with tracing_lock:
-        outer, collected = _current, gc.isenabled()
-        if outer is _outside:
-            _collects = collected
-        gc.disable()
+    global _current, _table  # noqa: PLW0603  one table, swapped whole
+    with without_collection(), tracing_lock:
+        outer = _current
         _current = _Trace(dict(_ALWAYS), dtype)
         _table = _current.table
         try:
             yield _current
         finally:
             _current, _table = outer, outer.table
-            if collected:
-                gc.enable()
 
 
 def is_tracing() -> bool:

@@ -88,7 +88,9 @@ class Placement:
 
     def schedule(self) -> Schedule:
         """Place everything."""
-        frames = [frame_of(call.value, self.schedule_of) for call in self.calls]
+        callees = {call.value.digest: call.value for call in self.calls}
+        made = {d: frame_of(c, self.schedule_of) for d, c in callees.items()}
+        frames = [made[call.value.digest] for call in self.calls]
         kept = [
             frame.keeps(len(self.results_of[call]))
             for call, frame in zip(self.calls, frames, strict=True)
