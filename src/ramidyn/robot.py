@@ -31,6 +31,7 @@ from ramidyn.errors import (
     unknown_name,
 )
 from ramidyn.methods import CallKeywords, computed, direct
+from ramidyn.quantities import public
 from ramidyn.tree.frames import named_frame
 from ramidyn.tree.model import Model, PublicJoint, build_model, resolved_order
 from ramidyn.tree.tree import Tree, nonzeros
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from ramidyn.simulation.arguments import Controller
     from ramidyn.simulation.run import Run
     from ramidyn.simulation.state import RunState
+    from ramidyn.tracing.quantity import Quantity
     from ramidyn.tree.frames import NamedFrame
     from ramidyn.tree.parameters import Regrouping
     from ramidyn.view.scene import Scene
@@ -401,24 +403,27 @@ class Robot:
         found: Any = self._all_poses(q)
         return np.stack(found if len(self.body_names) > 1 else (found,), axis=1)
 
+    def _compiled(self, wanted: Quantity | Sequence[Quantity]) -> Function:
+        from ramidyn.compiler import compile
+
+        return compile(wanted, self)
+
     @once
     def _force_arrows(self) -> Function | None:
         """Points and forces in the world, for pictures; None where there are none."""
         from ramidyn.algorithms.forces.elements import WithArrows
-        from ramidyn.compiler import compile
         from ramidyn.quantities.applied import force_arrows
 
         if not any(isinstance(f, WithArrows) for f in self.forces):
             return None
-        return compile(force_arrows, self)
+        return self._compiled(force_arrows)
 
     @once
     def _contact_places(self) -> Function:
         """Where contacts can touch, and their gaps."""
-        from ramidyn.compiler import compile
         from ramidyn.quantities.contact_places import contact_places
 
-        return compile(contact_places, self)
+        return self._compiled(contact_places)
 
     @property
     def _arrows(self) -> Arrows | None:
@@ -442,10 +447,7 @@ class Robot:
 
     @once
     def _all_poses(self) -> Function:
-        from ramidyn.compiler import compile
-        from ramidyn.quantities.public import pose
-
-        return compile([pose(name) for name in self.body_names], self)
+        return self._compiled([public.pose(name) for name in self.body_names])
 
     # ------------------------------------------------------------ configurations
 
@@ -1802,11 +1804,8 @@ class Robot:
             UnknownName: the robot has no such body.
         """
         from ramidyn.mechanism.base_parameters import base_parameters
-        from ramidyn.quantities.identification import checked_bodies, checked_terms
 
-        return base_parameters(
-            self, checked_bodies(bodies), checked_terms(joint_terms), method
-        )
+        return base_parameters(self, bodies, joint_terms, method)
 
     # ------------------------------------------------------------ frames and tasks
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast, final
+from typing import cast, final
 
 from ramidyn.description.builder import Body, Joint, neutral_poses
 from ramidyn.description.builder_checks import (
@@ -48,9 +48,7 @@ from ramidyn.description.loop_types import (
 )
 from ramidyn.description.pose import Pose, Vector
 from ramidyn.errors import ModelError, unknown_name
-
-if TYPE_CHECKING:
-    from ramidyn.robot import Robot
+from ramidyn.robot import Robot
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -186,8 +184,6 @@ class RobotBuilder:
         mimic: str = "reduce",
     ) -> Robot:
         """Return the robot so far; see `ramidyn.load` for the options."""
-        from ramidyn.robot import Robot  # noqa: PLC0415  large, and not for descriptions
-
         return Robot.from_description(
             self.description(),
             root=root,

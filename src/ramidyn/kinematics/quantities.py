@@ -5,12 +5,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ramidyn.kinematics.structure import Structure
 from ramidyn.tracing.context import Context
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
+
+if TYPE_CHECKING:
+    from ramidyn.kinematics.problem import KinematicProblem
+
+
+def _problem(context: Context, structure: Structure) -> KinematicProblem:
+    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
+
+    return KinematicProblem(context, structure)
 
 
 def _search_shapes(model: Model, structure: Structure) -> Shapes:
@@ -30,9 +39,7 @@ def _search_shapes(model: Model, structure: Structure) -> Shapes:
 @quantity("q", further_inputs=_search_shapes)
 def kinematic_search(context: Context, structure: Structure) -> Any:
     """The search of `KinematicProblem`."""
-    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
-
-    return KinematicProblem(context, structure).search()
+    return _problem(context, structure).search()
 
 
 def _shapes(model: Model, structure: Structure) -> Shapes:
@@ -42,25 +49,19 @@ def _shapes(model: Model, structure: Structure) -> Shapes:
 @quantity("q", further_inputs=_shapes)
 def kinematic_refinement(context: Context, structure: Structure) -> Any:
     """The descent of `KinematicProblem`."""
-    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
-
-    return KinematicProblem(context, structure).refine()
+    return _problem(context, structure).refine()
 
 
 @quantity("q", further_inputs=_shapes)
 def kinematic_closing(context: Context, structure: Structure) -> Any:
     """The corrections of `KinematicProblem` that close its equations."""
-    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
-
-    return KinematicProblem(context, structure).close()
+    return _problem(context, structure).close()
 
 
 @quantity("q", further_inputs=_shapes)
 def kinematic_errors(context: Context, structure: Structure) -> Any:
     """|e|² of every part that is judged, |e|² of all goals weighted, and c."""
-    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
-
-    return KinematicProblem(context, structure).errors()
+    return _problem(context, structure).errors()
 
 
 def _follow_shapes(model: Model, structure: Structure, iterations: int) -> Shapes:
@@ -76,6 +77,4 @@ def _follow_shapes(model: Model, structure: Structure, iterations: int) -> Shape
 @quantity("q", further_inputs=_follow_shapes)
 def kinematic_step(context: Context, structure: Structure, iterations: int = 1) -> Any:
     """The time step of `KinematicProblem.follow`: q and q̇ after it."""
-    from ramidyn.kinematics.problem import KinematicProblem  # noqa: PLC0415  not from the cache
-
-    return KinematicProblem(context, structure).follow(iterations)
+    return _problem(context, structure).follow(iterations)

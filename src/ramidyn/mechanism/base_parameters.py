@@ -7,6 +7,7 @@ as that of Y at random states.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, printable
+from ramidyn.quantities.identification import checked_bodies, checked_terms
 from ramidyn.tracing.context import one_of
 from ramidyn.tree.inertial_parameters import (
     identifiable,
@@ -67,11 +69,12 @@ class BaseParameters:
 
 def base_parameters(
     robot: Robot,
-    bodies: tuple[str, ...] | None,
-    joint_terms: tuple[str, ...],
+    bodies: Sequence[str] | None,
+    joint_terms: Sequence[str],
     method: str,
 ) -> BaseParameters:
     """Return the base parameters of a robot; see `Robot.base_parameters`."""
+    bodies, joint_terms = checked_bodies(bodies), checked_terms(joint_terms)
     one_of("method", method, METHODS)
     has_rules = not robot.model.mimics and not joint_terms
     if method == "rules" and not has_rules:

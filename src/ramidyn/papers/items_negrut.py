@@ -16,7 +16,9 @@ from ramidyn.algorithms.block_cholesky import block_cholesky, blocks_of
 from ramidyn.catalog import paper_robots as catalog
 from ramidyn.compiler import program_of
 from ramidyn.explain.closed_loops import ClosedLoops, explain_loops
+from ramidyn.explain.counts import traced
 from ramidyn.explain.shape import TreeShape
+from ramidyn.linalg import branches
 from ramidyn.linalg.branches import plan_of
 from ramidyn.linalg.pattern import pattern_from
 from ramidyn.papers.featherstone import entries_of
@@ -212,8 +214,6 @@ def _substitution(_: Found) -> Finding:
     parents = (-1, 0, 1, 2, *limbs)
     n = len(parents)
     H = 0.1 * linalg.sparsity_pattern(parents) + n * np.eye(n)
-    from ramidyn.linalg import branches  # noqa: PLC0415  its bar is lowered here
-
     bar = branches.LEAST_SOLVE_WORK
     branches.LEAST_SOLVE_WORK = 0
     try:
@@ -458,8 +458,6 @@ def _savings(found: Found) -> Finding:
 def _after_regrouping(_: Found) -> Finding:
     robot = robot_of(catalog.chain(4))
     ops = count(simplify(program_of(inverse_dynamics, robot))).total
-    from ramidyn.explain.counts import traced  # noqa: PLC0415  papers' own count
-
     plain = count(
         simplify(traced(inverse_dynamics, robot.placed_model, robot.conventions, False))
     ).total

@@ -16,6 +16,7 @@ from ramidyn.catalog import paper_robots as catalog
 from ramidyn.compiler import program_of
 from ramidyn.control import OperationalSpace
 from ramidyn.description.conventions import Conventions
+from ramidyn.explain.recursion import recursion_text
 from ramidyn.papers.chang_khatib import branching
 from ramidyn.papers.items import (
     Check,
@@ -256,8 +257,6 @@ def _coupled(_: Found) -> Finding:
 
 
 def _recursion(_: Found) -> Finding:
-    from ramidyn.explain.recursion import recursion_text  # noqa: PLC0415  drawn on request
-
     text = recursion_text(two_arms()[0], HANDS)
     return claim(
         "inward, then outward",

@@ -12,10 +12,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.compiler import compile
 from ramidyn.coordinates.coordinates import configuration_labels
+from ramidyn.description.contacts import HardLimit
+from ramidyn.description.forces.fields import unit_on
 from ramidyn.description.pose import Array
 from ramidyn.errors import ModelWarning
 from ramidyn.mechanism.states import ADMISSIBLE, rank
+from ramidyn.quantities.contact_places import contact_places
+from ramidyn.quantities.contact_step import touch_names
 from ramidyn.simulation.run import Run
 
 if TYPE_CHECKING:
@@ -130,12 +135,6 @@ def warn_of_overlaps(run: Run, changed: Collection[str] = ()) -> None:
     contacts = {c.name for c in robot.contacts}
     if not contacts or any(name.partition(":")[2] in contacts for name in changed):
         return
-    from ramidyn.compiler import compile  # noqa: PLC0415  where there are contacts
-    from ramidyn.description.contacts import HardLimit  # noqa: PLC0415
-    from ramidyn.description.forces.fields import unit_on  # noqa: PLC0415
-    from ramidyn.quantities.contact_places import contact_places  # noqa: PLC0415
-    from ramidyn.quantities.contact_step import touch_names  # noqa: PLC0415
-
     q = run.q[..., 0, :] if run.batch is not None else run.q[:1]
     gaps: list[Array] = []
     names = touch_names(robot.model)

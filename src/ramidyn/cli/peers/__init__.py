@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Protocol
 
 import click
@@ -13,8 +14,6 @@ from ramidyn.cli.arguments import RobotFile
 from ramidyn.description.pose import Array
 from ramidyn.robot import Robot
 from ramidyn.tracing.quantity import Quantity
-
-Peers = Sequence["Peer"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +65,8 @@ class Peer(Protocol):
 
 PACKAGES = {"pinocchio": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}
 """module and package by the name on the command line"""
+MODULES = {"pinocchio": "pinocchio_", "mujoco": "mujoco_"}
+"""our own, which import theirs"""
 
 
 def names_in(text: str | None, source: RobotFile) -> list[str]:
@@ -94,11 +95,7 @@ def _is_installed(module: str) -> bool:
 
 def peer(name: str, source: RobotFile) -> Peer:
     """Load a robot into another library; a PeerError says why it cannot."""
-    if name == "pinocchio":
-        from ramidyn.cli.peers.pinocchio_ import load
-    else:
-        from ramidyn.cli.peers.mujoco_ import load
-    return load(source)
+    return import_module(f"ramidyn.cli.peers.{MODULES[name]}").load(source)
 
 
 class PeerError(Exception):
