@@ -337,9 +337,7 @@ class KinematicProblem:
                     is_held = self.limits[k].pushes(q, first.v[k])
                     diagonal[k] = where(is_held, HELD, ONE)
             step = damped_step(self.order, nothing, here.hard, diagonal)
-            size = total(x * x for x in step.v.values())
-            scale = minimum(1.0, 1.0 / maximum(size, 1e-300).sqrt())
-            there, _ = self.moved(q, {k: x * scale for k, x in step.v.items()})
+            there, _ = self.moved(q, _at_most_one(step.v))
             after = _square(self._equations(self.at(there)))
             is_better = after < gap
             return (
@@ -400,9 +398,7 @@ class KinematicProblem:
             q, cost, gap, mu, multipliers, _ = carry
             here = self.evaluate(q)
             step = self.step(q, here, mu, list(multipliers))
-            size = total(x * x for x in step.v.values())
-            scale = minimum(1.0, 1.0 / maximum(size, 1e-300).sqrt())
-            there, _ = self.moved(q, {k: x * scale for k, x in step.v.items()})
+            there, _ = self.moved(q, _at_most_one(step.v))
             left = gap
             if self.has_equations:
                 there, left = self.closed(there)
@@ -443,6 +439,13 @@ def _scaled(rows: Rows, weights: Sequence[Expr]) -> Rows:
         for w, row in zip(weights, rows.J, strict=True)
     ]
     return Rows(e, J, rows.is_along_tree)
+
+
+def _at_most_one(v: Entries) -> Entries:
+    """Return v, scaled to length 1 if it is longer."""
+    size = total(x * x for x in v.values())
+    scale = minimum(1.0, 1.0 / maximum(size, 1e-300).sqrt())
+    return {k: x * scale for k, x in v.items()}
 
 
 def _square(parts: Sequence[Rows]) -> Expr:

@@ -25,7 +25,8 @@ from ramidyn.simulation.function_arguments import by_name
 from ramidyn.simulation.traced_step import TracedStep
 from ramidyn.symbolic.calls import replayed
 from ramidyn.symbolic.derivatives import SolutionNodes, names_of
-from ramidyn.symbolic.expr import Expr, const, lift
+from ramidyn.symbolic.expr import Expr, const
+from ramidyn.symbolic.inline import entries_of
 from ramidyn.symbolic.program import Program
 from ramidyn.symbolic.trace import trace
 
@@ -143,7 +144,7 @@ class DynamicsAdjoint:
         program = compilation_of(
             step.function(vjp(step.dynamics, names, space="coordinates"))
         ).traced_for(step.options.dtype)
-        given = {n: _entries(known[n]) for n in names}
+        given = {n: entries_of(known[n]) for n in names}
 
         def results(weights: list[Expr]) -> list[Expr]:
             inputs = [given.get(v.name, weights) for v in program.inputs]
@@ -158,8 +159,3 @@ class DynamicsAdjoint:
         found: Any = np.empty(nv, dtype=object)
         found[:] = qdd
         return found
-
-
-def _entries(array: Any) -> list[Expr]:
-    entries: list[Any] = np.asarray(array, dtype=object).ravel().tolist()
-    return [lift(x) for x in entries]

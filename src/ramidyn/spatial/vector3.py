@@ -241,7 +241,7 @@ def rotation_between(q0: Quaternion, q1: Quaternion) -> Vec:
     is_small = uu < 1e-5 * cc
     n = where(is_small, ONE, uu).sqrt()
     t = uu / where(is_small, cc, ONE)
-    near = _series(t, (2.0, -2 / 3, 2 / 5, -2 / 7)) / where(is_small, c, ONE)
+    near = polynomial(t, (2.0, -2 / 3, 2 / 5, -2 / 7)) / where(is_small, c, ONE)
     far = atan2(n, sign * c) * (sign * 2.0) / n
     return u * where(is_small, near, far)
 
@@ -281,7 +281,7 @@ def along_screw(w: Vec, v: Vec) -> Vec:
     """
     xx = w.dot(w)
     s, c = sinc(xx * 0.25), cosine(xx * 0.25)
-    series = _series(xx, (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800))
+    series = polynomial(xx, (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800))
     is_small = xx < SMALL
     b = s * s * 0.5
     a = where(is_small, series, (ONE - s * c) / where(is_small, ONE, xx))
@@ -296,7 +296,7 @@ def against_screw(w: Vec, p: Vec) -> Vec:
     safe = where(is_small, ONE, xx)
     half = safe.sqrt() * 0.5
     closed = (ONE - half * half.cos() / half.sin()) / safe
-    series = _series(xx, (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160))
+    series = polynomial(xx, (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160))
     d = where(is_small, series, closed)
     wp = w.cross(p)
     return p + (wp * -0.5 + w.cross(wp) * d)
@@ -309,7 +309,7 @@ def sinc(xx: Expr) -> Expr:
     """Return sin(x)/x of x²."""
     is_small = xx < SMALL
     x = where(is_small, ONE, xx).sqrt()
-    series = _series(xx, (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880))
+    series = polynomial(xx, (1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880))
     return where(is_small, series, x.sin() / x)
 
 
@@ -317,7 +317,7 @@ def cosine(xx: Expr) -> Expr:
     """Return cos(x) of x²."""
     is_small = xx < SMALL
     x = where(is_small, ONE, xx).sqrt()
-    series = _series(xx, (1.0, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800))
+    series = polynomial(xx, (1.0, -1 / 2, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800))
     return where(is_small, series, x.cos())
 
 
@@ -326,7 +326,8 @@ def wrapped_angle(angle: Expr) -> Expr:
     return atan2(angle.sin(), angle.cos())
 
 
-def _series(x: Expr, coefficients: Sequence[float]) -> Expr:
+def polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
+    """Return Σ c_k x^k."""
     total = ZERO
     for c in reversed(coefficients):
         total = total * x + c

@@ -31,7 +31,7 @@ def inline(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
         program: preferably as traced; it is simplified with what it becomes part of.
         inputs: arrays of symbols and numbers by name, in the shapes of the program.
     """
-    given = [e for v in program.inputs for e in _entries(inputs[v.name])]
+    given = [e for v in program.inputs for e in entries_of(inputs[v.name])]
     results = replayed(program, given)
     region("start")
     return _outputs(program.outputs, results)
@@ -45,11 +45,12 @@ def called(program: Program, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """
     if count(program).cost < SHORT:
         return inline(program, inputs)
-    given = [e for v in program.inputs for e in _entries(inputs[v.name])]
+    given = [e for v in program.inputs for e in entries_of(inputs[v.name])]
     return _outputs(program.outputs, call_program(program, given))
 
 
-def _entries(array: Any) -> list[Expr]:
+def entries_of(array: Any) -> list[Expr]:
+    """Return the entries of an array, or a number, as symbols."""
     entries: list[Any] = np.asarray(array, dtype=object).ravel().tolist()
     return [lift(x) for x in entries]
 
@@ -79,7 +80,7 @@ def placeholders(name: str, shape: tuple[int, ...]) -> Any:
 def substituted(outputs: dict[str, Any], by: Mapping[Expr, Expr]) -> dict[str, Any]:
     """Return arrays of this trace with some symbols replaced by other nodes."""
     value = dict(by)
-    results = [e for x in outputs.values() for e in _entries(x)]
+    results = [e for x in outputs.values() for e in entries_of(x)]
     with resumed_regions() as resume:
         for e in between(results, by):
             if any(a in value for a in e.args):

@@ -244,14 +244,6 @@ class Tree:
         """Return the bodies on the way from the world to i, i included, in order."""
         return (*reversed(tuple(self.ancestors(i))), i) if i != ROOT else ()
 
-    def subtree(self, i: int) -> tuple[int, ...]:
-        """Return i and all bodies beyond it, in order."""
-        inside = {i}
-        for j in range(i + 1, len(self)):
-            if self.parents[j] in inside:
-                inside.add(j)
-        return tuple(sorted(inside))
-
     @cached_property
     def depths(self) -> tuple[int, ...]:
         """The number of bodies on the way from the world to each, itself included."""
@@ -338,30 +330,6 @@ def sparsity_pattern(parents: Sequence[int]) -> npt.NDArray[np.bool_]:
         for j in ancestors(parents, i):
             pattern[i, j] = pattern[j, i] = True
     return pattern
-
-
-def factor_pattern(parents: Sequence[int]) -> npt.NDArray[np.bool_]:
-    """Return the entries of L (LᵀL or LᵀDL) that may be nonzero: M's lower triangle."""
-    return np.tril(sparsity_pattern(parents))
-
-
-def check_sparsity(
-    matrix: Array, parents: Sequence[int], tolerance: float = 0.0
-) -> None:
-    """Raise ModelError where a matrix is not zero though its tree says it is."""
-    pattern = sparsity_pattern(parents)
-    if matrix.shape != pattern.shape:
-        n = len(parents)
-        raise ModelError(
-            f"the matrix has shape {matrix.shape}; the tree needs ({n}, {n})"
-        )
-    wrong = np.argwhere((np.abs(matrix) > tolerance) & ~pattern)
-    if len(wrong):
-        i, j = wrong[0]
-        raise ModelError(
-            f"entry ({i}, {j}) is {matrix[i, j]:.3g}, but {i} and {j} are on different "
-            f"branches of the tree ({len(wrong)} such entries)"
-        )
 
 
 def depth_first(parents: Sequence[int]) -> tuple[int, ...]:

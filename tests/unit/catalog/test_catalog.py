@@ -21,7 +21,6 @@ from ramidyn.tree.tree import (
     D1,
     D2,
     ROOT,
-    check_sparsity,
     depths,
     sparsity_pattern,
 )
@@ -347,7 +346,8 @@ def neutral_mass_matrix(model: Model) -> Array:
 def test_every_robot_has_a_sound_mass_matrix(name: str, geometry: str) -> None:
     model = build_model(NAMED[name](geometry))
     M = neutral_mass_matrix(model)
-    check_sparsity(M, model.tree.dof_parents, tolerance=1e-9)
+    off = ~sparsity_pattern(model.tree.dof_parents)
+    assert np.abs(M[off]).max(initial=0.0) < 1e-9
     np.linalg.cholesky(M)
 
 
@@ -408,7 +408,8 @@ def test_a_random_tree_has_a_sound_mass_matrix(seed: int, geometry: str) -> None
     assert_physical(description)
     model = build_model(description)
     M = neutral_mass_matrix(model)
-    check_sparsity(M, model.tree.dof_parents, tolerance=1e-9)
+    off = ~sparsity_pattern(model.tree.dof_parents)
+    assert np.abs(M[off]).max(initial=0.0) < 1e-9
     assert np.linalg.eigvalsh(M).min() > 1e-6
     types = {j.type for b in description.bodies for j in b.joints}
     types |= {"fixed" for b in description.bodies if not b.joints}

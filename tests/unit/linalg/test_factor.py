@@ -24,7 +24,7 @@ from ramidyn.linalg import pattern as treerows
 from ramidyn.linalg.factor import Factor, TreeMatrix, ltdl, ltl
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.trace import trace
-from ramidyn.tree.tree import D1, D2, factor_pattern, sparsity_pattern
+from ramidyn.tree.tree import D1, D2, sparsity_pattern
 from support.close import assert_close
 
 Parents = tuple[int, ...]
@@ -72,7 +72,7 @@ def random_matrix(
 ) -> Any:
     """Return Lᵀ L of a random L, well conditioned, exactly symmetric and sparse."""
     n = len(parents)
-    pattern = factor_pattern(parents)
+    pattern = np.tril(sparsity_pattern(parents))
     L = rng.uniform(-1, 1, size=(batch or 1, n, n)) * pattern / max(1, n) ** 0.5
     L[:, range(n), range(n)] = rng.uniform(1, 2, size=(batch or 1, n))
     H = np.swapaxes(L, 1, 2) @ L
@@ -104,7 +104,7 @@ def test_factor_rebuilds_its_matrix_without_fill_in(
     factor = factorize(H, parents)
     close(rebuilt(factor), H)
     assert (before == H).all()
-    assert not factor.L[..., ~factor_pattern(parents)].any()
+    assert not factor.L[..., ~np.tril(sparsity_pattern(parents))].any()
     diagonal = np.diagonal(factor.L, axis1=-2, axis2=-1)
     assert ((diagonal if factorize is ltdl else factor.D) == 1.0).all()
     assert factor.parents == parents
@@ -354,7 +354,8 @@ def test_packed_rows_hold_the_matrix(
     for i in range(len(parents)):
         start = layout.rowadr[i]
         columns = layout.colind[start : start + layout.rownnz[i]]
-        assert columns.tolist() == np.flatnonzero(factor_pattern(parents)[i]).tolist()
+        pattern = np.tril(sparsity_pattern(parents))
+        assert columns.tolist() == np.flatnonzero(pattern[i]).tolist()
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -429,7 +430,7 @@ def test_unrolled_programs_cost_what_the_paper_says() -> None:
         n = len(parents)
 
         def entries(v: Any, parents: Parents = parents) -> dict[tuple[int, int], Any]:
-            where = np.argwhere(factor_pattern(parents)).tolist()
+            where = np.argwhere(np.tril(sparsity_pattern(parents))).tolist()
             return {(i, j): v[k] for k, (i, j) in enumerate(where)}
 
         def factor(v: Any, parents: Parents = parents) -> Any:

@@ -67,12 +67,18 @@ class _Ends:
 # ------------------------------------------------------------ point to point
 
 
-def point_spring(scene: ForceScene, element: PointSpring, applied: Applied) -> None:
-    """Add −(k (l − l₀) + c l̇) along the line, on b and against it on a."""
+def _line(scene: ForceScene, element: PointSpring) -> tuple[_Ends, Vec, Vec, Vec]:
+    """Return the bodies of a spring, its ends there, and the way from a to b."""
     ends = _Ends.of(scene, element.frame_a, element.frame_b)
     x_a = point_of(scene.model.frame(element.frame_a), element.point_a)
     x_b = point_of(scene.model.frame(element.frame_b), element.point_b)
     d = ends.leg_b.point(x_b) - ends.leg_a.point(x_a)
+    return ends, x_a, x_b, d
+
+
+def point_spring(scene: ForceScene, element: PointSpring, applied: Applied) -> None:
+    """Add −(k (l − l₀) + c l̇) along the line, on b and against it on a."""
+    ends, x_a, x_b, d = _line(scene, element)
     k, c = (scene.number(element, n) for n in ("stiffness", "damping"))
     rest = scene.number(element, "rest_length")
     square = d.dot(d) + COINCIDENT
@@ -93,10 +99,7 @@ def point_spring(scene: ForceScene, element: PointSpring, applied: Applied) -> N
 
 def point_spring_energy(scene: ForceScene, element: PointSpring) -> Expr:
     """Return ½ k (l − l₀)²."""
-    ends = _Ends.of(scene, element.frame_a, element.frame_b)
-    x_a = point_of(scene.model.frame(element.frame_a), element.point_a)
-    x_b = point_of(scene.model.frame(element.frame_b), element.point_b)
-    d = ends.leg_b.point(x_b) - ends.leg_a.point(x_a)
+    *_, d = _line(scene, element)
     x = (d.dot(d) + COINCIDENT).sqrt() - scene.number(element, "rest_length")
     if element.one_sided is not None:
         x = extremum("max" if element.one_sided == "tension" else "min", x, ZERO)

@@ -28,7 +28,7 @@ from ramidyn.algorithms.kinematics import joint_motion, onward, seen_motion
 from ramidyn.algorithms.loops.cuts import CutJoint
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.transform import Step, Transform
-from ramidyn.spatial.vector3 import IDENTITY, ZERO, ZERO3, Mat, Vec, unit
+from ramidyn.spatial.vector3 import IDENTITY, ZERO, ZERO3, Mat, Vec, polynomial, unit
 from ramidyn.spatial.vectors import Force, Motion
 from ramidyn.symbolic.expr import Expr, const, region
 from ramidyn.tree.frames import fixed_steps, transform
@@ -193,19 +193,12 @@ def coupling_row(
         return ConstraintRow(residual, J, ZERO)
     (i,) = followed
     x, slope = offsets[i], _derivative(cut.coefficients)
-    J[tree.dofs[i][0]] = -_polynomial(slope, x)
+    J[tree.dofs[i][0]] = -polynomial(x, slope)
     bias = ZERO
     if qd is not None:
         xd = qd[i][0]
-        bias = -(_polynomial(_derivative(slope), x) * xd * xd)
-    return ConstraintRow(y - _polynomial(cut.coefficients, x), J, bias)
-
-
-def _polynomial(coefficients: tuple[float, ...], x: Expr) -> Expr:
-    total = ZERO
-    for c in reversed(coefficients):
-        total = total * x + c
-    return total
+        bias = -(polynomial(x, _derivative(slope)) * xd * xd)
+    return ConstraintRow(y - polynomial(x, cut.coefficients), J, bias)
 
 
 def _derivative(coefficients: tuple[float, ...]) -> tuple[float, ...]:

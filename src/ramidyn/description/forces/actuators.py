@@ -17,7 +17,6 @@ from ramidyn.description.forces.fields import element, joint, label, parameter
 
 Range = tuple[float, float]
 ANY: Final[Range] = (-math.inf, math.inf)
-ARMATURE: Final = "kg m^2 or kg"
 
 
 @final

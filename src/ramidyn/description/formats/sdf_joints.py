@@ -23,7 +23,7 @@ from ramidyn.description.formats.sdf_frames import (
     child_text,
     flag,
 )
-from ramidyn.description.formats.urdf_graph import joined_names
+from ramidyn.description.formats.urdf_graph import supported_type
 from ramidyn.description.formats.xml import (
     CONTENT,
     LARGEST,
@@ -94,13 +94,8 @@ def read_joint(
     warnings: list[str],
 ) -> SdfJoint:
     """Return a joint of the file."""
-    name, given = word(element, "name"), word(element, "type")
-    if given not in TYPES:
-        raise UnsupportedJoint(
-            f"{where(element)}: type {given!r} is not supported; expected one of "
-            f"{joined_names(TYPES)}"
-        )
-    type_ = TYPES[given]
+    name = word(element, "name")
+    given, type_ = supported_type(element, TYPES)
     T = frames.pose(name, element)
     tags = ("axis", "axis2")[: 2 if given == "gearbox" else _AXES.get(type_, 1)]
     axes = tuple(_axis(element, tag, T, frames, version) for tag in tags)

@@ -56,6 +56,7 @@ from ramidyn.description.formats.urdf_graph import (
     joined_names,
     read_transmissions,
     refuse_cycles,
+    supported_type,
 )
 from ramidyn.description.formats.xml import (
     LARGEST,
@@ -69,7 +70,7 @@ from ramidyn.description.formats.xml import (
 )
 from ramidyn.description.loop_types import check_single, check_type, coupling, cut_joint
 from ramidyn.description.pose import Pose, placed_at, rotation_of_rpy
-from ramidyn.errors import UnsupportedJoint, unknown_name
+from ramidyn.errors import unknown_name
 
 TYPES: Final = {
     "revolute": "revolute",
@@ -194,13 +195,8 @@ def _inertial(link: ET.Element, warnings: list[str]) -> Inertial | None:
 
 def _joint(joint: ET.Element, warnings: list[str]) -> JointDescription | None:
     """Return the joint, or None where it is fixed."""
-    name, given = word(joint, "name"), word(joint, "type")
-    if given not in TYPES:
-        raise UnsupportedJoint(
-            f"{where(joint)}: type {given!r} is not supported; expected one of "
-            f"{joined_names(TYPES)}"
-        )
-    type_ = TYPES[given]
+    name = word(joint, "name")
+    given, type_ = supported_type(joint, TYPES)
     mimic = _mimic(joint, type_, warnings)
     if type_ == "fixed":
         return None

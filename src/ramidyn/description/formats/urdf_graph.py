@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Container, Iterable, Mapping
 
 from ramidyn.description.description import Actuator
-from ramidyn.description.formats.xml import fault, word
-from ramidyn.errors import unknown_name
+from ramidyn.description.formats.xml import fault, where, word
+from ramidyn.errors import UnsupportedJoint, unknown_name
 
 Elements = Mapping[str, ET.Element]
 """elements by their names, in file order"""
@@ -126,6 +126,17 @@ def joined_names(names: Iterable[str], separator: str = ", ") -> str:
     """Return names for a message, the first dozen if there are more."""
     shown = [repr(name) for name in names]
     return separator.join(shown[:12] + (["..."] if len(shown) > 12 else []))
+
+
+def supported_type(joint: ET.Element, types: Mapping[str, str]) -> tuple[str, str]:
+    """Return the type of a joint in the file, and ours."""
+    given = word(joint, "type")
+    if given not in types:
+        raise UnsupportedJoint(
+            f"{where(joint)}: type {given!r} is not supported; expected one of "
+            f"{joined_names(types)}"
+        )
+    return given, types[given]
 
 
 def read_transmissions(
