@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ramidyn.simplify import fuse, rules
+from ramidyn.simplify import rules
 from ramidyn.simplify.rules import rewrite, with_bodies
 from ramidyn.symbolic.expr import Expr, const, div, mul
 from ramidyn.symbolic.program import Program, live
@@ -61,20 +61,20 @@ def place_signs(program: Program) -> Program:
 
 def contract(program: Program) -> Program:
     """Fuse products into sums.    Assumes: contraction allowed."""
-    taken = fuse.products_of_sums(program)
+    taken = rules.products_of_sums(program)
 
     def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
-        return fuse.take_in(e, args, taken.get(e))
+        return rules.take_in(e, args, taken.get(e))
 
     return rewrite(program, {"add": (rule,), "sub": (rule,)})
 
 
 def chain_products(program: Program) -> Program:
     """x + (a·b + c·d) → a·b + (c·d + x).    Assumes: reassociation allowed."""
-    ready = fuse.cycles(program)
+    ready = rules.cycles(program)
 
     def rule(e: Expr, args: tuple[Expr, ...], uses: dict[Expr, int]) -> Expr | None:
-        return fuse.chain(e, args, uses, ready)
+        return rules.chain(e, args, uses, ready)
 
     return rewrite(program, {"add": (rule,), "sub": (rule,)})
 
