@@ -40,14 +40,14 @@ from ramidyn.symbolic.dense import Matrix, inner, inverse, ldl, solve, total
 from ramidyn.symbolic.expr import Expr, const, where
 from ramidyn.symbolic.repeat import repeat_until
 
-STIFFNESS = 1e3
+STIFFNESS = 1e4
 """ρ times the inverse inertia of a constraint"""
-MOST_STEPS, MOST_HALVINGS = 40, 8
+MOST_STEPS, MOST_HALVINGS = 24, 8
 DECREASE = 1e-4
 """of what the slope promises, that a step must reach (Armijo's rule)"""
 ROUNDING = 1e-11
 """of the mean entry of G, that is added to it: it may be singular"""
-SOLVED = 0.3
+SOLVED = 1.0
 """of the residual, that may be left of the equation for V when λ changes"""
 UNCONVERGED = const(1e30)
 """residual before the first sweep"""

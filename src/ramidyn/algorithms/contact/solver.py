@@ -12,10 +12,11 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from ramidyn.algorithms.contact.newton import UNCONVERGED, refined
-from ramidyn.algorithms.contact.problem import Cone, Impulse, Problem, Scales
+from ramidyn.algorithms.contact.newton import UNCONVERGED, flat, refined
+from ramidyn.algorithms.contact.problem import TINY, Cone, Impulse, Problem, Scales
 from ramidyn.algorithms.contact.sweeps import sweep
 from ramidyn.spatial.vector3 import ZERO
+from ramidyn.symbolic.dense import inner
 from ramidyn.symbolic.expr import Expr, extremum, where
 from ramidyn.symbolic.repeat import repeat_until
 
@@ -26,6 +27,8 @@ SWEEPS, SWEEPS_OF_POINTS, SWEEPS_ALONE = 20, 60, 200
 which sweeps solve faster; and without Newton steps"""
 SEPARATING_SWEEPS, SEPARATED = 10, 1e-4
 """at most, and the share of a speed that counts as solved: overlaps go step by step"""
+MOST_GROWTH = 2.0
+"""of what a sweep changes, up to which the next one begins where both point to"""
 MOST_UNKNOWNS = 30
 """rows of G up to which there are Newton steps: their cost grows with the cube"""
 
@@ -49,11 +52,11 @@ def solve(problem: Problem, start: Sequence[Expr], tolerance: float) -> ContactS
     """
 
     def solved(carry: tuple[Any, ...]) -> tuple[Any, ...]:
-        values, flat, residual, *_ = carry
+        values, start, residual, *_ = carry
         own = problem.with_numbers(list(values))
-        found = _solved(own, list(flat), residual, tolerance)
-        flat = np.array([x for each in found.impulses for x in each])
-        return values, flat, found.residual, found.sweeps, found.newton_steps
+        found = _solved(own, list(start), residual, tolerance)
+        impulses = np.array(flat(found.impulses))
+        return values, impulses, found.residual, found.sweeps, found.newton_steps
 
     numbers = np.array(problem.numbers())
     residual = _first_residual(problem, start)
@@ -63,8 +66,8 @@ def solve(problem: Problem, start: Sequence[Expr], tolerance: float) -> ContactS
         lambda carry: carry[2] <= tolerance,
         1,
     )
-    _, flat, residual, sweeps, steps = found.carry
-    return ContactSolution(problem.split(list(flat)), residual, sweeps, steps)
+    _, impulses, residual, sweeps, steps = found.carry
+    return ContactSolution(problem.split(list(impulses)), residual, sweeps, steps)
 
 
 def _solved(
@@ -73,7 +76,7 @@ def _solved(
     has_newton = len(problem.c) <= MOST_UNKNOWNS
     has_bodies = any(len(block) > 3 for block in problem.blocks)
     most = SWEEPS if has_bodies else SWEEPS_OF_POINTS
-    flat, residual, sweeps = _swept(
+    swept, residual, sweeps = _swept(
         problem,
         start,
         problem.velocities(problem.block_impulses(problem.split(start))),
@@ -81,7 +84,7 @@ def _solved(
         tolerance,
         most if has_newton else SWEEPS_ALONE,
     )
-    impulses, steps = problem.split(flat), ZERO
+    impulses, steps = problem.split(swept), ZERO
     if has_newton:
         impulses, residual, steps = refined(problem, impulses, residual, tolerance)
     return ContactSolution(impulses, residual, sweeps, steps)
@@ -95,21 +98,37 @@ def _swept(
     tolerance: float,
     most: int,
 ) -> tuple[list[Expr], Expr, Expr]:
-    """Return impulses after sweeps, what the last one changed of v, and how many."""
+    """Return impulses after sweeps, what the last one changed of v, and how many.
+
+    A sweep begins where the two before point to (Anderson's acceleration): at
+    y − γ (y − y'), with γ such that the changes of both would cancel best.
+    """
     scales = [Scales.of(problem, c) for c in problem.constraints]
 
-    def swept(carry: tuple[Any, ...]) -> tuple[Any, ...]:
-        impulses, V = problem.split(list(carry[0])), list(carry[1])
-        found, V, change = sweep(problem, scales, impulses, V)
-        return np.array([x for each in found for x in each]), np.array(V), change
+    def swept(carry: dict[str, Any]) -> dict[str, Any]:
+        x, V = carry["x"], carry["V"]
+        found, reached, change = sweep(problem, scales, problem.split(list(x)), list(V))
+        y, reached = np.array(flat(found)), np.array(reached)
+        step = y - x
+        more = step - carry["step"]
+        gamma = inner(more, step) / (inner(more, more) + TINY)
+        is_first = carry["change"] >= UNCONVERGED
+        is_worse = change > MOST_GROWTH * carry["change"]
+        gamma = where(is_first, ZERO, where(is_worse, ZERO, gamma))
+        return {
+            "x": y - gamma * (y - carry["y"]),
+            "y": y,
+            "step": step,
+            "V": reached - gamma * (reached - carry["reached"]),
+            "reached": reached,
+            "change": change,
+        }
 
-    found = repeat_until(
-        swept,
-        (np.array(start), np.array(V), residual),
-        lambda carry: carry[2] <= tolerance,
-        most,
-    )
-    return list(found.carry[0]), found.carry[2], found.steps
+    x, free = np.array(start), np.array(V)
+    first: dict[str, Any] = {"x": x, "y": x, "step": 0 * x, "V": free, "reached": free}
+    first["change"] = residual
+    found = repeat_until(swept, first, lambda carry: carry["change"] <= tolerance, most)
+    return list(found.carry["y"]), found.carry["change"], found.steps
 
 
 def separation(problem: Problem, depth: Expr) -> list[Impulse]:
@@ -118,8 +137,8 @@ def separation(problem: Problem, depth: Expr) -> list[Impulse]:
     def solved(carry: tuple[Any, ...]) -> tuple[Any, ...]:
         own = problem.with_numbers(list(carry[0]))
         start = [ZERO] * own.size
-        flat, *_ = _swept(own, start, own.c, UNCONVERGED, SEPARATED, SEPARATING_SWEEPS)
-        return carry[0], np.array(flat), ZERO
+        found, *_ = _swept(own, start, own.c, UNCONVERGED, SEPARATED, SEPARATING_SWEEPS)
+        return carry[0], np.array(found), ZERO
 
     found = repeat_until(
         solved,
