@@ -76,7 +76,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "robot_builder": {"description", "robot"},
     "catalog": {"description", "tree", "robot_builder"},
     "robots": {"loading", "catalog", *ROBOTS, "robot"},
-    "optimal_control": {"symbolic", "description", "kernels", "simulation", "robot"},
+    "optimal_control": {
+        "symbolic", "description", "algorithms", "backend", "function", "kernels",
+        "simulation", "robot",
+    },
     "control": {
         *ROBOTS, "algorithms", "tracing", "quantities", "function", "compiler", "robot",
         "optimal_control",

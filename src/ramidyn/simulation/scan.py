@@ -15,8 +15,8 @@ import numpy as np
 
 from ramidyn.backend.calls import arguments
 from ramidyn.backend.calls.arguments import Array, Shape, Signature
-from ramidyn.backend.calls.scan_call import Scanner, Timed, Times, timed_view
-from ramidyn.backend.runtime.memory_layout import is_table, libm_table
+from ramidyn.backend.calls.scan_call import Scanned, Scanner, Timed, Times, timed_view
+from ramidyn.backend.runtime.memory_layout import Words, is_table, libm_table
 from ramidyn.errors import ArgumentError, ShapeError, TraceError
 from ramidyn.function import (
     Function,
@@ -165,6 +165,14 @@ class Scan:
             ]
             self._run(inputs, outputs, batch)
         return result
+
+    def native_loop(self) -> tuple[Scanned, Words]:
+        """Return the kernel for batches and the block of all steps, for native callers.
+
+        Its arrays are the inputs, the records and the last values of `Plan.finals`.
+        """
+        scanned = self._scanner.scan_kernel("batch")
+        return scanned, self._scanner.loop_block(scanned, self.plan.times)
 
     def of(self, step: Function, plan: Plan) -> Scan:
         """Return the scan of another step."""

@@ -109,31 +109,31 @@ class StepOptions:
     integrator: str
     stabilize: str
     rate: float
-    policy: Traced | None
-    has_tau: bool
-    record: tuple[tuple[str, str | Traced], ...]
-    total: tuple[tuple[str, Traced], ...]
-    until: Traced | None
-    restart: bool
-    restart_state: Traced | None
+    policy: Traced | None = None
+    has_tau: bool = True
+    record: tuple[tuple[str, str | Traced], ...] = ()
+    total: tuple[tuple[str, Traced], ...] = ()
+    until: Traced | None = None
+    restart: bool = False
+    restart_state: Traced | None = None
     """returns where a restart begins; else it begins where the state began"""
-    has_random: bool
+    has_random: bool = False
     """whether functions may draw random numbers"""
-    inputs: Shapes
+    inputs: Shapes = ()
     """further inputs, of the policy and other traced functions"""
-    external: tuple[str, ...]
+    external: tuple[str, ...] = ()
     """frames of the wrenches among the inputs"""
-    expressed_in: str
+    expressed_in: str = "local"
     """the axes of wrenches"""
-    sensors: tuple[Sensor, ...]
+    sensors: tuple[Sensor, ...] = ()
     """of the robot, that functions and records name"""
-    memory: Shapes
+    memory: Shapes = ()
     """what functions remember from step to step"""
-    updates: tuple[tuple[str, Traced], ...]
+    updates: tuple[tuple[str, Traced], ...] = ()
     """functions that change it; the policy changes the rest"""
-    parameters: tuple[str, ...]
-    dtype: str
-    threads: int
+    parameters: tuple[str, ...] = ()
+    dtype: str = "float64"
+    threads: int = 1
     is_held: bool = True
     """whether the policy's τ is that of the start of the step, or of each stage"""
     damping: float | None = None

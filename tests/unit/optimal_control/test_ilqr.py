@@ -11,7 +11,6 @@ import pytest
 import ramidyn
 from ramidyn import control
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
-from ramidyn.optimal_control.riccati import riccati_step
 
 DT, STEPS = 0.02, 15
 GOAL = np.array([0.4, -0.3, 0.2])
@@ -116,6 +115,84 @@ def test_limits_hold_and_the_projected_gradient_is_zero(robot: Any) -> None:
     assert np.abs(step).max() < 1e-2 * np.abs(slope).max()
 
 
+def test_multiple_shooting_closes_defects_and_finds_the_same_plan(
+    robot: Any, planner: Any, rng: np.random.Generator
+) -> None:
+    multiple = control.ILQR(
+        robot, STEPS, DT, cost, final, inputs={"goal": 3}, shooting="multiple"
+    )
+    q = np.array([0.1, 0.2, -0.1])
+    expected = planner(q, goal=GOAL, tolerance=1e-13)
+    guess = np.linspace(q, GOAL, STEPS + 1), rng.normal(size=(STEPS + 1, 3))
+    first = multiple(q, goal=GOAL, guess=guess, iterations=0)
+    np.testing.assert_allclose(first.q, guess[0], atol=1e-12)
+    np.testing.assert_allclose(first.qd[1:], guess[1][1:], atol=1e-12)
+    for begin in ({}, {"guess": guess}):
+        plan = multiple(q, goal=GOAL, tolerance=1e-13, **begin)
+        assert plan.converged
+        assert plan.defect < 1e-9
+        assert plan.cost == pytest.approx(expected.cost, rel=1e-9)
+        np.testing.assert_allclose(plan.tau, expected.tau, atol=1e-4)
+        assert np.abs(gradient(robot, plan, q)).max() < 1e-4
+    batch = multiple(np.stack([q, q]), goal=GOAL, tolerance=1e-13)
+    np.testing.assert_allclose(batch.cost, expected.cost, rtol=1e-9)
+    with pytest.raises(ramidyn.ArgumentError, match="guess is given, but the motion"):
+        planner(q, goal=GOAL, guess=guess)
+    with pytest.raises(ramidyn.ShapeError, match=r"guess of q has shape \(2, 3\)"):
+        multiple(q, goal=GOAL, guess=(np.zeros((2, 3)), guess[1]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stabilize", ["none", "project"])
+def test_loops_stay_closed_and_the_gradient_is_zero(stabilize: str) -> None:
+    robot = ramidyn.robots.chain(4)
+    q = np.array([0.3, 0.5, -0.9, 0.4])
+    robot = robot.pin("body3", q, joint="point_on_line")
+    assert robot.loops
+
+    def running(qd: Any, tau: Any) -> Any:
+        return DT * (0.1 * (qd @ qd) + 1e-2 * (tau @ tau))
+
+    def end(q: Any, qd: Any) -> Any:
+        return 20.0 * (q[0] - 0.6) * (q[0] - 0.6) + qd @ qd
+
+    planner = control.ILQR(robot, STEPS, DT, running, end, stabilize=stabilize)
+    hold = np.repeat(robot.gravity_forces(q)[None], STEPS, axis=0)
+    plan = planner(q, tau=hold, tolerance=1e-13)
+    assert plan.converged
+    assert plan.cost < 0.5 * plan.costs[0]
+    last = {"q": np.zeros_like(plan.q), "qd": np.zeros_like(plan.qd)}
+    last["q"][-1, 0] = 40.0 * (plan.q[-1, 0] - 0.6)
+    last["qd"][-1] = 2.0 * plan.qd[-1]
+    run = robot.rollout(
+        q,
+        None,
+        plan.tau,
+        DT,
+        stabilize=stabilize,
+        total={"cost": running},
+        gradient_of={"cost": 1.0, **last},
+        wrt="tau",
+    )
+    np.testing.assert_allclose(run.q, plan.q, atol=1e-9)
+    assert np.abs(run.gradients["tau"]).max() < 1e-5
+    if stabilize == "project":
+        assert np.abs(robot.constraint_residual(plan.q)).max() < 1e-9
+
+
+def test_step_lengths_without_a_finite_cost_are_dropped(robot: Any) -> None:
+    def far(q: Any) -> Any:  # infinite where q[0] is beyond 0.25
+        return (q - GOAL) @ (q - GOAL) - 1e-3 * ramidyn.math.log(0.25 - q[0])
+
+    plan = control.ILQR(robot, STEPS, DT, lambda tau: 1e-7 * tau @ tau, far)(
+        np.zeros(3)
+    )
+    assert np.isfinite(plan.costs).all()
+    assert np.isfinite(plan.tau).all()
+    assert plan.cost < plan.costs[0]
+    assert plan.q[-1, 0] < 0.25
+
+
 def slider() -> Any:
     builder = RobotBuilder("slider", gravity=(0.0, 0.0, 0.0))
     box = Inertia.from_box(2.0, (0.1, 0.1, 0.1))
@@ -173,40 +250,6 @@ def test_quaternions_have_tangent_spaces() -> None:
         assert there > plan.cost
 
 
-def test_the_structure_of_a_step_gives_the_dense_recursion(
-    rng: np.random.Generator,
-) -> None:
-    n, m = 3, 6
-    C, D = rng.normal(size=(n, m)), rng.normal(size=(n, n))
-    E = np.hstack([np.eye(n), np.zeros((n, n))])
-    A, B = np.vstack([E + DT * C, C]), np.vstack([DT * D, D])
-    root = rng.normal(size=(m + n, m + n))
-    H = root @ root.T + np.eye(m + n)
-    g = rng.normal(size=m + n)
-    V = H[:m, :m] + 1.0
-    v = rng.normal(size=m)
-    costs = g[:m], g[m:], H[:m, :m], H[m:, :m], H[m:, m:]
-    found = {}
-    for name, matrices, dt in (("dense", (A, B), None), ("short", (C, D), DT)):
-
-        def step(V: Any, v: Any, matrices: Any = matrices, dt: Any = dt) -> Any:
-            return riccati_step(V, v, *matrices, costs, 0.3, dt, None)
-
-        found[name] = ramidyn.kernel(step, {"V": (m, m), "v": m})(V, v)
-    for one, other in zip(found["dense"], found["short"], strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
-    Q = H + np.hstack([A, B]).T @ V @ np.hstack([A, B])
-    q = g + np.hstack([A, B]).T @ v
-    K = -np.linalg.solve(Q[m:, m:] + 0.3 * np.eye(n), Q[m:, :m])
-    T = np.vstack([np.eye(m), K])
-    np.testing.assert_allclose(found["dense"].K, K, rtol=1e-10)
-    np.testing.assert_allclose(found["dense"].V, T.T @ Q @ T, rtol=1e-9)
-    k = -np.linalg.solve(Q[m:, m:] + 0.3 * np.eye(n), q[m:])
-    np.testing.assert_allclose(found["dense"].k, k, rtol=1e-10)
-    value = q[:m] + Q[:m, m:] @ k + K.T @ (q[m:] + Q[m:, m:] @ k)
-    np.testing.assert_allclose(found["dense"].v, value, rtol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -219,6 +262,10 @@ def test_the_structure_of_a_step_gives_the_dense_recursion(
         ({"inputs": {"q": 3}}, "inputs has 'q', which costs are given"),
         ({"limits": (1.0, -1.0)}, "least tau above the largest"),
         ({"limits": 3.0}, r"limits is 3.0; expected two arrays \(3,\)"),
+        ({"limits": (0.0, 0.0)}, "limits fixes every entry of tau"),
+        ({"shooting": "some"}, "shooting is 'some'; expected one of 'single', 'mult"),
+        ({"stabilize": "x"}, "stabilize is 'x'; expected one of 'none', 'baumgarte'"),
+        ({"threads": 0}, "threads is 0; expected 1 or more"),
     ],
 )
 def test_bad_problems_are_refused(robot: Any, options: Any, message: str) -> None:
@@ -249,5 +296,5 @@ def test_bad_states_are_refused(planner: Any) -> None:
 def test_robots_that_cannot_be_planned_for_are_refused() -> None:
     limit = ramidyn.contacts.HardLimit("joint0", -1.0, 1.0)
     robot = ramidyn.robots.chain(2).add_contact(limit)
-    with pytest.raises(ramidyn.ModelError, match="has rigid contacts; ILQR plans"):
+    with pytest.raises(ramidyn.ModelError, match="has rigid contacts, hard limits"):
         control.ILQR(robot, 2, DT, lambda q: q @ q)

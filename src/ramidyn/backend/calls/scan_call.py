@@ -142,7 +142,8 @@ class Scanner:
         self._loaded: dict[Kind, Scanned] = {}
         self._lock = Lock()
 
-    def _scan_kernel(self, kind: Kind) -> Scanned:
+    def scan_kernel(self, kind: Kind) -> Scanned:
+        """Return the kernel with its time loop, compiled by the first that asks."""
         with self._lock:
             if kind not in self._loaded:
                 self._loaded[kind] = self._load(kind)
@@ -194,7 +195,7 @@ class Scanner:
 
         ``progress`` is told (evaluations done, all) by one of the threads.
         """
-        scanned = self._scan_kernel("single" if batch is None else "batch")
+        scanned = self.scan_kernel("single" if batch is None else "batch")
         part = _ScanPart(self, scanned, inputs, records, finals, times, [])
         count = batch or 1
         work = count * times.length // chunk_of(scanned.kernel)
@@ -217,6 +218,14 @@ class Scanner:
         self, scanned: Scanned, views: Sequence[int], count: int, times: Times, at: int
     ) -> int:
         """Run some steps of some states."""
+        block, viewed = self.loop_block(scanned, times, at), words(views)
+        kernel = ctypes.addressof(scanned.block)
+        return scanned.run(
+            kernel, ctypes.addressof(viewed), count, ctypes.addressof(block)
+        )
+
+    def loop_block(self, scanned: Scanned, times: Times, at: int = 0) -> Words:
+        """Return the block of some steps, from one on."""
         block = words([0] * len(TimeLoop))
         block[TimeLoop.STEPS] = times.length
         block[TimeLoop.WAIT] = times.first + times.row(at) * times.every - at
@@ -224,11 +233,7 @@ class Scanner:
         block[TimeLoop.N_RECORDS] = self._n_records
         block[TimeLoop.MOVES] = ctypes.addressof(scanned.moves[0])
         block[TimeLoop.N_MOVES] = scanned.moves[1]
-        viewed = words(views)
-        kernel = ctypes.addressof(scanned.block)
-        return scanned.run(
-            kernel, ctypes.addressof(viewed), count, ctypes.addressof(block)
-        )
+        return block
 
     def carried_from(
         self, inputs: Sequence[Timed], finals: Sequence[Timed]

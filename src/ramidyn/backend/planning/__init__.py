@@ -1,0 +1,1 @@
+"""Native loops of planners: the Riccati recursion, and the iterations around it."""

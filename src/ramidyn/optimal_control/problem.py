@@ -1,0 +1,246 @@
+"""The traced parts of a planning problem: steps, costs and their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from ramidyn.backend.planning.riccati_code import RiccatiSizes
+from ramidyn.description.pose import Array
+from ramidyn.errors import ArgumentError, ShapeError
+from ramidyn.optimal_control.box import clamp, limited_step
+from ramidyn.robot import Robot
+from ramidyn.simulation.state import COUNT, START
+from ramidyn.simulation.traced_step import StepOptions, TracedStep
+from ramidyn.symbolic.derivatives import forward, reverse
+from ramidyn.symbolic.expr import Expr, const, lift
+from ramidyn.symbolic.parameters import parameters_of
+
+Cost = Callable[..., Any]
+Values = Mapping[str, Any]
+OWN = ("q", "qd", "tau")
+FAR = 1e30
+"""the limit of what has none: infinite ones would make differences of infinities"""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PlanningProblem:
+    """Costs and steps over symbols, by name.
+
+    Matrices have the columns that the Riccati recursion reads (`RiccatiSizes`).
+    """
+
+    robot: Robot
+    dt: float
+    cost: Cost
+    final_cost: Cost
+    inputs: Mapping[str, tuple[int, ...]]
+    limits: tuple[Array, Array]
+    stabilize: str
+    has_gaps: bool
+    width: int
+    constants: dict[str, Array] = field(default_factory=dict[str, Array])
+    """derivatives of the costs that are numbers"""
+
+    @cached_property
+    def driven(self) -> Any:
+        """The entries of τ that are planned; others have equal limits."""
+        low, high = self.limits
+        return np.flatnonzero(low < high)
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether an entry that is planned has limits."""
+        low, high = (x[self.driven] for x in self.limits)
+        return bool((low > -FAR).any() or (high < FAR).any())
+
+    @cached_property
+    def is_vector(self) -> bool:
+        """Whether q ⊕ v = q + v."""
+        robot = self.robot
+        if robot.nq != robot.nv:
+            return False
+        q, v = 0.3 + 0.1 * np.arange(robot.nq), 0.2 - 0.05 * np.arange(robot.nv)
+        return bool(np.allclose(robot.integrate(q, v, 1.0), q + v, rtol=0, atol=1e-12))
+
+    @cached_property
+    def sizes(self) -> RiccatiSizes:
+        """What the Riccati recursion is compiled for."""
+        is_short = self.is_vector and not self.robot.model.loops
+        return RiccatiSizes(
+            2 * self.robot.nv,
+            len(self.driven),
+            self.dt if is_short else None,
+            self.width,
+            self.has_limits,
+            self.has_gaps,
+        )
+
+    # Steps.
+
+    def difference(self, start: Any, end: Any) -> Any:
+        """Return end ⊖ start."""
+        return end - start if self.is_vector else self.robot.difference(start, end)
+
+    def reached(self, x: Values, tau: Any) -> tuple[Any, Any]:
+        """Return q and q̇ after a step."""
+        options = StepOptions("semi_implicit_euler", self._stabilize, 20.0)
+        step = TracedStep(self.robot, options)
+        given = {**x, "tau": tau, "dt": const(self.dt), COUNT: const(0.0)}
+        given[START] = const(0.0)
+        found = step.traced(*(given[n] for n in step.shapes))
+        return found["next q"], found["next qd"]
+
+    @property
+    def _stabilize(self) -> str:
+        return self.stabilize if self.robot.model.loops else "none"
+
+    def limited(self, tau: Any) -> Any:
+        """Return τ within its limits."""
+        low, high = self.limits
+        found = np.array(tau, dtype=object)
+        for k, (a, b) in enumerate(zip(low, high, strict=True)):
+            if a == b:
+                found[k] = const(a)
+            elif a > -FAR or b < FAR:
+                (found[k],) = clamp([found[k]], [a], [b])
+        return found
+
+    def step(self, x: Values) -> dict[str, Any]:
+        """Return a step with a new policy."""
+        robot, n = self.robot, self.sizes.n
+        moved = self.difference(x["q_old"], x["q"])
+        change = np.concatenate([moved, x["qd"] - x["qd_old"]])
+        policy = x["policy"]
+        tau = np.array(x["tau_old"], dtype=object)
+        tau[self.driven] += x["length"] * policy[:, n] + policy[:, :n] @ change
+        tau = self.limited(tau)
+        values = {"q": x["q"], "qd": x["qd"], "tau": tau}
+        values |= {n: x[n] for n in self.inputs}
+        q, qd = self.reached(x, tau)
+        if self.has_gaps:
+            left = (x["length"] - 1.0) * x["gap"]
+            q, qd = robot.integrate(q, left[: robot.nv], 1.0), qd + left[robot.nv :]
+        total = x["total"] + self.cost(**values)
+        return {"q": q, "qd": qd, "tau": tau, "total": total}
+
+    # Derivatives.
+
+    def derivatives(self, x: Values) -> dict[str, Any]:
+        """Return the derivatives of a step and of its cost."""
+        sizes, nv, driven = self.sizes, self.robot.nv, self.driven
+        n = sizes.n
+        A, B = self.robot.linearize(
+            x["q"], x["qd"], x["tau"], self.dt, stabilize=self.stabilize
+        )
+        if sizes.dt is not None:
+            A, B = A[nv:], B[nv:]
+        values = {k: x[k] for k in (*OWN, *self.inputs)}
+        gradient, hessian = self._quadratic(self.cost(**values), x, ("qd", "tau"))
+        u = n + driven
+        found = {"A": _padded(A, sizes.nx), "B": _padded(B[:, driven], sizes.nu)}
+        local: dict[str, Any] = {
+            "lx": gradient[:n],
+            "lu": gradient[u],
+            "lxx": _padded(hessian[:n, :n], sizes.nx),
+            "lux": _padded(hessian[u, :n], sizes.nx),
+            "luu": _padded(hessian[np.ix_(u, u)], sizes.nu),
+        }
+        for name, value in local.items():
+            if all(lift(e).op == "const" for e in value.flat):
+                numbers = [lift(e).value for e in value.flat]
+                self.constants[name] = np.array(numbers, dtype=float)
+            else:
+                found[name] = value
+        if self.has_limits:
+            for name, limit in zip(("low", "high"), self.limits, strict=True):
+                found[name] = limit[driven] - x["tau"][driven]
+        if self.has_gaps:
+            q, qd = self.reached(x, self.limited(x["tau"]))
+            moved = self.difference(x["q_next"], q)
+            found["gap"] = np.concatenate([moved, qd - x["qd_next"]])
+        return found
+
+    def _quadratic(self, cost: Any, x: Values, names: Any) -> tuple[Any, Any]:
+        """Return the gradient and the Hessian of a cost, in the tangent space of q."""
+        robot, one = self.robot, const(1.0)
+        along: dict[Expr, dict[int, Expr]] = {}
+        for k, unit in enumerate(np.eye(robot.nv)):
+            column = unit if self.is_vector else robot.configuration_rate(x["q"], unit)
+            for e, value in zip(x["q"], column, strict=True):
+                along.setdefault(e, {})[k] = lift(value)
+        place = robot.nv
+        for name in names:
+            for e in x[name]:
+                along[e] = {place: one}
+                place += 1
+        zero = const(0.0)
+        (row,) = reverse([lift(cost)], [{0: one}], along) or ({},)
+        gradient = [row.get(k, zero) for k in range(place)]
+        second = forward(gradient, along)
+        hessian: Any = np.empty((place, place), dtype=object)
+        for i in range(place):
+            for j in range(i, place):
+                x_ij = second[i].get(j, zero) + second[j].get(i, zero)
+                hessian[i, j] = hessian[j, i] = 0.5 * x_ij
+        return np.array(gradient, dtype=object), hessian
+
+    def end(self, x: Values) -> dict[str, Any]:
+        """Return the value of the last state."""
+        gradient, hessian = self._quadratic(self.final_cost(**x), x, ("qd",))
+        return {"V": _padded(np.column_stack([hessian, gradient]), self.sizes.nx)}
+
+    def last_cost(self, x: Values) -> dict[str, Any]:
+        """Return the cost of the last state."""
+        return {"last": self.final_cost(**x)}
+
+    def box(self, x: Values) -> dict[str, Any]:
+        """Return the best change of u within limits."""
+        m = self.sizes.m
+        Quu = x["Quu"][:, :m] + x["damping"] * np.eye(m)
+        k, free = limited_step(Quu, x["Qu"], x["low"], x["high"])
+        return {"k": k, "free": free}
+
+
+def _padded(matrix: Any, columns: int) -> Any:
+    """Return a matrix with columns of zeros behind its own."""
+    rows, own = matrix.shape
+    return np.concatenate([matrix, np.zeros((rows, columns - own))], axis=1)
+
+
+def checked_cost(
+    what: str, function: Cost, own: tuple[str, ...], inputs: Mapping[str, Any]
+) -> Cost:
+    """Return a cost as a function of all values by name."""
+    parameters = parameters_of(function) if callable(function) else None
+    if parameters is None:
+        raise ArgumentError(
+            f"{what} is {function!r}; expected a function with named parameters"
+        )
+    known = (*own, *inputs)
+    names = list(parameters)
+    for name in names:
+        if name not in known and parameters[name].default is parameters[name].empty:
+            raise ArgumentError(
+                f"{what} asks for {name!r}; possible: {', '.join(known)}; further "
+                "ones are declared by inputs="
+            )
+
+    def called(**values: Any) -> Any:
+        given = {n: values[n] for n in names if n in values}
+        found = np.asarray(function(**given), dtype=object)
+        if found.shape != ():
+            raise ShapeError(f"{what} has shape {found.shape}; expected a scalar")
+        return found.item()
+
+    return called
+
+
+def no_cost(q: Any) -> Any:
+    """Return zero, whatever the state."""
+    return 0.0 * q[0]
