@@ -40,6 +40,7 @@ from support.called_programs import (
     once,
     until_small,
 )
+from support.parameters import some
 
 REMAINDERS = [1, 7, 8, 9, 33]
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
@@ -317,7 +318,7 @@ def _deepest(source: str, name: str, usage: dict[str, int]) -> int:
 
 
 @needs_compiler
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dtype", some(["float64", "float32"], slow=["float32"]))
 def test_sweeps_over_columns_are_loops(dtype: str, tmp_path: Path) -> None:
     robot = robots.chain(UNROLLED + 1, "plain")
     made = ramidyn.export_c(

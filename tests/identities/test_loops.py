@@ -214,12 +214,15 @@ def test_a_batch_agrees_with_its_states_compiled(rng: np.random.Generator) -> No
     )
     qd, tau = rng.normal(size=(2, 9, 27))
     batch = robot.forward_dynamics(q, qd, tau)
+    scale = np.abs(batch).max()
     for k in range(9):
-        expected, *_ = dense(robot, q[k], qd[k], tau[k])
-        scale = np.abs(expected).max()
-        np.testing.assert_allclose(batch[k], expected, atol=1e-9 * scale)
         one = robot.forward_dynamics(q[k], qd[k], tau[k])
-        np.testing.assert_allclose(one, expected, atol=1e-9 * scale)
+        np.testing.assert_allclose(batch[k], one, atol=1e-9 * scale)
+    for k in (0, 4, 8):  # in full lanes, and in what is left of them
+        expected, *_ = dense(robot, q[k], qd[k], tau[k])
+        np.testing.assert_allclose(
+            batch[k], expected, atol=1e-9 * np.abs(expected).max()
+        )
 
 
 def test_constraints_do_no_work(rng: np.random.Generator) -> None:
