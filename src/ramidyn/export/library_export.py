@@ -13,7 +13,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ from ramidyn.export.glossary import about
 from ramidyn.function import CallOptions
 from ramidyn.robot import Robot
 from ramidyn.tracing.quantity import Quantity
+
+if TYPE_CHECKING:
+    from ramidyn.backend.llvm.target import Processor
 
 
 @final
@@ -168,11 +171,7 @@ def export_library(
     Raises:
         CompileError: there is no linker, or the files cannot be written.
     """
-    from ramidyn.backend.llvm.target import (  # noqa: PLC0415  loads LLVM
-        library_names,
-        library_target,
-    )
-    from ramidyn.backend.shared_library import (  # noqa: PLC0415  the same
+    from ramidyn.backend.shared_library import (  # noqa: PLC0415  loads LLVM
         Arrays,
         cmake_package,
         find_linker,
@@ -181,17 +180,7 @@ def export_library(
         link,
     )
 
-    if not is_among(target, library_names()):
-        possible = ", ".join(library_names())
-        raise ArgumentError(
-            f"export_library: target is {target!r}; possible: {possible}"
-        )
-    processor = library_target(target)
-    if "linux" not in processor.triple:
-        raise CompileError(
-            f"export_library: target 'host' is {processor.triple}; libraries are "
-            f"written for Linux only: {', '.join(library_names()[1:])}"
-        )
+    processor = _processor(target)
     options = CallOptions.checked(dtype, None, 1, layout)
     request = Request(quantities, robot, parameters)
     parameters = request.parameters
@@ -234,6 +223,27 @@ def export_library(
             f"export_library: the folder {str(at)!r} cannot be written: {error}"
         ) from None
     return made
+
+
+def _processor(target: str) -> Processor:
+    """Return the processor to export to."""
+    from ramidyn.backend.llvm.target import (  # noqa: PLC0415  loads LLVM
+        library_names,
+        library_target,
+    )
+
+    if not is_among(target, library_names()):
+        possible = ", ".join(library_names())
+        raise ArgumentError(
+            f"export_library: target is {target!r}; possible: {possible}"
+        )
+    processor = library_target(target)
+    if "linux" not in processor.triple:
+        raise CompileError(
+            f"export_library: target 'host' is {processor.triple}; libraries are "
+            f"written for Linux only: {', '.join(library_names()[1:])}"
+        )
+    return processor
 
 
 def _check_free(made: ExportedLibrary) -> None:

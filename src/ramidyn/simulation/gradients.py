@@ -58,8 +58,7 @@ def checked_gradient(
     arguments: CheckedArguments, gradient_of: object, wrt: object
 ) -> Gradient | None:
     """Return the gradient that is asked for; None if there is none."""
-    robot, o = arguments.robot, arguments.options
-    names = names_of(wrt)
+    robot, names = arguments.robot, names_of(wrt)
     if gradient_of is None:
         if names:
             raise ArgumentError(
@@ -73,7 +72,7 @@ def checked_gradient(
             "whose rollouts have no gradients; remove them, or use the springs and "
             "dampers of ramidyn.forces"
         )
-    shapes = TracedStep(robot, o).shapes
+    shapes = TracedStep(robot, arguments.options).shapes
     known = [n for n in shapes if " " not in n]
     for name in names:
         if name not in known:
@@ -86,7 +85,13 @@ def checked_gradient(
         raise ArgumentError(
             f"wrt is {wrt!r}; expected different names of inputs: {', '.join(known)}"
         )
-    totals = [n for n, _ in o.total]
+    return Gradient(cast("tuple[str, ...]", names), _weights(arguments, gradient_of))
+
+
+def _weights(arguments: CheckedArguments, gradient_of: object) -> dict[str, Array]:
+    """Return the weights of the outputs of a step."""
+    totals = [n for n, _ in arguments.options.total]
+    rows = arguments.steps // arguments.every + 1
     weights = (
         {gradient_of: 1.0}
         if isinstance(gradient_of, str)
@@ -109,14 +114,13 @@ def checked_gradient(
                 f"gradient_of has weights {name!r} of shape {array.shape}; expected "
                 f"(rows, n) or (batch, rows, n), the shape of run.{name}"
             )
-        rows = arguments.steps // arguments.every + 1
         if array.shape[-2] != rows:
             raise ArgumentError(
                 f"gradient_of has weights {name!r} of shape {array.shape}; the run has "
                 f"{rows} rows"
             )
         of[name], of[f"next {name}"] = array[..., :-1, :], array[..., -1, :]
-    return Gradient(cast("tuple[str, ...]", names), of)
+    return of
 
 
 def differentiable_step(step: TracedStep) -> tuple[Program, list[SolutionNodes]]:
