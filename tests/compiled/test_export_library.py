@@ -201,9 +201,7 @@ def test_a_library_from_another_machine_equals_the_python_call() -> None:
 def test_a_library_for_another_processor_is_refused_here_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fake(
-        _objects: object, _symbols: object, library: Path, _linker: object
-    ) -> None:
+    def fake(_objects: object, library: Path, _linker: object) -> None:
         library.write_bytes(b"\x7fELF of another machine")
 
     monkeypatch.setattr(backend, "link", fake)

@@ -16,8 +16,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -72,10 +73,16 @@ def library_objects(
     for symbol, lanes in ((name, 1), (f"{name}_batch", processor.lanes(dtype))):
         target = Target(processor, lanes, dtype)
         seal = "_single" if lanes == 1 else "_batch"
-        objects += compile_objects(sources(schedule, target, seal), processor)
+        cuts = [partial(_hidden, write) for write in sources(schedule, target, seal)]
+        objects += compile_objects(cuts, processor)
         module = _entry(schedule, arrays, symbol, target, seal, layout)
         objects += compile_objects([lambda m=module: str(m.llvm)], processor)
     return objects
+
+
+def _hidden(write: Callable[[], str]) -> str:
+    """Return the module of a cut that the library does not show."""
+    return write().replace("\ndefine void @cut", "\ndefine hidden void @cut")
 
 
 def _entry(
@@ -94,6 +101,8 @@ def _entry(
     sizes = (*arrays.inputs, *arrays.outputs)
     is_batch = seal == "_batch"
     code = module.function(symbol, len(sizes) + is_batch)
+    if target.processor.system == "windows":
+        code.function.storage_class = "dllexport"
     views = code.cell(0, VIEW_WORDS * max(len(sizes), 1))
     batch: Value = code.arguments[0] if is_batch else const(1)
     code.leave_if(code.compare(batch, "<=", 0), 0)
@@ -200,10 +209,10 @@ def header(
         " *",
         *(f" * {comment(row, 110)}".rstrip() for row in about.table),
         " *",
-        f" * lib{name}.so is for {comment(processor.triple)},",
+        f" * {library_name(name, processor)} is for {comment(processor.triple)},",
         f" * processor {comment(processor.cpu)}.",
         " * No globals that change; calls may run in parallel. Small workspaces are on",
-        " * the stack (at most 64 kB), larger ones are allocated for the call.",
+        " * the stack (at most 64 kB; not on Windows), others are allocated.",
         " */",
         f"#ifndef {name.upper()}_RAMIDYN_H",
         f"#define {name.upper()}_RAMIDYN_H",
@@ -236,16 +245,35 @@ def header(
     return "\n".join(lines)
 
 
-def cmake_package(name: str, about: About) -> str:
+LIBRARIES: Final = {"linux": "lib{}.so", "macos": "lib{}.dylib", "windows": "{}.dll"}
+
+
+def library_name(name: str, processor: Processor) -> str:
+    """Return the file name of a library."""
+    return LIBRARIES[processor.system].format(name)
+
+
+def import_library(library: Path) -> Path | None:
+    """Return what programs link to on Windows, where it is a file of its own."""
+    return library.with_suffix(".lib") if library.suffix == ".dll" else None
+
+
+def cmake_package(name: str, about: About, library: Path) -> str:
     """Return what ``find_package(<name> CONFIG)`` reads: an imported target."""
-    target = f"{name}::{name}"
+    target, folder = f"{name}::{name}", "${CMAKE_CURRENT_LIST_DIR}"
+    linked = import_library(library)
+    linked_as = (
+        f'IMPORTED_SONAME "{library.name}"'
+        if linked is None
+        else f'IMPORTED_IMPLIB "{folder}/{linked.name}"'
+    )
     return f"""# {first_line(about)}
 if(NOT TARGET {target})
   add_library({target} SHARED IMPORTED)
   set_target_properties({target} PROPERTIES
-    IMPORTED_LOCATION "${{CMAKE_CURRENT_LIST_DIR}}/lib{name}.so"
-    IMPORTED_SONAME "lib{name}.so"
-    INTERFACE_INCLUDE_DIRECTORIES "${{CMAKE_CURRENT_LIST_DIR}}")
+    IMPORTED_LOCATION "{folder}/{library.name}"
+    {linked_as}
+    INTERFACE_INCLUDE_DIRECTORIES "{folder}")
 endif()
 """
 
@@ -288,18 +316,22 @@ def find_linker(processor: Processor, wanted: str | None = None) -> Linker:
 
 
 def _candidates(processor: Processor) -> list[str]:
+    here = (host().is_x86, host().system)
+    if here == (processor.is_x86, processor.system):
+        own = [*filter(None, [os.environ.get("CC")]), "cc", "gcc", "clang"]
+        return [*own, *(["ld"] if processor.system == "linux" else []), ZIG]
     machine = processor.triple.partition("-")[0]
-    if host().triple.startswith(machine) and sys.platform == "linux":
-        return [*filter(None, [os.environ.get("CC")]), "cc", "gcc", "clang", "ld", ZIG]
-    return [f"{machine}-linux-gnu-gcc", ZIG]
+    cross = {"linux": "linux-gnu-gcc", "windows": "w64-mingw32-gcc"}
+    compiler = cross.get(processor.system)
+    return [f"{machine}-{compiler}", ZIG] if compiler else [ZIG]
 
 
 def _linker(name: str, processor: Processor) -> Linker | None:
-    machine = processor.triple.partition("-")[0]
     if name == ZIG:
         if importlib.util.find_spec("ziglang") is None:
             return None
-        target = f"{machine}-linux-gnu"
+        ends = {"linux": "linux-gnu", "macos": "macos", "windows": "windows-gnu"}
+        target = f"{processor.triple.partition('-')[0]}-{ends[processor.system]}"
         command = (sys.executable, "-m", "ziglang", "cc", "-target", target)
         return Linker(command, is_compiler=True)
     path = shutil.which(name)
@@ -308,10 +340,21 @@ def _linker(name: str, processor: Processor) -> Linker | None:
     return Linker((path,), is_compiler=not Path(name).name.endswith("ld"))
 
 
-def link(
-    objects: Sequence[bytes], symbols: Sequence[str], library: Path, linker: Linker
-) -> None:
-    """Link objects to a shared library that shows only some symbols.
+def _link_options(library: Path, linker: Linker) -> list[str]:
+    """Return what a linker is told about a library of its system."""
+    linked = import_library(library)
+    if linked is not None:
+        return [f"-Wl,--out-implib,{linked}"]
+    if library.suffix == ".dylib":
+        return [f"-Wl,-install_name,@rpath/{library.name}"]
+    if linker.is_compiler:
+        return [f"-Wl,-soname,{library.name}", "-lm"]
+    # A linker without a compiler knows no folder of development files.
+    return [f"-soname={library.name}", "-l:libm.so.6"]
+
+
+def link(objects: Sequence[bytes], library: Path, linker: Linker) -> None:
+    """Link objects to a shared library.
 
     The library is there whole, or not at all.
     """
@@ -322,22 +365,21 @@ def link(
             path = folder / f"part{k}.o"
             path.write_bytes(code)
             files.append(str(path))
-        shown = folder / "symbols.map"
-        shown.write_text(f"{{ global: {'; '.join(symbols)}; local: *; }};\n")
         made = folder / library.name
-        options = [f"--version-script={shown}", f"-soname={library.name}"]
-        if linker.is_compiler:
-            options = [f"-Wl,{o.replace('-soname=', '-soname,')}" for o in options]
-        # A linker without a compiler knows no folder of development files.
-        maths = "-lm" if linker.is_compiler else "-l:libm.so.6"
-        command = [*linker.command, "-shared", "-o", str(made), *files, *options, maths]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = [*linker.command, "-shared", "-o", str(made), *files]
+        done = subprocess.run(
+            [*command, *_link_options(made, linker)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode or not made.exists():
             raise CompileError(
                 f"export_library: {linker} cannot link {library.name}:\n"
                 f"{(done.stderr or done.stdout)[:2000]}"
             )
-        moved = library.with_name(f".{library.name}.part")
-        shutil.copyfile(made, moved)
-        moved.chmod(0o755)
-        os.replace(moved, library)
+        for file in filter(None, (import_library(made), made)):
+            moved = library.with_name(f".{file.name}.part")
+            shutil.copyfile(file, moved)
+            moved.chmod(0o755)
+            os.replace(moved, library.with_name(file.name))

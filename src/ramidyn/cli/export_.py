@@ -61,7 +61,8 @@ def export_c_command(
 @click.option("--name", help="Name of the function and the files.")
 @click.option(
     "--target", default="host", show_default=True,
-    help="Processor: host, x86-64[-v2, -v3, -v4] or aarch64.",
+    help="host, x86-64[-v2, -v3, -v4] or aarch64; for Linux, or with -macos or "
+    "-windows at the end.",
 )  # fmt: skip
 @layout_option
 @click.option("--linker", help="Linker, such as cc, ld or zig (package ziglang).")

@@ -151,7 +151,8 @@ def export_library(
 ) -> ExportedLibrary:
     """Write one quantity of a robot, or several, as a shared library with a C header.
 
-    The folder gets ``lib<name>.so``, ``<name>.h`` and ``<name>Config.cmake``. On the
+    The folder gets ``lib<name>.so``, ``<name>.h`` and ``<name>Config.cmake``;
+    ``lib<name>.dylib`` for macOS, ``<name>.dll`` and ``<name>.lib`` for Windows. On the
     host, results equal those of the Python call to the bit.
 
     Args:
@@ -163,8 +164,9 @@ def export_library(
         parameters: constants that become arguments; see `compile`.
         layout: of the arrays of a batch, as in `compile`: "batch_first" (one state
             after the other) or "batch_last" (the states of one entry side by side).
-        target: the processor: "host", "x86-64", "x86-64-v2", "x86-64-v3",
-            "x86-64-v4" or "aarch64", all with Linux.
+        target: "host", or a processor: "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"
+            or "aarch64", with Linux; "-macos" or "-windows" at the end is another
+            system, as in "aarch64-macos".
         linker: such as "cc", "ld", "aarch64-linux-gnu-gcc" or "zig" (the package
             ziglang); the first one found by default.
 
@@ -176,6 +178,7 @@ def export_library(
         cmake_package,
         find_linker,
         header,
+        library_name,
         library_objects,
         link,
     )
@@ -193,7 +196,7 @@ def export_library(
     arrays = Arrays(interface.inputs, interface.outputs)
     at = Path(folder)
     made = ExportedLibrary(
-        at / f"lib{clean}.so",
+        at / library_name(clean, processor),
         at / f"{clean}.h",
         at / f"{clean}Config.cmake",
         clean,
@@ -212,12 +215,13 @@ def export_library(
     words = about(compilation.program, robot, parameters)
     try:
         at.mkdir(parents=True, exist_ok=True)
-        link(objects, (clean, f"{clean}_batch"), made.library, found)
+        link(objects, made.library, found)
         text = header(
             compilation.program, clean, options.dtype, words, processor, layout
         )
         made.header.write_text(text, encoding="ascii", newline="\n")
-        made.cmake.write_text(cmake_package(clean, words), "ascii", newline="\n")
+        package = cmake_package(clean, words, made.library)
+        made.cmake.write_text(package, "ascii", newline="\n")
     except OSError as error:
         raise CompileError(
             f"export_library: the folder {str(at)!r} cannot be written: {error}"
@@ -237,21 +241,18 @@ def _processor(target: str) -> Processor:
         raise ArgumentError(
             f"export_library: target is {target!r}; possible: {possible}"
         )
-    processor = library_target(target)
-    if "linux" not in processor.triple:
-        raise CompileError(
-            f"export_library: target 'host' is {processor.triple}; libraries are "
-            f"written for Linux only: {', '.join(library_names()[1:])}"
-        )
-    return processor
+    return library_target(target)
 
 
 def _check_free(made: ExportedLibrary) -> None:
     """Raise where a file of somebody else would be overwritten."""
+    from ramidyn.backend.shared_library import import_library  # noqa: PLC0415  loads LLVM
+
+    libraries = [made.library, *filter(None, [import_library(made.library)])]
     ours = {p for p in (made.header, made.cmake) if is_marked(p)}
     if made.header in ours:  # a library has no comment to mark it
-        ours.add(made.library)
-    for path in (made.header, made.library, made.cmake):
+        ours.update(libraries)
+    for path in (made.header, *libraries, made.cmake):
         if path.is_symlink() or (path.exists() and path not in ours):
             raise CompileError(
                 f"export_library: {str(path)!r} exists and is not from an earlier "

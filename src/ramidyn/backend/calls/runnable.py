@@ -6,6 +6,7 @@ import ctypes
 import functools
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -130,7 +131,8 @@ def kernel_block(
     block[Kernel.MALLOC] = python_function("PyMem_RawMalloc")
     block[Kernel.FREE] = python_function("PyMem_RawFree")
     kept = None
-    if kernel.lanes == 1 and sizes.bytes + LINE > STACK_BYTES:
+    is_large = sys.platform == "win32" or sizes.bytes + LINE > STACK_BYTES
+    if kernel.lanes == 1 and is_large:
         kept = (ctypes.c_char * (sizes.bytes + LINE))()
         block[Kernel.KEPT] = ctypes.addressof(kept)
     return block, (cuts, places, ports, libm, kept, instructions, moves)

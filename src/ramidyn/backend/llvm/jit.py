@@ -10,6 +10,8 @@ import functools
 import importlib
 import itertools
 import os
+import struct
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from ctypes import string_at
@@ -28,7 +30,7 @@ SPEED = 1
 
 
 def _initialize() -> None:
-    for step in ("", "_native_target", "_native_asmprinter"):
+    for step in ("", "_native_target", "_native_asmprinter", "_native_asmparser"):
         try:
             getattr(llvm, f"initialize{step}")()
         except RuntimeError:  # newer llvmlite initializes itself, and says so
@@ -43,6 +45,31 @@ def _initialize_others() -> None:
     """Let LLVM generate code for architectures other than this one."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+
+
+# Windows grows a stack page by page: a frame of more than a page is touched first, %rax
+# bytes, by a function that changes no register. Every object has one of its own, as
+# objects refer to nothing outside.
+PROBE = """
+__chkstk:
+pushq %rcx
+pushq %rax
+leaq 24(%rsp), %rcx
+.Lnext_page:
+cmpq $4096, %rax
+jb .Llast_page
+subq $4096, %rcx
+testq %rcx, (%rcx)
+subq $4096, %rax
+jmp .Lnext_page
+.Llast_page:
+subq %rax, %rcx
+testq %rcx, (%rcx)
+popq %rax
+popq %rcx
+retq
+"""
+PROBE_IR = "".join(f'module asm "{line}"\n' for line in PROBE.split("\n") if line)
 
 
 def symbol(k: int, seal: str) -> str:
@@ -95,7 +122,8 @@ _emitting = Native(getattr(ffi.lib, "_lock", None))
 
 def _emit(ir: str, processor: Processor, is_object: bool) -> bytes:
     machine = _workers.machine(processor)
-    module = llvm.parse_assembly(ir, llvm.create_context())
+    own = PROBE_IR if processor.is_loaded_windows else ""
+    module = llvm.parse_assembly(ir + own, llvm.create_context())
     module.triple = processor.triple
     module.data_layout = str(machine.target_data)
     emit = _without_lock(ffi.lib.LLVMPY_TargetMachineEmitToMemory)
@@ -171,13 +199,22 @@ class LoadedCode:
         processor: Processor,
     ) -> None:
         """Load the code of each object; its functions come to ``addresses``."""
-        self._library = _link(objects, processor)
+        link = {"win32": _link_by_engine}.get(sys.platform, _link)
+        self._library, address_of = link(objects, processor)
         self.addresses: tuple[int, ...] = tuple(
-            self._library[f] for _, functions in objects for f in functions
+            address_of(f) for _, functions in objects for f in functions
         )
+        if not all(self.addresses):
+            raise CompileError("LLVM cannot load object code: a function is missing")
 
 
-def _link(objects: Sequence[tuple[bytes, Sequence[str]]], processor: Processor) -> Any:
+Linked = tuple[Any, Callable[[str], int]]
+"""What keeps code alive, and where its functions are."""
+
+
+def _link(
+    objects: Sequence[tuple[bytes, Sequence[str]]], processor: Processor
+) -> Linked:
     """Return one library of all objects: a library of its own for each takes longer."""
     builder = llvm.JITLibraryBuilder()
     for code, functions in objects:
@@ -187,9 +224,40 @@ def _link(objects: Sequence[tuple[bytes, Sequence[str]]], processor: Processor) 
     number = next(_library)
     linker = _linker(processor, number // LIBRARIES_PER_LINKER)
     try:
-        return builder.link(linker, f"ramidyn{number}")
+        library = builder.link(linker, f"ramidyn{number}")
     except RuntimeError as error:
         raise CompileError(f"LLVM cannot load object code: {error}") from None
+    return library, library.__getitem__
+
+
+def _link_by_engine(
+    objects: Sequence[tuple[bytes, Sequence[str]]], processor: Processor
+) -> Linked:
+    """Return the same for Windows, where llvmlite has no JITLink.
+
+    llvmlite's memory manager keeps the code and constants of an object in one piece, as
+    `_link` does; LLVM's own may put them further apart than an instruction reaches.
+    """
+    module = llvm.parse_assembly("")  # a context of its own could be freed before
+    module.triple = processor.triple
+    machine = _target_machine(processor)
+    engine = llvm.create_mcjit_compiler(module, machine, use_lmm=True)
+    for code, _ in objects:
+        if not _is_whole(code):  # LLVM would stop the process
+            raise CompileError("LLVM cannot load object code: it is not a whole object")
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine, engine.get_function_address
+
+
+def _is_whole(code: bytes) -> bool:
+    """Return whether an ELF object ends where its table of sections does."""
+    if len(code) < 64 or code[:4] != b"\x7fELF":
+        return False
+    (start,), (size, count) = (
+        struct.unpack_from(f"<{kind}", code, at) for kind, at in (("Q", 40), ("HH", 58))
+    )
+    return start + size * count == len(code)
 
 
 def llvm_version() -> str:

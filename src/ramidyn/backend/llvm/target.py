@@ -10,7 +10,7 @@ import functools
 import importlib
 import os
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ramidyn.backend.runtime.memory_layout import LANES
@@ -49,6 +49,23 @@ class Processor:
         return is_arm or "+fma" in self.features.split(",")
 
     @property
+    def is_x86(self) -> bool:
+        """Whether it is an x86-64."""
+        return self.triple.startswith("x86_64")
+
+    @property
+    def system(self) -> str:
+        """The operating system: one of SYSTEMS."""
+        if "windows" in self.triple:
+            return "windows"
+        return "macos" if "apple" in self.triple else "linux"
+
+    @property
+    def is_loaded_windows(self) -> bool:
+        """Whether code is for this Windows process: see `_process_triple`."""
+        return self.is_x86 and self.triple.endswith("-elf")
+
+    @property
     def missing(self) -> list[str]:
         """Features of the target that this processor lacks."""
         features = [f[1:] for f in self.features.split(",") if f.startswith("+")]
@@ -85,9 +102,17 @@ def host() -> Processor:
     features: str = llvm.get_host_cpu_features().flatten()
     width = _vector_bytes(has)
     features += WHOLE if width == 64 else ""
-    return Processor(
-        llvm.get_process_triple(), llvm.get_host_cpu_name(), features, width
-    )
+    return Processor(_process_triple(), llvm.get_host_cpu_name(), features, width)
+
+
+def _process_triple() -> str:
+    """Return the triple of code that is loaded here.
+
+    On Windows it is in ELF objects: LLVM's loader of Windows's own, COFF, takes a small
+    negative offset for a large one, and stops the process.
+    """
+    triple: str = llvm.get_process_triple()
+    return f"{triple}-elf" if "windows" in triple else triple
 
 
 def chosen_processor() -> Processor:
@@ -116,7 +141,7 @@ def default_lanes(dtype: str) -> int:
 
 def names() -> list[str]:
     """Return the valid values of RAMIDYN_TARGET on this kind of processor."""
-    return [HOST, *(LEVELS if host().triple.startswith("x86_64") else ())]
+    return [HOST, *(LEVELS if host().is_x86 else ())]
 
 
 @functools.cache
@@ -136,12 +161,19 @@ def _level(name: str, triple: str) -> Processor:
     return Processor(triple, name, features, width)
 
 
-CROSS = {"aarch64": "aarch64-unknown-linux-gnu", "x86_64": "x86_64-unknown-linux-gnu"}
+SYSTEMS = {
+    "linux": "unknown-linux-gnu",
+    "macos": "apple-macosx11.0",
+    "windows": "pc-windows-gnu",  # the C interface of all compilers there
+}
+"""The systems that a library can be written for, and the ends of their triples."""
 
 
 def library_names() -> list[str]:
     """Return the targets that a library can be written for, here or for elsewhere."""
-    return [HOST, *LEVELS, "aarch64"]
+    processors = [*LEVELS, "aarch64"]
+    others = [f"{p}-{s}" for s in SYSTEMS if s != "linux" for p in processors]
+    return [HOST, *processors, *others]
 
 
 def library_target(name: str) -> Processor:
@@ -150,11 +182,15 @@ def library_target(name: str) -> Processor:
     "host" is the one that calls from Python are compiled for: both give the same bits.
     """
     if name == HOST:
-        return runnable()
-    if name == "aarch64":
-        return Processor(CROSS[name], "generic", "+neon", 16)
-    triple = host().triple if host().triple.startswith("x86_64") else CROSS["x86_64"]
-    return _level(name, triple)
+        machine = "x86_64" if runnable().is_x86 else "aarch64"
+        return replace(runnable(), triple=f"{machine}-{SYSTEMS[runnable().system]}")
+    processor, _, system = name.rpartition("-")
+    if system not in SYSTEMS:
+        processor, system = name, "linux"
+    if processor == "aarch64":
+        cpu = "apple-m1" if system == "macos" else "generic"
+        return Processor(f"aarch64-{SYSTEMS[system]}", cpu, "+neon", 16)
+    return _level(processor, f"x86_64-{SYSTEMS[system]}")
 
 
 def _vector_bytes(features: Container[str]) -> int:

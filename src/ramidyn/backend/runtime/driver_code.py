@@ -55,7 +55,7 @@ def emit(tile: Tile, target: Processor) -> Module:
     emit_groups(module, tile, "groups", "unpack_tile")
     if tile.is_streamed:
         emit_stream_groups(module, tile)
-    emit_run_all(module, tile)
+    emit_run_all(module, tile, target)
     emit_run(module, target)
     return module
 
@@ -68,7 +68,7 @@ def emit_run(module: Module, target: Processor) -> None:
     code.leave(failed)
 
 
-def emit_run_all(module: Module, tile: Tile) -> None:
+def emit_run_all(module: Module, tile: Tile, target: Processor) -> None:
     """run_all(kernel, views, batch): choose how many tiles run together, and how."""
     code = module.function("run_all", 3, local=True)
     kernel, _, batch = code.arguments
@@ -77,22 +77,26 @@ def emit_run_all(module: Module, tile: Tile) -> None:
         pairs = code.b.sdiv(const(NEAR // 2), code.load(kernel, Kernel.BYTES))
         with code.when(goes_far(code, tile), likely=False):
             with code.when(code.compare(pairs, ">", 0)):
-                run_groups(code, "stream_with_next", code.min(most, pairs), sets=2)
-            run_groups(code, "stream_at_once", most, sets=1)
-    run_groups(code, "groups", most, sets=1)
+                few = code.min(most, pairs)
+                run_groups(code, "stream_with_next", few, 2, target)
+            run_groups(code, "stream_at_once", most, 1, target)
+    run_groups(code, "groups", most, 1, target)
     code.leave(1)
 
 
-def run_groups(code: Code, name: str, most: Value, sets: int) -> None:
+def run_groups(
+    code: Code, name: str, most: Value, sets: int, target: Processor
+) -> None:
     """Run and leave, if there is memory for so many sets of workspaces.
 
     Small ones are on the stack, and a large one of a single tile is kept: new memory
-    costs a page fault every 4 kB. Another thread that finds it taken gets its own.
+    costs a page fault every 4 kB. Another thread that finds it taken gets its own. A
+    stack of Windows is to be touched page by page before use, so it has none.
     """
     kernel = code.arguments[0]
     count = code.mul(most, sets)
     size = code.add(code.mul(count, code.load(kernel, Kernel.BYTES)), LINE)
-    if STACK_BYTES:
+    if target.system != "windows":
         with code.when(code.compare(size, "<=", STACK_BYTES)):
             block = code.b.alloca(ir.IntType(8), size=size)
             workspaces = code.b.ptrtoint(block, size.type)

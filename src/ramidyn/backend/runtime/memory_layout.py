@@ -31,7 +31,7 @@ LANES = (1, 2, 4, 8, 16, 32, 64)  # states side by side in a kernel
 ITEM_BYTES = {"float64": 8, "float32": 4}
 LINE = 64  # bytes of a cache line, at which workspaces begin
 PLACE, MOST_BYTES = 4, 2**31 - 1  # bytes of an offset in a workspace, and the largest
-STACK_BYTES = 0 if sys.platform == "win32" else 64 * 1024  # larger ones go elsewhere
+STACK_BYTES = 64 * 1024  # of workspaces on the stack; on Windows there are none
 NEVER = 2**62  # more than there is of anything
 MAX_PORTS = 32  # more inputs and outputs than this are read in Python
 BUFFER_WORDS = 256  # on the stack, for inputs that are given as Python numbers

@@ -72,7 +72,7 @@ def emit_scan_all(module: Module, tile: Tile) -> None:
     code = module.function("scan_all", 4, local=True)
     kernel, _, batch, _ = code.arguments
     most = code.min(code.load(kernel, Kernel.TILES), tiles_of(code, tile, batch))
-    run_groups(code, "scan_groups", most, sets=1)
+    run_groups(code, "scan_groups", most, 1, runnable())
     code.leave(1)
 
 
