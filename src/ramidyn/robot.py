@@ -2385,6 +2385,7 @@ class Robot:
         q: ArrayLike,
         tasks: Tasks,
         *,
+        algorithm: str = "auto",
         out: Array | None = None,
         **call: Unpack[CallKeywords],
     ) -> Array:
@@ -2395,6 +2396,8 @@ class Robot:
         Args:
             q: (nq,) or (batch, nq), configuration [rad, m].
             tasks: a frame, a `Task`, or several.
+            algorithm: "auto" (the cheapest for this robot), "loopwise" or
+                "cluster_ltdl".
             out: where to write the result.
             dtype: "float64" or "float32"; that of the inputs by default.
             threads: number of threads that share a large batch.

@@ -12,7 +12,7 @@ import pytest
 
 import ramidyn
 from ramidyn.algorithms.loops import ALGORITHMS
-from ramidyn.algorithms.loops.cuts import cuts_of
+from ramidyn.algorithms.loops.cuts import cuts_of, row_names
 from ramidyn.algorithms.loops.loop_clusters import loop_clusters
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 from ramidyn.catalog.paper_robots import random_tree
@@ -23,10 +23,12 @@ from ramidyn.explain.data import explain
 from ramidyn.explain.page import page
 from ramidyn.quantities import closed_loops
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
+from ramidyn.quantities.loop_derivatives import solved_derivatives
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.robot import Robot
+from support.linkages import five_bar_legs, parallel_ankle
 from support.loops import as_robot, closed_loop, dense, value, with_loops
-from support.planar import four_bar, four_bar_knee, slider_crank
+from support.planar import four_bar, four_bar_knee, parallelogram, slider_crank, swung
 from support.references import needs_shared_robots, path_of
 from support.states import ONE_COORDINATE, with_joints
 
@@ -111,6 +113,17 @@ def differential() -> Robot:
     return robot
 
 
+def two_ways() -> Robot:
+    """A hinge that closes seven joints of a chain, two of which are geared."""
+    robot = as_robot(ramidyn.robots.chain(8, "general").description)
+    rng = np.random.default_rng(5)
+    q, names = robot.random_configuration(rng), robot.body_names
+    loop = closed_loop(robot, "revolute", "world", names[-1], q, rng)
+    y, x = (robot.model.joint(robot.joint_names[k]) for k in (5, 3))
+    c = (float(q[y.q_index] - 0.7 * q[x.q_index]), 0.7)
+    return with_loops(robot, loop, coupling(y.name, x.name, c=c))
+
+
 ROBOTS = {
     "differential": (differential, None),
     "four_bar": (four_bar, ("pin",)),
@@ -119,6 +132,10 @@ ROBOTS = {
     "geared_mimics": (geared_mimics, None),
     "spatial_loop": (spatial_loop, None),
     "knee": (four_bar_knee, ("four_bar",)),
+    "ankle": (parallel_ankle, ("rod_end0", "rod_end1")),
+    "ankle_of_distances": (lambda: parallel_ankle("distance"), None),
+    "five_bars": (five_bar_legs, None),
+    "two_ways": (two_ways, None),
 }
 
 
@@ -132,21 +149,17 @@ def state(robot: Robot, rng: np.random.Generator) -> dict[str, Any]:
     return {"q": q, "qd": rng.normal(size=robot.nv), "tau": rng.normal(size=robot.nv)}
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-def test_loops_are_clusters(name: str) -> None:
-    robot = made(name)
-    model = robot.placed_model
-    found = closed_loops.clustered_loops(model, robot.conventions)
-    expected = ROBOTS[name][1] or {loop.name for loop in robot.model.loops}
-    assert set(found) == set(expected)
+def clusters(robot: Robot) -> set[str]:
+    return set(closed_loops.clustered_loops(robot.placed_model, robot.conventions))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-def test_clusters_move_as_rows_do(name: str, rng: np.random.Generator) -> None:
-    robot = made(name)
+def check_motion(
+    robot: Robot, rng: np.random.Generator, algorithms: Sequence[str]
+) -> None:
+    """Assert that algorithms find q̈ and λ of the augmented equations."""
     now = state(robot, rng)  # where loops are open, too: J q̈ + γ = 0 holds anywhere
     expected, _, J = dense(robot, **now)
-    for algorithm in ("constrained_aba", "cluster_aba", "cluster_ltdl"):
+    for algorithm in algorithms:
         wanted = [
             forward_dynamics(algorithm=algorithm),
             closed_loops.loop_forces(algorithm=algorithm),
@@ -161,6 +174,54 @@ def test_clusters_move_as_rows_do(name: str, rng: np.random.Generator) -> None:
         )
 
 
+@pytest.mark.parametrize("name", ROBOTS)
+def test_loops_are_clusters(name: str) -> None:
+    robot = made(name)
+    expected = ROBOTS[name][1] or {loop.name for loop in robot.model.loops}
+    assert clusters(robot) == set(expected)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_clusters_move_as_rows_do(name: str, rng: np.random.Generator) -> None:
+    check_motion(made(name), rng, ALGORITHMS[2:])
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_closed_robots_respond_alike_by_clusters_and_rows(
+    name: str, rng: np.random.Generator
+) -> None:
+    robot = made(name)
+    rows = len(row_names(robot.model))
+    wanted = [
+        (closed_loops.closed_response, {"b": rng.normal(size=robot.nv)}),
+        (closed_loops.constraint_correction, {"x": rng.normal(size=rows)}),
+    ]
+    q = robot.random_configuration(rng)
+    for quantity, given in wanted:
+        found, expected = (
+            value(quantity(algorithm=a), robot, q=q, **given)
+            for a in ("cluster_ltdl", "loopwise")
+        )
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, atol=10 * EXACT * scale)
+
+
+@pytest.mark.parametrize(
+    "name", ["differential", "geared_mimics", "knee", "ankle", "two_ways"]
+)
+def test_derivatives_are_alike_by_clusters_and_rows(
+    name: str, rng: np.random.Generator
+) -> None:
+    robot = made(name)
+    now = state(robot, rng)
+    found, expected = (
+        value(solved_derivatives(algorithm=a), robot, **now)
+        for a in ("cluster_ltdl", "loopwise")
+    )
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, atol=10 * EXACT * scale)
+
+
 @needs_shared_robots
 @pytest.mark.parametrize(
     ("name", "expected"),
@@ -173,14 +234,8 @@ def test_local_loops_of_real_robots_are_clusters(
     name: str, expected: set[str], rng: np.random.Generator
 ) -> None:
     robot = ramidyn.load(path_of(name))
-    model = robot.placed_model
-    assert set(closed_loops.clustered_loops(model, robot.conventions)) == expected
-    now = state(robot, rng)
-    found = value(forward_dynamics(algorithm="cluster_aba"), robot, **now)
-    expected_qdd, *_ = dense(robot, **now)
-    np.testing.assert_allclose(
-        found, expected_qdd, atol=EXACT * np.abs(expected_qdd).max()
-    )
+    assert clusters(robot) == expected
+    check_motion(robot, rng, ALGORITHMS[3:])
 
 
 @pytest.mark.parametrize("rate", [0.0, 20.0])
@@ -230,20 +285,48 @@ def test_robots_without_clusters_are_named() -> None:
     robot = with_loops(robot, loop)
     message = (
         "'cluster_aba' cannot be used, because robot .* has no coupling, and no loop "
-        "that leaves its joints one coordinate; possible: 'auto', 'joint_formulation', "
-        "'loopwise', 'constrained_aba'"
+        "that leaves its joints one or two coordinates, as clusters have; possible: "
+        "'auto', 'joint_formulation', 'loopwise', 'constrained_aba'"
     )
     with pytest.raises(ModelError, match=message):
         value(forward_dynamics(algorithm="cluster_aba"), robot, **state(robot, rng))
-    y, x = robot.joint_names[4], robot.joint_names[2]
-    robot = with_loops(robot, coupling(y, x, c=(0, 1)))
+
+
+def test_rows_stay_beside_clusters(rng: np.random.Generator) -> None:
+    robot = as_robot(ramidyn.robots.chain(6, "general").description)
+    q = robot.random_configuration(rng)
+    y, x = (robot.model.joint(robot.joint_names[k]) for k in (4, 2))
+    c = (float(q[y.q_index] - 0.7 * q[x.q_index]), 0.7)
+    loop = closed_loop(robot, "distance", "world", robot.body_names[-1], q, rng)
+    robot = with_loops(robot, loop, coupling(y.name, x.name, c=c))
+    check_motion(robot, rng, ALGORITHMS)
+
+
+def test_gears_beside_redundant_loops_are_clusters(rng: np.random.Generator) -> None:
+    """Of the cranks of a parallelogram one is too many, so rows are damped."""
+    robot = parallelogram(rotors=1)
+    assert clusters(robot) == set()
+    gear = coupling("rotor0_joint", "crank0_joint", c=(0, 7))
+    robot = with_loops(robot, gear)
+    assert clusters(robot) == {gear.name}
     message = (
-        "'cluster_ltdl' cannot be used, because robot .* has loops that are not "
-        "clusters, such as 'distance_world_.*'; possible: 'auto', 'joint_formulation', "
-        "'loopwise', 'constrained_aba', 'cluster_aba'"
+        "'cluster_aba' cannot be used, because robot .* has rows that depend on others"
+        "; possible: 'auto', 'joint_formulation', 'loopwise', 'cluster_ltdl'"
     )
     with pytest.raises(ModelError, match=message):
-        value(forward_dynamics(algorithm="cluster_ltdl"), robot, **state(robot, rng))
+        value(forward_dynamics(algorithm="cluster_aba"), robot, **state(robot, rng))
+    q, qd = swung(robot, 0.4, 0.7)
+    rotor = robot.joint_names.index("rotor0_joint")
+    q[rotor], qd[rotor] = 7 * q[rotor], 7 * qd[rotor]
+    given = {"q": q, "qd": qd, "tau": rng.normal(size=robot.nv)}
+    wanted = forward_dynamics, closed_loops.loop_forces
+    by_rows, by_clusters = (
+        value([w(algorithm=a) for w in wanted], robot, **given)
+        for a in ("loopwise", "cluster_ltdl")
+    )
+    for name, expected in by_rows.items():
+        np.testing.assert_allclose(by_clusters[name], expected, atol=1e-8)
+    assert np.abs(by_rows["loop_forces"]).max() > 0.1
 
 
 def test_a_differential_adds_up_what_it_follows(rng: np.random.Generator) -> None:

@@ -105,9 +105,16 @@ def slider_crank() -> Robot:
     )
 
 
-def parallelogram(cranks: int = 3) -> Robot:
-    """Return equal cranks on one coupler: all but two of them are too many."""
+def parallelogram(cranks: int = 3, rotors: int = 0) -> Robot:
+    """Return equal cranks on one coupler: all but two of them are too many.
+
+    Rotors turn on their own; nothing drives the cranks by them.
+    """
     b = RobotBuilder("parallelogram")
+    for k in range(rotors):
+        rotor = Body(f"rotor{k}", Inertia.from_cylinder(0.2, 0.03, 0.02))
+        joint = Joint.revolute((0, 0, 1), name=f"rotor{k}_joint")
+        b.add(rotor, "world", joint, Pose.from_axis_angle((1, 0, 0), np.pi / 2))
     for k in range(cranks):
         joint = Joint.revolute(UP, name=f"crank{k}_joint")
         upright = Pose.from_axis_angle(UP, np.pi / 2, (0.3 * k, 0, 0))

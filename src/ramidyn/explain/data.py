@@ -61,7 +61,7 @@ class Explanation:
     closed: Choice | None = None
     """of forward dynamics with loops closed, where there are some"""
     clusters: tuple[str, ...] = ()
-    """the loops that are clusters"""
+    """the loops that are clusters, where that is cheaper"""
 
     @property
     def closed_loops(self) -> str:
@@ -70,7 +70,8 @@ class Explanation:
             return ""
         text = f"with loops closed, forward_dynamics by {sentence(self.closed)}"
         if self.clusters:
-            text += f"; clusters: {', '.join(self.clusters)}"
+            word = "" if self.closed.algorithm.startswith("cluster") else "possible "
+            text += f"; {word}clusters: {', '.join(self.clusters)}"
         return text
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 import numpy as np
 
 from ramidyn.algorithms.forces.applied import Applied, ForceScene
+from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.forces.inputs import Custom, force_inputs
 from ramidyn.errors import ArgumentError, Error, ShapeError, TraceError, unknown_name
 from ramidyn.quantities.external import external_forces, in_body
@@ -33,6 +34,14 @@ def acting_forces(
     for i, force in (external_forces(context, external, expressed_in) or {}).items():
         applied.push(i, force)
     return applied
+
+
+def newton_euler(context: Context, qdd: Sequence[Expr], applied: Applied) -> list[Expr]:
+    """Return M q̈ + C + g less what is applied."""
+    moved = context.coordinates.acceleration(qdd, context.qd)
+    tree, gravity = context.dynamics_tree, context.gravity
+    tau = rnea(tree, context.q, context.qd, moved, gravity, applied.bodies)
+    return context.coordinates.force(applied.taken_from(tau), qdd)
 
 
 def forces_of(context: Context, elements: Sequence[ForceElement]) -> Applied:

@@ -16,13 +16,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
+from ramidyn.algorithms.clusters import Clusters, mimic_factors
+from ramidyn.algorithms.crba import crba
 from ramidyn.algorithms.forces.applied import Applied
 from ramidyn.algorithms.loops import ALGORITHMS, BY_NAME_ONLY
 from ramidyn.algorithms.loops.constrained_aba import constrained_aba
 from ramidyn.algorithms.loops.constraints import constraint_rows, senses
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.algorithms.loops.joint_formulation import factor, joint_formulation
-from ramidyn.algorithms.loops.loop_clusters import loop_clusters
+from ramidyn.algorithms.loops.loop_clusters import (
+    ClusterMotion,
+    LoopCluster,
+    loop_clusters,
+)
 from ramidyn.algorithms.loops.loopwise import eliminate, loopwise
 from ramidyn.algorithms.loops.partition import dependent_columns, dependent_motion
 from ramidyn.algorithms.loops.proximal import (
@@ -33,27 +39,27 @@ from ramidyn.algorithms.loops.proximal import (
     without_components,
     without_idle,
 )
+from ramidyn.algorithms.loops.reduced import Clustered, ReducedSystem
 from ramidyn.algorithms.ltdl import DofVector, TreeEntries
 from ramidyn.algorithms.matrix_layout import DofOrder
 from ramidyn.algorithms.operational.tasks import Task
-from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.mechanism.constraints.rank import Rank, rank_of
 from ramidyn.mechanism.constraints.samples import needed_cuts, rows_of
-from ramidyn.quantities.applied import acting_forces
+from ramidyn.quantities.applied import acting_forces, newton_euler
 from ramidyn.quantities.external import external_shape
-from ramidyn.quantities.mass_matrix import sparse_mass_matrix
+from ramidyn.quantities.mass_matrix import sparse_mass_matrix, sparse_rows
 from ramidyn.quantities.operational_inertia import jacobian_rows
 from ramidyn.symbolic.dense import dot
-from ramidyn.symbolic.expr import Expr, const
+from ramidyn.symbolic.expr import ONE, ZERO, Expr, const
 from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tracing.quantity import Checks, Quantity, Shapes, quantity
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
 
-CLUSTERS_BY = {"constrained_aba": None, "cluster_aba": "aba", "cluster_ltdl": "ltdl"}
-"""algorithms without multipliers of all rows: how loops that are clusters are solved"""
+ARTICULATED = {"constrained_aba": False, "cluster_aba": True}
+"""algorithms by articulated bodies: whether loops can be clusters"""
 
 
 @quantity("q", returns="how far loops are open [m, rad]")
@@ -90,10 +96,12 @@ class System:
     residual: list[Expr]
     kept: list[int]
     """the rows in it: all but those that follow from them wherever the robot is"""
+    reduced: tuple[Clustered, TreeEntries] | None = None
+    """with clusters: which rows are in them, and M over the coordinates they leave"""
 
 
-def system_of(context: Context, with_velocities: bool = True) -> System:
-    """Return the augmented system of a robot with loops."""
+def system_of(context: Context, algorithm: str, with_velocities: bool = True) -> System:
+    """Return the augmented system of a robot with loops, as an algorithm needs it."""
     check_dynamics(context.model)
     rows = rows_of(context, with_velocities)
     M, parents, order = sparse_mass_matrix(context)
@@ -102,7 +110,31 @@ def system_of(context: Context, with_velocities: bool = True) -> System:
     kept = [r for r in range(len(J)) if r not in dropped]
     gamma = [rows.bias[r] for r in kept] if with_velocities else []
     residual = [rows.residual[r] for r in kept]
-    return System(M, parents, order, [J[r] for r in kept], gamma, residual, kept)
+    system = System(M, parents, order, [J[r] for r in kept], gamma, residual, kept)
+    if algorithm != "cluster_ltdl":
+        return system
+    return replace(system, reduced=_reduced(context, system))
+
+
+def _reduced(context: Context, system: System) -> tuple[Clustered, TreeEntries]:
+    """Return the rows of a system with those in clusters, and GᵀMG."""
+    tree = context.dynamics_tree
+    leads = [b.joint.leader is None for b in tree.bodies]
+    leading = [k for i, dofs in enumerate(tree.dofs) if leads[i] for k in dofs]
+    place = {k: n for n, k in enumerate(leading)}
+    motion = ClusterMotion({})
+    inside: list[int] = []
+    for cluster in clusters_of(context.model, context.conventions):
+        at = [system.kept.index(r) for r in cluster.rows]
+        motion.add([place[k] for k in cluster.coordinates], [system.J[r] for r in at])
+        inside += at
+    G = mimic_factors(tree)
+    G.update({leading[z]: {leading[z]: ONE} for z in motion.G if leading[z] not in G})
+    for k, factors in G.items():
+        row = motion.row({place[l]: g for l, g in factors.items()})
+        G[k] = {leading[z]: g for z, g in row.items()}
+    M, _, _ = sparse_rows(context, crba(tree, context.q, Clusters.of(tree, G)))
+    return Clustered(system.J, motion, inside), M
 
 
 def solver_of(
@@ -110,9 +142,11 @@ def solver_of(
 ) -> Solver:
     """Return a solver for a factored system, with proximal passes if it is damped."""
     mu = [damping * scales[r] for r in system.kept] if damping else []
-    if algorithm == "loopwise":
+    if system.reduced is not None:
+        solve: Solver = ReducedSystem.of(*system.reduced, system.M, mu).solve
+    elif algorithm == "loopwise":
         E = eliminate(system.M, system.J, len(system.order), mu)
-        solve: Solver = lambda Q, gamma: loopwise(E, Q, gamma)  # noqa: E731
+        solve = lambda Q, gamma: loopwise(E, Q, gamma)  # noqa: E731
     else:
         A = factor(system.M, system.J, system.parents, mu)
         solve = lambda Q, gamma: joint_formulation(A, Q, gamma)  # noqa: E731
@@ -135,16 +169,17 @@ class ClosedMotion:
     rank: Rank
 
     @staticmethod
-    def of(context: Context, with_velocities: bool = True) -> ClosedMotion:
+    def of(
+        context: Context, with_velocities: bool = True, algorithm: str = "auto"
+    ) -> ClosedMotion:
         """Return the closed motions of a robot in one state."""
-        model, conventions = context.model, context.conventions
-        _, mu, rank = resolve_solver(
-            model, conventions, "loopwise", None, context.dtype
+        if algorithm == "auto":
+            algorithm = context.algorithm_of(closed_response)
+        algorithm, mu, rank = resolve_solver(
+            context.model, context.conventions, algorithm, None, context.dtype
         )
-        system = system_of(context, with_velocities)
-        return ClosedMotion(
-            system, solver_of(system, "loopwise", mu, rank.scales), rank
-        )
+        system = system_of(context, algorithm, with_velocities)
+        return ClosedMotion(system, solver_of(system, algorithm, mu, rank.scales), rank)
 
     def rows(self, J: Sequence[Sequence[Expr]]) -> list[DofVector]:
         """Return rows over q̇ as rows over the degrees of freedom, parents first."""
@@ -217,9 +252,9 @@ def constrained_acceleration(
     )
     if applied is None:
         applied = acting_forces(context)
-    if chosen in CLUSTERS_BY:
-        by = CLUSTERS_BY[chosen]
-        return _articulated_acceleration(context, rank, applied, rate, by)
+    if chosen in ARTICULATED:
+        with_clusters = ARTICULATED[chosen]
+        return _articulated_acceleration(context, rank, applied, rate, with_clusters)
     solution = solve_augmented(context, chosen, mu, rank, applied, rate)
     multipliers = spread_multipliers(solution.system.kept, rank, solution.found)
     if rank.spare:
@@ -236,21 +271,25 @@ def solve_augmented(
     rate: float = 0.0,
 ) -> LoopSolution:
     """Return q̈ and λ by a factor of the augmented matrix, and the factor."""
-    system = system_of(context)
-    still = zeros(context.model.nv)
-    moved = context.coordinates.acceleration(still, context.qd)
-    tree = context.dynamics_tree
-    gravity = context.gravity
-    tau = rnea(tree, context.q, context.qd, moved, gravity, applied.bodies)
-    bias = context.coordinates.force(applied.taken_from(tau), still)
-    Q = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(system.order)}
-    solve = solver_of(system, algorithm, damping, rank.scales)
+    system = system_of(context, algorithm)
     gamma = system.gamma
     if rate:
         qd = system.order.gather(context.inputs["qd"])
         terms = zip(gamma, system.J, system.residual, strict=True)
         gamma = [stabilized_bias(g, row, qd, phi, rate) for g, row, phi in terms]
+    start: DofVector = {}
+    if system.reduced is not None:
+        clustered, _ = system.reduced
+        start = clustered.bias(gamma)
+        gamma = [
+            ZERO if r in clustered.inside else x + dot(system.J[r], start)
+            for r, x in enumerate(gamma)
+        ]
+    bias = newton_euler(context, system.order.scatter(start), applied)
+    Q = {k: context.inputs["tau"][v] - bias[v] for k, v in enumerate(system.order)}
+    solve = solver_of(system, algorithm, damping, rank.scales)
     x, found = solve(Q, gamma)
+    x = {k: e + start.get(k, ZERO) for k, e in x.items()}
     return LoopSolution(system, solve, damping, system.order.scatter(x), found)
 
 
@@ -269,7 +308,7 @@ def stabilized_bias(
 
 
 def _articulated_acceleration(
-    context: Context, rank: Rank, applied: Applied, rate: float, by: str | None
+    context: Context, rank: Rank, applied: Applied, rate: float, with_clusters: bool
 ) -> tuple[list[Expr], list[Expr]]:
     """Return q̈ and λ by articulated bodies, for rows that are independent."""
     coordinates, tree = context.coordinates, context.dynamics_tree
@@ -290,7 +329,7 @@ def _articulated_acceleration(
         cuts,
         rows,
         rank.dropped,
-        by,
+        clusters_of(context.model, context.conventions) if with_clusters else [],
         context.q,
         context.qd,
         tau,
@@ -344,51 +383,39 @@ def resolve_solver(
         damping = max(DAMPING[dtype], rank.damping) if needed else 0.0
     if algorithm == "proximal":
         algorithm = "joint_formulation"
-    if algorithm in CLUSTERS_BY and damping:
+    allowed = _allowed(model, conventions, damping)
+    if algorithm not in allowed:
+        why = "rows that depend on others"
+        if algorithm.startswith("cluster") and not clusters_of(model, conventions):
+            why = (
+                "no coupling, and no loop that leaves its joints one or two "
+                "coordinates, as clusters have"
+            )
+        listed = ", ".join(map(repr, ("auto", *allowed)))
         raise ModelError(
-            f"algorithm {algorithm!r} cannot be used, because robot {model.name!r} "
-            "has rows that depend on others; possible: 'auto', 'joint_formulation', "
-            "'loopwise'"
+            f"algorithm {algorithm!r} cannot be used, because robot {model.name!r} has "
+            f"{why}; possible: {listed}"
         )
-    if CLUSTERS_BY.get(algorithm):
-        _check_clusters(model, conventions, algorithm)
     return algorithm, damping, rank
 
 
-def _check_clusters(model: Model, conventions: Conventions, algorithm: str) -> None:
-    """Raise ModelError where loops are not clusters as an algorithm needs them."""
-    allowed = _allowed_with_clusters(model, conventions)
-    if algorithm in allowed:
-        return
-    why = "no coupling, and no loop that leaves its joints one coordinate"
-    if "cluster_aba" in allowed:
-        apart = {x.name for x in model.loops} - {*clustered_loops(model, conventions)}
-        why = f"loops that are not clusters, such as {min(apart)!r}"
-    listed = ", ".join(map(repr, ("auto", *allowed)))
-    raise ModelError(
-        f"algorithm {algorithm!r} cannot be used, because robot {model.name!r} has "
-        f"{why}; possible: {listed}"
-    )
+def clusters_of(model: Model, conventions: Conventions) -> tuple[LoopCluster, ...]:
+    """Return the loops whose joints are taken as one joint.
 
-
-def _allowed_with_clusters(model: Model, conventions: Conventions) -> tuple[str, ...]:
-    """Return the algorithms for a robot whose rows are independent."""
-    found = clustered_loops(model, conventions)
-    if len(found) == len(model.loops):
-        return ALGORITHMS
-    return ALGORITHMS[:4] if found else ALGORITHMS[:3]
+    Where rows depend on others when loops are closed, these are couplings only, whose
+    rows are independent everywhere.
+    """
+    rank, cuts = rank_of(model, conventions), cuts_of(model)
+    if rank.q is None:
+        return ()
+    spare = rank.spare if rank.is_redundant else None
+    return tuple(loop_clusters(model.tree, cuts, rank.dropped, spare))
 
 
 def clustered_loops(model: Model, conventions: Conventions) -> tuple[str, ...]:
-    """Return the names of loops whose joints "cluster_aba" takes as one joint.
-
-    Where rows depend on others there are none.
-    """
-    rank, cuts = rank_of(model, conventions), cuts_of(model)
-    if rank.is_redundant:
-        return ()
-    found = {x.cut for x in loop_clusters(model.tree, cuts, rank.dropped)}
-    return tuple(cut.name for c, cut in enumerate(cuts) if c in found)
+    """Return the names of loops whose joints are taken as one joint."""
+    found = {x.cut for x in clusters_of(model, conventions)}
+    return tuple(cut.name for c, cut in enumerate(cuts_of(model)) if c in found)
 
 
 def possible(
@@ -400,9 +427,18 @@ def possible(
     """Return the candidates for ``algorithm="auto"`` for a robot with loops."""
     if not model.loops:
         return ()
-    if resolve_solver(model, conventions, "joint_formulation", damping)[1]:
-        return ALGORITHMS[:2]
-    return _allowed_with_clusters(model, conventions)
+    found = resolve_solver(model, conventions, "joint_formulation", damping)
+    return _allowed(model, conventions, damping=found[1])
+
+
+def _allowed(model: Model, conventions: Conventions, damping: float) -> tuple[str, ...]:
+    """Return the candidates that the rows of a robot's loops allow."""
+    found = ALGORITHMS
+    if damping:
+        found = tuple(a for a in found if a not in ARTICULATED)
+    if not clusters_of(model, conventions):
+        found = tuple(a for a in found if not a.startswith("cluster"))
+    return found
 
 
 def of_loops(
@@ -457,10 +493,30 @@ def _rows_shape(model: Model, **_: Any) -> Shapes:
     return {"x": (sum(len(cut.rows) for cut in cuts_of(model)),)}
 
 
-@quantity("q", further_inputs=_rows_shape)
-def constraint_correction(context: Context) -> Any:
+SOLVERS = ("loopwise", "cluster_ltdl")
+"""of the augmented system, for many right sides"""
+
+
+def solvers(model: Model, conventions: Conventions, **_: Any) -> tuple[str, ...]:
+    """Return the solvers that a robot allows."""
+    return SOLVERS if clusters_of(model, conventions) else SOLVERS[:1]
+
+
+def _force_shape(model: Model, **_: Any) -> Shapes:
+    return {"b": (model.nv,)}
+
+
+@quantity("q", further_inputs=_force_shape, algorithms=SOLVERS, possible=solvers)
+def closed_response(context: Context, algorithm: str = "auto") -> Any:
+    """The q̈ that forces b cause while all loops stay closed."""
+    closed = ClosedMotion.of(context, False, algorithm)
+    return array(closed.response(context.inputs["b"]))
+
+
+@quantity("q", further_inputs=_rows_shape, algorithms=SOLVERS, possible=solvers)
+def constraint_correction(context: Context, algorithm: str = "auto") -> Any:
     """The smallest v in the norm of M with J v = −x, for x (rows,)."""
-    closed = ClosedMotion.of(context, with_velocities=False)
+    closed = ClosedMotion.of(context, False, algorithm)
     x = context.inputs["x"]
     return array(closed.least_motion([x[r] for r in closed.system.kept]))
 
@@ -500,10 +556,12 @@ def constraint_senses(context: Context) -> Any:
     return array([*found, const(1.0)])
 
 
-@quantity("q", returns="Lambda^-1 with loops closed")
+@quantity(
+    "q", algorithms=SOLVERS, possible=solvers, returns="Lambda^-1 with loops closed"
+)
 def constrained_operational_inertia_inverse(
-    context: Context, tasks: tuple[Task, ...]
+    context: Context, tasks: tuple[Task, ...], algorithm: str = "auto"
 ) -> Any:
     """Λ⁻¹ of tasks while all loops stay closed."""
-    closed = ClosedMotion.of(context, with_velocities=False)
+    closed = ClosedMotion.of(context, False, algorithm)
     return array(closed.inverse_inertia(jacobian_rows(context, tasks)))

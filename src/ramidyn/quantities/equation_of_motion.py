@@ -13,7 +13,7 @@ from ramidyn.algorithms.forces.applied import Applied
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError
-from ramidyn.quantities.applied import acting_forces
+from ramidyn.quantities.applied import acting_forces, newton_euler
 from ramidyn.quantities.external import external_forces
 from ramidyn.quantities.mass_matrix import (
     CRBA,
@@ -27,14 +27,6 @@ from ramidyn.symbolic.expr import Expr
 from ramidyn.tracing.context import Context, zeros
 from ramidyn.tree.model import Model
 from ramidyn.tree.singular import check_dynamics
-
-
-def newton_euler(context: Context, qdd: Sequence[Expr], applied: Applied) -> list[Expr]:
-    """Return M q̈ + C + g less what is applied."""
-    moved = context.coordinates.acceleration(qdd, context.qd)
-    tree, gravity = context.dynamics_tree, context.gravity
-    tau = rnea(tree, context.q, context.qd, moved, gravity, applied.bodies)
-    return context.coordinates.force(applied.taken_from(tau), qdd)
 
 
 def torques(context: Context, external: Sequence[str], expressed_in: str) -> list[Expr]:

@@ -23,20 +23,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 from ramidyn.algorithms.forces.applied import Applied
 from ramidyn.algorithms.loops.proximal import preimage, without_idle
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.algorithms.rnea import rnea
+from ramidyn.description.conventions import Conventions
 from ramidyn.mechanism.constraints.rank import Rank
 from ramidyn.mechanism.constraints.samples import ConstraintRows, rows_of
+from ramidyn.quantities.applied import acting_forces, newton_euler
 from ramidyn.quantities.closed_loops import (
+    SOLVERS,
     LoopSolution,
     idle_rows,
     resolve_solver,
     solve_augmented,
     solver_of,
+    solvers,
     spread_multipliers,
     stabilized_bias,
     system_of,
@@ -47,7 +51,9 @@ from ramidyn.symbolic.dense import add_multiples, dot
 from ramidyn.symbolic.derivatives import Row, forward, held
 from ramidyn.symbolic.expr import Expr, region
 from ramidyn.symbolic.linear_steps import UNROLLED, map_linear
-from ramidyn.tracing.context import Context, zeros
+from ramidyn.tracing.context import Context, array, zeros
+from ramidyn.tracing.quantity import quantity
+from ramidyn.tree.model import Model
 
 TorqueRows: TypeAlias = Callable[[Context, Mapping[Expr, Row]], list[Row]]
 """(context with q̈, directions) -> the derivatives of inverse dynamics"""
@@ -106,16 +112,23 @@ class LoopDerivatives:
 
 
 def loop_derivatives(
-    context: Context, applied: Applied, torque_rows: TorqueRows, rate: float = 0.0
+    context: Context,
+    applied: Applied,
+    torque_rows: TorqueRows,
+    rate: float = 0.0,
+    algorithm: str = "auto",
 ) -> LoopDerivatives:
     """Return the derivatives of the dynamics of a robot with loops.
 
-    ``rate`` is that of Baumgarte's stabilization.
+    Args:
+        context: with q, q̇ and τ.
+        applied: the forces that act.
+        torque_rows: for the derivatives of inverse dynamics.
+        rate: of Baumgarte's stabilization.
+        algorithm: that solves the augmented system.
     """
-    _, damping, rank = resolve_solver(
-        context.model, context.conventions, "loopwise", None, context.dtype
-    )
-    solution = solve_augmented(context, "loopwise", damping, rank, applied, rate)
+    algorithm, damping, rank = _resolve(context, algorithm)
+    solution = solve_augmented(context, algorithm, damping, rank, applied, rate)
     rows = rows_of(context)
     gamma = rows.bias
     if rate:
@@ -139,12 +152,10 @@ def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
 
     v is the smallest in the norm of M; derivatives are along q, then along x.
     """
-    model, n = context.model, context.model.nv
-    _, damping, rank = resolve_solver(
-        model, context.conventions, "loopwise", None, context.dtype
-    )
-    system = system_of(context, with_velocities=False)
-    solve = solver_of(system, "loopwise", damping, rank.scales)
+    n = context.model.nv
+    algorithm, damping, rank = _resolve(context, "auto")
+    system = system_of(context, algorithm, with_velocities=False)
+    solve = solver_of(system, algorithm, damping, rank.scales)
     found, multipliers = solve({}, [x[r] for r in system.kept])
     v = system.order.scatter(found)
     solution = LoopSolution(system, solve, damping, v, multipliers)
@@ -156,6 +167,34 @@ def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
         row[n + r] = ONE
     torques = forward(_inertia_times(context, v), directions)
     return conditions.changes(torques, opening, directions, n + len(x))
+
+
+def _solvers(model: Model, conventions: Conventions, **_: Any) -> tuple[str, ...]:
+    """Return the solvers that are worth counting."""
+    found = solvers(model, conventions)
+    return found if model.nv <= UNROLLED else found[-1:]
+
+
+@quantity("q", "qd", "tau", algorithms=SOLVERS, possible=_solvers, has_forces=True)
+def solved_derivatives(context: Context, algorithm: str = "auto") -> Any:
+    """The derivatives of q̈ by a solver of the augmented system."""
+
+    def torque_rows(there: Context, directions: Mapping[Expr, Row]) -> list[Row]:
+        qdd: Sequence[Expr] = there.inputs["qdd"]
+        return forward(newton_euler(there, qdd, acting_forces(there)), directions)
+
+    applied = acting_forces(context)
+    found = loop_derivatives(context, applied, torque_rows, algorithm=algorithm)
+    return array([list(row.values()) for row in found.accelerations()])
+
+
+def _resolve(context: Context, algorithm: str) -> tuple[str, float, Rank]:
+    """Return the solver, the damping, and the rank they are chosen by."""
+    if algorithm == "auto":
+        algorithm = context.algorithm_of(solved_derivatives)
+    return resolve_solver(
+        context.model, context.conventions, algorithm, None, context.dtype
+    )
 
 
 def _inertia_times(context: Context, v: list[Expr]) -> list[Expr]:

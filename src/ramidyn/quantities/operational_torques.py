@@ -50,9 +50,8 @@ from ramidyn.algorithms.operational.tasks import Task, ends
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Array
 from ramidyn.mechanism.constraints.rank import rank_of
-from ramidyn.quantities.applied import acting_forces
+from ramidyn.quantities.applied import acting_forces, newton_euler
 from ramidyn.quantities.closed_loops import ClosedMotion
-from ramidyn.quantities.equation_of_motion import newton_euler
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational_inertia import (
     BY_NAME_ONLY,

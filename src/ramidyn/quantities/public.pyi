@@ -1387,6 +1387,7 @@ def loop_forces_derivatives(
 @quantity
 def constrained_operational_inertia_inverse(
     tasks: Tasks,
+    algorithm: str = "auto",
 ) -> Quantity:
     """Return the inverse of the operational-space inertia with loops closed.
 
@@ -1395,6 +1396,8 @@ def constrained_operational_inertia_inverse(
     Args:
         q: (nq,) or (batch, nq), configuration [rad, m].
         tasks: a frame, a `Task`, or several.
+        algorithm: "auto" (the cheapest for this robot), "loopwise" or
+            "cluster_ltdl".
         out: where to write the result.
         dtype: "float64" or "float32"; that of the inputs by default.
         threads: number of threads that share a large batch.

@@ -19,7 +19,7 @@ from operator import sub
 from typing import Any
 
 from ramidyn.symbolic.expr import ONE, ZERO, Expr, lift, region
-from ramidyn.symbolic.functions import maximum, where
+from ramidyn.symbolic.functions import maximum, sqrt, where
 
 Matrix = list[list[Expr]]
 Factor = tuple[Matrix, list[Expr]]
@@ -240,6 +240,46 @@ def move_to_planes(
     ]
 
 
+def null_space(
+    A: Sequence[Sequence[Expr]],
+) -> tuple[Matrix, Callable[[list[Expr]], list[Expr]]]:
+    """Return N with A N = 0 and Nᵀ N = 1, and a function b → the least x with A x = b.
+
+    A has fewer rows than columns. Householder's reflections, A Q = [L, 0], are exact as
+    long as its rows are independent.
+    """
+    rows, m, n = [list(row) for row in A], len(A), len(A[0])
+    reflections: list[tuple[int, list[Expr], Expr]] = []
+
+    def reflect(x: list[Expr], k: int, v: list[Expr], factor: Expr) -> list[Expr]:
+        along = factor * inner(v, x[k:])
+        return [*x[:k], *(e - along * u for e, u in zip(x[k:], v, strict=True))]
+
+    def rotated(x: list[Expr]) -> list[Expr]:
+        for reflection in reversed(reflections):
+            x = reflect(x, *reflection)
+        return x
+
+    for k, row in enumerate(rows):
+        norm = sqrt(inner(row[k:], row[k:]))
+        norm = where(row[k] < ZERO, -norm, norm)
+        v = [row[k] + norm, *row[k + 1 :]]
+        reflections.append((k, v, ONE / (norm * v[0])))
+        row[k] = -norm
+        for i in range(k + 1, m):
+            rows[i] = reflect(rows[i], *reflections[-1])
+
+    def least(b: list[Expr]) -> list[Expr]:
+        z: list[Expr] = []
+        for x, row in zip(b, rows, strict=True):
+            z.append((x - inner(row[: len(z)], z)) / row[len(z)])
+        return rotated([*z, *[ZERO] * (n - m)])
+
+    units = [[ONE if k == c else ZERO for k in range(n)] for c in range(m, n)]
+    N = zip(*map(rotated, units), strict=True)
+    return list(map(list, N)), least
+
+
 def expand_determinant(A: Sequence[Sequence[Expr]]) -> Expr:
     """Return the determinant without divisions, minors from the last rows up.
 
@@ -282,7 +322,7 @@ def product(A: Iterable[Sequence[Expr]], B: Iterable[Sequence[Expr]]) -> Matrix:
     return [[inner(row, column) for column in columns] for row in A]
 
 
-def dot(a: Entries, b: Entries) -> Expr:
+def dot(a: Mapping[int, Expr], b: Mapping[int, Expr]) -> Expr:
     """Return a · b over the entries that both have."""
     if len(b) < len(a):
         a, b = b, a

@@ -1,38 +1,50 @@
-"""Loops whose joints have one coordinate among them: clusters instead of rows.
+"""Loops whose joints have one or two coordinates among them: clusters, without rows.
 
 A coupling makes a joint follow others: y = p(x) has ÿ = p'(x) ẍ + p''(x) ẋ². Any
-other loop with one coordinate more than rows (a four-bar linkage has three joints in
-the tree, and two rows) leaves one way to move, q̇ = G ẏ and q̈ = G ÿ + g with
+other loop with one or two coordinates more than rows (a four-bar linkage has three
+joints in the tree, and two rows; a parallel ankle five joints a rod, and three rows)
+leaves as many ways to move, q̇ = G ẏ and q̈ = G ÿ + g with
 
-    G_k = (−1)ᵏ |J without column k|         J G = 0
-    g   = −Jᵀ (J Jᵀ)⁻¹ γ                     J g = −γ
+    J G = 0        J g = −γ,  g the least
 
-as long as the rows are independent: no joint has to be chosen as the independent one,
-and none gets stuck. Then λ follows from what the joints lack, e = M q̈ + h − τ = Jᵀ λ.
+as long as the rows are independent. G is a cross product, or orthonormal: no joint has
+to be chosen as the independent one, and none gets stuck. The loops of a cluster are
+taken one by one: each has the coordinates that those before it have left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 from ramidyn.algorithms.clusters import Factors, mimic_factors
-from ramidyn.algorithms.loops.constraints import ConstraintRow
 from ramidyn.algorithms.loops.cuts import CutJoint
+from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
-from ramidyn.symbolic.dense import dot, expand_determinant, gram, ldl, solve
+from ramidyn.symbolic.dense import (
+    Matrix,
+    dot,
+    expand_determinant,
+    gram,
+    inner,
+    ldl,
+    null_space,
+    solve,
+)
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import Tree
 
+MOST_COORDINATES = 2
+"""that a loop leaves: rows cost less than more of them (Cassie's heel springs: four)"""
 MOST_ROWS = 3
-"""of a cluster: minors of more cost more than rows"""
+"""that minors are taken of: reflections cost less for more"""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class LoopCluster:
-    """A cut that leaves its joints one coordinate."""
+    """A cut that leaves its joints one or two coordinates."""
 
     cut: int
     rows: tuple[int, ...]
@@ -42,7 +54,10 @@ class LoopCluster:
 
 
 def loop_clusters(
-    tree: Tree, cuts: Sequence[CutJoint], dropped: Collection[int] = ()
+    tree: Tree,
+    cuts: Sequence[CutJoint],
+    dropped: Collection[int] = (),
+    spare: Collection[int] | None = None,
 ) -> list[LoopCluster]:
     """Return the cuts that are clusters, couplings first.
 
@@ -52,45 +67,54 @@ def loop_clusters(
         tree: the tree.
         cuts: all of its loops.
         dropped: rows that are not needed.
+        spare: rows that depend on others where loops are closed; if it is given, only
+            couplings can be clusters.
     """
     at = {k: tuple(G) for k, G in mimic_factors(tree).items()}
     rows = _rows_by_cut(cuts, dropped)
     found: list[LoopCluster] = []
+    free = {
+        k
+        for i, b in enumerate(tree.bodies)
+        if b.joint.type.is_free
+        for k in tree.dofs[i]
+    }
 
     def coordinates(dofs: Sequence[int]) -> tuple[int, ...]:
         return tuple(dict.fromkeys(z for k in dofs for z in at.get(k, (k,))))
 
     def add(
-        c: int, own: tuple[int, ...], gone: tuple[int, ...], to: int | None
+        c: int, own: tuple[int, ...], gone: tuple[int, ...], left: tuple[int, ...]
     ) -> None:
-        """Add a cut; its coordinates ``gone`` follow ``to``, or the others."""
+        """Add a cut; its coordinates ``gone`` follow those that are left."""
         found.append(LoopCluster(c, rows[c], own))
-        left = (to,) if to is not None else tuple(z for z in own if z not in gone)
         at.update({z: (z,) for z in own if z not in at})
         for k, known in at.items():
             if not {*known}.isdisjoint(gone):
                 others = (z for z in known if z not in gone)
                 at[k] = tuple(dict.fromkeys((*others, *left)))
 
-    open_cuts = [c for c in range(len(cuts)) if rows[c]]
+    open_cuts = [
+        c for c in range(len(cuts)) if rows[c] and {*rows[c]}.isdisjoint(spare or ())
+    ]
     for c in [c for c in open_cuts if cuts[c].coupled]:
         y, *x = [k for i in cuts[c].coupled for k in tree.dofs[i]]
         first = coordinates([y])
         if len(first) == 1 and first[0] not in coordinates(x):
             open_cuts.remove(c)
-            add(c, coordinates([y, *x]), first, None)
-    while True:
-        sizes = {c: coordinates(_path(tree, cuts[c])) for c in open_cuts}
-        ready = [
-            c
-            for c, own in sizes.items()
-            if len(rows[c]) <= MOST_ROWS and len(own) == len(rows[c]) + 1
-        ]
+            own = coordinates([y, *x])
+            add(c, own, first, own[1:])
+    while spare is None:
+        paths = {c: _path(tree, cuts[c]) for c in open_cuts}
+        owned = {c: coordinates(k) for c, k in paths.items() if free.isdisjoint(k)}
+        ways = {c: len(own) - len(rows[c]) for c, own in owned.items()}
+        ready = [c for c, f in ways.items() if 1 <= f <= MOST_COORDINATES]
         if not ready:
-            return found
-        c, own = ready[0], sizes[ready[0]]
+            break
+        c = min(ready, key=ways.__getitem__)
         open_cuts.remove(c)
-        add(c, own, own, own[0])
+        add(c, owned[c], owned[c], owned[c][: ways[c]])
+    return found
 
 
 def _rows_by_cut(
@@ -113,67 +137,109 @@ def _path(tree: Tree, cut: CutJoint) -> list[int]:
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """A cluster that was added: what its coordinates were, and its rows."""
+
+    columns: Sequence[int]
+    rows: Sequence[DofVector]
+    moved: Mapping[int, Factors]
+    """the degrees of freedom that moved with the columns"""
+    least: Callable[[list[Expr]], Sequence[Expr]]
+    """b → x over the columns, with rows · x = b"""
+
+
+@final
 class ClusterMotion:
-    """G and g of the degrees of freedom that loops and mimic joints tie together."""
+    """G and g of degrees of freedom that loops tie together.
 
-    def __init__(self, tree: Tree) -> None:
-        self.G: dict[int, Factors] = dict(mimic_factors(tree))
-        self.bias: dict[int, Expr] = {}
+    ``G`` is what ties them before: mimic joints.
+    """
 
-    def add(self, cluster: LoopCluster, rows: Sequence[ConstraintRow]) -> None:
-        """Let the joints of a cluster move as its rows allow."""
-        expanded = [self.row(rows[r]) for r in cluster.rows]
-        gamma = [bias for _, bias in expanded]
-        columns = cluster.coordinates
-        J = [[row.get(z, ZERO) for z in columns] for row, _ in expanded]
-        if len(J) == 1 and J[0][0].op == "const" and not J[0][0].is_zero:
+    def __init__(self, G: Mapping[int, Factors]) -> None:
+        self.G: dict[int, Factors] = dict(G)
+        self._steps: list[_Step] = []
+
+    def add(self, columns: Sequence[int], rows: Sequence[DofVector]) -> None:
+        """Let coordinates move as rows of a cut over degrees of freedom allow."""
+        J = [[self.row(row).get(z, ZERO) for z in columns] for row in rows]
+        first = J[0][0]
+        if len(J) == 1 and first.op == "const" and not first.is_zero:
             y, *x = columns
-            slopes = {z: -(J[0][c] / J[0][0]) for c, z in enumerate(x, 1)}
-            self.G.update({z: {z: ONE} for z in x if z not in self.G})
-            self._substitute({y: (slopes, -(gamma[0] / J[0][0]))})
+            G: dict[int, Factors] = {z: {z: ONE} for z in x}
+            G[y] = {z: -(J[0][c] / first) for c, z in enumerate(x, 1)}
+            still = [ZERO] * len(x)
+            least: Callable[[list[Expr]], Sequence[Expr]] = lambda b: [  # noqa: E731
+                b[0] / first,
+                *still,
+            ]
         else:
-            self._substitute(self._one_way(columns, J, gamma))
-
-    def row(self, row: ConstraintRow) -> tuple[dict[int, Expr], Expr]:
-        """Return a row over coordinates, and its γ."""
-        found: dict[int, Expr] = {}
-        gamma = row.bias
-        for k, x in row.J.items():
-            gamma = gamma + x * self.bias.get(k, ZERO)
-            for z, g in self.G.get(k, {k: ONE}).items():
-                found[z] = found.get(z, ZERO) + x * g
-        return found, gamma
-
-    def _one_way(
-        self, columns: Sequence[int], J: list[list[Expr]], gamma: Sequence[Expr]
-    ) -> dict[int, tuple[Factors, Expr]]:
-        """Return the motion of coordinates with one row less than there are."""
-        y, n = columns[0], range(len(columns))
-        if len(columns) == 3:  # the same by cross products
-            r1, r2 = map(Vec, J)
-            G = r1.cross(r2)
-            g = G.cross(r2 * gamma[0] - r1 * gamma[1]) / G.dot(G)
-            return {z: ({y: G[k]}, g[k]) for k, z in enumerate(columns)}
-        rows = [dict(enumerate(row)) for row in J]
-        lack = solve(*ldl(gram(rows, rows)), [-x for x in gamma])
-        moves: dict[int, tuple[Factors, Expr]] = {}
-        for k, z in enumerate(columns):
-            minor = expand_determinant([[row[c] for c in n if c != k] for row in J])
-            column = {r: row[k] for r, row in enumerate(J)}
-            bias = dot(column, dict(enumerate(lack)))
-            moves[z] = {y: -minor if k % 2 else minor}, bias
-        return moves
-
-    def _substitute(self, moves: Mapping[int, tuple[Factors, Expr]]) -> None:
-        """Replace coordinates by others, given their factors and biases."""
-        for z in moves:
+            left = columns[: len(columns) - len(J)]
+            by_minors = len(left) == 1 and len(J) <= MOST_ROWS
+            N, least = _minors(J) if by_minors else null_space(J)
+            G = {
+                z: dict(zip(left, row, strict=True))
+                for z, row in zip(columns, N, strict=True)
+            }
+        for z in columns:
             self.G.setdefault(z, {z: ONE})
-        for k, factors in list(self.G.items()):
+        own = {*columns}
+        moved = {k: g for k, g in self.G.items() if not own.isdisjoint(g)}
+        self._steps.append(_Step(columns, rows, moved, least))
+        for k, factors in moved.items():
             new: dict[int, Expr] = {}
             for z, g in factors.items():
-                to, bias = moves.get(z, ({z: ONE}, ZERO))
-                for y, x in to.items():
+                for y, x in G.get(z, {z: ONE}).items():
                     new[y] = new.get(y, ZERO) + g * x
-                if not bias.is_zero:
-                    self.bias[k] = self.bias.get(k, ZERO) + g * bias
             self.G[k] = {y: x for y, x in new.items() if not x.is_zero}
+
+    def factors(self, k: int) -> Factors:
+        """Return the coordinates that a degree of freedom moves with, and G."""
+        return self.G.get(k, {k: ONE})
+
+    def row(self, row: DofVector) -> DofVector:
+        """Return a row over coordinates."""
+        found: DofVector = {}
+        for k, x in row.items():
+            for z, g in self.factors(k).items():
+                found[z] = found.get(z, ZERO) + x * g
+        return found
+
+    def bias(self, gamma: Iterable[Expr]) -> DofVector:
+        """Return g, for γ of the rows in the order in which they were added."""
+        found: DofVector = {}
+        given = iter(gamma)
+        for step in self._steps:
+            lack = [-(next(given) + dot(row, found)) for row in step.rows]
+            x = dict(zip(step.columns, step.least(lack), strict=True))
+            for k, factors in step.moved.items():
+                more = dot(factors, x)
+                if not more.is_zero:
+                    found[k] = found.get(k, ZERO) + more
+        return found
+
+
+def _minors(
+    J: Sequence[Sequence[Expr]],
+) -> tuple[Matrix, Callable[[list[Expr]], Sequence[Expr]]]:
+    """Return what `null_space` does, if there is one column more than rows.
+
+    N_k = (−1)ᵏ |J without column k|, which for three columns is a cross product.
+    """
+    if len(J) == 2:
+        r1, r2 = map(Vec, J)
+        n = r1.cross(r2)
+        return [[x] for x in n], lambda b: n.cross(r1 * b[1] - r2 * b[0]) / n.dot(n)
+    columns = range(len(J[0]))
+    N: Matrix = []
+    for k in columns:
+        minor = expand_determinant([[row[c] for c in columns if c != k] for row in J])
+        N.append([-minor if k % 2 else minor])
+    rows = [dict(enumerate(row)) for row in J]
+    factor = ldl(gram(rows, rows))
+
+    def least(b: list[Expr]) -> Sequence[Expr]:
+        y = solve(*factor, b)
+        return [inner(column, y) for column in zip(*J, strict=True)]
+
+    return N, least
