@@ -241,23 +241,3 @@ def peer_time(other: Peer, name: str, state: State, duration: float) -> float | 
     """Return the time of one call of another library, from Python."""
     call = other.caller(name, state)
     return None if call is None else call_time(call, duration)
-
-
-def peer_loop_time(
-    other: Peer, name: str, states: State, duration: float
-) -> float | None:
-    """Return the time of a state in a loop from Python that keeps every result.
-
-    What a batch is to libraries that have none; the inputs are converted beforehand.
-    """
-    found = [other.caller(name, states[k]) for k in range(len(states))]
-    calls = [call for call in found if call is not None]
-    if not calls:
-        return None
-    kept = np.empty((len(states), *np.asarray(calls[0]()).shape))
-
-    def loop() -> None:
-        for k, call in enumerate(calls):
-            kept[k] = call()
-
-    return best_of(loop, duration) / len(states)
