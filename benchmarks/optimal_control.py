@@ -1,29 +1,43 @@
 """Gradients of rollouts, and plans of least cost.
 
-    python benchmarks/optimal_control.py [--quick] [--json]
+    python benchmarks/optimal_control.py [--quick] [--json] [--crocoddyl FOLDER]
 
 Gradients: 100 semi-implicit steps of chains, 512 states, joint forces per step; the
 gradient of a cost by them and by the initial state, in times of the rollout with the
 cost, one core, processor time. Beside it the same gradient by PyTorch around our step
-(`ramidyn.to_torch`), of the smallest chain; results agree before anything is timed.
+(`ramidyn.to_torch`, one thread), of the smallest chain, for one state and for all;
+results agree before anything is timed.
 
-Plans: an arm with 7 joints, 50 steps; time of an iteration, of one problem and of 256.
+Plans: a Panda arm, and a Go2 with pinned feet, 50 steps; processor time of an
+iteration, of one problem and of a batch. With --crocoddyl FOLDER beside Crocoddyl
+(FDDP, one thread), which needs another version of Pinocchio: its environment is made in
+that folder. Both begin with the same motion; their optima are compared.
 
-Control: the same arm in a closed loop, a new plan each millisecond with one iteration.
+Control: the same arm in a closed loop, a new plan each millisecond with one iteration,
+and how long the plans took by the clock.
 
 The promises: a rollout with its gradient takes at most 4 times as long as the rollout,
-and is 50 times as fast as PyTorch around our step.
+and that of one state is 50 times as fast as PyTorch around our step. An iteration is 3
+times as fast as Crocoddyl's, 8 times in a batch; both find the same optimum.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from machine import options, report
+from robots import files
 
 import ramidyn
 
@@ -31,6 +45,9 @@ SIZES = (7, 18, 35)
 STEPS, DT = 100, 1e-3
 MOST, FASTER = 4.0, 50.0
 """promised: times of the rollout, times as fast as PyTorch"""
+ONE, MANY, SAME = 3.0, 8.0, 1e-6
+"""promised: times as fast as Crocoddyl, in a batch; how far optima are apart"""
+CROCODDYL = ("crocoddyl==3.2.1", "pin==4.0.0")
 
 
 def shortest(run: Callable[[], object], repeats: int) -> float:
@@ -53,6 +70,7 @@ def torch_gradient(robot: Any, q: Any, qd: Any, tau: Any) -> Any:
     """Return the same gradient by a loop of PyTorch around our dynamics."""
     import torch  # noqa: PLC0415  an extra
 
+    torch.set_num_threads(1)
     dynamics = ramidyn.to_torch(robot.forward_dynamics)
     x, v, u = (torch.tensor(a, requires_grad=True) for a in (q, qd, tau))
     position, velocity, total = x, v, 0.0
@@ -86,71 +104,204 @@ def gradients(joints: int, batch: int, repeats: int, is_compared: bool) -> Any:
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
         seconds = shortest(lambda: torch_gradient(robot, q, qd, tau), 1)
         found |= {"pytorch": 1e3 * seconds, "times_pytorch": seconds / both}
+        q, qd, tau = q[:1], qd[:1], tau[:1]
+        out = robot.rollout(q, qd, tau, DT, **plain)
+        alone = shortest(lambda: run(asked), repeats)
+        seconds = shortest(lambda: torch_gradient(robot, q, qd, tau), 3)
+        found |= {"gradient_of_one": 1e3 * alone, "times_for_one": seconds / alone}
     return found
 
 
-def planner(steps: int = 50, dt: float = 0.01) -> Any:
-    """Return the planner of an arm with seven joints."""
+@dataclass(frozen=True)
+class Plans:
+    """A planning problem, as both libraries are given it."""
 
-    def running(q: Any, qd: Any, tau: Any, goal: Any) -> Any:
-        e = q - goal
-        return dt * (10.0 * (e @ e) + 0.1 * (qd @ qd) + 1e-3 * (tau @ tau))
+    planner: Any
+    q: Any
+    tau: Any
+    goal: Any
+    given: dict[str, Any]
+    """what Crocoddyl is told, as JSON"""
 
-    def final(q: Any, qd: Any, goal: Any) -> Any:
-        return 100.0 * (q - goal) @ (q - goal) + qd @ qd
+    def __call__(self, batch: int | None = None, **options: Any) -> Any:
+        """Return plans; those of a batch have the same start."""
+        q = self.q if batch is None else np.repeat(self.q[None], batch, axis=0)
+        return self.planner(q, tau=self.tau, goal=self.goal, **options)
 
-    robot = ramidyn.robots.chain(7)
-    return ramidyn.control.ILQR(robot, steps, dt, running, final, inputs={"goal": 7})
+
+def squares(
+    robot: Any, file: str, q: Any, goal: Any, tau: Any, weights: Any, **given: Any
+) -> Plans:
+    """Return the problem of least squares of x − goal and of tau."""
+    dt, steps, effort = 0.01, 50, 1e-3
+    running = np.array(weights)
+    final = 10.0 * running
+
+    def change(q: Any, qd: Any, goal: Any) -> Any:
+        return np.concatenate([robot.difference(goal, q), qd])
+
+    def cost(q: Any, qd: Any, tau: Any, goal: Any) -> Any:
+        e = change(q, qd, goal)
+        return dt * (e @ (running * e) + effort * (tau @ tau))
+
+    def final_cost(q: Any, qd: Any, goal: Any) -> Any:
+        e = change(q, qd, goal)
+        return e @ (final * e)
+
+    is_floating = given.get("floating", False)
+    largest = np.full(robot.nv, np.inf)
+    largest[: 6 * is_floating] = 0.0  # the base has no motors
+    planner = ramidyn.control.ILQR(
+        robot,
+        steps,
+        dt,
+        cost,
+        final_cost,
+        inputs={"goal": robot.nq},
+        limits=(-largest, largest),
+        stabilize="none",  # as Crocoddyl's contacts without gains
+    )
+    tau = np.repeat(tau[None], steps, axis=0)
+    told = {"urdf": file, "floating": False, "locked": [], "feet": [], **given}
+    told |= {"dt": dt, "steps": steps, "effort": effort, "q": q.tolist()}
+    told |= {"weights": running.tolist(), "final_weights": final.tolist()}
+    told |= {"goal": goal.tolist(), "u": tau[:, 6 * is_floating :].tolist()}
+    return Plans(planner, q, tau, goal, told)
 
 
-def plans(batch: int | None, repeats: int) -> dict[str, Any]:
-    """Return the time of an iteration of a problem."""
-    plan, rng = planner(), np.random.default_rng(0)
-    q = 0.2 * rng.normal(size=7 if batch is None else (batch, 7))
-    hold = plan.robot.gravity_forces(q)
-    tau = np.repeat(np.expand_dims(hold, -2), plan.steps, axis=-2)
-    goal = np.full(7, 0.3)
-    found = plan(q, tau=tau, goal=goal)
-    seconds = shortest(lambda: plan(q, tau=tau, goal=goal), repeats)
+def arm() -> Plans | None:
+    """Return the problem of a Panda arm with locked fingers."""
+    file = files().get("panda_description/panda.urdf")
+    if file is None:
+        return None
+    fingers = ["panda_finger_joint1", "panda_finger_joint2"]
+    robot = ramidyn.load(file, mimic="independent", passive=False)
+    robot = robot.lock(dict.fromkeys(fingers, 0.0))
+    q = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.3])
+    weights, hold = [10.0] * 7 + [0.1] * 7, robot.gravity_forces(q)
+    return squares(robot, str(file), q, q + 0.3, hold, weights, locked=fingers)
+
+
+def quadruped() -> Plans | None:
+    """Return the problem of a Go2 that moves its trunk, with pinned feet."""
+    file = files().get("go2_description/go2.urdf")
+    if file is None:
+        return None
+    robot = ramidyn.load(file, root="floating", passive=False)
+    q = robot.neutral()
+    q[2], q[7:] = 0.3, np.tile([0.0, 0.8, -1.5], 4)
+    feet = [name for name in robot.frame_names if name.endswith("_foot")]
+    axes = "local_world_aligned"
+    J = np.vstack([robot.jacobian(q, f, expressed_in=axes)[:3] for f in feet])
+    gravity = robot.gravity_forces(q)
+    forces = np.linalg.lstsq(J[:, :6].T, gravity[:6], rcond=None)[0]
+    hold = gravity - J.T @ forces
+    hold[:6] = 0.0
+    for foot in feet:
+        robot = robot.pin(foot, q, joint="spherical")
+    goal = np.array(q)
+    goal[[0, 2]] += 0.03, 0.05
+    weights = [100.0] * 6 + [1.0] * 12 + [0.1] * 18
+    return squares(robot, str(file), q, goal, hold, weights, floating=True, feet=feet)
+
+
+def crocoddyl_plans(problems: dict[str, Plans], folder: Path, repeats: int) -> Any:
+    """Return the plans of Crocoddyl, from an environment that is made if missing."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        install = [str(python), "-m", "pip", "install", "-q", *CROCODDYL]
+        subprocess.run(install, check=True)
+    with tempfile.TemporaryDirectory() as work:
+        source, target = Path(work) / "problems.json", Path(work) / "results.json"
+        told = {n: {**p.given, "repeats": repeats} for n, p in problems.items()}
+        source.write_text(json.dumps(told))
+        script = Path(__file__).with_name("crocoddyl_plans.py")
+        single = {**os.environ, "OMP_NUM_THREADS": "1"}
+        single.pop("PYTHONPATH", None)
+        run = [str(python), str(script), str(source), str(target)]
+        subprocess.run(run, check=True, env=single)
+        return json.loads(target.read_text())
+
+
+def times_of_plans(plans: Plans, batch: int, repeats: int) -> dict[str, Any]:
+    """Return the time of an iteration, of one problem and of a batch."""
+    found = plans(tolerance=1e-13)
+    one = shortest(lambda: plans(tolerance=1e-13), repeats) / found.iterations
+    # All problems of a batch are at work in each of the first iterations.
+    few = 3
+    many = shortest(lambda: plans(batch, iterations=few), max(2, repeats // 5))
     return {
-        "problems": batch or 1,
+        "cost": float(found.cost),
         "iterations": found.iterations,
-        "converged": int(np.sum(found.converged)),
-        "microseconds": 1e6 * seconds / found.iterations / (batch or 1),
+        "converged": bool(found.converged),
+        "microseconds": 1e6 * one,
+        "batch": batch,
+        "microseconds_in_batch": 1e6 * many / few / batch,
     }
 
 
-def closed_loop(periods: int) -> dict[str, Any]:
-    """Return how long plans take in a loop, by the clock."""
-    plan = planner(30)
-    q, qd, tau = np.zeros(7), np.zeros(7), None
+def compare(plans: Plans, theirs: dict[str, Any]) -> dict[str, float]:
+    """Return how far the optimum is from Crocoddyl's: cost, q and tau."""
+    found = plans(tolerance=1e-13)
+    q = np.array(theirs["x"])[:, : plans.planner.robot.nq]
+    u = np.array(theirs["u"])
+    own = found.tau[:, -u.shape[1] :]
+    return {
+        "cost": abs(found.cost / theirs["cost"] - 1.0),
+        "q": float(np.abs(found.q - q).max()),
+        "tau": float(np.abs(own - u).max() / np.abs(u).max()),
+    }
+
+
+def closed_loop(plans: Plans, periods: int) -> dict[str, Any]:
+    """Return how long plans take in a loop of 1 kHz, by the clock."""
+    planner, q, qd, tau = plans.planner, plans.q, np.zeros(7), plans.tau
     seconds: list[float] = []
     for k in range(periods):
-        goal = np.full(7, 0.3 * np.sin(1e-3 * k))
+        goal = plans.q + 0.3 * np.sin(1e-3 * k)
         begin = time.perf_counter()
-        found = plan(q, qd, tau, goal=goal, iterations=1)
+        found = planner(q, qd, tau, goal=goal, iterations=1)
         seconds.append(time.perf_counter() - begin)
-        run = plan.robot.rollout(q, qd, found.tau[0], 1e-3, steps=1)
+        run = planner.robot.rollout(q, qd, found.tau[0], 1e-3, steps=1)
         q, qd, tau = run.q[-1], run.qd[-1], found.tau
-    parts = np.percentile(1e6 * np.array(seconds[10:]), [50, 90, 99, 100])
-    edges = np.array([0, 250, 500, 750, 1000, 2000, np.inf])
-    counts = np.histogram(1e6 * np.array(seconds[10:]), edges)[0]
-    error = float(np.abs(q - goal).max())
-    names = ("median", "90", "99", "most")
+    took = 1e6 * np.array(seconds[10:])
+    parts = np.percentile(took, [50, 90, 99, 99.9, 100])
+    counts, edges = np.histogram(took, [*range(0, 1001, 100), np.inf])
+    names = ("median", "90", "99", "99.9", "most")
     return {
         **dict(zip(names, parts.tolist(), strict=True)),
-        "histogram": dict(zip(map(str, edges[1:]), counts.tolist(), strict=True)),
-        "error": error,
+        "edges": edges[1:].tolist(),
+        "counts": counts.tolist(),
+        "error": float(np.abs(q - goal).max()),
     }
+
+
+def histogram(found: dict[str, Any]) -> str:
+    """Return the latencies as lines of text."""
+    total = sum(found["counts"])
+    lines = [
+        f"  up to {edge:5.0f} us {count:6d} {'#' * round(60 * count / total)}"
+        for edge, count in zip(found["edges"], found["counts"], strict=True)
+        if count
+    ]
+    return "\n".join(lines)
 
 
 def main() -> None:
-    chosen = options(__doc__).parse_args()
+    parser = options(__doc__)
+    parser.add_argument(
+        "--crocoddyl",
+        type=Path,
+        metavar="FOLDER",
+        help="compare with Crocoddyl; its environment is made in this folder",
+    )
+    chosen = parser.parse_args()
     quick = chosen.quick
     warnings.simplefilter("ignore", RuntimeWarning)
     batch, repeats = (64, 2) if quick else (512, 10)
     sizes = SIZES[:1] if quick else SIZES
-    found: dict[str, Any] = {"gradients": [], "plans": []}
+    found: dict[str, Any] = {"gradients": [], "plans": {}}
     for n in sizes:
         r = gradients(n, batch, repeats, n == SIZES[0])
         found["gradients"].append(r)
@@ -164,24 +315,45 @@ def main() -> None:
             if "pytorch" in r:
                 print(
                     f"  PyTorch around our step: {r['pytorch']:.0f} ms, "
-                    f"{r['times_pytorch']:.0f} x ({FASTER:g} promised)"
+                    f"{r['times_pytorch']:.0f} x; of one state "
+                    f"{r['times_for_one']:.0f} x ({FASTER:g} promised)"
                 )
-    for problems in (None, 16 if quick else 256):
-        r = plans(problems, repeats)
-        found["plans"].append(r)
+    made = {"panda": arm(), "go2": None if quick else quadruped()}
+    problems = {name: p for name, p in made.items() if p is not None}
+    theirs: Any = {}
+    if chosen.crocoddyl:
+        theirs = crocoddyl_plans(problems, chosen.crocoddyl, repeats)
+    for name, problem in problems.items():
+        r = times_of_plans(problem, 16 if quick else 256, repeats)
+        found["plans"][name] = r
+        lines = [
+            f"iLQR of {name}, 50 steps: {r['microseconds']:.0f} us an iteration of one "
+            f"problem, {r['microseconds_in_batch']:.0f} of one in {r['batch']} "
+            f"({r['iterations']} iterations)"
+        ]
+        if name in theirs:
+            r["crocoddyl"] = theirs[name]["microseconds"]
+            r["apart"] = compare(problem, theirs[name])
+            one, many = (
+                r["crocoddyl"] / r[k] for k in ("microseconds", "microseconds_in_batch")
+            )
+            apart = ", ".join(f"{k} {x:.1e}" for k, x in r["apart"].items())
+            lines.append(
+                f"  Crocoddyl {r['crocoddyl']:.0f} us: {one:.1f} x ({ONE:g} promised), "
+                f"in a batch {many:.1f} x ({MANY:g} promised); optima apart: {apart}"
+            )
+            assert max(r["apart"].values()) < SAME, apart
+        if not chosen.json:
+            print("\n".join(lines), flush=True)
+    if "panda" in problems:
+        r = closed_loop(problems["panda"], 100 if quick else 5000)
+        found["control"] = r
         if not chosen.json:
             print(
-                f"iLQR, 7 joints, 50 steps, {r['problems']} problems: "
-                f"{r['microseconds']:.0f} us an iteration and problem "
-                f"({r['iterations']} iterations, {r['converged']} converged)",
-                flush=True,
+                f"control in a closed loop: {r['median']:.0f} us a plan (median), "
+                f"{r['99']:.0f} (99 %), {r['99.9']:.0f} (99.9 %), {r['most']:.0f} (all)"
             )
-    r = found["control"] = closed_loop(100 if quick else 3000)
-    if not chosen.json:
-        print(
-            f"control in a closed loop: {r['median']:.0f} us a plan (median), "
-            f"{r['99']:.0f} (99 %), {r['most']:.0f} (all); up to us: {r['histogram']}"
-        )
+            print(histogram(r))
     report(found, chosen.json, "torch")
 
 

@@ -51,6 +51,8 @@ class MotionPlan:
     defect: Any
     """() or (batch,): Σ|f| of all steps, f the difference between where a step ends and
     where the next begins; zero but in multiple shooting that has not converged"""
+    damping: Any
+    """() or (batch,): μ after the last iteration, for the next plan of a controller"""
 
     @property
     def iterations(self) -> int:
@@ -178,7 +180,7 @@ class ILQR:
         guess: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
         iterations: int = 100,
         tolerance: float = 1e-9,
-        damping: float = 0.0,
+        damping: npt.ArrayLike = 0.0,
         report: Callable[[int, Array], None] | None = None,
         **inputs: npt.ArrayLike,
     ) -> MotionPlan:
@@ -195,8 +197,9 @@ class ILQR:
             iterations: how many at most.
             tolerance: a plan is done when an iteration promises to lower its cost by
                 less than this part of it.
-            damping: μ on the diagonal of Quu to begin with; it grows tenfold when a
-                step does not lower the cost, and shrinks tenfold when it does.
+            damping: μ on the diagonal of Quu to begin with, () or (batch,), such as
+                ``plan.damping`` of the plan before; it grows tenfold when a step does
+                not lower the cost, and shrinks tenfold when it does.
             report: called after each iteration with its number and the costs (batch,).
             inputs: values of the inputs of costs: of their shape, or (batch, ...).
         """
@@ -212,8 +215,9 @@ class ILQR:
                 "shooting; omit it, or create the planner with shooting='multiple'"
             )
         cores: dict[str, tuple[int, ...]] = {"q": (robot.nq,), "qd": (robot.nv,)}
-        cores |= {"tau": (self.steps, robot.nv), **shapes}
-        given: dict[str, Any] = {"q": q, "qd": qd, "tau": tau, **inputs}
+        cores |= {"tau": (self.steps, robot.nv), "damping": (), **shapes}
+        given: dict[str, Any] = {"q": q, "qd": qd, "tau": tau, "damping": damping}
+        given |= inputs
         if guess is not None:
             given |= dict(zip(("guess of q", "guess of qd"), guess, strict=True))
             cores |= {f"guess of {n}": (self.steps + 1, *cores[n]) for n in ("q", "qd")}
@@ -228,7 +232,7 @@ class ILQR:
             space = None
         if space is None or space.batch != (batch or 1):
             space = Workspace(self._kernels, batch or 1)
-        self._begin(space, arrays, damping, tolerance)
+        self._begin(space, arrays, tolerance)
         costs = self._iterate(space, iterations, report)
         found = self._plan(space, costs)
         self._idle.append(space)
@@ -240,13 +244,12 @@ class ILQR:
         self,
         space: Workspace,
         arrays: Mapping[str, Array],
-        damping: float,
         tolerance: float,
     ) -> None:
         """Roll the first motions out."""
         for x in space.state.values():
             x[:] = 0.0
-        space.state["damping"][:] = damping
+        space.state["damping"][:] = arrays["damping"]
         space.tolerance[:] = tolerance
         space.policy[:] = 0.0
         space.qd[:] = 0.0
@@ -310,6 +313,7 @@ class ILQR:
             costs,
             state["converged"] > 0.5,
             np.array(state["defect"]),
+            np.array(state["damping"]),
         )
 
 

@@ -21,6 +21,9 @@ from ramidyn.backend.runtime.driver_code import flush_denormals
 from ramidyn.backend.runtime.memory_layout import VIEW_WORDS, WORD, Kernel, View
 from ramidyn.backend.sparse_factor.sparse_rows import NumberCode
 
+TRIES = 20
+"""of a recursion: enough for the least damping to grow to the largest"""
+
 
 class Call(IntEnum):
     """A kernel with its arrays."""
@@ -167,6 +170,26 @@ class _Problems:
         found = (self.code.load(self.block, w) for w in (table, table + 1))
         self.code.call("copy", *found, problem, row)
 
+    def find_policy(self, problem: Value) -> None:
+        """Run the recursion with more and more damping, until all Quu are positive."""
+        code = self.code
+        recursion, sums, damping, is_sound = (
+            code.load(self.block, w)
+            for w in (Search.RECURSION, Search.SUMS, Search.DAMPING, Search.IS_SOUND)
+        )
+        zero = code.number(0.0, DOUBLE)
+        code.put(zero, code.at(is_sound, problem))
+        with code.loop(const(TRIES)):
+            is_bad = self.is_zero(Search.IS_SOUND, problem)
+            goes_on = code.b.and_(is_bad, self.is_zero(Search.DONE, problem))
+            with code.when(goes_on):
+                self.invoke(Search.END, problem, 1)
+                failed = code.call("riccati", recursion, code.at(damping, problem))
+                code.put(
+                    code.b.sitofp(failed, DOUBLE), code.add(sums, WORD * len(SUMS))
+                )
+                self.invoke(Search.DECIDE, problem, 1)
+
     def take(self, problem: Value, further: Value | int) -> None:
         """Take the motion that was tried, if one is good."""
         code = self.code
@@ -201,13 +224,7 @@ def _emit_iteration(module: Module) -> None:
         p = code.add(of.first, i)
         with code.when(of.is_zero(Search.DONE, p)):
             of.invoke(Search.DERIVATIVES, p, code.load(of.block, Search.STEPS))
-            of.invoke(Search.END, p, 1)
-            damping = code.at(code.load(of.block, Search.DAMPING), p)
-            recursion = code.load(of.block, Search.RECURSION)
-            failed = code.call("riccati", recursion, damping)
-            sums = code.load(of.block, Search.SUMS)
-            code.put(code.b.sitofp(failed, DOUBLE), code.add(sums, WORD * len(SUMS)))
-            of.invoke(Search.DECIDE, p, 1)
+            of.find_policy(p)
             with code.when(of.is_not_zero(Search.IS_SOUND, p)):
                 of.copy(Search.POLICY, p, const(0))
                 of.copy(Search.GAPS, p, const(0))
