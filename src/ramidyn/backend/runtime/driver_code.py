@@ -37,6 +37,8 @@ from ramidyn.backend.runtime.memory_layout import (
 )
 from ramidyn.backend.runtime.streaming import emit_stream_groups, goes_far
 from ramidyn.backend.runtime.tile_groups import (
+    emit_fetch,
+    emit_fetch_inputs,
     emit_groups,
     emit_pack_tile,
     emit_unpack_tile,
@@ -52,6 +54,8 @@ def emit(tile: Tile, target: Processor) -> Module:
     emit_pack_tile(module, tile)
     emit_unpack_tile(module)
     emit_run_steps(module, tile)
+    emit_fetch(module, tile)
+    emit_fetch_inputs(module)
     emit_groups(module, tile, "groups", "unpack_tile")
     if tile.is_streamed:
         emit_stream_groups(module, tile)

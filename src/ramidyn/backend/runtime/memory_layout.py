@@ -322,6 +322,11 @@ TILES, NEAR = 8, 512 * 1024
 A second cache of 1 MB holds them with the code: from there a cut reads its values in
 less time than from the third.
 """
+FETCHED = 4 * 2**20
+"""Bytes of a call's inputs of which the next are fetched while a cut computes.
+
+Fewer are in a cache, and fetching them would take longer than it saves.
+"""
 LARGE = 2**20
 """Bytes of a result that has memory of its own; see `calls.result_memory`."""
 FAR, PIECE = 16 * 1024 * 1024, 5 * 1024

@@ -16,7 +16,7 @@ import functools
 
 from ramidyn.backend.llvm.build import load_functions
 from ramidyn.backend.llvm.target import Processor, runnable
-from ramidyn.backend.llvm.word_builder import I32, Code, Module, Value, ir
+from ramidyn.backend.llvm.word_builder import Code, Module, Value
 from ramidyn.backend.runtime.driver_code import (
     emit_run_steps,
     flush_denormals,
@@ -32,7 +32,7 @@ from ramidyn.backend.runtime.memory_layout import (
     TimeLoop,
     View,
 )
-from ramidyn.backend.runtime.tile_groups import Groups, Ports, tiles_of
+from ramidyn.backend.runtime.tile_groups import Groups, Ports, emit_fetch, tiles_of
 from ramidyn.backend.runtime.tiles import Tile, emit_movers
 
 
@@ -108,29 +108,6 @@ def emit_scan_groups(module: Module, tile: Tile) -> None:
             with code.loop(groups.tiles(group)) as i:
                 code.call("carry_over", groups.place(group, i)[1], moves, n_moves)
     code.leave(0)
-
-
-def emit_fetch(module: Module, tile: Tile) -> None:
-    """fetch_*(data, size, step, stride, first, batch): bring rows near, if dense.
-
-    Behind the end of an array that is wasted, and does no harm.
-    """
-    for name, is_write in (("fetch_read", 0), ("fetch_write", 1)):
-        code = module.function(name, 6, local=True)
-        data, size, step, stride, first, batch = code.arguments
-        code.leave_if(code.compare(step, "!=", tile.itemsize), 0)
-        pointer = ir.IntType(8).as_pointer()
-        kinds = [pointer, I32, I32, I32]
-        prefetch = module.external("llvm.prefetch.p0", ir.VoidType(), kinds)
-        how = [ir.Constant(I32, k) for k in (is_write, 3, 1)]  # to all levels, of data
-        lines = code.add(code.mul(size, tile.itemsize), LINE - 1)
-        for lane in range(tile.lanes):
-            state = code.min(code.add(first, lane), code.add(batch, -1))
-            row = code.add(data, code.mul(state, stride))
-            with code.loop(lines, LINE) as offset:
-                place = code.b.inttoptr(code.add(row, offset), pointer)
-                code.b.call(prefetch, [place, *how])
-        code.leave(0)
 
 
 def emit_pack_step(module: Module, tile: Tile) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from ramidyn.backend.llvm.word_builder import Code, Module, Value, const
+from ramidyn.backend.llvm.word_builder import I32, Code, Module, Value, const, ir
 from ramidyn.backend.runtime.memory_layout import (
+    FETCHED,
+    LINE,
     PLACE,
     PORT_WORDS,
     VIEW_WORDS,
@@ -77,8 +79,10 @@ class Groups:
             code.call("pack_tile", *self.call, *self.place(group, i), is_new)
 
     @contextmanager
-    def each_cut(self, group: Value) -> Generator[None]:
+    def each_cut(self, group: Value) -> Generator[tuple[Value, Value]]:
         """Run the cuts, each on all tiles of a group; what is inside follows each.
+
+        It is given the numbers of the cut and of the tile.
 
         A kernel with instructions runs them, and nothing follows.
         """
@@ -94,7 +98,7 @@ class Groups:
             with code.loop(self.tiles(group)) as i:
                 _, workspace = self.place(group, i)
                 code.call_address(cut, workspace, workspace, self.libm)
-                yield
+                yield k, i
 
 
 def emit_groups(
@@ -103,17 +107,92 @@ def emit_groups(
     """name(kernel, views, batch, workspaces, most): run ``most`` tiles together.
 
     ``unpack`` moves the outputs of a tile, between some bounds: then it streams them.
+    The inputs of the next group are fetched while this one is computed.
     """
     groups = Groups(module, tile, name, sets=1)
     code = groups.code
+    pace = fetch_pace(groups)
     with code.loop(groups.count) as group:
         groups.pack(group)
-        with groups.each_cut(group):
-            pass
+        with groups.each_cut(group) as (cut, i):
+            state, _ = groups.place(code.add(group, 1), i)
+            with code.when(code.compare(state, "<", groups.call[2])):
+                begin, end = (
+                    code.b.ashr(code.mul(k, pace), const(PACE_BITS))
+                    for k in (cut, code.add(cut, 1))
+                )
+                code.call("fetch_inputs", *groups.call, state, begin, end)
         with code.loop(groups.tiles(group)) as i:
             code.call(unpack, *groups.call, *groups.place(group, i), *bounds)
     if bounds:
         code.b.fence("seq_cst")
+    code.leave(0)
+
+
+PACE_BITS = 20
+
+
+def fetch_pace(groups: Groups) -> Value:
+    """Return how many inputs are fetched per cut, times 2^PACE_BITS.
+
+    None if all of them are in a cache anyway.
+    """
+    code = groups.code
+    inputs = Ports(code, Kernel.N_INPUTS)
+    with code.fold(inputs.count, 0) as turn:
+        size, *_ = inputs.read(turn.index)
+        turn.next = code.add(turn.value, code.mul(size, groups.tile.itemsize))
+    is_far = code.compare(code.mul(turn.result, groups.call[2]), ">", FETCHED)
+    count = code.b.shl(inputs.count, const(PACE_BITS))
+    share = code.b.sdiv(count, code.max(groups.n_cuts, 1))
+    return code.b.select(is_far, code.add(share, 1), const(0))
+
+
+def emit_fetch(module: Module, tile: Tile) -> None:
+    """fetch_*(data, size, step, stride, first, batch): bring a tile's rows near.
+
+    Behind the end of an array that is wasted, and does no harm.
+    """
+    pointer = ir.IntType(8).as_pointer()
+    kinds = [pointer, I32, I32, I32]
+    prefetch = module.external("llvm.prefetch.p0", ir.VoidType(), kinds)
+    for name, is_write in (("fetch_read", 0), ("fetch_write", 1)):
+        code = module.function(name, 6, local=True)
+        data, size, step, stride, first, _ = code.arguments
+        how = [ir.Constant(I32, k) for k in (is_write, 2, 1)]  # to the second level, of data
+        start = code.add(data, code.mul(first, stride))
+
+        def fetch(
+            count: Value | int, apart: Value, length: Value, /, code: Code = code
+        ) -> None:
+            """Fetch some rows of so many bytes, which begin so far apart."""
+            rows = const(count) if isinstance(count, int) else count
+            with code.loop(rows) as k:
+                row = code.add(start, code.mul(k, apart))
+                with code.loop(code.add(length, LINE - 1), LINE) as offset:
+                    place = code.b.inttoptr(code.add(row, offset), pointer)
+                    code.b.call(prefetch, [place, *how])
+            code.leave(0)
+
+        length = code.mul(size, tile.itemsize)
+        with code.when(code.compare(step, "==", tile.itemsize)):
+            with code.when(code.compare(stride, "==", length)):
+                fetch(1, stride, code.mul(stride, tile.lanes))
+            fetch(tile.lanes, stride, length)
+        with code.when(code.compare(stride, "==", tile.itemsize)):
+            fetch(size, step, const(tile.lanes * tile.itemsize))
+        code.leave(0)
+
+
+def emit_fetch_inputs(module: Module) -> None:
+    """fetch_inputs(kernel, views, batch, state, begin, end): a tile of some inputs."""
+    code = module.function("fetch_inputs", 6, local=True)
+    _, _, batch, state, begin, end = code.arguments
+    inputs = Ports(code, Kernel.N_INPUTS)
+    with code.loop(code.b.sub(end, begin)) as k:
+        size, data, step, stride = inputs.read(code.add(begin, k))
+        with code.when(code.compare(stride, "!=", 0)):
+            code.call("fetch_read", data, size, step, stride, state, batch)
     code.leave(0)
 
 
