@@ -159,29 +159,38 @@ def emit_fetch(module: Module, tile: Tile) -> None:
     for name, is_write in (("fetch_read", 0), ("fetch_write", 1)):
         code = module.function(name, 6, local=True)
         data, size, step, stride, first, _ = code.arguments
-        how = [ir.Constant(I32, k) for k in (is_write, 2, 1)]  # to the second level, of data
+        how = [ir.Constant(I32, k) for k in (is_write, 2, 1)]  # to the second level
         start = code.add(data, code.mul(first, stride))
-
-        def fetch(
-            count: Value | int, apart: Value, length: Value, /, code: Code = code
-        ) -> None:
-            """Fetch some rows of so many bytes, which begin so far apart."""
-            rows = const(count) if isinstance(count, int) else count
-            with code.loop(rows) as k:
-                row = code.add(start, code.mul(k, apart))
-                with code.loop(code.add(length, LINE - 1), LINE) as offset:
-                    place = code.b.inttoptr(code.add(row, offset), pointer)
-                    code.b.call(prefetch, [place, *how])
-            code.leave(0)
-
         length = code.mul(size, tile.itemsize)
         with code.when(code.compare(step, "==", tile.itemsize)):
-            with code.when(code.compare(stride, "==", length)):
-                fetch(1, stride, code.mul(stride, tile.lanes))
-            fetch(tile.lanes, stride, length)
+            is_dense = code.compare(stride, "==", length)
+            with code.when(is_dense):
+                whole = code.mul(stride, tile.lanes)
+                fetch_rows(code, prefetch, how, start, const(1), stride, whole)
+            rows = code.b.select(is_dense, const(0), const(tile.lanes))
+            fetch_rows(code, prefetch, how, start, rows, stride, length)
+            code.leave(0)
         with code.when(code.compare(stride, "==", tile.itemsize)):
-            fetch(size, step, const(tile.lanes * tile.itemsize))
+            slot = const(tile.slot)
+            fetch_rows(code, prefetch, how, start, size, step, slot)
         code.leave(0)
+
+
+def fetch_rows(
+    code: Code,
+    prefetch: Value,
+    how: list[Value],
+    start: Value,
+    count: Value,
+    apart: Value,
+    length: Value,
+) -> None:
+    """Fetch some rows of ``length`` bytes, which begin ``apart`` bytes apart."""
+    with code.loop(count) as k:
+        row = code.add(start, code.mul(k, apart))
+        with code.loop(code.add(length, LINE - 1), LINE) as offset:
+            place = code.b.inttoptr(code.add(row, offset), ir.IntType(8).as_pointer())
+            code.b.call(prefetch, [place, *how])
 
 
 def emit_fetch_inputs(module: Module) -> None:
