@@ -93,7 +93,14 @@ NEEDS_LOOPS = {n for n, m in MODULES.items() if m == "closed_loops" or "loop_" i
 NO_MIMIC_JOINTS = {n for n, m in MODULES.items() if m == "articulated"}
 QUATERNIONS = {"sprung", "balls", *LARGE}
 CASES = [
-    pytest.param(robot, name, space, marks=[pytest.mark.slow] if robot in LARGE else [])
+    pytest.param(
+        robot,
+        name,
+        space,
+        marks=[pytest.mark.slow]
+        if robot in LARGE or (robot, space) == ("sprung", "coordinates")
+        else [],  # balls have quaternions too
+    )
     for robot in (*SMALL, *LARGE)
     for name in QUANTITIES
     if name not in NEEDS_LOOPS or robot == "four_bar"

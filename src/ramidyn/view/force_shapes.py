@@ -14,6 +14,7 @@ from typing import Final, final
 import numpy as np
 
 from ramidyn.description.contacts import (
+    CONTACTS,
     GROUND_CONTACTS,
     Contact,
     ContactBox,
@@ -97,23 +98,17 @@ def marks_of(description: Description, size: float) -> Iterator[Part]:
             r = (0.015 if c.layer == "loops" else 0.01) * size
             yield Part(body, c.layer, _ball(r, point), c.color, c.name)
     joints = {j.name: (b.name, j) for b in description.bodies for j in b.joints}
-    for f in description.forces:
-        color = ACTIVE if isinstance(f, ACTUATORS) else PASSIVE
+    layers = (("forces", description.forces), ("contacts", description.contacts))
+    for layer, f in ((layer, f) for layer, elements in layers for f in elements):
+        color, radius = _ring_look(f)
         for name in referred_names(f, "joint"):
             if name in joints:
                 body, joint = joints[name]
-                mesh = _joint_ring(joint, (0.05 if color is ACTIVE else 0.035) * size)
-                yield Part(body, "forces", mesh, color, f.name)
-        for body, mesh in _on_bodies(description, f, size):
-            yield Part(body, "forces", mesh, _color(f), f.name)
-    for c in description.contacts:
-        for name in referred_names(c, "joint"):
-            if name in joints:
-                body, joint = joints[name]
-                ring_of = _joint_ring(joint, 0.045 * size)
-                yield Part(body, "contacts", ring_of, CONTACT, c.name)
-        for body, mesh in _contact_shapes(description, c, size):
-            yield Part(body, "contacts", mesh, CONTACT, c.name)
+                yield Part(
+                    body, layer, _joint_ring(joint, radius * size), color, f.name
+                )
+        for body, mesh in _shapes(description, f, size):
+            yield Part(body, layer, mesh, _color(f), f.name)
 
 
 def ground_levels(description: Description) -> Iterator[float]:
@@ -127,21 +122,27 @@ def ground_levels(description: Description) -> Iterator[float]:
             yield element.offset
 
 
-def _color(element: ForceElement) -> Color:
-    return (
-        CONTACT if isinstance(element, PointContact | SphereContact | Tire) else PASSIVE
-    )
+def _color(element: ForceElement | Contact) -> Color:
+    touching = (PointContact, SphereContact, Tire, *CONTACTS)
+    return CONTACT if isinstance(element, touching) else PASSIVE
 
 
-def _on_bodies(
-    description: Description, element: ForceElement, size: float
+def _ring_look(element: ForceElement | Contact) -> tuple[Color, float]:
+    """Return the color and the radius of the ring around a joint."""
+    if isinstance(element, ACTUATORS):
+        return ACTIVE, 0.05
+    return (CONTACT, 0.045) if isinstance(element, CONTACTS) else (PASSIVE, 0.035)
+
+
+def _shapes(
+    description: Description, element: ForceElement | Contact, size: float
 ) -> Iterator[tuple[str, TriangleMesh]]:
     """Yield the bodies that an element is fixed to, and its shape there."""
     match element:
-        case PointContact():
+        case PointContact() | ContactPoint():
             body, p = _point(description, element.frame, element.point)
             yield body, _ball(0.015 * size, p)
-        case SphereContact():
+        case SphereContact() | ContactSphere():
             body, p = _point(description, element.frame, element.center)
             yield body, _ball(element.radius, p)
         case Tire():
@@ -163,39 +164,24 @@ def _on_bodies(
             own = next(b for b in description.bodies if b.name == element.body)
             if own.inertial is not None:
                 yield own.name, _ball(0.015 * size, own.inertial.com)
-        case _:
-            return
-
-
-def _contact_shapes(
-    description: Description, contact: Contact, size: float
-) -> Iterator[tuple[str, TriangleMesh]]:
-    """Yield the bodies that a rigid contact is on, and its shape there."""
-    match contact:
-        case ContactPoint():
-            body, p = _point(description, contact.frame, contact.point)
-            yield body, _ball(0.015 * size, p)
         case ContactPoints():
-            for point in contact.points:
-                body, p = _point(description, contact.frame, point)
+            for point in element.points:
+                body, p = _point(description, element.frame, point)
                 yield body, _ball(0.015 * size, p)
-        case ContactSphere():
-            body, p = _point(description, contact.frame, contact.center)
-            yield body, _ball(contact.radius, p)
         case ContactCapsule():
-            body, T = _frame(description, contact.frame)
-            shape = capsule(contact.radius, 2.0 * contact.half_length)
-            axis, center = T.R @ np.array(contact.axis), T.apply(contact.center)
+            body, T = _frame(description, element.frame)
+            shape = capsule(element.radius, 2.0 * element.half_length)
+            axis, center = T.R @ np.array(element.axis), T.apply(element.center)
             yield body, moved_mesh(shape, along(axis, center))
         case ContactBox():
-            body, T = _frame(description, contact.frame)
-            assert isinstance(contact.placement, Pose)
-            yield body, moved_mesh(box(*contact.size), T @ contact.placement)
+            body, T = _frame(description, element.frame)
+            assert isinstance(element.placement, Pose)
+            yield body, moved_mesh(box(*element.size), T @ element.placement)
         case SpherePair():
-            a, x = _point(description, contact.frame_a, contact.center_a)
-            b, y = _point(description, contact.frame_b, contact.center_b)
-            yield a, _ball(contact.radius_a, x)
-            yield b, _ball(contact.radius_b, y)
+            a, x = _point(description, element.frame_a, element.center_a)
+            b, y = _point(description, element.frame_b, element.center_b)
+            yield a, _ball(element.radius_a, x)
+            yield b, _ball(element.radius_b, y)
         case _:
             return
 
