@@ -24,6 +24,9 @@ def drop_dead_code(program: Program) -> Program:
 
 def fold_trigonometry(program: Program) -> Program:
     """Use sin² + cos² = 1 and rotations by quarter turns.    Assumes: finite angles."""
+    candidates = (e for e in program.order if e.op in ("add", "sin", "cos"))
+    if not any(map(rules.may_fold_trigonometry, candidates)):
+        return program
     rule = (rules.fold_trigonometry,)
     return rewrite(program, {"add": rule, "sin": rule, "cos": rule})
 
@@ -32,9 +35,8 @@ def collect_terms(program: Program) -> Program:
     """Join constants and take out common factors.    Assumes: reassociation allowed."""
     sums = (rules.collect_constants, rules.factor_common)
     products = (rules.collect_constants,)
-    return rewrite(
-        program, {"add": sums, "sub": sums, "mul": products, "div": products}
-    )
+    by_operation = {"add": sums, "sub": sums, "mul": products, "div": products}
+    return rewrite(program, by_operation, needs_uses=True)
 
 
 def share_reciprocals(program: Program) -> Program:
@@ -56,7 +58,9 @@ def share_reciprocals(program: Program) -> Program:
 
 def place_signs(program: Program) -> Program:
     """Let differences and constants take signs.    Assumes: x − y = −(y − x)."""
-    return rewrite(program, {"neg": (rules.place_signs,)})
+    if not any(e.op == "neg" and rules.may_take_sign(e.args[0]) for e in program.order):
+        return program
+    return rewrite(program, {"neg": (rules.place_signs,)}, needs_uses=True)
 
 
 def contract(program: Program) -> Program:
@@ -64,9 +68,10 @@ def contract(program: Program) -> Program:
     taken = rules.products_of_sums(program)
 
     def rule(e: Expr, args: tuple[Expr, ...], _: dict[Expr, int]) -> Expr | None:
-        return rules.take_in(e, args, taken.get(e))
+        product = taken.get(e)
+        return None if product is None else rules.take_in(e, args, product)
 
-    return rewrite(program, {"add": (rule,), "sub": (rule,)})
+    return rewrite(program, {"add": (rule,), "sub": (rule,)}, folds=False)
 
 
 def chain_products(program: Program) -> Program:
@@ -76,7 +81,8 @@ def chain_products(program: Program) -> Program:
     def rule(e: Expr, args: tuple[Expr, ...], uses: dict[Expr, int]) -> Expr | None:
         return rules.chain(e, args, uses, ready)
 
-    return rewrite(program, {"add": (rule,), "sub": (rule,)})
+    by_operation = {"add": (rule,), "sub": (rule,)}
+    return rewrite(program, by_operation, needs_uses=True, folds=False)
 
 
 SIMPLIFICATIONS: tuple[Pass, ...] = (

@@ -26,6 +26,7 @@ from ramidyn.symbolic.expr import (
     neg,
     put_label,
     rebuilt,
+    same_operation,
     sub,
     sum_of,
     unary,
@@ -47,6 +48,15 @@ def fold_trigonometry(e: Expr, args: Args, _: Uses) -> Expr | None:
     elif e.op in ("sin", "cos") and args[0].op in ("add", "sub"):
         return _quarter_turns(e.op, args[0])
     return None
+
+
+def may_fold_trigonometry(e: Expr) -> bool:
+    """Return whether the rule may apply to a node: in many programs to none."""
+    if e.op == "add":
+        a, b = e.args
+        is_product = a.op == b.op == "mul"
+        return is_product and bool(_angle_of_square(a) and _angle_of_square(b))
+    return e.args[0].op in ("add", "sub")
 
 
 def _angle_of_square(e: Expr) -> tuple[str, Expr] | None:
@@ -175,33 +185,56 @@ def place_signs(e: Expr, args: Args, uses: Uses) -> Expr | None:
     return None
 
 
+def may_take_sign(x: Expr) -> bool:
+    """Return whether a node may take a sign; see `place_signs`."""
+    return x.op == "sub" or (
+        x.op in ("add", "mul", "div") and "const" in (x.args[0].op, x.args[1].op)
+    )
+
+
 Rule = Callable[[Expr, Args, Uses], Expr | None]
 """(old node, its new arguments, uses of old nodes) -> its replacement, or None."""
 
 
-def rewrite(program: Program, rules: Mapping[str, Sequence[Rule]]) -> Program:
+def rewrite(
+    program: Program,
+    rules: Mapping[str, Sequence[Rule]],
+    *,
+    needs_uses: bool = False,
+    folds: bool = True,
+) -> Program:
     """Return the program with each node replaced by the first rule that answers.
 
     Rules are listed by the operation that they look at. Nodes that nothing changes
     are kept as they are. A rule can free a sign that products then carry outwards,
     one for each; where that costs more than the rules save, the program stays.
+
+    Args:
+        program: what to change.
+        rules: by operation.
+        needs_uses: whether a rule asks how often nodes are used.
+        folds: whether an operation on a replacement may fold.
     """
-    uses = program.uses()
+    uses = program.uses() if needs_uses else _UNKNOWN
+    build = rebuilt if folds else same_operation
     new: dict[Expr, Expr] = {}
+    is_untouched, now = new.keys().isdisjoint, new.get
     with fresh_table() as table:
         table.regions = list(program.regions)
         for e in program.order:
             table.region = e.region
-            args, is_changed = e.args, not new.keys().isdisjoint(e.args)
-            if is_changed:
-                args = tuple([new.get(a, a) for a in args])
+            op, args = e.op, e.args
+            is_same = is_untouched(args)
+            if not is_same:
+                args = tuple([now(a, a) for a in args])
             replacement = None
-            for rule in rules.get(e.op, ()):
-                replacement = rule(e, args, uses)
-                if replacement is not None:
-                    break
+            if op in rules:
+                for rule in rules[op]:
+                    replacement = rule(e, args, uses)
+                    if replacement is not None:
+                        break
             if replacement is None:
-                replacement = rebuilt(e, args) if is_changed else intern(e)
+                replacement = intern(e) if is_same else build(e, args)
             if replacement is not e:
                 new[e] = replacement
         results = tuple(new.get(e, e) for e in program.results)
@@ -212,6 +245,9 @@ def rewrite(program: Program, rules: Mapping[str, Sequence[Rule]]) -> Program:
     labels = moved_labels(program.labels, new)
     changed = replace(program, results=results, order=order, labels=labels)
     return changed if count(changed).cost <= count(program).cost else program
+
+
+_UNKNOWN: Uses = {}
 
 
 def with_bodies(program: Program, change: Callable[[Program], Program]) -> Program:
@@ -259,25 +295,28 @@ def products_of_sums(program: Program) -> dict[Expr, Expr]:
     A product with few sums goes first: it blocks the fewest others.
     """
     sums: dict[Expr, list[Expr]] = {}
+    excluded = set(program.results)
     for e in program.order:
         for a in e.args:
             if a.op == "mul":
-                sums.setdefault(a, []).append(e)
-    results = set(program.results)
+                if e.op not in SUMS or e.args[0] is e.args[1]:
+                    excluded.add(a)
+                elif a in sums:
+                    sums[a].append(e)
+                else:
+                    sums[a] = [e]
     taken: dict[Expr, Expr] = {}
     for product, needing in sorted(sums.items(), key=lambda item: len(item[1])):
-        if product not in results and all(
-            e.op in SUMS and e not in taken and e.args[0] is not e.args[1]
-            for e in needing
-        ):
-            taken.update(dict.fromkeys(needing, product))
+        if product not in excluded and taken.keys().isdisjoint(needing):
+            for e in needing:
+                taken[e] = product
     return taken
 
 
-def take_in(e: Expr, args: Args, product: Expr | None) -> Expr | None:
+def take_in(e: Expr, args: Args, product: Expr) -> Expr | None:
     """a·b + c → fma(a, b, c), and its signs; ``product`` is an argument of e."""
     k = 0 if e.args[0] is product else 1
-    if product is None or args[k].op != "mul":
+    if args[k].op != "mul":
         return None
     a, b = args[k].args
     signs = (1, 1) if e.op == "add" else (1, -1) if k == 0 else (-1, 1)
@@ -288,8 +327,11 @@ def cycles(program: Program) -> dict[Expr, int]:
     """Return when each value is ready if operations wait only for their arguments."""
     ready: dict[Expr, int] = {}
     for e in program.order:
-        latest = max([ready[a] for a in e.args], default=0)
-        ready[e] = latest + (CYCLES.get(e.op, PRODUCT) if e.args else 0)
+        if e.args:
+            latest = max([ready[a] for a in e.args])
+            ready[e] = latest + CYCLES.get(e.op, PRODUCT)
+        else:
+            ready[e] = 0
     return ready
 
 
@@ -300,9 +342,10 @@ def chain(e: Expr, args: Args, uses: Uses, ready: dict[Expr, int]) -> Expr | Non
     would wait for it.
     """
     for k in (0, 1):
-        old, new, x = e.args[k], args[k], args[1 - k]
+        old, new = e.args[k], args[k]
         if old.op not in SIGNS or new.op not in SIGNS or uses[old] > 1:
             continue
+        x = args[1 - k]
         cd = old.args[2]
         if cd.op != "mul" or new.args[2].op != "mul" or uses[cd] > 1:
             continue

@@ -127,6 +127,12 @@ def _called(callee: Callee) -> Ops:
 
 def _own(program: Program) -> Ops:
     """Return the operations of a program without its calls."""
+    if not program.counted:
+        program.counted.append(_counted(program))
+    return program.counted[0]
+
+
+def _counted(program: Program) -> Ops:
     n: Counter[str] = Counter()
     for op, times in Counter([e.op for e in program.order]).items():
         for kind in ("mul", "add", "fma") if op in FUSED else (FIELD.get(op, op),):

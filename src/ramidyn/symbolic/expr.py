@@ -424,16 +424,36 @@ def node(op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:
 
 def intern(e: Expr) -> Expr:
     """Return the node that stands for e in this table: e itself if it is the first."""
-    if e.op == "call":
-        return _table.setdefault(_call_key(e.value, e.args), e)
-    if e.op == "result":
-        return _table.setdefault(("result", id(e.args[0]), e.value), e)
-    if e.value is not None:
-        return _table.setdefault((e.op, e.value), e)
-    ids = [id(a) for a in e.args]
-    if e.op in COMMUTATIVE:
-        ids.sort()
-    return _table.setdefault((e.op, *ids), e)
+    args = e.args
+    if len(args) == 2 and e.value is None:  # most are; the rest of `_key` takes longer
+        op, i, j = e.op, id(args[0]), id(args[1])
+        if i > j and op in COMMUTATIVE:
+            i, j = j, i
+        return _table.setdefault((op, i, j), e)
+    return _table.setdefault(_key(e.op, e.args, e.value), e)
+
+
+def _key(op: str, args: tuple[Expr, ...], value: Any) -> Key:
+    """Return what a node of this operation on these arguments is found by."""
+    if op == "call":
+        return _call_key(value, args)
+    if op == "result":
+        return ("result", id(args[0]), value)
+    if value is not None:
+        return (op, value)
+    if len(args) != 2:
+        return (op, *map(id, args))
+    i, j = map(id, args)
+    return (op, j, i) if i > j and op in COMMUTATIVE else (op, i, j)
+
+
+def same_operation(e: Expr, args: tuple[Expr, ...]) -> Expr:
+    """Return the operation of a node on other arguments, of which nothing folds."""
+    key = _key(e.op, args, e.value)
+    found = _table.get(key)
+    if found is None:
+        found = _table[key] = e.__class__(e.op, args, e.value, _current.region)
+    return found
 
 
 COMMUTATIVE = frozenset({"add", "mul"})

@@ -199,6 +199,22 @@ def pruned(
     return (*found, *(SweepStep(row, FRESH, ()) for row in zeros))
 
 
+def terms_left(masks: Sequence[tuple[int, bool, int]], given: frozenset[int]) -> int:
+    """Return how many terms `pruned` leaves: counted by sets of rows as bits.
+
+    ``masks`` has for each step its row, whether it begins with that, and its terms.
+    """
+    filled, total = sum(1 << row for row in given), 0
+    for row, is_kept, terms in masks:
+        kept = terms & filled
+        total += kept.bit_count()
+        if kept or (is_kept and row & filled):
+            filled |= row
+        else:
+            filled &= ~row
+    return total
+
+
 def linear_steps(
     function: Callable[[Sequence[Expr]], Sequence[Expr]], size: int
 ) -> LinearSteps:
@@ -234,8 +250,12 @@ def map_steps(
         return pruned(linear.steps, rows, results)
 
     def operations(rows: frozenset[int]) -> int:
-        return sum(len(step.terms) for step in steps(rows))
+        return terms_left(masks, rows)
 
+    masks = [
+        (1 << row, scale != FRESH, sum(1 << i for _, i in terms))
+        for row, scale, terms in linear.steps
+    ]
     nonzeros = [frozenset(k for k, x in enumerate(b) if x is not zero) for b in columns]
     groups = grouped(nonzeros, operations)
     sweeps = [Sweep(group.columns, steps(group.rows)) for group in groups]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final, NamedTuple, final
 
 from ramidyn.symbolic.expr import ARITY, CONDITIONS, Call, Condition, Expr
@@ -86,6 +88,8 @@ class Program:
     order: tuple[Expr, ...]
     regions: tuple[str, ...] = ("start",)
     labels: dict[Expr, str] = field(default_factory=dict[Expr, str])
+    counted: list[Any] = field(default_factory=list[Any], init=False, repr=False)
+    """its own operations, once they have been counted"""
 
     def __repr__(self) -> str:
         signature = ", ".join(f"{v.name}{list(v.shape)}" for v in self.inputs)
@@ -118,12 +122,8 @@ class Program:
 
     def uses(self) -> dict[Expr, int]:
         """Return how often each node is an argument or a result."""
-        uses = dict.fromkeys(self.order, 0)
-        for e in self.order:
-            for a in e.args:
-                uses[a] += 1
-        for e in self.results:
-            uses[e] += 1
+        uses = Counter(chain.from_iterable([e.args for e in self.order]))
+        uses.update(self.results)
         return uses
 
     def flat(self) -> tuple[Any, ...]:
