@@ -151,6 +151,10 @@ class Native:
         self._changed.release()
 
 
+MANY = 100_000
+"""objects that are new after a pause; to look at them all takes 0.05 s and more"""
+
+
 @final
 class _Collector:
     """The garbage collector, off while some thread wants it to be."""
@@ -184,8 +188,12 @@ class _Collector:
             self._turn_on()
 
     def _turn_on(self) -> None:
-        if not self._pauses and self._was_on:
-            gc.enable()
+        if self._pauses or not self._was_on:
+            return
+        if gc.get_count()[0] > MANY and not gc.get_freeze_count():
+            gc.freeze()  # with this, they count as looked at
+            gc.unfreeze()
+        gc.enable()
 
 
 _collector = _Collector()

@@ -1,10 +1,11 @@
 """Warn if fixed steps are too long for a motion.
 
 Short parts of the run, spread over its time and its states, are run again with half the
-step, as one batch. What they differ by, in the norm of the kinetic energy, is the error
-of a part; that of the run is as many times larger as the run is longer. Where τ is
-held, as by a policy, half the step would hold it shorter: there the balance of energy
-and work tells. The warning recommends only what passes the same test.
+step, as one batch; those of one state one by one, by the code that is compiled already.
+What they differ by, in the norm of the kinetic energy, is the error of a part; that of
+the run is as many times larger as the run is longer. Where τ is held, as by a policy,
+half the step would hold it shorter: there the balance of energy and work tells.
+The warning recommends only what passes the same test.
 """
 
 from __future__ import annotations
@@ -133,6 +134,8 @@ class Parts:
     """the inputs at their starts, as a batch"""
     per_step: tuple[str, ...]
     """those of the inputs that have a row for each step"""
+    is_batch: bool
+    """whether the run was one"""
     count: int
     """steps of each"""
     q: Array
@@ -162,7 +165,17 @@ class Parts:
         for name in self.per_step:
             values[name] = np.repeat(values[name], refine, axis=1)
         steps = self.count * refine
-        return compiled.run(values, steps, steps).qd[:, -1].astype(float)
+        if self.is_batch:
+            return compiled.run(values, steps, steps).qd[:, -1].astype(float)
+        ends = [
+            compiled.run(values | self._part(values, k), steps, steps).qd[-1]
+            for k in range(len(self.q))
+        ]
+        return np.array(ends, dtype=float)
+
+    def _part(self, values: dict[str, Any], k: int) -> dict[str, Any]:
+        """Return the inputs of one part that differ from those of others."""
+        return {n: values[n][k] for n in ("q", "qd", START, *self.per_step)}
 
     def is_adaptable(self, options: StepOptions) -> bool:
         """Return whether adaptive steps come to the end of the last part.
@@ -172,8 +185,7 @@ class Parts:
         robot, values = self.step.step.robot, dict(self.values)
         if not robot.model.forces and options.is_held:
             return True
-        for name in ("q", "qd", START, *self.per_step):
-            values[name] = values[name][-1]
+        values |= self._part(values, -1)
         for name, core in options.inputs:
             values[name] = np.reshape(values[name], (-1, *core))[0]
         if "tau" in values:
@@ -225,6 +237,7 @@ def parts_of(
         compiled,
         values,
         tuple(per_step),
+        is_batch,
         count,
         q[states, last].astype(float),
         qd[states, last].astype(float),

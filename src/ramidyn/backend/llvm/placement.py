@@ -79,8 +79,8 @@ class Placement:
             else:
                 made = self.results_of[part]
                 used = [a for a in part.args if not self._is_near(a, part)]
-            self.made_in.update((e, k) for e in made)
-            self.last_used.update((a, k) for a in used)
+            self.made_in.update(dict.fromkeys(made, k))
+            self.last_used.update(dict.fromkeys(used, k))
 
     def _is_near(self, a: Expr, call: Expr) -> bool:
         """Return whether an argument is made just before its call: stored in place."""
@@ -207,6 +207,8 @@ class Placement:
             if e.op in ("sin", "cos"):
                 needed = (*needed, *(terms_of(e.args[0]) or ()))
             for a in needed:
+                if a in cut.loads:
+                    continue
                 if a.op == "input":
                     is_address = _has_no_slot(a)
                     at = self.offsets[a.value[0]]

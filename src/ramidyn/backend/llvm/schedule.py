@@ -100,9 +100,12 @@ def _nearest(operations: list[Expr], wanted: set[Expr]) -> list[Expr]:
     """Return operations in the order in which the fewest values go through memory."""
     if len(operations) <= LARGEST:
         return operations
-    orders = (_by_need(operations, wanted), _depth_first(operations, wanted))
-    best = min(orders, key=_far)
-    return best if _far(best) < WORTH * _far(operations) else operations
+    least, best = WORTH * _far(operations), operations
+    for order in (_by_need(operations, wanted), _depth_first(operations, wanted)):
+        far = _far(order)
+        if far < least:
+            least, best = far, order
+    return best
 
 
 def _by_need(operations: list[Expr], results: set[Expr]) -> list[Expr]:
