@@ -127,6 +127,15 @@ def is_among(name: object, known: Container[str]) -> bool:
     return isinstance(name, str) and name in known
 
 
+def one_of(name: str, value: object, possible: Iterable[str], *others: str) -> str:
+    """Return a word of a list, or raise ArgumentError, which also lists ``others``."""
+    words = tuple(possible)
+    if isinstance(value, str) and value in words:
+        return value
+    listed = ", ".join([*map(repr, words), *others])
+    raise ArgumentError(f"{name} is {value!r}; possible: {listed}")
+
+
 def flag_of(name: str, given: object) -> bool:
     """Return a flag that a user gave."""
     if isinstance(given, bool):

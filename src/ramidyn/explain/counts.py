@@ -8,7 +8,7 @@ from typing import final
 
 from ramidyn.algorithms.operational.tasks import Task, Tasks, tasks_of
 from ramidyn.description.conventions import Conventions
-from ramidyn.errors import ArgumentError, ModelError, printable
+from ramidyn.errors import ArgumentError, ModelError, one_of, printable
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational import operational_inertia_inverse
@@ -18,7 +18,6 @@ from ramidyn.simplify.passes import SIMPLIFICATIONS, everywhere, simplify
 from ramidyn.symbolic.count import Ops, count
 from ramidyn.symbolic.program import Program
 from ramidyn.tracing.chooser import choose, trace_quantities
-from ramidyn.tracing.context import one_of
 from ramidyn.tracing.quantity import Quantity
 from ramidyn.tree.model import Model, with_placed_frames
 from ramidyn.tree.tree import Tree, TreeBody

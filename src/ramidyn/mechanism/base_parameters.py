@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, printable
+from ramidyn.errors import ArgumentError, one_of, printable
 from ramidyn.quantities.identification import checked_bodies, checked_terms
-from ramidyn.tracing.context import one_of
 from ramidyn.tree.inertial_parameters import (
     identifiable,
     inertia_frames,

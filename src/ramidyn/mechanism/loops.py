@@ -36,6 +36,7 @@ from ramidyn.errors import (
     ShapeError,
     flag_of,
     is_among,
+    one_of,
     unknown_name,
 )
 from ramidyn.mechanism.assembly import assemble
@@ -146,10 +147,7 @@ def pinned_frame(
     """Return the body of a frame to pin, and its poses at q: in the world, in it."""
     body, T_body_frame = frame_of(robot.description, frame)
     kinds = [n for n in ROWS if n not in ("distance", "coupling")]
-    if not is_among(joint, kinds):
-        raise ArgumentError(
-            f"pin: joint is {joint!r}; possible: {', '.join(map(repr, kinds))}"
-        )
+    one_of("pin: joint", joint, kinds)
     T_world_body = _pose(robot, normalized(robot, "q", q), body)
     return body, T_world_body @ T_body_frame, T_body_frame
 

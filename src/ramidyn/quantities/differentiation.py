@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from typing import Any, cast
 
 from ramidyn.description.conventions import NAMED, Conventions
-from ramidyn.errors import ArgumentError
+from ramidyn.errors import ArgumentError, one_of
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.directions import SPACES, directions_shape, seeds
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
@@ -40,7 +40,7 @@ from ramidyn.symbolic.jacobians import (
 )
 from ramidyn.symbolic.program import free_name
 from ramidyn.tracing.chooser import trace_quantities, values_of
-from ramidyn.tracing.context import Checks, Context, array, one_of
+from ramidyn.tracing.context import Checks, Context, array
 from ramidyn.tracing.quantity import Quantity, Shapes, input_shapes, quantity
 from ramidyn.tree.model import Model
 from ramidyn.tree.parameters import is_parameter, parameter_shapes

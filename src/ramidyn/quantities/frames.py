@@ -16,10 +16,11 @@ from ramidyn.algorithms import jacobian as jacobians
 from ramidyn.algorithms import kinematics
 from ramidyn.algorithms.jacobian import Columns
 from ramidyn.coordinates.coordinates import JointVector
+from ramidyn.errors import one_of
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3, Mat, Vec
 from ramidyn.spatial.vectors import Motion
 from ramidyn.symbolic.expr import Expr
-from ramidyn.tracing.context import KINDS, Context, array, one_of, zeros
+from ramidyn.tracing.context import KINDS, Context, array, zeros
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.model import Frame
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from ramidyn.algorithms import regressor as by_tree
-from ramidyn.errors import ArgumentError
+from ramidyn.errors import ArgumentError, one_of
 from ramidyn.symbolic.expr import Expr
 from ramidyn.symbolic.functions import sign
-from ramidyn.tracing.context import Checks, Context, array, one_of, zeros
+from ramidyn.tracing.context import Checks, Context, array, zeros
 from ramidyn.tracing.quantity import quantity
 from ramidyn.tree.inertial_parameters import JOINT_TERMS, inertia_frames
 

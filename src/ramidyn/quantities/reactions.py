@@ -20,6 +20,7 @@ from ramidyn.algorithms.kinematics import axes, pose
 from ramidyn.algorithms.loops.constraints import cut_wrenches, forces_of_cuts
 from ramidyn.algorithms.loops.cuts import cuts_of
 from ramidyn.algorithms.rnea import newton_euler
+from ramidyn.errors import one_of
 from ramidyn.mechanism.constraints.samples import needed_cuts
 from ramidyn.quantities.applied import acting_forces
 from ramidyn.quantities.closed_loops import constrained_acceleration, of_loops
@@ -28,7 +29,7 @@ from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ZERO3, Mat, Vec, vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
-from ramidyn.tracing.context import Context, array, one_of, zeros
+from ramidyn.tracing.context import Context, array, zeros
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.frames import fixed_steps, joint_frames
 from ramidyn.tree.model import Frame, Model

@@ -26,7 +26,7 @@ from ramidyn.coordinates.configurations import (
     tangent_rate,
     velocity_of,
 )
-from ramidyn.errors import ModelError
+from ramidyn.errors import ModelError, one_of
 from ramidyn.mechanism.constraints.samples import ConstraintRows, rows_of
 from ramidyn.quantities.derivative_rows import (
     Change,
@@ -49,7 +49,7 @@ from ramidyn.symbolic.linear_steps import (
     map_linear,
     map_steps,
 )
-from ramidyn.tracing.context import Context, array, one_of
+from ramidyn.tracing.context import Context, array
 from ramidyn.tracing.quantity import Shapes, quantity
 from ramidyn.tree.model import Model
 

@@ -17,7 +17,7 @@ from ramidyn.algorithms.integrators import (
     stabilizations_of,
 )
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, ShapeError
+from ramidyn.errors import ArgumentError, ShapeError, one_of
 from ramidyn.function import CallOptions
 from ramidyn.mechanism.states import (
     check_closed,
@@ -56,7 +56,6 @@ from ramidyn.tracing.context import (
     finite_number,
     flag,
     nonnegative,
-    one_of,
 )
 from ramidyn.tree.parameters import parameter_shapes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from math import inf, isfinite
 from numbers import Real
@@ -12,7 +12,7 @@ import numpy as np
 
 from ramidyn.coordinates.coordinates import Coordinates, JointVector
 from ramidyn.description.conventions import EXPRESSED_IN, Conventions, axes_named
-from ramidyn.errors import ArgumentError, flag_of
+from ramidyn.errors import ArgumentError, flag_of, one_of
 from ramidyn.spatial.vector3 import Vec, vec
 from ramidyn.symbolic.expr import Expr, const
 from ramidyn.tree.model import Model
@@ -137,14 +137,6 @@ def array(rows: Any, columns: int | None = None) -> Symbols:
 
 
 KINDS = ("classical", "spatial")
-
-
-def one_of(name: str, value: object, possible: Collection[str]) -> str:
-    """Return a word of a list, or raise ArgumentError."""
-    if isinstance(value, str) and value in possible:
-        return value
-    listed = ", ".join(map(repr, possible))
-    raise ArgumentError(f"{name} is {value!r}; possible: {listed}")
 
 
 def frame(value: object) -> str:

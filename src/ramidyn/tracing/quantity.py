@@ -25,8 +25,8 @@ import numpy as np
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.forces.inputs import INPUT_WORDS as FORCE_INPUT_WORDS
 from ramidyn.description.forces.inputs import force_inputs
-from ramidyn.errors import ArgumentError
-from ramidyn.tracing.context import SHARED, Checks, Context, one_of
+from ramidyn.errors import ArgumentError, one_of
+from ramidyn.tracing.context import SHARED, Checks, Context
 from ramidyn.tree.model import Model
 
 METHOD_DOCSTRINGS: dict[str, str] = {}

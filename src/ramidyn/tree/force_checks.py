@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -27,7 +27,7 @@ from ramidyn.description.forces.fields import entries, is_signed, parameters
 from ramidyn.description.forces.inputs import Custom, force_inputs
 from ramidyn.description.forces.joints import JointLimit, JointSpring, Tendon
 from ramidyn.description.joint_types import joint_type
-from ramidyn.errors import ArgumentError, unknown_name
+from ramidyn.errors import ArgumentError, one_of, unknown_name
 from ramidyn.tree.element_checks import (
     check_apart,
     check_single,
@@ -178,7 +178,7 @@ Between = PointSpring | TorsionSpring | Bushing
 def _between(what: str, element: Between, model: Model) -> Between:
     check_apart(what, element, model)
     if isinstance(element, PointSpring) and element.one_sided is not None:
-        _one_of(f"{what}: one_sided", element.one_sided, SIDES, "None")
+        one_of(f"{what}: one_sided", element.one_sided, SIDES, "None")
     return element
 
 
@@ -212,7 +212,7 @@ def _custom(what: str, element: Custom, model: Model) -> Custom:
             f"{what}: function is {element.function!r}; expected a function of the "
             "state, such as lambda state: -0.1 * state.qd"
         )
-    _one_of(f"{what}: expressed_in", element.expressed_in, EXPRESSED_IN)
+    one_of(f"{what}: expressed_in", element.expressed_in, EXPRESSED_IN)
     inputs = tuple(_inputs(what, element.inputs).items())
     known = force_inputs(model.forces)
     for name, shape in inputs:
@@ -264,12 +264,6 @@ def _check_arity(what: str, function: Callable[..., Any], names: list[str]) -> N
         raise ArgumentError(
             f"{what}: the function takes {signature}; expected ({expected})"
         ) from None
-
-
-def _one_of(said: str, value: object, possible: Sequence[str], *others: str) -> None:
-    if value not in possible:
-        listed = ", ".join([*map(repr, possible), *others])
-        raise ArgumentError(f"{said} is {value!r}; possible: {listed}")
 
 
 _CHECKS: dict[type, Callable[[str, Any, Model], Any]] = {
