@@ -41,6 +41,11 @@ Where = tuple[Array, str]
 problems that are states"""
 
 
+def _at(axes: str, arrays: Mapping[str, Array]) -> dict[str, Where]:
+    """Return arrays with the same first axes."""
+    return {name: (array, axes) for name, array in arrays.items()}
+
+
 @final
 class PlanningKernels:
     """What is compiled for a problem."""
@@ -145,24 +150,20 @@ class _Blocks:
         kernels, self.space = space.kernels, space
         problem, steps = kernels.problem, kernels.steps
         robot, sizes = problem.robot, problem.sizes
-        self.failed = words([0])
+        self.failed, self.kept = words([0]), list[object]()
         self.scratch = np.zeros(sizes.scratch_size)
         knots = dict(compilation_of(kernels.derivatives).outputs)
+        knots["policy"] = (sizes.m, sizes.nx)
         self.local = {n: np.zeros((steps, *shape)) for n, shape in knots.items()}
-        self.local["policy"] = np.zeros((steps, sizes.m, sizes.nx))
-        self.tried = {
-            "q": np.zeros((GROUP, steps, robot.nq)),
-            "qd": np.zeros((GROUP, steps, robot.nv)),
-            "tau": np.zeros((GROUP, steps, robot.nv)),
-        }
-        self.last = {
-            "q": np.zeros((GROUP, robot.nq)),
-            "qd": np.zeros((GROUP, robot.nv)),
-            "total": np.zeros(GROUP),
-            "last": np.zeros(GROUP),
-        }
-        self.kept: list[object] = []
-        self.block: Words = self._search_block()
+        rows = {"q": robot.nq, "qd": robot.nv, "tau": robot.nv}
+        self.tried = {n: np.zeros((GROUP, steps, x)) for n, x in rows.items()}
+        self.reached = {n: np.zeros((GROUP, rows[n])) for n in ("q", "qd")}
+        self.costs = {n: np.zeros(GROUP) for n in ("total", "last")}
+        found = dict.fromkeys(Search, 0)
+        found |= {Search.STEPS: steps, Search.LENGTHS: GROUP}
+        found |= self._calls() | self._tables()
+        found[Search.RECURSION] = self._recursion()
+        self.block: Words = words([found[w] for w in Search])
 
     def run(self, function: Any, first: int, count: int) -> None:
         """Run ``begin`` or ``iterate``."""
@@ -176,98 +177,70 @@ class _Blocks:
         entries = self.scratch[place // 8 :][: int(np.prod(shape))]
         return np.reshape(entries, shape)
 
-    def _search_block(self) -> Words:
-        space, kernels = self.space, self.space.kernels
-        m = kernels.problem.sizes.m
-        numbers: dict[str, Where] = {n: (x, "g") for n, x in space.state.items()}
-        inputs: dict[str, Where] = {n: (x, "p") for n, x in space.inputs.items()}
-        grouped: dict[str, Where] = {n: (x, "g") for n, x in space.inputs.items()}
-        sums = self._of_scratch("sums")
-        found = dict.fromkeys(Search, 0)
-        found[Search.STEPS] = kernels.steps
-        found[Search.LENGTHS] = GROUP
-        found[Search.SUMS] = sums.ctypes.data
-        knots: dict[str, Where] = {
-            "q": (space.q, "ps"),
-            "qd": (space.qd, "ps"),
-            "tau": (space.tau, "ps"),
-            "q_next": (space.q[:, 1:], "ps"),
-            "qd_next": (space.qd[:, 1:], "ps"),
+    def _calls(self) -> dict[Search, int]:
+        """Return the addresses of all calls."""
+        space, kernels, call = self.space, self.space.kernels, self._call
+        numbers, sums = _at("g", space.state), self._of_scratch("sums")
+        one, group = (_at(axis, space.inputs) for axis in "pg")
+        after = {"q_next": space.q[:, 1:], "qd_next": space.qd[:, 1:]}
+        motion = {"q": space.q, "qd": space.qd, "tau": space.tau, **after}
+        end = _at("p", {"q": space.q[:, -1], "qd": space.qd[:, -1]})
+        known = {n: sums[k:] for k, n in enumerate((*SUMS, "failed_recursion"))}
+        given = {**numbers, **_at("", {**known, "tolerance": space.tolerance})}
+        reached, costs = _at("s", self.reached), _at("s", self.costs)
+        each = _at("s", {n: x[:, None] for n, x in self.costs.items()})
+        lengths = np.array(STEP_LENGTHS)
+        value = _at("", {"V": self._of_scratch("V")})
+        return {
+            Search.DERIVATIVES: call(
+                kernels.derivatives, {**_at("ps", motion), **one}, _at("s", self.local)
+            ),
+            Search.END: call(kernels.end, {**end, **one}, value),
+            Search.DECIDE: call(kernels.decide, given, numbers),
+            Search.FIRST_ROLLOUT: self._rollout("g", (np.zeros(1), "")),
+            Search.ROLLOUT: self._rollout("g", (np.ones(1), "")),
+            Search.ROLLOUT_LENGTHS: self._rollout("p", (lengths, "s")),
+            Search.FINAL_COST: call(kernels.last_cost, {**reached, **group}, costs),
+            Search.FINAL_LENGTHS: call(kernels.last_cost, {**reached, **one}, costs),
+            Search.TAKE_FIRST: call(kernels.take_first, each, numbers),
+            Search.TAKE_FULL: call(kernels.take_full, {**numbers, **each}, numbers),
+            Search.TAKE_BEST: call(
+                kernels.take_best, {**numbers, **_at("", self.costs)}, numbers
+            ),
         }
-        local: dict[str, Where] = {n: (x, "s") for n, x in self.local.items()}
-        found[Search.DERIVATIVES] = self._call(
-            kernels.derivatives, {**knots, **inputs}, local
-        )
-        end: dict[str, Where] = {
-            "q": (space.q[:, -1], "p"),
-            "qd": (space.qd[:, -1], "p"),
+
+    def _tables(self) -> dict[Search, int]:
+        """Return the addresses of numbers and of copies."""
+        space, local = self.space, self.local
+        motion = {"q": space.q[:, 1:], "qd": space.qd[:, 1:], "tau": space.tau}
+        found = {
+            Search.SUMS: self._of_scratch("sums").ctypes.data,
+            Search.DONE: space.state["done"].ctypes.data,
+            Search.GOES: space.state["goes"].ctypes.data,
+            Search.ROW: space.state["row"].ctypes.data,
+            Search.IS_SOUND: space.state["sound"].ctypes.data,
+            Search.DAMPING: space.state["damping"].ctypes.data,
         }
-        value: dict[str, Where] = {"V": (self._of_scratch("V"), "")}
-        found[Search.END] = self._call(kernels.end, {**end, **inputs}, value)
-        summed: dict[str, Where] = {
-            n: (sums[k:], "") for k, n in enumerate((*SUMS, "failed_recursion"))
+        copies = {
+            Search.MOTION: [(x, self.tried[n]) for n, x in motion.items()],
+            Search.POLICY: [(space.policy, local["policy"][None])],
+            Search.GAPS: [(space.gap, local[n][None]) for n in local if n == "gap"],
         }
-        given = {**numbers, **summed, "tolerance": (space.tolerance, "")}
-        found[Search.DECIDE] = self._call(kernels.decide, given, numbers)
-        first = np.zeros(1)
-        full, lengths = np.ones(1), np.array(STEP_LENGTHS)
-        rollouts = (
-            (Search.FIRST_ROLLOUT, "g", grouped, (first, "")),
-            (Search.ROLLOUT, "g", grouped, (full, "")),
-            (Search.ROLLOUT_LENGTHS, "p", inputs, (lengths, "s")),
-        )
-        for word, axis, own, length in rollouts:
-            found[word] = self._rollout(axis, own, length)
-        reached: dict[str, Where] = {n: (x, "s") for n, x in self.last.items()}
-        ends = ((Search.FINAL_COST, grouped), (Search.FINAL_LENGTHS, inputs))
-        for word, own in ends:
-            found[word] = self._call(kernels.last_cost, {**reached, **own}, reached)
-        together: dict[str, Where] = {n: (self.last[n], "") for n in ("total", "last")}
-        each: dict[str, Where] = {
-            n: (self.last[n][:, None], "s") for n in ("total", "last")
-        }
-        takes = (
-            (Search.TAKE_BEST, kernels.take_best, together),
-            (Search.TAKE_FULL, kernels.take_full, each),
-            (Search.TAKE_FIRST, kernels.take_first, each),
-        )
-        for word, function, tried in takes:
-            found[word] = self._call(function, {**numbers, **tried}, numbers)
-        found[Search.RECURSION] = self._recursion(m)
-        pairs = {
-            Search.DONE: "done",
-            Search.GOES: "goes",
-            Search.ROW: "row",
-            Search.IS_SOUND: "sound",
-            Search.DAMPING: "damping",
-        }
-        for word, name in pairs.items():
-            found[word] = space.state[name].ctypes.data
-        motion = [
-            (space.q[:, 1:], self.tried["q"]),
-            (space.qd[:, 1:], self.tried["qd"]),
-            (space.tau, self.tried["tau"]),
-        ]
-        policy = [(space.policy, self.local["policy"][None])]
-        gaps: list[tuple[Array, Array]] = []
-        if kernels.problem.has_gaps:
-            gaps.append((space.gap, self.local["gap"][None]))
-        tables = ((Search.MOTION, motion), (Search.POLICY, policy), (Search.GAPS, gaps))
-        for word, copies in tables:
-            found[word] = self._copies(copies)
-            found[Search(word + 1)] = len(copies)
-        return words([found[w] for w in Search])
+        for word, pairs in copies.items():
+            found |= {word: self._copies(pairs), Search(word + 1): len(pairs)}
+        return found
 
     def _copies(self, pairs: Sequence[tuple[Array, Array]]) -> int:
         """Return the address of copies from what was tried to problems."""
         entries: list[int] = []
         for target, source in pairs:
-            row = dict.fromkeys(Copy, 0)
-            row[Copy.TARGET] = target.ctypes.data
-            row[Copy.PER_PROBLEM] = target.strides[0]
-            row[Copy.SOURCE] = source.ctypes.data
-            row[Copy.PER_ROW] = source.strides[0]
-            row[Copy.BYTES] = source[0].nbytes
+            row = {
+                Copy.TARGET: target.ctypes.data,
+                Copy.PER_PROBLEM: target.strides[0],
+                Copy.SOURCE: source.ctypes.data,
+                Copy.PER_ROW: source.strides[0],
+                Copy.BYTES: source[0].nbytes,
+            }
             entries += [row[w] for w in Copy]
         return self._keep(words(entries))
 
@@ -275,60 +248,38 @@ class _Blocks:
         self.kept.append(block)
         return ctypes.addressof(block)
 
-    def _recursion(self, m: int) -> int:
+    def _recursion(self) -> int:
         """Return the address of the block of the Riccati recursion."""
-        space, problem = self.space, self.space.kernels.problem
+        kernels, of = self.space.kernels, self._of_scratch
         block = words([0] * (len(Recursion) + 2 * len(KNOT)))
-        block[Recursion.STEPS] = space.kernels.steps
+        block[Recursion.STEPS] = kernels.steps
         block[Recursion.SCRATCH] = self.scratch.ctypes.data
-        for name in KNOT:
-            if name in self.local:
-                array, pace = self.local[name], self.local[name].strides[0]
-            elif name in problem.constants:
-                array, pace = np.ascontiguousarray(problem.constants[name]), 0
-                self.kept.append(array)
-            else:
-                continue
+        constants = {n: x[None] for n, x in kernels.problem.constants.items()}
+        for name, array in {**constants, **self.local}.items():
             block[knot_word(name)] = array.ctypes.data
-            block[knot_word(name) + 1] = pace
-        if space.kernels.box is not None:
-            # the number of a "problem" is that of a knot here
-            given: dict[str, Where] = {
-                "Quu": (self._of_scratch("Quu"), ""),
-                "Qu": (self._of_scratch("Qu"), ""),
-                "damping": (self._of_scratch("damping"), ""),
-                "low": (self.local["low"], "p"),
-                "high": (self.local["high"], "p"),
-            }
-            found: dict[str, Where] = {
-                n: (self._of_scratch(n)[:m], "") for n in ("k", "free")
-            }
-            block[Recursion.BOX] = self._call(space.kernels.box, given, found)
+            block[knot_word(name) + 1] = array.strides[0] * (len(array) > 1)
+        if kernels.box is not None:
+            given = _at("", {n: of(n) for n in ("Quu", "Qu", "damping")})
+            # what counts problems elsewhere counts knots here
+            given |= _at("p", {n: self.local[n] for n in ("low", "high")})
+            found = _at("", {n: of(n) for n in ("k", "free")})
+            block[Recursion.BOX] = self._call(kernels.box, given, found)
         return self._keep(block)
 
-    def _rollout(self, axis: str, own: Mapping[str, Where], length: Where) -> int:
+    def _rollout(self, axis: str, length: Where) -> int:
         """Return the call of rollouts of a group, or of all step lengths."""
         space, made = self.space, self.space.kernels.rollout
-        time = axis + "t"
-        given: dict[str, Where] = {
-            "q": (space.q[:, 0], axis),
-            "qd": (space.qd[:, 0], axis),
-            "total": (np.zeros(1), ""),
-            "q_old": (space.q, time),
-            "qd_old": (space.qd, time),
-            "tau_old": (space.tau, time),
-            "policy": (space.policy, time),
-            "gap": (space.gap, time),
-            "length": length,
-            **own,
-        }
+        old = {"q_old": space.q, "qd_old": space.qd, "tau_old": space.tau}
+        old |= {"policy": space.policy, "gap": space.gap}
+        first = {"q": space.q[:, 0], "qd": space.qd[:, 0], **space.inputs}
+        given = {**_at(axis + "t", old), **_at(axis, first), "length": length}
+        given["total"] = (np.zeros(1), "")
         scanned, steps = made.native_loop()
-        inputs = [given[n] for n in made.signature.input_names]
-        records: list[Where] = [(self.tried[n], "st") for n in ("q", "qd", "tau")]
-        finals: list[Where] = [(self.last[n], "s") for n in ("q", "qd", "total")]
-        self.kept += [steps, scanned, *inputs]
-        ports = [*inputs, *records, *finals]
-        return self._bound(scanned.block, ctypes.addressof(steps), ports)
+        ports = [given[n] for n in made.signature.input_names]
+        ports += [(self.tried[n], "st") for n in ("q", "qd", "tau")]
+        ports += [(x, "s") for x in (*self.reached.values(), self.costs["total"])]
+        self.kept += [scanned, *ports]
+        return self._bound(scanned.block, self._keep(steps), ports)
 
     def _call(
         self, function: Function, given: Mapping[str, Where], found: Mapping[str, Where]

@@ -7,15 +7,16 @@ registers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ramidyn.backend.llvm.word_builder import DOUBLE, Module, Value, const, ir
 from ramidyn.backend.runtime.memory_layout import WORD
 from ramidyn.backend.sparse_factor.sparse_rows import NumberCode
 
 UNROLLED = 8
-"""terms of a sum that are written out; longer sums are loops"""
+"""terms of a sum, or rows, that are written out; more are a loop"""
 MOST_VECTORS = 6
 """columns of a block, in vectors"""
 
@@ -66,6 +67,38 @@ class DenseCode(NumberCode):
     def vectors(self, columns: int) -> int:
         """Return how many vectors hold so many columns."""
         return -(-columns // self.width)
+
+    def each(self, end: Value | int, first: Value | int = 0) -> Iterator[Value | int]:
+        """Yield rows for the code that follows: one by one if they are few."""
+        if isinstance(end, int) and isinstance(first, int) and end - first <= UNROLLED:
+            yield from range(first, end)
+        else:
+            first = const(first) if isinstance(first, int) else first
+            end = const(end) if isinstance(end, int) else end
+            with self.loop(self.b.sub(end, first)) as k:
+                yield self.add(first, k)
+
+    def accumulate(
+        self,
+        count: Value | int,
+        values: Sequence[Value],
+        add: Callable[[Sequence[Value], Value | int], list[Value]],
+    ) -> Sequence[Value]:
+        """Return values after ``add`` for each k < count."""
+        if not isinstance(count, int) or count > UNROLLED:
+            end = const(count) if isinstance(count, int) else count
+            with self.folds(end, 1, *values) as turn:
+                turn.next = add(turn.values, turn.index)
+            return turn.results
+        for k in range(count):
+            values = add(values, k)
+        return values
+
+    def add_scaled(
+        self, factor: Value, row: Sequence[Value], to: Sequence[Value]
+    ) -> list[Value]:
+        """Return to + factor · row."""
+        return [self.fma(factor, x, y) for x, y in zip(row, to, strict=True)]
 
     def at_row(self, matrix: Matrix, i: Value | int) -> Value:
         """Return the address of a row."""
@@ -120,10 +153,14 @@ class DenseCode(NumberCode):
         start: Callable[[Place], list[Value]],
         target: Matrix,
         first: int = 0,
+        skipped: int = 0,
     ) -> None:
-        """Write target[i, :] = start(i) + products, of rows from ``first`` on."""
+        """Write target[i, :] = start(i) + products, of rows from ``first`` on.
+
+        Vectors that are skipped are left as they are.
+        """
         most = 20 if self.width >= 8 else 10  # accumulators; the rest are factors
-        for v in range(0, vectors, MOST_VECTORS):
+        for v in range(skipped, vectors, MOST_VECTORS):
             end = min(vectors, v + MOST_VECTORS)
             blocks = -(-rows // max(1, most // (end - v)))
             size = -(-rows // blocks)
@@ -134,6 +171,21 @@ class DenseCode(NumberCode):
             if rest := rows - whole * size:
                 top = const(first + whole * size)
                 self._block(top, rest, v, end, products, start, target)
+
+    def multiply_upper(
+        self,
+        rows: range,
+        vectors: int,
+        products: Sequence[Product],
+        start: Callable[[Place], list[Value]],
+        target: Matrix,
+    ) -> None:
+        """Write rows of a product that is symmetric: vectors from the diagonal on."""
+        ends = [*range(0, rows.stop, self.width), rows.stop]
+        ends = sorted({rows.start, *(k for k in ends if k > rows.start)})
+        for k, end in pairwise(ends):
+            skipped = k // self.width
+            self.multiply(end - k, vectors, products, start, target, k, skipped)
 
     def _block(
         self,
@@ -150,31 +202,24 @@ class DenseCode(NumberCode):
         for product in products:
 
             def added(
-                found: Sequence[Value], k: Value, product: Product = product
+                found: Sequence[Value], k: Value | int, product: Product = product
             ) -> list[Value]:
                 right = self.get_row(product.right, k, v, end)
                 factors = [self.wide(self.entry(product.left, i, k)) for i in places]
-                pairs = ((f, x) for f in factors for x in right)
-                return [
-                    self.fma(f, x, sum_)
-                    for (f, x), sum_ in zip(pairs, found, strict=True)
-                ]
+                wide = [f for f in factors for _ in right]
+                triples = zip(wide, right * len(factors), found, strict=True)
+                return [self.fma(*triple) for triple in triples]
 
-            if product.inner <= UNROLLED:
-                for k in range(product.inner):
-                    found = added(found, const(k))
-            else:
-                with self.folds(const(product.inner), 1, *found) as turn:
-                    turn.next = added(turn.values, turn.index)
-                found = turn.results
+            found = self.accumulate(product.inner, found, added)
         for r, i in enumerate(places):
             self.put_row(found[r * (end - v) : (r + 1) * (end - v)], target, i, v)
 
     def mirror(self, matrix: Matrix, size: int) -> None:
         """Copy the upper triangle of a matrix to the lower one."""
-        with self.loop(const(size)) as i, self.loop(i) as j:
-            value = self.get(DOUBLE, self.entry(matrix, j, i))
-            self.put(value, self.entry(matrix, i, j))
+        for i in self.each(size):
+            for j in self.each(i):
+                value = self.get(DOUBLE, self.entry(matrix, j, i))
+                self.put(value, self.entry(matrix, i, j))
 
     def eliminate(
         self,
@@ -182,7 +227,7 @@ class DenseCode(NumberCode):
         size: int,
         vectors: int,
         skipped: int,
-        inverses: Value,
+        inverses: Matrix,
         target: Matrix,
     ) -> None:
         """Solve Q X = −R in rows [Q | R]; leave with 1 if Q is not positive definite.
@@ -190,31 +235,34 @@ class DenseCode(NumberCode):
         R begins after ``skipped`` vectors; X goes to the target.
         """
         zero, one = self.number(0.0, DOUBLE), self.number(1.0, DOUBLE)
-        with self.loop(const(size)) as k:
+        for k in self.each(size):
             pivot = self.get(DOUBLE, self.entry(matrix, k, k))
             self.leave_if(self.b.fcmp_unordered("<=", pivot, zero), 1)
             inverse = self.b.fdiv(one, pivot)
-            self.put(inverse, self.at(inverses, k))
+            self.put(inverse, self.entry(inverses, 0, k))
             row = self.get_row(matrix, k, 0, vectors)
-            below = self.add(k, 1)
-            with self.loop(self.b.sub(const(size), below)) as r:
-                i = self.add(below, r)
+            for i in self.each(size, k + 1 if isinstance(k, int) else self.add(k, 1)):
                 entry = self.get(DOUBLE, self.entry(matrix, i, k))
-                factor = self.b.fneg(self.b.fmul(entry, inverse))
-                wide = self.splat(factor, self.vector)
+                factor = self.splat(
+                    self.b.fneg(self.b.fmul(entry, inverse)), self.vector
+                )
                 own = self.get_row(matrix, i, 0, vectors)
-                own = [self.fma(wide, x, y) for x, y in zip(row, own, strict=True)]
-                self.put_row(own, matrix, i)
-        with self.loop(const(size)) as turn:
-            i = self.b.sub(const(size - 1), turn)
-            right = self.get_row(matrix, i, skipped, vectors)
-            with self.folds(turn, 1, *map(self.b.fneg, right)) as sums:
-                j = self.add(self.add(i, 1), sums.index)
+                self.put_row(self.add_scaled(factor, row, own), matrix, i)
+        for done in self.each(size):
+            is_known = isinstance(done, int)
+            i = size - 1 - done if is_known else self.b.sub(const(size - 1), done)
+
+            def less(
+                found: Sequence[Value], k: Value | int, i: Value | int = i
+            ) -> list[Value]:
+                is_known = isinstance(i, int) and isinstance(k, int)
+                j = i + 1 + k if is_known else self.add(self.add(i, 1), k)
                 factor = self.b.fneg(self.wide(self.entry(matrix, i, j)))
-                known = self.get_row(target, j, 0, vectors - skipped)
-                sums.next = [
-                    self.fma(factor, x, y)
-                    for x, y in zip(known, sums.values, strict=True)
-                ]
-            scale = self.wide(self.at(inverses, i))
-            self.put_row([self.b.fmul(x, scale) for x in sums.results], target, i)
+                return self.add_scaled(
+                    factor, self.get_row(target, j, 0, vectors - skipped), found
+                )
+
+            right = self.get_row(matrix, i, skipped, vectors)
+            found = self.accumulate(done, [self.b.fneg(x) for x in right], less)
+            scale = self.wide(self.entry(inverses, 0, i))
+            self.put_row([self.b.fmul(x, scale) for x in found], target, i)

@@ -26,6 +26,7 @@ K are zero where u stays at a limit (Tassa, Mansard & Todorov, 2014).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, partial
@@ -104,7 +105,7 @@ class RiccatiSizes:
             "Qux": (self.m, self.nx),
             "Quu": (self.m, self.nu),
             "work": (self.m, self.nu + self.nx),
-            "inverses": (self.m,),
+            "inverses": (1, self.m),
             "Qu": (self.nu,),
             "k": (self.nu,),
             "free": (self.nu,),
@@ -283,7 +284,7 @@ class _Knot:
         costs = partial(self.start, lxx, lx)
         products = [Product(L.transposed, of("G"), rows)]
         if sizes.dt is None:
-            code.multiply(n, vectors, products, costs, of("Q"))
+            code.multiply_upper(range(n), vectors, products, costs, of("Q"))
         else:
 
             def start(place: Place) -> list[Value]:
@@ -296,8 +297,8 @@ class _Knot:
                 ]
 
             more = [*products, Product(of("Ut").transposed, L, rows)]
-            code.multiply(rows, vectors, more, start, of("Q"))
-            code.multiply(rows, vectors, products, costs, of("Q"), rows)
+            code.multiply_upper(range(rows), vectors, more, start, of("Q"))
+            code.multiply_upper(range(rows, n), vectors, products, costs, of("Q"))
         products = [Product(B.transposed, of("G"), rows)]
         code.multiply(m, vectors, products, partial(self.start, lux, lu), of("Qux"))
         vectors = code.vectors(m)
@@ -325,18 +326,25 @@ class _Knot:
         # slope k·Qu, curvature ½ k·Quu k
         vectors = code.vectors(sizes.m)
         k, Qu = (code.get_row(of(x), 0, 0, vectors) for x in ("k", "Qu"))
-        with code.folds(const(sizes.m), 1, *code.zeros(vectors)) as turn:
-            factor = code.wide(code.at(at("k"), turn.index))
-            row = code.get_row(of("Quu"), turn.index, 0, vectors)
-            turn.next = [
-                code.fma(factor, x, y) for x, y in zip(row, turn.values, strict=True)
-            ]
-        for number, (factor, right) in enumerate(((1.0, Qu), (0.5, turn.results))):
+        Quuk = self.weighted_rows(of("Quu"), at("k"), sizes.m, vectors)
+        for number, (factor, right) in enumerate(((1.0, Qu), (0.5, Quuk))):
             products = [code.b.fmul(x, y) for x, y in zip(k, right, strict=True)]
             total = code.sum(products[0])
             for x in products[1:]:
                 total = code.b.fadd(total, code.sum(x))
             self.add_to_sum(number, code.b.fmul(total, code.number(factor, DOUBLE)))
+
+    def weighted_rows(
+        self, matrix: Matrix, weights: Value, rows: int, vectors: int
+    ) -> Sequence[Value]:
+        """Return the sum of rows with weights."""
+        code = self.code
+
+        def add(found: Sequence[Value], k: Value | int) -> list[Value]:
+            weight = code.wide(code.entry(Matrix(weights, 0), 0, k))
+            return code.add_scaled(weight, code.get_row(matrix, k, 0, vectors), found)
+
+        return code.accumulate(rows, code.zeros(vectors), add)
 
     def add_to_sum(self, number: int, value: Value) -> None:
         """Add to one of the sums of all knots."""
@@ -365,7 +373,7 @@ class _Knot:
             sizes.m,
             vu + vx,
             vu,
-            self.scratch.at("inverses"),
+            of("inverses"),
             self.given("policy", sizes.nx),
         )
 
@@ -402,8 +410,9 @@ class _Knot:
             )
             code.put_row([code.fma(minus, x, y) for x, y in rows], of("Qux"), i)
         products = [Product(of("Qux").transposed, K, sizes.m)]
-        code.multiply(
-            sizes.n, vectors, products, lambda p: code.get_row(of("Q"), *p), of("V")
+        start = partial(code.get_row, of("Q"))
+        code.multiply_upper(
+            range(sizes.n), vectors, products, lambda p: start(*p), of("V")
         )
         code.mirror(of("V"), sizes.n)
 
@@ -417,13 +426,7 @@ class _Knot:
         )
         n, f = sizes.n, self.given("gap", sizes.n).data
         vectors = code.vectors(sizes.nx)
-        with code.folds(const(n), 1, *code.zeros(vectors)) as turn:
-            factor = code.wide(code.at(f, turn.index))
-            row = code.get_row(of("V"), turn.index, 0, vectors)
-            turn.next = [
-                code.fma(factor, x, y) for x, y in zip(row, turn.values, strict=True)
-            ]
-        code.put_row(turn.results, of("step"), 0)
+        code.put_row(self.weighted_rows(of("V"), f, n, vectors), of("step"), 0)
         absolute = code.module.intrinsic("llvm.fabs.f64", DOUBLE)
         with code.loop(const(n)) as i:
             entry = code.get(DOUBLE, code.at(f, i))
