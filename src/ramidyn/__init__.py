@@ -35,6 +35,7 @@ import importlib
 import sys
 import typing
 
+from ramidyn import concurrency as _concurrency  # noqa: F401  first: it may refuse
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Pose
 from ramidyn.errors import (

@@ -1,6 +1,7 @@
 """Threads and forks: values made once, locks that a forked child finds free.
 
-Compiling also pauses the garbage collector, for all threads.
+Compiling also pauses the garbage collector, for all threads. In a subinterpreter this
+module refuses to be imported, and Ramidyn with it.
 
 A child process can compile while its parent does. A forked child has one thread. A lock
 that another thread of the parent held stays taken in the child forever. `Lock` is free
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib
 import os
 import sys
 import threading
@@ -23,6 +25,24 @@ from typing import Any, Generic, TypeVar, final, overload
 from weakref import WeakSet
 
 T = TypeVar("T")
+
+
+def _refuse_subinterpreters() -> None:
+    try:
+        interpreters: Any = importlib.import_module("_interpreters")
+    except ImportError:
+        try:  # its name before Python 3.13
+            interpreters = importlib.import_module("_xxsubinterpreters")
+        except ImportError:
+            return
+    if interpreters.get_current() != interpreters.get_main():
+        raise ImportError(
+            "Ramidyn cannot be imported in a subinterpreter: NumPy does not support "
+            "them. Use threads (a batch runs without the GIL) or processes"
+        )
+
+
+_refuse_subinterpreters()
 
 
 @final
