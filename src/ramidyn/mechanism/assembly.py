@@ -58,7 +58,7 @@ def assemble(
     else:
         batch = Batch(robot, np.array([0]), 1, {})
         start = normalized(robot, "q_guess", given)[None]
-    search = Search(robot, checked_tolerance(tolerance), has_batch)
+    search = AssemblySearch(robot, checked_tolerance(tolerance), has_batch)
     start = search.hold(fixed, start, batch)
     q, errors = search.closed(_limited(robot, start, search.free), generator_of(rng))
     if has_batch:
@@ -69,7 +69,7 @@ def assemble(
 
 
 @final
-class Search:
+class AssemblySearch:
     """A search for closed configurations, of one state or of many at once."""
 
     def __init__(self, robot: Robot, tolerance: float | None, has_batch: bool) -> None:

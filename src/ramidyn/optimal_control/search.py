@@ -11,7 +11,7 @@ import numpy as np
 
 from ramidyn.backend.calls.runnable import run_all
 from ramidyn.backend.llvm.build import load_functions
-from ramidyn.backend.planning.iteration_code import Call, Copy, Search, emit
+from ramidyn.backend.planning.iteration_code import Copy, KernelCall, Search, emit
 from ramidyn.backend.planning.riccati_code import (
     KNOT,
     SUMS,
@@ -305,7 +305,7 @@ class _Blocks:
         addresses = (self._keep(words(x)) for x in (template, offsets, views))
         failed = ctypes.addressof(self.failed)
         block = [ctypes.addressof(kernel), loop, len(ports), *addresses, failed]
-        assert len(block) == len(Call)
+        assert len(block) == len(KernelCall)
         return self._keep(words(block))
 
 

@@ -4,10 +4,10 @@
     iterate(block, first, count)    improve the motions of problems that are not done
 
 Kernels compute what depends on the robot, on the costs and on how a search goes on; a
-`Call` of the block is one of them with its arrays. Knots are states of one batch for
-derivatives. Columns are lanes in the Riccati recursion. Problems are lanes in rollouts
-with the full step; those for which that is too long, or a problem that is alone, try
-all step lengths at once.
+`KernelCall` of the block is one of them with its arrays. Knots are states of one batch
+for derivatives. Columns are lanes in the Riccati recursion. Problems are lanes in
+rollouts with the full step; those for which that is too long, or a problem that is
+alone, try all step lengths at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TRIES = 20
 """of a recursion: enough for the least damping to grow to the largest"""
 
 
-class Call(IntEnum):
+class KernelCall(IntEnum):
     """A kernel with its arrays."""
 
     KERNEL = 0
@@ -99,7 +99,7 @@ def emit_invoke(module: Module) -> None:
     code = module.function("invoke", 3, local=True)
     call, problem, count = code.arguments
     kernel, loop, n_ports, template, offsets, views, failed = (
-        code.load(call, w) for w in Call
+        code.load(call, w) for w in KernelCall
     )
     driver = code.load(kernel, Kernel.RUN)
     with code.loop(n_ports) as port:
