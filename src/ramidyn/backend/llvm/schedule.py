@@ -43,12 +43,12 @@ def schedule(program: Program) -> Schedule:
     if len(best.functions) == 1:
         return best
     far, results = _far(operations), set(program.results)
-    least = WORTH * (far + best.traffic / 2)
+    least = WORTH * (far + best.traffic)
     for order in (_by_need(operations, results), _depth_first(operations, results)):
         memory = _far(order)
-        if memory < far:
+        if memory < least:
             plan = _plan(order, program)
-            memory += plan.traffic / 2  # half: some of it is counted already
+            memory += plan.traffic
             if memory < least:
                 best, least = plan, memory
     return best
