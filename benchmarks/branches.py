@@ -9,11 +9,15 @@ Serban & Potra 1997, Corollary 3). Here one matrix along a tree is factored
     threads   by two threads: `ltdl(H, threads=2)`, its least size not heeded
     lanes     equal branches side by side in one vector, the trunk when they are done
     batch     for comparison: many such matrices side by side, a state to a lane
+    solve     forward and backward substitution of one vector by one thread
+    solve 2   by two threads: `Factor.solve(b, threads=2)`, its least size not heeded
 
 Rows of the trunk get something from every branch, so each thread and lane has its own
 copy of them, added at the end. The native loops run without the GIL. Times are the
 shortest of many runs; those of lanes and of a batch without packing the entries.
-``used`` is whether `ltdl(H, threads=2)` takes the second thread by itself.
+``used`` is whether `ltdl(H, threads=2)` takes the second thread by itself. ``most`` is
+the speedup that the division of branches allows, counted: the operations of all rows
+over those of the busier thread and of the trunk.
 ``difference`` is over the largest entry: zero where there is no trunk, rounding where
 sums are in another order. Threads must give the same bits in every run. ``control`` is
 the speedup of two threads that share nothing, just then: 2 if both cores were free.
@@ -35,8 +39,9 @@ from machine import options, report
 
 from ramidyn.backend.runtime.memory_layout import WORD
 from ramidyn.backend.sparse_factor.factor_loops import address, functions, vector_width
+from ramidyn.explain.shape import TreeShape
 from ramidyn.linalg import branches as library
-from ramidyn.linalg.branches import plan_of
+from ramidyn.linalg.branches import plan_of, solve_plan_of
 from ramidyn.linalg.factor import ltdl
 from ramidyn.linalg.pattern import (
     TILE_ENTRIES,
@@ -45,6 +50,7 @@ from ramidyn.linalg.pattern import (
     pattern_from,
     repack,
 )
+from ramidyn.robots import tractor_semitrailer
 
 Array = Any
 
@@ -62,6 +68,7 @@ def comb(trunk: int, branches: int, length: int) -> Parents:
 def cases(quick: bool) -> dict[str, Parents]:
     trees = {
         "humanoid 30: 4 limbs of 6": humanoid(),
+        "truck 60: 10 wheels, 2 frames": tractor_semitrailer().tree.dof_parents,
         "swarm 600: 100 arms of 6": swarm(600),
         "tree 1,006: 100 branches of 10": comb(6, 100, 10),
         "chain 300: no branches": chain(300),
@@ -72,6 +79,10 @@ def cases(quick: bool) -> dict[str, Parents]:
             "binary tree 10,001": binary(10_001),
             "tree 10,006: 1,000 branches of 10": comb(6, 1000, 10),
             "tree 10,006: 100 branches of 100": comb(6, 100, 100),
+            "tree 506: 10 branches of 50": comb(6, 10, 50),
+            "tree 1,006: 10 branches of 100": comb(6, 10, 100),
+            "tree 2,006: 10 branches of 200": comb(6, 10, 200),
+            "tree 4,006: 10 branches of 400": comb(6, 10, 400),
             "tree 1,606: 8 branches of 200": comb(6, 8, 200),
             "binary tree 65,535": binary(65_535),
             "tree 10,006: 10 branches of 1,000": comb(6, 10, 1000),
@@ -195,6 +206,9 @@ def measure(parents: Parents, seconds: float) -> dict[str, Any]:
         ways["threads"] = (lambda: ltdl(H, threads=2)), none
         expected = ltdl(H, threads=2).entries
         read["threads"] = lambda: expected[0, :, 0]
+        factor, b = ltdl(H), np.ones(len(parents))
+        ways["solve"] = (lambda: factor.solve(b)), none
+        ways["solve 2"] = (lambda: factor.solve(b, threads=2)), none
     equal = pattern.in_order is None and len({len(b) for b in branches}) == 1
     if equal and len(branches) > 1:
         run, lanes, read["lanes"] = laned(parents, entries)
@@ -206,6 +220,8 @@ def measure(parents: Parents, seconds: float) -> dict[str, Any]:
     times = best(ways, seconds)  # and leaves every result in its place
     out: dict[str, Any] = {"rows": len(parents), "branches": len(branches)}
     out["used"] = used
+    shape = TreeShape(parents)
+    out["most"] = shape.factor_cost / shape.on_threads(2)
     for name, t in times.items():
         out[name] = 1e6 * t / (256 if name == "batch" else 1)
     for name, result in read.items():
@@ -219,11 +235,15 @@ def measure(parents: Parents, seconds: float) -> dict[str, Any]:
 
 def heed_no_size(pattern: Pattern) -> None:
     """Let two threads share a tree from now on, however small it is."""
-    least = library.LEAST_WORK, library.LEAST_GAIN
-    library.LEAST_WORK, library.LEAST_GAIN = 0, 0.0
-    plan_of.cache_clear()
-    plan_of(pattern, 2)  # is kept
-    library.LEAST_WORK, library.LEAST_GAIN = least
+    names = ("LEAST_WORK", "LEAST_SOLVE_WORK", "LEAST_GAIN")
+    least = {name: getattr(library, name) for name in names}
+    for name in names:
+        setattr(library, name, 0)
+    for plan in (plan_of, solve_plan_of):
+        plan.cache_clear()
+    plan_of(pattern, 2), solve_plan_of(pattern, 2, 1)  # are kept
+    for name in names:
+        setattr(library, name, least[name])
 
 
 def control() -> float:
@@ -260,19 +280,21 @@ def main() -> None:
         return
     print(
         f"\n{'µs for one matrix':36}{'whole':>11}{'threads':>11}{'lanes':>11}"
-        f"{'batch':>9}   used   differences"
+        f"{'solve':>9}{'solve 2':>9}{'batch':>9}   most used   differences"
     )
     free = result.pop("control")
     for name, row in result.items():
         cells = ""
         for way in ("threads", "lanes"):
             cells += f"{row[way]:11.1f}" if way in row else f"{'-':>11}"
-        cells += f"{row['batch']:9.2f}" if "batch" in row else f"{'-':>9}"
+        for way in ("solve", "solve 2", "batch"):
+            cells += f"{row[way]:9.2f}" if way in row else f"{'-':>9}"
         shown = ", ".join(
             f"{row[f'{w} difference']:.0e}" for w in ("threads", "lanes") if w in row
         )
         is_used = "yes" if row["used"] else "no"
-        print(f"{name:36}{row['whole']:11.1f}{cells}   {is_used:7}{shown}")
+        most = f"{row['most']:.2f}"
+        print(f"{name:36}{row['whole']:11.1f}{cells}   {most} {is_used:7}{shown}")
     print(f"control: 2 threads give {free['before']:.2f} x, then {free['after']:.2f} x")
 
 

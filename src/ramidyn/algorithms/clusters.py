@@ -4,7 +4,8 @@
 
 for the degrees of freedom k of a tree that depend on the shared coordinates y. A mimic
 joint or a gear has a constant G; a linkage has one that depends on q, and g. All other
-joints have a coordinate of their own: clusters of one.
+joints have a coordinate of their own: clusters of one. See Jain 2012, and Chignoli et
+al. 2023.
 
 `elimination` takes clusters out of the equations of motion. What their joints add to a
 matrix along the tree is summed up before it is multiplied, block by block.

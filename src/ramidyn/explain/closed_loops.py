@@ -126,7 +126,8 @@ class ClosedLoops:
             f"{len(self.cuts)} cuts with {self.m} rows",
             "cut joints:",
             *(
-                f"  {c.name} ({c.type}, {c.rows} rows): {c.bodies[0]} - {c.bodies[1]}"
+                f"  {c.name} ({c.type}, {c.rows} row{'s' * (c.rows > 1)}): "
+                f"{c.bodies[0]} - {c.bodies[1]}"
                 for c in self.cuts
             ),
             f"renumbered, leaves first: {', '.join(self.order)}",

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ramidyn.linalg.branches import divide_branches
 from ramidyn.tree.tree import (
     D1,
     D2,
@@ -74,6 +75,43 @@ class TreeShape:
     def depth(self) -> int:
         """d_max: the most degrees of freedom in a row."""
         return max(depths(self.parents), default=0)
+
+    @property
+    def main_share(self) -> float:
+        """β: the share of the longest chain.
+
+        D1 and D2 of a chain with short side branches come near to β and β² of those
+        of as many degrees of freedom in one chain.
+        """
+        return self.depth / self.n if self.n else 1.0
+
+    @cached_property
+    def critical_path(self) -> int:
+        """Operations of the factorization in a row, if each branch has a thread.
+
+        A row waits for its descendants alone (Negrut, Serban & Potra 1997, Lemma 4).
+        Sums of what branches subtract from rows that they share are not counted.
+        """
+        below, longest = [0] * self.n, 0
+        for k in reversed(range(self.n)):
+            own, p = below[k] + self._row_costs[k], self.parents[k]
+            if p == ROOT:
+                longest = max(longest, own)
+            else:
+                below[p] = max(below[p], own)
+        return longest
+
+    def on_threads(self, threads: int) -> int:
+        """Return the operations of the busiest of some threads, and of the trunk."""
+        order = depth_first(self.parents)
+        place = {old: new for new, old in enumerate(order)} | {ROOT: ROOT}
+        above = [place[self.parents[i]] for i in order]
+        costs = [self._row_costs[i] for i in order]
+        return divide_branches(above, costs, threads)[0]
+
+    @cached_property
+    def _row_costs(self) -> list[int]:
+        return [d * d - 1 for d in depths(self.parents)]
 
     @property
     def bounds(self) -> dict[str, tuple[int, int]]:

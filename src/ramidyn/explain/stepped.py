@@ -3,6 +3,7 @@
 factor_frames      LTDL row by row along a tree (Featherstone 2005, Fig. 3)
 recursion_frames   forces and blocks walking through a robot (Chang & Khatib 2000)
 loop_frames        a graph becomes a tree, and its equations are factored (Negrut)
+motion_frames      a robot that moves, from the side
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
+
+import numpy as np
+import numpy.typing as npt
 
 from ramidyn.explain.closed_loops import ClosedLoops
 from ramidyn.explain.factor_steps import factor_steps
@@ -166,6 +170,37 @@ def loop_frames(robot: Robot, found: ClosedLoops, seconds: float = 2.0) -> Frame
         frames.append(matrix(f"{name}: {meaning}, {m}m + {a}a + {d}d", lit))
     side = max(width, cell * len(pattern) + 10, 420)
     return Frames(side, max(height, cell * len(pattern) + 30), tuple(frames), seconds)
+
+
+def motion_frames(
+    robot: Robot, states: npt.ArrayLike, seconds: float = 0.2, width: float = 420.0
+) -> Frames:
+    """Return a robot from its right side, a configuration of ``states`` a frame.
+
+    Bodies are lines from the origin of the parent to their own: x goes to the right and
+    z up, the ground is at z = 0.
+    """
+    tree, poses = robot.tree, robot.pose
+    q = np.atleast_2d(np.asarray(states, dtype=float))
+    at = np.array([poses(q, tree.name(i))[:, [0, 2], 3] for i in range(len(tree))])
+    low, high = at.min(axis=(0, 1)), at.max(axis=(0, 1))
+    scale = (width - 40.0) / max(high[0] - low[0], high[1], 1e-9)
+    height = scale * high[1] + 40.0
+
+    def place(i: int, k: int) -> tuple[float, float]:
+        x, z = at[i, k]
+        return 20.0 + scale * (x - low[0]), height - 20.0 - scale * z
+
+    def body(i: int, p: int, k: int) -> str:
+        end = place(i, k)
+        return _line(place(p, k), end, "#2f6f9f", 3) + _dot(*end, "#5a6b73", 3)
+
+    ground = _line((0.0, height - 20.0), (width, height - 20.0), "#c9c9c2", 2)
+    frames = [
+        ground + "".join(body(i, p, k) for i, p in tree if p != ROOT)
+        for k in range(len(q))
+    ]
+    return Frames(width, height, tuple(frames), seconds)
 
 
 # ------------------------------------------------------------ parts of pictures

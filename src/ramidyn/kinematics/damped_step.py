@@ -9,7 +9,8 @@ part of A, or stay apart like those of G, whichever takes fewer operations:
     A v = g + Kᵀ y,     (K A⁻¹ Kᵀ + S) y = r − K A⁻¹ g
     K = (B, G),  r = (e_B, −c),  S = (1, ε)
 
-ε keeps dependent equations apart: G v misses −c by ε times a multiplier.
+ε keeps dependent equations apart: G v misses −c by ε times a multiplier. The method
+goes back to Levenberg 1944, and to Sugihara 2011 for inverse kinematics.
 """
 
 from __future__ import annotations

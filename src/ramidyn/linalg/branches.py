@@ -95,17 +95,18 @@ def _worth(
     if threads < 2 or total < least:
         return None
     above = pattern.table[:, 2].tolist()
-    longest, shares, trunk = _shared(above, costs.tolist(), threads)
+    longest, shares, trunk = divide_branches(above, costs.tolist(), threads)
     return None if total < LEAST_GAIN * longest else (shares, trunk)
 
 
-def _shared(
-    above: list[int], costs: list[int], threads: int
+def divide_branches(
+    above: Sequence[int], costs: Sequence[int], threads: int
 ) -> tuple[int, list[list[range]], list[int]]:
-    """Return the branches of each thread and the trunk, and what takes longest.
+    """Return what takes longest, the branches of each thread, and the trunk.
 
-    The largest branch gives its root to the trunk, again and again, as long as it has
-    more than a fraction of a thread's share; the best of all these divisions counts.
+    ``above`` are the parents of rows, numbered depth first. The largest branch gives
+    its root to the trunk, again and again, as long as it has more than a fraction of a
+    thread's share; the best of all these divisions counts.
     """
     n = len(above)
     whole, sizes, children = list(costs), [1] * n, [list[int]() for _ in range(n)]

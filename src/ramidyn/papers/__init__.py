@@ -42,6 +42,8 @@ PARTS: Mapping[str, Mapping[str, Callable[[], Section]]] = {
     "featherstone": {
         "table 1": featherstone.table1,
         "table 2": featherstone.table2,
+        "figure 1": featherstone.trees,
+        "figure 4": featherstone.trees,
         "figure 2": featherstone_sparsity.steps,
         "figure 3": featherstone_sparsity.steps,
         "figure 5": featherstone.table2,
@@ -50,9 +52,13 @@ PARTS: Mapping[str, Mapping[str, Callable[[], Section]]] = {
     },
     "chang_khatib": {
         "table 1": chang_khatib.table1,
+        "figure 2": chang_khatib.box,
         "figure 4": chang_khatib.recursion,
+        "figure 5": chang_khatib.box,
     },
     "wensing": {
+        "table 1": wensing_stages.table1,
+        "figure 4": wensing_stages.table1,
         "figure 5": wensing_stages.by_stages,
         "figure 6": wensing.figures,
     },
@@ -65,7 +71,8 @@ PARTS: Mapping[str, Mapping[str, Callable[[], Section]]] = {
         "figure 4": negrut.graph,
     },
 }
-"""The tables and figures of each paper, by their numbers."""
+"""The tables and figures of each paper, by their numbers; drawings of notation (one or
+two bodies and their vectors) are left out."""
 ITEMS = (*items_featherstone.ITEMS, *items_operational.ITEMS, *items_negrut.ITEMS)
 """all items of the documents, in their order"""
 

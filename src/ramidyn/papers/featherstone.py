@@ -30,7 +30,7 @@ Operation = tuple[
 
 def sections() -> list[Section]:
     """Return the sections on the cost of factors."""
-    return [table1(), table2()]
+    return [trees(), table1(), table2()]
 
 
 def humanoid_parents() -> tuple[int, ...]:
@@ -182,6 +182,34 @@ def cost(ops: Ops) -> str:
     """Return a count in the paper's letters."""
     parts = ((ops.sqrt, "√"), (ops.div, "d"), (ops.mul, "m"), (ops.add, "a"))
     return " + ".join(f"{n}{letter}" for n, letter in parts if n) or "0"
+
+
+# ------------------------------------------------------------ Figs. 1 and 4
+
+
+def trees() -> Section:
+    """Return Figs. 1 and 4: the trees as arrays of parents, and their patterns."""
+    made = {
+        "Tree 1": TREE1,
+        "short side branches": tuple(family("short side branches", 8)),
+        "binary tree": tuple(family("binary tree", 7)),
+        "square grid": tuple(family("square grid", 9)),
+    }
+    rows: list[tuple[str, ...]] = []
+    for name, parents in made.items():
+        s = TreeShape(parents)
+        lower = (
+            "".join("x" if s.pattern[i, j] else "·" for j in range(i + 1))
+            for i in range(s.n)
+        )
+        shown = ", ".join(f"{p + 1}" for p in parents)
+        rows.append((name, shown, f"{s.d1}", f"{s.d2}", " / ".join(lower)))
+    return Section(
+        f"{NAME}, Figs. 1 and 4: trees",
+        "Trees of the figures by their parents λ, numbered from 1, 0 for the root; and "
+        "the nonzeros of H row by row, the lower triangle alone (Eq. 4).",
+        (Table(("tree", "λ", "D1", "D2", "nonzeros of H"), tuple(rows)),),
+    )
 
 
 # ------------------------------------------------------------ Table 2 and Fig. 5

@@ -21,6 +21,7 @@ from ramidyn.linalg.factor import ltl
 from ramidyn.papers.document import Section, Table, compared, robot_of, word
 from ramidyn.papers.featherstone import FORMULAS, NAME, TREE1, TREE1_EXPANDED
 from ramidyn.papers.featherstone_humanoid import PRINTED, QUANTITIES, two_robots
+from ramidyn.papers.notes import OPERATIONS as SPATIAL
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import SIMPLIFICATIONS, everywhere, simplify
@@ -41,7 +42,6 @@ def sections() -> list[Section]:
         bounds(),
         crba_families(),
         inertia_transforms(),
-        formulas(),
         causes(),
     ]
 
@@ -279,10 +279,16 @@ def _simplified(robot: Robot) -> Any:
 
 CRBA_ONLY = mass_matrix(algorithm="crba")
 RX = {
-    "two screws (DH node)": ((32, 33), 2),
-    "three screws (other nodes)": ((47, 48), 3),
+    "rx, two screws (DH node)": ((32, 33), 2),
+    "rx, three screws (other nodes)": ((47, 48), 3),
 }
 """rx as printed, and how many axial screws it takes"""
+OTHERS = {
+    "ra": ((0, 10), SPATIAL["I + I, rigid"][1]),
+    "vx, two screws (DH node)": ((20, 12), SPATIAL["Xᵀ f"][2] or SPATIAL["Xᵀ f"][1]),
+    "vx, rotation and offset (other nodes)": ((24, 18), SPATIAL["Xᵀ f"][1]),
+}
+"""as printed, and the operation of `ramidyn.spatial`"""
 
 
 def inertia_transforms() -> Section:
@@ -300,12 +306,18 @@ def inertia_transforms() -> Section:
                 word(sum(printed), sum(known)),
             )
         )
+    for name, (printed, run) in OTHERS.items():
+        ops = count(trace(run, {"x": 80}))
+        ours = ops.mul, ops.add
+        verdict = word(sum(printed), sum(ours))
+        rows.append((name, _cost(printed), _cost(ours), _cost(ours), verdict))
     return Section(
         f"{NAME}, section 5: rx, an inertia taken to the parent",
-        "A rigid inertia through axial screws, by `ramidyn.spatial`: with every number "
+        "A rigid inertia through axial screws (rx), and beside it a sum of two (ra) "
+        "and a force through screws (vx), by `ramidyn.spatial`: with every number "
         "unknown, and as in CRBA, where lengths, twists and the composite mass are "
         "constants and only the joint's sine and cosine are not.",
-        (Table(("rx", "printed", "all unknown", "as in CRBA", ""), tuple(rows)),),
+        (Table(("", "printed", "all unknown", "as in CRBA", ""), tuple(rows)),),
         after="With everything unknown, products of sines and cosines are formed for "
         "every turn, and of mass and length for every shift.",
     )
@@ -339,40 +351,6 @@ def _screw_cost(screws: int, known: bool) -> tuple[int, int]:
 
 
 # ------------------------------------------------------------ section 6
-
-CHAIN_LENGTH = 25
-"""bodies, the floating one included"""
-
-
-def formulas() -> Section:
-    """Return the printed formulas of RNEA and ABA, evaluated with their corrections."""
-    n, branches = CHAIN_LENGTH, 3
-    rnea = (93 * n - 69 + 7, 81 * n - 66 + 13)
-    aba = (224 * (n - 1) - 30, 205 * (n - 1) - 37)
-    rows: list[tuple[str, ...]] = []
-    for name, chain, extra, text in (
-        ("RNEA", rnea, (4, 8), "(93n − 69)m + (81n − 66)a, n = 25, and 7m + 13a"),
-        ("ABA", aba, (66, 57), "(224n − 30)m + (205n − 37)a, n = 24"),
-    ):
-        more = (chain[0] + branches * extra[0], chain[1] + branches * extra[1])
-        added = f"the same and {branches} ({_cost(extra)})"
-        for robot, k, formula, value in (
-            ("chain", 1, text, chain),
-            ("humanoid", 0, added, more),
-        ):
-            printed = PRINTED[name][k]
-            same = compared(printed, value)
-            rows.append(
-                (f"{name}, {robot}", formula, _cost(printed), _cost(value), same)
-            )
-    head = ("algorithm", "formula", "printed total", "evaluated", "")
-    return Section(
-        f"{NAME}, section 6: the formulas of RNEA and ABA",
-        "Totals follow from formulas for chains: a floating base is one more joint "
-        "with a correction, and each of the three nodes without DH parameters has "
-        "another.",
-        (Table(head, tuple(rows)),),
-    )
 
 
 @cache

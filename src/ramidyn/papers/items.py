@@ -8,7 +8,8 @@ a section of the page (`Found`). None is written down.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -38,6 +39,10 @@ class Finding:
 Found = Mapping[str, Section]
 """the sections of the page, by title"""
 Check = Callable[[Found], Finding]
+
+
+Row = tuple[str, str, Check]
+"""an item without its document: what it is, where it is, and how it is checked"""
 
 
 @final
@@ -85,7 +90,7 @@ def section(
     """
 
     def check(found: Found) -> Finding:
-        (one,) = [s for t, s in found.items() if t.endswith(title)]
+        one = part(found, title)
         tables = one.tables if table is None else (one.tables[table],)
         return _by_verdicts(one.title, [v for t in tables for v in _verdicts(t, row)])
 
@@ -118,7 +123,39 @@ def _by_verdicts(title: str, found: list[str]) -> Finding:
 
 def part(found: Found, title: str) -> Section:
     """Return a section of the page by the end of its title."""
-    return next(s for t, s in found.items() if t.endswith(title))
+    (one,) = (s for t, s in found.items() if t.endswith(title))
+    return one
+
+
+def rows_of(found: Found, title: str, table: int = 0) -> tuple[tuple[str, ...], ...]:
+    """Return the rows of a table of a section."""
+    return part(found, title).tables[table].rows
+
+
+def number(cell: str) -> float:
+    """Return the number in a cell: 1,234 or 56% or 0.78."""
+    return float(cell.replace(",", "").removesuffix("%"))
+
+
+def all_of(what: str, met: Sequence[bool], unit: str = "") -> Finding:
+    """Return a finding that counts what is met."""
+    return claim(what, f"{sum(met)} of {len(met)}{unit}", all(met))
+
+
+def below(printed: str, value: float, limit: float, unit: str = "") -> Finding:
+    """Return a finding about a number that is shown by its limit only."""
+    is_met = bool(value < limit)
+    shown = f"below {limit:g}{unit}" if is_met else f"{value:.1e}{unit}"
+    return claim(printed, shown, is_met)
+
+
+def seconds(run: Callable[[], object], times: int = 100) -> float:
+    """Return how long a call takes, the first one apart."""
+    run()
+    start = time.perf_counter()
+    for _ in range(times):
+        run()
+    return (time.perf_counter() - start) / times
 
 
 def explained(title: str, table: int = 0) -> Check:
@@ -126,7 +163,7 @@ def explained(title: str, table: int = 0) -> Check:
 
     def check(found: Found) -> Finding:
         one = part(found, title)
-        rows = one.tables[table].rows
+        rows = [row for row in one.tables[table].rows if "- /" not in row[1]]
         same = sum(row[-1] in SAME for row in rows)
         others = len(rows) - same
         verdict = "holds" if not others else f"differs in {others}, with notes"

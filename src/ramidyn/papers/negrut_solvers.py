@@ -1,4 +1,4 @@
-"""The dense solvers that Negrut, Serban & Potra (1997) compare with: Gauss and Alg-D.
+"""The solvers that Negrut, Serban & Potra (1997) compare: Gauss, Alg-D and Alg-S.
 
 They are written for any numbers with operators: floats to check them, unknown ones to
 count them. Matrices are lists of rows.
@@ -9,13 +9,21 @@ count them. Matrices are lists of rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
+from ramidyn.algorithms.block_cholesky import block_cholesky, blocks_of
 from ramidyn.algorithms.loops.cuts import cuts_of
+from ramidyn.algorithms.ltdl import TreeEntries, solve_L, solve_LT
+from ramidyn.explain.closed_loops import columns_of
+from ramidyn.papers.featherstone import entries_of
 from ramidyn.papers.operation_counts import Unknown, count_of
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import Ops
-from ramidyn.symbolic.dense import inner, ldl
+from ramidyn.symbolic.dense import inner
+from ramidyn.tree.tree import ancestors
 
 Matrix = list[list[Any]]
 Vector = list[Any]
@@ -122,6 +130,115 @@ def algorithm_d(
     return qdd, multipliers
 
 
+@dataclass(frozen=True)
+class Structure:
+    """Where M and J of a mechanism can be nonzero."""
+
+    bodies: tuple[int, ...]
+    """parents of the bodies of the spanning tree"""
+    dofs: tuple[tuple[int, ...], ...]
+    """of each body's joint"""
+    parents: tuple[int, ...]
+    """of the degrees of freedom"""
+    columns: tuple[tuple[int, ...], ...]
+    """of each row of J: the degrees of freedom where it is not zero"""
+    cuts: tuple[range, ...]
+    """the rows of each cut joint"""
+    names: tuple[str, ...]
+    """of the bodies"""
+
+    @staticmethod
+    def of(robot: Robot) -> Structure:
+        """Return that of a robot with loops."""
+        tree, ends = robot.tree, [0]
+        for cut in cuts_of(robot.model):
+            ends.append(ends[-1] + len(cut.rows))
+        columns = tuple(map(tuple, columns_of(robot)))
+        cuts = tuple(range(a, b) for a, b in pairwise(ends))
+        names = tuple(tree.name(i) for i in range(len(tree)))
+        parents = tree.parents, tree.dofs, tree.dof_parents
+        return Structure(*parents, columns, cuts, names)
+
+    @cached_property
+    def reached(self) -> tuple[frozenset[int], ...]:
+        """The nonzeros of each column of T (Lemma 3)."""
+        return tuple(
+            frozenset(i for k in c for i in (k, *ancestors(self.parents, k)))
+            for c in self.columns
+        )
+
+
+def algorithm_s(
+    M: TreeEntries,
+    J: Sequence[Mapping[int, Any]],
+    Q: Vector,
+    gamma: Vector,
+    at: Structure,
+    done: Callable[[str], None] = lambda _: None,
+) -> tuple[Vector, Vector]:
+    """Solve the same system by the same steps, sparse, as the paper takes them.
+
+    M has a dense block for each joint, and TᵀT one for each pair of cut joints; those
+    on its diagonal are computed in full.
+    """
+    blocks = block_cholesky(blocks_of(M, at.dofs, at.bodies), at.bodies)
+    L = {
+        (a, b): block[r][c]
+        for (i, j), block in blocks.items()
+        for r, a in enumerate(at.dofs[i])
+        for c, b in enumerate(at.dofs[j])
+        if a >= b
+    }
+    done("1")
+    z = solve_LT(L, dict(enumerate(Q)), at.parents)
+    done("2")
+    T = [_column(L, row, at.parents) for row in J]
+    done("3.1")
+    r = [_inner(t, z) - g for t, g in zip(T, gamma, strict=True)]
+    done("3.2")
+    m = len(J)
+    G: Matrix = [[None] * m for _ in range(m)]
+    for k, own in enumerate(at.cuts):
+        for other in at.cuts[: k + 1]:
+            for i in own:
+                for j in other:
+                    G[i][j] = _inner(T[i], T[j])
+    done("3.3")
+    C = cholesky(G)
+    done("3.4")
+    multipliers = upper_solve(C, lower_solve(C, r))
+    done(SOLVES)
+    y: dict[int, Any] = {}
+    for t, x in zip(T, multipliers, strict=True):
+        for i, e in t.items():
+            y[i] = y[i] + e * x if i in y else e * x
+    done("3.5")
+    qdd = solve_L(L, {i: z[i] - y[i] if i in y else z[i] for i in z}, at.parents)
+    done("4")
+    return [qdd[i] for i in range(len(Q))], multipliers
+
+
+SOLVES = "solve for λ"
+"""a part of step 3.4 that the paper does not count"""
+
+
+def _column(L: TreeEntries, row: Mapping[int, Any], parents: Sequence[int]) -> Any:
+    """Return L⁻ᵀ times a row of J, a column of T."""
+    y = dict(row)
+    for k in reversed(range(len(parents))):
+        if k in y:
+            y[k] = y[k] / L[k, k]
+            for i in ancestors(parents, k):
+                more = L[k, i] * y[k]
+                y[i] = y[i] - more if i in y else -more
+    return y
+
+
+def _inner(a: Mapping[int, Any], b: Mapping[int, Any]) -> Any:
+    common = [i for i in a if i in b]
+    return inner([a[i] for i in common], [b[i] for i in common])
+
+
 def stage_counts(run: Callable[[Any, Callable[[str], None]], object]) -> dict[str, Ops]:
     """Return the operations between one stage and the next, and "Total".
 
@@ -129,15 +246,20 @@ def stage_counts(run: Callable[[Any, Callable[[str], None]], object]) -> dict[st
     """
     x = Unknown()
     found: dict[str, Ops] = {}
-    before = [0, 0, 0, 0]
+    before = Ops()
 
     def done(stage: str) -> None:
-        now = [x.mul, x.add, x.div, x.roots]
-        found[stage] = Ops(*(b - a for a, b in zip(before, now, strict=True)))
-        before[:] = now
+        nonlocal before
+        now = Ops(x.mul, x.add, x.div, x.roots)
+        found[stage], before = minus(now, before), now
 
     run(x, done)
-    return {**found, "Total": Ops(x.mul, x.add, x.div, x.roots)}
+    return {**found, "Total": before}
+
+
+def minus(a: Ops, b: Ops) -> Ops:
+    """Return the operations that a has more than b."""
+    return Ops(a.mul - b.mul, a.add - b.add, a.div - b.div, a.sqrt - b.sqrt)
 
 
 def gauss_counts(n: int) -> dict[str, Ops]:
@@ -167,114 +289,75 @@ def algorithm_d_counts(n: int, m: int) -> dict[str, Ops]:
     )
 
 
+def algorithm_s_counts(at: Structure) -> dict[str, Ops]:
+    """Return the operations of Alg-S for a mechanism, by step."""
+
+    def run(x: Any, done: Callable[[str], None]) -> None:
+        n, m = len(at.parents), len(at.columns)
+        rows = [dict.fromkeys(c, x) for c in at.columns]
+        algorithm_s(entries_of(at.parents, x), rows, [x] * n, [x] * m, at, done)
+
+    return stage_counts(run)
+
+
 # ------------------------------------------------------------ why counts differ
 
 
 Printed = Mapping[str, int]
 """a row of a table: A, M, D and SQ"""
-NO_CAUSE = "we find no count that gives the printed figures"
 
 
-def step1(robot: Robot, printed: Printed, ours: Ops) -> str:
-    """Return what full products of blocks add to the triangle."""
-    tree, parts, more = robot.tree, list[str](), 0
-    for i, dofs in enumerate(tree.dofs):
-        above = len(dofs) * (len(dofs) - 1) // 2
-        below = sum(
-            len(tree.dofs[k]) for k in range(len(tree)) if i in tree.support(k)[:-1]
-        )
-        if above and below:
-            parts.append(f"{above} · {below}")
-            more += above * below
-    text = "the triangle alone; full diagonal blocks take "
-    return _explained(
-        text + " + ".join(parts) + " more A and M",
-        ours.add + more == printed["A"] and ours.mul + more == printed["M"],
+def sparse_notes(at: Structure, printed: Mapping[str, Printed]) -> dict[str, str]:
+    """Return what is known of the printed counts that Alg-S does not take."""
+    entries, n = sum(map(len, at.reached)), len(at.parents)
+    p32, p33, p35 = (printed[step] for step in ("3.2", "3.3", "3.5"))
+    left_out = entries - p32["M"]
+    fits = [
+        name
+        for name, dofs in zip(at.names, at.dofs, strict=True)
+        if sum(k in t for t in at.reached for k in dofs) == left_out
+    ]
+    blocks = [
+        (len(dofs), len(a) * len(b))
+        for k, a in enumerate(at.cuts)
+        for b in at.cuts[: k + 1]
+        for dofs in at.dofs
+        if dofs[0] in at.reached[a[0]] and dofs[0] in at.reached[b[0]]
+    ]
+    alone_sums = sum((d - 1) * size for d, size in blocks)
+    found: dict[str, str] = {}
+    found["3.2"] = f"T has {entries} entries; the printed counts are {left_out} fewer"
+    if fits:
+        found["3.2"] += f", as many as it has at the joint of {', '.join(fits)}"
+    found["3.3"] = (
+        f"products of blocks, without the sums of products, take {alone_sums} A: "
+        f"{alone_sums - p33['A']} more than printed"
     )
-
-
-def step2(printed: Printed, ours: Ops, last: Ops) -> str:
-    """Return where LᵀDL divides."""
-    n = printed["D"] - ours.div
-    return _explained(
-        f"Cholesky divides {n} times here and in step 4, LᵀDL in step 4 alone",
-        ours.div == 0 and last.div == n,
+    found["3.5"] = (
+        f"with {p32['M']} entries as in step 3.2, T λ takes {p32['M'] - n} A, and "
+        f"{p32['M'] - p35['M']} M more than printed"
     )
+    return found
 
 
-def entries_of_t(entries: int, printed: Printed, also: Printed, n: int) -> str:
-    """Return how many products step 3.2 or 3.5 has; ``also`` is the other's row."""
-    text = f"one product and one sum for each of {entries} entries of T"
-    if printed["A"] == printed["M"] == entries:
-        return text
-    if printed["A"] == also["A"] - n:
-        return (
-            f"{text}; the printed A are those of step 3.2 less one for each of {n} "
-            f"entries of y ({also['A']} - {n}); of M, {NO_CAUSE}"
-        )
-    return f"{text}; {NO_CAUSE}"
+def dense_notes(m: int, printed: Mapping[str, Sequence[int]], step: int) -> str:
+    """Return what is known of step 3.4 of the dense algorithm (at place ``step``)."""
 
-
-def step33(robot: Robot, lengths: Sequence[int], printed: Printed, ours: Ops) -> str:
-    """Return what full diagonal blocks of G add; ``lengths`` of the columns of T."""
-    more, parts, at = 0, dict[int, int](), 0
-    for cut in cuts_of(robot.model):
-        rows = len(cut.rows)
-        extra = rows * (rows - 1) // 2 * lengths[at]
-        parts[extra] = parts.get(extra, 0) + 1
-        more, at = more + extra, at + rows
-    shown = " + ".join(f"{n} · {extra}" for extra, n in parts.items() if extra)
-    text = f"the triangle alone; in full, diagonal blocks take {shown} more M"
-    text = _explained(text, ours.mul + more == printed["M"])
-    return text if ours.add == printed["A"] else f"{text}; of A, {NO_CAUSE}"
-
-
-def step34(m: int, printed: Printed) -> str:
-    """Return whether the paper counts the factorization alone."""
-    factor = count_of(lambda x: ldl([[x] * (k + 1) for k in range(m)]))
-    shown = f"{factor.add:,} A, {factor.mul:,} M and {factor.div:,} D"
-    is_printed = (factor.add, factor.mul, factor.div) == tuple(
-        printed[letter] for letter in "AMD"
-    )
-    text = f"the factorization alone takes {shown}; ours solves too"
-    return _explained(text, is_printed)
-
-
-def step4(printed: Printed, ours: Ops, n: int) -> str:
-    """Return where y is subtracted."""
-    return _explained(
-        f"the paper subtracts {n} entries of y here, ours in step 3.5",
-        ours.add + n == printed["A"],
-    )
-
-
-def dense34(m: int, printed: Printed) -> str:
-    """Return what the dense step 3.4 takes."""
-
-    def matrix(x: Any) -> list[list[Any]]:
+    def matrix(x: Any) -> Matrix:
         return [[x] * m for _ in range(m)]
 
     factor = count_of(lambda x: cholesky(matrix(x)))
     solves = count_of(lambda x: upper_solve(matrix(x), lower_solve(matrix(x), [x] * m)))
-    text = f"factor {factor.add:,} A and M, two solves {solves.add:,}"
-    if printed["A"] == factor.add + solves.add:
-        return text
-    for times in range(2, 6):
-        if printed["A"] == times * factor.add + solves.add:
-            return (
-                f"{text}; the printed count fits {times} factorizations and the solves "
-                f"({times} x {factor.add:,} + {solves.add:,}), a guess"
-            )
-    return f"{text}; {NO_CAUSE}"
-
-
-def dense_total(printed: Sequence[int]) -> str:
-    """Return whether printed additions add up to their printed sum."""
-    *steps, total = printed
-    if sum(steps) == total:
-        return "step 3.4"
-    return f"step 3.4; the printed A add up to {sum(steps):,}, not {total:,}"
-
-
-def _explained(text: str, is_all: bool) -> str:
-    return text if is_all else f"{text}, which is not all"
+    sums = factor.add - m * (m - 1) // 2  # of inner products that start with a product
+    *steps, total = printed["A"]
+    wanted = total - (sum(steps) - steps[step])
+    text = f"{factor.mul:,} M to factor and {solves.mul:,} for two solves"
+    times = (printed["M"][step] - solves.mul) // factor.mul
+    if printed["M"][step] == times * factor.mul + solves.mul:
+        text += f"; the printed M fit {times} x {factor.mul:,} + {solves.mul:,}"
+    if wanted == times * sums + solves.add:
+        text += (
+            f", and their sum of A, {total:,}, fits {times} x {sums:,} + {solves.add:,}"
+            f" = {wanted:,} here, not {steps[step]:,}: a guess"
+        )
+    return text

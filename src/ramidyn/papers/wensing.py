@@ -28,6 +28,7 @@ from ramidyn.papers.wensing_stages import (
     stages,
 )
 from ramidyn.robot import Robot
+from ramidyn.symbolic.count import count
 from ramidyn.tree.tree import sparsity_pattern
 
 FINGERS = ("left_forefinger", "left_thumb", "right_forefinger", "right_thumb")
@@ -99,7 +100,38 @@ def counted(case: Case, expressed_in: str = "local") -> OperationalCounts:
 
 def sections() -> list[Section]:
     """Return the sections of this paper."""
-    return [figures(), *wensing_stages.sections()]
+    return [figures(), more_joints(), *wensing_stages.sections()]
+
+
+LIMBS = {"arm": 7, "leg": 6}
+"""joints of ASIMO's"""
+MORE_PER_LIMB = (3, 6, 9, 12)
+
+
+def more_joints() -> Section:
+    """Return SFA's share of EFPA's operations as limbs get longer."""
+    rows: list[tuple[str, ...]] = []
+    for limb, joints in LIMBS.items():
+        shares: list[float] = []
+        for more in MORE_PER_LIMB:
+            change: dict[str, Any] = {f"{limb}_joints": joints + more}
+            robot = robot_of(robots.asimo(**change))
+            sfa, efpa = (
+                count(compiled_program(robot, HANDS_FEET, a)).total
+                for a in ("sfa", "efpa")
+            )
+            shares.append(sfa / efpa)
+        below = [more for more, x in zip(MORE_PER_LIMB, shares, strict=True) if x > 1]
+        found = f"from {below[0]} on: holds" if below else "differs"
+        rows.append((f"more joints per {limb}", *(f"{x:.2f}" for x in shares), found))
+    return Section(
+        f"{NAME}, Fig. 6: how many more joints",
+        "The paper says that more joints in arms or legs provide advantages for EFPA "
+        "over SFA; how many it adds is not printed. SFA's share of EFPA's operations "
+        "by the number of joints added to each limb, for hands and feet: SFA takes "
+        "O(n d²), so it grows, and EFPA is below at last.",
+        (Table(("", *map(str, MORE_PER_LIMB), "EFPA below SFA"), tuple(rows)),),
+    )
 
 
 def figures() -> Section:

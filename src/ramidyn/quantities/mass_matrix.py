@@ -24,12 +24,14 @@ from ramidyn.algorithms.coriolis import coriolis_in_body_frames, coriolis_in_roo
 from ramidyn.algorithms.crba import crba, crba_root
 from ramidyn.algorithms.ltdl import (
     MOST_OPERATIONS,
+    DofVector,
     TreeEntries,
     elimination_parents,
     filled_matrix,
     ltdl,
     operations,
     solve,
+    solve_LT,
 )
 from ramidyn.algorithms.matrix_layout import DofOrder, mass_matrix_layout
 from ramidyn.algorithms.minv import Rules, following_rules, minv_aba, minv_ltdl
@@ -205,6 +207,10 @@ class MassSolver:
         """Return M⁻¹ b."""
         x = solve(self.L, self.D, self.order.gather(b), self.parents)
         return self.order.scatter(x)
+
+    def half_solved(self, b: Sequence[Expr]) -> DofVector:
+        """Return L⁻ᵀ b in the order of the tree."""
+        return solve_LT(self.L, self.order.gather(b), self.parents)
 
 
 def sparse_rows(

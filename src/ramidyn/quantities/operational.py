@@ -13,13 +13,19 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from ramidyn.algorithms.ltdl import solve_L
 from ramidyn.algorithms.operational.consistent_inverse import consistent_inverse
 from ramidyn.algorithms.operational.tasks import Task, ends
 from ramidyn.description.conventions import Conventions
 from ramidyn.errors import ArgumentError
 from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.quantities.dynamics import possible as possible_dynamics
-from ramidyn.quantities.mass_matrix import factored_trees
+from ramidyn.quantities.mass_matrix import (
+    MassSolver,
+    check_factor,
+    factored_trees,
+    sparse_mass_matrix,
+)
 from ramidyn.quantities.operational_inertia import (
     BY_NAME_ONLY,
     COUNTED,
@@ -27,12 +33,12 @@ from ramidyn.quantities.operational_inertia import (
     check_rank,
     inverse_matrix,
     jacobian_rows,
-    mass_solution,
     possible,
     row_count,
 )
 from ramidyn.spatial.vector3 import ONE, ZERO
-from ramidyn.symbolic.dense import Matrix, above_rounding, inverse, ldl, product
+from ramidyn.symbolic.dense import Matrix, above_rounding, inner, inverse, ldl, product
+from ramidyn.symbolic.expr import Expr, region
 from ramidyn.tracing.chooser import (
     NEAR_IN_PART,
     Candidate,
@@ -126,9 +132,21 @@ def _response(
     return RESPONSES[response](context, tasks, L)
 
 
-def _by_factor(context: Context, tasks: tuple[Task, ...], L: Matrix) -> Matrix:
-    MJ = mass_solution(context, tasks)
-    return product(list(map(list, zip(*MJ, strict=True))), L)
+def _by_factor(context: Context, tasks: tuple[Task, ...], Lam: Matrix) -> Matrix:
+    """Return L⁻¹ (D⁻¹ Yᵀ Λ), Y = J L⁻¹: Λ meets the nonzeros of Y, which "sfa" has."""
+    check_factor(context.model, "request quantities that do not need M⁻¹ Jᵀ")
+    solver = MassSolver(*sparse_mass_matrix(context))
+    Y = [solver.half_solved(row) for row in jacobian_rows(context, tasks)]
+    W: list[dict[int, Expr]] = [{} for _ in solver.parents]  # rows of D⁻¹ Yᵀ
+    for k, d in solver.D.items():
+        Dinv = ONE / d
+        W[k] = {r: y[k] * Dinv for r, y in enumerate(Y) if not y[k].is_zero}
+    region("consistent inverse")
+    columns: list[list[Expr]] = []
+    for column in zip(*Lam, strict=True):
+        x = {k: inner(w.values(), [column[r] for r in w]) for k, w in enumerate(W)}
+        columns.append(solver.order.scatter(solve_L(solver.L, x, solver.parents)))
+    return list(map(list, zip(*columns, strict=True)))
 
 
 def _by_propagators(context: Context, tasks: tuple[Task, ...], L: Matrix) -> Matrix:

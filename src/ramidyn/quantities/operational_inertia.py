@@ -26,7 +26,6 @@ from ramidyn.errors import ArgumentError, ModelError
 from ramidyn.quantities.frames import JACOBIANS, acceleration, jacobian
 from ramidyn.quantities.mass_matrix import (
     CRBA,
-    MassSolver,
     check_factor,
     factored_trees,
     mass_matrix,
@@ -138,13 +137,6 @@ def jacobian_rows(context: Context, tasks: Sequence[Task]) -> list[list[Expr]]:
         J = jacobian(task.frame, task.expressed_in).of(context)
         rows += [list(J[r]) for r in public_indices(task, context.conventions)]
     return rows
-
-
-def mass_solution(context: Context, tasks: Sequence[Task]) -> Matrix:
-    """Return the rows of J M⁻¹, one solve with M = Lᵀ D L each, which "sfa" shares."""
-    check_factor(context.model, "request quantities that do not need M⁻¹ Jᵀ")
-    solver = MassSolver(*sparse_mass_matrix(context))
-    return list(map(solver.solved, jacobian_rows(context, tasks)))
 
 
 def public_indices(task: Task, conventions: Conventions) -> tuple[int, ...]:

@@ -10,7 +10,14 @@ from ramidyn.explain.closed_loops import STEPS, explain_loops, step_times
 from ramidyn.explain.factor_steps import factor_steps
 from ramidyn.explain.shape import TreeShape
 from ramidyn.explain.zeros import zeros_of
-from ramidyn.papers.accuracy import claim_holds, errors, summed_solve
+from ramidyn.papers.accuracy import (
+    Accuracy,
+    claim_holds,
+    errors,
+    medians,
+    summed_solve,
+    tends,
+)
 from ramidyn.papers.featherstone import TREE1
 from ramidyn.papers.negrut_solvers import gauss_counts
 from support.close import assert_close
@@ -73,7 +80,7 @@ def test_loops_of_the_vehicle_are_those_of_the_paper() -> None:
     assert (pattern == pattern.T).all()
     text = str(found)
     assert "hmmwv: 14 bodies, 27 coordinates, 8 cuts with 16 rows" in text
-    assert "right_front_rod (distance, 1 rows): rack - right_front_spindle" in text
+    assert "right_front_rod (distance, 1 row): rack - right_front_spindle" in text
     assert text.index("left_rear_spindle, left_rear_upper_arm") < text.index(
         ", chassis"
     )
@@ -103,6 +110,17 @@ def test_the_claim_is_about_the_side() -> None:
     assert not claim_holds(0.5, 0.9, 1.1)
     assert claim_holds(0.02, 1.4, 1.2)
     assert not claim_holds(0.02, 1.4, 0.9)
+
+
+def test_a_tendency_is_that_of_medians() -> None:
+    def one(zeros: float, ltl: float, ltdl: float) -> Accuracy:
+        return Accuracy(zeros, 1e-16, ltl, ltdl, 1.0)
+
+    found = [one(0.5, 0.8, 0.7), one(0.6, 1.3, 0.9), one(0.7, 0.9, 0.6)]
+    found += [one(0.0, 1.2, 1.1), one(0.2, 0.1, 0.1)]  # the last has neither
+    assert medians(found) == {"many zeros": (0.9, 0.7), "few zeros": (1.2, 1.1)}
+    assert tends(medians(found))
+    assert not tends(medians([*found, one(0.0, 0.5, 0.5)]))
 
 
 def test_errors_are_those_of_rounding() -> None:

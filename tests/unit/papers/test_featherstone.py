@@ -92,6 +92,10 @@ def test_no_other_choice_of_dh_nodes_is_cheaper(seed: int) -> None:
     assert cost.fixed_base_cost.mul - cost.saving.mul == cost.cost.mul
 
 
+def test_figure_7_is_met_by_the_papers_formulas() -> None:
+    assert featherstone_humanoid.evaluated() == featherstone_humanoid.PRINTED
+
+
 @pytest.mark.slow
 def test_figure_7_is_met_by_the_papers_own_crba() -> None:
     counts = featherstone_humanoid.our_counts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,15 @@ def test_a_module_cites_its_sources(module: str) -> None:
         assert references.REFERENCES[name][0] in said
 
 
+def test_every_module_that_cites_is_on_the_page() -> None:
+    author_and_year = re.compile(r"[A-Z][a-z]+[^.;:]{0,40}[ (](19|20)\d\d\b")
+    for path in sorted(SRC.rglob("*.py")):
+        name = path.relative_to(SRC).as_posix()
+        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        if not name.startswith("papers/") and author_and_year.search(said):
+            assert name in references.MODULES, name
+
+
 def test_every_source_is_used() -> None:
     used = {s for sources in references.MODULES.values() for s in sources}
     assert used | set(references.RELATED) == set(references.REFERENCES)
@@ -138,3 +148,4 @@ def test_parts_are_sections_of_their_papers() -> None:
     assert PARTS["featherstone"]["table 1"]().title.endswith("Table 1")
     assert "Fig. 4" in PARTS["chang_khatib"]["figure 4"]().title
     assert "Table 3" in PARTS["negrut"]["table 3"]().title
+    assert "Figs. 1 and 4" in PARTS["featherstone"]["figure 1"]().title
