@@ -15,6 +15,7 @@ from ramidyn.explain.stepped import (
     Frames,
     factor_frames,
     loop_frames,
+    motion_frames,
     recursion_frames,
 )
 from support.pages import REPOSITORY
@@ -84,6 +85,14 @@ def test_a_recursion_walks_every_edge_there_and_back() -> None:
     assert len(frames) == 6
     assert "inward: articulated inertia: body2 to body1" in frames.parts[0]
     assert "outward: diagonal block: body1 to body2" in frames.parts[-1]
+
+
+def test_a_motion_is_seen_from_the_side() -> None:
+    robot = robots.chain(3, "plain")
+    frames = motion_frames(robot, [robot.neutral(), [0.1, 0.2, 0.3]])
+    assert len(frames) == 2
+    assert frames.parts[0].count("<circle") == 2  # bodies on another body
+    assert frames.parts[0] != frames.parts[1]
 
 
 def test_a_mechanism_is_cut_and_solved() -> None:

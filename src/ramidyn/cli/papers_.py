@@ -34,7 +34,7 @@ on unknown numbers, as each section says. They are the same on every processor. 
 which takes about four minutes, most of it for wensing; one paper takes 1 to 90 s
 (`ramidyn papers negrut`), and one table or figure less (`ramidyn papers featherstone
 --table 2`). Times and rounding errors depend on the processor: they stand in
-[Benchmarks](benchmarks.md). A section near the end lists every item of the documents.
+[Papers: times](papers_times.md). A section near the end lists every item.
 Who is behind which module is in [References](references.md).
 
 Each document has a notebook with pictures that step:

@@ -260,9 +260,11 @@ def _stabilized(_: Found) -> Finding:
 
 def _realtime(_: Found) -> Finding:
     robot, n = robot_of(catalog.hmmwv(suspension=True, tires=True)), 200
-    start = robot.neutral(), np.zeros(robot.nv)
-    how = {"integrator": "rk4", "stabilize": "partition"}
-    took = seconds(lambda: robot.rollout(*start, dt=1e-3, steps=n, **how), 1) / n
+    rolling = np.array([22.0 * ("axle" in j) for j in robot.joint_names])
+    qd = np.repeat(rolling, [robot.joint(j).nv for j in robot.joint_names])
+    qd[0] = 10.0  # m/s
+    how = {"integrator": "rk4", "stabilize": "partition", "dt": 1e-3, "steps": n}
+    took = seconds(lambda: robot.rollout(robot.neutral(), qd, **how), 1) / n
     return below("a step of 1 ms in real time", 1e3 * took, 1, " ms")
 
 

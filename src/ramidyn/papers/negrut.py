@@ -125,7 +125,8 @@ def parallel() -> Section:
         "that they share are not counted.",
         (Table(tuple(head), tuple(rows)),),
         after="Where it pays is a matter of time, not of counts: starting a thread "
-        "takes as long as a million operations. [Times](papers_times.md) has it.",
+        "takes as long as a million operations. [Papers: times](papers_times.md) has "
+        "it.",
     )
 
 

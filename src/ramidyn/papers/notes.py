@@ -91,6 +91,7 @@ def saved_by_regrouping(robots: Mapping[str, Robot], of: str = "") -> Section:
     """Return what regrouping takes off the operations of some robots."""
     rows: list[tuple[str, ...]] = []
     savings: dict[str, list[float]] = {name: [] for name in QUANTITIES}
+    a_body: dict[str, list[float]] = {name: [] for name in QUANTITIES}
     for name, robot in robots.items():
         tree = Robot(replace(robot.model, loops=()), robot.conventions)
         found = tree.regrouped()
@@ -109,6 +110,7 @@ def saved_by_regrouping(robots: Mapping[str, Robot], of: str = "") -> Section:
             )
             saved = 1 - after.total / before.total
             savings[label].append(saved)
+            a_body[label].append((before.total - after.total) / found.bodies)
             row += [f"{before.total:,}", f"{after.total:,}", f"{saved:.0%}"]
         rows.append(tuple(row))
     head = ["robot", "bodies without mass"]
@@ -120,6 +122,7 @@ def saved_by_regrouping(robots: Mapping[str, Robot], of: str = "") -> Section:
     typical = " and ".join(
         f"{np.median(values):.0%} of {name}" for name, values in savings.items()
     )
+    fewer = " and ".join(f"{np.median(values):.0f}" for values in a_body.values())
     return Section(
         f"{NAME}: masses regrouped{of}",
         "Masses moved across joints from the tips to the root "
@@ -127,7 +130,9 @@ def saved_by_regrouping(robots: Mapping[str, Robot], of: str = "") -> Section:
         f"programs. The notes say that this saves around {low} to {high}.",
         (Table(tuple(head), tuple(rows)),),
         after=f"The median saving is {typical}. {inside} of {len(every)} savings are "
-        f"between {low} and {high}.",
+        f"between {low} and {high}. A body saves {fewer} operations in the median, "
+        "whatever the algorithm takes besides: its mass, a first moment and a moment "
+        "of inertia become zero. That is a smaller share of ABA than of RNEA.",
     )
 
 

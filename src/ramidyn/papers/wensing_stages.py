@@ -234,8 +234,7 @@ PRIVILEGED, GENERAL_END = "X Λ⁻¹_pp Xᵀ, privileged child", "Λ⁻¹_kk fro
 WHY = {
     PRIVILEGED: "theirs is X Λ⁻¹ (48m + 24a) and half of the second product; ours "
     "turns both sides at once, as an articulated inertia",
-    GENERAL_END: "three axial screws, which make any pose; by a rotation of nine "
-    "numbers 140m + 136a",
+    GENERAL_END: "three axial screws, which make any constant pose",
     "K₁ = (Iᴬ₁)⁻¹, all operations": "LDLᵀ and inverse of the triangle alone",
 }
 

@@ -15,10 +15,12 @@ from ramidyn.loading import load
 from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
     null_space_projector,
+    operational_inertia,
 )
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import count as as_traced
 from ramidyn.symbolic.interpreter import evaluate
+from ramidyn.tree.tree import D1
 from support.asimo import HANDS_FEET, as_robot
 from support.parameters import some
 from support.paths import SHARED_ROBOTS
@@ -142,3 +144,15 @@ def test_mimic_joints_need_the_factor() -> None:
         ArgumentError, match="response is 'minv'; possible: 'auto', 'factor', 'prop"
     ):
         dynamically_consistent_inverse(task, response="minv")
+
+
+def test_rows_of_the_inertia_are_shared_with_the_inverse() -> None:
+    # J̄ = L⁻¹ (D⁻¹ Yᵀ Λ): beyond Λ, a product with the nonzeros of Y and one sweep.
+    robot = as_robot(chang_khatib24("plain"))
+    hands = [Task(f"{side}_hand", "pose", "local") for side in ("left", "right")]
+    parents, m = robot.tree.dof_parents, 12
+    supports = [robot.tree.support(robot.model.frame(t.frame).body) for t in hands]
+    nonzeros = 6 * sum(map(len, supports))
+    inertia = count(operational_inertia(hands, "sfa"), robot).total
+    inverse = counted(robot, hands, "sfa", 0.0, "factor")
+    assert inverse - inertia <= 2 * m * (nonzeros + D1(parents))
