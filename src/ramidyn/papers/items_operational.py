@@ -16,6 +16,7 @@ from ramidyn.catalog import paper_robots as catalog
 from ramidyn.compiler import program_of
 from ramidyn.control import OperationalSpace
 from ramidyn.description.conventions import Conventions
+from ramidyn.explain.recursion import recursion_steps
 from ramidyn.papers.chang_khatib import branching
 from ramidyn.papers.items import (
     Finding,
@@ -229,8 +230,6 @@ def _coupled(_: Found) -> Finding:
 
 
 def _recursion(_: Found) -> Finding:
-    from ramidyn.explain.recursion import recursion_steps  # noqa: PLC0415  drawn on request
-
     robot, *_rest = two_arms()
     sweeps = [
         sweep.partition(":")[0] for sweep, _a, _b in recursion_steps(robot, HANDS)

@@ -15,7 +15,7 @@ from ramidyn.explain.shape import TreeShape
 from ramidyn.papers.document import Section, Table, compared, robot_of
 from ramidyn.papers.negrut_solvers import (
     SOLVES,
-    Structure,
+    Sparsity,
     algorithm_d_counts,
     algorithm_s_counts,
     dense_notes,
@@ -64,7 +64,7 @@ NAME = "Negrut, Serban & Potra 1997"
 def sections() -> list[Section]:
     """Return the sections of this paper."""
     robot = robot_of(robots.hmmwv("general"))
-    at = Structure.of(robot)
+    at = Sparsity.of(robot)
     counts = joint_formulation_counts(at.parents, at.columns)
     loopwise = loopwise_counts(at.parents, at.columns)
     n, m = len(at.parents), len(at.columns)
@@ -253,7 +253,7 @@ def gauss(robot: Robot, n: int) -> Section:
     )
 
 
-def steps(at: Structure, ours: dict[str, Ops]) -> Section:
+def steps(at: Sparsity, ours: dict[str, Ops]) -> Section:
     """Return Table 2: the sparse algorithm, step by step."""
     counts = algorithm_s_counts(at)
     counts["Total"] = minus(counts["Total"], counts[SOLVES])

@@ -131,7 +131,7 @@ def algorithm_d(
 
 
 @dataclass(frozen=True)
-class Structure:
+class Sparsity:
     """Where M and J of a mechanism can be nonzero."""
 
     bodies: tuple[int, ...]
@@ -148,7 +148,7 @@ class Structure:
     """of the bodies"""
 
     @staticmethod
-    def of(robot: Robot) -> Structure:
+    def of(robot: Robot) -> Sparsity:
         """Return that of a robot with loops."""
         tree, ends = robot.tree, [0]
         for cut in cuts_of(robot.model):
@@ -157,7 +157,7 @@ class Structure:
         cuts = tuple(range(a, b) for a, b in pairwise(ends))
         names = tuple(tree.name(i) for i in range(len(tree)))
         parents = tree.parents, tree.dofs, tree.dof_parents
-        return Structure(*parents, columns, cuts, names)
+        return Sparsity(*parents, columns, cuts, names)
 
     @cached_property
     def reached(self) -> tuple[frozenset[int], ...]:
@@ -173,7 +173,7 @@ def algorithm_s(
     J: Sequence[Mapping[int, Any]],
     Q: Vector,
     gamma: Vector,
-    at: Structure,
+    at: Sparsity,
     done: Callable[[str], None] = lambda _: None,
 ) -> tuple[Vector, Vector]:
     """Solve the same system by the same steps, sparse, as the paper takes them.
@@ -289,7 +289,7 @@ def algorithm_d_counts(n: int, m: int) -> dict[str, Ops]:
     )
 
 
-def algorithm_s_counts(at: Structure) -> dict[str, Ops]:
+def algorithm_s_counts(at: Sparsity) -> dict[str, Ops]:
     """Return the operations of Alg-S for a mechanism, by step."""
 
     def run(x: Any, done: Callable[[str], None]) -> None:
@@ -307,7 +307,7 @@ Printed = Mapping[str, int]
 """a row of a table: A, M, D and SQ"""
 
 
-def sparse_notes(at: Structure, printed: Mapping[str, Printed]) -> dict[str, str]:
+def sparse_notes(at: Sparsity, printed: Mapping[str, Printed]) -> dict[str, str]:
     """Return what is known of the printed counts that Alg-S does not take."""
     entries, n = sum(map(len, at.reached)), len(at.parents)
     p32, p33, p35 = (printed[step] for step in ("3.2", "3.3", "3.5"))

@@ -135,7 +135,7 @@ def test_every_module_that_cites_is_on_the_page() -> None:
         name = path.relative_to(SRC).as_posix()
         said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         if not name.startswith("papers/") and author_and_year.search(said):
-            assert name in references.MODULES, name
+            assert name in references.MODULES, f"add {name} to papers/references.py"
 
 
 def test_every_source_is_used() -> None:

@@ -13,7 +13,7 @@ from ramidyn.papers import negrut
 from ramidyn.papers.document import robot_of
 from ramidyn.papers.negrut_solvers import (
     SOLVES,
-    Structure,
+    Sparsity,
     algorithm_d,
     algorithm_s,
     algorithm_s_counts,
@@ -27,8 +27,8 @@ from support.close import assert_close
 
 
 @pytest.fixture(scope="module")
-def vehicle() -> Structure:
-    return Structure.of(robot_of(hmmwv("general")))
+def vehicle() -> Sparsity:
+    return Sparsity.of(robot_of(hmmwv("general")))
 
 
 class Number(float):
@@ -48,7 +48,7 @@ class Number(float):
 
 
 def test_both_algorithms_solve_the_augmented_system(
-    vehicle: Structure, rng: np.random.Generator
+    vehicle: Sparsity, rng: np.random.Generator
 ) -> None:
     n, m = len(vehicle.parents), len(vehicle.columns)
     L = np.tril(rng.normal(size=(n, n)) * linalg.sparsity_pattern(vehicle.parents))
@@ -71,7 +71,7 @@ def test_both_algorithms_solve_the_augmented_system(
         assert_close([float(x) for part in found for x in part], expected)
 
 
-def test_steps_of_the_sparse_algorithm_are_the_printed_ones(vehicle: Structure) -> None:
+def test_steps_of_the_sparse_algorithm_are_the_printed_ones(vehicle: Sparsity) -> None:
     counts = algorithm_s_counts(vehicle)
     for step in ("1", "2", "3.1", "3.4", "4"):
         ops, printed = counts[step], negrut.printed_row(negrut.SPARSE, step)
@@ -83,7 +83,7 @@ def test_steps_of_the_sparse_algorithm_are_the_printed_ones(vehicle: Structure) 
     assert minus(without, without) == Ops()
 
 
-def test_notes_are_counted(vehicle: Structure) -> None:
+def test_notes_are_counted(vehicle: Sparsity) -> None:
     printed = {step: negrut.printed_row(negrut.SPARSE, step) for step in STEPS}
     notes = sparse_notes(vehicle, printed)
     assert notes["3.2"].endswith("2 fewer, as many as it has at the joint of rack")
