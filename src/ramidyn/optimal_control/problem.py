@@ -16,6 +16,7 @@ from ramidyn.optimal_control.box import clamp, limited_step
 from ramidyn.robot import Robot
 from ramidyn.simulation.state import COUNT, START
 from ramidyn.simulation.traced_step import StepOptions, TracedStep
+from ramidyn.symbolic.dense import general_solve
 from ramidyn.symbolic.derivatives import forward, reverse
 from ramidyn.symbolic.expr import Expr, const, lift
 from ramidyn.symbolic.parameters import parameters_of
@@ -71,7 +72,7 @@ class PlanningProblem:
     @cached_property
     def sizes(self) -> RiccatiSizes:
         """What the Riccati recursion is compiled for."""
-        is_short = self.is_vector and not self.robot.model.loops
+        is_short = self.base is not None and self._stabilize != "project"
         return RiccatiSizes(
             2 * self.robot.nv,
             len(self.driven),
@@ -79,7 +80,27 @@ class PlanningProblem:
             self.width,
             self.has_limits,
             self.has_gaps,
+            (self.base or 0) if is_short else 0,
         )
+
+    @cached_property
+    def base(self) -> int | None:
+        """How many of the first entries of δq are not those of a vector, or more."""
+        if self.is_vector:
+            return 0
+        robot, size = self.robot, -(-6 // self.width) * self.width
+        if size > robot.nv:
+            return None
+        v = 0.2 - 0.05 * np.arange(robot.nv)
+        q = robot.integrate(robot.neutral(), v, 1.0)
+        for found, diagonal in zip(
+            robot.integrate_derivatives(q, v, 0.1), (1.0, 0.1), strict=True
+        ):
+            unit = diagonal * np.eye(robot.nv)
+            unit[:6, :6] = found[:6, :6]
+            if not np.allclose(found, unit, rtol=0, atol=1e-12):
+                return None
+        return size
 
     # Steps.
 
@@ -143,11 +164,13 @@ class PlanningProblem:
         values = {k: x[k] for k in (*OWN, *self.inputs)}
         gradient, hessian = self._quadratic(self.cost(**values), x, ("qd", "tau"))
         u = n + driven
+        varying = [any(lift(e).op != "const" for e in row) for row in hessian[:n, :n]]
+        count = 1 + max((k for k, x in enumerate(varying) if x), default=-1)
         found = {"A": _padded(A, sizes.nx), "B": _padded(B[:, driven], sizes.nu)}
         local: dict[str, Any] = {
             "lx": gradient[:n],
             "lu": gradient[u],
-            "lxx": _padded(hessian[:n, :n], sizes.nx),
+            "lxx": _padded(hessian[:count, :n], sizes.nx),
             "lux": _padded(hessian[u, :n], sizes.nx),
             "luu": _padded(hessian[np.ix_(u, u)], sizes.nu),
         }
@@ -157,6 +180,11 @@ class PlanningProblem:
                 self.constants[name] = np.array(numbers, dtype=float)
             else:
                 found[name] = value
+        constant = hessian[:n, :n] * np.where(varying, 0.0, 1.0)[:, None]
+        self.constants["lxx_below"] = _padded(constant, sizes.nx).astype(float)
+        if sizes.block:
+            _, after = self.reached(x, self.limited(x["tau"]))
+            found |= self._base_derivatives(x["q"], after)
         if self.has_limits:
             for name, limit in zip(("low", "high"), self.limits, strict=True):
                 found[name] = limit[driven] - x["tau"][driven]
@@ -164,6 +192,17 @@ class PlanningProblem:
             q, qd = self.reached(x, self.limited(x["tau"]))
             moved = self.difference(x["q_next"], q)
             found["gap"] = np.concatenate([moved, qd - x["qd_next"]])
+        return found
+
+    def _base_derivatives(self, q: Any, qd: Any) -> dict[str, Any]:
+        """Return P and R of δq⁺ = R (P δq + dt a)."""
+        size = self.sizes.block
+        dq, dqd = self.robot.integrate_derivatives(q, qd, self.dt)
+        R = dqd[:6, :6] * (1.0 / self.dt)
+        found: dict[str, Any] = {}
+        for name, X in (("P", general_solve(R, dq[:6, :6])), ("R", R)):
+            found[name] = np.array(np.eye(size), dtype=object)
+            found[name][:6, :6] = X
         return found
 
     def _quadratic(self, cost: Any, x: Values, names: Any) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, final
 
@@ -100,7 +101,9 @@ class PlanningKernels:
         full = partial(take_best, lengths=(1.0,), is_last=False)
         self.take_full = made("choice of one", full, {**numbers, **tried})
         self.take_first = made("first choice", take_first, tried)
-        self.begin, self.iterate = functions(sizes)
+        outputs = dict(compilation_of(self.derivatives).outputs)
+        varying = outputs["lxx"][0] if "lxx" in outputs else 0
+        self.begin, self.iterate = functions(replace(sizes, varying=varying))
 
 
 def functions(sizes: RiccatiSizes) -> tuple[Any, Any]:

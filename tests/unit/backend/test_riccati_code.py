@@ -38,32 +38,53 @@ def padded(x: Any, columns: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("h", "m", "width", "is_short", "has_gaps"),
+    ("h", "m", "width", "is_short", "has_gaps", "block"),
     [
-        (3, 2, 2, False, True),
-        (3, 2, 2, True, False),
-        (7, 7, 8, True, True),
-        (11, 9, 4, False, False),
+        (3, 2, 2, False, True, 0),
+        (3, 2, 2, True, False, 0),
+        (7, 7, 8, True, True, 0),
+        (11, 9, 4, False, False, 0),
+        (10, 4, 8, True, False, 8),
+        (7, 3, 2, True, True, 6),
     ],
 )
 def test_native_recursion_equals_numpy(
-    h: int, m: int, width: int, is_short: bool, has_gaps: bool, rng: np.random.Generator
+    h: int,
+    m: int,
+    width: int,
+    is_short: bool,
+    has_gaps: bool,
+    block: int,
+    rng: np.random.Generator,
 ) -> None:
     n = 2 * h
-    sizes = RiccatiSizes(n, m, DT if is_short else None, width, False, has_gaps)
+    dt, varying = DT if is_short else None, h
+    sizes = RiccatiSizes(n, m, dt, width, False, has_gaps, block, varying)
     C, D = rng.normal(size=(KNOTS, h, n)), rng.normal(size=(KNOTS, h, m))
     E = np.hstack([np.eye(h), np.zeros((h, h))])
-    A, B = np.hstack([E + DT * C, C]), np.hstack([DT * D, D])
+    P, R = np.zeros((2, KNOTS, max(1, block), max(1, block)))
+    left, right = np.zeros((2, KNOTS, h, h)) + np.eye(h)
+    if block:
+        P, R = 0.3 * rng.normal(size=(2, KNOTS, block, block)) + np.eye(block)
+        left[:, :block, :block], right[:, :block, :block] = R, P
+    A = np.concatenate([left @ (right @ E + DT * C), C], axis=1)
+    B = np.concatenate([DT * left @ D, D], axis=1)
     root = rng.normal(size=(KNOTS, n + m, n + m))
     H = root @ root.transpose(0, 2, 1) + np.eye(n + m)
+    more = H[:, :varying, :varying]
+    H = np.repeat(H[:1], KNOTS, axis=0)
+    H[:, :varying, :varying] += more
     g, f = rng.normal(size=(KNOTS, n + m)), rng.normal(size=(KNOTS, n))
-    V, v = H[0, :n, :n] + 1.0, rng.normal(size=n)
+    V, v = 1.0 + root[0, :n] @ root[0, :n].T + np.eye(n), rng.normal(size=n)
     given = {
         "A": padded(C if is_short else A, sizes.nx),
         "B": padded(D if is_short else B, sizes.nu),
         "lx": np.ascontiguousarray(g[:, :n]),
         "lu": np.ascontiguousarray(g[:, n:]),
         "lxx": padded(H[:, :n, :n], sizes.nx),
+        "lxx_below": padded(H[:1, :n, :n], sizes.nx),
+        "P": P,
+        "R": R,
         "lux": padded(H[:, n:, :n], sizes.nx),
         "luu": padded(H[:, n:, n:], sizes.nu),
         "gap": f,
@@ -72,14 +93,14 @@ def test_native_recursion_equals_numpy(
     scratch, damping = np.zeros(sizes.scratch_size), np.array([DAMPING])
     first = scratch[sizes.scratch["V"][0] // 8 :][: n * sizes.nx].reshape(n, -1)
     first[:, :n], first[:, n] = V, v
-    block = words([0] * (len(Recursion) + 2 * len(KNOT)))
-    block[Recursion.STEPS], block[Recursion.SCRATCH] = KNOTS, scratch.ctypes.data
+    block_of = words([0] * (len(Recursion) + 2 * len(KNOT)))
+    block_of[Recursion.STEPS], block_of[Recursion.SCRATCH] = KNOTS, scratch.ctypes.data
     for name, x in given.items():
-        block[knot_word(name)] = x.ctypes.data
-        block[knot_word(name) + 1] = x.strides[0]
+        block_of[knot_word(name)] = x.ctypes.data
+        block_of[knot_word(name) + 1] = x.strides[0] * (len(x) > 1)
     (address,) = load_functions(lambda: ir(sizes), ["run"], f"tested {sizes!r}")
     run = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 2)(address)
-    assert run(ctypes.addressof(block), damping.ctypes.data) == 0
+    assert run(ctypes.addressof(block_of), damping.ctypes.data) == 0
     slope = curvature = 0.0
     for k in reversed(range(KNOTS)):
         if has_gaps:

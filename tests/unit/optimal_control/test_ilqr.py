@@ -223,6 +223,37 @@ def test_a_linear_robot_needs_one_iteration() -> None:
 
 
 @pytest.mark.slow
+def test_a_floating_base_needs_no_dense_matrices() -> None:
+    builder = RobotBuilder("swimmer")
+    box = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.0, 0.02, 0.1))
+    builder.add(Body("base", box), "world", Joint.floating())
+    for name, axis in (("left", (1, 0, 0)), ("right", (0, 1, 0))):
+        builder.add(Body(name, box), "base", Joint.revolute(axis), (0.0, 0.1, 0.0))
+    robot = builder.robot()
+    change = 0.2 - 0.05 * np.arange(8)
+    q = robot.integrate(robot.neutral(), change, 1.0)
+
+    def running(q: Any, qd: Any, tau: Any) -> Any:
+        return DT * (q[:3] @ q[:3] + q[7:] @ q[7:] + 0.1 * (qd @ qd) + tau @ tau)
+
+    planner = control.ILQR(robot, STEPS, DT, running)
+    assert planner._problem.sizes.block >= 6
+    plan = planner(q, 0.3 * change, tolerance=1e-13)
+    assert plan.converged
+    run = robot.rollout(
+        q,
+        0.3 * change,
+        plan.tau,
+        DT,
+        total={"cost": running},
+        gradient_of="cost",
+        wrt="tau",
+    )
+    np.testing.assert_allclose(run.q, plan.q, atol=1e-9)
+    assert np.abs(run.gradients["tau"]).max() < 1e-5
+
+
+@pytest.mark.slow
 def test_quaternions_have_tangent_spaces() -> None:
     builder = RobotBuilder("top")
     box = Inertia.from_box(1.0, (0.1, 0.2, 0.3), at=(0.0, 0.02, 0.1))

@@ -18,6 +18,9 @@ C, are not needed:
 
     Qxx = ℓxx + Cᵀ G + Eᵀ (Vqq E + U C)   Qux = ℓux + Dᵀ G    E = [1 0]
 
+A floating base has δq⁺ = R (P δq + dt a) in its coordinates: V is taken to R⁻¹ δq⁺
+first, and then 1 in E is P.
+
 Where k is beyond a limit of u, a kernel finds the best one within (`box`), and rows of
 K are zero where u stays at a limit (Tassa, Mansard & Todorov, 2014).
 """
@@ -35,7 +38,10 @@ from ramidyn.backend.llvm.word_builder import DOUBLE, Module, Value, const, ir
 from ramidyn.backend.planning.dense_code import DenseCode, Matrix, Place, Product
 from ramidyn.backend.runtime.memory_layout import WORD
 
-KNOT = ("A", "B", "lx", "lu", "lxx", "lux", "luu", "low", "high", "gap", "policy")
+KNOT = (
+    *("A", "B", "P", "R", "lx", "lu", "lxx", "lux", "luu", "low", "high", "gap"),
+    *("policy", "lxx_below"),
+)
 """arrays with an entry for each knot: an address, and the bytes from knot to knot"""
 
 
@@ -63,6 +69,8 @@ class RiccatiSizes:
         width: numbers of a vector.
         has_limits: whether u has limits.
         has_gaps: whether there are defects.
+        block: size of P and R; 0 if both are 1.
+        varying: rows of lxx that differ from knot to knot; those below are constant.
     """
 
     n: int
@@ -71,6 +79,8 @@ class RiccatiSizes:
     width: int
     has_limits: bool
     has_gaps: bool
+    block: int = 0
+    varying: int = 0
 
     @property
     def rows(self) -> int:
@@ -110,6 +120,7 @@ class RiccatiSizes:
             "k": (self.nu,),
             "free": (self.nu,),
             "step": (self.nx,),
+            "w": (self.rows,),
             "damping": (1,),
             "sums": (len(SUMS) + 1,),
         }
@@ -196,7 +207,13 @@ class _Knot:
             self.products_with_value(A)
             V = of("V")
         else:
+            if sizes.block:
+                self.change_basis(self.given("R", sizes.block))
             self.value_of_velocities(sizes.dt)
+            if sizes.block:
+                P = self.given("P", sizes.block)
+                self.change_columns(of("Ut"), sizes.rows, P)
+                self.change_basis(P)
             self.products_with_velocities(A)
             V = of("W")
         self.action_values(A, B, V)
@@ -239,19 +256,42 @@ class _Knot:
                 for u, y, x in zip(Ut, qv, vv, strict=True)
             ]
             code.put_row(W, of("W"), i)
+            vq, vv = (
+                code.get(DOUBLE, code.entry(x, i, self.sizes.n)) for x in parts[::2]
+            )
+            w = code.fma(code.number(dt, DOUBLE), vq, vv)
+            code.put(w, code.at(self.scratch.at("w"), i))
+
+    def change_columns(self, matrix: Matrix, rows: int, X: Matrix) -> None:
+        """Multiply the first columns of a matrix by X, in place."""
+        code, block = self.code, self.sizes.block
+        products = [Product(matrix, X, block)]
+        zeros = partial(self.zeros, matrix)
+        code.multiply(rows, code.vectors(block), products, zeros, matrix)
+
+    def change_basis(self, X: Matrix) -> None:
+        """Take V to other coordinates: V ← Xᵀ V X, v ← Xᵀ v."""
+        code, sizes, of = self.code, self.sizes, self.scratch.matrix
+        block, vectors = sizes.block, code.vectors(sizes.nx)
+        products = [Product(X.transposed, of("V"), block)]
+        code.multiply(block, vectors, products, partial(self.zeros, X), of("Q"))
+        for i in code.each(block):
+            code.put_row(code.get_row(of("Q"), i, 0, vectors), of("V"), i)
+        self.change_columns(of("V"), sizes.n, X)
+
+    def zeros(self, _: Matrix, place: Place) -> list[Value]:
+        """Return the start of a sum of products only."""
+        return self.code.zeros(place[2] - place[1])
 
     def products_with_velocities(self, C: Matrix) -> None:
         """Write G = [W C + Uᵀ E | w], w = dt vq + vv."""
         code, sizes, of = self.code, self.sizes, self.scratch.matrix
         n, h = sizes.n, sizes.rows
-        dt = code.number(sizes.dt or 0.0, DOUBLE)
 
         def start(place: Place) -> list[Value]:
             i, first, _ = place
-            found = self.first_columns(of("Ut"), place, h)
-            vq = code.get(DOUBLE, code.entry(of("V"), i, n))
-            vv = code.get(DOUBLE, code.entry(of("V", h), i, n))
-            return code.insert(found, code.fma(dt, vq, vv), n, first)
+            w = code.get(DOUBLE, code.at(self.scratch.at("w"), i))
+            return code.insert(self.first_columns(of("Ut"), place, h), w, n, first)
 
         vectors = code.vectors(sizes.nx)
         code.multiply(h, vectors, [Product(of("W"), C, h)], start, of("G"))
@@ -278,10 +318,16 @@ class _Knot:
         """Write Q = [Qxx | Qx], [Qux | Qu] and Quu; L is A or C."""
         code, sizes, of = self.code, self.sizes, self.scratch.matrix
         n, m, rows = sizes.n, sizes.m, sizes.rows
-        lxx, lx = self.given("lxx", sizes.nx), self.given("lx", n)
+        lx = self.given("lx", n)
         lux, lu = self.given("lux", sizes.nx), self.given("lu", m)
         luu, vectors = self.given("luu", sizes.nu), code.vectors(sizes.nx)
-        costs = partial(self.start, lxx, lx)
+
+        def costs(place: Place) -> list[Value]:
+            varies = code.compare(place[0], "<", sizes.varying)
+            both = (self.given(x, sizes.nx).data for x in ("lxx", "lxx_below"))
+            lxx = Matrix(code.b.select(varies, *both), sizes.nx * WORD)
+            return self.start(lxx, lx, place)
+
         products = [Product(L.transposed, of("G"), rows)]
         if sizes.dt is None:
             code.multiply_upper(range(n), vectors, products, costs, of("Q"))
@@ -302,11 +348,9 @@ class _Knot:
         products = [Product(B.transposed, of("G"), rows)]
         code.multiply(m, vectors, products, partial(self.start, lux, lu), of("Qux"))
         vectors = code.vectors(m)
-
-        def zeros(place: Place) -> list[Value]:
-            return code.zeros(place[2] - place[1])
-
-        code.multiply(rows, vectors, [Product(V, B, rows)], zeros, of("WB"))
+        code.multiply(
+            rows, vectors, [Product(V, B, rows)], partial(self.zeros, V), of("WB")
+        )
         products = [Product(B.transposed, of("WB"), rows)]
         code.multiply(m, vectors, products, lambda p: code.get_row(luu, *p), of("Quu"))
 
