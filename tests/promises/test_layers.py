@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
@@ -245,6 +247,15 @@ def test_nobody_below_imports_the_front_door() -> None:
 def test_errors_and_version_import_nothing_of_ours() -> None:
     for name in FOR_ALL:
         assert not imported_layers(SRC / f"{name}.py")
+
+
+def test_a_class_name_is_used_once() -> None:
+    texts = (path.read_text(encoding="utf-8") for path in modules())
+    names = Counter(
+        n for t in texts for n in re.findall(r"^ *class (\w+)[(:]", t, re.M)
+    )
+    assert names["Robot"] == 1
+    assert not [name for name, uses in names.items() if uses > 1]
 
 
 def test_only_the_backend_imports_llvmlite() -> None:
