@@ -51,9 +51,17 @@ class CompiledStep:
         return self.step.compiled()
 
     @cached_property
-    def outputs(self) -> list[str]:
-        """The names of the step's outputs."""
-        return [name for name, _ in signature_of(self.function).outputs]
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the step's outputs by their names."""
+        return dict(signature_of(self.function).outputs)
+
+    def is_examined(self, dt: float) -> bool:
+        """Count a run; return whether it is the 1st, 2nd, 4th, ... of its dt.
+
+        To examine the states of a run takes as long as a short one.
+        """
+        self.runs[dt] += 1
+        return self.runs[dt].bit_count() == 1
 
     def scan(self, length: int, every: int) -> Scan:
         """Return the time loop of so many steps."""
@@ -81,7 +89,7 @@ class CompiledStep:
         given = self.first_inputs(values)
         arrays: dict[str, Array] = {}
         last: dict[str, Array] = {}
-        outputs = dict(signature_of(self.function).outputs)
+        outputs = self.outputs
 
         def allocate(batch: int | None) -> dict[str, Array]:
             lead = () if batch is None else (batch,)
@@ -100,7 +108,9 @@ class CompiledStep:
 
         inputs = [given[n] for n in step.shapes]
         gradients: dict[str, Array] = {}
-        if gradient is None:
+        if gradient is None and out is None:
+            self.scan(steps, every).run_into(inputs, allocate)
+        elif gradient is None:
             self.scan(steps, every)(*inputs, out=allocate)
         else:
             backward = self.vjp(steps, every, gradient)
@@ -214,6 +224,9 @@ def compiled_step(robot: Robot, options: StepOptions) -> CompiledStep:
 
 def kept(known: OrderedDict[K, V], key: K, make: Callable[[], V]) -> V:
     """Return what is known for a key, or make it; the least used is forgotten."""
+    last = next(reversed(known), None)
+    if last == key:
+        return known[key]
     found = known.pop(key, None)
     known[key] = make() if found is None else found
     while len(known) > KEPT:

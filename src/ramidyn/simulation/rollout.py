@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ramidyn.errors import ArgumentError
-from ramidyn.simulation.arguments import check_arguments
+from ramidyn.simulation.arguments import repeated_arguments
 from ramidyn.simulation.compiled_step import compiled_step
 from ramidyn.simulation.gradients import checked_gradient
 from ramidyn.simulation.run import Run
@@ -32,15 +32,13 @@ def rollout(
     if out is not None and not isinstance(out, Run):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"out is {out!r}; expected a Run, as rollout returns")
     options["has_tables"] = gradient_of is None  # there is no gradient by a table
-    arguments = check_arguments(robot, "rollout", *state, **options)
+    arguments = repeated_arguments(robot, "rollout", *state, **options)
     gradient = checked_gradient(arguments, gradient_of, wrt)
     compiled = compiled_step(robot, arguments.options)
     steps, every = arguments.steps, arguments.every
     run = compiled.run(arguments.values, steps, every, out, gradient)
     warn_of_divergence(run, arguments.options.integrator)
-    runs, dt = compiled.runs, arguments.values["dt"]
-    runs[dt] += 1
-    if runs[dt].bit_count() == 1:  # the 1st, 2nd, 4th, ...: it takes as long as a call
+    if compiled.is_examined(arguments.values["dt"]):
         warn_of_long_steps(compiled, arguments, run)
         warn_of_overlaps(run, arguments.values)
     warn_of_passed_limits(run)

@@ -71,8 +71,13 @@ class Run:
         """Indices of the states that are not finite at the end."""
         if not len(self.times):
             return np.zeros(0, dtype=np.intp)
-        last = np.concatenate([self.q[..., -1, :], self.qd[..., -1, :]], axis=-1)
-        return np.flatnonzero(~np.isfinite(np.atleast_2d(last)).all(axis=1))
+        ends: list[npt.NDArray[np.bool_]] = [
+            np.isfinite(x[..., -1, :]) for x in (self.q, self.qd)
+        ]
+        if all(end.all() for end in ends):
+            return np.zeros(0, dtype=np.intp)
+        whole = np.concatenate(ends, axis=-1)
+        return np.flatnonzero(~np.atleast_2d(whole).all(axis=1))
 
     def __getitem__(self, index: int | slice | npt.ArrayLike) -> Run:
         """Return the run of one state of a batch, or of some."""

@@ -89,13 +89,16 @@ def warn_of_passed_limits(run: Run) -> None:
     if not q.size:
         return
     count = q.shape[0] * q.shape[1]
+    upper, lower = limits.upper + PASSED, limits.lower - PASSED
+    if count <= FEW and not ((q > upper) | (q < lower)).any():
+        return
     rows = q[:, :: -max(1, min(APART, count // FEW), count // MANY)]
     some = np.reshape(np.moveaxis(rows, 2, 0), (q.shape[2], -1))  # a copy
     highest, lowest = some.max(axis=1), some.min(axis=1)
     if np.isnan(highest).any():  # of states that diverged, which are left out
         some = some[:, np.isfinite(some).all(axis=0)]
         highest, lowest = (f(some, axis=1, initial=0.0) for f in (np.max, np.min))
-    is_passed = (highest > limits.upper + PASSED) | (lowest < limits.lower - PASSED)
+    is_passed = (highest > upper) | (lowest < lower)
     columns: npt.NDArray[np.intp] = np.flatnonzero(is_passed)
     if not len(columns):
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -165,6 +165,26 @@ class Scan:
             ]
             self._run(inputs, outputs, batch)
         return result
+
+    def run_into(
+        self,
+        values: Sequence[object],
+        allocate: Callable[[int | None], Mapping[str, Array]],
+    ) -> None:
+        """Run all steps into new arrays: nothing else has their memory."""
+        arrays, batches = self.read(values)
+        batch = arguments.common_batch(self.signature, batches)
+        new = allocate(batch)
+        if batch != 0:
+            inputs = [
+                self.timed(
+                    self._dense(k, array),
+                    own is not None,
+                    self.has_time(k, array.shape),
+                )
+                for k, (array, own) in enumerate(zip(arrays, batches, strict=True))
+            ]
+            self._run(inputs, [new[name] for name in self.results.output_names], batch)
 
     def native_loop(self) -> tuple[Scanned, Words]:
         """Return the kernel for batches and the block of all steps, for native callers.

@@ -21,8 +21,8 @@ from ramidyn.simulation.actions import EXTERNAL
 from ramidyn.simulation.adaptive import TOLERANCES, Equations, integrate
 from ramidyn.simulation.arguments import (
     CheckedArguments,
-    check_arguments,
     checked_times,
+    repeated_arguments,
 )
 from ramidyn.simulation.compiled_step import CompiledStep, compiled_step, kept
 from ramidyn.simulation.controlled import controlled, controller_actions
@@ -54,7 +54,7 @@ def simulate(
     """Simulate a robot; see `Robot.simulate`."""
     if options["record"] is None:
         options["record"] = usual_records(robot, options["inputs"])
-    arguments = check_arguments(robot, "simulate", *state, **options)
+    arguments = repeated_arguments(robot, "simulate", *state, **options)
     integrator, stabilize = arguments.options.integrator, options["stabilize"]
     only_adaptive = {"times": times, "rtol": rtol, "atol": atol}
     for name, value in only_adaptive.items():
@@ -71,7 +71,8 @@ def simulate(
     else:
         compiled = compiled_step(robot, arguments.options)
         run = fixed_run(compiled, arguments)
-        warn_of_long_steps(compiled, arguments, run)
+        if compiled.is_examined(arguments.values["dt"]):
+            warn_of_long_steps(compiled, arguments, run)
         warn_of_overlaps(run, arguments.values)
         if arguments.events:
             found = events_of_rows(run, arguments.events, arguments.constants)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import math
 import pickle
 from typing import Any
@@ -592,3 +593,71 @@ def test_newton_steps_are_recorded_only_where_there_are_some(stabilize: str) -> 
         robot.simulate(
             q, qd, duration=0.1, integrator="adaptive", record="closing_steps"
         )
+
+
+def test_calls_that_differ_in_their_numbers_give_their_own_results(
+    start: tuple[Array, Array], rng: np.random.Generator
+) -> None:
+    q, qd = start
+    tau = rng.normal(size=(6, 4, 2))
+    joints = Joint.revolute((0, 1, 0)), Joint.revolute((1, 0, 0))
+    repeated = built(*joints)
+    for scale in (1.0, 0.5, -1.0):
+        x, v, u = scale * q, scale * qd, scale * tau
+        for call in (
+            lambda r, x=x, v=v, u=u: r.rollout(x, v, u, DT),
+            lambda r, x=x, v=v: r.rollout(x, v, dt=DT, steps=3),
+            lambda r, x=x, v=v: r.rollout(x, v, dt=2 * DT, steps=3, start=1.0),
+            lambda r, x=x, v=v, u=u: r.simulate(x[0], v[0], u[0], DT),
+            lambda r, x=x, v=v: r.simulate(x[0], v[0], dt=DT, duration=4 * DT),
+            lambda r, x=x: r.simulate(
+                x[0], dt=DT, duration=4 * DT, controller=lambda _, q, __: -q
+            ),
+        ):
+            run, fresh = call(repeated), call(built(*joints))
+            np.testing.assert_array_equal(run.times, fresh.times)
+            np.testing.assert_array_equal(run.q, fresh.q)
+            np.testing.assert_array_equal(run.qd, fresh.qd)
+
+
+def test_arguments_are_checked_in_every_call(robot: Robot) -> None:
+    q, qd, far = np.zeros(2), np.zeros(2), np.full(2, np.inf)
+    for _ in range(3):
+        robot.rollout(q, qd, dt=DT, steps=2)
+        robot.rollout(q, qd, np.zeros((2, 2)), dt=DT)
+    for wrong, message in (
+        (lambda: robot.rollout(q * np.nan, qd, dt=DT, steps=2), "q has nan"),
+        (lambda: robot.rollout(np.zeros(3), qd, dt=DT, steps=2), "q has shape"),
+        (lambda: robot.rollout(q, qd, dt=DT, steps=2.0), "expected integers"),
+        (lambda: robot.rollout(q, qd, dt=-DT, steps=2), "dt is"),
+        (
+            lambda: robot.rollout(q, qd, far, dt=DT, steps=2),
+            "tau has inf",
+        ),
+    ):
+        for _ in range(2):
+            with pytest.raises((ArgumentError, ShapeError), match=message):
+                wrong()
+
+
+def test_inputs_in_a_dictionary_are_read_in_every_call(robot: Robot) -> None:
+    inputs = {"push": np.array([0.1, 0.2])}
+
+    def policy(push: Any) -> Any:
+        return push
+
+    ends: list[Array] = []
+    for factor in (1.0, 2.0):
+        inputs["push"] = factor * np.array([0.1, 0.2])
+        run = robot.rollout(np.zeros(2), dt=DT, steps=2, policy=policy, inputs=inputs)
+        ends.append(run.qd[1])
+    assert not np.allclose(ends[0], ends[1])
+
+
+def test_a_short_rollout_takes_few_calls_of_python(robot: Robot) -> None:
+    q, qd = np.zeros(2), np.zeros(2)
+    for _ in range(5):  # later ones are examined less often
+        robot.rollout(q, qd, dt=DT, steps=2)
+    with cProfile.Profile() as profile:
+        robot.rollout(q, qd, dt=DT, steps=2)
+    assert sum(entry.callcount for entry in profile.getstats()) < 450

@@ -292,7 +292,9 @@ class _ScanPart:
         views = [w for one in inputs for w in one.words(first, at)]
         views += [w for one in self.records for w in one.words(first, row)]
         views += [w for one in self.finals for w in one.words(first, 0)]
-        times = replace(self.times, length=steps)
+        times = self.times
+        if steps != times.length:
+            times = replace(times, length=steps)
         return self.scanner.steps(self.scanned, views, count, times, at)
 
 
