@@ -45,8 +45,8 @@ EXAMPLES = {
     "Add a contact shape": ["ContactBox"],
     "Add an integrator": ["rk4"],
 }
-USERS = "catalog/"
-"""robots that have such joints and forces"""
+USERS = ("catalog/", "papers/")
+"""robots that have such joints and forces, and what is computed of them"""
 
 
 def files_of(recipe: str) -> set[str]:
