@@ -134,6 +134,34 @@ def repeat_until(
     return Repeated(start.rebuilt(values), done, taken)
 
 
+def unless(
+    is_done: Condition,
+    body: Callable[[list[Expr], list[Expr]], Sequence[Expr]],
+    start: Sequence[Expr],
+    given: Sequence[Expr],
+) -> list[Expr]:
+    """Return ``start`` where a condition holds, else ``body(start, given)``.
+
+    A loop of at most one step: native code computes nothing of the body for states that
+    are done. So all that the body computes must depend on ``start`` or ``given``.
+    """
+    zero, one = const(0.0), const(1.0)
+    n = 1 + len(start)
+
+    def step(entries: list[Expr]) -> list[Expr]:
+        was_done = expr.compare("lt", const(0.5), entries[0])
+        new = [one, *body(entries[1:n], entries[n:])]
+        return [
+            expr.where(was_done, old, x)
+            for old, x in zip(entries[:n], new, strict=True)
+        ]
+
+    traced, shared = traced_body(step, n + len(given), _name(body))
+    callee = Callee(traced, 1, n, until=True)
+    arguments = [expr.where(is_done, one, zero), *start, *given, *shared]
+    return results_of(callee, arguments)[1:n]
+
+
 class Values(NamedTuple):
     """A number, an array, or a tuple or dict of these, as flat entries."""
 

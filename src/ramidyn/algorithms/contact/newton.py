@@ -38,7 +38,7 @@ from ramidyn.algorithms.contact.problem import (
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.dense import Matrix, inner, inverse, ldl, solve, total
 from ramidyn.symbolic.expr import Expr, const, where
-from ramidyn.symbolic.repeat import repeat_until
+from ramidyn.symbolic.repeat import repeat_until, unless
 
 STIFFNESS = 1e4
 """ρ times the inverse inertia of a constraint"""
@@ -59,7 +59,7 @@ def newton_steps(
     impulses: Sequence[Impulse],
     residual: Expr,
     tolerance: float,
-) -> tuple[list[Impulse], Expr, Expr]:
+) -> list[Expr]:
     """Return better impulses where the residual is too large, their residual, steps."""
     lagrangian = _Lagrangian.of(problem, scales)
     start = flat(impulses)
@@ -110,8 +110,7 @@ def newton_steps(
         lambda carry: carry["residual"] <= tolerance,
         MOST_STEPS,
     )
-    best = problem.split(list(found.carry["best"]))
-    return best, found.carry["residual"], found.steps
+    return [*found.carry["best"], found.carry["residual"], found.steps]
 
 
 def flat(parts: Sequence[Sequence[Expr]]) -> list[Expr]:
@@ -281,25 +280,15 @@ def _projection_derivative(one: Constraint, z: Impulse) -> Matrix:
 def refined(
     problem: Problem, impulses: Sequence[Impulse], residual: Expr, tolerance: float
 ) -> tuple[list[Impulse], Expr, Expr]:
-    """Return `newton_steps` of the states that need them; others pass by.
+    """Return `newton_steps` of the states that need them; others pass by."""
 
-    What only these steps need (the factor of G) is computed for such states alone: a
-    loop of at most one step carries the numbers of the problem.
-    """
-
-    def solved(carry: tuple[Any, ...]) -> tuple[Any, ...]:
-        values, entries, left, _ = carry
-        own = problem.with_numbers(list(values))
+    def solved(start: list[Expr], numbers: list[Expr]) -> list[Expr]:
+        *entries, left, _ = start
+        own = problem.with_numbers(numbers)
         scales = [Scales.of(own, c) for c in own.constraints]
-        start = own.split(list(entries))
-        found, now, steps = newton_steps(own, scales, start, left, tolerance)
-        return values, np.array(flat(found)), now, steps
+        return newton_steps(own, scales, own.split(entries), left, tolerance)
 
-    found = repeat_until(
-        solved,
-        (np.array(problem.numbers()), np.array(flat(impulses)), residual, ZERO),
-        lambda carry: carry[2] <= tolerance,
-        1,
-    )
-    _, best, left, steps = found.carry
-    return problem.split(list(best)), left, steps
+    start = [*flat(impulses), residual, ZERO]
+    numbers = problem.numbers()
+    *best, left, steps = unless(residual <= tolerance, solved, start, numbers)
+    return problem.split(best), left, steps

@@ -18,7 +18,7 @@ from ramidyn.algorithms.contact.sweeps import sweep
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.symbolic.dense import inner
 from ramidyn.symbolic.expr import Expr, extremum, where
-from ramidyn.symbolic.repeat import repeat_until
+from ramidyn.symbolic.repeat import repeat_until, unless
 
 TOLERANCE: Final = {"float64": 1e-7, "float32": 1e-5}
 """[m/s, rad/s] by which a sweep still changes velocities that count as solved"""
@@ -47,27 +47,23 @@ class ContactSolution:
 def solve(problem: Problem, start: Sequence[Expr], tolerance: float) -> ContactSolution:
     """Return the impulses of a step, from those of the step before.
 
-    All of it is the body of a loop of at most one step, which carries the numbers of
-    the problem: where nothing touches, nothing is computed.
+    Where nothing touches, nothing is computed.
     """
 
-    def solved(carry: tuple[Any, ...]) -> tuple[Any, ...]:
-        values, start, residual, *_ = carry
-        own = problem.with_numbers(list(values))
-        found = _solved(own, list(start), residual, tolerance)
-        impulses = np.array(flat(found.impulses))
-        return values, impulses, found.residual, found.sweeps, found.newton_steps
+    def solved(start: list[Expr], numbers: list[Expr]) -> list[Expr]:
+        *impulses, residual, _, _ = start
+        found = _solved(problem.with_numbers(numbers), impulses, residual, tolerance)
+        rest = found.residual, found.sweeps, found.newton_steps
+        return [*flat(found.impulses), *rest]
 
-    numbers = np.array(problem.numbers())
     residual = _first_residual(problem, start)
-    found = repeat_until(
+    *impulses, residual, sweeps, steps = unless(
+        residual <= tolerance,
         solved,
-        (numbers, np.array(start), residual, ZERO, ZERO),
-        lambda carry: carry[2] <= tolerance,
-        1,
+        [*start, residual, ZERO, ZERO],
+        problem.numbers(),
     )
-    _, impulses, residual, sweeps, steps = found.carry
-    return ContactSolution(problem.split(list(impulses)), residual, sweeps, steps)
+    return ContactSolution(problem.split(impulses), residual, sweeps, steps)
 
 
 def _solved(
@@ -134,19 +130,13 @@ def _swept(
 def separation(problem: Problem, depth: Expr) -> list[Impulse]:
     """Return impulses that take shapes apart, from zero; none where depth is zero."""
 
-    def solved(carry: tuple[Any, ...]) -> tuple[Any, ...]:
-        own = problem.with_numbers(list(carry[0]))
-        start = [ZERO] * own.size
-        found, *_ = _swept(own, start, own.c, UNCONVERGED, SEPARATED, SEPARATING_SWEEPS)
-        return carry[0], np.array(found), ZERO
+    def solved(start: list[Expr], numbers: list[Expr]) -> list[Expr]:
+        own = problem.with_numbers(numbers)
+        most = SEPARATING_SWEEPS
+        return _swept(own, start, own.c, UNCONVERGED, SEPARATED, most)[0]
 
-    found = repeat_until(
-        solved,
-        (np.array(problem.numbers()), np.array([ZERO] * problem.size), depth),
-        lambda carry: carry[2] <= 0.0,
-        1,
-    )
-    return problem.split(list(found.carry[1]))
+    start = [ZERO] * problem.size
+    return problem.split(unless(depth <= 0.0, solved, start, problem.numbers()))
 
 
 def _first_residual(problem: Problem, start: Sequence[Expr]) -> Expr:
