@@ -186,10 +186,46 @@ def test_arguments_that_are_still_there_are_not_moved_again() -> None:
     assert [k for k in sources if k < 3] == [1, 2]  # inputs come first
 
 
+@pytest.mark.parametrize("lanes", [1, 2, 8, 16])
+def test_last_states_of_a_loop_share_tiles(
+    lanes: int, rng: np.random.Generator
+) -> None:
+    """Collatz's steps, in each a loop of another length: most states end early."""
+
+    def halved(n: Any) -> Any:
+        return ramidyn.repeat_until(
+            lambda y: 0.5 * y, n, lambda y: abs(math.sin(0.5 * np.pi * y)) > 0.5, 60
+        )
+
+    def steps(n: Any, scale: Any) -> dict[str, Any]:
+        found = ramidyn.repeat_until(
+            lambda c: (halved(3 * c[0] + 1).carry, c[1] + scale * c[0]),
+            (n, 0.0 * n),
+            lambda c: c[0] <= 1.0,
+            most=200,
+        )
+        return {"steps": found.steps, "sum": found.carry[1]}
+
+    expected = []
+    n = 2.0 * rng.integers(1, 40, 257) + 1.0
+    for k in n:
+        count, total, x = 0, 0.0, int(k)
+        while x > 1:
+            count, total, x = count + 1, total + 0.5 * x, 3 * x + 1
+            while x % 2 == 0:
+                x //= 2
+        expected.append((count, total))
+    call = ramidyn.kernel(steps, {"n": (), "scale": ()}, lanes=lanes)
+    found = call(n, np.full(257, 0.5))
+    assert np.max(found.steps) > 30.0
+    assert np.median(found.steps) < 15.0
+    np.testing.assert_array_equal(np.array(expected).T, [found.steps, found.sum])
+
+
 def test_neighbors_are_moved_as_one() -> None:
     moves = Move(2, 7), Move(3, 8), Move(4, 10), Move(6, 11, 1), Move(7, 12, 1)
     found = encode([Instruction(Op.MOVE, moves=moves)], slot=8)
-    assert found.words == [Op.MOVE, 0, 3, 0]
+    assert found.words == [Op.MOVE, 0, 3, 0, 0]
     runs = np.reshape(found.moves, (-1, 5)) // 8
     assert runs.tolist() == [[2, 7, 0, 0, 2], [4, 10, 0, 0, 1], [6, 11, 1, 0, 2]]
 
@@ -318,6 +354,11 @@ def test_a_loop_needs_a_bound() -> None:
         [Instruction(Op.REPEAT, 2)],
         [Instruction(Op.NEXT)],
         [Instruction(Op.UNTIL, 0)],
+        [
+            Instruction(Op.REPEAT, 1),
+            Instruction(Op.UNTIL, 8, functions=3),
+            Instruction(Op.NEXT),
+        ],
         [
             Instruction(Op.REPEAT, 6),
             Instruction(Op.MOVE, moves=(Move(0, 0, 2, 0),)),

@@ -37,7 +37,7 @@ from ramidyn.backend.llvm.jit import compile_objects
 from ramidyn.backend.llvm.target import BYTES, Processor, Target, host
 from ramidyn.backend.llvm.word_builder import I64, Module, Value, const, ir
 from ramidyn.backend.runtime.driver_code import emit
-from ramidyn.backend.runtime.instructions import encode
+from ramidyn.backend.runtime.instructions import encode, has_open_ends
 from ramidyn.backend.runtime.memory_layout import (
     LIBM,
     PORT_WORDS,
@@ -139,7 +139,12 @@ def _kernel(
     for size in (*arrays.inputs, *arrays.outputs):
         ports += [size, *[0] * (PORT_WORDS - 1)]
     sizes = kernel_sizes(
-        schedule.slots, schedule.outputs, len(cuts), target.lanes, target.dtype
+        schedule.slots,
+        schedule.outputs,
+        len(cuts),
+        target.lanes,
+        target.dtype,
+        has_open_ends(schedule.steps),
     )
     words: list[Any] = [0] * len(Kernel)
     for field, value in sizes.fields.items():

@@ -82,6 +82,8 @@ def traced_body(
             order.append(e)
     used = dict.fromkeys([*(a for e in order for a in e.args), *results])
     fixed = [a for a in used if a not in varied and a.op != "const"]
+    # Inputs in their order: neighbors are moved together.
+    fixed.sort(key=lambda a: a.value[1] if a.op == "input" else -1)
     zero, one = const(0.0), const(1.0)
     # Arguments are numbers: a condition is passed as 0 or 1.
     shared = [

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ramidyn.backend.calls.arguments import Signature
-from ramidyn.backend.runtime.instructions import encode
+from ramidyn.backend.runtime.instructions import encode, has_open_ends
 from ramidyn.backend.runtime.memory_layout import (
     ADDRESS,
     IS_TABLE,
@@ -104,6 +104,7 @@ def kernel_block(
         len(kernel.cuts),
         kernel.lanes,
         signature.dtype,
+        has_open_ends(kernel.steps),
     )
     if sizes.bytes > MOST_BYTES:
         raise CompileError(

@@ -128,7 +128,7 @@ def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> CalleeF
     ]
     loop = [
         Instruction(Op.REPEAT, callee.times),
-        *[Instruction(Op.UNTIL, 0)] * callee.until,
+        *([_until(callee, len(inputs))] if callee.until else ()),
         *_moves(read),
         *steps,
         *_moves(write),
@@ -140,6 +140,13 @@ def frame_of(callee: Callee, schedule: Callable[[Program], Schedule]) -> CalleeF
     return CalleeFrame(
         of.functions, tuple(loop), aligned_slots(slots), arguments, results
     )
+
+
+def _until(callee: Callee, inputs: int) -> Instruction:
+    """Return the end of a loop; what has places by steps cannot change lanes."""
+    if callee.sliced or callee.stacked:
+        return Instruction(Op.UNTIL)
+    return Instruction(Op.UNTIL, 0, callee.carried, functions=inputs)
 
 
 def _columns(loop: ColumnLoop) -> CalleeFrame:

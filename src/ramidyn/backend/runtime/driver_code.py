@@ -15,8 +15,8 @@ Python and NumPy never see it.
 
 interprets the instructions of a kernel that has some, each for all active tiles before
 the next one. A tile is active while its bit is set: `Op.UNTIL` clears it when all its
-states are done, and the end of the loop sets again those that were set when the loop
-began.
+states are done or have moved to other tiles, and the end of the loop sets again those
+that were set when the loop began.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ from contextlib import contextmanager
 from ramidyn.backend.llvm.target import Processor
 from ramidyn.backend.llvm.word_builder import I32, I64, Code, Module, Value, const, ir
 from ramidyn.backend.runtime.instructions import DEEPEST, MOVE_PLACES, STEP_WORDS, Op
+from ramidyn.backend.runtime.lane_merging import (
+    MOST_EXCHANGES,
+    emit_merging,
+    is_set,
+)
 from ramidyn.backend.runtime.memory_layout import (
     LINE,
     NEAR,
@@ -170,23 +175,27 @@ def _flush_arm(code: Code) -> Generator[None]:
 # ------------------------------------------------------------ instructions
 
 MOVE_BYTES = MOVE_PLACES * PLACE
-LOOP_WORDS = 2
-"""of each loop that is running: the number of its step, and the tiles at its start"""
+LOOP_WORDS = 3
+"""of each loop that is running: the number of its step, the tiles at its start, and how
+many exchanges of lanes were in the log"""
+MOST_TILES = 64
+"""one bit each"""
 
 
 def emit_run_steps(module: Module, tile: Tile) -> None:
     """Emit run_steps(kernel, workspaces, tiles)."""
     emit_move_slots(module, tile)
-    emit_all_done(module, tile)
-    Interpreter(module).emit()
+    emit_merging(module, tile)
+    Interpreter(module, tile.lanes).emit()
 
 
 class Interpreter:
     """The loop over instructions, and what each does."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, lanes: int) -> None:
         self.code: Code = module.function("run_steps", 3, local=True)
         code = self.code
+        self.all_lanes: Value = const(2**lanes - 1 if lanes < I64.width else -1)
         self.kernel, self.workspaces, self.tiles = code.arguments
         self.steps, self.count, self.cuts, self.libm, self.size, self.moves = (
             code.load(self.kernel, w)
@@ -204,6 +213,8 @@ class Interpreter:
         self.active: Value = code.cell(ones)
         self.depth: Value = code.cell(0)
         self.loops: Value = code.cell(0, LOOP_WORDS * (DEEPEST + 1))
+        self.open: Value = code.cell(0, MOST_TILES)
+        self.log: Value = code.cell(0, 1 + MOST_EXCHANGES)
 
     def emit(self) -> None:
         """Write the function."""
@@ -211,7 +222,7 @@ class Interpreter:
         with code.repeat():
             at = code.load(self.place)
             code.leave_if(code.compare(at, ">=", self.count), 0)
-            row = code.add(self.steps, code.mul(at, STEP_WORDS * WORD))
+            row = self._instruction(at)
             op, *numbers = (code.load(row, k) for k in range(STEP_WORDS))
             code.store(code.add(at, 1), self.place)
             for which, action in (
@@ -232,11 +243,9 @@ class Interpreter:
             code.call(do, workspace, *arguments)
 
     def _is_active(self, i: Value) -> Value:
-        code = self.code
-        bit = code.b.and_(code.b.lshr(code.load(self.active), i), const(1))
-        return code.compare(bit, "!=", 0)
+        return is_set(self.code, self.code.load(self.active), i)
 
-    def _run(self, function: Value, base: Value, count: Value) -> None:
+    def _run(self, function: Value, base: Value, count: Value, _: Value) -> None:
         code = self.code
         first = code.at(self.cuts, function)
         with code.loop(count) as k:
@@ -246,7 +255,7 @@ class Interpreter:
                 frame = code.add(workspace, base)
                 code.call_address(cut, frame, frame, self.libm)
 
-    def _move(self, first: Value, count: Value, _: Value) -> None:
+    def _move(self, first: Value, count: Value, *_: Value) -> None:
         code = self.code
         table = code.add(self.moves, code.mul(first, PLACE))
         step = code.load(self._loop())
@@ -258,7 +267,7 @@ class Interpreter:
         depth = code.load(self.depth)
         return code.add(self.loops, code.mul(depth, LOOP_WORDS * WORD))
 
-    def _repeat(self, times: Value, end: Value, _: Value) -> None:
+    def _repeat(self, times: Value, end: Value, *_: Value) -> None:
         code = self.code
         is_empty = code.compare(times, "<=", 0)
         with code.when(is_empty, likely=False):
@@ -268,34 +277,54 @@ class Interpreter:
             loop = self._loop()
             code.store(const(0), loop)
             code.store(code.load(self.active), loop, 1)
+            code.store(code.load(self.log), loop, 2)
 
-    def _until(self, slot: Value, end: Value, _: Value) -> None:
+    def _until(self, slot: Value, end: Value, carried: Value, _: Value) -> None:
         code = self.code
         with code.loop(self.tiles) as i, code.when(self._is_active(i)):
             workspace = code.add(self.workspaces, code.mul(i, self.size))
-            done = code.call("all_done", workspace, slot)
-            bit = code.b.shl(done, i)
+            done = code.call("done_lanes", workspace, slot)
+            left = code.b.xor(done, self.all_lanes)
+            code.store(left, code.at(self.open, i))
+            is_done = code.b.zext(code.compare(left, "==", 0), I64)
+            bit = code.b.shl(is_done, i)
             code.store(code.b.xor(code.load(self.active), bit), self.active)
+        with code.when(code.compare(carried, ">", 0)):
+            here = self._instruction(code.add(code.load(self.place), -1))
+            given = self.kernel, self.workspaces, self.tiles, code.load(self.active)
+            active = code.call("merge_tiles", *given, self.open, here, self.log)
+            code.store(active, self.active)
         with code.when(code.compare(code.load(self.active), "==", 0)):
-            self._leave_loop()
+            self._leave_loop(code.load(self.place))
             code.store(end, self.place)
 
-    def _next(self, first: Value, _: Value, __: Value) -> None:
+    def _next(self, first: Value, *_: Value) -> None:
         code = self.code
-        loop = self._loop()
-        step = code.add(code.load(loop), 1)
-        row = code.add(self.steps, code.mul(code.add(first, -1), STEP_WORDS * WORD))
-        is_last = code.compare(step, ">=", code.load(row, 1))
+        step = code.add(code.load(self._loop()), 1)
+        times = code.load(self._instruction(code.add(first, -1)), 1)
+        is_last = code.compare(step, ">=", times)
         with code.when(is_last):
-            self._leave_loop()
+            self._leave_loop(code.add(first, 1))
         with code.when(code.b.not_(is_last)):
-            code.store(step, loop)
+            code.store(step, self._loop())
             code.store(first, self.place)
 
-    def _leave_loop(self) -> None:
-        """Go on with the tiles that were active when the loop began."""
+    def _instruction(self, k: Value) -> Value:
+        """Return the address of an instruction."""
+        return self.code.add(self.steps, self.code.mul(k, STEP_WORDS * WORD))
+
+    def _leave_loop(self, second: Value) -> None:
+        """Go on with the tiles that were active when the loop began, lanes put back.
+
+        ``second`` counts the instructions up to the first of the loop's body, which is
+        UNTIL if lanes were exchanged.
+        """
         code = self.code
-        code.store(code.load(self._loop(), 1), self.active)
+        loop = self._loop()
+        until = self._instruction(code.add(second, -1))
+        places = self.kernel, self.workspaces, until, self.log
+        code.call("put_back", *places, code.load(loop, 2))
+        code.store(code.load(loop, 1), self.active)
         code.store(code.add(code.load(self.depth), -1), self.depth)
 
 
@@ -303,7 +332,6 @@ def emit_move_slots(module: Module, tile: Tile) -> None:
     """move_slots(workspace, table, count, step): copy runs of slots, one by one."""
     code = module.function("move_slots", 4, local=True)
     workspace, table, count, step = code.arguments
-    kind, align = tile.vector(tile.lanes), min(tile.slot, LINE)
     with code.loop(count) as k:
         row = code.add(table, code.mul(k, MOVE_BYTES))
         source, target, further, beyond, size = (
@@ -311,23 +339,27 @@ def emit_move_slots(module: Module, tile: Tile) -> None:
         )
         source = code.add(workspace, code.add(source, code.mul(step, further)))
         target = code.add(workspace, code.add(target, code.mul(step, beyond)))
-        with code.loop(size, tile.slot) as offset:
-            value = code.load_as(kind, code.add(source, offset), align)
-            code.store_as(value, code.add(target, offset), align)
+        few = code.b.srem(size, const(SIDE_BY_SIDE * tile.slot))
+        many = code.b.sub(size, few)
+        with code.loop(many, SIDE_BY_SIDE * tile.slot) as offset:
+            copy(code, tile, code.add(source, offset), code.add(target, offset))
+        source, target = code.add(source, many), code.add(target, many)
+        with code.loop(few, tile.slot) as offset:
+            copy(code, tile, code.add(source, offset), code.add(target, offset), 1)
     code.leave(0)
 
 
-def emit_all_done(module: Module, tile: Tile) -> None:
-    """all_done(workspace, slot): 1 if the slot is 1 in all lanes, else 0."""
-    code = module.function("all_done", 2, local=True)
-    workspace, slot = code.arguments
+SIDE_BY_SIDE = 4
+"""slots that are copied at once: none of a run is both read and written"""
+
+
+def copy(
+    code: Code, tile: Tile, source: Value, target: Value, count: int = SIDE_BY_SIDE
+) -> None:
+    """Copy neighboring slots."""
     kind, align = tile.vector(tile.lanes), min(tile.slot, LINE)
-    value = code.load_as(kind, code.add(workspace, slot), align)
-    done = const(1)
-    for lane in range(tile.lanes):
-        one = value
-        if tile.lanes > 1:
-            one = code.b.extract_element(value, ir.Constant(ir.IntType(32), lane))
-        is_done = code.b.fcmp_ordered("==", one, ir.Constant(one.type, 1.0))
-        done = code.b.and_(done, code.b.zext(is_done, done.type))
-    code.leave(done)
+    values = [
+        code.load_as(kind, code.add(source, k * tile.slot), align) for k in range(count)
+    ]
+    for k, value in enumerate(values):
+        code.store_as(value, code.add(target, k * tile.slot), align)

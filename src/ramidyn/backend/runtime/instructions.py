@@ -17,7 +17,7 @@ from enum import IntEnum
 from operator import index
 from typing import Any, NamedTuple
 
-STEP_WORDS, MOVE_PLACES = 4, 5
+STEP_WORDS, MOVE_PLACES = 5, 5
 DEEPEST = 16
 """loops inside loops, at most"""
 
@@ -50,10 +50,10 @@ class Instruction(NamedTuple):
     op: Op
     number: int = 0
     base: int = 0
-    """the first slot of the frame of RUN"""
+    """the first slot of the frame of RUN; of UNTIL, how many slots are carried"""
     moves: tuple[Move, ...] = ()
     functions: int = 1
-    """how many functions RUN runs"""
+    """how many functions RUN runs; of UNTIL, slots that a step reads, carried first"""
 
     def in_frame(self, functions: int, base: int) -> Instruction:
         """Return it for a frame that begins at ``base``, functions counted from."""
@@ -72,7 +72,7 @@ class Encoded(NamedTuple):
     """Instructions as the driver reads them."""
 
     words: list[int]
-    """of each: what it does, and up to three numbers; see `instruction_code`"""
+    """of each: what it does, and up to four numbers"""
     moves: list[int]
     """of neighbors that go to neighbors: offsets of the first source and target, what
     both grow by in a step, and the bytes of all"""
@@ -84,7 +84,7 @@ def encode(steps: Sequence[Instruction], slot: int) -> Encoded:
     moves: list[int] = []
     begun: list[int] = []
     for k, step in enumerate(steps):
-        row = [int(step.op), step.number, 0, 0]
+        row = [int(step.op), step.number, 0, 0, 0]
         if step.op == Op.RUN:
             row[2:4] = step.base * slot, step.functions
         elif step.op == Op.MOVE:
@@ -95,6 +95,7 @@ def encode(steps: Sequence[Instruction], slot: int) -> Encoded:
             begun.append(k)
         elif step.op == Op.UNTIL:
             row[1] = step.number * slot
+            row[3:5] = step.base * slot, step.functions * slot
         else:
             first = begun.pop()
             row[1] = first + 1
@@ -128,6 +129,11 @@ def _set_exits(words: list[int]) -> None:
             words[k + 2] = open_ends[-1]
         elif words[k] == Op.NEXT:
             open_ends.pop()
+
+
+def has_open_ends(steps: Sequence[Instruction]) -> bool:
+    """Return whether a loop ends when all of its states are done."""
+    return any(step.op == Op.UNTIL for step in steps)
 
 
 def parallel_moves(
@@ -171,7 +177,8 @@ def check(steps: Sequence[Instruction], functions: int, slots: int) -> None:
             times.append(step.number)
             is_valid = step.number >= 0 and len(times) <= DEEPEST
         elif step.op == Op.UNTIL:
-            is_valid = bool(times) and 0 <= step.number < slots
+            is_inside = 0 <= step.number < step.number + step.functions <= slots
+            is_valid = bool(times) and is_inside and 0 <= step.base <= step.functions
         else:
             is_valid = bool(times)
             del times[-1:]

@@ -349,16 +349,24 @@ class KernelSizes:
 
 
 def kernel_sizes(
-    slots: int, outputs: Sequence[int], cuts: int, lanes: int, dtype: str
+    slots: int,
+    outputs: Sequence[int],
+    cuts: int,
+    lanes: int,
+    dtype: str,
+    has_open_ends: bool,
 ) -> KernelSizes:
-    """Return the sizes of a kernel with so many slots, results and cuts."""
+    """Return the sizes of a kernel with so many slots, results and cuts.
+
+    Where loops have open ends, more tiles run together: their last states share tiles.
+    """
     slot = lanes * ITEM_BYTES[dtype]
     size = max(-(-slots * slot // LINE), 1) * LINE  # the driver divides by it
     places = [k * slot for k in outputs]
     part = max(PIECE // slot, -(-len(places) // max(cuts, 1)))
     fields = {
         Kernel.BYTES: size,
-        Kernel.TILES: max(1, min(TILES, NEAR // size)),
+        Kernel.TILES: max(1, min(TILES, NEAR * (1 + has_open_ends) // size)),
         Kernel.ELEMENTS: len(places),
         Kernel.PART: part,
         Kernel.FAR: FAR if len(places) * slot >= PIECE else NEVER,
