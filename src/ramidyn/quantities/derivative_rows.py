@@ -124,17 +124,26 @@ def _torque_rows(
 
 
 def acceleration_rows(
-    context: Context, algorithm: str, given: External = NO_FORCES, rate: float = 0.0
+    context: Context,
+    algorithm: str,
+    given: External = NO_FORCES,
+    rate: float = 0.0,
+    factor: Expr = ONE,
 ) -> tuple[list[Expr], list[Row]]:
     """Return q̈ and its derivatives along q, q̇ and τ, one after another.
 
-    ``rate`` is that of Baumgarte's stabilization, for robots with loops.
+    Args:
+        context: the state.
+        algorithm: of the derivatives of τ.
+        given: external forces.
+        rate: that of Baumgarte's stabilization, for robots with loops.
+        factor: what the derivatives are multiplied by: the pivots of M take it.
     """
     model = context.model
     check_dynamics(model)
     if model.loops:
         constrained = _with_loops(context, algorithm, given, rate)
-        return constrained.qdd, constrained.accelerations()
+        return constrained.qdd, _scaled(constrained.accelerations(), factor)
     qdd, rows, solver = _torques_at_rest(context, algorithm, given)
     n, order = model.nv, solver.order
     columns: list[dict[int, Expr]] = [{} for _ in range(2 * n)]
@@ -145,7 +154,7 @@ def acceleration_rows(
     found: list[Row] = [{} for _ in range(n)]
     if n > UNROLLED:
         columns += [{order.index(v): ONE} for v in range(n)]
-        solved = solved_columns(solver, columns)
+        solved, factor = solved_columns(solver, columns, factor), ONE
     else:
         inverse = minv_ltdl(solver.L, solver.D, solver.parents)
         for (i, j), value in inverse.items():
@@ -156,7 +165,11 @@ def acceleration_rows(
     reached = [{root[k] for k in b} for b in columns]
     for k, (v, row) in enumerate(zip(order, solved, strict=True)):
         found[v].update((c, x) for c, x in enumerate(row) if root[k] in reached[c])
-    return qdd, found
+    return qdd, _scaled(found, factor)
+
+
+def _scaled(rows: list[Row], factor: Expr) -> list[Row]:
+    return [{c: x * factor for c, x in row.items()} for row in rows]
 
 
 def acceleration_change(

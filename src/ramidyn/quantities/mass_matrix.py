@@ -242,13 +242,14 @@ def _packed_matrix(dense: list[list[Expr]], model: Model) -> list[Expr]:
 
 
 def solved_columns(
-    solver: MassSolver, columns: Sequence[Mapping[int, Expr]]
+    solver: MassSolver, columns: Sequence[Mapping[int, Expr]], factor: Expr = ONE
 ) -> list[list[Expr]]:
     """Return M⁻¹ times a matrix, by rows in the solver's order, through a loop.
 
     Args:
         solver: the factor.
         columns: the entries of each that are not zero, by row in the solver's order.
+        factor: what the result is multiplied by.
     """
     L, D, n = solver.L, solver.D, len(solver.parents)
     tree = _Tree(solver.parents)
@@ -263,7 +264,7 @@ def solved_columns(
         trunks = [c for c in path if use[k, c] > len(tree.above[c]) + 1]
         rules[k] = following_rules(k, L, tree.above, trunks, rules)
 
-    shared = [*L.values(), *(ONE / D[k] for k in range(n))]
+    shared = [*L.values(), *(factor / D[k] for k in range(n))]
     place = {entry: k for k, entry in enumerate(L)}
     in_rule: dict[tuple[int, int, int], int] = {}
     for k, found in rules.items():

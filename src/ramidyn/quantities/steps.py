@@ -125,7 +125,7 @@ def linearize(
     dynamics = _Dynamics(context, baumgarte, how.stages)
 
     def changes(columns: Columns) -> list[Row]:
-        """Return the derivatives of the end of the step by q, q̇, τ and the first q̈."""
+        """Return the derivatives of the end of the step by q, q̇, τ and ``first``."""
         moving = _MovingStep(context, dynamics, columns)
         end, _ = step(moving, context.inputs)
         if has_loops and stabilize == "project":
@@ -150,6 +150,8 @@ def linearize(
 class _Dynamics:
     """q̈ and its changes at the stages of a step: called if there are several.
 
+    ``first`` is the first q̈ of several; the change of dt q̈ costs less than that of q̈.
+
     Args:
         context: the start of the step.
         rate: of Baumgarte's stabilization.
@@ -165,9 +167,12 @@ class _Dynamics:
             self._stage = traced_function(self._linear, size, "linearized dynamics")
             q, qd = context.inputs["q"], context.inputs["qd"]
             self.qdd, self._shared = self._call_stage(q, qd)
+            self.first: list[Expr] = self.qdd
         else:
-            self._stage = None
-            self.qdd, self.rows = acceleration_rows(context, self.algorithm, rate=rate)
+            self._stage, dt = None, context.inputs["dt"]
+            found = acceleration_rows(context, self.algorithm, rate=rate, factor=dt)
+            self.qdd, self.rows = found
+            self.first = [dt * x for x in self.qdd]
 
     def _linear(self, entries: list[Expr]) -> list[Expr]:
         """Return q̈, and the factors of its change, at a state."""
@@ -183,7 +188,7 @@ class _Dynamics:
         return found[:n], found[n:]
 
     def first_changes(self, units: Columns) -> list[list[Expr]]:
-        """Return the changes of the first q̈ along all directions, by rows."""
+        """Return the changes of ``first`` along all directions, by rows."""
         if self._stage is not None:
             return map_steps(self.steps, self._shared, units)
         return [[row.get(c, ZERO) for c in range(len(units))] for row in self.rows]
@@ -204,7 +209,8 @@ class _MovingStep:
     Args:
         context: the start of the step.
         dynamics: q̈ at the stages.
-        columns: the changes of q, q̇, τ and q̈ at the start; each is one direction.
+        columns: the changes of q, q̇, τ and what the dynamics has at the start; each is
+            one direction.
     """
 
     def __init__(self, context: Context, dynamics: _Dynamics, columns: Columns) -> None:
@@ -224,7 +230,7 @@ class _MovingStep:
         """Return q̈ at a state; its changes join ``along``."""
         n = self.context.model.nv
         if state is self.context.inputs:
-            self._add(self.dynamics.qdd, [x[3 * n :] for x in self.columns])
+            self._add(self.dynamics.first, [x[3 * n :] for x in self.columns])
             return array(self.dynamics.qdd)
         qdd, change = self.dynamics.at(state)
         moved = [*self.tangents(state["q"]), *self.changes(list(state["qd"]))]
