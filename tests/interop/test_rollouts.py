@@ -68,6 +68,34 @@ def test_lax_scan_over_a_step_is_the_native_rollout(jax: Any, start: list[Any]) 
         np.testing.assert_allclose(found, slopes(start), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*is too long for this motion:RuntimeWarning")
+def test_jax_step_by_step_gives_the_gradient_of_a_rollout(
+    jax: Any, start: list[Any], rng: np.random.Generator
+) -> None:
+    advance = ramidyn.to_jax(compiled_step())
+    tau = np.stack([start[2]] * STEPS) + 0.1 * rng.normal(size=(STEPS, 3))
+
+    def total(q: Any, qd: Any, tau: Any) -> Any:
+        def body(state: Any, u: Any) -> Any:
+            q, qd = state
+            return tuple(advance(q, qd, u)), q @ q + 0.1 * (qd @ qd) + 0.01 * (u @ u)
+
+        return jax.lax.scan(body, (q, qd), tau)[1].sum()
+
+    expected = jax.jit(jax.grad(total, argnums=(0, 1, 2)))(*start[:2], tau)
+    run = arm().rollout(
+        *start[:2],
+        tau,
+        DT,
+        total={"cost": lambda q, qd, tau: q @ q + 0.1 * qd @ qd + 0.01 * tau @ tau},
+        gradient_of="cost",
+        wrt=("q", "qd", "tau"),
+    )
+    for one, other in zip(run.gradients.values(), expected, strict=True):
+        scale = np.abs(other).max()
+        np.testing.assert_allclose(one / scale, other / scale, atol=1e-9)
+
+
 def test_a_torch_loop_over_a_step_is_the_native_rollout(start: list[Any]) -> None:
     torch = pytest.importorskip("torch", reason="torch is absent")
     advance = ramidyn.to_torch(compiled_step())
