@@ -59,7 +59,7 @@ def emit(tile: Tile, target: Processor) -> Module:
     emit_pack_tile(module, tile)
     emit_unpack_tile(module)
     emit_run_steps(module, tile)
-    emit_fetch(module, tile)
+    emit_fetch(module, tile, nearness=2)
     emit_fetch_inputs(module)
     emit_groups(module, tile, "groups", "unpack_tile")
     if tile.is_streamed:

@@ -54,7 +54,7 @@ def emit(tile: Tile) -> Module:
     module = Module(f"scan_{tile.dtype}_{tile.lanes}")
     emit_movers(module, tile)
     emit_run_steps(module, tile)
-    emit_fetch(module, tile)
+    emit_fetch(module, tile, nearness=3)
     emit_pack_step(module, tile)
     emit_unpack_some(module)
     emit_carry_over(module, tile)

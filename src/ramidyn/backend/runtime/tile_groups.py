@@ -148,9 +148,10 @@ def fetch_pace(groups: Groups) -> Value:
     return code.b.select(is_far, code.add(share, 1), const(0))
 
 
-def emit_fetch(module: Module, tile: Tile) -> None:
+def emit_fetch(module: Module, tile: Tile, nearness: int) -> None:
     """fetch_*(data, size, step, stride, first, batch): bring a tile's rows near.
 
+    ``nearness`` is LLVM's: 3 for the nearest cache, 2 for the second.
     Behind the end of an array that is wasted, and does no harm.
     """
     pointer = ir.IntType(8).as_pointer()
@@ -159,7 +160,7 @@ def emit_fetch(module: Module, tile: Tile) -> None:
     for name, is_write in (("fetch_read", 0), ("fetch_write", 1)):
         code = module.function(name, 6, local=True)
         data, size, step, stride, first, _ = code.arguments
-        how = [ir.Constant(I32, k) for k in (is_write, 2, 1)]  # to the second level
+        how = [ir.Constant(I32, k) for k in (is_write, nearness, 1)]
         start = code.add(data, code.mul(first, stride))
         length = code.mul(size, tile.itemsize)
         with code.when(code.compare(step, "==", tile.itemsize)):
