@@ -165,7 +165,7 @@ def test_no_propagation_is_cheaper_than_mixed_for_very_large_robots(
     robot = as_robot(shape(bodies, geometry="plain"))
     tasks = [Task(f, "position") for f in spread(robot, ends)]
     assert "mixed" in possible(robot.model, robot.conventions)
-    # As traced: simplification saves less than 1% of each, and takes most of the time.
+    # As traced: simplification saves a few percent at most, and takes most of the time.
     costs = {
         name: ops(program_of(operational_inertia_inverse(tasks, name), robot)).cost
         for name in PROPAGATIONS
