@@ -50,19 +50,10 @@ from ramidyn.linalg.pattern import (
     pattern_from,
     repack,
 )
+from ramidyn.papers.negrut import comb
 from ramidyn.robots import tractor_semitrailer
 
 Array = Any
-
-
-def comb(trunk: int, branches: int, length: int) -> Parents:
-    """Return a chain with equal chains on its tip."""
-    limbs = (
-        p
-        for k in range(branches)
-        for p in (trunk - 1, *range(trunk + k * length, trunk + (k + 1) * length - 1))
-    )
-    return (*range(-1, trunk - 1), *limbs)
 
 
 def cases(quick: bool) -> dict[str, Parents]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ramidyn.catalog import paper_robots as robots
 from ramidyn.description.pose import Array
 from ramidyn.linalg.factor import ltdl, ltl
-from ramidyn.papers.document import Section, Table, robot_of
+from ramidyn.papers.document import Section, Table, robot_of, verdict
 from ramidyn.robot import Robot
 from ramidyn.tree.tree import ancestors
 
@@ -55,8 +55,8 @@ def sections(further: Mapping[str, Robot] | None = None) -> list[Section]:
     measured = {name: Accuracy.of(robot) for name, robot in named.items()}
     for name, x in measured.items():
         shown = (f"{r:.2f}" for r in (x.ltl, x.ltdl, x.summed))
-        verdict = "holds" if x.holds else "differs"
-        rows.append((name, f"{x.zeros:.0%}", f"{x.cholesky:.2g}", *shown, verdict))
+        size, met = f"{x.cholesky:.2g}", verdict(x.holds)
+        rows.append((name, f"{x.zeros:.0%}", size, *shown, met))
         if not x.holds and x.zeros <= SPARSE:
             kinds["dense"].append(name)
         elif not x.holds and x.ltdl < 1:
@@ -82,7 +82,7 @@ def sections(further: Mapping[str, Robot] | None = None) -> list[Section]:
             "claim holds for a robot if both factors are on that side.",
             (Table(head, tuple(rows)),),
             after="As a tendency the claim "
-            f"{'holds' if tends(middle) else 'differs'}: medians of LTL and LTDL over "
+            f"{verdict(tends(middle))}: medians of LTL and LTDL over "
             f"Cholesky are {listed_medians}. It holds for {agree} of {len(named)} "
             "robots. Exceptions "
             f"with few zeros: {listed['dense']}. With many, LTL alone is behind: "

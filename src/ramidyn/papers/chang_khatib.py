@@ -15,12 +15,11 @@ import numpy as np
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog.general_geometry import with_geometry
 from ramidyn.catalog.paper_robots import chang_khatib24
-from ramidyn.compiler import program_of
 from ramidyn.control import OperationalSpace
 from ramidyn.description.builder import Body, Inertia, Joint
 from ramidyn.explain.recursion import recursion_steps
-from ramidyn.papers.document import Plot, Section, Table, robot_of
-from ramidyn.papers.operation_counts import count_of
+from ramidyn.papers.document import Plot, Section, Table, robot_of, verdict
+from ramidyn.papers.operation_counts import by_region, compiled_program, count_of
 from ramidyn.quantities.mass_matrix import mass_matrix
 from ramidyn.quantities.operational import (
     operational_inertia,
@@ -29,11 +28,9 @@ from ramidyn.quantities.operational import (
 )
 from ramidyn.robot import Robot
 from ramidyn.robot_builder import RobotBuilder
-from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import count
 from ramidyn.symbolic.dense import inner, inverse, ldl, product
 from ramidyn.symbolic.program import Program
-from ramidyn.tracing.quantity import Quantity
 
 NAME = "Chang & Khatib 2000"
 HANDS = (Task("left_hand"), Task("right_hand"))
@@ -49,27 +46,14 @@ STEPS = {
 """the steps of Table 1, and the regions of our program that are theirs"""
 
 
-def compiled_program(quantity: Quantity, robot: Robot) -> Program:
-    """Return the program that is compiled."""
-    return simplify(program_of(quantity, robot))
-
-
-def by_region(program: Program) -> dict[str, int]:
-    """Return the operations of a program by region, without names and numbers."""
-    found: Counter[str] = Counter()
-    for e in program.order:
-        if e.op not in ("const", "input", "cos"):  # the sine of its angle is counted
-            name = program.regions[e.region]
-            found[name if name in STEP_REGIONS else name.rpartition(" ")[0]] += 1
-    return dict(found)
-
-
 STEP_REGIONS = {r for regions in STEPS.values() for r in regions}
 
 
 def step_counts(program: Program) -> dict[str, int]:
     """Return the operations of each step of a program of Λ by this algorithm."""
-    found = by_region(program)
+    found: Counter[str] = Counter()
+    for name, n in by_region(program).items():
+        found[name if name in STEP_REGIONS else name.rpartition(" ")[0]] += n
     counts = {
         step: sum(found.pop(r, 0) for r in regions) for step, regions in STEPS.items()
     }
@@ -228,8 +212,7 @@ def box() -> Section:
         "the box reaches the floor [mm]": ("0", f"{1e3 * over:.0f}", over < 0.005),
     }
     table = tuple(
-        (name, p, ours, "holds" if is_met else "differs")
-        for name, (p, ours, is_met) in met.items()
+        (name, p, ours, verdict(is_met)) for name, (p, ours, is_met) in met.items()
     )
     return Section(
         f"{NAME}, Figs. 2 and 5: a box on the floor",

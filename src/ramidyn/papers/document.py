@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,22 @@ def robot_of(made: Description) -> Robot:
 def compared(printed: object, ours: object) -> str:
     """Return whether two results are equal, in a plain word."""
     return "the same" if printed == ours else "differs"
+
+
+def verdict(is_met: bool) -> str:
+    """Return whether a claim holds, in a word."""
+    return "holds" if is_met else "differs"
+
+
+def comparison(first: str, values: Mapping[str, tuple[object, object]]) -> Table:
+    """Return a table of printed values and ours, a row each."""
+    rows = ((k, f"{p}", f"{o}", compared(p, o)) for k, (p, o) in values.items())
+    return Table((first, "printed", "ours", ""), tuple(rows))
+
+
+def cost(m: int, a: int) -> str:
+    """Return a count in the papers' letters."""
+    return f"{m}m + {a}a"
 
 
 def word(printed: float, ours: float) -> str:

@@ -62,13 +62,7 @@ def table1() -> Section:
                     cost(native),
                 )
             )
-        head = (
-            f"{name}, n = {s.n}",
-            "printed",
-            "program",
-            "",
-            "native loops",
-        )
+        head = (f"{name}, n = {s.n}", "printed", "program", "", "native loops")
         tables.append(Table(head, tuple(rows)))
     return Section(
         f"{NAME}, Table 1",
@@ -222,11 +216,7 @@ FORMULAS: dict[str, Callable[[int], tuple[int, int, int]]] = {
         sum(i * 2**i for i in range(1, m)),
         sum(i * (i + 1) * 2 ** (i - 1) for i in range(1, m)),
     ),
-    "square grid": lambda m: (
-        m * m,
-        m**3 - m * m,
-        (7 * m**4 - 6 * m**3 - m * m) // 12,
-    ),
+    "square grid": lambda m: (m * m, m**3 - m * m, (7 * m**4 - 6 * m**3 - m * m) // 12),
 }
 """n, D1 and D2 in m, as printed"""
 SIZES = {

@@ -9,7 +9,16 @@ from ramidyn.catalog import paper_robots as robots
 from ramidyn.compiler import count
 from ramidyn.explain.crba_cost import CrbaCost
 from ramidyn.explain.shape import TreeShape
-from ramidyn.papers.document import Plot, Section, Table, compared, robot_of, word
+from ramidyn.papers.document import (
+    Plot,
+    Section,
+    Table,
+    compared,
+    comparison,
+    cost,
+    robot_of,
+    word,
+)
 from ramidyn.papers.featherstone import NAME, OPERATIONS, counted
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.quantities.mass_matrix import mass_matrix
@@ -64,10 +73,10 @@ def crba_analysis() -> Section:
     whole = ["cost by (21)"]
     for printed, c in zip(CRBA_PRINTED, costs, strict=True):
         ours = c.cost.mul, c.cost.add
-        whole += [_shown(printed), _shown(ours), compared(printed, ours)]
+        whole += [cost(*printed), cost(*ours), compared(printed, ours)]
     saved = ["saved at the floating base"]
     for c in costs:
-        saved += ["-", _shown((c.saving.mul, c.saving.add)), ""]
+        saved += ["-", cost(c.saving.mul, c.saving.add), ""]
     return Section(
         f"{NAME}, section 5: what CRBA costs",
         "The numbers of equations 14 to 21, from the tree of bodies "
@@ -125,10 +134,7 @@ def humanoid() -> Section:
         "D2 expanded": (1039, expanded.d2),
         "nonzeros of M": (468, expanded.nonzeros),
     }
-    topology = Table(
-        ("humanoid", "printed", "ours", ""),
-        tuple((k, f"{p}", f"{o}", compared(p, o)) for k, (p, o) in sizes.items()),
-    )
+    topology = comparison("humanoid", sizes)
     counts = our_counts()
     rows: list[tuple[str, ...]] = []
     for name in (*PRINTED, "our crba_root", BY_ROOT):
@@ -137,9 +143,9 @@ def humanoid() -> Section:
             ours = counts[name][k]
             if name in PRINTED:
                 printed = PRINTED[name][k]
-                row += [_shown(printed), _shown(ours), word(sum(printed), sum(ours))]
+                row += [cost(*printed), cost(*ours), word(sum(printed), sum(ours))]
             else:
-                row += ["-", _shown(ours), ""]
+                row += ["-", cost(*ours), ""]
         rows.append(tuple(row))
     return Section(
         f"{NAME}, section 6: the humanoid",
@@ -165,17 +171,14 @@ def evaluated() -> Mapping[str, tuple[Cost, ...]]:
         costs = {
             "RNEA": (93 * n - 69 + 7 + 4 * others, 81 * n - 66 + 13 + 8 * others),
             "CRBA": (crba.cost.mul, crba.cost.add),
-            "ABA": (
-                224 * (n - 1) - 30 + 66 * others,
-                205 * (n - 1) - 37 + 57 * others,
-            ),
+            "ABA": (224 * (n - 1) - 30 + 66 * others, 205 * (n - 1) - 37 + 57 * others),
             "LTDL": (s.d1 + s.d2, s.d2),
             "back-substitution": (2 * s.d1 + s.n, 2 * s.d1),
         }
         parts = [costs[name] for name in PARTS]
         costs[BY_CRBA] = sum(m for m, _ in parts), sum(a for _, a in parts)
-        for name, cost in costs.items():
-            found[name].append(cost)
+        for name, own in costs.items():
+            found[name].append(own)
     return {name: tuple(pair) for name, pair in found.items()}
 
 
@@ -191,13 +194,7 @@ def formulas() -> Section:
     """Return the printed formulas of RNEA and ABA, evaluated with their corrections."""
     values = evaluated()
     rows = tuple(
-        (
-            f"{name}, {robot}",
-            text,
-            _shown(printed),
-            _shown(ours),
-            compared(printed, ours),
-        )
+        (f"{name}, {robot}", text, cost(*printed), cost(*ours), compared(printed, ours))
         for name, text in FORMULAS.items()
         for robot, printed, ours in zip(TWO, PRINTED[name], values[name], strict=True)
     )
@@ -282,7 +279,3 @@ def figure7() -> Section:
 
 def _head(first: str) -> tuple[str, ...]:
     return (first, "humanoid, printed", "ours", "", "chain, printed", "ours", "")
-
-
-def _shown(cost: Cost) -> str:
-    return f"{cost[0]}m + {cost[1]}a"

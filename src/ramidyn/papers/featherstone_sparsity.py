@@ -18,7 +18,16 @@ from ramidyn.explain.factor_steps import factor_steps
 from ramidyn.explain.shape import TreeShape, family
 from ramidyn.explain.zeros import zeros_of
 from ramidyn.linalg.factor import ltl
-from ramidyn.papers.document import Section, Table, compared, robot_of, word
+from ramidyn.papers.document import (
+    Section,
+    Table,
+    compared,
+    comparison,
+    cost,
+    robot_of,
+    verdict,
+    word,
+)
 from ramidyn.papers.featherstone import FORMULAS, NAME, TREE1, TREE1_EXPANDED
 from ramidyn.papers.featherstone_humanoid import PRINTED, QUANTITIES, two_robots
 from ramidyn.papers.notes import OPERATIONS as SPATIAL
@@ -79,10 +88,8 @@ def steps() -> Section:
     first = factor_steps(TREE1)[0]
     ours = (len(first.divided), len(first.updated), *first.dense)
     names = ("divided", "updated", "divided in a full matrix", "updated there")
-    rows = tuple(
-        (name, f"{p}", f"{o}", compared(p, o))
-        for name, p, o in zip(names, EXAMPLE, ours, strict=True)
-    )
+    pairs = zip(EXAMPLE, ours, strict=True)
+    example = comparison("k = 7", dict(zip(names, pairs, strict=True)))
     moves = tuple(
         (f"{s.k + 1}", f"{len(s.divided)}", f"{len(s.updated)}", *map(str, s.dense))
         for s in factor_steps(TREE1_EXPANDED)
@@ -96,10 +103,7 @@ def steps() -> Section:
         "`linalg.expanded_parents` makes of Tree 1 and its joints. Its λ: "
         f"{compared(fig2, FIG2)}. `ramidyn.explain.factor_steps` has the steps of any "
         "tree, as pictures in text.",
-        (
-            Table(("k = 7", "printed", "ours", ""), rows),
-            Table(("row", *names), moves),
-        ),
+        (example, Table(("row", *names), moves)),
         after="Of row 7: `" + "` / `".join(first.text().splitlines()) + "`.",
     )
 
@@ -118,7 +122,7 @@ def reordered() -> Section:
         cholesky: Any = np.linalg.cholesky
         G = cholesky(H[::-1, ::-1])
         error = float(np.abs(np.transpose(L) - G[::-1, ::-1]).max() / np.abs(L).max())
-        rows.append((name, "0", f"below {SMALL:.0e}", _holds(error < SMALL)))
+        rows.append((name, "0", f"below {SMALL:.0e}", verdict(error < SMALL)))
     return Section(
         f"{NAME}, section 3: reordered Cholesky",
         "LTL is Cholesky of the matrix with its rows and columns reversed: Lᵀ = R G R. "
@@ -153,7 +157,7 @@ def bounds() -> Section:
                 name,
                 *(f"{x:,}" for x in (s.d1, by_n[0], by_depth[0])),
                 *(f"{x:,}" for x in (s.d2, by_n[1], by_depth[1])),
-                _holds(holds),
+                verdict(holds),
             )
         )
         factor = s.factor_cost / s.chain.factor_cost
@@ -167,7 +171,7 @@ def bounds() -> Section:
         d1, d2 = s.d1 / s.chain.d1, s.d2 / s.chain.d2
         near = abs(d1 / beta - 1) < NEAR and abs(d2 / beta**2 - 1) < NEAR
         shares = f"{beta:.3f}", f"{d1:.3f}", f"{beta**2:.3f}", f"{d2:.3f}"
-        longer.append((f"side branches of {length}", f"{s.n}", *shares, _holds(near)))
+        longer.append((f"side branches of {length}", f"{s.n}", *shares, verdict(near)))
     head = ("tree", "D1", "by n (10)", "by depth (12)", "D2", "by n (11)")
     return Section(
         f"{NAME}, section 4: bounds and rules of thumb",
@@ -300,17 +304,17 @@ def inertia_transforms() -> Section:
         rows.append(
             (
                 name,
-                _cost(printed),
-                _cost(unknown),
-                _cost(known),
+                cost(*printed),
+                cost(*unknown),
+                cost(*known),
                 word(sum(printed), sum(known)),
             )
         )
     for name, (printed, run) in OTHERS.items():
         ops = count(trace(run, {"x": 80}))
         ours = ops.mul, ops.add
-        verdict = word(sum(printed), sum(ours))
-        rows.append((name, _cost(printed), _cost(ours), _cost(ours), verdict))
+        near = word(sum(printed), sum(ours))
+        rows.append((name, cost(*printed), cost(*ours), cost(*ours), near))
     return Section(
         f"{NAME}, section 5: rx, an inertia taken to the parent",
         "A rigid inertia through axial screws (rx), and beside it a sum of two (ra) "
@@ -329,9 +333,7 @@ def _screw_cost(screws: int, known: bool) -> tuple[int, int]:
     def run(x: Any) -> Any:
         m = const(1.7) if known else x[9]
         inertia = RigidInertia(
-            m,
-            vector3(x[6:9]),
-            matrix3([x[:3], (x[1], x[3], x[4]), (x[2], x[4], x[5])]),
+            m, vector3(x[6:9]), matrix3([x[:3], (x[1], x[3], x[4]), (x[2], x[4], x[5])])
         )
         parts: list[Any] = []
         for k in range(screws):
@@ -413,11 +415,3 @@ def causes() -> Section:
         f"{-chain['CRBA']:.0%} below the printed count there, RNEA "
         f"{-chain['RNEA']:.0%} and ABA {-chain['ABA']:.0%} ({base[1]:,} operations).",
     )
-
-
-def _cost(pair: tuple[int, int]) -> str:
-    return f"{pair[0]}m + {pair[1]}a"
-
-
-def _holds(is_true: bool) -> str:
-    return "holds" if is_true else "differs"

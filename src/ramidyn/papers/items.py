@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from ramidyn.description.description import Description
-from ramidyn.papers.document import Section, Table
+from ramidyn.papers.document import Section, Table, verdict
 from ramidyn.robot import Robot
 
 CLOSE = 1e-9
@@ -59,12 +59,12 @@ class Item:
 
 def claim(printed: str, ours: str, is_met: bool) -> Finding:
     """Return a finding whose verdict is a comparison that was just made."""
-    return Finding(printed, ours, "holds" if is_met else "differs")
+    return Finding(printed, ours, verdict(is_met))
 
 
 def equal(printed: object, ours: object) -> Finding:
     """Return a finding about two values that should be the same."""
-    return Finding(f"{printed}", f"{ours}", "holds" if printed == ours else "differs")
+    return claim(f"{printed}", f"{ours}", printed == ours)
 
 
 def agree(what: str, a: Any, b: Any, tolerance: float = CLOSE) -> Finding:

@@ -12,7 +12,7 @@ from ramidyn.algorithms.loops.counting import (
 from ramidyn.catalog import paper_robots as robots
 from ramidyn.explain.closed_loops import explain_loops, step_times
 from ramidyn.explain.shape import TreeShape
-from ramidyn.papers.document import Section, Table, compared, robot_of
+from ramidyn.papers.document import Section, Table, comparison, robot_of
 from ramidyn.papers.negrut_solvers import (
     SOLVES,
     Sparsity,
@@ -144,18 +144,15 @@ def graph() -> Section:
         ),
     )
     entries = sum(map(len, found.reached))
-    sizes = Table(
-        ("", "printed", "ours", ""),
-        tuple(
-            (name, f"{printed}", f"{ours}", compared(printed, ours))
-            for name, printed, ours in (
-                ("bodies", 14, len(found.edges)),
-                ("coordinates", 27, found.n),
-                ("constraints", 16, found.m),
-                ("equations", 43, found.n + found.m),
-                ("degrees of freedom", 11, found.n - found.m),
-            )
-        ),
+    sizes = comparison(
+        "",
+        {
+            "bodies": (14, len(found.edges)),
+            "coordinates": (27, found.n),
+            "constraints": (16, found.m),
+            "equations": (43, found.n + found.m),
+            "degrees of freedom": (11, found.n - found.m),
+        },
     )
     return Section(
         f"{NAME}, Figs. 3 and 4: graph, spanning tree, cuts",
@@ -236,20 +233,18 @@ def measured_profile() -> Section:
 def gauss(robot: Robot, n: int) -> Section:
     """Return Table 1: Gaussian elimination of the augmented system."""
     counts = gauss_counts(n)
-    rows: list[tuple[str, ...]] = []
-    for stage, printed in GAUSS.items():
-        ops = counts[stage]
-        for letter, ours in (("A", ops.add), ("M", ops.mul), ("D", ops.div)):
-            value = printed[letter]
-            rows.append(
-                (f"{stage}, {letter}", f"{value:,}", f"{ours:,}", compared(value, ours))
-            )
+    values = {
+        f"{stage}, {letter}": (f"{printed[letter]:,}", f"{ours:,}")
+        for stage, printed in GAUSS.items()
+        for letter, ours in _letters(counts[stage]).items()
+        if letter in printed
+    }
     return Section(
         f"{NAME}, Table 1: Gaussian elimination",
         f"The vehicle (HMMWV, {len(robot.tree)} bodies, {robot.nv} coordinates, "
         f"{n - robot.nv} constraints) gives a system of {n} equations. Ours is "
         "elimination without pivoting, run on unknown numbers.",
-        (Table(("", "printed", "ours", ""), tuple(rows)),),
+        (comparison("", values),),
     )
 
 

@@ -14,7 +14,7 @@ from ramidyn.catalog import paper_robots as catalog
 from ramidyn.errors import Error
 from ramidyn.explain.counts import traced
 from ramidyn.loading import load
-from ramidyn.papers.document import Section, Table, robot_of, word
+from ramidyn.papers.document import Section, Table, cost, robot_of, word
 from ramidyn.quantities.dynamics import forward_dynamics, inverse_dynamics
 from ramidyn.robot import Robot
 from ramidyn.simplify.passes import simplify
@@ -154,11 +154,6 @@ def robots_in(folder: Path) -> dict[str, Robot]:
 def product(rows: int, inner: int, columns: int) -> tuple[int, int]:
     """Return m and a of a product of two matrices."""
     return rows * inner * columns, rows * (inner - 1) * columns
-
-
-def cost(m: int, a: int) -> str:
-    """Return a count in the notes' letters."""
-    return f"{m}m + {a}a"
 
 
 def _count(run: Callable[[Any], Any]) -> Ops:

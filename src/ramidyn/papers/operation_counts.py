@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, final
@@ -23,8 +24,13 @@ from ramidyn.backend.llvm.target import chosen_processor
 from ramidyn.backend.runtime.memory_layout import WORD
 from ramidyn.backend.sparse_factor.factor_loops import address, arguments_of, emit
 from ramidyn.backend.sparse_factor.sweeps import SWEEPS, Diagonal
+from ramidyn.compiler import program_of
 from ramidyn.linalg.pattern import Pattern, pattern_from
+from ramidyn.robot import Robot
+from ramidyn.simplify.passes import simplify
 from ramidyn.symbolic.count import Ops
+from ramidyn.symbolic.program import Program
+from ramidyn.tracing.quantity import Quantity
 
 
 @final
@@ -66,6 +72,21 @@ def count_of(run: Callable[[Any], object]) -> Ops:
     x = Unknown()
     run(x)
     return Ops(mul=x.mul, add=x.add, div=x.div, sqrt=x.roots)
+
+
+def compiled_program(quantity: Quantity, robot: Robot) -> Program:
+    """Return the program of a quantity that is compiled."""
+    return simplify(program_of(quantity, robot))
+
+
+UNCOUNTED = ("const", "input", "cos")
+"""the sine of an angle is counted, and its cosine comes with it"""
+
+
+def by_region(program: Program) -> Counter[str]:
+    """Return the operations of a program by region."""
+    counted = (e.region for e in program.order if e.op not in UNCOUNTED)
+    return Counter(program.regions[region] for region in counted)
 
 
 # ------------------------------------------------------------ native loops over a tree

@@ -19,14 +19,9 @@ from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog import paper_robots as robots
 from ramidyn.explain.counts import OperationalCounts, explain_operational
 from ramidyn.papers import wensing_stages
-from ramidyn.papers.document import Plot, Section, Table, robot_of
-from ramidyn.papers.wensing_stages import (
-    HANDS_FEET,
-    NAME,
-    UNCOUNTED,
-    compiled_program,
-    stages,
-)
+from ramidyn.papers.document import Plot, Section, Table, robot_of, verdict
+from ramidyn.papers.operation_counts import UNCOUNTED
+from ramidyn.papers.wensing_stages import HANDS_FEET, NAME, inverse_program, stages
 from ramidyn.robot import Robot
 from ramidyn.symbolic.count import count
 from ramidyn.tree.tree import sparsity_pattern
@@ -117,7 +112,7 @@ def more_joints() -> Section:
             change: dict[str, Any] = {f"{limb}_joints": joints + more}
             robot = robot_of(robots.asimo(**change))
             sfa, efpa = (
-                count(compiled_program(robot, HANDS_FEET, a)).total
+                count(inverse_program(robot, HANDS_FEET, a)).total
                 for a in ("sfa", "efpa")
             )
             shares.append(sfa / efpa)
@@ -142,9 +137,9 @@ def figures() -> Section:
         c = counts[name]
         shares = [f"{_ratio(c, a):.2f}" for a in ALGORITHMS if a != "efpa"]
         first = counts[BASE]
-        verdicts = [_verdict(_holds(claim, c, first)) for claim in case.claims]
-        pairs = zip(case.claims, verdicts, strict=True)
-        said = "; ".join(f"{claim}: {verdict}" for claim, verdict in pairs)
+        said = "; ".join(
+            f"{claim}: {verdict(_holds(claim, c, first))}" for claim in case.claims
+        )
         rows.append((name, f"{c['efpa'].total:,}", *shares, c.chosen, said))
     head = ("operational space", "EFPA, ours", "SFA", "RJK", "PV", "PVr")
     head = (*head, "chosen", "the paper says")
@@ -203,7 +198,7 @@ def _rjk_by_pairs(case: Case, found: OperationalCounts) -> int:
     pairs = list(itertools.combinations(case.ends, 2))
 
     def last_regions(ends: Sequence[str], n: int) -> int:
-        program = compiled_program(robot, ends, "rjk")
+        program = inverse_program(robot, ends, "rjk")
         ops = Counter(e.region for e in program.order if e.op not in UNCOUNTED)
         return sum(ops[k] for k in sorted(ops)[-n:])
 
@@ -239,13 +234,13 @@ def _printed(counts: Mapping[str, OperationalCounts]) -> list[tuple[str, ...]]:
             f"{MORE}: SFA of EFPA",
             "nearly the same",
             f"{sfa:+.0%}",
-            _verdict(abs(sfa) < NEARLY),
+            verdict(abs(sfa) < NEARLY),
         ),
         (
             f"{MORE}: RJK over SFA",
             f"over {RISE:+.0%}",
             f"{rjk:+.0%}",
-            _verdict(rjk > RISE),
+            verdict(rjk > RISE),
         ),
     ]
 
@@ -273,10 +268,6 @@ def _holds(claim: str, c: OperationalCounts, base: OperationalCounts) -> bool:
         ADVANTAGE: _ratio(c, "sfa") > 1,
         LOSS: _ratio(c, "sfa") > _ratio(base, "sfa"),
     }[claim]
-
-
-def _verdict(holds: bool) -> str:
-    return "holds" if holds else "differs"
 
 
 def _zeros(robot: Robot) -> float:

@@ -12,9 +12,17 @@ from ramidyn.algorithms.operational.propagators import InverseInertia
 from ramidyn.algorithms.operational.sfa import sfa
 from ramidyn.algorithms.operational.tasks import Task
 from ramidyn.catalog import paper_robots as robots
-from ramidyn.compiler import program_of
 from ramidyn.description.pose import Array
-from ramidyn.papers.document import Section, Table, compared, robot_of, word
+from ramidyn.papers.document import (
+    Section,
+    Table,
+    comparison,
+    cost,
+    robot_of,
+    verdict,
+    word,
+)
+from ramidyn.papers.operation_counts import by_region, compiled_program
 from ramidyn.quantities.mass_matrix import CRBA
 from ramidyn.quantities.operational import (
     dynamically_consistent_inverse,
@@ -36,8 +44,6 @@ from ramidyn.tracing.context import Context
 
 NAME = "Wensing, Featherstone & Orin 2012"
 HANDS_FEET = ("left_hand", "right_hand", "left_foot", "right_foot")
-UNCOUNTED = ("const", "input", "cos")
-"""the sine of an angle is counted, and its cosine comes with it"""
 STAGES = {
     "transform": "transforms",
     "jacobian": "Jacobian",
@@ -53,20 +59,17 @@ STAGES = {
 }
 
 
-def compiled_program(robot: Robot, ends: Sequence[str], algorithm: str) -> Program:
-    """Return the program of Λ⁻¹ that is compiled."""
+def inverse_program(robot: Robot, ends: Sequence[str], algorithm: str) -> Program:
+    """Return the program of Λ⁻¹ of some ends."""
     tasks = [Task(f, "pose", "local") for f in ends]
-    return simplify(program_of(operational_inertia_inverse(tasks, algorithm), robot))
+    return compiled_program(operational_inertia_inverse(tasks, algorithm), robot)
 
 
 def stages(robot: Robot, ends: Sequence[str], algorithm: str) -> dict[str, int]:
     """Return the operations of Λ⁻¹ by stage, of the program that is compiled."""
-    program = compiled_program(robot, ends, algorithm)
     found: Counter[str] = Counter()
-    for e in program.order:
-        if e.op not in UNCOUNTED:
-            name = program.regions[e.region].rpartition(" ")[0]
-            found[STAGES[name]] += 1
+    for name, n in by_region(inverse_program(robot, ends, algorithm)).items():
+        found[STAGES[name.rpartition(" ")[0]]] += n
     return dict(found)
 
 
@@ -87,17 +90,17 @@ def table1() -> Section:
     ours: Array = robot.operational_inertia_inverse(q, tasks, "efpa")
     error = float(np.abs(ours - expected).max() / np.abs(expected).max())
     shown = "below 1e-9" if error < 1e-9 else f"{error:.0e}"
-    rows = (
-        ("bodies N", "35", f"{len(robot.tree)}", compared(35, len(robot.tree))),
-        ("degrees of freedom n", "40", f"{robot.nv}", compared(40, robot.nv)),
-        ("EFPA − J H⁻¹ Jᵀ", "0", shown, "holds" if error < 1e-9 else "differs"),
+    sizes = comparison(
+        "ASIMO",
+        {"bodies N": (35, len(robot.tree)), "degrees of freedom n": (40, robot.nv)},
     )
+    row = ("EFPA − J H⁻¹ Jᵀ", "0", shown, verdict(error < 1e-9))
     parents = ", ".join(f"{p + 1}" for p in robot.tree.parents)
     return Section(
         f"{NAME}, Table I and Fig. 4",
         "EFPA as it is compiled, for hands and feet of the robot of Fig. 4, beside the "
         "definition in NumPy.",
-        (Table(("ASIMO", "printed", "ours", ""), rows),),
+        (Table(sizes.head, (*sizes.rows, row)),),
         after=f"Parents of its bodies, numbered from 1, 0 for the world: {parents}.",
     )
 
@@ -128,8 +131,7 @@ def by_stages() -> Section:
         ("RJK needs more than EFPA for the rest", way_out["rjk"], way_out["efpa"]),
     )
     verdicts = tuple(
-        (text, f"{a:,}", f"{b:,}", "holds" if a > b else "differs")
-        for text, a, b in claims
+        (text, f"{a:,}", f"{b:,}", verdict(a > b)) for text, a, b in claims
     )
     return Section(
         f"{NAME}, Fig. 5: stage by stage",
@@ -174,7 +176,7 @@ def consistent_inverse_counts(robot: Robot, ends: Sequence[str]) -> dict[str, in
     found: dict[str, int] = {}
     for name, (algorithm, response) in WAYS.items():
         quantity = dynamically_consistent_inverse(tasks, algorithm, 0.0, response)
-        found[name] = count(simplify(program_of(quantity, robot))).total
+        found[name] = count(compiled_program(quantity, robot)).total
     return found
 
 
@@ -187,7 +189,7 @@ def future_work() -> Section:
         cells = [f"{n:,}" for n in found.values()]
         sparse, other = (found[f"{a}, factor of M"] for a in ("SFA", "EFPA"))
         share = 1 - sparse / other
-        holds = f"{share:.0%} less: {'holds' if share > LARGE else 'differs'}"
+        holds = f"{share:.0%} less: {verdict(share > LARGE)}"
         rows.append((name, *cells, cheapest, holds))
     return Section(
         f"{NAME}, section VI: future work",
@@ -341,4 +343,4 @@ def _sent(transform: Transform, row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _shown(m: int, a: int) -> str:
-    return f"{m}m + {a}a" if a else (f"{m}" if m else "0")
+    return cost(m, a) if a else f"{m}"

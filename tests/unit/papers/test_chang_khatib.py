@@ -8,11 +8,11 @@ import pytest
 from ramidyn.papers.chang_khatib import (
     HANDS,
     branching,
-    compiled_program,
     explicit_count,
     explicit_inverse,
     step_counts,
 )
+from ramidyn.papers.operation_counts import compiled_program
 from ramidyn.quantities.operational import (
     operational_inertia,
     operational_inertia_inverse,
