@@ -79,8 +79,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "catalog": {"description", "tree", "robot_builder"},
     "robots": {"loading", "catalog", *ROBOTS, "robot"},
     "optimal_control": {
-        "symbolic", "description", "algorithms", "backend", "function", "kernels",
-        "simulation", "robot",
+        "symbolic", "description", "algorithms", "tracing", "backend", "function",
+        "kernels", "mechanism", "simulation", "robot",
     },
     "control": {
         *ROBOTS, "algorithms", "tracing", "quantities", "function", "compiler", "robot",

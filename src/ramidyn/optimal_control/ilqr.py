@@ -14,16 +14,17 @@ from ramidyn.algorithms.integrators import check_loops, stabilizations_of
 from ramidyn.backend.llvm.target import default_lanes
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, ShapeError
+from ramidyn.mechanism.states import checked_numbers
 from ramidyn.optimal_control.problem import (
     FAR,
     OWN,
     Cost,
     PlanningProblem,
-    checked_cost,
     no_cost,
 )
 from ramidyn.optimal_control.search import PlanningKernels, Workspace, run_groups
 from ramidyn.robot import Robot
+from ramidyn.tracing.context import nonnegative
 
 SHOOTING = ("single", "multiple")
 
@@ -153,8 +154,8 @@ class ILQR:
         self._problem = PlanningProblem(
             robot,
             self.dt,
-            checked_cost("cost", cost, OWN, shapes),
-            checked_cost("final_cost", final_cost or no_cost, OWN[:2], shapes),
+            cost,
+            final_cost or no_cost,
             shapes,
             _checked_limits(robot, limits),
             stabilize,
@@ -204,6 +205,9 @@ class ILQR:
             inputs: values of the inputs of costs: of their shape, or (batch, ...).
         """
         robot, shapes = self.robot, self._problem.inputs
+        if not isinstance(iterations, int) or iterations < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"iterations is {iterations!r}; expected 0 or more")
+        nonnegative("tolerance")(tolerance)
         if set(inputs) != set(shapes):
             raise ArgumentError(
                 f"inputs of costs are {', '.join(inputs) or 'none'}; expected "
@@ -226,12 +230,13 @@ class ILQR:
         if len(sizes) > 1:
             raise ShapeError(f"batch sizes differ: {sorted(sizes)}")
         batch = sizes.pop() if sizes else None
+        count = 1 if batch is None else batch
         try:
             space = self._idle.pop()
         except IndexError:
             space = None
-        if space is None or space.batch != (batch or 1):
-            space = Workspace(self._kernels, batch or 1)
+        if space is None or space.batch != count:
+            space = Workspace(self._kernels, count)
         self._begin(space, arrays, tolerance)
         costs = self._iterate(space, iterations, report)
         found = self._plan(space, costs)
@@ -261,8 +266,7 @@ class ILQR:
                 x[:, 1:] = arrays[f"guess of {name}"][..., 1:, :]
         for name, x in space.inputs.items():
             x[:] = arrays[name]
-        if space.batch and self.steps:
-            run_groups(space, self._kernels.begin, space.groups(), self.threads)
+        run_groups(space, self._kernels.begin, space.groups(), self.threads)
         bad = ~np.isfinite(space.state["cost"])
         if bad.any():
             which = np.flatnonzero(bad)[0]
@@ -338,17 +342,11 @@ def _checked_limits(robot: Robot, limits: Any) -> tuple[Array, Array]:
 
 def _array(name: str, value: npt.ArrayLike, core: tuple[int, ...]) -> Array:
     """Return numbers of a shape, or of a batch."""
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        array = np.full((1,) * (len(core) + 2), np.nan)
+    array = np.asarray(checked_numbers(name, value), dtype=float)
     is_one_more = array.ndim == len(core) + 1 and array.shape[1:] == core
     if array.shape != core and not is_one_more:
         listed = ", ".join(map(str, core))
         raise ShapeError(
-            f"{name} has shape {np.asarray(value).shape}; expected {core} or "
-            f"(batch, {listed})"
+            f"{name} has shape {array.shape}; expected {core} or (batch, {listed})"
         )
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{name} has entries that are not finite")
     return array

@@ -11,15 +11,14 @@ import numpy as np
 
 from ramidyn.backend.planning.riccati_code import RiccatiSizes
 from ramidyn.description.pose import Array
-from ramidyn.errors import ArgumentError, ShapeError
 from ramidyn.optimal_control.box import clamp, limited_step
 from ramidyn.robot import Robot
+from ramidyn.simulation.actions import checked_shape
 from ramidyn.simulation.state import COUNT, START
-from ramidyn.simulation.traced_step import StepOptions, TracedStep
+from ramidyn.simulation.traced_step import StepOptions, TracedStep, called
 from ramidyn.symbolic.dense import general_solve
 from ramidyn.symbolic.derivatives import forward, reverse
 from ramidyn.symbolic.expr import Expr, const, lift
-from ramidyn.symbolic.parameters import parameters_of
 
 Cost = Callable[..., Any]
 Values = Mapping[str, Any]
@@ -102,6 +101,17 @@ class PlanningProblem:
                 return None
         return size
 
+    def running_cost(self, x: Values) -> Any:
+        """Return the cost of a step."""
+        known = {n: x[n] for n in (*OWN, *self.inputs)}
+        return checked_shape("cost", called("cost", self.cost, known, False), ())
+
+    def last_cost(self, x: Values) -> dict[str, Any]:
+        """Return the cost of the last state."""
+        known = {n: x[n] for n in (*OWN[:2], *self.inputs)}
+        found = called("final_cost", self.final_cost, known, False)
+        return {"last": checked_shape("final_cost", found, ())}
+
     # Steps.
 
     def difference(self, start: Any, end: Any) -> Any:
@@ -141,13 +151,11 @@ class PlanningProblem:
         tau = np.array(x["tau_old"], dtype=object)
         tau[self.driven] += x["length"] * policy[:, n] + policy[:, :n] @ change
         tau = self.limited(tau)
-        values = {"q": x["q"], "qd": x["qd"], "tau": tau}
-        values |= {n: x[n] for n in self.inputs}
         q, qd = self.reached(x, tau)
         if self.has_gaps:
             left = (x["length"] - 1.0) * x["gap"]
             q, qd = robot.integrate(q, left[: robot.nv], 1.0), qd + left[robot.nv :]
-        total = x["total"] + self.cost(**values)
+        total = x["total"] + self.running_cost({**x, "tau": tau})
         return {"q": q, "qd": qd, "tau": tau, "total": total}
 
     # Derivatives.
@@ -161,8 +169,7 @@ class PlanningProblem:
         )
         if sizes.dt is not None:
             A, B = A[nv:], B[nv:]
-        values = {k: x[k] for k in (*OWN, *self.inputs)}
-        gradient, hessian = self._quadratic(self.cost(**values), x, ("qd", "tau"))
+        gradient, hessian = self._quadratic(self.running_cost(x), x, ("qd", "tau"))
         u = n + driven
         varying = [any(lift(e).op != "const" for e in row) for row in hessian[:n, :n]]
         count = 1 + max((k for k, x in enumerate(varying) if x), default=-1)
@@ -231,12 +238,8 @@ class PlanningProblem:
 
     def end(self, x: Values) -> dict[str, Any]:
         """Return the value of the last state."""
-        gradient, hessian = self._quadratic(self.final_cost(**x), x, ("qd",))
+        gradient, hessian = self._quadratic(self.last_cost(x)["last"], x, ("qd",))
         return {"V": _padded(np.column_stack([hessian, gradient]), self.sizes.nx)}
-
-    def last_cost(self, x: Values) -> dict[str, Any]:
-        """Return the cost of the last state."""
-        return {"last": self.final_cost(**x)}
 
     def box(self, x: Values) -> dict[str, Any]:
         """Return the best change of u within limits."""
@@ -250,34 +253,6 @@ def _padded(matrix: Any, columns: int) -> Any:
     """Return a matrix with columns of zeros behind its own."""
     rows, own = matrix.shape
     return np.concatenate([matrix, np.zeros((rows, columns - own))], axis=1)
-
-
-def checked_cost(
-    what: str, function: Cost, own: tuple[str, ...], inputs: Mapping[str, Any]
-) -> Cost:
-    """Return a cost as a function of all values by name."""
-    parameters = parameters_of(function) if callable(function) else None
-    if parameters is None:
-        raise ArgumentError(
-            f"{what} is {function!r}; expected a function with named parameters"
-        )
-    known = (*own, *inputs)
-    names = list(parameters)
-    for name in names:
-        if name not in known and parameters[name].default is parameters[name].empty:
-            raise ArgumentError(
-                f"{what} asks for {name!r}; possible: {', '.join(known)}; further "
-                "ones are declared by inputs="
-            )
-
-    def called(**values: Any) -> Any:
-        given = {n: values[n] for n in names if n in values}
-        found = np.asarray(function(**given), dtype=object)
-        if found.shape != ():
-            raise ShapeError(f"{what} has shape {found.shape}; expected a scalar")
-        return found.item()
-
-    return called
 
 
 def no_cost(q: Any) -> Any:

@@ -164,6 +164,7 @@ class _Blocks:
         self.costs = {n: np.zeros(GROUP) for n in ("total", "last")}
         found = dict.fromkeys(Search, 0)
         found |= {Search.STEPS: steps, Search.LENGTHS: GROUP}
+        found[Search.IS_BATCH] = space.batch > 1
         found |= self._calls() | self._tables()
         found[Search.RECURSION] = self._recursion()
         self.block: Words = words([found[w] for w in Search])

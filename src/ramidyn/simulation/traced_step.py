@@ -594,9 +594,11 @@ def _largest(x: Any) -> Any:
     return largest
 
 
-def called(what: str, function: Traced, known: Mapping[str, Any]) -> Any:
+def called(
+    what: str, function: Traced, known: Mapping[str, Any], has_memory: bool = True
+) -> Any:
     """Return a user's function of what it asks for, by name."""
-    names = wanted_names(what, function, known)
+    names = wanted_names(what, function, known, has_memory)
     given = {name: known[name] for name in names}
     if RANDOM in given:
         given[RANDOM] = given[RANDOM].of(what)
@@ -611,9 +613,11 @@ def called(what: str, function: Traced, known: Mapping[str, Any]) -> Any:
         ) from error
 
 
-def wanted_names(what: str, function: Traced, known: Mapping[str, Any]) -> list[str]:
+def wanted_names(
+    what: str, function: Traced, known: Mapping[str, Any], has_memory: bool = True
+) -> list[str]:
     """Return the parameters of a function that are known; others need defaults."""
-    parameters = parameters_of(function)
+    parameters = parameters_of(function) if callable(function) else None
     if parameters is None:
         raise ArgumentError(
             f"{what} is {function!r}; expected a function with named parameters, such "
@@ -629,7 +633,8 @@ def wanted_names(what: str, function: Traced, known: Mapping[str, Any]) -> list[
     if missing:
         raise ArgumentError(
             f"{what} asks for {missing[0]!r}, which is not given; pass "
-            f"inputs={{{missing[0]!r}: ...}}, or memory= with its start value, or name "
+            f"inputs={{{missing[0]!r}: ...}}, "
+            f"{'or memory= with its start value, ' * has_memory}or name "
             f"one of {', '.join(known)}"
         )
     return [n for n in parameters if n in known]

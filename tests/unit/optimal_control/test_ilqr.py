@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -287,9 +288,11 @@ def test_quaternions_have_tangent_spaces() -> None:
         ({"steps": 0}, "steps is 0; expected 1 or more"),
         ({"dt": -1.0}, "dt is -1.0; expected a positive number"),
         ({"cost": 3.0}, "cost is 3.0; expected a function"),
-        ({"cost": lambda x: x}, "cost asks for 'x'; possible: q, qd, tau"),
-        ({"cost": lambda q: q}, r"cost has shape \(3,\); expected a scalar"),
-        ({"final_cost": lambda tau: tau[0]}, "final_cost asks for 'tau'; possible: q"),
+        ({"cost": lambda x: x}, "cost asks for 'x', which is not given; pass inputs="),
+        ({"cost": lambda x: x}, "or name one of q, qd, tau"),
+        ({"cost": lambda q: q}, r"cost returns shape \(3,\); expected \(\)"),
+        ({"cost": lambda q: math.sqrt(q[0])}, "a symbol is not a number yet"),
+        ({"final_cost": lambda tau: tau[0]}, "final_cost asks for 'tau', which is not"),
         ({"inputs": {"q": 3}}, "inputs has 'q', which costs are given"),
         ({"limits": (1.0, -1.0)}, "least tau above the largest"),
         ({"limits": 3.0}, r"limits is 3.0; expected two arrays \(3,\)"),
@@ -315,9 +318,19 @@ def test_bad_states_are_refused(planner: Any) -> None:
     ):
         planner(np.zeros(3))
     with pytest.raises(
-        ramidyn.ArgumentError, match="qd has entries that are not finite"
+        ramidyn.ArgumentError, match=r"qd has nan at \(0,\); expected numbers"
     ):
         planner(np.zeros(3), np.full(3, np.nan), goal=GOAL)
+    with pytest.raises(ramidyn.ShapeError, match=r"tau has shape \(14, 3\); expected"):
+        planner(np.zeros(3), tau=np.zeros((STEPS - 1, 3)), goal=GOAL)
+    for options, message in (
+        ({"iterations": -1}, "iterations is -1; expected 0 or more"),
+        ({"tolerance": -1.0}, "tolerance is -1.0"),
+        ({"damping": np.nan}, "damping has nan"),
+    ):
+        with pytest.raises(ramidyn.ArgumentError, match=message):
+            planner(np.zeros(3), goal=GOAL, **options)
+    assert planner(np.zeros((0, 3)), goal=GOAL).tau.shape == (0, STEPS, 3)
     with pytest.raises(ramidyn.ShapeError, match=r"batch sizes differ: \[2, 4\]"):
         planner(np.zeros((2, 3)), goal=np.zeros((4, 3)))
     with pytest.raises(ramidyn.ArgumentError, match="first motion of problem 1 is not"):

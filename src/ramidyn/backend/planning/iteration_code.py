@@ -76,6 +76,7 @@ class Search(IntEnum):
     N_POLICY = 23
     GAPS = 24  # address of N_GAPS copies
     N_GAPS = 25
+    IS_BATCH = 26  # 0 if there is one problem, which need not try the full step first
 
 
 def emit(sizes: RiccatiSizes) -> Module:
@@ -228,7 +229,7 @@ def _emit_iteration(module: Module) -> None:
             with code.when(of.is_not_zero(Search.IS_SOUND, p)):
                 of.copy(Search.POLICY, p, const(0))
                 of.copy(Search.GAPS, p, const(0))
-    with code.when(code.compare(of.count, ">", 1)):
+    with code.when(code.compare(code.load(of.block, Search.IS_BATCH), "!=", 0)):
         of.invoke(Search.ROLLOUT, of.first, of.count)
         of.invoke(Search.FINAL_COST, of.first, of.count)
         of.invoke(Search.TAKE_FULL, of.first, of.count)
