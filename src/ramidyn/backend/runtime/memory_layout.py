@@ -322,7 +322,7 @@ TILES, NEAR = 8, 512 * 1024
 A second cache of 1 MB holds them with the code: from there a cut reads its values in
 less time than from the third.
 """
-FETCHED = 4 * 2**20
+FETCHED = 5 * 2**19
 """Bytes of a call's inputs of which the next are fetched while a cut computes.
 
 Fewer are in a cache, and fetching them would take longer than it saves.
