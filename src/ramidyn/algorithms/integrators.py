@@ -89,9 +89,16 @@ class LoopEquations(Protocol):
         ...
 
     def closed(
-        self, x: Any, residual: Callable[[Any], Any], step: Callable[[Any, Any], Any]
-    ) -> Any:
-        """Return x after steps ``x ← step(x, residual(x))``."""
+        self,
+        x: Any,
+        residual: Callable[[Any], Any],
+        step: Callable[[Any, Any], Any],
+        further: Callable[[Any], Any],
+    ) -> tuple[Any, Any]:
+        """Return x after steps ``x ← step(x, residual(x))``, and further values there.
+
+        Those are evaluated together with the residual.
+        """
         ...
 
 
@@ -146,15 +153,13 @@ def project(equations: LoopEquations, state: StepState) -> StepState:
     def at(q: Any) -> StepState:
         return {**state, "q": q}
 
-    there = at(
-        equations.closed(
-            state["q"],
-            lambda q: equations.residual(at(q)),
-            lambda q, x: equations.displace(at(q), equations.correction(state, x))["q"],
-        )
+    q, rates = equations.closed(
+        state["q"],
+        lambda q: equations.residual(at(q)),
+        lambda q, x: equations.displace(at(q), equations.correction(state, x))["q"],
+        lambda q: equations.loop_rates(at(q)),
     )
-    change = equations.correction(state, equations.loop_rates(there))
-    return {**there, "qd": state["qd"] + change}
+    return {**at(q), "qd": state["qd"] + equations.correction(state, rates)}
 
 
 # What there is, and what supports what.

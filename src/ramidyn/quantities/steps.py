@@ -260,11 +260,11 @@ class _MovingStep:
         """Return the state at q ⊕ u."""
         return {**state, "q": self._moved_q(state["q"], u, ONE)}
 
-    def closed(self, x: Any, residual: Any, step: Any) -> Any:
+    def closed(self, x: Any, residual: Any, step: Any, further: Any) -> tuple[Any, Any]:
         """Return x after Newton steps; more of them change no digit."""
         for _ in range(NEWTON_STEPS):
             x = step(x, residual(x))
-        return x
+        return x, further(x)
 
     def residual(self, state: StepState) -> Any:
         """Return Φ."""

@@ -496,8 +496,7 @@ class TracedStep:
             def newton(u: Any, x: Any) -> Any:
                 return u + self.correction(begin, x)
 
-            u = self.closed(u, residual, newton)
-            there["q"] = at(u)
+            u, there["q"] = self.closed(u, residual, newton, at)
             there["qd"] = qd + self.correction(there, self.loop_rates(there))
         there["time"] = start["time"] + h
         if not self.options.is_held:
@@ -543,19 +542,30 @@ class TracedStep:
         return self.evaluated(mass_matrix, state), total, stiffness, damping
 
     def closed(
-        self, x: Any, residual: Callable[[Any], Any], step: Callable[[Any, Any], Any]
-    ) -> Any:
-        """Return x after Newton steps, as many as each state needs."""
+        self,
+        x: Any,
+        residual: Callable[[Any], Any],
+        step: Callable[[Any, Any], Any],
+        further: Callable[[Any], Any],
+    ) -> tuple[Any, Any]:
+        """Return x after Newton steps, as many as each state needs, and what is there.
+
+        A state that is closed already is evaluated once.
+        """
+
+        def evaluated(x: Any) -> tuple[Any, ...]:
+            return tuple(map(np.asarray, (x, residual(x), further(x))))
+
         is_double = self.options.dtype == "float64"
         tolerance = CLOSED if is_double else CLOSED_FLOAT32
         found = repeat_until(
-            lambda carry: _with_residual(step(*carry), residual),
-            _with_residual(x, residual),
+            lambda carry: evaluated(step(*carry[:2])),
+            evaluated(x),
             lambda carry: _largest(carry[1]) <= tolerance,
             MOST_NEWTON_STEPS,
         )
         self._newton_steps.append(found.steps)
-        return found.carry[0]
+        return found.carry[0], found.carry[2]
 
     def residual(self, state: StepState) -> Any:
         """Return Φ, with zeros for rounding errors.
@@ -580,10 +590,6 @@ class TracedStep:
     def displace(self, state: StepState, u: Any) -> dict[str, Any]:
         """Return the state at q ⊕ u."""
         return {**state, "q": self.robot.integrate(state["q"], u, 1.0)}
-
-
-def _with_residual(x: Any, residual: Callable[[Any], Any]) -> tuple[Any, Any]:
-    return np.asarray(x), np.asarray(residual(x))
 
 
 def _largest(x: Any) -> Any:
