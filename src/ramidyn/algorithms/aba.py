@@ -60,13 +60,13 @@ def articulated_accelerations(
 
     # Tips to root: articulated-body inertias and bias forces.
     for i, _ in inward(tree, "articulated inertia", IA=IA, pA=pA):
-        joints.eliminate(i, S[i], tau[i])
-        joints.carry(i, X[i], c[i])
+        joints.eliminate(i, S[i], tau[i], c[i])
+        joints.carry(i, X[i])
     joints.eliminate(ROOT, (), ())
 
     # Root to tips: accelerations.
     qdd: JointVector = {}
     joints.accelerations(ROOT, a[ROOT])
     for i, p in outward(tree, "acceleration", a=a):
-        a[i], qdd[i] = joints.accelerations(i, X[i] @ a[p] + c[i])
+        a[i], qdd[i] = joints.accelerations(i, X[i] @ a[p])
     return qdd, joints.found

@@ -6,10 +6,12 @@ the root share, then with a the acceleration of i
     f   = IA a + pA + Σ F_y ÿ              the force across the joint of i
     τ_y = F_y · a + Σ D_yz z̈ + d_y         of each such coordinate
 
-A joint that moves with y and z adds to it, with U = IA S,
+A joint that moves with y and z adds to it, with U = IA S and c = c_J + S g the part of
+its acceleration that is known, after which a is that of i without c,
 
+    pA   += IA c        d_y += F_y · c
     D_yz += G_y S · F_z + G_z S · F_y + G_y G_z (S · U + armature)
-    d_y  += G_y (S · pA − τ)               F_y += G_y U
+    d_y  += G_y (S · pA + armature g − τ)  F_y += G_y U
 
 A coordinate is eliminated where the last of its joints has joined, as a plain joint is
 (`articulated`): on one path that is the joint nearest to the root, on several branches
@@ -38,9 +40,11 @@ from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia
 from ramidyn.spatial.transform import Transform
 from ramidyn.spatial.vector3 import ZERO
 from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.symbolic.dense import total
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import ROOT, Tree
 
+STILL = Motion.zero()
 Inertia = RigidInertia | ArticulatedInertia
 
 
@@ -90,17 +94,29 @@ class Elimination:
         self.steps: dict[int, list[Eliminated | Joined]] = {}
         self.found: dict[int, Expr] = {}
         """ÿ of shared coordinates, and −λ of rows"""
+        self.c: dict[int, Motion] = {}
+        """of joints, where it is not in pA yet"""
+        self.known: dict[int, Motion] = {}
+        """c of joints that share coordinates"""
 
     # ------------------------------------------------------------ tips to root
 
-    def eliminate(self, i: int, S: Sequence[Motion], tau: Sequence[Expr]) -> None:
-        """Eliminate what meets in body i, its joint, and what ends with that."""
+    def eliminate(
+        self, i: int, S: Sequence[Motion], tau: Sequence[Expr], c: Motion = STILL
+    ) -> None:
+        """Eliminate what meets in body i, its joint, and what ends with that.
+
+        ``c`` is the bias of the joint.
+        """
+        self.c[i], dofs = c, self.tree.dofs[i] if S else ()
         F = self.F.setdefault(i, {})
         steps = self.steps[i] = [
             self._eliminate_shared(i, y, F) for y in self.clusters.meeting.get(i, ())
         ]
+        if any(dof in self.clusters.G for dof in dofs):  # then all of them are
+            self._add_known(i, S, F)
         for k, s in last_first(S):
-            dof = self.tree.dofs[i][k]
+            dof = dofs[k]
             if dof in self.clusters.G:
                 steps.append(self._join(i, dof, s, F, tau[k]))
             else:
@@ -109,9 +125,9 @@ class Elimination:
             self._eliminate_shared(i, y, F) for y in self.clusters.last.get(i, ())
         ]
 
-    def carry(self, i: int, X: Transform, c: Motion) -> None:
-        """Add what is left of body i to its parent, with c the bias of its joint."""
-        p, Ia, F = self.tree.parents[i], self.IA[i], self.F.pop(i)
+    def carry(self, i: int, X: Transform) -> None:
+        """Add what is left of body i to its parent."""
+        p, Ia, F, c = self.tree.parents[i], self.IA[i], self.F.pop(i), self.c[i]
         pa = self.pA[i] + Ia @ c
         if isinstance(Ia, RigidInertia):  # nothing was eliminated beyond i
             self.IA[p] = sum_of(self.IA[p], X.back(Ia))
@@ -122,6 +138,19 @@ class Elimination:
         for y, f in F.items():
             self._add_bias(y, f.dot(c))
             above[y] = above.get(y, Force.zero()) + X.back(f)
+
+    def _add_known(self, i: int, S: Sequence[Motion], F: dict[int, Force]) -> None:
+        """Add what the known part of a joint's acceleration causes."""
+        c, self.c[i] = self.c[i], STILL
+        for dof, s in zip(self.tree.dofs[i], S, strict=True):
+            bias = self.clusters.bias.get(dof, ZERO)
+            c = c + s * bias
+            for z, x in self.clusters.J.get(dof, {}).items():
+                self._add_bias(z, x * bias)
+        self.known[i] = c
+        self.pA[i] = self.pA[i] + self.IA[i] @ c
+        for z, f in F.items():
+            self._add_bias(z, f.dot(c))
 
     def _eliminate_joint(
         self, i: int, k: int, s: Motion, F: dict[int, Force], tau: Expr
@@ -176,15 +205,13 @@ class Elimination:
     ) -> Joined:
         """Let a degree of freedom move with shared coordinates."""
         G, bias = self.clusters.G[dof], self.clusters.bias.get(dof, ZERO)
-        U = self.IA[i] @ s
-        self.pA[i] = self.pA[i] + U * bias
-        D = s.dot(U) + self.tree.bodies[i].joint.armature
-        d = s.dot(self.pA[i]) + self.tree.bodies[i].joint.armature * bias - tau
+        U, armature = self.IA[i] @ s, self.tree.bodies[i].joint.armature
+        D = s.dot(U) + armature
+        d = s.dot(self.pA[i]) + armature * bias - tau
         along = dict(self.clusters.J.get(dof, {}))
         for z, f in F.items():
             along[z] = along.get(z, ZERO) + s.dot(f)
         for z, x in along.items():
-            self._add_bias(z, x * bias)
             for y, g in G.items():
                 self._add(y, z, g * x if y != z else g * (x + x))
         for y, g in G.items():
@@ -212,27 +239,26 @@ class Elimination:
 
         Args:
             i: the body.
-            a: its acceleration if its joint does not accelerate.
+            a: the acceleration of its parent, there.
         """
         qdd: tuple[Expr, ...] = ()
+        a = a + self.c[i]
         for step in reversed(self.steps[i]):
             if isinstance(step, Joined):
-                x = step.bias
-                for y, g in step.G.items():
-                    x = x + g * self.found[y]
-                s = step.s
+                a = a + self.known.pop(i, STILL)
+                x = total(g * self.found[y] for y, g in step.G.items())
+                a, qdd = a + step.s * x, (*qdd, x + step.bias)
+                continue
+            column = step.column
+            x = step.u - column.Ud.dot(a)
+            if i == ROOT:  # which is not eliminated from: one division is enough
+                x = -((step.d + column.U.dot(a)) / column.D)
+            for z, share in step.row.items():
+                x = x - share * self.found[z]
+            if step.y is not None:
+                self.found[step.y] = x
             else:
-                column, s = step.column, step.column.s
-                x = step.u - column.Ud.dot(a)
-                if i == ROOT:  # which is not eliminated from: one division is enough
-                    x = -((step.d + column.U.dot(a)) / column.D)
-                for z, share in step.row.items():
-                    x = x - share * self.found[z]
-                if step.y is not None:
-                    self.found[step.y] = x
-                    continue
-            a = a + s * x
-            qdd = (*qdd, x)
+                a, qdd = a + column.s * x, (*qdd, x)
         return a, qdd
 
 

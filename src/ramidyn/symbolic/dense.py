@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import combinations
 from operator import sub
-from typing import Any
+from typing import Any, NamedTuple
 
 from ramidyn.symbolic.expr import ONE, ZERO, Expr, lift, region
 from ramidyn.symbolic.functions import maximum, sqrt, where
@@ -240,14 +240,19 @@ def move_to_planes(
     ]
 
 
-def null_space(
-    A: Sequence[Sequence[Expr]],
-) -> tuple[Matrix, Callable[[list[Expr]], list[Expr]]]:
-    """Return N with A N = 0 and Nᵀ N = 1, and a function b → the least x with A x = b.
+class NullSpace(NamedTuple):
+    """Solutions of A x = b, for more columns than rows, which are independent."""
 
-    A has fewer rows than columns. Householder's reflections, A Q = [L, 0], are exact as
-    long as its rows are independent.
-    """
+    N: Matrix
+    """A N = 0"""
+    least: Callable[[list[Expr]], list[Expr]]
+    """b → an x with A x = b"""
+    balance: Callable[[list[Expr]], list[Expr]]
+    """e → the y with Aᵀ y = e, if there is one"""
+
+
+def null_space(A: Sequence[Sequence[Expr]]) -> NullSpace:
+    """Return N with Nᵀ N = 1, by Householder's reflections: A Q = [L, 0]."""
     rows, m, n = [list(row) for row in A], len(A), len(A[0])
     reflections: list[tuple[int, list[Expr], Expr]] = []
 
@@ -275,9 +280,18 @@ def null_space(
             z.append((x - inner(row[: len(z)], z)) / row[len(z)])
         return rotated([*z, *[ZERO] * (n - m)])
 
+    def balance(e: list[Expr]) -> list[Expr]:
+        for reflection in reflections:
+            e = reflect(e, *reflection)
+        y: list[Expr] = []
+        for i in reversed(range(m)):
+            below = [row[i] for row in rows[i + 1 :]]
+            y.insert(0, (e[i] - inner(below, y)) / rows[i][i])
+        return y
+
     units = [[ONE if k == c else ZERO for k in range(n)] for c in range(m, n)]
     N = zip(*map(rotated, units), strict=True)
-    return list(map(list, N)), least
+    return NullSpace(list(map(list, N)), least, balance)
 
 
 def expand_determinant(A: Sequence[Sequence[Expr]]) -> Expr:

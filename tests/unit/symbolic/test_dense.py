@@ -20,6 +20,7 @@ from ramidyn.symbolic.dense import (
     inner,
     inverse,
     ldl,
+    null_space,
     product,
     solve,
     total,
@@ -51,6 +52,31 @@ def test_a_factor_solves_and_inverts() -> None:
     for i, row in enumerate(factor[0]):
         L[i, :i] = row
     np.testing.assert_allclose(L @ np.diag(factor[1]) @ L.T, A, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 3), (2, 4), (3, 5), (5, 6)])
+@pytest.mark.parametrize("is_stretched", [False, True])
+def test_a_null_space_solves_too_few_equations(
+    m: int, n: int, is_stretched: bool
+) -> None:
+    rng = np.random.default_rng(m)
+    A, x, y = rng.normal(size=(m, n)), rng.normal(size=n), rng.normal(size=m)
+    if is_stretched:
+        A[0, :-1] = 0.0  # no entry to divide by but the last one
+
+    def traced(A: Any, b: Any, e: Any) -> Any:
+        space = null_space([list(row) for row in A])
+        N = [x for row in space.N for x in row]
+        return [*N, *space.least(list(b)), *space.balance(list(e))]
+
+    program = trace(traced, {"A": (m, n), "b": m, "e": n})
+    found = evaluate(program, {"A": A, "b": A @ x, "e": A.T @ y})["result"]
+    N, least, balance = np.split(found, [n * (n - m), n * (n - m) + n])
+    N = N.reshape(n, n - m)
+    np.testing.assert_allclose(A @ N, 0.0, atol=TOLERANCE)
+    np.testing.assert_allclose(N.T @ N, np.eye(n - m), atol=TOLERANCE)
+    np.testing.assert_allclose(least, np.linalg.pinv(A) @ A @ x, atol=TOLERANCE)
+    np.testing.assert_allclose(balance, y, atol=TOLERANCE)
 
 
 def test_a_general_matrix_is_solved_without_pivoting() -> None:

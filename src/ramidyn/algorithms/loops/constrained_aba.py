@@ -15,7 +15,6 @@ from ramidyn.algorithms.aba import articulated_accelerations
 from ramidyn.algorithms.clusters import (
     ClusterRow,
     Clusters,
-    mimic_clusters,
     mimic_factors,
 )
 from ramidyn.algorithms.loops.constraints import ConstraintRow
@@ -25,7 +24,7 @@ from ramidyn.algorithms.loops.reduced import Clustered
 from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.algorithms.rnea import rnea
 from ramidyn.coordinates.coordinates import JointVector
-from ramidyn.spatial.vector3 import ZERO, Vec
+from ramidyn.spatial.vector3 import Vec
 from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.expr import Expr
 from ramidyn.tree.tree import Tree
@@ -64,11 +63,10 @@ def constrained_aba(
     )
     multipliers = dict(zip(kept, (-known[r] for r in clusters.gamma), strict=True))
     if inside:
-        mimics = mimic_clusters(tree)
         needed = rnea(tree, q, qd, qdd, gravity, external)
-        e = _leading(mimics, _lack(tree, needed, qdd, tau))
+        e = _lack(tree, needed, qdd, tau)
         left = sorted((*kept, *inside))
-        J = [_leading(mimics, rows[r].J) for r in left]
+        J = [rows[r].J for r in left]
         clustered = Clustered(J, motion, [left.index(r) for r in inside])
         balanced = clustered.multipliers(e, list(multipliers.values()))
         multipliers = dict(zip(left, balanced, strict=True))
@@ -84,15 +82,6 @@ def _lack(
         for k, x, a, given in zip(tree.dofs[i], needed[i], qdd[i], tau[i], strict=True):
             e[k] = x + a * body.joint.armature - given
     return e
-
-
-def _leading(mimics: Clusters, x: DofVector) -> DofVector:
-    """Return a force on joints that mimic others as one on those."""
-    force: DofVector = {}
-    for k, f in x.items():
-        for y, g in mimics.coordinates(k).items():
-            force[y] = force.get(y, ZERO) + f * g
-    return force
 
 
 def top_of(tree: Tree, cut: CutJoint) -> int:

@@ -14,7 +14,7 @@ taken one by one: each has the coordinates that those before it have left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -24,6 +24,8 @@ from ramidyn.algorithms.ltdl import DofVector
 from ramidyn.spatial.vector3 import ONE, ZERO, Vec
 from ramidyn.symbolic.dense import (
     Matrix,
+    NullSpace,
+    add_multiples,
     dot,
     expand_determinant,
     gram,
@@ -145,8 +147,8 @@ class _Step:
     rows: Sequence[DofVector]
     moved: Mapping[int, Factors]
     """the degrees of freedom that moved with the columns"""
-    least: Callable[[list[Expr]], Sequence[Expr]]
-    """b → x over the columns, with rows · x = b"""
+    space: NullSpace
+    """of the rows over the columns"""
 
 
 @final
@@ -163,29 +165,22 @@ class ClusterMotion:
     def add(self, columns: Sequence[int], rows: Sequence[DofVector]) -> None:
         """Let coordinates move as rows of a cut over degrees of freedom allow."""
         J = [[self.row(row).get(z, ZERO) for z in columns] for row in rows]
-        first = J[0][0]
-        if len(J) == 1 and first.op == "const" and not first.is_zero:
-            y, *x = columns
-            G: dict[int, Factors] = {z: {z: ONE} for z in x}
-            G[y] = {z: -(J[0][c] / first) for c, z in enumerate(x, 1)}
-            still = [ZERO] * len(x)
-            least: Callable[[list[Expr]], Sequence[Expr]] = lambda b: [  # noqa: E731
-                b[0] / first,
-                *still,
-            ]
+        left = columns[: len(columns) - len(J)]
+        if len(J) == 1 and J[0][0].op == "const" and not J[0][0].is_zero:
+            left, space = columns[1:], _follower(J[0])
+        elif len(left) == 1 and len(J) <= MOST_ROWS:
+            space = _minors(J)
         else:
-            left = columns[: len(columns) - len(J)]
-            by_minors = len(left) == 1 and len(J) <= MOST_ROWS
-            N, least = _minors(J) if by_minors else null_space(J)
-            G = {
-                z: dict(zip(left, row, strict=True))
-                for z, row in zip(columns, N, strict=True)
-            }
+            space = null_space(J)
+        G = {
+            z: {y: x for y, x in zip(left, row, strict=True) if not x.is_zero}
+            for z, row in zip(columns, space.N, strict=True)
+        }
         for z in columns:
             self.G.setdefault(z, {z: ONE})
         own = {*columns}
         moved = {k: g for k, g in self.G.items() if not own.isdisjoint(g)}
-        self._steps.append(_Step(columns, rows, moved, least))
+        self._steps.append(_Step(columns, rows, moved, space))
         for k, factors in moved.items():
             new: dict[int, Expr] = {}
             for z, g in factors.items():
@@ -211,25 +206,54 @@ class ClusterMotion:
         given = iter(gamma)
         for step in self._steps:
             lack = [-(next(given) + dot(row, found)) for row in step.rows]
-            x = dict(zip(step.columns, step.least(lack), strict=True))
+            x = dict(zip(step.columns, step.space.least(lack), strict=True))
             for k, factors in step.moved.items():
                 more = dot(factors, x)
                 if not more.is_zero:
                     found[k] = found.get(k, ZERO) + more
         return found
 
+    def multipliers(self, e: DofVector) -> list[Expr]:
+        """Return λ of the rows with Jᵀ λ = e, in the order in which they were added.
 
-def _minors(
-    J: Sequence[Sequence[Expr]],
-) -> tuple[Matrix, Callable[[list[Expr]], Sequence[Expr]]]:
-    """Return what `null_space` does, if there is one column more than rows.
+        Of a step, G of those before it leaves rows and e over its columns.
+        """
+        e, found = dict(e), list[Expr]()
+        for step in reversed(self._steps):
+            here = dict.fromkeys(step.columns, ZERO)
+            for k, factors in step.moved.items():
+                for z, g in factors.items():
+                    if z in here and k in e:
+                        here[z] = here[z] + g * e[k]
+            y = step.space.balance(list(here.values()))
+            add_multiples(e, step.rows, [-x for x in y])
+            found = [*y, *found]
+        return found
+
+
+def _follower(row: Sequence[Expr]) -> NullSpace:
+    """Return how the first coordinate follows the others, whose factor is a number."""
+    first, *others = row
+    n = range(len(others))
+    N = [[-(x / first) for x in others]]
+    N += [[ONE if k == c else ZERO for c in n] for k in n]
+
+    def least(b: list[Expr]) -> list[Expr]:
+        return [b[0] / first, *(ZERO for _ in n)]
+
+    def balance(e: list[Expr]) -> list[Expr]:
+        return [e[0] / first]
+
+    return NullSpace(N, least, balance)
+
+
+def _minors(J: Sequence[Sequence[Expr]]) -> NullSpace:
+    """Return the only way to move, if there is one column more than rows.
 
     N_k = (−1)ᵏ |J without column k|, which for three columns is a cross product.
     """
     if len(J) == 2:
-        r1, r2 = map(Vec, J)
-        n = r1.cross(r2)
-        return [[x] for x in n], lambda b: n.cross(r1 * b[1] - r2 * b[0]) / n.dot(n)
+        return _cross_product(*map(Vec, J))
     columns = range(len(J[0]))
     N: Matrix = []
     for k in columns:
@@ -238,8 +262,26 @@ def _minors(
     rows = [dict(enumerate(row)) for row in J]
     factor = ldl(gram(rows, rows))
 
-    def least(b: list[Expr]) -> Sequence[Expr]:
+    def least(b: list[Expr]) -> list[Expr]:
         y = solve(*factor, b)
         return [inner(column, y) for column in zip(*J, strict=True)]
 
-    return N, least
+    def balance(e: list[Expr]) -> list[Expr]:
+        return solve(*factor, [inner(row, e) for row in J])
+
+    return NullSpace(N, least, balance)
+
+
+def _cross_product(a: Vec, b: Vec) -> NullSpace:
+    """Return the same of two rows."""
+    n = a.cross(b)
+    square = n.dot(n)
+
+    def least(x: list[Expr]) -> list[Expr]:
+        return list(n.cross(a * x[1] - b * x[0]) / square)
+
+    def balance(e: list[Expr]) -> list[Expr]:
+        f = Vec(e)
+        return [n.dot(f.cross(b)) / square, n.dot(a.cross(f)) / square]
+
+    return NullSpace([[x] for x in n], least, balance)

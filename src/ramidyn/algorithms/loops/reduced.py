@@ -9,7 +9,7 @@ What is left is the augmented matrix of the other rows, solved loop by loop:
 
 The multipliers of clusters come last, from what is left to balance:
 
-    e = M q̈ − Q − Jᵀ λ of the other rows = Jᵀ λ        λ = (J Jᵀ)⁻¹ J e
+    e = M q̈ − Q − Jᵀ λ of the other rows = Jᵀ λ
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ramidyn.algorithms.loops.loop_clusters import ClusterMotion
 from ramidyn.algorithms.loops.loopwise import LoopElimination, eliminate, loopwise
 from ramidyn.algorithms.ltdl import DofVector, TreeEntries
 from ramidyn.spatial.vector3 import ZERO
-from ramidyn.symbolic.dense import add_multiples, dot, gram, ldl, solve, total
+from ramidyn.symbolic.dense import add_multiples, dot, total
 from ramidyn.symbolic.expr import Expr, region
 
 
@@ -53,11 +53,9 @@ class Clustered:
             found: λ of the rows that are not in clusters.
         """
         region("multipliers")
-        e, J = dict(e), [self.J[r] for r in self.inside]
-        out = dict(zip(self.outside, found, strict=True))
+        e, out = dict(e), dict(zip(self.outside, found, strict=True))
         add_multiples(e, [self.J[r] for r in out], [-x for x in found])
-        inner = solve(*ldl(gram(J, J)), [dot(row, e) for row in J])
-        out.update(zip(self.inside, inner, strict=True))
+        out.update(zip(self.inside, self.motion.multipliers(e), strict=True))
         return [out[r] for r in range(len(self.J))]
 
 

@@ -30,7 +30,7 @@ from ramidyn.algorithms.sweeps import inward
 from ramidyn.coordinates.coordinates import JointVector
 from ramidyn.spatial.inertia import ArticulatedInertia, RigidInertia
 from ramidyn.spatial.vector3 import ONE, ZERO
-from ramidyn.spatial.vectors import Force, Motion
+from ramidyn.spatial.vectors import Force
 from ramidyn.symbolic.dense import Symmetric, add_outer
 from ramidyn.tree.tree import ROOT, Tree
 
@@ -82,7 +82,7 @@ def _with_clusters(
     for i, _ in inward(tree, "task inertia"):
         columns = tree.bodies[i].columns()
         sweep.eliminate(i, columns, [ZERO] * len(columns))
-        sweep.carry(i, X[i], Motion.zero())
+        sweep.carry(i, X[i])
     sweep.eliminate(ROOT, (), ())
     return {
         (r - n, s - n): -x
