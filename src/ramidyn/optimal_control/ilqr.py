@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ramidyn.algorithms.integrators import check_loops, stabilizations_of
-from ramidyn.backend.llvm.target import default_lanes
 from ramidyn.description.pose import Array
 from ramidyn.errors import ArgumentError, ModelError, ShapeError
 from ramidyn.mechanism.states import checked_numbers
@@ -118,6 +117,8 @@ class ILQR:
         stabilize: str = "project",
         threads: int = 1,
     ) -> None:
+        from ramidyn.backend.llvm.target import default_lanes  # noqa: PLC0415 (llvmlite only where used)
+
         if robot.model.contacts:
             raise ModelError(
                 f"robot {robot.name!r} has rigid contacts, hard limits or dry "

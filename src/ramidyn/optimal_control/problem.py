@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ramidyn.backend.planning.riccati_code import RiccatiSizes
+from ramidyn.backend.planning.blocks import RiccatiSizes
 from ramidyn.description.pose import Array
 from ramidyn.optimal_control.box import clamp, limited_step
 from ramidyn.robot import Robot

@@ -11,13 +11,14 @@ from typing import Any, final
 import numpy as np
 
 from ramidyn.backend.calls.runnable import run_all
-from ramidyn.backend.llvm.build import load_functions
-from ramidyn.backend.planning.iteration_code import Copy, KernelCall, Search, emit
-from ramidyn.backend.planning.riccati_code import (
+from ramidyn.backend.planning.blocks import (
     KNOT,
     SUMS,
+    Copy,
+    KernelCall,
     Recursion,
     RiccatiSizes,
+    Search,
     knot_word,
 )
 from ramidyn.backend.runtime.memory_layout import Words, words
@@ -108,9 +109,14 @@ class PlanningKernels:
 
 def functions(sizes: RiccatiSizes) -> tuple[Any, Any]:
     """Return ``begin`` and ``iterate`` for problems of a size."""
-    begin, iterate = load_functions(
-        lambda: str(emit(sizes).llvm), ["begin", "iterate"], f"planning {sizes!r}"
-    )
+    from ramidyn.backend.llvm.build import load_functions  # noqa: PLC0415 (llvmlite only where used)
+
+    def write() -> str:
+        from ramidyn.backend.planning.iteration_code import emit  # noqa: PLC0415  not from the cache
+
+        return str(emit(sizes).llvm)
+
+    begin, iterate = load_functions(write, ["begin", "iterate"], f"planning {sizes!r}")
     return Run(begin), Run(iterate)
 
 

@@ -10,14 +10,9 @@ import pytest
 
 from ramidyn.backend.llvm.build import load_functions
 from ramidyn.backend.llvm.word_builder import Module
+from ramidyn.backend.planning.blocks import KNOT, Recursion, RiccatiSizes, knot_word
 from ramidyn.backend.planning.iteration_code import emit_invoke
-from ramidyn.backend.planning.riccati_code import (
-    KNOT,
-    Recursion,
-    RiccatiSizes,
-    emit_riccati,
-    knot_word,
-)
+from ramidyn.backend.planning.riccati_code import emit_riccati
 from ramidyn.backend.runtime.memory_layout import words
 
 DT, KNOTS, DAMPING = 0.02, 6, 0.3

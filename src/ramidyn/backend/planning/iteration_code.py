@@ -12,71 +12,22 @@ alone, try all step lengths at once.
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from ramidyn.backend.llvm.target import runnable
 from ramidyn.backend.llvm.word_builder import DOUBLE, Module, Value, const, ir
-from ramidyn.backend.planning.riccati_code import SUMS, RiccatiSizes, emit_riccati
+from ramidyn.backend.planning.blocks import (
+    SUMS,
+    Copy,
+    KernelCall,
+    RiccatiSizes,
+    Search,
+)
+from ramidyn.backend.planning.riccati_code import emit_riccati
 from ramidyn.backend.runtime.driver_code import flush_denormals
 from ramidyn.backend.runtime.memory_layout import VIEW_WORDS, WORD, Kernel, View
 from ramidyn.backend.sparse_factor.sparse_rows import NumberCode
 
 TRIES = 20
 """of a recursion: enough for the least damping to grow to the largest"""
-
-
-class KernelCall(IntEnum):
-    """A kernel with its arrays."""
-
-    KERNEL = 0
-    LOOP = 1  # of a scan, else 0
-    N_PORTS = 2
-    TEMPLATE = 3  # address of its views for the first problem
-    OFFSETS = 4  # address of the bytes from problem to problem, of each view
-    VIEWS = 5  # address of memory for the views of a call
-    FAILED = 6  # address of a word that is not zero if there was no memory
-
-
-class Copy(IntEnum):
-    """An array of one problem, and where it comes from."""
-
-    TARGET = 0
-    PER_PROBLEM = 1  # bytes of the target
-    SOURCE = 2
-    PER_ROW = 3  # bytes of the source
-    BYTES = 4
-
-
-class Search(IntEnum):
-    """The block of a search."""
-
-    RECURSION = 0  # address of a block of the Riccati recursion
-    STEPS = 1
-    LENGTHS = 2  # how many are tried at once
-    SUMS = 3  # address of the sums of the recursion
-    DERIVATIVES = 4  # the first of the addresses of calls
-    END = 5
-    DECIDE = 6
-    FIRST_ROLLOUT = 7
-    ROLLOUT = 8
-    FINAL_COST = 9
-    TAKE_FULL = 10
-    ROLLOUT_LENGTHS = 11
-    FINAL_LENGTHS = 12
-    TAKE_BEST = 13
-    TAKE_FIRST = 14
-    DONE = 15  # the first of the addresses of numbers, one for each problem
-    GOES = 16
-    ROW = 17  # of what was tried, that is taken; -1: none
-    IS_SOUND = 18
-    DAMPING = 19
-    MOTION = 20  # address of N_MOTION copies
-    N_MOTION = 21
-    POLICY = 22  # address of N_POLICY copies
-    N_POLICY = 23
-    GAPS = 24  # address of N_GAPS copies
-    N_GAPS = 25
-    IS_BATCH = 26  # 0 if there is one problem, which need not try the full step first
 
 
 def emit(sizes: RiccatiSizes) -> Module:

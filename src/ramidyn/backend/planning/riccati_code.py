@@ -28,120 +28,13 @@ K are zero where u stays at a limit (Tassa, Mansard & Todorov, 2014).
 # ruff: noqa: N803, N806  (the book's letters)
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import IntEnum
-from functools import cached_property, partial
+from functools import partial
 
 from ramidyn.backend.llvm.word_builder import DOUBLE, Module, Value, const, ir
+from ramidyn.backend.planning.blocks import SUMS, Recursion, RiccatiSizes, knot_word
 from ramidyn.backend.planning.dense_code import DenseCode, Matrix, Place, Product
 from ramidyn.backend.runtime.memory_layout import WORD
-
-KNOT = (
-    *("A", "B", "P", "R", "lx", "lu", "lxx", "lux", "luu", "low", "high", "gap"),
-    *("policy", "lxx_below"),
-)
-"""arrays with an entry for each knot: an address, and the bytes from knot to knot"""
-
-
-class Recursion(IntEnum):
-    """The block of one recursion, followed by the words of KNOT."""
-
-    STEPS = 0
-    SCRATCH = 1  # address of RiccatiSizes.scratch
-    BOX = 2  # address of a call, see `iteration_code`
-
-
-def knot_word(name: str) -> int:
-    """Return the place of an array's address in the block; its pace follows."""
-    return len(Recursion) + 2 * KNOT.index(name)
-
-
-@dataclass(frozen=True)
-class RiccatiSizes:
-    """The sizes that the code is written for.
-
-    Attributes:
-        n: entries of x.
-        m: entries of u.
-        dt: the time step, if A and B are given as C and D; else None.
-        width: numbers of a vector.
-        has_limits: whether u has limits.
-        has_gaps: whether there are defects.
-        block: size of P and R; 0 if both are 1.
-        varying: rows of lxx that differ from knot to knot; those below are constant.
-    """
-
-    n: int
-    m: int
-    dt: float | None
-    width: int
-    has_limits: bool
-    has_gaps: bool
-    block: int = 0
-    varying: int = 0
-
-    @property
-    def rows(self) -> int:
-        """Of A and B as they are given."""
-        return self.n if self.dt is None else self.n // 2
-
-    def padded(self, columns: int) -> int:
-        """Return the columns of whole vectors."""
-        return -(-columns // self.width) * self.width
-
-    @property
-    def nx(self) -> int:
-        """Columns of a matrix over x with its vector."""
-        return self.padded(self.n + 1)
-
-    @property
-    def nu(self) -> int:
-        """Columns of a matrix over u."""
-        return self.padded(self.m)
-
-    @cached_property
-    def scratch(self) -> dict[str, tuple[int, tuple[int, ...]]]:
-        """Places in bytes and shapes of what the recursion keeps, by name."""
-        h = self.padded(self.rows)
-        shapes = {
-            "V": (self.n, self.nx),
-            "W": (self.rows, h),
-            "Ut": (self.rows, h),
-            "G": (self.rows, self.nx),
-            "Q": (self.n, self.nx),
-            "WB": (self.rows, self.nu),
-            "Qux": (self.m, self.nx),
-            "Quu": (self.m, self.nu),
-            "work": (self.m, self.nu + self.nx),
-            "inverses": (1, self.m),
-            "Qu": (self.nu,),
-            "k": (self.nu,),
-            "free": (self.nu,),
-            "step": (self.nx,),
-            "w": (self.rows,),
-            "damping": (1,),
-            "sums": (len(SUMS) + 1,),
-        }
-        found: dict[str, tuple[int, tuple[int, ...]]] = {}
-        place = 0
-        for name, shape in shapes.items():
-            found[name] = place, shape
-            # a vector more: blocks are read a few columns beyond their end
-            place += (self.padded(math.prod(shape)) + self.width) * WORD
-        return found
-
-    @property
-    def scratch_size(self) -> int:
-        """Numbers of all of it."""
-        place, shape = self.scratch["sums"]
-        return place // WORD + math.prod(shape) + 2 * self.width
-
-
-SUMS = ("slope", "curvature", "defect")
-"""of all knots: k·Qu, ½ k·Quu k, Σ|f|; what f changes is part of the first two. Behind
-them is what the recursion returned."""
 
 
 def emit_riccati(module: Module, sizes: RiccatiSizes) -> None:
