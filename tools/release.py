@@ -146,11 +146,10 @@ def lowest() -> list[str]:
 
 def install_commands() -> list[str]:
     """Return the commands that messages and pages print, as they print them."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    extras = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
-    names = re.findall(r"^([\w-]+) = ", extras, re.MULTILINE)
-    users = [n for n in names if not n.startswith(("test", "lint"))]
-    found = {f'pip install "ramidyn[{n}]"' for n in users}
+    pages = [*(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py")]
+    extra = re.compile(r"""(?:(?:ramidyn|"\.)\[|install_command\(')([a-z]+)""")
+    names = {n for p in pages for n in extra.findall(p.read_text(encoding="utf-8"))}
+    found = {f'pip install "ramidyn[{n}]"' for n in names}
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         found.update(re.findall(r"pip install [\w=.-]+", text))

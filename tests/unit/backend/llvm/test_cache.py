@@ -174,6 +174,7 @@ def test_a_folder_in_the_users_home_is_absolute(
     assert cache.directory() == Path.home() / "of" / "ramidyn"
 
 
+@posix
 def test_without_a_home_there_is_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
@@ -256,6 +257,7 @@ def test_a_checksum_recomputed_without_the_secret_is_seen(folder: Path) -> None:
         assert cache.load(KEY) is None
 
 
+@posix
 @pytest.mark.parametrize("text", [b"", b"short", bytes(cache.SECRET_BYTES + 1)])
 def test_a_damaged_secret_is_made_anew(folder: Path, text: bytes) -> None:
     cache.store(KEY, DATA)
@@ -266,6 +268,7 @@ def test_a_damaged_secret_is_made_anew(folder: Path, text: bytes) -> None:
     assert len((folder / cache.SECRET).read_bytes()) == cache.SECRET_BYTES
 
 
+@posix
 def test_every_cache_has_a_secret_of_its_own(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
