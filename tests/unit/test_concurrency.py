@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections import Counter
@@ -16,7 +17,7 @@ import ramidyn
 from ramidyn import compiler, kernels
 from ramidyn.backend.llvm import build as building
 from ramidyn.catalog.paper_robots import humanoid30
-from ramidyn.concurrency import made_once, once
+from ramidyn.concurrency import MANY, made_once, once, without_collection
 from ramidyn.mechanism import states
 from support.planar import four_bar
 
@@ -132,3 +133,55 @@ def test_a_property_made_once_is_found_on_its_class() -> None:
     thing = Thing()
     assert thing.value is thing.value
     assert Thing.value.__doc__ == "Return something new."
+
+
+# ------------------------------------------------------------ the garbage collector
+
+
+def test_the_collector_is_off_while_any_thread_wants_that() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def pause() -> None:
+        with without_collection():
+            inside.set()
+            leave.wait()
+
+    thread = threading.Thread(target=pause)
+    assert gc.isenabled()
+    with without_collection():
+        with without_collection():
+            thread.start()
+            inside.wait()
+        assert not gc.isenabled()
+    assert not gc.isenabled()
+    leave.set()
+    thread.join()
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with without_collection():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_many_new_objects_are_old_after_a_pause(is_frozen: bool) -> None:
+    before = gc.get_freeze_count()
+    if is_frozen:
+        gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with without_collection():
+            kept = [[k] for k in range(2 * MANY)]
+        assert gc.get_freeze_count() == frozen  # what users have frozen stays so
+        young = {id(o) for o in gc.get_objects(generation=0)}
+        if not is_frozen:
+            assert not young.intersection(map(id, kept))
+    finally:
+        gc.unfreeze()
+    assert before == 0

@@ -10,8 +10,8 @@ import pytest
 
 from ramidyn.symbolic.checker import check
 from ramidyn.symbolic.interpreter import evaluate
-from ramidyn.symbolic.linear_steps import map_linear
-from ramidyn.symbolic.program import FRESH, Program
+from ramidyn.symbolic.linear_steps import map_linear, pruned, terms_left
+from ramidyn.symbolic.program import FRESH, Program, SweepStep
 from ramidyn.symbolic.trace import trace
 
 Column = Sequence[Any]
@@ -109,3 +109,20 @@ def test_what_is_not_linear_is_found() -> None:
         program(lambda _: lambda b: [b[0] * b[1]], np.ones((2, 2), bool))
     with pytest.raises(AssertionError, match="not linear"):
         program(lambda L: lambda b: [b[0], L[0, 0]], np.ones((2, 2), bool))
+
+
+def test_terms_are_counted_as_they_are_pruned(rng: np.random.Generator) -> None:
+    def random_step() -> SweepStep:
+        rows = rng.permutation(9)[: rng.integers(0, 5)].tolist()
+        row, scale = rng.integers(9), rng.integers(FRESH, 3)
+        return SweepStep(int(row), int(scale), tuple((0, i) for i in rows if i != row))
+
+    steps = [random_step() for _ in range(60)]
+    masks = [
+        (1 << row, scale != FRESH, sum(1 << i for _, i in terms))
+        for row, scale, terms in steps
+    ]
+    for _ in range(20):
+        given = frozenset(rng.permutation(9)[: rng.integers(0, 6)].tolist())
+        left = sum(len(step.terms) for step in pruned(steps, given, ()))
+        assert terms_left(masks, given) == left
