@@ -514,8 +514,12 @@ def closed_response(context: Context, algorithm: str = "auto") -> Any:
 
 
 @quantity("q", further_inputs=_rows_shape, algorithms=SOLVERS, possible=solvers)
-def constraint_correction(context: Context, algorithm: str = "auto") -> Any:
-    """The smallest v in the norm of M with J v = −x, for x (rows,)."""
+def constraint_correction(context: Context, algorithm: str = "loopwise") -> Any:
+    """The smallest v in the norm of M with J v = −x, for x (rows,).
+
+    Clusters would often be cheaper. But where a mechanism is nearly singular, g is much
+    larger than v, and digits are lost.
+    """
     closed = ClosedMotion.of(context, False, algorithm)
     x = context.inputs["x"]
     return array(closed.least_motion([x[r] for r in closed.system.kept]))

@@ -153,7 +153,7 @@ def closing_derivatives(context: Context, x: Sequence[Expr]) -> LoopDerivatives:
     v is the smallest in the norm of M; derivatives are along q, then along x.
     """
     n = context.model.nv
-    algorithm, damping, rank = _resolve(context, "auto")
+    algorithm, damping, rank = _resolve(context, "loopwise")
     system = system_of(context, algorithm, with_velocities=False)
     solve = solver_of(system, algorithm, damping, rank.scales)
     found, multipliers = solve({}, [x[r] for r in system.kept])
