@@ -142,7 +142,7 @@ class _Knot:
         parts = of("V"), of("V", 0, h), of("V", h), of("V", h, h)
         with code.loop(const(h)) as i:
             qq, qv, vq, vv = (code.get_row(x, i, 0, vectors) for x in parts)
-            Ut = [code.fma(wide, x, y) for x, y in zip(qq, vq, strict=True)]
+            Ut = code.add_scaled(wide, qq, vq)
             code.put_row(Ut, of("Ut"), i)
             W = [
                 code.fma(wide, code.b.fadd(u, y), x)
@@ -159,20 +159,19 @@ class _Knot:
         """Multiply the first columns of a matrix by X, in place."""
         code, block = self.code, self.sizes.block
         products = [Product(matrix, X, block)]
-        zeros = partial(self.zeros, matrix)
-        code.multiply(rows, code.vectors(block), products, zeros, matrix)
+        code.multiply(rows, code.vectors(block), products, self.zeros, matrix)
 
     def change_basis(self, X: Matrix) -> None:
         """Take V to other coordinates: V ← Xᵀ V X, v ← Xᵀ v."""
         code, sizes, of = self.code, self.sizes, self.scratch.matrix
         block, vectors = sizes.block, code.vectors(sizes.nx)
         products = [Product(X.transposed, of("V"), block)]
-        code.multiply(block, vectors, products, partial(self.zeros, X), of("Q"))
+        code.multiply(block, vectors, products, self.zeros, of("Q"))
         for i in code.each(block):
             code.put_row(code.get_row(of("Q"), i, 0, vectors), of("V"), i)
         self.change_columns(of("V"), sizes.n, X)
 
-    def zeros(self, _: Matrix, place: Place) -> list[Value]:
+    def zeros(self, place: Place) -> list[Value]:
         """Return the start of a sum of products only."""
         return self.code.zeros(place[2] - place[1])
 
@@ -241,9 +240,7 @@ class _Knot:
         products = [Product(B.transposed, of("G"), rows)]
         code.multiply(m, vectors, products, partial(self.start, lux, lu), of("Qux"))
         vectors = code.vectors(m)
-        code.multiply(
-            rows, vectors, [Product(V, B, rows)], partial(self.zeros, V), of("WB")
-        )
+        code.multiply(rows, vectors, [Product(V, B, rows)], self.zeros, of("WB"))
         products = [Product(B.transposed, of("WB"), rows)]
         code.multiply(m, vectors, products, lambda p: code.get_row(luu, *p), of("Quu"))
 
@@ -340,29 +337,21 @@ class _Knot:
         K, vectors = self.given("policy", sizes.nx), code.vectors(sizes.nx)
         minus = code.splat(code.b.fneg(self.damping), code.vector)
         with code.loop(const(sizes.m)) as i:
-            rows = zip(
-                code.get_row(K, i, 0, vectors),
-                code.get_row(of("Qux"), i, 0, vectors),
-                strict=True,
-            )
-            code.put_row([code.fma(minus, x, y) for x, y in rows], of("Qux"), i)
+            both = (code.get_row(x, i, 0, vectors) for x in (K, of("Qux")))
+            code.put_row(code.add_scaled(minus, *both), of("Qux"), i)
         products = [Product(of("Qux").transposed, K, sizes.m)]
-        start = partial(code.get_row, of("Q"))
-        code.multiply_upper(
-            range(sizes.n), vectors, products, lambda p: start(*p), of("V")
-        )
+        rows = range(sizes.n)
+
+        def start(place: Place) -> list[Value]:
+            return code.get_row(of("Q"), *place)
+
+        code.multiply_upper(rows, vectors, products, start, of("V"))
         code.mirror(of("V"), sizes.n)
 
     def add_gap(self) -> None:
         """Move the value to where the step ends: v ← v + V f."""
-        code, sizes, of, at = (
-            self.code,
-            self.sizes,
-            self.scratch.matrix,
-            self.scratch.at,
-        )
-        n, f = sizes.n, self.given("gap", sizes.n).data
-        vectors = code.vectors(sizes.nx)
+        code, n, of, at = self.code, self.sizes.n, self.scratch.matrix, self.scratch.at
+        f, vectors = self.given("gap", n).data, code.vectors(self.sizes.nx)
         code.put_row(self.weighted_rows(of("V"), f, n, vectors), of("step"), 0)
         absolute = code.module.intrinsic("llvm.fabs.f64", DOUBLE)
         with code.loop(const(n)) as i:
