@@ -21,7 +21,7 @@ from ramidyn.backend.planning.blocks import (
     Search,
     knot_word,
 )
-from ramidyn.backend.runtime.memory_layout import Words, words
+from ramidyn.backend.runtime.memory_layout import LINE, WORD, Kernel, Words, words
 from ramidyn.description.pose import Array
 from ramidyn.function import Function, calls_of, compilation_of
 from ramidyn.kernels import kernel
@@ -56,6 +56,7 @@ class PlanningKernels:
         robot, inputs = problem.robot, dict(problem.inputs)
         nq, nv, sizes = robot.nq, robot.nv, problem.sizes
         self.problem, self.steps = problem, steps
+        self._memory: list[Array] = []
 
         def made(what: str, f: Any, shapes: Mapping[str, Any]) -> Function:
             order = list(shapes)
@@ -105,6 +106,15 @@ class PlanningKernels:
         outputs = dict(compilation_of(self.derivatives).outputs)
         varying = outputs["lxx"][0] if "lxx" in outputs else 0
         self.begin, self.iterate = functions(replace(sizes, varying=varying))
+
+    def keep_memory(self, kernel: Words) -> None:
+        """Give a kernel memory for the workspaces of all its tiles."""
+        size = kernel[Kernel.TILES] * kernel[Kernel.BYTES] + LINE
+        if kernel[Kernel.KEPT_BYTES] < size:
+            memory = np.zeros(-(-size // WORD))
+            self._memory.append(memory)  # as long as the kernel
+            kernel[Kernel.KEPT] = memory.ctypes.data
+            kernel[Kernel.KEPT_BYTES] = size
 
 
 def functions(sizes: RiccatiSizes) -> tuple[Any, Any]:
@@ -304,6 +314,7 @@ class _Blocks:
 
     def _bound(self, kernel: Words, loop: int, ports: Sequence[Where]) -> int:
         """Return the address of a call: a kernel, its time loop and its arrays."""
+        self.space.kernels.keep_memory(kernel)
         template: list[int] = []
         offsets: list[int] = []
         for array, axes in ports:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import warnings
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import ramidyn
 from ramidyn import control
+from ramidyn.backend.runtime.memory_layout import Kernel
 from ramidyn.builder import Body, Inertia, Joint, RobotBuilder
 
 DT, STEPS = 0.02, 15
@@ -87,6 +89,29 @@ def test_a_batch_gives_the_plans_of_its_problems(
         one = planner(q[k], goal=GOAL)
         assert one.cost == pytest.approx(plans.cost[k], rel=1e-7)
         np.testing.assert_allclose(one.tau, plans.tau[k], atol=1e-3)
+
+
+def test_iterations_take_no_memory() -> None:
+    planner = control.ILQR(
+        ramidyn.robots.chain(4), 64, DT, lambda q, tau: q @ q + 0.01 * tau @ tau
+    )
+    q, asked = np.zeros((3, 4)), []
+    planner(q, iterations=1)
+    allocate = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(
+        lambda size: asked.append(size) or 0
+    )
+    kept = planner._idle[-1].blocks(1)[0].kept
+    kernels = [x.block for x in kept if hasattr(x, "run") and hasattr(x, "block")]
+    assert max(x[Kernel.BYTES] * x[Kernel.TILES] for x in kernels) > 2**16
+    before = [x[Kernel.MALLOC] for x in kernels]
+    try:
+        for x in kernels:
+            x[Kernel.MALLOC] = ctypes.cast(allocate, ctypes.c_void_p).value
+        planner(q, iterations=3)
+    finally:
+        for x, address in zip(kernels, before, strict=True):
+            x[Kernel.MALLOC] = address
+    assert not asked
 
 
 def test_a_plan_that_begins_at_the_optimum_ends_at_once(planner: Any) -> None:

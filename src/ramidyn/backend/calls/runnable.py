@@ -136,6 +136,7 @@ def kernel_block(
     if kernel.lanes == 1 and is_large:
         kept = (ctypes.c_char * (sizes.bytes + LINE))()
         block[Kernel.KEPT] = ctypes.addressof(kept)
+        block[Kernel.KEPT_BYTES] = len(kept)
     return block, (cuts, places, ports, libm, kept, instructions, moves)
 
 

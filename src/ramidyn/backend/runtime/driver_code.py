@@ -100,7 +100,8 @@ def run_groups(
 
     Small ones are on the stack, and a large one of a single tile is kept: new memory
     costs a page fault every 4 kB. Another thread that finds it taken gets its own. A
-    stack of Windows is to be touched page by page before use, so it has none.
+    stack of Windows is to be touched page by page before use, so it has none. Planners
+    keep memory for all tiles.
     """
     kernel = code.arguments[0]
     count = code.mul(most, sets)
@@ -112,8 +113,7 @@ def run_groups(
             code.call(name, *code.arguments, code.align(workspaces, LINE), most)
             code.leave(0)
     # The block of a shared library, which keeps none, cannot be written to.
-    is_kept = code.compare(code.load(kernel, Kernel.KEPT), "!=", 0)
-    with code.when(code.b.and_(code.compare(count, "==", 1), is_kept)):
+    with code.when(code.compare(size, "<=", code.load(kernel, Kernel.KEPT_BYTES))):
         kept = code.exchange(0, kernel, Kernel.KEPT)
         with code.when(code.compare(kept, "!=", 0), likely=True):
             code.call(name, *code.arguments, code.align(kept, LINE), most)

@@ -107,10 +107,11 @@ class Kernel(IntEnum):
     LIBM = 12
     MALLOC = 13
     FREE = 14
-    KEPT = 15  # address of a workspace of one tile, 0 if none or while in use
+    KEPT = 15  # address of memory for workspaces, 0 if none or while in use
     STEPS = 16  # address of N_STEPS instructions: see `instructions`
     N_STEPS = 17  # 0 if the cuts run one after another
     MOVES = 18  # address of the moves of all instructions
+    KEPT_BYTES = 19  # of the memory at KEPT
 
 
 class TimeLoop(IntEnum):
