@@ -55,6 +55,11 @@ class CompiledStep:
         """The shapes of the step's outputs by their names."""
         return dict(signature_of(self.function).outputs)
 
+    @cached_property
+    def _first(self) -> dict[str, Any]:
+        """What the state of the first step is, unless it is given."""
+        return {e.name: e.first for e in self.step.state if e.first is not None}
+
     def is_examined(self, dt: float) -> bool:
         """Count a run; return whether it is the 1st, 2nd, 4th, ... of its dt.
 
@@ -140,8 +145,7 @@ class CompiledStep:
     def first_inputs(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return all inputs of the first step."""
         step = self.step
-        first = {e.name: e.first for e in step.state if e.first is not None}
-        given = {**first, **values}
+        given = {**self._first, **values}
         return {e.before: given[e.name] for e in step.restarted} | given
 
     def finished(

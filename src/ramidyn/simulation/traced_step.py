@@ -183,7 +183,7 @@ class TracedStep:
         entries += [Carried(name, (), 0.0, is_restarted=False) for name in sums]
         return tuple(entries)
 
-    @property
+    @cached_property
     def restarted(self) -> list[Carried]:
         """Values whose first ones are inputs, to be put back."""
         return [e for e in self.state if e.is_restarted and self.options.restart]
@@ -215,7 +215,7 @@ class TracedStep:
         """Whether elastic energy is part of what is recorded as work."""
         return "element_work" in self.integrals and bool(self.robot.model.forces)
 
-    @property
+    @cached_property
     def carry(self) -> dict[str, str]:
         """Which output each carried input is in the next step."""
         return {entry.name: entry.after for entry in self.state}
@@ -225,7 +225,7 @@ class TracedStep:
         """Inputs that may have a value for each step."""
         return [n for n in ("tau", *dict(self.options.inputs)) if n in self.shapes]
 
-    @property
+    @cached_property
     def recorded(self) -> list[str]:
         """Outputs that are recorded."""
         return ["q", "qd", *dict(self.options.record)]
