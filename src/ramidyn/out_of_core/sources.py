@@ -88,9 +88,7 @@ def package(name: str, why: str) -> Any:
                 return importlib.import_module("pyarrow.parquet")
     except ImportError:
         if name == "zarr" and sys.version_info < (3, 11):
-            raise Error(
-                f"{why} needs zarr 3, and Python 3.11 or later for it"
-            ) from None
+            raise Error(f"{why} needs zarr 3, and so Python 3.11 or later") from None
         raise Error(
             f"{why} needs the package {name.partition('.')[0]}: "
             f"{install_command('bulk')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 
 import ramidyn
 from ramidyn.cli import main
+from ramidyn.errors import Error
 from ramidyn.out_of_core import sinks
 from ramidyn.out_of_core.chunks import Journal, checksum
+from ramidyn.out_of_core.sources import package
 
 ROWS, CHUNK = 5000, 700
 URDF = (
@@ -395,3 +398,19 @@ def test_loops_cannot_be_sampled(
     path.write_text(URDF.replace("</robot>", held))
     assert ran("sample", str(path), "-n", "9", "-o", str(tmp_path / "a.npy")) == 2
     assert "has closed loops; random states would not close them" in said(capsys)
+
+
+@pytest.mark.parametrize(
+    ("version", "remedy"),
+    [
+        ((3, 10, 13), "needs zarr 3, and so Python 3.11 or later"),
+        ((3, 11, 0), 'needs the package zarr: pip install "ramidyn[bulk]"'),
+    ],
+)
+def test_without_zarr_the_message_names_the_remedy(
+    version: tuple[int, ...], remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    monkeypatch.setattr(sys, "version_info", version)
+    with pytest.raises(Error, match=re.escape(f"states.zarr {remedy}")):
+        package("zarr", "states.zarr")
