@@ -171,7 +171,7 @@ def solver_kernel(robot: Robot, algorithm: str) -> tuple[ramidyn.Function, Any]:
     found: list[closed_loops.System] = []
 
     def pattern_of(context: Context) -> Any:
-        found.append(system_of(context, with_velocities=False))
+        found.append(system_of(context, chosen, with_velocities=False))
         return context.inputs["q"]
 
     trace_with_context(pattern_of, model, conventions, {"q": robot.nq})
