@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isinf
 from typing import Any, Final, final
 
@@ -21,7 +22,7 @@ from ramidyn.algorithms.contact.problem import (
     Interval,
     Problem,
 )
-from ramidyn.algorithms.contact.solver import TOLERANCE, separation, solve
+from ramidyn.algorithms.contact.solver import TOLERANCE, solve
 from ramidyn.algorithms.contact.touching import Touch
 from ramidyn.algorithms.forces.applied import ForceScene
 from ramidyn.description.contacts import DryFriction, HardLimit
@@ -96,11 +97,16 @@ def contact_step(context: Context, is_given: bool = False) -> dict[str, Any]:
         tuple(r.constraint for r in table),
     )
     start = [given["impulses"][k] for r in table for k in r.places]
-    found = solve(problem, start, TOLERANCE[context.dtype])
+    dt, gaps = given["dt"], [r.gap for r in table if r.gap is not None]
+    overlap = ZERO
+    for gap in gaps:
+        overlap = extremum("max", overlap, -gap - OVERLAP)
+    tolerance = TOLERANCE[context.dtype]
+    found = solve(
+        problem, start, tolerance, overlap, (partial(_apart, table), [dt, *gaps])
+    )
     F = problem.block_impulses(found.impulses)
-    V, dt = problem.velocities(F), given["dt"]
-    change = respond(F)
-    apart = _separated(problem, table, V, dt)
+    V, change = problem.velocities(F), respond(F)
     impulses = [ZERO] * impulse_count(context.model)
     for rule, x in zip(table, found.impulses, strict=True):
         for k, value in zip(rule.places, x, strict=True):
@@ -108,7 +114,7 @@ def contact_step(context: Context, is_given: bool = False) -> dict[str, Any]:
     touching = list(zip(rows.touches, table, found.impulses, strict=False))
     return {
         "qd": array([a + b for a, b in zip(free, change, strict=True)]),
-        "u": array(respond(problem.block_impulses(apart))),
+        "u": array(respond(problem.block_impulses(found.displaced))),
         "impulses": array(impulses),
         "residual": found.residual,
         "sweeps": found.sweeps,
@@ -210,27 +216,34 @@ def _is_bounded(scene: ForceScene, limit: HardLimit, name: str) -> bool:
     return f"{name}:{limit.name}" in scene.inputs or not isinf(value)
 
 
-def _separated(
-    problem: Problem, table: Sequence[_Rule], V: Sequence[Expr], dt: Expr
-) -> list[Impulse]:
-    """Return the impulses that take apart what overlaps at the end of the step."""
+def _apart(
+    table: Sequence[_Rule],
+    problem: Problem,
+    V: Sequence[Expr],
+    numbers: Sequence[Expr],
+) -> tuple[Problem, Expr]:
+    """Return the problem of taking apart what overlaps after the step, and how much.
+
+    ``numbers`` are dt, and the gaps of the rules in the table that have one.
+    """
+    dt, *rest = numbers
+    gaps = iter(rest)
     rules: list[Constraint] = []
     depth = ZERO
-    for rule in table:
-        one = rule.constraint
+    for rule, one in zip(table, problem.constraints, strict=True):
         if rule.gap is None:
             assert isinstance(one, Interval)
             rules.append(replace(one, lower=ZERO, upper=ZERO))
             continue
         v = problem.velocity(one, V)[-1] - one.bias
-        gap = rule.gap + dt * v
+        gap = next(gaps) + dt * v
         depth = extremum("max", depth, -gap - OVERLAP)
         taken = where(
             gap < -OVERLAP, SHARE * (gap + OVERLAP), extremum("max", gap, ZERO)
         )
         rules.append(replace(one, bias=taken / dt))
     still = replace(problem, c=[ZERO] * len(problem.c), constraints=tuple(rules))
-    return separation(still, depth)
+    return still, depth
 
 
 def _force(touch: Touch, x: Impulse, dt: Expr) -> Any:

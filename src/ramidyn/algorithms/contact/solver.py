@@ -6,7 +6,7 @@ Impulses that are not found in time obey their bounds, and the residual says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -39,31 +39,57 @@ class ContactSolution:
     """Impulses, and what is known about them."""
 
     impulses: list[Impulse]
+    displaced: list[Impulse]
+    """those that take shapes apart"""
     residual: Expr
     sweeps: Expr
     newton_steps: Expr
 
 
-def solve(problem: Problem, start: Sequence[Expr], tolerance: float) -> ContactSolution:
+Apart = Callable[[Problem, Sequence[Expr], Sequence[Expr]], tuple[Problem, Expr]]
+"""a problem, its V and further numbers → the problem of taking shapes apart, and by how
+much they overlap"""
+
+
+def solve(
+    problem: Problem,
+    start: Sequence[Expr],
+    tolerance: float,
+    overlap: Expr = ZERO,
+    apart: tuple[Apart, Sequence[Expr]] | None = None,
+) -> ContactSolution:
     """Return the impulses of a step, from those of the step before.
 
     Where nothing touches, nothing is computed.
+
+    Args:
+        problem: the constraints.
+        start: impulses.
+        tolerance: [m/s] of velocities.
+        overlap: positive if shapes overlap before the step.
+        apart: what to do about shapes that overlap after it, and further numbers.
     """
+    numbers, size = problem.numbers(), problem.size
 
-    def solved(start: list[Expr], numbers: list[Expr]) -> list[Expr]:
-        *impulses, residual, _, _ = start
-        found = _solved(problem.with_numbers(numbers), impulses, residual, tolerance)
+    def solved(start: list[Expr], given: list[Expr]) -> list[Expr]:
+        own = problem.with_numbers(given[: len(numbers)])
+        found = _solved(own, start[:size], start[2 * size], tolerance)
+        displaced: Sequence[Expr] = [ZERO] * size
+        if apart is not None:
+            V = own.velocities(own.block_impulses(found.impulses))
+            displaced = _separation(*apart[0](own, V, given[len(numbers) :]))
         rest = found.residual, found.sweeps, found.newton_steps
-        return [*flat(found.impulses), *rest]
+        return [*flat(found.impulses), *displaced, *rest]
 
-    residual = _first_residual(problem, start)
-    *impulses, residual, sweeps, steps = unless(
+    residual = _first_residual(problem, start, overlap)
+    *found, residual, sweeps, steps = unless(
         residual <= tolerance,
         solved,
-        [*start, residual, ZERO, ZERO],
-        problem.numbers(),
+        [*start, *[ZERO] * size, residual, ZERO, ZERO],
+        [*numbers, *(apart[1] if apart else ())],
     )
-    return ContactSolution(problem.split(impulses), residual, sweeps, steps)
+    impulses, displaced = problem.split(found[:size]), problem.split(found[size:])
+    return ContactSolution(impulses, displaced, residual, sweeps, steps)
 
 
 def _solved(
@@ -83,7 +109,7 @@ def _solved(
     impulses, steps = problem.split(swept), ZERO
     if has_newton:
         impulses, residual, steps = refined(problem, impulses, residual, tolerance)
-    return ContactSolution(impulses, residual, sweeps, steps)
+    return ContactSolution(impulses, [], residual, sweeps, steps)
 
 
 def _swept(
@@ -127,7 +153,7 @@ def _swept(
     return list(found.carry["y"]), found.carry["change"], found.steps
 
 
-def separation(problem: Problem, depth: Expr) -> list[Impulse]:
+def _separation(problem: Problem, depth: Expr) -> list[Expr]:
     """Return impulses that take shapes apart, from zero; none where depth is zero."""
 
     def solved(start: list[Expr], numbers: list[Expr]) -> list[Expr]:
@@ -136,12 +162,12 @@ def separation(problem: Problem, depth: Expr) -> list[Impulse]:
         return _swept(own, start, own.c, UNCONVERGED, SEPARATED, most)[0]
 
     start = [ZERO] * problem.size
-    return problem.split(unless(depth <= 0.0, solved, start, problem.numbers()))
+    return unless(depth <= 0.0, solved, start, problem.numbers())
 
 
-def _first_residual(problem: Problem, start: Sequence[Expr]) -> Expr:
+def _first_residual(problem: Problem, start: Sequence[Expr], overlap: Expr) -> Expr:
     """Return 0 where no impulse acts and none is needed, else a large number."""
-    need = ZERO
+    need = overlap
     for x in start:
         need = extremum("max", need, abs(x))
     for one in problem.constraints:
