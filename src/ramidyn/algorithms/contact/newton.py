@@ -22,6 +22,7 @@ import numpy as np
 
 from ramidyn.algorithms.contact.problem import (
     IMMOVABLE,
+    UNCONVERGED,
     Cone,
     Constraint,
     Impulse,
@@ -33,24 +34,23 @@ from ramidyn.algorithms.contact.problem import (
     largest,
     natural_residual,
     project,
+    secant,
     slip,
 )
 from ramidyn.spatial.vector3 import ONE, ZERO
 from ramidyn.symbolic.dense import Matrix, inner, inverse, ldl, solve, total
-from ramidyn.symbolic.expr import Expr, const, where
+from ramidyn.symbolic.expr import Expr, extremum, where
 from ramidyn.symbolic.repeat import repeat_until, unless
 
 STIFFNESS = 1e4
 """ρ times the inverse inertia of a constraint"""
-MOST_STEPS, MOST_HALVINGS = 24, 8
+MOST_STEPS, MOST_HALVINGS = 28, 8
 DECREASE = 1e-4
 """of what the slope promises, that a step must reach (Armijo's rule)"""
 ROUNDING = 1e-11
 """of the mean entry of G, that is added to it: it may be singular"""
-SOLVED = 1.0
+SOLVED = 0.3
 """of the residual, that may be left of the equation for V when λ changes"""
-UNCONVERGED = const(1e30)
-"""residual before the first sweep"""
 
 
 def newton_steps(
@@ -66,6 +66,7 @@ def newton_steps(
     F = problem.block_impulses(impulses)
     V = problem.velocities(F)
     v = [problem.velocity(c, V) for c in problem.constraints]
+    slips = np.array(slips_of(problem, v))
 
     def step(carry: dict[str, Any]) -> dict[str, Any]:
         V, back, slips = (list(carry[n]) for n in ("V", "back", "slips"))
@@ -86,12 +87,22 @@ def newton_steps(
         left = largest([a - b for a, b in zip(reached, V, strict=True)])
         is_solved = left < SOLVED * now + 0.1 * tolerance
         is_better = now < carry["residual"]
+        found = slips_of(problem, v)
+        change = [a - b for a, b in zip(found, slips, strict=True)]
+        was = list(carry["change"])
+        gamma = secant(change, was, largest(change), largest(was))
+        ahead = [
+            extremum("max", a - gamma * (a - b), ZERO)
+            for a, b in zip(found, carry["found"], strict=True)
+        ]
         return {
             "V": np.array(V),
             "back": np.array(back),
             "v": np.array(flat(v)),
             "held": chosen(is_solved, flat(p), carry["held"]),
-            "slips": chosen(is_solved, slips_of(problem, v), slips),
+            "slips": chosen(is_solved, ahead, slips),
+            "found": chosen(is_solved, found, carry["found"]),
+            "change": chosen(is_solved, change, carry["change"]),
             "best": chosen(is_better, flat(p), carry["best"]),
             "residual": where(is_better, now, carry["residual"]),
         }
@@ -103,7 +114,9 @@ def newton_steps(
             "back": np.array(F),
             "v": np.array(flat(v)),
             "held": np.array(start),
-            "slips": np.array(slips_of(problem, v)),
+            "slips": slips,
+            "found": slips,
+            "change": np.array([UNCONVERGED] * len(slips)),
             "best": np.array(start),
             "residual": residual,
         },

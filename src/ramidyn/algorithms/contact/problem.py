@@ -33,6 +33,11 @@ IMMOVABLE = 1e-10
 TINY = 1e-30
 """square that counts as zero and is never divided by"""
 
+MOST_GROWTH = 2.0
+"""of a change, up to which the next iterate is extrapolated"""
+UNCONVERGED = const(1e30)
+"""a change before the first: nothing is extrapolated from it"""
+
 Impulse = list[Expr]
 """of one constraint: three entries of a cone (two tangential, normal), or one"""
 
@@ -290,6 +295,20 @@ def largest(values: Sequence[Expr]) -> Expr:
     for x in values:
         found = extremum("max", found, abs(x))
     return found
+
+
+def secant(
+    step: Sequence[Expr], before: Sequence[Expr], size: Expr, size_before: Expr
+) -> Expr:
+    """Return γ such that of the next iterate y − γ (y − y') less is left to change.
+
+    Anderson's acceleration with one step more: y − y' is the change of what iterations
+    return, ``step`` and ``before`` are what the last two changed. Zero where the size
+    of that grew.
+    """
+    more = [a - b for a, b in zip(step, before, strict=True)]
+    gamma = inner(more, step) / (inner(more, more) + TINY)
+    return where(size > MOST_GROWTH * size_before, ZERO, gamma)
 
 
 def natural_residual(

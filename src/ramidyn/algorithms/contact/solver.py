@@ -12,11 +12,17 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from ramidyn.algorithms.contact.newton import UNCONVERGED, flat, refined
-from ramidyn.algorithms.contact.problem import TINY, Cone, Impulse, Problem, Scales
+from ramidyn.algorithms.contact.newton import flat, refined
+from ramidyn.algorithms.contact.problem import (
+    UNCONVERGED,
+    Cone,
+    Impulse,
+    Problem,
+    Scales,
+    secant,
+)
 from ramidyn.algorithms.contact.sweeps import sweep
 from ramidyn.spatial.vector3 import ZERO
-from ramidyn.symbolic.dense import inner
 from ramidyn.symbolic.expr import Expr, extremum, where
 from ramidyn.symbolic.repeat import repeat_until, unless
 
@@ -27,8 +33,6 @@ SWEEPS, SWEEPS_OF_POINTS, SWEEPS_ALONE = 20, 60, 200
 which sweeps solve faster; and without Newton steps"""
 SEPARATING_SWEEPS, SEPARATED = 10, 1e-4
 """at most, and the share of a speed that counts as solved: overlaps go step by step"""
-MOST_GROWTH = 2.0
-"""of what a sweep changes, up to which the next one begins where both point to"""
 MOST_UNKNOWNS = 30
 """rows of G up to which there are Newton steps: their cost grows with the cube"""
 
@@ -122,8 +126,7 @@ def _swept(
 ) -> tuple[list[Expr], Expr, Expr]:
     """Return impulses after sweeps, what the last one changed of v, and how many.
 
-    A sweep begins where the two before point to (Anderson's acceleration): at
-    y − γ (y − y'), with γ such that the changes of both would cancel best.
+    A sweep begins where the two before point to.
     """
     scales = [Scales.of(problem, c) for c in problem.constraints]
 
@@ -132,11 +135,7 @@ def _swept(
         found, reached, change = sweep(problem, scales, problem.split(list(x)), list(V))
         y, reached = np.array(flat(found)), np.array(reached)
         step = y - x
-        more = step - carry["step"]
-        gamma = inner(more, step) / (inner(more, more) + TINY)
-        is_first = carry["change"] >= UNCONVERGED
-        is_worse = change > MOST_GROWTH * carry["change"]
-        gamma = where(is_first, ZERO, where(is_worse, ZERO, gamma))
+        gamma = secant(list(step), list(carry["step"]), change, carry["change"])
         return {
             "x": y - gamma * (y - carry["y"]),
             "y": y,
@@ -147,7 +146,13 @@ def _swept(
         }
 
     x, free = np.array(start), np.array(V)
-    first: dict[str, Any] = {"x": x, "y": x, "step": 0 * x, "V": free, "reached": free}
+    first: dict[str, Any] = {
+        "x": x,
+        "y": x,
+        "step": 0 * x + UNCONVERGED,
+        "V": free,
+        "reached": free,
+    }
     first["change"] = residual
     found = repeat_until(swept, first, lambda carry: carry["change"] <= tolerance, most)
     return list(found.carry["y"]), found.carry["change"], found.steps
