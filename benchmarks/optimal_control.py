@@ -208,11 +208,12 @@ def quadruped() -> Plans | None:
 
 def crocoddyl_plans(problems: dict[str, Plans], folder: Path, repeats: int) -> Any:
     """Return the plans of Crocoddyl, from an environment that is made if missing."""
-    python = folder / "bin" / "python"
-    if not python.exists():
+    python, mark = folder / "bin" / "python", folder / "is_complete"
+    if not mark.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         install = [str(python), "-m", "pip", "install", "-q", *CROCODDYL]
         subprocess.run(install, check=True)
+        mark.touch()
     with tempfile.TemporaryDirectory() as work:
         source, target = Path(work) / "problems.json", Path(work) / "results.json"
         told = {n: {**p.given, "repeats": repeats} for n, p in problems.items()}
