@@ -171,7 +171,7 @@ def try_commands(python: str, wheel: Path, scratch: Path) -> None:
         path = f"{own.parent}{os.pathsep}{os.environ['PATH']}"
         report = Path(folder) / "report.json"
         for command in install_commands():
-            options = "" if REALLY.search(command) else " --dry-run --ignore-installed"
+            options = "" if REALLY.search(command) else " --dry-run"
             whole = f'{command} -q --report "{report}"{options}'
             try:
                 run("sh", "-c", whole, PATH=path, PIP_FIND_LINKS=str(wheel.parent))
