@@ -6,6 +6,7 @@
     SpherePair                      two spheres on two bodies
     HardLimit                       limits that a joint cannot pass
     DryFriction                     friction that holds a joint at rest
+    time_step                       one step with contacts, to be compiled or exported
 
 They act in `Robot.rollout` and `Robot.simulate`, and constrain velocities: nothing
 sinks in, and what sticks does not creep. Compliant contact, by contrast, is a force:
@@ -29,6 +30,7 @@ from ramidyn.description.contacts import (
     HardLimit,
     SpherePair,
 )
+from ramidyn.quantities.contact_step import time_step
 
 __all__ = [
     "ContactBox",
@@ -39,4 +41,5 @@ __all__ = [
     "DryFriction",
     "HardLimit",
     "SpherePair",
+    "time_step",
 ]

@@ -125,6 +125,24 @@ def test_derivatives_with_calls_are_what_the_interpreter_finds(
         np.testing.assert_allclose(found, want[name][3], rtol=1e-10, atol=1e-10)
 
 
+def _largest(a: Any) -> Any:
+    found = a[0]
+    for k in range(1, 30):
+        found = math.maximum(found, k * a[k % 3])
+    return {"result": found}
+
+
+@needs_compiler
+def test_chain_of_maxima_is_as_long_as_it_is(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    f = Compiled(trace(_largest, {"a": 3}), tmp_path)
+    assert len(f.source) < 20_000
+    a = rng.normal(size=(9, 3))
+    want = np.max([a[:, 0], *(k * a[:, k % 3] for k in range(1, 30))], axis=0)
+    np.testing.assert_allclose(f(a)[0], want, rtol=1e-14)
+
+
 @needs_compiler
 def test_each_state_takes_its_own_steps(tmp_path: Path) -> None:
     f = Compiled(trace(until_small, {"x": ()}), tmp_path)

@@ -25,9 +25,12 @@ from ramidyn.algorithms.contact.problem import (
 from ramidyn.algorithms.contact.solver import TOLERANCE, solve
 from ramidyn.algorithms.contact.touching import Touch
 from ramidyn.algorithms.forces.applied import ForceScene
+from ramidyn.coordinates.configurations import integrated_q
 from ramidyn.description.contacts import DryFriction, HardLimit
+from ramidyn.errors import ModelError
 from ramidyn.quantities.applied import scene_of
 from ramidyn.quantities.contact_rows import ContactRows, contact_motion
+from ramidyn.quantities.dynamics import forward_dynamics
 from ramidyn.spatial.vector3 import ONE, ZERO, ZERO3
 from ramidyn.symbolic.dense import Entries, total
 from ramidyn.symbolic.expr import Expr, const, extremum, where
@@ -127,6 +130,56 @@ def contact_step(context: Context, is_given: bool = False) -> dict[str, Any]:
         ),
         "gaps": array([t.gap for t in rows.touches]),
     }
+
+
+def _step_inputs(model: Model, **_: Any) -> Shapes:
+    return {"dt": (), "impulses": (impulse_count(model),)}
+
+
+@quantity(
+    "q",
+    "qd",
+    "tau",
+    further_inputs=_step_inputs,
+    has_forces=True,
+    returns="a time step with contacts",
+)
+def time_step(context: Context) -> dict[str, Any]:
+    """One semi-implicit time step with contacts, hard limits and dry friction.
+
+        q̇⁺ = q̇ + dt q̈ + M⁻¹ Cᵀ Λ        q⁺ = q ⊕ dt (q̇⁺ + u)
+
+    Its inputs are q, qd, tau, dt and ``impulses``: where the solver starts, such as
+    those of the step before (3 entries a contact, 2 a limit, 1 for dry friction). It
+    returns q, qd and impulses after the step, "forces" (contacts, 3) in the world [N],
+    "states" (0 open, 1 sticks, 2 slides) and "residual" [m/s].
+
+    >>> import ramidyn
+    >>> foot = ramidyn.contacts.ContactSphere("body1", radius=0.02, friction=0.8)
+    >>> robot = ramidyn.robots.chain(2).add_contact(foot, name="foot")
+    >>> step = ramidyn.compile(ramidyn.contacts.time_step, robot)
+    >>> after = step(robot.neutral(), [0, 0], [0, 0], 1e-3, [0, 0, 0])
+    >>> after.forces.shape
+    (1, 3)
+    """
+    given, model = context.inputs, context.model
+    if not model.contacts:
+        raise ModelError(
+            f"robot {model.name!r} has no contacts, hard limits or dry friction; add "
+            "them (robot.add_contact), or compile ramidyn.forward_dynamics"
+        )
+    if model.loops:
+        raise ModelError(
+            f"robot {model.name!r} has loops, which time_step does not close; use "
+            "robot.rollout"
+        )
+    dt = given["dt"]
+    free = given["qd"] + dt * forward_dynamics.of(context)
+    found = contact_step.of(context.with_inputs(qd_free=free))
+    rate = found["qd"] + found["u"]
+    q = integrated_q(model, context.conventions, given["q"], rate, dt)
+    names = ("qd", "impulses", "forces", "states", "residual")
+    return {"q": array(q)} | {name: found[name] for name in names}
 
 
 @final

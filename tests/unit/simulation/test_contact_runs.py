@@ -143,3 +143,26 @@ def test_a_robot_without_contacts_has_the_step_that_it_had() -> None:
     plain = ramidyn.robots.chain(3)
     run = plain.rollout(plain.neutral(), np.ones(3), steps=10)
     assert not any("impulses" in name for name in run.end.values)
+
+
+def test_compiled_time_steps_are_those_of_a_rollout() -> None:
+    """A rollout starts its solver where the last two steps point to."""
+    robot = tripod()
+    q, qd = dropped(5)
+    run = robot.rollout(q, qd, dt=1e-3, steps=150)
+    step = ramidyn.compile(contacts.time_step, robot)
+    tau = np.zeros((5, robot.nv))
+    last = before = np.zeros((5, 3 * len(robot.contacts)))
+    for _ in range(150):
+        after = step(q, qd, tau, 1e-3, 2 * last - before)
+        q, qd, before, last = after.q, after.qd, last, after.impulses
+    assert np.max(after.states) > 0.0
+    np.testing.assert_allclose(q, run.q[:, -1], atol=1e-6)
+
+
+def test_time_step_names_what_it_needs() -> None:
+    with pytest.raises(ModelError, match="has no contacts, hard limits or dry"):
+        ramidyn.compile(contacts.time_step, ramidyn.robots.chain(2))
+    loop = four_bar().add_contact(contacts.DryFriction("crank_joint", 0.1))
+    with pytest.raises(ModelError, match="which time_step does not close"):
+        ramidyn.compile(contacts.time_step, loop)

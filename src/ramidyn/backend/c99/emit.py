@@ -359,7 +359,8 @@ class StepWriter:
             return f"({first[0]} ? {first[1]} : {first[2]})", ATOM
         if op in ("min", "max"):
             a, sign, b = first[0], "<" if op == "min" else ">", first[1]
-            return f"({a} {sign} {b} || {a} != {a} ? {a} : {b})", ATOM  # NaN stays
+            # NaN stays. No atom: written three times in another, a chain would explode.
+            return f"({a} {sign} {b} || {a} != {a} ? {a} : {b})", SIGN
         name = {"abs": "fabs"}.get(op, op)
         assert name == "fabs" or name in CALLS, f"no C for {op}"
         return f"{self.style.call(name)}({', '.join(a for a, _ in args)})", ATOM
