@@ -377,7 +377,7 @@ def _single(
     ]
     given = [np.ascontiguousarray(a, exported.dtype) for a in inputs]
     for i in range(states):
-        arrays = [*(a[i] for a in given), *(r[i] for r in results)]
+        arrays = [*(a[i, ...] for a in given), *(r[i, ...] for r in results)]  # views
         function(*(ctypes.c_void_p(np.asarray(a).ctypes.data) for a in arrays))
     return results
 

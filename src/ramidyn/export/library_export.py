@@ -120,7 +120,7 @@ class ExportedLibrary:
         single = empty_batch(program, states, self.dtype, 0)
         batch = empty_batch(program, states, self.dtype, axis)
         for i in range(states):
-            arrays = [*(a[i] for a in inputs), *(r[i] for r in single)]
+            arrays = [*(a[i, ...] for a in inputs), *(r[i, ...] for r in single)]
             one(*map(_pointer, arrays))
         given = [np.ascontiguousarray(np.moveaxis(a, 0, axis)) for a in inputs]
         many(ctypes.c_int64(states), *map(_pointer, [*given, *batch]))
