@@ -35,7 +35,7 @@ import importlib
 import sys
 import typing
 
-from ramidyn import concurrency as _concurrency  # noqa: F401  first: it may refuse
+from ramidyn import concurrency as _first  # noqa: F401  it may refuse  # pyright: ignore[reportUnusedImport]
 from ramidyn.description.conventions import Conventions
 from ramidyn.description.pose import Pose
 from ramidyn.errors import (
