@@ -308,6 +308,10 @@ def test_a_scan_runs_kernels_with_calls(rng: np.random.Generator) -> None:
             r"times is 2\.5; expected an integer, 0 or more",
         ),
         (
+            lambda x: ramidyn.repeat(lambda y: y, x, x[0]),
+            r"times is a symbol; expected an integer that is known while tracing",
+        ),
+        (
             lambda x: ramidyn.repeat_until(lambda y: y, x, lambda y: y[0] > 0, -1),
             r"most is -1; expected an integer, 0 or more",
         ),

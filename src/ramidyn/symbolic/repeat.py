@@ -251,6 +251,11 @@ def check_function(name: str, value: object, of: str) -> None:
 
 def count_of(name: str, value: object) -> int:
     """Return a number of steps, or raise TraceError."""
+    if isinstance(value, Expr):
+        raise TraceError(
+            f"{users_line()}: {name} is a symbol; expected an integer that is known "
+            "while tracing. Use repeat_until for a number that depends on the state"
+        )
     try:
         found = operator.index(cast(Any, value))
     except TypeError:
