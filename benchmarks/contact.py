@@ -1,6 +1,7 @@
 """Robots that fall on their feet: rollouts with rigid contact beside mujoco.rollout.
 
-    python benchmarks/contact.py [--quick] [--json] [--batch N] [ROBOT ...]
+    python benchmarks/contact.py [--quick] [--json] [--batch N] [--cassie FILE]
+                                 [--memory] [--plot FOLDER] [ROBOT ...]
 
 Go2 (a sphere a foot) and G1 (four corners a foot) of example-robot-data are dropped
 with random poses and velocities, 300 semi-implicit steps of 1 ms, one core; springs and
@@ -10,8 +11,10 @@ points against a floor and nothing else to touch, the same springs and dampers, 
 default Newton solver and a dense constraint Jacobian (4.0.0 is wrong with a sparse
 one). All in turns in one run, the shortest processor times kept. Beside it: the steps
 before the first touch, one state, the robot without contacts, the share of steps whose
-residual is above 1e-6 m/s, how far the bases end apart from MuJoCo's soft contacts, and
-the time against the number of candidates.
+residual is above 1e-6 m/s, how far the bases end apart from MuJoCo's soft contacts, the
+time against the numbers of candidates and of closed contacts (--plot draws them), and
+the ADMM of Pinocchio called in a loop on problems of the same drops, without the time
+to set them up. --cassie takes the MJCF file of Cassie, --memory makes 10⁸ steps.
 
 The promises: 15 times mujoco.rollout for Go2, 12 times for G1, 10 times before the
 first touch.
@@ -19,11 +22,14 @@ first touch.
 
 from __future__ import annotations
 
+import os
+import re
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, final
 
@@ -258,11 +264,11 @@ def measure(name: str, batch: int, seconds: float) -> dict[str, Any]:
         "one_state": (lambda: robot.rollout(q[0], qd[0], **end), STEPS),
     }
     try:
-        model = mujoco_model(name, robot, drop)
-        ways["mujoco"] = mujoco_roller(model, q[:FEW], qd[:FEW]), FEW * STEPS
+        model, few = mujoco_model(name, robot, drop), min(FEW, batch)
+        ways["mujoco"] = mujoco_roller(model, q[:FEW], qd[:FEW]), few * STEPS
         ways["mujoco_in_the_air"] = (
             mujoco_roller(model, high[:FEW], qd[:FEW]),
-            FEW * STEPS,
+            few * STEPS,
         )
     except ImportError as error:
         print(f"no MuJoCo: {error}")
@@ -306,6 +312,221 @@ def by_candidates(name: str, batch: int, seconds: float) -> list[dict[str, Any]]
     return found
 
 
+def by_closed_contacts(name: str, batch: int, times: int) -> list[dict[str, Any]]:
+    """Return microseconds a step, ten steps each, and how many contacts are closed."""
+    drop, plain = DROPS[name], loaded(name)
+    robot, policy = with_feet(plain, drop), policy_of(plain, drop)
+    q, qd = starts(robot, drop, batch)
+    part = 10
+    given: dict[str, Any] = {"dt": DT, "policy": policy, "steps": part, "every": part}
+    seen = robot.rollout(
+        q, qd, dt=DT, policy=policy, steps=STEPS, record=["contact_states"]
+    ).contact_states
+    closed = (seen[:, :-1] > 0).sum(axis=2).mean(axis=0).reshape(-1, part).mean(axis=1)
+    best = np.full(STEPS // part, np.inf)
+    for _ in range(times):
+        state: tuple[Any, ...] = (q, qd)
+        for k in range(len(best)):
+            used = time.process_time()
+            state = (robot.rollout(*state, **given).end,)
+            used = (time.process_time() - used) / (batch * part) * 1e6
+            best[k] = min(best[k], used)
+    return [
+        {"robot": name, "closed": float(n), "ours": float(t)}
+        for n, t in zip(closed, best, strict=True)
+    ]
+
+
+def landings(name: str, count: int) -> tuple[Any, Any, Any]:
+    """Return problems of a drop: (count, n, n) Delassus matrices, velocities, impulses.
+
+    Velocities have gap / dt added along normals, as in a step; impulses are ours.
+    """
+    drop, plain = DROPS[name], loaded(name)
+    robot, policy = with_feet(plain, drop), policy_of(plain, drop)
+    run = robot.rollout(
+        *starts(robot, drop, count), dt=DT, policy=policy, steps=STEPS, every=10,
+        record=["contact_states"],
+    )  # fmt: skip
+    touching = np.argwhere((run.contact_states[:, 2:-1] > 0).any(axis=2))
+    chosen = np.random.default_rng(0).permutation(touching)[:count]
+    q, qd = (x[chosen[:, 0], 2 + chosen[:, 1]] for x in (run.q, run.qd))
+    tau = np.stack([policy(*state) for state in zip(q, qd, strict=True)])
+    rows, gaps = [], []
+    for foot in drop.feet:
+        frame = robot.pose(q, foot)
+        J = robot.jacobian(q, foot, expressed_in="local_world_aligned")
+        for point in drop.points:
+            r = frame[:, :3, :3] @ np.array(point) - [0.0, 0.0, drop.radius]
+            turned = np.cross(J[:, 3:], r[:, :, None], axis=1)
+            rows.append(J[:, :3] + turned)
+            gaps.append(frame[:, 2, 3] + r[:, 2])
+    C = np.concatenate(rows, axis=1)
+    D = C @ np.linalg.solve(robot.mass_matrix(q), C.transpose(0, 2, 1))
+    free = qd + DT * robot.forward_dynamics(q, qd, tau)
+    b = np.einsum("bij,bj->bi", C, free)
+    fast = np.transpose(gaps) / DT  # half of small gaps is closed in a step
+    b[:, 2::3] += np.maximum(fast, -1e-4) - 0.5 * np.clip(fast, -1e-4, 1e-4)
+    step: Any = ramidyn.compile(contacts.time_step, robot)
+    ours = step(q, qd, tau, np.full(len(q), DT), np.zeros(b.shape))
+    return D, b, ours.impulses
+
+
+def by_pinocchio(name: str, count: int) -> dict[str, Any]:
+    """Return microseconds of Pinocchio's ADMM a problem, and how many it solves."""
+    import pinocchio  # noqa: PLC0415  a peer
+
+    pin: Any = pinocchio
+    D, b, ours = landings(name, count)
+    world, n = pin.Model(), b.shape[1]
+    models, data = pin.StdVec_ConstraintModel(), pin.StdVec_ConstraintData()
+    for _ in range(n // 3):
+        point = pin.PointContactConstraintModel(world, 0)
+        point.setFriction(FRICTION)
+        one = pin.ConstraintModel(point)
+        models.append(one)
+        data.append(one.createData())
+    settings, result = pin.ADMMSolverSettings(), pin.ADMMSolverResult()
+    settings.max_iterations = 5000
+    for what in ("feasibility", "complementarity"):
+        setattr(settings, f"absolute_{what}_tol", 1e-7)
+        setattr(settings, f"relative_{what}_tol", 1e-12)
+    used, solved, apart = [], [], []
+    for k in range(len(b)):
+        operator, solver = pin.DelassusOperatorDense(D[k]), pin.ADMMConstraintSolver(n)
+        before = time.process_time()
+        solver.solve(operator, b[k], models, data, settings, result)
+        used.append(time.process_time() - before)
+        left = (
+            result.primal_feasibility,
+            result.dual_feasibility,
+            result.complementarity,
+        )
+        solved.append(max(left) < 1e-6)
+        theirs = np.array(result.retrieveConstraintImpulses())
+        apart.append(np.abs(D[k] @ (theirs - ours[k])).max())
+    return {
+        "robot": name,
+        "problems": len(b),
+        "admm": 1e6 * float(np.mean(used)),
+        "admm_median": 1e6 * float(np.median(used)),
+        "admm_unsolved": 1.0 - float(np.mean(solved)),
+        "velocities_apart": float(np.median(np.array(apart)[solved])),
+    }
+
+
+def cassie(path: str, batch: int, seconds: float) -> dict[str, Any]:
+    """Return microseconds a step of Cassie: loops, a sphere at each toe and heel.
+
+    It falls by 1 to 5 mm and lands, its motors held by springs; steps of 0.2 ms.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = ramidyn.load(
+            path, passive=True, actuators=False, contacts=False, conventions="mujoco"
+        )
+    home = re.search(r'qpos="([^"]*)"', Path(path).read_text(encoding="utf-8"))
+    assert home is not None, "no configuration in the file"
+    rest = plain.project(np.array([float(x) for x in home[1].split()]))
+    along, middle = np.array([0.7663, -0.6425, 0.0]), np.array([0.01762, 0.05219, 0.0])
+    points = [
+        (f"{side}-foot", middle + a * along)
+        for side in ("left", "right")
+        for a in (0.09, -0.09)
+    ]
+    robot = plain
+    for k, (foot, x) in enumerate(points):
+        shape = contacts.ContactSphere(foot, 0.02, tuple(x), friction=FRICTION)
+        robot = robot.add_contact(shape, name=f"point{k}")
+    low = [(robot.pose(rest, foot) @ np.array([*x, 1.0]))[2] for foot, x in points]
+    many = np.tile(rest, (batch, 1))
+    fall = np.random.default_rng(0).uniform(1e-3, 5e-3, batch)
+    many[:, 2] += fall + 0.02 - min(low)
+    motors = [
+        (joint.q_slice.start, joint.v_slice.start)
+        for joint in robot.model.joints
+        if joint.name.split("-", 1)[-1]
+        in ("hip-roll", "hip-yaw", "hip-pitch", "knee", "foot")
+    ]
+
+    def policy(q: Any, qd: Any) -> Any:
+        tau: Any = np.zeros(robot.nv, dtype=object)
+        for a, v in motors:
+            tau[v] = 500.0 * (rest[a] - q[a]) - 15.0 * qd[v]
+        return tau
+
+    given: dict[str, Any] = {"dt": 2e-4, "policy": policy, "steps": STEPS}
+    seen = robot.rollout(
+        many, record=["contact_states", "contact_residual"], every=10, **given
+    )
+    ways: dict[str, tuple[Callable[[], Any], int]] = {
+        way: (partial(one.rollout, many, every=STEPS, **given), batch * STEPS)
+        for way, one in (("ours", robot), ("without_contacts", plain))
+    }
+    return {
+        "robot": "cassie",
+        "closed": float((seen.contact_states > 0).mean()),
+        "above_1e-6": float((seen.contact_residual > 1e-6).mean()),
+        **best_of(ways, seconds),
+    }
+
+
+def resident() -> float:
+    """Return the memory of this process [MB]."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def memory(name: str, batch: int, total: float) -> dict[str, Any]:
+    """Return memory before and after so many steps of states, in runs that go on."""
+    drop, plain = DROPS[name], loaded(name)
+    robot, policy = with_feet(plain, drop), policy_of(plain, drop)
+    given: dict[str, Any] = {"dt": DT, "policy": policy, "steps": STEPS, "every": STEPS}
+    run = robot.rollout(*starts(robot, drop, batch), **given)
+    run = robot.rollout(run.end, **given)
+    before, count = resident(), 0
+    while count < total:
+        run = robot.rollout(run.end, **given)
+        count += batch * STEPS
+    return {
+        "robot": name,
+        "steps": count,
+        "before_MB": before,
+        "after_MB": resident(),
+        "finite": float(np.isfinite(run.q).all(axis=(1, 2)).mean()),
+    }
+
+
+def plot(path: Path, candidates: Any, closed: Any) -> None:
+    """Draw time against candidates and closed contacts."""
+    import matplotlib as mpl  # noqa: PLC0415  for pictures alone
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(9.0, 3.6), layout="constrained", sharey=True
+    )
+    names = list(dict.fromkeys(r["robot"] for r in candidates))
+    labels = {"go2": "Go2, spheres", "g1": "G1, corners of feet"}
+    for name, marker in zip(names, "os", strict=False):
+        label = labels[name]
+        for axes, rows, x, width in (
+            (left, candidates, "candidates", 1.5),
+            (right, closed, "closed", 0.4),
+        ):
+            some = [(r[x], r["ours"]) for r in rows if r["robot"] == name]
+            axes.plot(*np.transpose(some), lw=width, marker=marker, ms=5, label=label)
+    left.set(xlabel="candidates: points that may touch", ylabel="µs a step and state")
+    right.set(xlabel="closed contacts a state, mean of ten steps")
+    for axes in (left, right):
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+    right.legend(loc="lower right")
+    figure.savefig(path, dpi=110)
+
+
 HEAD = """\
 | robot | batch | a step | mujoco.rollout | in the air | one state | no contacts | \
 residual above 1e-6 m/s |
@@ -330,8 +551,16 @@ def main() -> None:
     parser = options(__doc__)
     parser.add_argument("robots", nargs="*", default=list(DROPS))
     parser.add_argument("--batch", type=int, default=4096)
+    parser.add_argument("--cassie", help="MJCF file of Cassie, to be dropped too")
+    parser.add_argument("--memory", action="store_true", help="10⁸ steps, nothing else")
+    parser.add_argument("--plot", help="folder of contact_cost.png")
     chosen = parser.parse_args()
     batch, seconds = (16, 0.2) if chosen.quick else (chosen.batch, 20.0)
+    warnings.filterwarnings("ignore", ".* limit, ", RuntimeWarning)
+    if chosen.memory:
+        for name in chosen.robots:
+            print(memory(name, batch, 1e5 if chosen.quick else 1e8), flush=True)
+        return
     results: list[dict[str, Any]] = []
     if not chosen.json:
         print(HEAD)
@@ -339,14 +568,28 @@ def main() -> None:
         results.append(measure(name, batch, seconds))
         if not chosen.json:
             print(row(results[-1]), flush=True)
-    fewer = (
-        []
-        if chosen.quick
-        else [r for name in chosen.robots for r in by_candidates(name, batch, 2.0)]
-    )
-    for r in fewer if not chosen.json else ():
-        print(f"{r['robot']}, {r['candidates']} candidates: {r['ours']:.3f} us a step")
-    report({"results": results, "by_candidates": fewer}, chosen.json, "mujoco")
+    more: dict[str, list[dict[str, Any]]] = {"pinocchio": [], "cassie": []}
+    try:
+        more["pinocchio"] = [
+            by_pinocchio(name, min(batch, 1000)) for name in chosen.robots
+        ]
+    except ImportError as error:
+        print(f"no Pinocchio: {error}")
+    if chosen.cassie:
+        more["cassie"] = [cassie(chosen.cassie, batch, seconds / 2)]
+    if not chosen.quick or chosen.plot:
+        more["by_candidates"] = [
+            r for name in chosen.robots for r in by_candidates(name, batch, seconds / 8)
+        ]
+        more["by_closed_contacts"] = [
+            r for name in chosen.robots for r in by_closed_contacts(name, batch, 4)
+        ]
+    if chosen.plot:
+        path = Path(chosen.plot) / "contact_cost.png"
+        plot(path, more["by_candidates"], more["by_closed_contacts"])
+    for r in [] if chosen.json else chain.from_iterable(more.values()):
+        print(", ".join(f"{k} {v:.3g}" if k != "robot" else v for k, v in r.items()))
+    report({"results": results, **more}, chosen.json, "mujoco", "pin")
 
 
 if __name__ == "__main__":
