@@ -338,9 +338,9 @@ def by_closed_contacts(name: str, batch: int, times: int) -> list[dict[str, Any]
 
 
 def landings(name: str, count: int) -> tuple[Any, Any, Any]:
-    """Return problems of a drop: (count, n, n) Delassus matrices, velocities, impulses.
+    """Return problems of a drop: Delassus matrices, velocities, and our step.
 
-    Velocities have gap / dt added along normals, as in a step; impulses are ours.
+    Velocities have gap / dt added along normals, as in a step.
     """
     drop, plain = DROPS[name], loaded(name)
     robot, policy = with_feet(plain, drop), policy_of(plain, drop)
@@ -368,8 +368,7 @@ def landings(name: str, count: int) -> tuple[Any, Any, Any]:
     fast = np.transpose(gaps) / DT  # half of small gaps is closed in a step
     b[:, 2::3] += np.maximum(fast, -1e-4) - 0.5 * np.clip(fast, -1e-4, 1e-4)
     step: Any = ramidyn.compile(contacts.time_step, robot)
-    ours = step(q, qd, tau, np.full(len(q), DT), np.zeros(b.shape))
-    return D, b, ours.impulses
+    return D, b, step(q, qd, tau, np.full(len(q), DT), np.zeros(b.shape))
 
 
 def by_pinocchio(name: str, count: int) -> dict[str, Any]:
@@ -404,7 +403,7 @@ def by_pinocchio(name: str, count: int) -> dict[str, Any]:
         )
         solved.append(max(left) < 1e-6)
         theirs = np.array(result.retrieveConstraintImpulses())
-        apart.append(np.abs(D[k] @ (theirs - ours[k])).max())
+        apart.append(np.abs(D[k] @ (theirs - ours.impulses[k])).max())
     return {
         "robot": name,
         "problems": len(b),

@@ -145,6 +145,18 @@ def test_a_robot_without_contacts_has_the_step_that_it_had() -> None:
     assert not any("impulses" in name for name in run.end.values)
 
 
+def test_nan_stays_in_its_state() -> None:
+    q, qd = dropped(9)
+    whole = tripod().rollout(q, qd, steps=100)
+    qd[4] = 1e300  # a number, but its square is none
+    with pytest.warns(RuntimeWarning, match="state 4 is not finite"):
+        run = tripod().rollout(q, qd, steps=100)
+    others = np.arange(9) != 4
+    assert np.isnan(run.q[4, -1]).any()
+    np.testing.assert_array_equal(run.q[others], whole.q[others])
+    np.testing.assert_array_equal(run.qd[others], whole.qd[others])
+
+
 def test_compiled_time_steps_are_those_of_a_rollout() -> None:
     """A rollout starts its solver where the last two steps point to."""
     robot = tripod()
